@@ -1,0 +1,28 @@
+// What an input may cost. Every default is stated here and in memtool-formats(5); each can be
+// lifted with --limit NAME=VALUE.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/result.h"
+
+namespace memtool::formats {
+
+struct Limits {
+  std::uint64_t unpacked_bytes = 64ULL << 30U;  // bytes after unpacking
+  std::uint64_t ratio = 500;                    // unpacked/packed, looked at past ratio_free_bytes
+  std::uint64_t ratio_free_bytes = 1ULL << 30U;
+  std::uint64_t record_bytes = 64ULL << 20U;  // one record (a sample, a location, a table row)
+  std::uint64_t string_bytes = 16ULL << 20U;  // one string
+  std::uint64_t depth = 1024;                 // nesting
+  std::uint64_t samples = 1ULL << 31U;        // rows of one profile
+};
+
+// Sets one limit by name ("unpacked-bytes", "ratio", "record-bytes", "string-bytes", "depth",
+// "samples"). Errors: kUsage for an unknown name.
+Result<void> SetLimit(Limits& limits, std::string_view name, std::uint64_t value);
+
+}  // namespace memtool::formats

@@ -1,0 +1,28 @@
+// Bytes in, Recording out: unpack, sniff, read. The seam where everything thrown below becomes an
+// Error value.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "memtool/formats/limits.h"
+#include "memtool/formats/source.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool::formats {
+
+struct LoadOptions {
+  Limits limits;
+  std::string format;  // a reader's name; empty = by content
+};
+
+// `name` goes into errors as the user gave it; "-" reads standard input.
+Result<Recording> LoadFile(const std::string& name, const LoadOptions& options);
+Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
+                       const LoadOptions& options);
+
+// True when a reader recognises the file for certain (used to pick a default input).
+bool RecognizedForCertain(const std::string& path);
+
+}  // namespace memtool::formats

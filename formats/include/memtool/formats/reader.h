@@ -1,0 +1,47 @@
+// A Reader turns the bytes of one format into a Recording. Readers are stateless and reentrant.
+// To add a format: its folder, one line in registry.cc, one in CMakeLists.txt, a testdata case.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "memtool/formats/limits.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool::formats {
+
+class ByteWindow;
+
+enum class Match { kNo, kPossible, kCertain };
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
+  [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
+  // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). Never by
+  // the file's name.
+  [[nodiscard]] virtual Match Sniff(std::span<const std::byte> head) const = 0;
+  // Reads to the end of `in`. May throw ReadError (support/read_error.h), which load.cc turns into
+  // an Error; nothing else escapes.
+  virtual Result<Recording> Read(ByteWindow& in, const Limits& limits) const = 0;
+
+  Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+};
+
+// All readers, in the order in which they are asked. registry.cc is the only file that names them.
+std::span<const Reader* const> Readers();
+
+// A format that we can name but do not read.
+struct KnownFormat {
+  std::string_view what;  // "a CPU profile in the legacy binary form"
+  std::string_view hint;  // how to get something readable
+};
+// The name of a recognised but unread format, or nullptr.
+const KnownFormat* RecognizeUnread(std::span<const std::byte> head);
+
+}  // namespace memtool::formats

@@ -1,0 +1,39 @@
+// Where bytes come from. A Source gives the next bytes and is read once, front to back; inputs are
+// never mapped or held whole. Unpackers are Sources over Sources.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "memtool/formats/limits.h"
+#include "memtool/profile/result.h"
+
+namespace memtool::formats {
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Fills the front of `buffer`; returns how many bytes, 0 only at the end.
+  virtual Result<std::size_t> Read(std::span<std::byte> buffer) = 0;
+
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+};
+
+// Bytes of a file or pipe; closes the descriptor when `owned`.
+std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
+// Opens a path for reading. Errors: kIo with the system's reason; a folder is kUsage.
+Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
+// Bytes that the caller keeps alive.
+std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
+
+// Takes gzip (any number of members), zlib and zstd layers off, at most three deep, by content.
+// `packing` becomes "gzip", "zlib", "zstd", "zstd+gzip" or stays empty.
+Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Limits& limits,
+                                       std::string* packing);
+
+}  // namespace memtool::formats

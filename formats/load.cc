@@ -1,0 +1,166 @@
+#include "memtool/formats/load.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "memtool/formats/reader.h"
+#include "support/byte_window.h"
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+
+constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
+
+Error WithInput(Error error, const std::string& name) {
+  if (error.input.empty()) {
+    error.input = name;
+  }
+  return error;
+}
+
+std::string ReaderNames() {
+  std::string names;
+  for (const Reader* reader : Readers()) {
+    names += (names.empty() ? "" : ", ") + std::string(reader->name());
+  }
+  return names;
+}
+
+Result<const Reader*> ReaderByName(std::string_view name) {
+  for (const Reader* reader : Readers()) {
+    if (reader->name() == name) {
+      return reader;
+    }
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("there is no input format '{}'", name),
+              "formats: " + ReaderNames());
+}
+
+Error Unknown(std::span<const std::byte> head) {
+  if (head.empty()) {
+    return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
+  }
+  if (const KnownFormat* known = RecognizeUnread(head)) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .input = {},
+                 .message = fmt::format("this is {}, which memtool does not read", known->what),
+                 .hint = std::string(known->hint)};
+  }
+  return Error{.code = ErrorCode::kUnknownFormat,
+               .input = {},
+               .offset = 0,
+               .message = "no reader recognises this input",
+               .hint = "formats read: " + ReaderNames() + "; choose one with --input-format"};
+}
+
+Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptions& options) {
+  if (!options.format.empty()) {
+    return ReaderByName(options.format);
+  }
+  std::vector<const Reader*> possible;
+  for (const Reader* reader : Readers()) {
+    const Match match = reader->Sniff(head);
+    if (match == Match::kCertain) {
+      return reader;
+    }
+    if (match == Match::kPossible) {
+      possible.push_back(reader);
+    }
+  }
+  if (possible.size() == 1 && RecognizeUnread(head) == nullptr) {
+    return possible.front();
+  }
+  if (possible.size() > 1) {
+    return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
+                "choose one with --input-format: " + ReaderNames());
+  }
+  return Fail(Unknown(head));
+}
+
+Result<Recording> LoadUnpacked(std::unique_ptr<Source> source, const std::string& packing,
+                               const LoadOptions& options) {
+  ByteWindow window(std::move(source));
+  const auto head = window.Fill(kSniffBytes);
+  auto reader = ReaderFor(head.first(std::min(head.size(), kSniffBytes)), options);
+  if (!reader) {
+    return Fail(std::move(reader.error()));
+  }
+  auto recording = (*reader)->Read(window, options.limits);
+  if (recording) {
+    recording->metadata.format = (*reader)->name();
+    recording->metadata.packing = packing;
+    recording->metadata.unpacked_bytes = window.offset();
+  }
+  return recording;
+}
+
+}  // namespace
+
+Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
+                       const LoadOptions& options) {
+  try {
+    std::string packing;
+    auto unpacked = Unpack(std::move(source), options.limits, &packing);
+    if (!unpacked) {
+      return Fail(WithInput(std::move(unpacked.error()), name));
+    }
+    auto recording = LoadUnpacked(*std::move(unpacked), packing, options);
+    if (!recording) {
+      return Fail(WithInput(std::move(recording.error()), name));
+    }
+    return recording;
+  } catch (const ReadError& error) {
+    return Fail(WithInput(error.error(), name));
+  } catch (const std::bad_alloc&) {
+    return Fail(WithInput(Error{.code = ErrorCode::kLimit,
+                                .input = {},
+                                .message = "needs more memory than this machine gives"},
+                          name));
+  }
+}
+
+Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) {
+  if (name == "-") {
+    return Load(MakeFdSource(STDIN_FILENO, false), "standard input", options);
+  }
+  auto source = OpenFile(name);
+  if (!source) {
+    return Fail(WithInput(std::move(source.error()), name));
+  }
+  return Load(*std::move(source), name, options);
+}
+
+bool RecognizedForCertain(const std::string& path) {
+  try {
+    auto source = OpenFile(path);
+    std::string packing;
+    if (!source) {
+      return false;
+    }
+    auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
+    if (!unpacked) {
+      return false;
+    }
+    ByteWindow window(*std::move(unpacked));
+    const auto head = window.Fill(kSniffBytes);
+    for (const Reader* reader : Readers()) {
+      if (reader->Sniff(head.first(std::min(head.size(), kSniffBytes))) == Match::kCertain) {
+        return true;
+      }
+    }
+  } catch (const ReadError&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return false;
+}
+
+}  // namespace memtool::formats

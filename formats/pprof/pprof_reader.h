@@ -1,0 +1,19 @@
+// pprof's profile.proto, as JAX, Go and others write it. Rules: the field table of pprof's
+// profile.proto; the checks of its parser, with the place of the fault named.
+#pragma once
+
+#include "memtool/formats/reader.h"
+
+namespace memtool::formats {
+
+class PprofReader final : public Reader {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "pprof"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "pprof profiles (profile.proto): JAX device memory profiles, Go heap profiles, others";
+  }
+  [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
+  Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
+};
+
+}  // namespace memtool::formats

@@ -1,0 +1,300 @@
+// The second half of reading: the file's own ids and string indices become rows of the Recording.
+#include <algorithm>
+#include <utility>
+
+#include "pprof/decoder.h"
+
+namespace memtool::formats::pprof {
+
+namespace {
+
+[[noreturn]] void ThrowAt(std::string field, std::string message, std::string hint = {}) {
+  throw ReadError(Error{.code = ErrorCode::kMalformed,
+                        .input = {},
+                        .field = std::move(field),
+                        .message = std::move(message),
+                        .hint = std::move(hint)});
+}
+
+// The bytes were interned, so their offset is gone; the first sample that has them is the place.
+ReadError InSample(const ReadError& inner, const std::vector<std::uint32_t>& column,
+                   std::uint32_t id, const char* field) {
+  Error error = inner.error();
+  error.offset.reset();
+  error.field = fmt::format("sample[{}].{}{}{}",
+                            std::find(column.begin(), column.end(), id) - column.begin(), field,
+                            error.field.empty() ? "" : ".", error.field);
+  return ReadError(std::move(error));
+}
+
+void BuildRows(IdMap& map, std::span<const std::uint64_t> ids, const char* table) {
+  const std::uint32_t duplicate = map.Build(ids);
+  if (duplicate != IdMap::kNone) {
+    ThrowAt(fmt::format("{}[{}]", table, duplicate),
+            fmt::format("a {} with id {} exists already", table, ids[duplicate]));
+  }
+}
+
+}  // namespace
+
+StringId Decoder::Text(std::uint64_t index, const char* field, std::size_t row) const {
+  if (index >= strings_.size()) {
+    ThrowAt(fmt::format("{}[{}]", field, row),
+            fmt::format("string index {} is out of range: the table has {} strings", index,
+                        strings_.size()));
+  }
+  return strings_[index];
+}
+
+void Decoder::ResolveMetadata() {
+  Metadata& metadata = builder_.metadata();
+  metadata.drop_frames = Text(drop_frames_, "drop_frames", 0);
+  metadata.keep_frames = Text(keep_frames_, "keep_frames", 0);
+  metadata.doc_url = Text(doc_url_, "doc_url", 0);
+  metadata.period_type.type = Text(period_type_.type, "period_type.type", 0);
+  metadata.period_type.unit = Text(period_type_.unit, "period_type.unit", 0);
+  for (std::size_t i = 0; i < comments_.size(); ++i) {
+    metadata.comments.push_back(Text(comments_[i], "comment", i));
+  }
+}
+
+std::vector<SampleType> Decoder::ResolveTypes() {
+  if (samples_.size() > 0 && types_.empty()) {
+    ThrowAt("sample_type", "missing: the profile has samples but does not say what they measure");
+  }
+  if (samples_.size() > 0 && samples_.value_count() != types_.size()) {
+    ThrowAt("sample[0].value",
+            fmt::format("{} value(s), but the profile declares {} sample types",
+                        samples_.value_count(), types_.size()),
+            types_.size() == 2 * samples_.value_count() && types_.size() > 2
+                ? "two profiles written one after the other?"
+                : "");
+  }
+  std::vector<SampleType> types;
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    SampleType type{.type = Text(types_[i].type, "sample_type.type", i),
+                    .unit = Text(types_[i].unit, "sample_type.unit", i)};
+    type.role = RoleOf(builder_.Text(type.type), builder_.Text(type.unit));
+    types.push_back(type);
+  }
+  return types;
+}
+
+void Decoder::ResolveMappings() {
+  BuildRows(mapping_rows_, mapping_ids_, "mapping");
+  for (std::size_t i = 0; i < mappings_.size(); ++i) {
+    Mapping mapping = mappings_[i].mapping;
+    mapping.filename = Text(mappings_[i].filename, "mapping.filename", i);
+    mapping.build_id = Text(mappings_[i].build_id, "mapping.build_id", i);
+    builder_.AddMapping(mapping);
+  }
+}
+
+void Decoder::ResolveFunctions() {
+  BuildRows(function_rows_, function_ids_, "function");
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const WireFunction& wire = functions_[i];
+    builder_.AddFunction({.name = Text(wire.name, "function.name", i),
+                          .system_name = Text(wire.system_name, "function.system_name", i),
+                          .filename = Text(wire.filename, "function.filename", i),
+                          .start_line = wire.start_line});
+  }
+}
+
+void Decoder::ResolveLocations() {
+  BuildRows(location_rows_, location_ids_, "location");
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const WireLocation& wire = locations_[i];
+    Location location{.address = wire.address, .folded = wire.folded};
+    if (wire.mapping != 0) {
+      const std::uint32_t row = mapping_rows_.Row(wire.mapping);
+      if (row == IdMap::kNone) {
+        ++unknown_mappings_;  // pprof reads on, and so do we, but not silently
+      } else {
+        location.mapping = MappingId(row);
+      }
+    }
+    lines.clear();
+    for (const WireLine& line : std::span(lines_).subspan(wire.first_line, wire.line_count)) {
+      const std::uint32_t row = function_rows_.Row(line.function);
+      if (row == IdMap::kNone) {
+        ThrowAt(fmt::format("location[{}].line", i),
+                fmt::format("refers to function id {}, which does not exist", line.function));
+      }
+      lines.push_back({FunctionId(row), line.line, line.column});
+    }
+    builder_.AddLocation(location, lines);
+  }
+  if (unknown_mappings_ > 0) {
+    builder_.AddDiagnostic({.severity = Severity::kDamage,
+                            .code = "unknown_mapping",
+                            .message = "locations refer to mappings that do not exist",
+                            .count = unknown_mappings_});
+  }
+}
+
+void Decoder::ResolveStack(std::span<const std::byte> bytes, std::vector<LocationId>& stack) const {
+  stack.clear();
+  ByteCursor cursor(bytes, 0);
+  while (!cursor.done()) {
+    const std::uint64_t location = cursor.Varint();
+    const std::uint32_t row = location_rows_.Row(location);
+    if (row == IdMap::kNone) {
+      ThrowAt({}, fmt::format("refers to location id {}, which does not exist", location));
+    }
+    stack.emplace_back(row);
+  }
+}
+
+void Decoder::ResolveStacks() {
+  ByteInterner& interned = samples_.stack_bytes();
+  const std::uint64_t frames = samples_.CountFrames();
+  if (frames >= IdMap::kNone) {
+    ThrowRead(ErrorCode::kLimit, 0, "sample.location_id",
+              fmt::format("{} frames in distinct stacks, more than 32-bit rows can hold", frames));
+  }
+  builder_.ReserveStacks(interned.size(), frames);
+  std::vector<LocationId> stack;
+  for (std::uint32_t id = 0; id < interned.size(); ++id) {
+    try {
+      ResolveStack(interned[id], stack);
+    } catch (const ReadError& error) {
+      throw InSample(error, samples_.stacks(), id, "location_id");
+    }
+    builder_.AddStack(stack);
+    interned.ReleaseBefore(id);
+  }
+}
+
+LabelSetId Decoder::ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels) {
+  labels.clear();
+  ByteCursor cursor(bytes, 0);
+  while (!cursor.done()) {
+    ByteCursor message = wire::Next(cursor).Message("label");
+    std::uint64_t key = 0;
+    std::uint64_t text = 0;
+    std::uint64_t unit = 0;
+    Label label;
+    while (!message.done()) {
+      const wire::Field field = wire::Next(message);
+      switch (field.number) {
+        case 1:
+          key = field.Varint("key");
+          break;
+        case 2:
+          text = field.Varint("str");
+          break;
+        case 3:
+          label.number = field.Int("num");
+          break;
+        case 4:
+          unit = field.Varint("num_unit");
+          break;
+        default:
+          break;
+      }
+    }
+    if (text == 0 && label.number == 0 && unit == 0) {
+      continue;  // pprof reads such a label as absent
+    }
+    label.key = Text(key, "label.key", labels.size());
+    label.text = Text(text, "label.str", labels.size());
+    label.unit = Text(unit, "label.num_unit", labels.size());
+    label.numeric = text == 0;
+    labels.push_back(label);
+  }
+  return builder_.InternLabels(labels);
+}
+
+std::vector<LabelSetId> Decoder::ResolveLabelSets() {
+  std::vector<LabelSetId> by_bytes;
+  std::vector<Label> labels;
+  const ByteInterner& interned = samples_.label_bytes();
+  for (std::uint32_t id = 0; id < interned.size(); ++id) {
+    try {
+      by_bytes.push_back(ResolveLabelSet(interned[id], labels));
+    } catch (const ReadError& error) {
+      throw InSample(error, samples_.label_sets(), id, "label");
+    }
+  }
+  return by_bytes;
+}
+
+// JAX writes its device memory profiles as pprof: allocations/count and space/bytes, with labels
+// kind=buffer|executable. It writes -1 for the size of an executable that it does not know.
+void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
+  const Profile& profile = builder_.profile();
+  const bool jax_types = profile.types.size() == 2 &&
+                         builder_.Text(profile.types[0].type) == "allocations" &&
+                         builder_.Text(profile.types[1].type) == "space";
+  std::vector<char> executable(builder_.label_set_count(), 0);
+  bool jax = false;
+  for (const LabelSetId set : label_sets) {
+    for (const Label& label : builder_.Labels(set)) {
+      const std::string_view kind = builder_.Text(label.text);
+      if (builder_.Text(label.key) == "kind" && (kind == "buffer" || kind == "executable")) {
+        jax = true;
+        executable[set.value()] = kind == "executable" ? 1 : 0;
+      }
+    }
+  }
+  builder_.metadata().format_display = "pprof profile";
+  if (!jax || !jax_types) {
+    return;
+  }
+  builder_.metadata().format_display = "JAX device memory profile (pprof)";
+  builder_.AddBlindSpot("memory inside jit-compiled functions",
+                        "only live buffers and executables are listed, not XLA's temporaries");
+  builder_.AddBlindSpot("the allocator's reserve and fragmentation",
+                        "XLA preallocates; the profile counts buffers");
+  builder_.AddBlindSpot("other libraries and processes", "NCCL, cuDNN, CUDA context");
+  std::vector<std::uint32_t> unknown;
+  for (std::uint32_t i = 0; i < profile.size(); ++i) {
+    const std::int64_t bytes = profile.values[1][i];
+    if (bytes < 0 && executable[profile.label_sets[i].value()] != 0 &&
+        bytes == -profile.values[0][i]) {
+      unknown.push_back(i);
+    }
+  }
+  if (!unknown.empty()) {
+    builder_.AddDiagnostic({.severity = Severity::kNote,
+                            .code = "unknown_size",
+                            .message = "executables whose size the runtime did not know (-1); "
+                                       "counted apart, not as bytes",
+                            .count = unknown.size()});
+  }
+  builder_.SetUnknownSizes(std::move(unknown));
+}
+
+Result<Recording> Decoder::Finish() && {
+  samples_.Flush();
+  if (strings_.empty()) {
+    ThrowAt("string_table", "missing: this is not a whole profile");
+  }
+  ResolveMetadata();
+  builder_.StartProfile(ResolveTypes(), Text(default_type_, "default_sample_type", 0));
+  ResolveMappings();
+  ResolveFunctions();
+  ResolveLocations();
+  ResolveStacks();
+  const std::vector<LabelSetId> by_bytes = ResolveLabelSets();
+
+  std::vector<StackId> stacks;
+  stacks.reserve(samples_.size());
+  for (const std::uint32_t stack : samples_.stacks()) {
+    stacks.emplace_back(stack);
+  }
+  samples_.stacks() = {};
+  std::vector<LabelSetId> label_sets;
+  label_sets.reserve(stacks.size());
+  for (const std::uint32_t set : samples_.label_sets()) {
+    label_sets.push_back(by_bytes[set]);
+  }
+  samples_.values().resize(types_.size());
+  builder_.SetSamples(std::move(stacks), std::move(label_sets), std::move(samples_.values()));
+  NoteJax(by_bytes);
+  return std::move(builder_).Finish();
+}
+
+}  // namespace memtool::formats::pprof

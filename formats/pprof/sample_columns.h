@@ -1,0 +1,52 @@
+// The hot half of the pprof reader: sample messages into columns. A stack is kept as the raw bytes
+// of its location ids and a label set as the raw bytes of its label messages, both interned by hash,
+// so that varints are decoded once per distinct stack and not once per sample.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "support/byte_cursor.h"
+#include "support/byte_interner.h"
+
+namespace memtool::formats::pprof {
+
+class SampleColumns {
+ public:
+  // Reads one Sample message. The bytes must stay in place until the next Flush().
+  void Add(ByteCursor message);
+  // Interns what is pending; before the bytes of added samples move.
+  void Flush();
+
+  [[nodiscard]] std::size_t size() const { return stacks_.size() + pending_; }
+  // Values per sample; 0 when there is no sample.
+  [[nodiscard]] std::size_t value_count() const { return values_.size(); }
+
+  std::vector<std::uint32_t>& stacks() { return stacks_; }
+  std::vector<std::uint32_t>& label_sets() { return label_sets_; }
+  std::vector<std::vector<std::int64_t>>& values() { return values_; }
+  ByteInterner& stack_bytes() { return stack_bytes_; }  // packed varints of location ids
+  ByteInterner& label_bytes() { return label_bytes_; }  // label fields with tag and length
+  // Location ids over all distinct stacks.
+  [[nodiscard]] std::uint64_t CountFrames() const;
+
+ private:
+  struct Parts;
+  void AddValue(Parts& parts, std::uint64_t value, std::uint64_t offset);
+  void AddPackedValues(Parts& parts, ByteCursor cursor);
+
+  std::array<std::span<const std::byte>, ByteInterner::kBatch> pending_stacks_{};
+  std::array<std::span<const std::byte>, ByteInterner::kBatch> pending_labels_{};
+  std::size_t pending_ = 0;
+
+  ByteInterner stack_bytes_;
+  ByteInterner label_bytes_;
+  std::vector<std::uint32_t> stacks_;
+  std::vector<std::uint32_t> label_sets_;
+  std::vector<std::vector<std::int64_t>> values_;
+  bool any_ = false;
+};
+
+}  // namespace memtool::formats::pprof

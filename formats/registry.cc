@@ -1,0 +1,16 @@
+// The only file that names every reader. Order matters only between readers that both answer
+// "certain": the first wins.
+#include <array>
+
+#include "memtool/formats/reader.h"
+#include "pprof/pprof_reader.h"
+
+namespace memtool::formats {
+
+std::span<const Reader* const> Readers() {
+  static const PprofReader kPprof;
+  static const std::array<const Reader*, 1> kReaders{&kPprof};
+  return kReaders;
+}
+
+}  // namespace memtool::formats

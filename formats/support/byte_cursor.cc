@@ -1,0 +1,54 @@
+#include "support/byte_cursor.h"
+
+#include <fmt/format.h>
+
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+void ThrowRead(ErrorCode code, std::uint64_t offset, std::string field, std::string message,
+               std::string hint) {
+  throw ReadError(Error{.code = code,
+                        .input = {},
+                        .offset = offset,
+                        .field = std::move(field),
+                        .message = std::move(message),
+                        .hint = std::move(hint)});
+}
+
+void ByteCursor::ThrowPastEnd(std::uint64_t wanted) const {
+  ThrowRead(ErrorCode::kTruncated, offset(), {},
+            fmt::format("needs {} more bytes, but its record has {} left", wanted, left()));
+}
+
+std::uint64_t ByteCursor::LongVarint() {
+  std::uint64_t value = 0;
+  const std::uint64_t start = offset();
+  for (unsigned shift = 0; shift < 70; shift += 7) {
+    const std::uint8_t byte = Byte();
+    if (shift == 63 && byte > 1) {
+      ThrowRead(ErrorCode::kMalformed, start, {}, "varint does not fit 64 bits");
+    }
+    value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+    if (byte < 0x80) {
+      return value;
+    }
+  }
+  ThrowRead(ErrorCode::kMalformed, start, {}, "varint longer than 10 bytes");
+}
+
+std::uint32_t ByteCursor::Fixed32() {
+  std::uint32_t value = 0;
+  for (unsigned shift = 0; const std::byte byte : Take(4)) {
+    value |= static_cast<std::uint32_t>(byte) << shift;
+    shift += 8;
+  }
+  return value;
+}
+
+std::uint64_t ByteCursor::Fixed64() {
+  const std::uint64_t low = Fixed32();
+  return low | static_cast<std::uint64_t>(Fixed32()) << 32U;
+}
+
+}  // namespace memtool::formats

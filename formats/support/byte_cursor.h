@@ -1,0 +1,65 @@
+// The bounds-checked cursor over bytes already in memory: no other code in formats/ does pointer
+// arithmetic on input. A read past the end throws ReadError with the offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace memtool::formats {
+
+class ByteCursor {
+ public:
+  // `base` is the offset of bytes[0] in the unpacked input, for error messages.
+  ByteCursor(std::span<const std::byte> bytes, std::uint64_t base)
+      : begin_(bytes.data()), at_(bytes.data()), end_(at_ + bytes.size()), base_(base) {}
+
+  [[nodiscard]] bool done() const { return at_ == end_; }
+  [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+  [[nodiscard]] std::uint64_t offset() const {
+    return base_ + static_cast<std::uint64_t>(at_ - begin_);
+  }
+  [[nodiscard]] const std::byte* position() const { return at_; }
+
+  std::uint8_t Byte() {
+    if (at_ == end_) {
+      ThrowPastEnd(1);
+    }
+    return static_cast<std::uint8_t>(*at_++);
+  }
+  std::span<const std::byte> Take(std::uint64_t size) {
+    if (size > left()) {
+      ThrowPastEnd(size);
+    }
+    const std::span<const std::byte> bytes(at_, static_cast<std::size_t>(size));
+    at_ += size;
+    return bytes;
+  }
+  void Skip(std::uint64_t size) { Take(size); }
+
+  // Base-128 varint of protobuf, at most 10 bytes; bits above 64 are an error.
+  std::uint64_t Varint() {
+    if (at_ != end_ && static_cast<std::uint8_t>(*at_) < 0x80) {
+      return static_cast<std::uint8_t>(*at_++);
+    }
+    return LongVarint();
+  }
+  std::uint32_t Fixed32();
+  std::uint64_t Fixed64();
+
+ private:
+  std::uint64_t LongVarint();
+  [[noreturn]] void ThrowPastEnd(std::uint64_t wanted) const;
+
+  const std::byte* begin_;
+  const std::byte* at_;
+  const std::byte* end_;
+  std::uint64_t base_;
+};
+
+inline std::string_view AsText(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,118 @@
+#include "support/byte_interner.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace memtool::formats {
+
+namespace {
+
+constexpr std::size_t kFirstSlots = 4096;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+
+std::uint64_t Hash(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint32_t High(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
+
+}  // namespace
+
+ByteInterner::ByteInterner() : slots_(kFirstSlots) {}
+
+void ByteInterner::Grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.entry == 0) {
+      continue;
+    }
+    std::size_t at = entries_[slot.entry - 1].hash & mask;
+    while (slots_[at].entry != 0) {
+      at = (at + 1) & mask;
+    }
+    slots_[at] = slot;
+  }
+}
+
+std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t hash,
+                                std::size_t slot) {
+  const auto id = static_cast<std::uint32_t>(entries_.size());
+  if (bytes.size() > block_left_) {
+    const std::size_t size = std::max(kBlockBytes, bytes.size());
+    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), id});
+    block_at_ = blocks_.back().bytes.get();
+    block_left_ = size;
+  }
+  if (!bytes.empty()) {
+    std::memcpy(block_at_, bytes.data(), bytes.size());
+  }
+  entries_.push_back({block_at_, static_cast<std::uint32_t>(bytes.size()),
+                      static_cast<std::uint32_t>(hash)});
+  block_at_ += bytes.size();
+  block_left_ -= bytes.size();
+  slots_[slot] = {High(hash), id + 1};
+  if (entries_.size() * 2 > slots_.size()) {
+    Grow();
+  }
+  return id;
+}
+
+std::uint32_t ByteInterner::Lookup(std::span<const std::byte> bytes, std::uint64_t hash) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  while (slots_[at].entry != 0) {
+    if (slots_[at].hash == High(hash)) {
+      const Entry& entry = entries_[slots_[at].entry - 1];
+      if (entry.size == bytes.size() &&
+          (bytes.empty() || std::memcmp(entry.data, bytes.data(), bytes.size()) == 0)) {
+        return slots_[at].entry - 1;
+      }
+    }
+    at = (at + 1) & mask;
+  }
+  return Add(bytes, hash, at);
+}
+
+std::uint32_t ByteInterner::Intern(std::span<const std::byte> bytes) {
+  return Lookup(bytes, Hash(bytes));
+}
+
+void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
+                               std::uint32_t* out) {
+  // A lookup misses the cache three times in a row: slot, entry, bytes. Each pass below asks for the
+  // next of them for the whole batch before any is needed.
+  std::array<std::uint64_t, kBatch> hashes{};
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    hashes[i] = Hash(keys[i]);
+    __builtin_prefetch(&slots_[hashes[i] & mask]);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Slot& slot = slots_[hashes[i] & mask];
+    if (slot.entry != 0) {
+      __builtin_prefetch(&entries_[slot.entry - 1]);
+    }
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Slot& slot = slots_[hashes[i] & mask];
+    if (slot.entry != 0) {
+      __builtin_prefetch(entries_[slot.entry - 1].data);
+    }
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    out[i] = Lookup(keys[i], hashes[i]);
+  }
+}
+
+void ByteInterner::ReleaseBefore(std::uint32_t id) {
+  while (released_ + 1 < blocks_.size() && blocks_[released_ + 1].first_id <= id) {
+    blocks_[released_++].bytes.reset();
+  }
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,57 @@
+// Gives equal byte strings equal dense 32-bit ids. Made for the hot loop of readers: many short
+// strings, most of them seen before, looked up in batches so that cache misses overlap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace memtool::formats {
+
+class ByteInterner {
+ public:
+  static constexpr std::size_t kBatch = 32;
+
+  ByteInterner();
+
+  std::uint32_t Intern(std::span<const std::byte> bytes);
+  // Interns up to kBatch strings; out[i] is the id of keys[i].
+  void InternBatch(std::span<const std::span<const std::byte>> keys, std::uint32_t* out);
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] std::span<const std::byte> operator[](std::uint32_t id) const {
+    return {entries_[id].data, entries_[id].size};
+  }
+  // Frees the bytes of all strings before `id` as far as whole blocks allow.
+  void ReleaseBefore(std::uint32_t id);
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;  // high half of the hash: spares most comparisons
+    std::uint32_t entry = 0;  // id + 1; 0 = free
+  };
+  struct Entry {
+    const std::byte* data;
+    std::uint32_t size;
+    std::uint32_t hash;  // low half of the hash, for growing
+  };
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::uint32_t first_id;
+  };
+
+  std::uint32_t Lookup(std::span<const std::byte> bytes, std::uint64_t hash);
+  std::uint32_t Add(std::span<const std::byte> bytes, std::uint64_t hash, std::size_t slot);
+  void Grow();
+
+  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
+  std::vector<Block> blocks_;
+  std::size_t released_ = 0;
+  std::size_t block_left_ = 0;
+  std::byte* block_at_ = nullptr;
+};
+
+}  // namespace memtool::formats

@@ -1,0 +1,69 @@
+#include "support/byte_window.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+// Small enough to stay in the second-level cache between inflating and decoding.
+constexpr std::size_t kFirstCapacity = std::size_t{256} << 10U;
+}  // namespace
+
+ByteWindow::ByteWindow(std::unique_ptr<Source> source)
+    : source_(std::move(source)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(kFirstCapacity)),
+      capacity_(kFirstCapacity) {}
+
+// Moves what is at hand to the front, into a larger buffer when it fills this one: memory grows with
+// the bytes that really come, never with a length that an input only claims.
+void ByteWindow::MakeRoom() {
+  const std::size_t kept = end_ - begin_;
+  if (begin_ == 0 && end_ == capacity_) {
+    auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_ * 2);
+    std::memcpy(larger.get(), buffer_.get(), kept);
+    buffer_ = std::move(larger);
+    capacity_ *= 2;
+  } else {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, kept);
+  }
+  base_ += begin_;
+  begin_ = 0;
+  end_ = kept;
+}
+
+std::span<const std::byte> ByteWindow::Fill(std::size_t size) {
+  if (end_ - begin_ < size && !ended_) {
+    MakeRoom();
+    while (end_ < size && !ended_) {
+      if (end_ == capacity_) {
+        MakeRoom();
+      }
+      auto got = source_->Read({buffer_.get() + end_, capacity_ - end_});
+      if (!got) {
+        throw ReadError(std::move(got.error()));
+      }
+      ended_ = *got == 0;
+      end_ += *got;
+    }
+  }
+  return buffered();
+}
+
+bool ByteWindow::Skip(std::uint64_t size) {
+  while (size > 0) {
+    const std::size_t at_hand = Fill(1).size();
+    if (at_hand == 0) {
+      return false;
+    }
+    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(at_hand, size));
+    Advance(step);
+    size -= step;
+  }
+  return true;
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,46 @@
+// A sliding window over a Source: the reader sees contiguous bytes of one record at a time, and
+// memory stays small however long the input is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memtool/formats/source.h"
+
+namespace memtool::formats {
+
+class ByteWindow {
+ public:
+  explicit ByteWindow(std::unique_ptr<Source> source);
+
+  // Offset of the next byte in the unpacked input.
+  [[nodiscard]] std::uint64_t offset() const { return base_ + begin_; }
+  // The bytes at hand, without reading more.
+  [[nodiscard]] std::span<const std::byte> buffered() const {
+    return {buffer_.get() + begin_, end_ - begin_};
+  }
+  // Reads until `size` bytes are at hand or the input ends; returns what is at hand. Spans given
+  // out before are invalid afterwards. Throws ReadError on I/O or unpacking errors.
+  std::span<const std::byte> Fill(std::size_t size);
+  // Steps over bytes at hand.
+  void Advance(std::size_t size) { begin_ += size; }
+  // Steps over bytes that need not be looked at; false when the input ended before.
+  bool Skip(std::uint64_t size);
+  [[nodiscard]] bool AtEnd() { return begin_ == end_ && Fill(1).empty(); }
+
+ private:
+  void MakeRoom();
+
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::size_t capacity_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t base_ = 0;  // offset of buffer_[0]
+  bool ended_ = false;
+};
+
+}  // namespace memtool::formats

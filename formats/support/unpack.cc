@@ -1,0 +1,168 @@
+// The layer before sniffing: takes gzip, zlib and zstd off, by content, within limits.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "memtool/formats/source.h"
+#include "support/inflaters.h"
+
+namespace memtool::formats {
+
+namespace {
+
+constexpr std::size_t kPackedWindow = std::size_t{64} << 10U;
+constexpr std::size_t kMaxLayers = 3;
+constexpr std::size_t kMagicBytes = 4;
+
+enum class Packing { kNone, kGzip, kZlib, kZstd };
+
+Packing PackingOf(std::span<const std::byte> head) {
+  const auto at = [head](std::size_t i) { return static_cast<unsigned>(head[i]); };
+  if (head.size() >= 2 && at(0) == 0x1f && at(1) == 0x8b) {
+    return Packing::kGzip;
+  }
+  if (head.size() >= 4 && at(0) == 0x28 && at(1) == 0xb5 && at(2) == 0x2f && at(3) == 0xfd) {
+    return Packing::kZstd;
+  }
+  // zlib: deflate with a window of at most 32 KiB, a header divisible by 31, no preset dictionary.
+  const bool zlib = head.size() >= 2 && (at(0) & 0x0fU) == 8 && (at(0) >> 4U) == 7 &&
+                    (at(0) * 256 + at(1)) % 31 == 0 && (at(1) & 0x20U) == 0;
+  return zlib ? Packing::kZlib : Packing::kNone;
+}
+
+// Gives back bytes that were read to look at them.
+class PrefixedSource final : public Source {
+ public:
+  PrefixedSource(std::vector<std::byte> prefix, std::unique_ptr<Source> rest)
+      : prefix_(std::move(prefix)), rest_(std::move(rest)) {}
+
+  Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    if (at_ == prefix_.size()) {
+      return rest_->Read(buffer);
+    }
+    const std::size_t size = std::min(buffer.size(), prefix_.size() - at_);
+    std::memcpy(buffer.data(), prefix_.data() + at_, size);
+    at_ += size;
+    return size;
+  }
+
+ private:
+  std::vector<std::byte> prefix_;
+  std::size_t at_ = 0;
+  std::unique_ptr<Source> rest_;
+};
+
+// Runs an Inflater over a packed source and watches the limits.
+class UnpackingSource final : public Source {
+ public:
+  UnpackingSource(std::unique_ptr<Source> packed, std::unique_ptr<Inflater> inflater,
+                  const Limits& limits)
+      : packed_(std::move(packed)),
+        inflater_(std::move(inflater)),
+        limits_(limits),
+        window_(kPackedWindow) {}
+
+  Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    while (true) {
+      if (input_.empty() && !packed_ended_) {
+        auto got = packed_->Read(window_);
+        if (!got) {
+          return Fail(std::move(got.error()));
+        }
+        packed_ended_ = *got == 0;
+        packed_bytes_ += *got;
+        input_ = std::span<const std::byte>(window_).first(*got);
+      }
+      auto made = inflater_->Inflate(&input_, buffer, packed_ended_);
+      if (!made) {
+        Error error = std::move(made.error());
+        error.message = fmt::format("{} (at byte {} of the packed input)", error.message,
+                                    packed_bytes_ - input_.size());
+        return Fail(std::move(error));
+      }
+      unpacked_bytes_ += *made;
+      if (*made > 0) {
+        return Checked(*made);
+      }
+      if (packed_ended_ && input_.empty()) {
+        return std::size_t{0};
+      }
+    }
+  }
+
+ private:
+  Result<std::size_t> Checked(std::size_t made) {
+    if (unpacked_bytes_ > limits_.unpacked_bytes) {
+      return Fail(ErrorCode::kLimit,
+                  fmt::format("unpacks to more than {} bytes", limits_.unpacked_bytes),
+                  "lift it with --limit unpacked-bytes=SIZE");
+    }
+    if (unpacked_bytes_ > limits_.ratio_free_bytes &&
+        unpacked_bytes_ / limits_.ratio > packed_bytes_) {
+      return Fail(ErrorCode::kLimit,
+                  fmt::format("unpacks to {} bytes from {}, more than {} times its size",
+                              unpacked_bytes_, packed_bytes_, limits_.ratio),
+                  "probably a decompression bomb; lift it with --limit ratio=N");
+    }
+    return made;
+  }
+
+  std::unique_ptr<Source> packed_;
+  std::unique_ptr<Inflater> inflater_;
+  Limits limits_;
+  std::vector<std::byte> window_;
+  std::span<const std::byte> input_;
+  bool packed_ended_ = false;
+  std::uint64_t packed_bytes_ = 0;
+  std::uint64_t unpacked_bytes_ = 0;
+};
+
+Result<std::vector<std::byte>> ReadMagic(Source& source) {
+  std::vector<std::byte> head(kMagicBytes);
+  std::size_t have = 0;
+  while (have < head.size()) {
+    auto got = source.Read(std::span(head).subspan(have));
+    if (!got) {
+      return Fail(std::move(got.error()));
+    }
+    if (*got == 0) {
+      break;
+    }
+    have += *got;
+  }
+  head.resize(have);
+  return head;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Limits& limits,
+                                       std::string* packing) {
+  packing->clear();
+  for (std::size_t layer = 0; layer <= kMaxLayers; ++layer) {
+    auto head = ReadMagic(*source);
+    if (!head) {
+      return Fail(std::move(head.error()));
+    }
+    const Packing kind = PackingOf(*head);
+    source = std::make_unique<PrefixedSource>(*std::move(head), std::move(source));
+    if (kind == Packing::kNone) {
+      return source;
+    }
+    if (layer == kMaxLayers) {
+      break;
+    }
+    const char* name = kind == Packing::kGzip ? "gzip" : kind == Packing::kZlib ? "zlib" : "zstd";
+    *packing += (packing->empty() ? "" : "+") + std::string(name);
+    auto inflater = kind == Packing::kGzip   ? MakeGzipInflater()
+                    : kind == Packing::kZlib ? MakeZlibInflater()
+                                             : MakeZstdInflater();
+    source = std::make_unique<UnpackingSource>(std::move(source), std::move(inflater), limits);
+  }
+  return Fail(ErrorCode::kLimit, fmt::format("packed more than {} times over", kMaxLayers));
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,147 @@
+// Which samples, frames and labels an analysis sees. Meaning and order follow pprof: frames from
+// labels (tag root and leaf); focus, ignore, hide, show; show-from; tag focus and ignore; tag show
+// and hide; prune-from. Then, not in pprof, the frame mode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/analysis/frame_class.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool {
+
+// Regular expressions in RE2 syntax, unanchored; empty = not given. They match a frame's function
+// name, file name or mapping.
+struct FilterOptions {
+  std::string focus;
+  std::string ignore;
+  std::string hide;
+  std::string show;
+  std::string show_from;
+  std::string prune_from;
+  // [KEY=]REGEX[,REGEX...] or [KEY=]N, N:, :N, N:M with units.
+  std::string tag_focus;
+  std::string tag_ignore;
+  // Match label keys.
+  std::string tag_show;
+  std::string tag_hide;
+  // Label keys, comma separated, that become frames: roots outermost first, leaves innermost last.
+  std::string tag_root;
+  std::string tag_leaf;
+  FrameMode frames = FrameMode::kApp;
+};
+
+// Compiled options; used on any number of recordings, from any thread.
+class Filter {
+ public:
+  // Errors: kUsage for a bad regular expression or range, with the option named.
+  static Result<Filter> Compile(const FilterOptions& options);
+  Filter();
+  Filter(Filter&&) noexcept;
+  Filter& operator=(Filter&&) noexcept;
+  ~Filter();
+
+  // True when some option may drop samples (frame modes never do).
+  [[nodiscard]] bool drops_samples() const;
+  [[nodiscard]] const FilterOptions& options() const;
+
+ private:
+  friend class View;
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+// A frame that stands for label values (tag root, tag leaf).
+struct LabelFrame {
+  std::string value;  // values of the key joined with ","; empty when the sample has no such label
+  std::string key;
+};
+
+// One stack as the filter lets it through.
+struct VisibleStack {
+  std::vector<std::uint32_t> lines;  // rows of Recording::lines, innermost first
+  LineId via;  // the hidden frame just below the innermost visible one: the call into a framework
+};
+
+// One recording seen through a filter. Cheap to make; answers are computed per distinct stack.
+class View {
+ public:
+  // Both are kept by reference and must outlive the view.
+  View(const Recording& recording, const Filter& filter);
+
+  [[nodiscard]] const Recording& recording() const { return recording_; }
+
+  // False when the stack's samples are filtered out. `out` is reused between calls.
+  bool Expand(StackId stack, VisibleStack& out) const;
+  [[nodiscard]] bool Keeps(LabelSetId labels) const { return keep_labels_[labels.value()] != 0; }
+  // Labels shown by tag show and hide.
+  [[nodiscard]] bool ShowsKey(StringId key) const;
+
+  // Label frames: samples with the same group get the same extra frames. Group 0 has none unless
+  // tag root or leaf was given.
+  [[nodiscard]] bool has_label_frames() const { return !roots_.empty() || !leaves_.empty(); }
+  [[nodiscard]] std::uint32_t GroupOf(LabelSetId labels) const {
+    return groups_.empty() ? 0 : groups_[labels.value()];
+  }
+  [[nodiscard]] std::size_t group_count() const { return group_roots_.size(); }
+  // Outermost first.
+  [[nodiscard]] std::span<const LabelFrame> Roots(std::uint32_t group) const {
+    return group_roots_[group];
+  }
+  // Innermost last.
+  [[nodiscard]] std::span<const LabelFrame> Leaves(std::uint32_t group) const {
+    return group_leaves_[group];
+  }
+
+  // Options that were given but matched nothing in this recording ("focus", "tagfocus").
+  [[nodiscard]] std::vector<std::string_view> Unmatched() const;
+
+ private:
+  void MatchLocations();
+  void MatchLabels();
+  void GroupLabels();
+  [[nodiscard]] bool KeptByFocus(std::span<const LocationId> stack) const;
+  [[nodiscard]] std::span<const LocationId> CutRange(std::span<const LocationId> stack) const;
+  void CollectLines(std::span<const LocationId> stack, VisibleStack& out) const;
+
+  const Recording& recording_;
+  const Filter::Compiled& filter_;
+  bool filters_frames_ = false;
+
+  // Per location.
+  struct LocationMark {
+    bool focus : 1 = false;
+    bool ignore : 1 = false;
+    bool hidden : 1 = false;      // no line left after hide and show
+    bool show_from : 1 = false;
+    bool prune_from : 1 = false;
+  };
+  std::vector<LocationMark> locations_;
+  std::vector<char> line_hidden_;        // per line: cut by hide, show, show-from or prune-from
+  std::vector<FrameClass> line_class_;   // per line; empty in mode all
+  std::vector<char> keep_labels_;        // per label set
+  std::vector<std::string> roots_;
+  std::vector<std::string> leaves_;
+  std::vector<std::uint32_t> groups_;    // per label set; empty without label frames
+  std::vector<std::vector<LabelFrame>> group_roots_;
+  std::vector<std::vector<LabelFrame>> group_leaves_;
+
+  bool focus_matched_ = false;
+  bool ignore_matched_ = false;
+  bool hide_matched_ = false;
+  bool show_matched_ = false;
+  bool show_from_matched_ = false;
+  bool tag_focus_matched_ = false;
+  bool tag_ignore_matched_ = false;
+};
+
+// Joins the values of one label key for a label frame or a row: "cuda:0", "4096 bytes".
+std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key);
+
+}  // namespace memtool

@@ -1,0 +1,24 @@
+// Which frames a person can change. `--frames app` hides the others, so that memory falls to the
+// code that asked for it and not to the allocator or to __call__.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace memtool {
+
+enum class FrameMode : std::uint8_t {
+  kApp,     // hide unwinder, allocator, runtime and framework frames
+  kPython,  // hide frames that are not Python
+  kAll,
+};
+
+struct FrameClass {
+  bool app = true;
+  bool python = false;
+};
+
+// The rules are one list, in frame_class.cc.
+FrameClass ClassifyFrame(std::string_view function, std::string_view file);
+
+}  // namespace memtool

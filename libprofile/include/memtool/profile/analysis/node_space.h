@@ -1,0 +1,63 @@
+// Nodes: what rows of a report stand for (a function, a line, a file …). One NodeSpace is shared by
+// all recordings of a report, so that sums over inputs and differences between inputs join by row
+// number and never by text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/ids.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/string_table.h"
+
+namespace memtool {
+
+using NodeId = Id<struct NodeTag>;
+
+enum class Granularity : std::uint8_t {
+  kFunction,      // by name alone, as pprof does: same-named functions of several files are one row
+  kFileFunction,  // by name and file
+  kLine,          // by name, file and line
+  kFile,
+  kModule,  // the binary, or for Python the package
+};
+
+struct Node {
+  StringId name;          // function; empty for files and modules
+  StringId file;          // empty when not part of the key
+  std::int64_t line = 0;  // 0 when not part of the key
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+class NodeSpace {
+ public:
+  NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
+  // The node of each line of a recording (index = row of Recording::lines).
+  std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
+  NodeId OfLabelFrame(const LabelFrame& frame);
+
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id.value()]; }
+  [[nodiscard]] std::string_view Name(NodeId id) const { return strings_[nodes_[id.value()].name]; }
+  [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Node& node) const;
+  };
+  StringTable strings_;
+  std::vector<Node> nodes_;
+  std::unordered_map<Node, NodeId, Hash> index_;
+};
+
+// What a frame without a symbol is called: "[libfoo.so]", or "<unknown>".
+std::string UnsymbolizedName(const Recording& recording, const Location& location);
+// The Python package or the script of a file ("flax", "leak"), or its base name.
+std::string_view ModuleOfFile(std::string_view file);
+
+}  // namespace memtool

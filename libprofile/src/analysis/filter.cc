@@ -1,0 +1,411 @@
+#include "memtool/profile/analysis/filter.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tag_matcher.h"
+
+namespace memtool {
+
+namespace {
+
+bool Match(const std::unique_ptr<RE2>& regex, std::string_view text) {
+  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *regex);
+}
+
+std::vector<std::string> SplitKeys(std::string_view text) {
+  std::vector<std::string> keys;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (comma != 0) {
+      keys.emplace_back(text.substr(0, comma));
+    }
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return keys;
+}
+
+// pprof matches prune-from against names without arguments: "f(int)" is "f", but
+// "(anonymous namespace)" and "operator()" are part of a name.
+std::string_view WithoutArguments(std::string_view name) {
+  name.remove_prefix(name.starts_with('.') ? 1 : 0);
+  for (std::size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
+    const bool reserved = name.substr(at).starts_with("(anonymous namespace)") ||
+                          (name.substr(at).starts_with("()") && at >= 8 &&
+                           name.substr(at - 8, 8) == "operator");
+    if (!reserved) {
+      return name.substr(0, at);
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+struct Filter::Compiled {
+  FilterOptions options;
+  std::unique_ptr<RE2> focus;
+  std::unique_ptr<RE2> ignore;
+  std::unique_ptr<RE2> hide;
+  std::unique_ptr<RE2> show;
+  std::unique_ptr<RE2> show_from;
+  std::unique_ptr<RE2> prune_from;
+  std::unique_ptr<RE2> tag_show;
+  std::unique_ptr<RE2> tag_hide;
+  std::optional<TagMatcher> tag_focus;
+  std::optional<TagMatcher> tag_ignore;
+};
+
+Filter::Filter() : compiled_(std::make_unique<Compiled>()) {}
+Filter::Filter(Filter&&) noexcept = default;
+Filter& Filter::operator=(Filter&&) noexcept = default;
+Filter::~Filter() = default;
+
+Result<Filter> Filter::Compile(const FilterOptions& options) {
+  Filter filter;
+  Compiled& to = *filter.compiled_;
+  to.options = options;
+  struct Slot {
+    const char* name;
+    const std::string& text;
+    std::unique_ptr<RE2>& regex;
+  };
+  for (const Slot& slot : {Slot{"focus", options.focus, to.focus},
+                           Slot{"ignore", options.ignore, to.ignore},
+                           Slot{"hide", options.hide, to.hide},
+                           Slot{"show", options.show, to.show},
+                           Slot{"show-from", options.show_from, to.show_from},
+                           Slot{"prune-from", options.prune_from, to.prune_from},
+                           Slot{"tagshow", options.tag_show, to.tag_show},
+                           Slot{"taghide", options.tag_hide, to.tag_hide}}) {
+    auto regex = CompileRegex(slot.name, slot.text);
+    if (!regex) {
+      return Fail(std::move(regex.error()));
+    }
+    slot.regex = *std::move(regex);
+  }
+  for (auto [name, text, matcher] : {std::tuple{"tagfocus", &options.tag_focus, &to.tag_focus},
+                                     std::tuple{"tagignore", &options.tag_ignore, &to.tag_ignore}}) {
+    if (text->empty()) {
+      continue;
+    }
+    auto compiled = TagMatcher::Compile(name, *text);
+    if (!compiled) {
+      return Fail(std::move(compiled.error()));
+    }
+    *matcher = *std::move(compiled);
+  }
+  return filter;
+}
+
+bool Filter::drops_samples() const {
+  const Compiled& c = *compiled_;
+  return c.focus || c.ignore || c.hide || c.show || c.show_from || c.tag_focus || c.tag_ignore;
+}
+
+const FilterOptions& Filter::options() const { return compiled_->options; }
+
+View::View(const Recording& recording, const Filter& filter)
+    : recording_(recording),
+      filter_(*filter.compiled_),
+      roots_(SplitKeys(filter_.options.tag_root)),
+      leaves_(SplitKeys(filter_.options.tag_leaf)) {
+  MatchLocations();
+  MatchLabels();
+  GroupLabels();
+  if (filter_.options.frames != FrameMode::kAll) {
+    std::vector<FrameClass> by_function;
+    by_function.reserve(recording.functions.size());
+    for (const Function& function : recording.functions) {
+      by_function.push_back(
+          ClassifyFrame(recording.Text(function.name), recording.Text(function.filename)));
+    }
+    line_class_.reserve(recording.lines.size());
+    for (const Line& line : recording.lines) {
+      line_class_.push_back(line.function.valid() ? by_function[line.function.value()]
+                                                  : FrameClass{.app = true, .python = false});
+    }
+  }
+}
+
+void View::MatchLocations() {
+  const Filter::Compiled& f = filter_;
+  filters_frames_ = f.focus || f.ignore || f.hide || f.show || f.show_from || f.prune_from;
+  if (!filters_frames_) {
+    return;
+  }
+  const Recording& r = recording_;
+  // One match per function and mapping, not per line.
+  const auto functions_matching = [&r](const std::unique_ptr<RE2>& regex) {
+    std::vector<char> matching(regex ? r.functions.size() : 0);
+    for (std::size_t i = 0; i < matching.size(); ++i) {
+      matching[i] = static_cast<char>(Match(regex, r.Text(r.functions[i].name)) ||
+                                      Match(regex, r.Text(r.functions[i].filename)));
+    }
+    return matching;
+  };
+  const auto focus = functions_matching(f.focus);
+  const auto ignore = functions_matching(f.ignore);
+  const auto hide = functions_matching(f.hide);
+  const auto show = functions_matching(f.show);
+  const auto show_from = functions_matching(f.show_from);
+  const auto mapping_matches = [&r](const std::unique_ptr<RE2>& regex, const Location& location) {
+    return location.mapping.valid() &&
+           Match(regex, r.Text(r.mappings[location.mapping.value()].filename));
+  };
+  const auto any_line = [&r](const std::vector<char>& matching, const Location& location) {
+    const auto lines = r.Lines(location);
+    return std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.function.valid() && matching[line.function.value()] != 0;
+    });
+  };
+
+  locations_.resize(r.locations.size());
+  line_hidden_.resize(r.lines.size(), 0);
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const Location& location = r.locations[i];
+    LocationMark& mark = locations_[i];
+    const auto lines = r.Lines(location);
+    const std::span<char> hidden =
+        std::span(line_hidden_).subspan(location.first_line, location.line_count);
+    if (f.ignore && (any_line(ignore, location) || mapping_matches(f.ignore, location))) {
+      mark.ignore = ignore_matched_ = true;
+    } else if (!f.focus || any_line(focus, location) || mapping_matches(f.focus, location)) {
+      mark.focus = focus_matched_ = true;
+    }
+    if (f.hide) {
+      const bool whole = mapping_matches(f.hide, location);
+      for (std::size_t k = 0; k < lines.size(); ++k) {
+        const bool match =
+            whole || (lines[k].function.valid() && hide[lines[k].function.value()] != 0);
+        hidden[k] = static_cast<char>(hidden[k] != 0 || match);
+        hide_matched_ = hide_matched_ || match;
+      }
+    }
+    if (f.show) {
+      const bool whole = mapping_matches(f.show, location);
+      for (std::size_t k = 0; k < lines.size(); ++k) {
+        // A frame without a function is nothing that could fail to match (pprof's rule).
+        const bool match = whole || (lines[k].function.valid() && location.line_count > 0 &&
+                                     show[lines[k].function.value()] != 0);
+        hidden[k] = static_cast<char>(hidden[k] != 0 || !match);
+        show_matched_ = show_matched_ || match;
+      }
+    }
+    mark.hidden = std::all_of(hidden.begin(), hidden.end(), [](char c) { return c != 0; });
+    if (f.show_from) {
+      std::size_t last = 0;  // one past the outermost matching line
+      for (std::size_t k = 0; k < lines.size(); ++k) {
+        if (hidden[k] == 0 && lines[k].function.valid() &&
+            show_from[lines[k].function.value()] != 0) {
+          last = k + 1;
+        }
+      }
+      const bool whole = mapping_matches(f.show_from, location);
+      mark.show_from = whole || last > 0;
+      show_from_matched_ = show_from_matched_ || mark.show_from;
+      for (std::size_t k = last; !whole && last > 0 && k < lines.size(); ++k) {
+        hidden[k] = 1;
+      }
+    }
+    if (f.prune_from) {
+      for (std::size_t k = 0; k < lines.size(); ++k) {
+        if (hidden[k] != 0 || !lines[k].function.valid()) {
+          continue;
+        }
+        const std::string_view name = r.Text(r.functions[lines[k].function.value()].name);
+        if (!name.empty() && Match(f.prune_from, WithoutArguments(name))) {
+          mark.prune_from = true;
+          std::fill_n(hidden.begin(), k, char{1});
+          break;
+        }
+      }
+    }
+  }
+}
+
+void View::MatchLabels() {
+  const std::size_t sets = recording_.label_set_count();
+  keep_labels_.assign(sets, 1);
+  for (std::uint32_t i = 0; i < sets; ++i) {
+    const LabelSetId set(i);
+    if (filter_.tag_focus) {
+      const bool match = filter_.tag_focus->Matches(recording_, set);
+      keep_labels_[i] = static_cast<char>(match);
+      tag_focus_matched_ = tag_focus_matched_ || match;
+    }
+    if (filter_.tag_ignore && filter_.tag_ignore->Matches(recording_, set)) {
+      keep_labels_[i] = 0;
+      tag_ignore_matched_ = true;
+    }
+  }
+}
+
+void View::GroupLabels() {
+  group_roots_.resize(1);
+  group_leaves_.resize(1);
+  if (!has_label_frames()) {
+    return;
+  }
+  group_roots_.clear();
+  group_leaves_.clear();
+  std::map<std::vector<std::string>, std::uint32_t> known;
+  groups_.resize(recording_.label_set_count());
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+    std::vector<std::string> values;
+    for (const auto* keys : {&roots_, &leaves_}) {
+      for (const std::string& key : *keys) {
+        values.push_back(LabelValues(recording_, LabelSetId(i), key));
+      }
+    }
+    const auto [it, added] = known.emplace(values, static_cast<std::uint32_t>(known.size()));
+    groups_[i] = it->second;
+    if (added) {
+      std::vector<LabelFrame> roots;
+      for (std::size_t k = 0; k < roots_.size(); ++k) {
+        roots.push_back({values[k], roots_[k]});
+      }
+      std::vector<LabelFrame> leaves;
+      for (std::size_t k = 0; k < leaves_.size(); ++k) {
+        leaves.push_back({values[roots_.size() + k], leaves_[k]});
+      }
+      group_roots_.push_back(std::move(roots));
+      group_leaves_.push_back(std::move(leaves));
+    }
+  }
+}
+
+bool View::KeptByFocus(std::span<const LocationId> stack) const {
+  const bool name_filters = filter_.focus || filter_.ignore || filter_.hide || filter_.show;
+  if (!name_filters) {
+    return true;
+  }
+  bool focused = false;
+  bool visible = false;
+  for (const LocationId id : stack) {
+    const LocationMark& mark = locations_[id.value()];
+    if (mark.ignore) {
+      return false;
+    }
+    focused = focused || mark.focus;
+    visible = visible || !mark.hidden;
+  }
+  return focused && visible;
+}
+
+// What show-from and prune-from leave of a stack; may be empty only when nothing matched show-from.
+std::span<const LocationId> View::CutRange(std::span<const LocationId> stack) const {
+  if (filter_.show_from) {
+    std::size_t end = stack.size();
+    while (end > 0 && !locations_[stack[end - 1].value()].show_from) {
+      --end;
+    }
+    stack = stack.first(end);
+  }
+  if (filter_.prune_from) {
+    const auto pruned = std::find_if(stack.begin(), stack.end(), [this](LocationId id) {
+      const LocationMark& mark = locations_[id.value()];
+      return mark.prune_from && !mark.hidden;
+    });
+    if (pruned != stack.end()) {
+      stack = stack.subspan(static_cast<std::size_t>(pruned - stack.begin()));
+    }
+  }
+  return stack;
+}
+
+void View::CollectLines(std::span<const LocationId> stack, VisibleStack& out) const {
+  for (const LocationId id : stack) {
+    const Location& location = recording_.At(id);
+    for (std::uint32_t k = 0; k < location.line_count; ++k) {
+      const std::uint32_t line = location.first_line + k;
+      if (!filters_frames_ || line_hidden_[line] == 0) {
+        out.lines.push_back(line);
+      }
+    }
+  }
+}
+
+bool View::Expand(StackId id, VisibleStack& out) const {
+  out.lines.clear();
+  out.via = {};
+  std::span<const LocationId> stack = recording_.Stack(id);
+  if (filters_frames_) {
+    if (!KeptByFocus(stack)) {
+      return false;
+    }
+    stack = CutRange(stack);
+    if (filter_.show_from && stack.empty()) {
+      return false;
+    }
+  }
+  CollectLines(stack, out);
+  if (line_class_.empty()) {
+    return true;
+  }
+  // Mode app; when it leaves nothing, python; when that leaves nothing, all.
+  for (const bool FrameClass::*kept : {&FrameClass::app, &FrameClass::python}) {
+    if (kept == &FrameClass::app && filter_.options.frames == FrameMode::kPython) {
+      continue;
+    }
+    const auto visible = [&](std::uint32_t line) { return line_class_[line].*kept; };
+    const auto first = std::find_if(out.lines.begin(), out.lines.end(), visible);
+    if (first == out.lines.end()) {
+      continue;
+    }
+    if (first != out.lines.begin()) {
+      out.via = LineId(*(first - 1));
+    }
+    std::erase_if(out.lines, [&](std::uint32_t line) { return !visible(line); });
+    break;
+  }
+  return true;
+}
+
+bool View::ShowsKey(StringId key) const {
+  const std::string_view text = recording_.Text(key);
+  return (!filter_.tag_show || Match(filter_.tag_show, text)) &&
+         (!filter_.tag_hide || !Match(filter_.tag_hide, text));
+}
+
+std::vector<std::string_view> View::Unmatched() const {
+  std::vector<std::string_view> names;
+  const auto check = [&names](bool given, bool matched, std::string_view name) {
+    if (given && !matched) {
+      names.push_back(name);
+    }
+  };
+  check(filter_.focus != nullptr, focus_matched_, "focus");
+  check(filter_.ignore != nullptr, ignore_matched_, "ignore");
+  check(filter_.hide != nullptr, hide_matched_, "hide");
+  check(filter_.show != nullptr, show_matched_, "show");
+  check(filter_.show_from != nullptr, show_from_matched_, "show-from");
+  check(filter_.tag_focus.has_value(), tag_focus_matched_, "tagfocus");
+  check(filter_.tag_ignore.has_value(), tag_ignore_matched_, "tagignore");
+  return names;
+}
+
+std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key) {
+  std::string joined;
+  for (const Label& label : recording.Labels(labels)) {
+    if (recording.Text(label.key) != key) {
+      continue;
+    }
+    joined += joined.empty() ? "" : ",";
+    if (label.numeric) {
+      joined += fmt::format("{}", label.number);
+      joined += recording.Text(label.unit).empty() ? "" : " ";
+      joined += recording.Text(label.unit);
+    } else {
+      joined += recording.Text(label.text);
+    }
+  }
+  return joined;
+}
+
+}  // namespace memtool

@@ -1,0 +1,90 @@
+#include "memtool/profile/analysis/node_space.h"
+
+namespace memtool {
+
+namespace {
+
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::size_t NodeSpace::Hash::operator()(const Node& node) const {
+  std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
+  hash ^= static_cast<std::uint64_t>(node.line) * 0x9e3779b97f4a7c15ULL;
+  hash *= 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32U);
+}
+
+NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
+  const Node node{strings_.Intern(name), strings_.Intern(file), line};
+  const auto [it, added] = index_.emplace(node, NodeId(nodes_.size()));
+  if (added) {
+    nodes_.push_back(node);
+  }
+  return it->second;
+}
+
+NodeId NodeSpace::OfLabelFrame(const LabelFrame& frame) {
+  return Intern(frame.value.empty() ? "(no " + frame.key + ")" : frame.value, frame.key, 0);
+}
+
+std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity granularity) {
+  std::vector<NodeId> nodes(recording.lines.size());
+  for (const Location& location : recording.locations) {
+    for (std::uint32_t i = 0; i < location.line_count; ++i) {
+      const Line& line = recording.lines[location.first_line + i];
+      NodeId& node = nodes[location.first_line + i];
+      const std::string_view binary =
+          location.mapping.valid()
+              ? recording.Text(recording.mappings[location.mapping.value()].filename)
+              : std::string_view{};
+      const Function* function =
+          line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
+      const std::string_view file = function != nullptr ? recording.Text(function->filename) : "";
+      if (granularity == Granularity::kModule) {
+        node = Intern(binary.empty() ? ModuleOfFile(file) : BaseName(binary), "", 0);
+        continue;
+      }
+      const std::string_view function_name =
+          function != nullptr ? recording.Text(function->name) : std::string_view{};
+      if (granularity == Granularity::kFile) {
+        node = file.empty() ? Intern(UnsymbolizedName(recording, location), "", 0)
+                            : Intern("", file, 0);
+        continue;
+      }
+      const std::string name = function_name.empty() ? UnsymbolizedName(recording, location)
+                                                     : std::string(function_name);
+      const bool by_name = granularity == Granularity::kFunction;
+      const bool by_line = granularity == Granularity::kLine;
+      node = Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
+    }
+  }
+  return nodes;
+}
+
+std::string UnsymbolizedName(const Recording& recording, const Location& location) {
+  if (location.mapping.valid()) {
+    const std::string_view binary =
+        BaseName(recording.Text(recording.mappings[location.mapping.value()].filename));
+    if (!binary.empty()) {
+      return "[" + std::string(binary) + "]";
+    }
+  }
+  return "<unknown>";
+}
+
+std::string_view ModuleOfFile(std::string_view file) {
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t packages = file.rfind(kPackages);
+  if (packages != std::string_view::npos) {
+    const std::string_view below = file.substr(packages + kPackages.size());
+    return below.substr(0, below.find_first_of("/."));
+  }
+  if (file.find("/lib/python") != std::string_view::npos || file.starts_with("<frozen ")) {
+    return "(Python library)";
+  }
+  const std::string_view base = BaseName(file);
+  return base.ends_with(".py") ? base.substr(0, base.size() - 3) : base;
+}
+
+}  // namespace memtool

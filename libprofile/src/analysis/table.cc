@@ -1,0 +1,233 @@
+#include "memtool/profile/analysis/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/sizes.h"
+
+namespace memtool {
+
+namespace {
+
+std::int64_t SortKey(const Row& row, SortBy sort) {
+  return std::abs(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
+}
+
+void SortRows(std::vector<Row>& rows, SortBy sort) {
+  std::sort(rows.begin(), rows.end(), [sort](const Row& a, const Row& b) {
+    const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
+    return std::tuple(-SortKey(a, sort), std::string_view(a.name), std::string_view(a.file), a.line,
+                      -SortKey(a, other)) <
+           std::tuple(-SortKey(b, sort), std::string_view(b.name), std::string_view(b.file), b.line,
+                      -SortKey(b, other));
+  });
+}
+
+bool Empty(const NodeValue& value) {
+  return value.flat == 0 && value.cum == 0 && value.unknown_cum == 0;
+}
+
+}  // namespace
+
+Result<By> ParseBy(std::string_view text) {
+  using Kind = By::Kind;
+  constexpr std::string_view kLabel = "label:";
+  if (text.starts_with(kLabel) && text.size() > kLabel.size()) {
+    return By{.kind = Kind::kLabel, .label = std::string(text.substr(kLabel.size()))};
+  }
+  const std::vector<std::pair<std::string_view, By>> known{
+      {"function", {.granularity = Granularity::kFunction}},
+      {"filefunction", {.granularity = Granularity::kFileFunction}},
+      {"line", {.granularity = Granularity::kLine}},
+      {"file", {.granularity = Granularity::kFile}},
+      {"module", {.granularity = Granularity::kModule}},
+      {"stack", {.kind = Kind::kStack}},
+      {"tag", {.kind = Kind::kTag}},
+      {"size", {.kind = Kind::kSize}},
+      {"input", {.kind = Kind::kInput}},
+  };
+  std::string names;
+  for (const auto& [name, by] : known) {
+    if (name == text) {
+      return by;
+    }
+    names += std::string(name) + ", ";
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("--by: cannot split by '{}'", text),
+              "one of " + names + "label:KEY");
+}
+
+Tabulator::Tabulator(By by, NodeSpace& space)
+    : by_(std::move(by)), space_(space), flat_cum_(space) {}
+
+void Tabulator::Add(const Input& input) {
+  unfiltered_ = SaturatingAdd(unfiltered_, input.sums->total);
+  total_abs_ = SaturatingAdd(total_abs_, input.sums->total_abs);
+  saturated_ = saturated_ || input.sums->saturated;
+  switch (by_.kind) {
+    case By::Kind::kFrame:
+      flat_cum_.Add(*input.view, *input.sums, by_.granularity);
+      total_ = flat_cum_.total();
+      unknown_ = flat_cum_.unknown();
+      break;
+    case By::Kind::kStack:
+    case By::Kind::kInput:
+      AddStacks(input);
+      break;
+    case By::Kind::kTag:
+    case By::Kind::kLabel:
+    case By::Kind::kSize:
+      AddSamples(input);
+      break;
+  }
+}
+
+void Tabulator::AddKeyed(std::string name, std::int64_t order, std::int64_t bytes,
+                         std::int64_t unknown) {
+  Keyed& row = keyed_[std::move(name)];
+  row.order = order;
+  row.value.flat = row.value.cum = SaturatingAdd(row.value.flat, bytes);
+  row.value.unknown_cum = row.value.unknown += unknown;
+  total_ = SaturatingAdd(total_, bytes);
+  unknown_ += unknown;
+}
+
+void Tabulator::AddStacks(const Input& input) {
+  NodeWalker walker(*input.view, by_.granularity, space_);
+  NodeStack stack;
+  for (const StackSum& sum : input.sums->rows) {
+    if (!walker.Expand(sum, stack)) {
+      continue;
+    }
+    std::string name;
+    if (by_.kind == By::Kind::kInput) {
+      name = input.name;
+    } else if (stack.nodes.empty()) {
+      name = kNoStack;
+    } else {
+      for (std::size_t i = stack.nodes.size(); i-- > 0;) {
+        name += space_.Name(stack.nodes[i]);
+        name += i > 0 ? ";" : "";
+      }
+    }
+    AddKeyed(std::move(name), 0, sum.value, sum.unknown);
+  }
+}
+
+void Tabulator::AddSamples(const Input& input) {
+  const View& view = *input.view;
+  const Recording& recording = view.recording();
+  const Profile& profile = *recording.profile;
+  std::vector<char> dropped(recording.stack_count(), 1);
+  VisibleStack visible;
+  for (const StackSum& sum : input.sums->rows) {
+    dropped[sum.stack.value()] = static_cast<char>(!view.Expand(sum.stack, visible));
+  }
+  // Sums per key number first; texts are made once per key.
+  struct Sum {
+    std::int64_t bytes = 0;
+    std::int64_t unknown = 0;
+  };
+  std::map<std::int64_t, Sum> sums;
+  const auto count_type = input.choice->count_type;
+  auto next_unknown = profile.unknown_size.begin();
+  for (std::uint32_t i = 0; i < profile.size(); ++i) {
+    const bool unknown = next_unknown != profile.unknown_size.end() && *next_unknown == i;
+    next_unknown += unknown ? 1 : 0;
+    if (!view.Keeps(profile.label_sets[i]) || dropped[profile.stacks[i].value()] != 0) {
+      continue;
+    }
+    const std::int64_t value = profile.values[input.choice->type][i];
+    const std::int64_t count = count_type ? profile.values[*count_type][i] : 0;
+    std::int64_t key = profile.label_sets[i].value();
+    if (by_.kind == By::Kind::kSize) {
+      key = unknown || count == 0 ? -1 : std::abs(value) / std::abs(count);
+    }
+    Sum& sum = sums[key];
+    if (unknown && input.choice->role == Role::kBytes) {
+      sum.unknown += count;
+    } else {
+      sum.bytes = SaturatingAdd(
+          sum.bytes, input.scale == 1.0 ? value
+                                        : static_cast<std::int64_t>(
+                                              static_cast<double>(value) * input.scale));
+    }
+  }
+  for (const auto& [key, sum] : sums) {
+    std::string name;
+    if (by_.kind == By::Kind::kSize) {
+      name = key < 0 ? "(size unknown)" : FormatSize(key);
+    } else {
+      const LabelSetId set(static_cast<std::uint32_t>(key));
+      name = by_.kind == By::Kind::kTag ? LabelText(recording, set)
+                                        : LabelValues(recording, set, by_.label);
+      if (name.empty()) {
+        name = by_.kind == By::Kind::kTag ? "(no labels)" : "(no " + by_.label + ")";
+      }
+    }
+    AddKeyed(std::move(name), key, sum.bytes, sum.unknown);
+  }
+}
+
+std::vector<Row> Tabulator::FrameRows() const {
+  std::vector<Row> rows;
+  const std::vector<NodeId> vias = flat_cum_.Vias();
+  for (std::uint32_t i = 0; i < vias.size(); ++i) {
+    const NodeId node(i);
+    const NodeValue value = flat_cum_.Value(node);
+    if (Empty(value)) {
+      continue;
+    }
+    Row row{.name = std::string(space_.Name(node)), .value = value, .node = node};
+    const Place place = flat_cum_.PlaceOf(node);
+    const bool has_place = by_.granularity != Granularity::kModule;
+    if (has_place) {
+      row.file = space_.File(node).empty() ? place.file : std::string(space_.File(node));
+      row.line = by_.granularity == Granularity::kFile ? 0 : place.line;
+      row.line = space_[node].line != 0 ? space_[node].line : row.line;
+    }
+    if (by_.granularity == Granularity::kFile && row.name.empty()) {
+      row.name = row.file;
+    }
+    if (vias[i].valid()) {
+      row.via = space_.Name(vias[i]);
+    }
+    rows.push_back(std::move(row));
+  }
+  if (!Empty(flat_cum_.without_stack())) {
+    rows.push_back({.name = std::string(kNoStack), .value = flat_cum_.without_stack()});
+  }
+  return rows;
+}
+
+std::vector<Row> Tabulator::Rows(SortBy sort) const {
+  std::vector<Row> rows = by_.kind == By::Kind::kFrame ? FrameRows() : std::vector<Row>{};
+  for (const auto& [name, keyed] : keyed_) {
+    if (!Empty(keyed.value)) {
+      rows.push_back({.name = name, .value = keyed.value});
+    }
+  }
+  SortRows(rows, sort);
+  return rows;
+}
+
+std::string LabelText(const Recording& recording, LabelSetId labels) {
+  std::string text;
+  for (const Label& label : recording.Labels(labels)) {
+    text += text.empty() ? "" : " ";
+    text += recording.Text(label.key);
+    text += "=";
+    if (label.numeric) {
+      text += fmt::format("{}{}", label.number, recording.Text(label.unit));
+    } else {
+      text += recording.Text(label.text);
+    }
+  }
+  return text;
+}
+
+}  // namespace memtool

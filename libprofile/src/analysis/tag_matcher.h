@@ -1,0 +1,39 @@
+// The tagfocus grammar: [KEY=]REGEX[,REGEX...] or [KEY=]N, N:, :N, N:M with units of one family.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool {
+
+class TagMatcher {
+ public:
+  static Result<TagMatcher> Compile(std::string_view option, const std::string& text);
+  [[nodiscard]] bool Matches(const Recording& recording, LabelSetId labels) const;
+
+ private:
+  struct Range {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    bool is_bytes = false;  // given with a size unit
+  };
+  static std::optional<Range> ParseRange(std::string_view text);
+  [[nodiscard]] bool InRange(const Recording& recording, const Label& label) const;
+
+  std::string key_;  // empty = any
+  std::optional<Range> range_;
+  std::vector<std::unique_ptr<RE2>> regexes_;
+};
+
+// Compiles one option's regular expression; null for an empty text.
+Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::string& text);
+
+}  // namespace memtool

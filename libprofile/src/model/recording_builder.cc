@@ -1,0 +1,262 @@
+#include "memtool/profile/recording_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace memtool {
+
+namespace {
+
+std::uint64_t HashLabels(std::span<const Label> labels) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  const auto mix = [&hash](std::uint64_t value) {
+    hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32U;
+  };
+  for (const Label& label : labels) {
+    mix(label.key.value());
+    mix(label.text.value());
+    mix(static_cast<std::uint64_t>(label.number));
+    mix(label.unit.value());
+  }
+  return hash;
+}
+
+Error Inconsistent(std::string message) {
+  return Error{.code = ErrorCode::kMalformed, .input = {}, .message = std::move(message)};
+}
+
+// Every reference between the tables of symbols.
+std::optional<Error> CheckSymbols(const Recording& recording) {
+  for (const Line& line : recording.lines) {
+    if (line.function.valid() && line.function.value() >= recording.functions.size()) {
+      return Inconsistent(fmt::format("a line refers to function row {}, which does not exist",
+                                      line.function.value()));
+    }
+  }
+  for (const Location& location : recording.locations) {
+    if (location.mapping.valid() && location.mapping.value() >= recording.mappings.size()) {
+      return Inconsistent(fmt::format("a location refers to mapping row {}, which does not exist",
+                                      location.mapping.value()));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckProfile(const Recording& recording, const Profile& profile) {
+  const std::size_t samples = profile.size();
+  const bool even = profile.label_sets.size() == samples &&
+                    profile.values.size() == profile.types.size() &&
+                    std::all_of(profile.values.begin(), profile.values.end(),
+                                [samples](const auto& column) { return column.size() == samples; });
+  if (!even) {
+    return Inconsistent("sample columns differ in length");
+  }
+  const auto stacks = static_cast<std::uint32_t>(recording.stack_count());
+  const auto sets = static_cast<std::uint32_t>(recording.label_set_count());
+  for (std::size_t i = 0; i < samples; ++i) {
+    if (profile.stacks[i].value() >= stacks || profile.label_sets[i].value() >= sets) {
+      return Inconsistent(fmt::format("sample {} refers to a stack or label set out of range", i));
+    }
+  }
+  for (const std::uint32_t sample : profile.unknown_size) {
+    if (sample >= samples) {
+      return Inconsistent("the list of samples of unknown size is out of range");
+    }
+  }
+  return std::nullopt;
+}
+
+// Events, segments and blocks may have no stack.
+bool GoodStack(const Recording& recording, StackId stack) {
+  return !stack.valid() || stack.value() < recording.stack_count();
+}
+
+std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
+  const std::size_t ledgers = history.ledgers.size();
+  for (const Trace& trace : history.traces) {
+    if (trace.first_event > history.events.size() ||
+        trace.event_count > history.events.size() - trace.first_event ||
+        trace.blocks.value() >= ledgers || trace.segments.value() >= ledgers) {
+      return Inconsistent("a trace refers to events or ledgers out of range");
+    }
+  }
+  for (const Event& event : history.events) {
+    if (event.ledger >= ledgers || event.stream >= history.streams.size() || event.size < 0 ||
+        !GoodStack(recording, event.stack)) {
+      return Inconsistent("an event refers to a ledger, stream or stack out of range");
+    }
+  }
+  if (!history.labels.empty() && history.labels.size() != history.events.size()) {
+    return Inconsistent("event columns differ in length");
+  }
+  for (const LabelSetId set : history.labels) {
+    if (set.value() >= recording.label_set_count()) {
+      return Inconsistent("an event refers to a label set out of range");
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckState(const Recording& recording, const AllocatorState& state) {
+  for (const Segment& segment : state.segments) {
+    if (segment.first_block > state.blocks.size() ||
+        segment.block_count > state.blocks.size() - segment.first_block ||
+        !GoodStack(recording, segment.stack)) {
+      return Inconsistent("a segment refers to blocks or a stack out of range");
+    }
+  }
+  for (const Block& block : state.blocks) {
+    if (!GoodStack(recording, block.stack)) {
+      return Inconsistent("a block refers to a stack out of range");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void RecordingBuilder::AddDiagnostic(Diagnostic diagnostic) {
+  recording_.diagnostics.push_back(std::move(diagnostic));
+}
+
+void RecordingBuilder::AddBlindSpot(std::string what, std::string why) {
+  recording_.blind_spots.push_back({std::move(what), std::move(why)});
+}
+
+void RecordingBuilder::AddSetting(std::string name, std::string value) {
+  recording_.settings.push_back({std::move(name), std::move(value)});
+}
+
+MappingId RecordingBuilder::AddMapping(const Mapping& mapping) {
+  recording_.mappings.push_back(mapping);
+  return MappingId(recording_.mappings.size() - 1);
+}
+
+FunctionId RecordingBuilder::AddFunction(const Function& function) {
+  recording_.functions.push_back(function);
+  return FunctionId(recording_.functions.size() - 1);
+}
+
+LocationId RecordingBuilder::AddLocation(Location location, std::span<const Line> lines) {
+  location.first_line = static_cast<std::uint32_t>(recording_.lines.size());
+  if (lines.empty()) {
+    recording_.lines.emplace_back();
+  } else {
+    recording_.lines.insert(recording_.lines.end(), lines.begin(), lines.end());
+  }
+  location.line_count = static_cast<std::uint32_t>(recording_.lines.size()) - location.first_line;
+  recording_.locations.push_back(location);
+  return LocationId(recording_.locations.size() - 1);
+}
+
+void RecordingBuilder::ReserveStacks(std::size_t stacks, std::size_t locations) {
+  recording_.stack_begin_.reserve(stacks + 1);
+  recording_.stack_locations_.reserve(locations);
+}
+
+StackId RecordingBuilder::AddStack(std::span<const LocationId> locations) {
+  recording_.stack_locations_.insert(recording_.stack_locations_.end(), locations.begin(),
+                                     locations.end());
+  recording_.stack_begin_.push_back(static_cast<std::uint32_t>(recording_.stack_locations_.size()));
+  return StackId(recording_.stack_count() - 1);
+}
+
+LabelSetId RecordingBuilder::InternLabels(std::span<const Label> labels) {
+  if (labels.empty()) {
+    return LabelSetId(std::uint32_t{0});
+  }
+  const std::uint64_t hash = HashLabels(labels);
+  const auto [first, last] = label_index_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const auto known = recording_.Labels(it->second);
+    if (std::equal(known.begin(), known.end(), labels.begin(), labels.end())) {
+      return it->second;
+    }
+  }
+  recording_.labels_.insert(recording_.labels_.end(), labels.begin(), labels.end());
+  recording_.label_begin_.push_back(static_cast<std::uint32_t>(recording_.labels_.size()));
+  const LabelSetId id(recording_.label_set_count() - 1);
+  label_index_.emplace(hash, id);
+  return id;
+}
+
+void RecordingBuilder::StartProfile(std::vector<SampleType> types, StringId default_type) {
+  recording_.profile.emplace();
+  recording_.profile->values.resize(types.size());
+  recording_.profile->types = std::move(types);
+  recording_.profile->default_type = default_type;
+}
+
+void RecordingBuilder::SetSamples(std::vector<StackId> stacks, std::vector<LabelSetId> label_sets,
+                                  std::vector<std::vector<std::int64_t>> values) {
+  recording_.profile->stacks = std::move(stacks);
+  recording_.profile->label_sets = std::move(label_sets);
+  recording_.profile->values = std::move(values);
+}
+
+void RecordingBuilder::AddSample(StackId stack, LabelSetId labels,
+                                 std::span<const std::int64_t> values) {
+  recording_.profile->stacks.push_back(stack);
+  recording_.profile->label_sets.push_back(labels);
+  for (std::size_t type = 0; type < values.size(); ++type) {
+    recording_.profile->values[type].push_back(values[type]);
+  }
+}
+
+void RecordingBuilder::SetUnknownSizes(std::vector<std::uint32_t> samples) {
+  recording_.profile->unknown_size = std::move(samples);
+}
+
+Result<Recording> RecordingBuilder::Finish() && {
+  constexpr std::size_t kMaxRows = std::numeric_limits<std::uint32_t>::max() - 1;
+  for (const std::size_t rows :
+       {recording_.strings.size(), recording_.lines.size(), recording_.locations.size(),
+        recording_.stack_locations_.size(), recording_.stack_count(), recording_.labels_.size()}) {
+    if (rows > kMaxRows) {
+      return Fail(ErrorCode::kLimit, "more than 4,294,967,294 rows in one table");
+    }
+  }
+  const auto locations = static_cast<std::uint32_t>(recording_.locations.size());
+  for (const LocationId id : recording_.stack_locations_) {
+    if (id.value() >= locations) {
+      return Fail(
+          Inconsistent(fmt::format("a stack refers to location row {}, which does not exist",
+                                   id.value())));
+    }
+  }
+  if (auto error = CheckSymbols(recording_)) {
+    return Fail(*std::move(error));
+  }
+  if (recording_.profile) {
+    if (auto error = CheckProfile(recording_, *recording_.profile)) {
+      return Fail(*std::move(error));
+    }
+  }
+  if (recording_.history) {
+    if (auto error = CheckHistory(recording_, *recording_.history)) {
+      return Fail(*std::move(error));
+    }
+  }
+  if (recording_.state) {
+    if (auto error = CheckState(recording_, *recording_.state)) {
+      return Fail(*std::move(error));
+    }
+  }
+  return std::move(recording_);
+}
+
+Role RoleOf(std::string_view type, std::string_view unit) {
+  if (unit == "bytes" || unit == "byte" || unit == "B" || unit == "b") {
+    return type.starts_with("requested") ? Role::kRequestedBytes : Role::kBytes;
+  }
+  if (unit == "kilobytes" || unit == "kB" || unit == "KiB") {
+    return Role::kOther;  // scaled units would break sums across types
+  }
+  return unit == "count" ? Role::kCount : Role::kOther;
+}
+
+}  // namespace memtool

@@ -1,0 +1,2 @@
+
+2oops2space2bytes

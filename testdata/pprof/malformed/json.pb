@@ -1,0 +1,1 @@
+{"samples": [1, 2], "unit": "bytes"}

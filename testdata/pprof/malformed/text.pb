@@ -1,0 +1,2 @@
+Out of memory.
+Trying to allocate 16.00GiB
