@@ -85,7 +85,8 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
     }
   }
   for (const Event& event : history.events) {
-    if (event.ledger >= ledgers || event.stream >= history.streams.size() || event.size < 0 ||
+    if (event.ledger >= ledgers || event.stream >= history.streams.size() ||
+        (event.size < 0 && event.action != Action::kAdjust) ||
         !GoodStack(recording, event.stack)) {
       return Inconsistent("an event refers to a ledger, stream or stack out of range");
     }
