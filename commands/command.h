@@ -1,0 +1,73 @@
+// What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt (the
+// command list), its man page, its golden test; the build stops when page or test is missing.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/result.h"
+#include "output/sink.h"
+
+namespace memtool::commands {
+
+// The contract of memtool(1); scripts depend on it.
+enum class ExitCode : std::uint8_t {
+  kOk = 0,
+  kGate = 1,      // a threshold that the user set was crossed
+  kUsage = 2,     // the command line makes no sense
+  kInput = 3,     // an input is unreadable, damaged or over a limit
+  kDamage = 4,    // with --strict: an input was read around its damage
+  kInternal = 5,  // a fault of this program
+  kOutput = 6,    // the result could not be written
+};
+
+ExitCode ExitCodeFor(const Error& error);
+
+struct Streams {
+  Sink& out;  // data
+  Sink& err;  // progress, warnings, hints: one message a line, prefixed by Warn()
+};
+
+// "memtool: MESSAGE" on stderr, with bytes from inputs made visible.
+void Warn(Streams& streams, std::string_view message);
+
+struct Doc {
+  std::string_view summary;   // one line, lower case
+  std::string_view usage;     // "[options] [FILE...]"
+  std::string_view examples;  // one command a line
+};
+
+namespace po = boost::program_options;
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  [[nodiscard]] virtual Doc doc() const = 0;
+  // Declares options into groups; values land in plain structs of the command.
+  virtual void Declare(po::options_description& options) = 0;
+  // Opens inputs and does the work. Errors become one line on stderr and an exit code.
+  virtual Result<ExitCode> Run(Streams& streams) = 0;
+
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+};
+
+struct CommandEntry {
+  std::string_view name;
+  std::unique_ptr<Command> (*make)();
+};
+
+// All commands, in the order in which help lists them.
+std::span<const CommandEntry> Commands();
+const CommandEntry* FindCommand(std::string_view name);
+// "; did you mean 'diff'?" or nothing.
+std::string DidYouMean(std::string_view wrong, std::span<const std::string> candidates);
+
+// Runs `memtool ARGS...` (without the program's name); what main() returns.
+int RunMain(std::span<const std::string> args, Streams& streams);
+
+}  // namespace memtool::commands

@@ -1,0 +1,98 @@
+#include "help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <sstream>
+#include <vector>
+
+#include "memtool/formats/reader.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::string_view kFirstExamples = R"(memtool explains accelerator memory from the files that jobs leave behind.
+
+  memtool top memory9.prof                    what holds the memory
+  memtool diff memory1.prof memory9.prof      what grew
+  memtool tags memory9.prof                   per device, per kind
+  memtool dot memory9.prof | dot -Tsvg        the call graph
+)";
+
+constexpr std::string_view kExitCodes = R"(
+Exit codes: 0 fine, 1 a gate was hit, 2 usage, 3 an input cannot be read, 4 damage under
+--strict, 5 internal fault, 6 output not writable.
+Each command: memtool COMMAND --help, or memtool-COMMAND(1).
+)";
+
+// `memtool help [COMMAND]`.
+class HelpCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "explain a command",
+            .usage = "[COMMAND]",
+            .examples = "memtool help\nmemtool help diff"};
+  }
+  void Declare(po::options_description& options) override {
+    options.add_options()("file", po::value(&topics_)->value_name("COMMAND"),
+                          "the command to explain (also as plain argument)");
+  }
+  Result<ExitCode> Run(Streams& streams) override {
+    if (topics_.empty()) {
+      streams.out.Write(Overview());
+      return ExitCode::kOk;
+    }
+    const CommandEntry* entry = FindCommand(topics_.front());
+    if (entry == nullptr) {
+      return Fail(ErrorCode::kUsage, "there is no command '" + topics_.front() + "'",
+                  "memtool help lists them");
+    }
+    const auto command = entry->make();
+    po::options_description options;
+    command->Declare(options);
+    streams.out.Write(CommandHelp(entry->name, *command, options));
+    return ExitCode::kOk;
+  }
+
+ private:
+  std::vector<std::string> topics_;
+};
+
+}  // namespace
+
+std::string VersionText() { return fmt::format("memtool {}\n", MEMTOOL_VERSION); }
+
+std::string Overview() {
+  std::string text(kFirstExamples);
+  text += "\nCommands:\n";
+  for (const CommandEntry& entry : Commands()) {
+    text += fmt::format("  {:<9} {}\n", entry.name, entry.make()->doc().summary);
+  }
+  text += "\nReads:\n";
+  for (const formats::Reader* reader : formats::Readers()) {
+    text += fmt::format("  {}\n", reader->summary());
+  }
+  return text + std::string(kExitCodes);
+}
+
+std::string CommandHelp(std::string_view name, const Command& command,
+                        const po::options_description& options) {
+  const Doc doc = command.doc();
+  std::string text = fmt::format("memtool {}: {}\n\nExamples:\n", name, doc.summary);
+  std::string_view examples = doc.examples;
+  while (!examples.empty()) {
+    const std::size_t end = examples.find('\n');
+    text += fmt::format("  {}\n", examples.substr(0, end));
+    examples = end == std::string_view::npos ? std::string_view{} : examples.substr(end + 1);
+  }
+  text += fmt::format("\nUsage: memtool {} {}\n", name, doc.usage);
+  std::ostringstream list;
+  list << options;
+  return text + list.str();
+}
+
+std::unique_ptr<Command> MakeHelp() { return std::make_unique<HelpCommand>(); }
+
+}  // namespace memtool::commands

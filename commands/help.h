@@ -1,0 +1,17 @@
+// Help texts, made from the command table and the declared options.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "command.h"
+
+namespace memtool::commands {
+
+std::string Overview();
+std::string VersionText();
+// Examples first, then usage and options.
+std::string CommandHelp(std::string_view name, const Command& command,
+                        const po::options_description& options);
+
+}  // namespace memtool::commands

@@ -1,0 +1,111 @@
+#include "options/input_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "memtool/profile/sizes.h"
+#include "options/default_input.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kMostJobs = 4;
+
+std::optional<std::uint64_t> WholeNumber(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || parsed != end) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace
+
+void InputOptions::Declare(po::options_description& options) {
+  po::options_description group("Input");
+  auto add = group.add_options();
+  add("file", po::value(&files_)->value_name("FILE"),
+      "an input; '-' is stdin (also as plain argument)");
+  add("files-from", po::value(&files_from_)->value_name("LIST"),
+      "read names of inputs from LIST, one a line; '-' is stdin");
+  add("input-format", po::value(&load_.format)->value_name("NAME"),
+      "read as this format instead of by content");
+  add("limit,n", po::value(&limits_)->value_name("N"),
+      "print N rows, 0 = all (default 20 in a table on stdout, else all); "
+      "or NAME=VALUE: a reading limit, see memtool-formats(5)");
+  add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
+  add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
+  add("strict", po::bool_switch(&strict_), "exit 4 when an input was read around damage");
+  options.add(group);
+}
+
+Result<void> InputOptions::Resolve() {
+  for (const std::string& text : limits_) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      const auto rows = WholeNumber(text);
+      if (!rows) {
+        return Fail(ErrorCode::kUsage,
+                    fmt::format("--limit: '{}' is neither a number of rows nor NAME=VALUE", text));
+      }
+      rows_ = static_cast<std::size_t>(*rows);
+      continue;
+    }
+    auto value = ParseSize(std::string_view(text).substr(equals + 1));
+    if (!value) {
+      return Fail(std::move(value.error()));
+    }
+    auto set = formats::SetLimit(load_.limits, text.substr(0, equals),
+                                 static_cast<std::uint64_t>(*value));
+    if (!set) {
+      return set;
+    }
+  }
+  if (jobs_ == 0) {
+    jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostJobs);
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
+  std::vector<std::string> names = files_;
+  if (!files_from_.empty()) {
+    std::ifstream file;
+    if (files_from_ != "-") {
+      file.open(files_from_);
+      if (!file) {
+        return Fail(Error{.code = ErrorCode::kIo,
+                          .input = files_from_,
+                          .message = "the list of inputs cannot be opened"});
+      }
+    }
+    std::istream& list = files_from_ == "-" ? std::cin : file;
+    for (std::string line; std::getline(list, line);) {
+      if (!line.empty()) {
+        names.push_back(line);
+      }
+    }
+    if (names.empty()) {
+      return Fail(ErrorCode::kUsage, "--files-from: the list names no input");
+    }
+  }
+  if (!names.empty()) {
+    return names;
+  }
+  auto name = DefaultInput(streams);
+  if (!name) {
+    return Fail(std::move(name.error()));
+  }
+  return std::vector<std::string>{*std::move(name)};
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,45 @@
+// Which inputs a command reads and how; shared by every command that reads.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "memtool/formats/load.h"
+
+namespace memtool::commands {
+
+class InputOptions {
+ public:
+  void Declare(po::options_description& options);
+  // Errors: kUsage.
+  Result<void> Resolve();
+  // The inputs by name, "-" = stdin. With none on the command line: stdin when it is a pipe or file
+  // that holds something, $MEMTOOL_PROFILE, or the newest profile of the current folder; says on
+  // stderr which one it took. Errors: kUsage when there is nothing to read.
+  Result<std::vector<std::string>> Names(Streams& streams) const;
+
+  // Positional arguments, in order.
+  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
+  [[nodiscard]] const formats::LoadOptions& load() const { return load_; }
+  [[nodiscard]] std::size_t jobs() const { return jobs_; }
+  [[nodiscard]] bool keep_going() const { return keep_going_; }
+  [[nodiscard]] bool strict() const { return strict_; }
+  // Rows to print, when --limit N was given.
+  [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
+
+ private:
+  std::vector<std::string> files_;
+  std::string files_from_;
+  std::vector<std::string> limits_;
+  formats::LoadOptions load_;
+  std::size_t jobs_ = 0;
+  bool keep_going_ = false;
+  bool strict_ = false;
+  std::optional<std::size_t> rows_;
+};
+
+}  // namespace memtool::commands

@@ -1,0 +1,90 @@
+#include "options/output_options.h"
+
+#include <boost/program_options/value_semantic.hpp>
+#include <cstdlib>
+#include <map>
+
+#include "output/writers.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kTableRows = 20;
+
+}  // namespace
+
+void OutputOptions::Declare(po::options_description& options) {
+  po::options_description group("Output");
+  auto add = group.add_options();
+  add("format", po::value(&format_text_)->value_name("FORMAT"),
+      "table, json, jsonl, csv or markdown (default table)");
+  add("unit", po::value(&unit_text_)->value_name("UNIT"),
+      "auto, B, KiB, MiB, GiB or TiB (default auto)");
+  add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
+  add("color", po::value(&color_text_)->value_name("WHEN"),
+      "auto, always or never (default auto; NO_COLOR counts)");
+  options.add(group);
+}
+
+Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::size_t> rows) {
+  const std::map<std::string, Format> formats{{"table", Format::kTable},
+                                              {"json", Format::kJson},
+                                              {"jsonl", Format::kJsonl},
+                                              {"csv", Format::kCsv},
+                                              {"markdown", Format::kMarkdown}};
+  const auto format = formats.find(format_text_);
+  if (format == formats.end()) {
+    return Fail(ErrorCode::kUsage, "--format: there is no format '" + format_text_ + "'",
+                "table, json, jsonl, csv or markdown");
+  }
+  format_ = format->second;
+  limit_ = format_ == Format::kTable && output_ == "-" ? kTableRows : 0;
+  limit_ = rows.value_or(limit_);
+  auto unit = ParseSizeUnit(unit_text_);
+  if (!unit) {
+    return Fail(std::move(unit.error()));
+  }
+  unit_ = *unit;
+  if (color_text_ != "auto" && color_text_ != "always" && color_text_ != "never") {
+    return Fail(ErrorCode::kUsage, "--color: '" + color_text_ + "' is not a choice",
+                "auto, always or never");
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool plain = (no_color != nullptr && *no_color != '\0') ||
+                     (term != nullptr && std::string_view(term) == "dumb");
+  color_ = color_text_ == "always" ||
+           (color_text_ == "auto" && !plain && streams.out.TerminalWidth() > 0 && output_ == "-");
+  return {};
+}
+
+Result<void> OutputOptions::Print(const Report& report, Streams& streams) const {
+  StringSink file;
+  const bool to_file = output_ != "-";
+  Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
+  const TableStyle style{.limit = limit_,
+                         .width = to_file ? 0 : streams.out.TerminalWidth(),
+                         .color = color_,
+                         .unit = unit_};
+  switch (format_) {
+    case Format::kTable:
+      WriteTable(report, style, out);
+      break;
+    case Format::kJson:
+      WriteJson(report, limit_, out);
+      break;
+    case Format::kJsonl:
+      WriteJsonLines(report, limit_, out);
+      break;
+    case Format::kCsv:
+      WriteCsv(report, limit_, out);
+      break;
+    case Format::kMarkdown:
+      WriteMarkdown(report, style, out);
+      break;
+  }
+  return to_file ? WriteWholeFile(output_, file.text(), streams.out) : Result<void>();
+}
+
+}  // namespace memtool::commands

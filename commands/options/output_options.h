@@ -1,0 +1,41 @@
+// How results are shown; shared by every command that prints rows.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "command.h"
+#include "memtool/profile/sizes.h"
+#include "output/report.h"
+
+namespace memtool::commands {
+
+enum class Format : std::uint8_t { kTable, kJson, kJsonl, kCsv, kMarkdown };
+
+class OutputOptions {
+ public:
+  void Declare(po::options_description& options);
+  // `rows`: what --limit asked for, if anything. Errors: kUsage.
+  Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
+  // Prints the report as the options say, to stdout or to -o FILE.
+  Result<void> Print(const Report& report, Streams& streams) const;
+
+  [[nodiscard]] Format format() const { return format_; }
+  // How many rows to print; 0 = all.
+  [[nodiscard]] std::size_t limit() const { return limit_; }
+  [[nodiscard]] SizeUnit unit() const { return unit_; }
+
+ private:
+  std::string format_text_ = "table";
+  std::string unit_text_ = "auto";
+  std::string color_text_ = "auto";
+  std::string output_ = "-";
+  Format format_ = Format::kTable;
+  std::size_t limit_ = 0;
+  SizeUnit unit_ = SizeUnit::kAuto;
+  bool color_ = false;
+};
+
+}  // namespace memtool::commands

@@ -1,0 +1,96 @@
+#include "options/view_options.h"
+
+#include <array>
+#include <boost/program_options/value_semantic.hpp>
+#include <utility>
+
+namespace memtool::commands {
+
+namespace {
+
+struct RegexOption {
+  const char* name;
+  std::string FilterOptions::*member;
+  const char* value;
+  const char* help;
+};
+
+constexpr std::array<RegexOption, 12> kRegexOptions{{
+    {"focus", &FilterOptions::focus, "REGEX", "only samples with a matching frame"},
+    {"ignore", &FilterOptions::ignore, "REGEX", "no samples with a matching frame"},
+    {"hide", &FilterOptions::hide, "REGEX", "take matching frames out of stacks"},
+    {"show", &FilterOptions::show, "REGEX", "take all other frames out of stacks"},
+    {"show-from", &FilterOptions::show_from, "REGEX", "drop callers of the outermost match"},
+    {"prune-from", &FilterOptions::prune_from, "REGEX", "drop what a match calls"},
+    {"tagfocus", &FilterOptions::tag_focus, "[KEY=]WHAT",
+     "only samples with a matching label: regex, or a range such as 1MB:2MB"},
+    {"tagignore", &FilterOptions::tag_ignore, "[KEY=]WHAT", "no samples with a matching label"},
+    {"tagshow", &FilterOptions::tag_show, "REGEX", "show labels with a matching key only"},
+    {"taghide", &FilterOptions::tag_hide, "REGEX", "do not show labels with a matching key"},
+    {"tagroot", &FilterOptions::tag_root, "KEY,...", "label values as outermost frames"},
+    {"tagleaf", &FilterOptions::tag_leaf, "KEY,...", "label values as innermost frames"},
+}};
+
+}  // namespace
+
+void ViewOptions::Declare(po::options_description& options, bool with_by) {
+  po::options_description group("Selection");
+  auto add = group.add_options();
+  if (with_by) {
+    add("by", po::value(&by_text_)->value_name("WHAT"),
+        "rows: function, filefunction (default), line, file, module, stack, tag, size, input or "
+        "label:KEY");
+    add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
+  }
+  add("frames", po::value(&frames_text_)->value_name("MODE"),
+      "app (default): hide framework and runtime frames; python: Python frames; all");
+  add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
+      "sample type by name or number (default: bytes)");
+  for (const RegexOption& option : kRegexOptions) {
+    add(option.name, po::value(&(options_.*option.member))->value_name(option.value), option.help);
+  }
+  options.add(group);
+}
+
+Result<void> ViewOptions::Resolve() {
+  constexpr std::array<std::pair<std::string_view, FrameMode>, 3> kModes{
+      {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
+  bool known = false;
+  for (const auto& [name, mode] : kModes) {
+    if (frames_text_ == name) {
+      options_.frames = mode;
+      known = true;
+    }
+  }
+  if (!known) {
+    return Fail(ErrorCode::kUsage, "--frames: '" + frames_text_ + "' is not a choice",
+                "app, python or all");
+  }
+  auto by = ParseBy(by_text_);
+  if (!by) {
+    return Fail(std::move(by.error()));
+  }
+  by_ = *std::move(by);
+  auto filter = Filter::Compile(options_);
+  if (!filter) {
+    return Fail(std::move(filter.error()));
+  }
+  filter_ = *std::move(filter);
+  return {};
+}
+
+std::string ViewOptions::Describe() const {
+  std::string text;
+  for (const RegexOption& option : kRegexOptions) {
+    const std::string& value = options_.*option.member;
+    if (!value.empty()) {
+      text += (text.empty() ? "" : " ") + std::string(option.name) + "=" + value;
+    }
+  }
+  if (options_.frames != FrameMode::kApp) {
+    text += (text.empty() ? "" : " ") + ("frames=" + frames_text_);
+  }
+  return text;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,178 @@
+// JSON, JSON lines and CSV: raw integers, every key stable.
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "output/escape.h"
+#include "output/writers.h"
+
+namespace memtool::commands {
+
+namespace {
+
+using Json = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void PutText(Json& json, std::string_view bytes) {
+  const std::string text = ToUtf8(bytes);
+  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void PutCell(Json& json, const Cell& cell) {
+  struct Visitor {
+    Json& json;
+    void operator()(std::monostate) const { json.Null(); }
+    void operator()(const std::string& text) const { PutText(json, text); }
+    void operator()(std::int64_t count) const { json.Int64(count); }
+    void operator()(const Amount& amount) const { json.Int64(amount.value); }
+    void operator()(const Percent& percent) const {
+      if (std::isfinite(percent.ratio)) {
+        json.Double(percent.ratio);
+      } else {
+        json.Null();
+      }
+    }
+  };
+  std::visit(Visitor{json}, cell);
+}
+
+void PutRow(Json& json, const Report& report, const std::vector<Cell>& row) {
+  json.StartObject();
+  for (std::size_t i = 0; i < report.columns.size(); ++i) {
+    if (!report.columns[i].key.empty()) {
+      PutText(json, report.columns[i].key);
+      PutCell(json, row[i]);
+    }
+  }
+  json.EndObject();
+}
+
+std::size_t Printed(const Report& report, std::size_t limit) {
+  return limit == 0 ? report.rows.size() : std::min(limit, report.rows.size());
+}
+
+void PutDiagnostics(Json& json, const Report& report) {
+  json.StartArray();
+  for (const Diagnostic& diagnostic : report.diagnostics) {
+    json.StartObject();
+    PutText(json, "severity");
+    PutText(json, diagnostic.severity == Severity::kNote      ? "note"
+                  : diagnostic.severity == Severity::kWarning ? "warning"
+                                                              : "damage");
+    PutText(json, "code");
+    PutText(json, diagnostic.code);
+    PutText(json, "message");
+    PutText(json, diagnostic.message);
+    PutText(json, "offset");
+    if (diagnostic.offset) {
+      json.Uint64(*diagnostic.offset);
+    } else {
+      json.Null();
+    }
+    PutText(json, "count");
+    json.Uint64(diagnostic.count);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// The keys before the rows, without the closing brace.
+void PutEnvelope(Json& json, const Report& report, std::size_t limit) {
+  PutText(json, "schema");
+  PutText(json, "memtool." + std::string(report.command) + "/1");
+  PutText(json, "inputs");
+  json.StartArray();
+  for (const InputNote& input : report.inputs) {
+    json.StartObject();
+    PutText(json, "path");
+    PutText(json, input.path);
+    PutText(json, "format");
+    PutText(json, input.format);
+    PutText(json, "moment");
+    PutText(json, input.moment);
+    json.EndObject();
+  }
+  json.EndArray();
+  PutText(json, "sample_type");
+  PutText(json, report.sample_type);
+  PutText(json, "unit");
+  PutText(json, report.unit);
+  for (const auto& [key, value] : report.totals) {
+    PutText(json, key);
+    PutCell(json, value);
+  }
+  const CutOff cut = CutBy(report, limit);
+  PutText(json, "rows_cut");
+  json.Uint64(cut.rows);
+}
+
+}  // namespace
+
+void WriteJson(const Report& report, std::size_t limit, Sink& out) {
+  rapidjson::StringBuffer buffer;
+  Json json(buffer);
+  json.StartObject();
+  PutEnvelope(json, report, limit);
+  // The object stays open: rows follow one a line, so that big results stream and diff well.
+  out.Write({buffer.GetString(), buffer.GetSize()});
+  out.Write(",\n\"rows\":[");
+  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+    buffer.Clear();
+    json.Reset(buffer);
+    PutRow(json, report, report.rows[r]);
+    out.Write(r == 0 ? "\n" : ",\n");
+    out.Write({buffer.GetString(), buffer.GetSize()});
+  }
+  buffer.Clear();
+  json.Reset(buffer);
+  PutDiagnostics(json, report);
+  out.Write("\n],\n\"diagnostics\":");
+  out.Write({buffer.GetString(), buffer.GetSize()});
+  out.Write("}\n");
+}
+
+void WriteJsonLines(const Report& report, std::size_t limit, Sink& out) {
+  rapidjson::StringBuffer buffer;
+  Json json(buffer);
+  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+    buffer.Clear();
+    json.Reset(buffer);
+    PutRow(json, report, report.rows[r]);
+    out.Write({buffer.GetString(), buffer.GetSize()});
+    out.Write("\n");
+  }
+}
+
+void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
+  std::string line;
+  for (const Column& column : report.columns) {
+    if (!column.key.empty()) {
+      line += (line.empty() ? "" : ",") + EscapeCsv(column.key);
+    }
+  }
+  out.Write(line + "\r\n");
+  struct Visitor {
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(const std::string& text) const { return EscapeCsv(text); }
+    std::string operator()(std::int64_t count) const { return std::to_string(count); }
+    std::string operator()(const Amount& amount) const { return std::to_string(amount.value); }
+    std::string operator()(const Percent& percent) const {
+      return std::isfinite(percent.ratio) ? std::to_string(percent.ratio) : std::string{};
+    }
+  };
+  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+    line.clear();
+    bool first = true;
+    for (std::size_t i = 0; i < report.columns.size(); ++i) {
+      if (!report.columns[i].key.empty()) {
+        line += first ? "" : ",";
+        line += std::visit(Visitor{}, report.rows[r][i]);
+        first = false;
+      }
+    }
+    out.Write(line + "\r\n");
+  }
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,229 @@
+#include "output/dot_writer.h"
+
+#include <fmt/format.h>
+#include <graphviz/cgraph.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "output/escape.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// dot gives up on strings of 16 KiB and draws unreadable boxes long before.
+constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kLongestTooltip = 400;
+
+struct CloseGraph {
+  void operator()(Agraph_t* graph) const { ::agclose(graph); }
+};
+using GraphHandle = std::unique_ptr<Agraph_t, CloseGraph>;
+
+// cgraph keeps lines short by breaking strings with a backslash, and takes its output where we say.
+int Append(void* channel, const char* text) {
+  static_cast<std::string*>(channel)->append(text);
+  return 0;
+}
+int NoFlush(void* /*channel*/) { return 0; }
+
+// One line of a label: names are bytes, and "\n" in a label is DOT's own line break.
+std::string Shown(std::string_view text, std::size_t longest = kLongestName) {
+  return EscapeDot(Shorten(EscapeText(text), longest));
+}
+
+std::string PercentOf(std::int64_t value, std::int64_t total) {
+  if (total == 0) {
+    return "0%";
+  }
+  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(value) / static_cast<double>(total));
+}
+
+// pprof's scale: grey near nothing, red for more, green for less; fill is pale.
+std::string Color(std::int64_t value, std::int64_t total, bool fill) {
+  double x = total == 0 ? 0 : static_cast<double>(value) / std::abs(static_cast<double>(total));
+  x = std::clamp(x, -1.0, 1.0);
+  double saturation = fill ? 0.1 : 1.0;
+  const double brightness = fill ? 0.93 : 0.7;
+  if (std::abs(x) < 0.2) {
+    saturation *= std::abs(x) / 0.2;
+  }
+  const double strength = std::copysign(std::pow(std::abs(x), 0.3), x);
+  const double red = x < 0 ? brightness * (1 + saturation * strength) : brightness;
+  const double green = x < 0 ? brightness : brightness * (1 - saturation * strength);
+  const double blue = brightness * (1 - saturation);
+  const auto byte = [](double part) { return static_cast<int>(255.0 * part); };
+  return fmt::format("#{:02x}{:02x}{:02x}", byte(red), byte(green), byte(blue));
+}
+
+class DotBuilder {
+ public:
+  DotBuilder(const Graph& graph, const NodeSpace& space, const DotStyle& style)
+      : graph_(graph), space_(space), style_(style) {
+    const std::string title = Shown(style.title);
+    handle_.reset(::agopen(Mutable(title), Agdirected, &disciplines_));
+  }
+  DotBuilder(const DotBuilder&) = delete;
+  DotBuilder& operator=(const DotBuilder&) = delete;
+
+  Result<std::string> Run() {
+    if (handle_ == nullptr) {
+      return Fail(ErrorCode::kOutput, "Graphviz cannot build the graph");
+    }
+    Default(AGNODE, "style", "filled");
+    Default(AGNODE, "fillcolor", "#f8f8f8");
+    Default(AGNODE, "shape", "box");
+    Default(AGNODE, "fontname", "Helvetica,Arial,sans-serif");
+    Default(AGEDGE, "fontname", "Helvetica,Arial,sans-serif");
+    AddLegend();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      AddNode(i);
+    }
+    for (const GraphEdge& edge : graph_.edges) {
+      AddEdge(edge);
+    }
+    std::string text;
+    ::agwrite(handle_.get(), &text);
+    return text;
+  }
+
+ private:
+  // cgraph's interface is not const-correct; it copies what it is given.
+  static char* Mutable(const char* text) { return const_cast<char*>(text); }
+  static char* Mutable(const std::string& text) { return Mutable(text.c_str()); }
+
+  void Default(int kind, const char* name, const char* value) {
+    ::agattr(handle_.get(), kind, Mutable(name), Mutable(value));
+  }
+  static void Set(void* object, const char* name, const std::string& value) {
+    ::agsafeset(object, Mutable(name), Mutable(value), Mutable(""));
+  }
+
+  Agnode_t* Node(const std::string& name) const {
+    return ::agnode(handle_.get(), Mutable(name), 1);
+  }
+
+  void AddLegend() {
+    std::string label;
+    for (const std::string& line : style_.legend) {
+      label += Shown(line, kLongestTooltip) + "\\l";
+    }
+    Agraph_t* cluster = ::agsubg(handle_.get(), Mutable("cluster_L"), 1);
+    Agnode_t* node = ::agnode(cluster, Mutable("legend"), 1);
+    Set(node, "label", label);
+    Set(node, "fontsize", "16");
+    Set(node, "tooltip", Shown(style_.title));
+  }
+
+  [[nodiscard]] std::int64_t LargestFlat() const {
+    std::int64_t largest = 0;
+    for (const GraphNode& node : graph_.nodes) {
+      largest = std::max(largest, std::abs(node.value.flat));
+    }
+    return largest;
+  }
+
+  void AddNode(std::size_t index) {
+    const GraphNode& node = graph_.nodes[index];
+    const std::string id = fmt::format("N{}", index + 1);
+    const std::string_view name = space_.Name(node.id);
+    const std::string_view file = node.place.file;
+    std::string label = Shown(name.empty() ? file : name) + "\\n";
+    if (!name.empty() && !file.empty()) {
+      label += Shown(file.substr(file.rfind('/') + 1));
+      label += node.place.line > 0 ? fmt::format(":{}", node.place.line) : "";
+      label += "\\n";
+    }
+    const NodeValue& value = node.value;
+    label += value.flat == 0
+                 ? "0"
+                 : fmt::format("{} ({})", style_.amount(value.flat),
+                               PercentOf(value.flat, graph_.total));
+    if (value.cum != value.flat) {
+      label += fmt::format("{}of {} ({})", value.flat == 0 ? " " : "\\n", style_.amount(value.cum),
+                           PercentOf(value.cum, graph_.total));
+    }
+    const double share = LargestFlat() == 0 ? 0.0
+                                            : std::abs(static_cast<double>(value.flat)) /
+                                                  static_cast<double>(LargestFlat());
+    Agnode_t* drawn = Node(id);
+    Set(drawn, "label", label);
+    Set(drawn, "id", fmt::format("node{}", index + 1));
+    Set(drawn, "fontsize", fmt::format("{}", 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)))));
+    Set(drawn, "color", Color(value.cum, graph_.total, false));
+    Set(drawn, "fillcolor", Color(value.cum, graph_.total, true));
+    Set(drawn, "tooltip",
+        fmt::format("{} {} ({})", Shown(name, kLongestTooltip), Shown(file, kLongestTooltip),
+                    style_.amount(value.cum)));
+    AddTags(node, id, drawn);
+  }
+
+  void AddTags(const GraphNode& node, const std::string& id, Agnode_t* drawn) {
+    for (std::size_t t = 0; t < node.tags.size(); ++t) {
+      const GraphTag& tag = node.tags[t];
+      std::string label;
+      std::string_view rest = tag.text;
+      while (!rest.empty()) {  // one line per label of the set
+        const std::size_t end = rest.find('\n');
+        label += (label.empty() ? "" : "\\n") + Shown(rest.substr(0, end));
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+      }
+      const std::string weight = style_.amount(tag.weight);
+      Agnode_t* box = Node(fmt::format("{}_{}", id, t));
+      Set(box, "label", label);
+      Set(box, "id", fmt::format("{}_{}", id, t));
+      Set(box, "shape", "box3d");
+      Set(box, "fontsize", "8");
+      Set(box, "tooltip", weight);
+      Agedge_t* edge = ::agedge(handle_.get(), drawn, box, nullptr, 1);
+      Set(edge, "label", " " + weight);
+      Set(edge, "weight", "100");
+      Set(edge, "tooltip", weight);
+    }
+  }
+
+  void AddEdge(const GraphEdge& edge) {
+    const auto node_id = [](std::uint32_t index) { return fmt::format("N{}", index + 1); };
+    Agedge_t* drawn =
+        ::agedge(handle_.get(), Node(node_id(edge.from)), Node(node_id(edge.to)), nullptr, 1);
+    const std::string weight = style_.amount(edge.weight);
+    const double share = graph_.total == 0 ? 0
+                                           : std::abs(static_cast<double>(edge.weight) /
+                                                      static_cast<double>(graph_.total));
+    const auto scaled = [share](double most) {
+      return 1 + static_cast<int>(std::min(share * most, most));
+    };
+    Set(drawn, "label", " " + weight);
+    Set(drawn, "weight", fmt::format("{}", scaled(100)));
+    Set(drawn, "penwidth", fmt::format("{}", scaled(5)));
+    Set(drawn, "color", Color(edge.weight, graph_.total, false));
+    const auto name = [this](std::uint32_t index) {
+      const NodeId id = graph_.nodes[index].id;
+      return Shown(space_.Name(id).empty() ? space_.File(id) : space_.Name(id), kLongestTooltip);
+    };
+    Set(drawn, "tooltip",
+        fmt::format("{} {} {} ({})", name(edge.from), edge.residual ? "..." : "->", name(edge.to),
+                    weight));
+    if (edge.residual) {
+      Set(drawn, "style", "dotted");
+    }
+  }
+
+  const Graph& graph_;
+  const NodeSpace& space_;
+  const DotStyle& style_;
+  Agiodisc_t io_{nullptr, Append, NoFlush};
+  Agdisc_t disciplines_{&AgMemDisc, &AgIdDisc, &io_};
+  GraphHandle handle_;
+};
+
+}  // namespace
+
+Result<std::string> WriteDot(const Graph& graph, const NodeSpace& space, const DotStyle& style) {
+  return DotBuilder(graph, space, style).Run();
+}
+
+}  // namespace memtool::commands

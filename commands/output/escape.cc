@@ -1,0 +1,221 @@
+#include "output/escape.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+namespace memtool::commands {
+
+namespace {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t size = 1;  // bytes
+  bool valid = false;
+};
+
+// Decodes one code point; overlong forms, surrogates and values above U+10FFFF are not valid.
+CodePoint Decode(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) {
+    return {first, 1, true};
+  }
+  std::size_t size = 0;
+  std::uint32_t value = 0;
+  std::uint32_t lowest = 0;
+  if ((first & 0xe0U) == 0xc0) {
+    size = 2;
+    value = first & 0x1fU;
+    lowest = 0x80;
+  } else if ((first & 0xf0U) == 0xe0) {
+    size = 3;
+    value = first & 0x0fU;
+    lowest = 0x800;
+  } else if ((first & 0xf8U) == 0xf0) {
+    size = 4;
+    value = first & 0x07U;
+    lowest = 0x10000;
+  }
+  if (size == 0 || text.size() < size) {
+    return {first, 1, false};
+  }
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) {
+      return {first, 1, false};
+    }
+    value = value << 6U | (byte(i) & 0x3fU);
+  }
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (value < lowest || surrogate || value > 0x10ffff) {
+    return {first, 1, false};
+  }
+  return {value, size, true};
+}
+
+// Characters that move the cursor, reorder text or hide: never shown raw.
+bool IsInvisible(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x061c ||
+         c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+void AppendVisible(std::string& out, std::uint32_t c) {
+  switch (c) {
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += c < 0x100 ? fmt::format("\\x{:02x}", c) : fmt::format("\\u{:04x}", c);
+  }
+}
+
+// East Asian wide and full-width forms, emoji: two cells. Combining marks: none.
+std::size_t Cells(std::uint32_t c) {
+  if ((c >= 0x300 && c <= 0x36f) || (c >= 0xfe00 && c <= 0xfe0f)) {
+    return 0;
+  }
+  const bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+                    (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+                    (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+                    (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+                    (c >= 0x20000 && c <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+}  // namespace
+
+std::string EscapeText(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const CodePoint c = Decode(bytes);
+    if (!c.valid || IsInvisible(c.value)) {
+      AppendVisible(out, c.value);
+    } else {
+      out += bytes.substr(0, c.size);
+    }
+    bytes.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string ToUtf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const CodePoint c = Decode(bytes);
+    out += c.valid ? bytes.substr(0, c.size) : "\xef\xbf\xbd";
+    bytes.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string EscapeCsv(std::string_view bytes) {
+  std::string text = ToUtf8(bytes);
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
+    text.insert(0, 1, '\'');
+  }
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+std::string EscapeMarkdown(std::string_view bytes) {
+  std::string out;
+  for (const char c : EscapeText(bytes)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '|':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '\\':
+        out += '\\';
+        [[fallthrough]];
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string EscapeDot(std::string_view bytes) {
+  std::string out;
+  for (const char c : EscapeText(bytes)) {
+    out += c == '\\' ? "\\\\" : std::string(1, c);
+  }
+  return out;
+}
+
+std::string EscapeFolded(std::string_view bytes) {
+  std::string out = EscapeText(bytes);
+  for (char& c : out) {
+    c = c == ';' ? ':' : c;
+  }
+  return out;
+}
+
+std::size_t DisplayWidth(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint c = Decode(text);
+    width += Cells(c.value);
+    text.remove_prefix(c.size);
+  }
+  return width;
+}
+
+std::string Shorten(std::string_view text, std::size_t width) {
+  if (DisplayWidth(text) <= width) {
+    return std::string(text);
+  }
+  // Both ends of a name tell: the head what it is, the tail which one.
+  std::vector<std::pair<std::string_view, std::size_t>> points;
+  while (!text.empty()) {
+    const CodePoint c = Decode(text);
+    points.emplace_back(text.substr(0, c.size), Cells(c.value));
+    text.remove_prefix(c.size);
+  }
+  const std::size_t keep = width > 0 ? width - 1 : 0;
+  std::string head;
+  std::size_t head_width = 0;
+  std::size_t next = 0;
+  while (next < points.size() && head_width + points[next].second <= (keep + 1) / 2) {
+    head += points[next].first;
+    head_width += points[next++].second;
+  }
+  std::string tail;
+  std::size_t tail_width = 0;
+  for (std::size_t i = points.size(); i > next && tail_width + points[i - 1].second + head_width <= keep;
+       --i) {
+    tail.insert(0, points[i - 1].first);
+    tail_width += points[i - 1].second;
+  }
+  return head + "…" + tail;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,59 @@
+// What a command found, before anyone decides how it looks: commands make a Report, writers print
+// it, and writers never compute.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "memtool/profile/recording.h"
+#include "memtool/profile/sizes.h"
+
+namespace memtool::commands {
+
+// A size in bytes or a plain count; printed for people by the report's unit.
+struct Amount {
+  std::int64_t value = 0;
+  bool bytes = true;
+  bool sign = false;  // always with + or -
+};
+struct Percent {
+  double ratio = 0;  // 0.25 = 25 %
+  bool sign = false;
+};
+
+// monostate = null: unknown, or not applicable.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, Amount, Percent>;
+
+struct Column {
+  std::string_view key;    // in JSON and CSV; empty = only in tables
+  std::string_view title;  // in tables; empty = only in JSON and CSV
+  bool left = false;       // alignment in tables
+  bool shrink = false;     // may be cut to fit a terminal
+};
+
+struct InputNote {
+  std::string path;
+  std::string format;
+  std::string moment = "end";
+};
+
+struct Report {
+  std::string_view command;  // "top" → schema memtool.top/1
+  std::vector<InputNote> inputs;
+  std::string sample_type;
+  std::string unit;
+  std::vector<std::pair<std::string, Cell>> totals;  // JSON keys beside the rows, in order
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
+  std::size_t measure = 0;              // the column whose bytes the cut rows are summed by
+  bool row_unit = false;                // one unit per row (comparisons) instead of per cell
+  std::vector<std::string> head;        // lines above a table
+  std::vector<std::string> foot;        // lines below it
+  std::vector<Diagnostic> diagnostics;
+};
+
+}  // namespace memtool::commands

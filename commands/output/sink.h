@@ -1,0 +1,53 @@
+// Where bytes go: a file descriptor, or a string in tests. Write errors stick and are asked for at
+// the end.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/result.h"
+
+namespace memtool::commands {
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void Write(std::string_view text) = 0;
+  virtual Result<void> Flush() = 0;
+  // Columns of the terminal behind the sink; 0 when it is none.
+  [[nodiscard]] virtual unsigned TerminalWidth() const { return 0; }
+
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+};
+
+class FdSink final : public Sink {
+ public:
+  explicit FdSink(int fd) : fd_(fd) {}
+  ~FdSink() override;
+  void Write(std::string_view text) override;
+  Result<void> Flush() override;
+  [[nodiscard]] unsigned TerminalWidth() const override;
+
+ private:
+  int fd_;
+  int failed_ = 0;  // errno of the first failure
+  std::string pending_;
+};
+
+class StringSink final : public Sink {
+ public:
+  void Write(std::string_view text) override { text_ += text; }
+  Result<void> Flush() override { return {}; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Writes a whole file under a temporary name beside it and renames it, so that no half-written
+// file ever looks complete. "-" writes to `out`.
+Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Sink& out);
+
+}  // namespace memtool::commands

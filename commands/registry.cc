@@ -1,0 +1,43 @@
+// The only file that names every command.
+#include <algorithm>
+#include <array>
+
+#include "command.h"
+
+namespace memtool::commands {
+
+std::unique_ptr<Command> MakeTop();
+std::unique_ptr<Command> MakeDiff();
+std::unique_ptr<Command> MakeTags();
+std::unique_ptr<Command> MakeInfo();
+std::unique_ptr<Command> MakeDot();
+std::unique_ptr<Command> MakeSvg();
+std::unique_ptr<Command> MakeRaw();
+std::unique_ptr<Command> MakeConvert();
+std::unique_ptr<Command> MakeMerge();
+std::unique_ptr<Command> MakeHelp();
+
+namespace {
+
+constexpr std::array<CommandEntry, 10> kCommands{{{"top", MakeTop},
+                                                  {"diff", MakeDiff},
+                                                  {"tags", MakeTags},
+                                                  {"info", MakeInfo},
+                                                  {"dot", MakeDot},
+                                                  {"svg", MakeSvg},
+                                                  {"raw", MakeRaw},
+                                                  {"convert", MakeConvert},
+                                                  {"merge", MakeMerge},
+                                                  {"help", MakeHelp}}};
+
+}  // namespace
+
+std::span<const CommandEntry> Commands() { return kCommands; }
+
+const CommandEntry* FindCommand(std::string_view name) {
+  const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
+                                   [name](const CommandEntry& entry) { return entry.name == name; });
+  return found == kCommands.end() ? nullptr : found;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,52 @@
+#include "rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace memtool::commands {
+
+std::string PlaceText(std::string_view file, std::int64_t line) {
+  std::string place(file.substr(file.rfind('/') + 1));
+  return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
+}
+
+std::string InputsText(const Session& session) {
+  const auto& notes = session.notes();
+  if (notes.size() == 1) {
+    return notes[0].path + " · " + session.displays()[0];
+  }
+  constexpr std::size_t kNamed = 3;
+  std::string text = fmt::format("{} inputs merged:", notes.size());
+  for (std::size_t i = 0; i < std::min(kNamed, notes.size()); ++i) {
+    text += " " + notes[i].path;
+  }
+  return notes.size() > kNamed ? text + " …" : text;
+}
+
+Amount MakeAmount(const Session& session, std::int64_t value, bool sign) {
+  return {.value = value, .bytes = session.is_bytes(), .sign = sign};
+}
+
+std::string AmountText(const Session& session, std::int64_t value, bool sign) {
+  return session.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
+}
+
+std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
+  std::vector<std::string> notes;
+  if (unknown > 0) {
+    notes.push_back(fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
+                                "sums",
+                                FormatCount(unknown), unknown == 1 ? "" : "s"));
+  }
+  if (saturated) {
+    notes.emplace_back("some sums left the 64-bit range and stick at its end");
+  }
+  return notes;
+}
+
+Cell LineCell(std::int64_t line) {
+  return line > 0 ? Cell(line) : Cell(std::monostate{});
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,26 @@
+// Pieces that commands with rows of frames share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/analysis/table.h"
+#include "output/report.h"
+#include "session.h"
+
+namespace memtool::commands {
+
+// "leak.py:13", or nothing when the row has no place.
+std::string PlaceText(std::string_view file, std::int64_t line);
+// "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a, b, c".
+std::string InputsText(const Session& session);
+// "5.53 MiB" or "1,234" by what the session sums.
+std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
+// An amount of the session's sample type.
+Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
+// Notes every report ends with: sizes that are unknown, sums that stuck.
+std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
+// A row's line for JSON: null when it has none.
+Cell LineCell(std::int64_t line);
+
+}  // namespace memtool::commands

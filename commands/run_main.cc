@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <new>
+#include <sstream>
+
+#include "command.h"
+#include "help.h"
+#include "output/escape.h"
+
+namespace memtool::commands {
+
+namespace {
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> OptionNames(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) {
+    names.push_back(option->long_name());
+  }
+  return names;
+}
+
+// Boost's messages, in memtool's words and with a suggestion.
+Error UsageError(const po::error& error, const po::options_description& options) {
+  std::string message = error.what();
+  std::string hint;
+  if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
+    std::string name = unknown->get_option_name();
+    name.erase(0, name.find_first_not_of('-'));
+    message = fmt::format("there is no option --{}{}", name, DidYouMean(name, OptionNames(options)));
+  }
+  return Error{.code = ErrorCode::kUsage, .input = {}, .message = std::move(message)};
+}
+
+Result<void> Parse(const std::vector<std::string>& args, const po::options_description& options) {
+  namespace style = po::command_line_style;
+  po::positional_options_description positional;
+  positional.add("file", -1);
+  try {
+    po::variables_map values;
+    po::store(po::command_line_parser(args)
+                  .options(options)
+                  .positional(positional)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    return Fail(UsageError(error, options));
+  }
+  return {};
+}
+
+int Report(const Error& error, Streams& streams) {
+  Warn(streams, ToString(error));
+  (void)streams.err.Flush();
+  return static_cast<int>(ExitCodeFor(error));
+}
+
+int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
+  const std::unique_ptr<Command> command = entry.make();
+  po::options_description options;
+  command->Declare(options);
+  const bool help = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
+    return arg == "--help" || arg == "-h";
+  });
+  if (help) {
+    streams.out.Write(CommandHelp(entry.name, *command, options));
+    return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+  }
+  if (auto parsed = Parse(args, options); !parsed) {
+    return Report(parsed.error(), streams);
+  }
+  Result<ExitCode> code = command->Run(streams);
+  if (!code) {
+    return Report(code.error(), streams);
+  }
+  if (auto flushed = streams.out.Flush(); !flushed) {
+    return Report(flushed.error(), streams);
+  }
+  return static_cast<int>(*code);
+}
+
+}  // namespace
+
+ExitCode ExitCodeFor(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUsage:
+      return ExitCode::kUsage;
+    case ErrorCode::kOutput:
+      return ExitCode::kOutput;
+    default:
+      return ExitCode::kInput;
+  }
+}
+
+void Warn(Streams& streams, std::string_view message) {
+  streams.err.Write("memtool: " + EscapeText(message) + "\n");
+}
+
+std::string DidYouMean(std::string_view wrong, std::span<const std::string> candidates) {
+  const std::string* best = nullptr;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = EditDistance(wrong, candidate);
+    if (best == nullptr || distance < best_distance) {
+      best = &candidate;
+      best_distance = distance;
+    }
+  }
+  const bool near = best != nullptr && best_distance <= 1 + wrong.size() / 4;
+  return near ? fmt::format("; did you mean '{}'?", *best) : std::string{};
+}
+
+int RunMain(std::span<const std::string> args, Streams& streams) {
+  try {
+    if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+      streams.out.Write(Overview());
+      return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+    }
+    if (args[0] == "--version") {
+      streams.out.Write(VersionText());
+      return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+    }
+    const CommandEntry* entry = FindCommand(args[0]);
+    if (entry == nullptr) {
+      std::vector<std::string> names;
+      for (const CommandEntry& command : Commands()) {
+        names.emplace_back(command.name);
+      }
+      return Report(Error{.code = ErrorCode::kUsage,
+                          .input = {},
+                          .message = fmt::format("there is no command '{}'{}", args[0],
+                                                 DidYouMean(args[0], names)),
+                          .hint = "memtool help lists them"},
+                    streams);
+    }
+    return RunCommand(*entry, {args.begin() + 1, args.end()}, streams);
+  } catch (const std::bad_alloc&) {
+    Warn(streams, "out of memory on this machine");
+  } catch (const std::exception& fault) {
+    Warn(streams, fmt::format("internal fault: {}; please report it", fault.what()));
+  }
+  (void)streams.err.Flush();
+  return static_cast<int>(ExitCode::kInternal);
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,158 @@
+#include "session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace memtool::commands {
+
+namespace {
+
+// One input being read, perhaps on another thread.
+struct Reading {
+  std::string name;
+  std::future<Result<Recording>> result;
+};
+
+std::launch Policy(std::size_t jobs, std::size_t inputs) {
+  return jobs > 1 && inputs > 1 ? std::launch::async : std::launch::deferred;
+}
+
+}  // namespace
+
+void Session::Note(const std::string& name, const Recording& recording) {
+  notes_.push_back({.path = name == "-" ? "standard input" : name,
+                    .format = recording.metadata.format});
+  displays_.push_back(recording.metadata.format_display);
+  for (Diagnostic diagnostic : recording.diagnostics) {
+    const auto known =
+        std::find_if(diagnostics_.begin(), diagnostics_.end(),
+                     [&](const Diagnostic& d) { return d.code == diagnostic.code; });
+    if (known == diagnostics_.end()) {
+      diagnostics_.push_back(std::move(diagnostic));
+    } else {
+      known->count += diagnostic.count;
+    }
+  }
+}
+
+Result<void> Session::ForEachRecording(
+    const std::vector<std::string>& names,
+    const std::function<Result<void>(std::string, Recording)>& take) {
+  std::deque<Reading> ahead;
+  std::size_t next = 0;
+  std::size_t taken = 0;
+  Error last;
+  const auto start_more = [&] {
+    while (next < names.size() && ahead.size() < inputs_.jobs()) {
+      ahead.push_back({names[next], std::async(Policy(inputs_.jobs(), names.size()),
+                                               [name = names[next], this] {
+                                                 return formats::LoadFile(name, inputs_.load());
+                                               })});
+      ++next;
+    }
+  };
+  for (start_more(); !ahead.empty(); start_more()) {
+    Reading reading = std::move(ahead.front());
+    ahead.pop_front();
+    Result<Recording> recording = reading.result.get();
+    if (!recording) {
+      last = std::move(recording.error());
+      if (!inputs_.keep_going()) {
+        return Fail(std::move(last));
+      }
+      Warn(streams_, "left out: " + ToString(last));
+      continue;
+    }
+    Note(reading.name, *recording);
+    ++taken;
+    if (auto done = take(reading.name, *std::move(recording)); !done) {
+      if (done.error().input.empty()) {
+        done.error().input = reading.name;
+      }
+      return done;
+    }
+  }
+  return taken == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
+}
+
+Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
+                              const std::function<Result<void>(std::unique_ptr<Loaded>)>& take) {
+  return ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
+    auto choice = choice_ ? MatchValue(recording, *choice_)
+                          : ChooseValue(recording, view.sample_index());
+    if (!choice) {
+      return Fail(std::move(choice.error()));
+    }
+    if (!choice_) {
+      choice_ = *choice;
+    }
+    auto loaded = std::make_unique<Loaded>();
+    loaded->name = std::move(name);
+    loaded->recording = std::move(recording);
+    loaded->choice = *std::move(choice);
+    loaded->view = std::make_unique<View>(loaded->recording, view.filter());
+    loaded->sums = SumByStack(*loaded->view, loaded->choice);
+    const auto unmatched = loaded->view->Unmatched();
+    if (!any_view_) {
+      unmatched_ = unmatched;
+      any_view_ = true;
+    }
+    std::erase_if(unmatched_, [&](std::string_view option) {
+      return std::find(unmatched.begin(), unmatched.end(), option) == unmatched.end();
+    });
+    return take(std::move(loaded));
+  });
+}
+
+void Session::Finish() {
+  for (const std::string_view option : unmatched_) {
+    Warn(streams_, fmt::format("--{} matched nothing", option));
+  }
+  std::uint64_t damages = 0;
+  std::string first;
+  for (const Diagnostic& diagnostic : diagnostics_) {
+    if (diagnostic.severity != Severity::kNote) {
+      damages += diagnostic.count;
+      first = first.empty() ? diagnostic.message : first;
+    }
+  }
+  if (damages > 0) {
+    Warn(streams_, fmt::format("read around {} fault{}: {} (--format json lists all)", damages,
+                               damages == 1 ? "" : "s", first));
+  }
+}
+
+ExitCode Session::exit_code() const {
+  const bool damaged = std::any_of(
+      diagnostics_.begin(), diagnostics_.end(),
+      [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::kDamage; });
+  return damaged && inputs_.strict() ? ExitCode::kDamage : ExitCode::kOk;
+}
+
+void Session::Describe(Report& report) const {
+  report.inputs = notes_;
+  report.diagnostics = diagnostics_;
+  if (choice_) {
+    report.sample_type = choice_->name;
+    report.unit = choice_->role == Role::kBytes ? "bytes" : choice_->unit;
+  }
+}
+
+Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
+                                                     const std::vector<std::string>& names,
+                                                     const ViewOptions& view) {
+  std::vector<std::unique_ptr<Loaded>> all;
+  auto done = session.ForEach(names, view, [&all](std::unique_ptr<Loaded> loaded) -> Result<void> {
+    all.push_back(std::move(loaded));
+    return {};
+  });
+  if (!done) {
+    return Fail(std::move(done.error()));
+  }
+  return all;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,76 @@
+// Reading the inputs of one command: loads (several at a time), filters, sums, and keeps the notes
+// that end up in headers, JSON and on stderr.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "memtool/profile/analysis/table.h"
+#include "options/input_options.h"
+#include "options/view_options.h"
+#include "output/report.h"
+
+namespace memtool::commands {
+
+// One loaded input with everything that analyses take.
+struct Loaded {
+  std::string name;
+  Recording recording;
+  std::unique_ptr<View> view;
+  ValueChoice choice;
+  StackSums sums;
+  double scale = 1.0;
+
+  [[nodiscard]] Input AsInput() const {
+    return {.view = view.get(), .sums = &sums, .choice = &choice, .name = name, .scale = scale};
+  }
+};
+
+class Session {
+ public:
+  Session(const InputOptions& inputs, Streams& streams) : inputs_(inputs), streams_(streams) {}
+
+  // Loads each name in turn and gives it to `take`; reading ahead uses threads, `take` does not.
+  // Errors: the first input that fails, unless --keep-going leaves it out (then it fails only when
+  // nothing is left).
+  Result<void> ForEachRecording(const std::vector<std::string>& names,
+                                const std::function<Result<void>(std::string, Recording)>& take);
+  // The same with view, value choice and sums; all inputs get the sample type of the first.
+  Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
+                       const std::function<Result<void>(std::unique_ptr<Loaded>)>& take);
+
+  // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
+  void Finish();
+  // kOk, or kDamage when --strict asks for it.
+  [[nodiscard]] ExitCode exit_code() const;
+  // Puts inputs, sample type and diagnostics into a report.
+  void Describe(Report& report) const;
+
+  [[nodiscard]] const std::vector<InputNote>& notes() const { return notes_; }
+  [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
+  [[nodiscard]] bool is_bytes() const { return choice_ && choice_->role == Role::kBytes; }
+  [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
+
+ private:
+  void Note(const std::string& name, const Recording& recording);
+
+  const InputOptions& inputs_;
+  Streams& streams_;
+  std::vector<InputNote> notes_;
+  std::vector<std::string> displays_;  // format names for people, per input
+  std::vector<Diagnostic> diagnostics_;
+  std::optional<ValueChoice> choice_;
+  std::vector<std::string_view> unmatched_;  // filters that matched in no input so far
+  bool any_view_ = false;
+};
+
+// Loads one side of a comparison and keeps it.
+Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
+                                                     const std::vector<std::string>& names,
+                                                     const ViewOptions& view);
+
+}  // namespace memtool::commands

@@ -1,0 +1,171 @@
+// memtool top: what holds the memory.
+#include <fmt/format.h>
+
+#include <boost/program_options/value_semantic.hpp>
+
+#include "command.h"
+#include "memtool/profile/analysis/diff.h"
+#include "options/input_options.h"
+#include "options/output_options.h"
+#include "options/view_options.h"
+#include "rows.h"
+#include "session.h"
+
+namespace memtool::commands {
+
+namespace {
+
+double Ratio(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+class TopCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "what holds the memory",
+            .usage = "[options] [FILE...]",
+            .examples = "memtool top memory9.prof\n"
+                        "memtool top --by line --focus train memory9.prof\n"
+                        "memtool top --by label:device *.prof\n"
+                        "memtool top --frames all --cum -n 50 memory9.prof\n"
+                        "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+  }
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options);
+    view_.Declare(options, true);
+    options.add_options()("diff-base", po::value(&bases_)->value_name("FILE"),
+                          "subtract this input; rows show what is more (see also memtool diff)");
+    output_.Declare(options);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    for (auto resolved : {input_.Resolve(), view_.Resolve(),
+                          output_.Resolve(streams, input_.rows())}) {
+      if (!resolved) {
+        return Fail(std::move(resolved.error()));
+      }
+    }
+    auto names = input_.Names(streams);
+    if (!names) {
+      return Fail(std::move(names.error()));
+    }
+    Session session(input_, streams);
+    NodeSpace space;
+    Tabulator table(view_.by(), space);
+    auto done = session.ForEach(*names, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
+      table.Add(loaded->AsInput());
+      return {};
+    });
+    if (!done) {
+      return Fail(std::move(done.error()));
+    }
+    auto report = bases_.empty() ? Describe(session, table)
+                                 : DescribeAgainstBase(session, table, space);
+    if (!report) {
+      return Fail(std::move(report.error()));
+    }
+    session.Finish();
+    if (auto printed = output_.Print(*report, streams); !printed) {
+      return Fail(std::move(printed.error()));
+    }
+    return session.exit_code();
+  }
+
+ private:
+  // Subtracts the bases: flat and cum become differences, percentages are of the base.
+  Result<Report> DescribeAgainstBase(Session& session, const Tabulator& table, NodeSpace& space) {
+    Tabulator base(view_.by(), space);
+    const std::size_t news = session.notes().size();
+    auto done = session.ForEach(bases_, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
+      base.Add(loaded->AsInput());
+      return {};
+    });
+    if (!done) {
+      return Fail(std::move(done.error()));
+    }
+    std::vector<DiffRow> differences =
+        DiffRows(base.Rows(view_.sort()), table.Rows(view_.sort()), view_.sort());
+    std::vector<Row> rows;
+    for (DiffRow& row : differences) {
+      if (row.delta() != 0 || row.delta_cum() != 0) {
+        rows.push_back({.name = std::move(row.name),
+                        .file = std::move(row.file),
+                        .line = row.line,
+                        .via = std::move(row.via),
+                        .value = {.flat = row.delta(), .cum = row.delta_cum()}});
+      }
+    }
+    Report report = Fill(session, rows, base.unfiltered(), true);
+    const std::int64_t total = SaturatingAdd(table.total(), -base.total());
+    report.totals = {{"total", total}, {"total_base", base.total()}};
+    report.head.push_back(fmt::format("{} more than base {} ({})",
+                                      AmountText(session, total, true),
+                                      AmountText(session, base.total()), session.notes()[news].path));
+    return report;
+  }
+
+  Result<Report> Describe(const Session& session, const Tabulator& table) {
+    Report report = Fill(session, table.Rows(view_.sort()), table.unfiltered(), false);
+    report.totals = {{"total", table.total()},
+                     {"total_unfiltered", table.unfiltered()},
+                     {"total_abs", table.total_abs()},
+                     {"unknown", table.unknown()}};
+    std::string head =
+        fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                    AmountText(session, table.total()));
+    if (table.total() != table.unfiltered()) {
+      head += fmt::format(" of {} ({:.1f}%)", AmountText(session, table.unfiltered()),
+                          100.0 * Ratio(table.total(), table.unfiltered()));
+    }
+    report.head.push_back(std::move(head));
+    if (const std::string filters = view_.Describe(); !filters.empty()) {
+      report.head.push_back("filters: " + filters);
+    }
+    report.foot = FootNotes(table.unknown(), table.saturated());
+    return report;
+  }
+
+  Report Fill(const Session& session, const std::vector<Row>& rows, std::int64_t whole, bool sign) {
+    const bool frames = view_.by().kind == By::Kind::kFrame;
+    Report report{.command = "top"};
+    session.Describe(report);
+    report.columns = {{"flat", "FLAT"},
+                      {"", "FLAT%"},
+                      {"cum", frames ? "CUM" : ""},
+                      {"", frames ? "CUM%" : ""},
+                      {"name", "WHERE", true, true},
+                      {"", "PLACE", true, true},
+                      {"file", ""},
+                      {"line", ""},
+                      {"via", "VIA", true, true},
+                      {"unknown", ""},
+                      {"unknown_cum", ""}};
+    report.measure = 0;
+    for (const Row& row : rows) {
+      report.rows.push_back({MakeAmount(session, row.value.flat, sign),
+                             Percent{Ratio(row.value.flat, whole), sign},
+                             MakeAmount(session, row.value.cum, sign),
+                             Percent{Ratio(row.value.cum, whole), sign},
+                             row.name,
+                             PlaceText(row.file, row.line),
+                             row.file,
+                             LineCell(row.line),
+                             row.via,
+                             row.value.unknown,
+                             row.value.unknown_cum});
+    }
+    return report;
+  }
+
+  InputOptions input_;
+  ViewOptions view_;
+  OutputOptions output_;
+  std::vector<std::string> bases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTop() { return std::make_unique<TopCommand>(); }
+
+}  // namespace memtool::commands
