@@ -1,5 +1,5 @@
 // What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt (the
-// command list), its man page, its golden test; the build stops when page or test is missing.
+// command list), its man page, its golden cases; the build stops when page or cases are missing.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>

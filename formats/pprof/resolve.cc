@@ -258,11 +258,15 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
     }
   }
   if (!unknown.empty()) {
+    std::uint64_t executables = 0;
+    for (const std::uint32_t sample : unknown) {
+      executables += static_cast<std::uint64_t>(profile.values[0][sample]);
+    }
     builder_.AddDiagnostic({.severity = Severity::kNote,
                             .code = "unknown_size",
                             .message = "executables whose size the runtime did not know (-1); "
                                        "counted apart, not as bytes",
-                            .count = unknown.size()});
+                            .count = executables});
   }
   builder_.SetUnknownSizes(std::move(unknown));
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "pprof/wire.h"
 
@@ -139,9 +141,16 @@ void SampleColumns::Flush() {
 }
 
 std::uint64_t SampleColumns::CountFrames() const {
+  // A varint ends at each byte without its high bit; eight bytes at a time.
+  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
   std::uint64_t frames = 0;
   for (std::uint32_t id = 0; id < stack_bytes_.size(); ++id) {
-    const auto bytes = stack_bytes_[id];
+    std::span<const std::byte> bytes = stack_bytes_[id];
+    for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data(), sizeof(word));
+      frames += static_cast<std::uint64_t>(std::popcount(~word & kHighBits));
+    }
     frames += static_cast<std::uint64_t>(std::count_if(
         bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
   }

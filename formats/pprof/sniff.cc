@@ -5,17 +5,17 @@ namespace memtool::formats {
 
 namespace {
 
-// A ValueType message: two small string indices and nothing else. Other protobuf files that begin
+// A ValueType message: two string indices, and perhaps fields of newer writers. Other protobuf files that begin
 // with field 1 (XSpace, HloProto) have text inside it.
 bool IsSampleType(std::span<const std::byte> bytes) {
   ByteCursor cursor(bytes, 0);
   bool any = false;
   while (!cursor.done()) {
     const wire::Field field = wire::Next(cursor);
-    if (field.number > 2 || field.type != wire::kVarint) {
+    if (field.number <= 2 && field.type != wire::kVarint) {
       return false;
     }
-    any = true;
+    any = any || field.number <= 2;
   }
   return any;
 }

@@ -40,8 +40,18 @@ class ByteCursor {
 
   // Base-128 varint of protobuf, at most 10 bytes; bits above 64 are an error.
   std::uint64_t Varint() {
-    if (at_ != end_ && static_cast<std::uint8_t>(*at_) < 0x80) {
-      return static_cast<std::uint8_t>(*at_++);
+    // One and two bytes cover nearly all tags, lengths and ids.
+    if (end_ - at_ >= 2) {
+      const auto low = static_cast<std::uint32_t>(at_[0]);
+      const auto high = static_cast<std::uint32_t>(at_[1]);
+      if (low < 0x80) {
+        ++at_;
+        return low;
+      }
+      if (high < 0x80) {
+        at_ += 2;
+        return (low & 0x7fU) | high << 7U;
+      }
     }
     return LongVarint();
   }

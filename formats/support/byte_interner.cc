@@ -1,5 +1,7 @@
 #include "support/byte_interner.h"
 
+// Inlined: keys are short, and a call costs as much as hashing them.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@ namespace memtool::formats {
 namespace {
 
 constexpr std::size_t kFirstSlots = 4096;
+constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 
 std::uint64_t Hash(std::span<const std::byte> bytes) {
@@ -102,6 +105,7 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
     const Slot& slot = slots_[hashes[i] & mask];
     if (slot.entry != 0) {
       __builtin_prefetch(entries_[slot.entry - 1].data);
+      __builtin_prefetch(entries_[slot.entry - 1].data + kCacheLine);
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {

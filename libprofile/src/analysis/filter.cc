@@ -115,6 +115,7 @@ View::View(const Recording& recording, const Filter& filter)
       filter_(*filter.compiled_),
       roots_(SplitKeys(filter_.options.tag_root)),
       leaves_(SplitKeys(filter_.options.tag_leaf)) {
+  one_line_each_ = recording.lines.size() == recording.locations.size();
   MatchLocations();
   MatchLabels();
   GroupLabels();
@@ -319,20 +320,51 @@ std::span<const LocationId> View::CutRange(std::span<const LocationId> stack) co
   return stack;
 }
 
-void View::CollectLines(std::span<const LocationId> stack, VisibleStack& out) const {
+void View::CollectLines(std::span<const LocationId> stack,
+                        std::vector<std::uint32_t>& lines) const {
+  if (one_line_each_ && !filters_frames_) {
+    lines.resize(stack.size());
+    for (std::size_t i = 0; i < stack.size(); ++i) {
+      lines[i] = stack[i].value();
+    }
+    return;
+  }
+  lines.clear();
   for (const LocationId id : stack) {
     const Location& location = recording_.At(id);
     for (std::uint32_t k = 0; k < location.line_count; ++k) {
       const std::uint32_t line = location.first_line + k;
       if (!filters_frames_ || line_hidden_[line] == 0) {
-        out.lines.push_back(line);
+        lines.push_back(line);
       }
     }
   }
 }
 
+// Leaves only the frames of a class, unless that would leave none.
+bool View::KeepClass(bool FrameClass::*kept, VisibleStack& out) const {
+  std::vector<std::uint32_t>& lines = out.lines;
+  std::size_t first = 0;
+  while (first < lines.size() && !(line_class_[lines[first]].*kept)) {
+    ++first;
+  }
+  if (first == lines.size()) {
+    return false;
+  }
+  if (first > 0) {
+    out.via = LineId(lines[first - 1]);
+  }
+  std::size_t to = 0;
+  for (std::size_t from = first; from < lines.size(); ++from) {
+    const std::uint32_t line = lines[from];
+    lines[to] = line;
+    to += line_class_[line].*kept ? 1 : 0;
+  }
+  lines.resize(to);
+  return true;
+}
+
 bool View::Expand(StackId id, VisibleStack& out) const {
-  out.lines.clear();
   out.via = {};
   std::span<const LocationId> stack = recording_.Stack(id);
   if (filters_frames_) {
@@ -344,25 +376,12 @@ bool View::Expand(StackId id, VisibleStack& out) const {
       return false;
     }
   }
-  CollectLines(stack, out);
-  if (line_class_.empty()) {
-    return true;
-  }
+  CollectLines(stack, out.lines);
   // Mode app; when it leaves nothing, python; when that leaves nothing, all.
-  for (const bool FrameClass::*kept : {&FrameClass::app, &FrameClass::python}) {
-    if (kept == &FrameClass::app && filter_.options.frames == FrameMode::kPython) {
-      continue;
-    }
-    const auto visible = [&](std::uint32_t line) { return line_class_[line].*kept; };
-    const auto first = std::find_if(out.lines.begin(), out.lines.end(), visible);
-    if (first == out.lines.end()) {
-      continue;
-    }
-    if (first != out.lines.begin()) {
-      out.via = LineId(*(first - 1));
-    }
-    std::erase_if(out.lines, [&](std::uint32_t line) { return !visible(line); });
-    break;
+  if (!line_class_.empty()) {
+    const bool python_only = filter_.options.frames == FrameMode::kPython;
+    (void)((!python_only && KeepClass(&FrameClass::app, out)) ||
+           KeepClass(&FrameClass::python, out));
   }
   return true;
 }

@@ -30,14 +30,16 @@ bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) {
   }
   const auto& leaves = leaves_[sum.group];
   const auto& roots = roots_[sum.group];
-  out.nodes.assign(leaves.begin(), leaves.end());
-  out.lines.assign(leaves.size(), LineId::kNone);
+  const std::size_t size = leaves.size() + visible_.lines.size() + roots.size();
+  out.nodes.resize(size);
+  out.lines.assign(size, LineId::kNone);
+  auto node = std::copy(leaves.begin(), leaves.end(), out.nodes.begin());
+  std::copy(visible_.lines.begin(), visible_.lines.end(),
+            out.lines.begin() + static_cast<std::ptrdiff_t>(leaves.size()));
   for (const std::uint32_t line : visible_.lines) {
-    out.nodes.push_back(of_line_[line]);
+    *node++ = of_line_[line];
   }
-  out.lines.insert(out.lines.end(), visible_.lines.begin(), visible_.lines.end());
-  out.nodes.insert(out.nodes.end(), roots.begin(), roots.end());
-  out.lines.resize(out.nodes.size(), LineId::kNone);
+  std::copy(roots.begin(), roots.end(), node);
   out.via = visible_.via.valid() && leaves.empty() ? of_line_[visible_.via.value()] : NodeId();
   return true;
 }

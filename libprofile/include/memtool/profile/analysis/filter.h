@@ -108,11 +108,13 @@ class View {
   void GroupLabels();
   [[nodiscard]] bool KeptByFocus(std::span<const LocationId> stack) const;
   [[nodiscard]] std::span<const LocationId> CutRange(std::span<const LocationId> stack) const;
-  void CollectLines(std::span<const LocationId> stack, VisibleStack& out) const;
+  void CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
+  bool KeepClass(bool FrameClass::*kept, VisibleStack& out) const;
 
   const Recording& recording_;
   const Filter::Compiled& filter_;
   bool filters_frames_ = false;
+  bool one_line_each_ = false;  // line row == location row: nothing is inlined
 
   // Per location.
   struct LocationMark {
