@@ -1,5 +1,6 @@
-// What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt (the
-// command list), its man page, its golden cases; the build stops when page or cases are missing.
+// What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt
+// (the command list), its man page, its golden cases; the build stops when page or cases are
+// missing.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>

@@ -180,14 +180,16 @@ class ConvertCommand : public Command {
     if (merge_) {
       return {.summary = "several profiles as one pprof file",
               .usage = "[options] FILE...",
-              .examples = "memtool merge -o all.pb.gz rank*.prof\n"
-                          "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof"};
+              .examples =
+                  "memtool merge -o all.pb.gz rank*.prof\n"
+                  "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof"};
     }
     return {.summary = "write a profile as pprof, folded stacks or JSON",
             .usage = "--to FORMAT [options] [FILE...]",
-            .examples = "memtool convert --to folded memory9.prof | flamegraph.pl > flame.svg\n"
-                        "memtool convert --to json -o memory9.json memory9.prof\n"
-                        "memtool convert --to pprof -o all.pb.gz rank*.prof"};
+            .examples =
+                "memtool convert --to folded memory9.prof | flamegraph.pl > flame.svg\n"
+                "memtool convert --to json -o memory9.json memory9.prof\n"
+                "memtool convert --to pprof -o all.pb.gz rank*.prof"};
   }
 
   void Declare(po::options_description& options) override {
@@ -268,7 +270,11 @@ class ConvertCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeConvert() { return std::make_unique<ConvertCommand>(false); }
-std::unique_ptr<Command> MakeMerge() { return std::make_unique<ConvertCommand>(true); }
+std::unique_ptr<Command> MakeConvert() {
+  return std::make_unique<ConvertCommand>(false);
+}
+std::unique_ptr<Command> MakeMerge() {
+  return std::make_unique<ConvertCommand>(true);
+}
 
 }  // namespace memtool::commands

@@ -1,4 +1,6 @@
 // memtool diff: what grew between a base and a new profile.
+#include "memtool/profile/analysis/diff.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <optional>
 
 #include "command.h"
-#include "memtool/profile/analysis/diff.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
@@ -82,10 +83,11 @@ class DiffCommand final : public Command {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what grew between two profiles",
             .usage = "[options] BASE NEW...",
-            .examples = "memtool diff memory1.prof memory9.prof\n"
-                        "memtool diff --by line --frames all memory1.prof memory9.prof\n"
-                        "memtool diff --by label:device old.prof new.prof\n"
-                        "memtool diff --fail-on-growth 5% base.prof new.prof"};
+            .examples =
+                "memtool diff memory1.prof memory9.prof\n"
+                "memtool diff --by line --frames all memory1.prof memory9.prof\n"
+                "memtool diff --by label:device old.prof new.prof\n"
+                "memtool diff --fail-on-growth 5% base.prof new.prof"};
   }
 
   void Declare(po::options_description& options) override {
@@ -103,8 +105,8 @@ class DiffCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), view_.Resolve(),
-                          output_.Resolve(streams, input_.rows())}) {
+    for (auto resolved :
+         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }
@@ -184,8 +186,8 @@ class DiffCommand final : public Command {
     for (const Input& input : now_inputs) {
       now_table.Add(input);
     }
-    std::vector<DiffRow> all = DiffRows(base_table.Rows(view_.sort()), now_table.Rows(view_.sort()),
-                                        view_.sort());
+    std::vector<DiffRow> all =
+        DiffRows(base_table.Rows(view_.sort()), now_table.Rows(view_.sort()), view_.sort());
     const bool by_cum = view_.sort() == SortBy::kCum;
     const auto moved = [by_cum](const DiffRow& row) {
       return row.delta() != 0 || (by_cum && row.delta_cum() != 0);
@@ -215,7 +217,8 @@ class DiffCommand final : public Command {
   }
 
   Report Describe(const Session& session, std::span<const DiffRow> changed,
-                  std::span<const DiffRow> same, const Tabulator& base, const Tabulator& now) const {
+                  std::span<const DiffRow> same, const Tabulator& base,
+                  const Tabulator& now) const {
     const bool by_cum = view_.sort() == SortBy::kCum;
     Report report{.command = "diff"};
     session.Describe(report);
@@ -236,20 +239,13 @@ class DiffCommand final : public Command {
                       {"status", "STATUS", true, true}};
     report.measure = 2;
     for (const DiffRow& row : changed) {
-      report.rows.push_back({MakeAmount(session, row.base.flat),
-                             MakeAmount(session, row.now.flat),
+      report.rows.push_back({MakeAmount(session, row.base.flat), MakeAmount(session, row.now.flat),
                              MakeAmount(session, row.delta(), true),
                              Percent{Growth(row.base.flat, row.delta()), true},
-                             MakeAmount(session, row.base.cum),
-                             MakeAmount(session, row.now.cum),
-                             MakeAmount(session, row.delta_cum(), true),
-                             row.name,
-                             PlaceText(row.file, row.line),
-                             row.file,
-                             LineCell(row.line),
-                             row.via,
-                             row.through,
-                             std::string(StatusName(row.status))});
+                             MakeAmount(session, row.base.cum), MakeAmount(session, row.now.cum),
+                             MakeAmount(session, row.delta_cum(), true), row.name,
+                             PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
+                             row.through, std::string(StatusName(row.status))});
     }
     const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
     report.totals = {{"total", delta},
@@ -276,7 +272,8 @@ class DiffCommand final : public Command {
     };
     const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
     const double growth = Growth(base.total(), delta);
-    const std::string percent = std::isfinite(growth) ? fmt::format(" ({:+.1f}%)", 100 * growth) : "";
+    const std::string percent =
+        std::isfinite(growth) ? fmt::format(" ({:+.1f}%)", 100 * growth) : "";
     std::vector<std::string> head{fmt::format(
         "base {} {} → new {} {}   {}{}   {} row{} grew, {} shrank", side(bases_),
         AmountText(session, base.total()), side(news_), AmountText(session, now.total()),
@@ -315,11 +312,10 @@ class DiffCommand final : public Command {
       text += "nothing";
     } else {
       const std::string place = PlaceText(largest->file, largest->line);
-      text += fmt::format("{} in {}{}{}{}", AmountText(session, held), largest->name,
-                          place.empty() ? "" : " " + place,
-                          largest->via.empty() ? "" : " via " + largest->via,
-                          rows > 1 ? fmt::format(" and {} other row{}", rows - 1, rows == 2 ? "" : "s")
-                                   : "");
+      text += fmt::format(
+          "{} in {}{}{}{}", AmountText(session, held), largest->name,
+          place.empty() ? "" : " " + place, largest->via.empty() ? "" : " via " + largest->via,
+          rows > 1 ? fmt::format(" and {} other row{}", rows - 1, rows == 2 ? "" : "s") : "");
     }
     return {fmt::format("{} · new rows {} · gone rows {}", text, with(DiffStatus::kNew),
                         with(DiffStatus::kGone))};
@@ -336,6 +332,8 @@ class DiffCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDiff() { return std::make_unique<DiffCommand>(); }
+std::unique_ptr<Command> MakeDiff() {
+  return std::make_unique<DiffCommand>();
+}
 
 }  // namespace memtool::commands

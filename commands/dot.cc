@@ -105,12 +105,12 @@ class GraphCommand : public Command {
 
   Result<void> Write(const Session& session, const Graph& graph, const NodeSpace& space,
                      Streams& streams) const {
-    const DotStyle style{.title = Title(session),
-                         .legend = Legend(session, graph),
-                         .amount = [&session, this](std::int64_t value) {
-                           return AmountText(session, value, !bases_.empty());
-                         },
-                         .difference = !bases_.empty()};
+    const DotStyle style{
+        .title = Title(session),
+        .legend = Legend(session, graph),
+        .amount = [&session, this](
+                      std::int64_t value) { return AmountText(session, value, !bases_.empty()); },
+        .difference = !bases_.empty()};
     auto text = WriteDot(graph, space, style);
     if (!text) {
       return Fail(std::move(text.error()));
@@ -133,16 +133,17 @@ class GraphCommand : public Command {
   [[nodiscard]] std::vector<std::string> Legend(const Session& session, const Graph& graph) const {
     std::vector<std::string> legend{InputsText(session)};
     const auto share = [&graph](std::int64_t value) {
-      return graph.total == 0 ? 0.0
-                              : 100.0 * static_cast<double>(value) / static_cast<double>(graph.total);
+      return graph.total == 0
+                 ? 0.0
+                 : 100.0 * static_cast<double>(value) / static_cast<double>(graph.total);
     };
     if (bases_.empty()) {
       legend.push_back(fmt::format("{}: {} of {} ({:.1f}%) in the nodes shown",
                                    session.choice().name, AmountText(session, graph.shown),
                                    AmountText(session, graph.total), share(graph.shown)));
     } else {
-      legend[0] = fmt::format("{} minus {}", session.notes()[bases_.size()].path,
-                              session.notes()[0].path);
+      legend[0] =
+          fmt::format("{} minus {}", session.notes()[bases_.size()].path, session.notes()[0].path);
       legend.push_back(fmt::format("{}: {} ({:+.1f}% of the base's {}) in the nodes shown",
                                    session.choice().name, AmountText(session, graph.shown, true),
                                    share(graph.shown), AmountText(session, graph.total)));
@@ -181,9 +182,10 @@ class DotCommand final : public GraphCommand {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the call graph, for Graphviz",
             .usage = "[options] [FILE...]",
-            .examples = "memtool dot memory9.prof | dot -Tsvg > graph.svg\n"
-                        "memtool dot -o graph.svg memory9.prof\n"
-                        "memtool dot --diff-base memory1.prof memory9.prof | dot -Tsvg"};
+            .examples =
+                "memtool dot memory9.prof | dot -Tsvg > graph.svg\n"
+                "memtool dot -o graph.svg memory9.prof\n"
+                "memtool dot --diff-base memory1.prof memory9.prof | dot -Tsvg"};
   }
 };
 
@@ -193,15 +195,20 @@ class SvgCommand final : public GraphCommand {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the call graph as a picture",
             .usage = "[options] [FILE...]",
-            .examples = "memtool svg memory9.prof > graph.svg\n"
-                        "memtool svg -o graph.png memory9.prof\n"
-                        "memtool svg --nodecount 30 --focus train -o graph.pdf memory9.prof"};
+            .examples =
+                "memtool svg memory9.prof > graph.svg\n"
+                "memtool svg -o graph.png memory9.prof\n"
+                "memtool svg --nodecount 30 --focus train -o graph.pdf memory9.prof"};
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> MakeDot() { return std::make_unique<DotCommand>(); }
-std::unique_ptr<Command> MakeSvg() { return std::make_unique<SvgCommand>(); }
+std::unique_ptr<Command> MakeDot() {
+  return std::make_unique<DotCommand>();
+}
+std::unique_ptr<Command> MakeSvg() {
+  return std::make_unique<SvgCommand>();
+}
 
 }  // namespace memtool::commands

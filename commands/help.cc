@@ -13,7 +13,8 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kFirstExamples = R"(memtool explains accelerator memory from the files that jobs leave behind.
+constexpr std::string_view kFirstExamples =
+    R"(memtool explains accelerator memory from the files that jobs leave behind.
 
   memtool top memory9.prof                    what holds the memory
   memtool diff memory1.prof memory9.prof      what grew
@@ -62,7 +63,9 @@ class HelpCommand final : public Command {
 
 }  // namespace
 
-std::string VersionText() { return fmt::format("memtool {}\n", MEMTOOL_VERSION); }
+std::string VersionText() {
+  return fmt::format("memtool {}\n", MEMTOOL_VERSION);
+}
 
 std::string Overview() {
   std::string text(kFirstExamples);
@@ -93,6 +96,8 @@ std::string CommandHelp(std::string_view name, const Command& command,
   return text + list.str();
 }
 
-std::unique_ptr<Command> MakeHelp() { return std::make_unique<HelpCommand>(); }
+std::unique_ptr<Command> MakeHelp() {
+  return std::make_unique<HelpCommand>();
+}
 
 }  // namespace memtool::commands

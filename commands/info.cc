@@ -50,7 +50,8 @@ class InfoCommand final : public Command {
     }
     Session session(input_, streams);
     Report report{.command = "info"};
-    report.columns = {{"input", ""}, {"property", "PROPERTY", true}, {"value", "VALUE", true, true}};
+    report.columns = {
+        {"input", ""}, {"property", "PROPERTY", true}, {"value", "VALUE", true, true}};
     auto done = session.ForEachRecording(
         *names, [&](const std::string& name, const Recording& recording) -> Result<void> {
           Card(report, name == "-" ? "standard input" : name, recording);
@@ -86,8 +87,8 @@ class InfoCommand final : public Command {
     if (recording.profile) {
       ProfileRows(add, recording);
     }
-    add("stacks", fmt::format("{} distinct", FormatCount(static_cast<std::int64_t>(
-                                                 recording.stack_count()))));
+    add("stacks", fmt::format("{} distinct",
+                              FormatCount(static_cast<std::int64_t>(recording.stack_count()))));
     add("functions", FormatCount(static_cast<std::int64_t>(recording.functions.size())));
     for (const Mapping& mapping : recording.mappings) {
       add("mapping", std::string(recording.Text(mapping.filename)));
@@ -138,6 +139,8 @@ class InfoCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeInfo() { return std::make_unique<InfoCommand>(); }
+std::unique_ptr<Command> MakeInfo() {
+  return std::make_unique<InfoCommand>();
+}
 
 }  // namespace memtool::commands

@@ -68,9 +68,8 @@ class Dump {
       }
       Line(line);
       for (const Label& label : recording_.Labels(profile.label_sets[i])) {
-        const std::string value = label.numeric
-                                      ? fmt::format("{}{}", label.number, Text(label.unit))
-                                      : Text(label.text);
+        const std::string value =
+            label.numeric ? fmt::format("{}{}", label.number, Text(label.unit)) : Text(label.text);
         Line(fmt::format("      {}: {}", Text(label.key), value));
       }
     }
@@ -89,9 +88,9 @@ class Dump {
       }
       for (const struct Line& frame : recording_.Lines(location)) {
         const Function& function = recording_.functions[frame.function.value()];
-        std::string text = fmt::format(" {} {}:{}:{} s={}", Text(function.name),
-                                       Text(function.filename), frame.line, frame.column,
-                                       function.start_line);
+        std::string text =
+            fmt::format(" {} {}:{}:{} s={}", Text(function.name), Text(function.filename),
+                        frame.line, frame.column, function.start_line);
         if (function.system_name != function.name) {
           text += fmt::format(" ({})", Text(function.system_name));
         }
@@ -153,6 +152,8 @@ class RawCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeRaw() { return std::make_unique<RawCommand>(); }
+std::unique_ptr<Command> MakeRaw() {
+  return std::make_unique<RawCommand>();
+}
 
 }  // namespace memtool::commands

@@ -32,11 +32,14 @@ constexpr std::array<CommandEntry, 10> kCommands{{{"top", MakeTop},
 
 }  // namespace
 
-std::span<const CommandEntry> Commands() { return kCommands; }
+std::span<const CommandEntry> Commands() {
+  return kCommands;
+}
 
 const CommandEntry* FindCommand(std::string_view name) {
-  const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
-                                   [name](const CommandEntry& entry) { return entry.name == name; });
+  const auto* found =
+      std::find_if(kCommands.begin(), kCommands.end(),
+                   [name](const CommandEntry& entry) { return entry.name == name; });
   return found == kCommands.end() ? nullptr : found;
 }
 

@@ -35,9 +35,10 @@ std::string AmountText(const Session& session, std::int64_t value, bool sign) {
 std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
   std::vector<std::string> notes;
   if (unknown > 0) {
-    notes.push_back(fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
-                                "sums",
-                                FormatCount(unknown), unknown == 1 ? "" : "s"));
+    notes.push_back(
+        fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
+                    "sums",
+                    FormatCount(unknown), unknown == 1 ? "" : "s"));
   }
   if (saturated) {
     notes.emplace_back("some sums left the 64-bit range and stick at its end");

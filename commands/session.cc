@@ -23,13 +23,12 @@ std::launch Policy(std::size_t jobs, std::size_t inputs) {
 }  // namespace
 
 void Session::Note(const std::string& name, const Recording& recording) {
-  notes_.push_back({.path = name == "-" ? "standard input" : name,
-                    .format = recording.metadata.format});
+  notes_.push_back(
+      {.path = name == "-" ? "standard input" : name, .format = recording.metadata.format});
   displays_.push_back(recording.metadata.format_display);
   for (Diagnostic diagnostic : recording.diagnostics) {
-    const auto known =
-        std::find_if(diagnostics_.begin(), diagnostics_.end(),
-                     [&](const Diagnostic& d) { return d.code == diagnostic.code; });
+    const auto known = std::find_if(diagnostics_.begin(), diagnostics_.end(),
+                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
     if (known == diagnostics_.end()) {
       diagnostics_.push_back(std::move(diagnostic));
     } else {
@@ -47,10 +46,10 @@ Result<void> Session::ForEachRecording(
   Error last;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      ahead.push_back({names[next], std::async(Policy(inputs_.jobs(), names.size()),
-                                               [name = names[next], this] {
-                                                 return formats::LoadFile(name, inputs_.load());
-                                               })});
+      ahead.push_back({names[next],
+                       std::async(Policy(inputs_.jobs(), names.size()), [name = names[next], this] {
+                         return formats::LoadFile(name, inputs_.load());
+                       })});
       ++next;
     }
   };
@@ -81,8 +80,8 @@ Result<void> Session::ForEachRecording(
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                               const std::function<Result<void>(std::unique_ptr<Loaded>)>& take) {
   return ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
-    auto choice = choice_ ? MatchValue(recording, *choice_)
-                          : ChooseValue(recording, view.sample_index());
+    auto choice =
+        choice_ ? MatchValue(recording, *choice_) : ChooseValue(recording, view.sample_index());
     if (!choice) {
       return Fail(std::move(choice.error()));
     }

@@ -1,8 +1,9 @@
 // memtool tags: bytes per label value.
+#include "memtool/profile/analysis/tags.h"
+
 #include <fmt/format.h>
 
 #include "command.h"
-#include "memtool/profile/analysis/tags.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
@@ -18,8 +19,9 @@ class TagsCommand final : public Command {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "bytes per label: device, kind, ...",
             .usage = "[options] [FILE...]",
-            .examples = "memtool tags memory9.prof\n"
-                        "memtool tags --tagshow device --focus train memory9.prof"};
+            .examples =
+                "memtool tags memory9.prof\n"
+                "memtool tags --tagshow device --focus train memory9.prof"};
   }
 
   void Declare(po::options_description& options) override {
@@ -29,8 +31,8 @@ class TagsCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), view_.Resolve(),
-                          output_.Resolve(streams, input_.rows())}) {
+    for (auto resolved :
+         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }
@@ -60,12 +62,15 @@ class TagsCommand final : public Command {
   [[nodiscard]] Report Describe(const Session& session, const TagTable& table) const {
     Report report{.command = "tags"};
     session.Describe(report);
-    report.columns = {{"bytes", "AMOUNT"}, {"", "OF TOTAL"},    {"count", "COUNT"},
-                      {"key", "KEY", true}, {"value", "VALUE", true, true}, {"unknown", ""}};
+    report.columns = {{"bytes", "AMOUNT"},
+                      {"", "OF TOTAL"},
+                      {"count", "COUNT"},
+                      {"key", "KEY", true},
+                      {"value", "VALUE", true, true},
+                      {"unknown", ""}};
     std::int64_t unknown = 0;
     for (const TagRow& row : table.Rows()) {
-      const double share =
-          static_cast<double>(row.bytes) / static_cast<double>(table.total());
+      const double share = static_cast<double>(row.bytes) / static_cast<double>(table.total());
       report.rows.push_back({MakeAmount(session, row.bytes), Percent{share}, row.count, row.key,
                              row.value, row.unknown});
       unknown = std::max(unknown, row.unknown);
@@ -88,6 +93,8 @@ class TagsCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeTags() { return std::make_unique<TagsCommand>(); }
+std::unique_ptr<Command> MakeTags() {
+  return std::make_unique<TagsCommand>();
+}
 
 }  // namespace memtool::commands

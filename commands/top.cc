@@ -24,11 +24,12 @@ class TopCommand final : public Command {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what holds the memory",
             .usage = "[options] [FILE...]",
-            .examples = "memtool top memory9.prof\n"
-                        "memtool top --by line --focus train memory9.prof\n"
-                        "memtool top --by label:device *.prof\n"
-                        "memtool top --frames all --cum -n 50 memory9.prof\n"
-                        "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+            .examples =
+                "memtool top memory9.prof\n"
+                "memtool top --by line --focus train memory9.prof\n"
+                "memtool top --by label:device *.prof\n"
+                "memtool top --frames all --cum -n 50 memory9.prof\n"
+                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
   void Declare(po::options_description& options) override {
@@ -40,8 +41,8 @@ class TopCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), view_.Resolve(),
-                          output_.Resolve(streams, input_.rows())}) {
+    for (auto resolved :
+         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }
@@ -60,8 +61,8 @@ class TopCommand final : public Command {
     if (!done) {
       return Fail(std::move(done.error()));
     }
-    auto report = bases_.empty() ? Describe(session, table)
-                                 : DescribeAgainstBase(session, table, space);
+    auto report =
+        bases_.empty() ? Describe(session, table) : DescribeAgainstBase(session, table, space);
     if (!report) {
       return Fail(std::move(report.error()));
     }
@@ -99,9 +100,9 @@ class TopCommand final : public Command {
     Report report = Fill(session, rows, base.unfiltered(), true);
     const std::int64_t total = SaturatingAdd(table.total(), -base.total());
     report.totals = {{"total", total}, {"total_base", base.total()}};
-    report.head.push_back(fmt::format("{} more than base {} ({})",
-                                      AmountText(session, total, true),
-                                      AmountText(session, base.total()), session.notes()[news].path));
+    report.head.push_back(fmt::format("{} more than base {} ({})", AmountText(session, total, true),
+                                      AmountText(session, base.total()),
+                                      session.notes()[news].path));
     return report;
   }
 
@@ -111,9 +112,8 @@ class TopCommand final : public Command {
                      {"total_unfiltered", table.unfiltered()},
                      {"total_abs", table.total_abs()},
                      {"unknown", table.unknown()}};
-    std::string head =
-        fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                    AmountText(session, table.total()));
+    std::string head = fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                   AmountText(session, table.total()));
     if (table.total() != table.unfiltered()) {
       head += fmt::format(" of {} ({:.1f}%)", AmountText(session, table.unfiltered()),
                           100.0 * Ratio(table.total(), table.unfiltered()));
@@ -143,17 +143,11 @@ class TopCommand final : public Command {
                       {"unknown_cum", ""}};
     report.measure = 0;
     for (const Row& row : rows) {
-      report.rows.push_back({MakeAmount(session, row.value.flat, sign),
-                             Percent{Ratio(row.value.flat, whole), sign},
-                             MakeAmount(session, row.value.cum, sign),
-                             Percent{Ratio(row.value.cum, whole), sign},
-                             row.name,
-                             PlaceText(row.file, row.line),
-                             row.file,
-                             LineCell(row.line),
-                             row.via,
-                             row.value.unknown,
-                             row.value.unknown_cum});
+      report.rows.push_back(
+          {MakeAmount(session, row.value.flat, sign), Percent{Ratio(row.value.flat, whole), sign},
+           MakeAmount(session, row.value.cum, sign), Percent{Ratio(row.value.cum, whole), sign},
+           row.name, PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
+           row.value.unknown, row.value.unknown_cum});
     }
     return report;
   }
@@ -166,6 +160,8 @@ class TopCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeTop() { return std::make_unique<TopCommand>(); }
+std::unique_ptr<Command> MakeTop() {
+  return std::make_unique<TopCommand>();
+}
 
 }  // namespace memtool::commands

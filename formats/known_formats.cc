@@ -15,7 +15,9 @@ constexpr std::string_view kProtoHint =
     "write it in the proto form, for example with a current pprof: pprof -proto FILE";
 constexpr std::string_view kLaterHint = "not in this version";
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.starts_with(prefix); }
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.starts_with(prefix);
+}
 
 bool FirstLineHas(std::string_view text, std::string_view word) {
   return text.substr(0, text.find('\n')).find(word) != std::string_view::npos;
@@ -52,7 +54,8 @@ bool IsJson(std::string_view text) {
   }
   const std::size_t second = text.find_first_not_of(kSpace, first + 1);
   const std::string_view may_follow = text[first] == '{' ? "\"}" : "[{\"]-0123456789tfn";
-  return second == std::string_view::npos || may_follow.find(text[second]) != std::string_view::npos;
+  return second == std::string_view::npos ||
+         may_follow.find(text[second]) != std::string_view::npos;
 }
 
 bool IsPickle(std::string_view text) {
@@ -101,18 +104,26 @@ constexpr std::array<Rule, 18> kRules{{
      {"a zip archive", "unpack it first"}},
     {[](std::string_view t) { return t.size() > 262 && t.substr(257, 5) == "ustar"; },
      {"a tar archive", "unpack it first"}},
-    {[](std::string_view t) { return StartsWith(t, "\x7f" "ELF"); },
+    {[](std::string_view t) {
+       return StartsWith(t,
+                         "\x7f"
+                         "ELF");
+     },
      {"a program or library", "give the profile that it wrote"}},
     {IsXlaProto, {"an XLA trace or HLO module", kLaterHint}},
     {[](std::string_view t) { return StartsWith(t, "<!DOCTYPE html") || StartsWith(t, "<html"); },
      {"an HTML page", "give the file that the page shows"}},
     {[](std::string_view t) { return StartsWith(t, "digraph") || StartsWith(t, "strict digraph"); },
      {"a Graphviz graph", "give the profile that it was drawn from"}},
-    {[](std::string_view t) { return FirstLineHas(t, "\"Attribute Name\"") ||
-                                     t.find("[gpu_memory_profiler") != std::string_view::npos ||
-                                     t.find("<unk>:") != std::string_view::npos; },
+    {[](std::string_view t) {
+       return FirstLineHas(t, "\"Attribute Name\"") ||
+              t.find("[gpu_memory_profiler") != std::string_view::npos ||
+              t.find("<unk>:") != std::string_view::npos;
+     },
      {"an MXNet memory log", kLaterHint}},
-    {[](std::string_view t) { return IsJson(t) && t.find("traceEvents") != std::string_view::npos; },
+    {[](std::string_view t) {
+       return IsJson(t) && t.find("traceEvents") != std::string_view::npos;
+     },
      {"a Chrome trace", kLaterHint}},
     {IsJson, {"JSON of no known kind", "see memtool-formats(5)"}},
     {IsText, {"text of no known kind", "see memtool-formats(5)"}},

@@ -93,8 +93,9 @@ Result<std::string> DefaultInput(Streams& streams) {
   const std::optional<std::string> environment = FromEnvironment();
   Stdin state = LookAtStdin();
   if (state == Stdin::kSilent && !environment) {
-    Warn(streams, "waiting for a profile on standard input; to read a file, name it: "
-                  "memtool COMMAND FILE");
+    Warn(streams,
+         "waiting for a profile on standard input; to read a file, name it: "
+         "memtool COMMAND FILE");
     (void)streams.err.Flush();
     state = WaitForStdin();
   }
@@ -110,8 +111,9 @@ Result<std::string> DefaultInput(Streams& streams) {
     Warn(streams, fmt::format("reading the newest profile of this folder: {}", *newest));
     return *std::move(newest);
   }
-  return Fail(ErrorCode::kUsage, "no input: no FILE, nothing on standard input, no "
-                                 "$MEMTOOL_PROFILE, and no profile in this folder",
+  return Fail(ErrorCode::kUsage,
+              "no input: no FILE, nothing on standard input, no "
+              "$MEMTOOL_PROFILE, and no profile in this folder",
               "memtool help shows how to name one");
 }
 

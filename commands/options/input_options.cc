@@ -64,8 +64,8 @@ Result<void> InputOptions::Resolve() {
     if (!value) {
       return Fail(std::move(value.error()));
     }
-    auto set = formats::SetLimit(load_.limits, text.substr(0, equals),
-                                 static_cast<std::uint64_t>(*value));
+    auto set =
+        formats::SetLimit(load_.limits, text.substr(0, equals), static_cast<std::uint64_t>(*value));
     if (!set) {
       return set;
     }

@@ -28,7 +28,9 @@ int Append(void* channel, const char* text) {
   static_cast<std::string*>(channel)->append(text);
   return 0;
 }
-int NoFlush(void* /*channel*/) { return 0; }
+int NoFlush(void* /*channel*/) {
+  return 0;
+}
 
 // One line of a label: names are bytes, and "\n" in a label is DOT's own line break.
 std::string Shown(std::string_view text, std::size_t longest = kLongestName) {
@@ -138,10 +140,9 @@ class DotBuilder {
       label += "\\n";
     }
     const NodeValue& value = node.value;
-    label += value.flat == 0
-                 ? "0"
-                 : fmt::format("{} ({})", style_.amount(value.flat),
-                               PercentOf(value.flat, graph_.total));
+    label += value.flat == 0 ? "0"
+                             : fmt::format("{} ({})", style_.amount(value.flat),
+                                           PercentOf(value.flat, graph_.total));
     if (value.cum != value.flat) {
       label += fmt::format("{}of {} ({})", value.flat == 0 ? " " : "\\n", style_.amount(value.cum),
                            PercentOf(value.cum, graph_.total));
@@ -152,7 +153,8 @@ class DotBuilder {
     Agnode_t* drawn = Node(id);
     Set(drawn, "label", label);
     Set(drawn, "id", fmt::format("node{}", index + 1));
-    Set(drawn, "fontsize", fmt::format("{}", 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)))));
+    Set(drawn, "fontsize",
+        fmt::format("{}", 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)))));
     Set(drawn, "color", Color(value.cum, graph_.total, false));
     Set(drawn, "fillcolor", Color(value.cum, graph_.total, true));
     Set(drawn, "tooltip",
@@ -190,9 +192,10 @@ class DotBuilder {
     Agedge_t* drawn =
         ::agedge(handle_.get(), Node(node_id(edge.from)), Node(node_id(edge.to)), nullptr, 1);
     const std::string weight = style_.amount(edge.weight);
-    const double share = graph_.total == 0 ? 0
-                                           : std::abs(static_cast<double>(edge.weight) /
-                                                      static_cast<double>(graph_.total));
+    const double share =
+        graph_.total == 0
+            ? 0
+            : std::abs(static_cast<double>(edge.weight) / static_cast<double>(graph_.total));
     const auto scaled = [share](double most) {
       return 1 + static_cast<int>(std::min(share * most, most));
     };

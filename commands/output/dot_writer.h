@@ -12,9 +12,9 @@ namespace memtool::commands {
 
 struct DotStyle {
   std::string title;
-  std::vector<std::string> legend;                     // lines of the box that explains the graph
+  std::vector<std::string> legend;                  // lines of the box that explains the graph
   std::function<std::string(std::int64_t)> amount;  // how a value is written
-  bool difference = false;                             // red grew, green shrank
+  bool difference = false;                          // red grew, green shrank
 };
 
 // Errors: kOutput when Graphviz refuses to build the graph.

@@ -210,8 +210,8 @@ std::string Shorten(std::string_view text, std::size_t width) {
   }
   std::string tail;
   std::size_t tail_width = 0;
-  for (std::size_t i = points.size(); i > next && tail_width + points[i - 1].second + head_width <= keep;
-       --i) {
+  for (std::size_t i = points.size();
+       i > next && tail_width + points[i - 1].second + head_width <= keep; --i) {
     tail.insert(0, points[i - 1].first);
     tail_width += points[i - 1].second;
   }

@@ -120,9 +120,10 @@ Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!in_time) {
-    return Failed(fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
-                              "--edgecount",
-                              limit.count() / 1000));
+    return Failed(
+        fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
+                    "--edgecount",
+                    limit.count() / 1000));
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty()) {
     return Failed("dot failed on this graph");

@@ -38,7 +38,9 @@ tl::unexpected<Error> NotWritable(const std::string& name, int number) {
 
 }  // namespace
 
-FdSink::~FdSink() { WriteAll(fd_, pending_); }
+FdSink::~FdSink() {
+  WriteAll(fd_, pending_);
+}
 
 void FdSink::Write(std::string_view text) {
   pending_ += text;

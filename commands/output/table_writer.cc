@@ -69,8 +69,8 @@ class Grid {
   // A column that says nothing in any row (no calls into a framework, say) is left out.
   void DropEmptyColumns() {
     for (std::size_t i = shown_.size(); i-- > 0;) {
-      const bool says = std::any_of(rows_.begin(), rows_.end(),
-                                    [i](const auto& row) { return !row[i].empty(); });
+      const bool says =
+          std::any_of(rows_.begin(), rows_.end(), [i](const auto& row) { return !row[i].empty(); });
       if (says || !report_.columns[shown_[i]].shrink) {
         continue;
       }
@@ -193,11 +193,10 @@ void WriteTable(const Report& report, const TableStyle& style, Sink& out) {
   const CutOff cut = CutBy(report, style.limit);
   if (cut.rows > 0) {
     const bool bytes = report.unit == "bytes";
-    const std::string held =
-        bytes ? FormatSize(cut.bytes, style.unit) : FormatCount(cut.bytes);
+    const std::string held = bytes ? FormatSize(cut.bytes, style.unit) : FormatCount(cut.bytes);
     out.Write(fmt::format("… {} more row{} with {} (-n 0 shows all)\n",
-                          FormatCount(static_cast<std::int64_t>(cut.rows)), cut.rows == 1 ? "" : "s",
-                          held));
+                          FormatCount(static_cast<std::int64_t>(cut.rows)),
+                          cut.rows == 1 ? "" : "s", held));
   }
   for (const std::string& line : report.foot) {
     out.Write(EscapeText(line) + "\n");
@@ -224,8 +223,9 @@ void WriteMarkdown(const Report& report, const TableStyle& style, Sink& out) {
     std::string line = "|";
     for (std::size_t i = 0; i < report.columns.size(); ++i) {
       if (!report.columns[i].title.empty()) {
-        line += fmt::format(" {} |", EscapeMarkdown(Shorten(
-                                         EscapeText(CellText(report.rows[r][i], unit)), kWidestCell)));
+        line += fmt::format(
+            " {} |",
+            EscapeMarkdown(Shorten(EscapeText(CellText(report.rows[r][i], unit)), kWidestCell)));
       }
     }
     out.Write(line + "\n");

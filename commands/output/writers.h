@@ -9,8 +9,8 @@
 namespace memtool::commands {
 
 struct TableStyle {
-  std::size_t limit = 0;   // rows printed; 0 = all
-  unsigned width = 0;      // terminal columns; 0 = no terminal, nothing is cut to fit
+  std::size_t limit = 0;  // rows printed; 0 = all
+  unsigned width = 0;     // terminal columns; 0 = no terminal, nothing is cut to fit
   bool color = false;
   SizeUnit unit = SizeUnit::kAuto;
 };

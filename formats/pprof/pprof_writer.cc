@@ -17,7 +17,9 @@ std::uint64_t WireId(AnyId id) {
   return id.valid() ? static_cast<std::uint64_t>(id.value()) + 1 : 0;
 }
 
-std::int64_t Index(StringId id) { return id.valid() ? id.value() : 0; }
+std::int64_t Index(StringId id) {
+  return id.valid() ? id.value() : 0;
+}
 
 void AddSymbols(const Recording& recording, pprof::Profile& to) {
   for (std::uint32_t i = 0; i < recording.mappings.size(); ++i) {

@@ -21,9 +21,9 @@ ReadError InSample(const ReadError& inner, const std::vector<std::uint32_t>& col
                    std::uint32_t id, const char* field) {
   Error error = inner.error();
   error.offset.reset();
-  error.field = fmt::format("sample[{}].{}{}{}",
-                            std::find(column.begin(), column.end(), id) - column.begin(), field,
-                            error.field.empty() ? "" : ".", error.field);
+  error.field =
+      fmt::format("sample[{}].{}{}{}", std::find(column.begin(), column.end(), id) - column.begin(),
+                  field, error.field.empty() ? "" : ".", error.field);
   return ReadError(std::move(error));
 }
 

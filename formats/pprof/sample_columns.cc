@@ -103,8 +103,7 @@ void SampleColumns::Add(ByteCursor message) {
         AddValue(parts, field.value, offset);
         break;
       case kLabel:
-        parts.labels.Add(
-            {field_begin, static_cast<std::size_t>(message.position() - field_begin)});
+        parts.labels.Add({field_begin, static_cast<std::size_t>(message.position() - field_begin)});
         break;
       default:
         if (field.number <= 3) {
@@ -114,16 +113,15 @@ void SampleColumns::Add(ByteCursor message) {
     }
   }
   if (any_ && parts.values != values_.size()) {
-    ThrowRead(ErrorCode::kMalformed, start, "value",
-              fmt::format("{} values, but the samples before have {}", parts.values,
-                          values_.size()));
+    ThrowRead(
+        ErrorCode::kMalformed, start, "value",
+        fmt::format("{} values, but the samples before have {}", parts.values, values_.size()));
   }
   any_ = true;
   pending_stacks_[pending_] = parts.locations.bytes();
   pending_labels_[pending_] = parts.labels.bytes();
   ++pending_;
-  if (pending_ == ByteInterner::kBatch || !parts.locations.in_place() ||
-      !parts.labels.in_place()) {
+  if (pending_ == ByteInterner::kBatch || !parts.locations.in_place() || !parts.labels.in_place()) {
     Flush();
   }
 }
@@ -151,8 +149,8 @@ std::uint64_t SampleColumns::CountFrames() const {
       std::memcpy(&word, bytes.data(), sizeof(word));
       frames += static_cast<std::uint64_t>(std::popcount(~word & kHighBits));
     }
-    frames += static_cast<std::uint64_t>(std::count_if(
-        bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
+    frames += static_cast<std::uint64_t>(
+        std::count_if(bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
   }
   return frames;
 }

@@ -1,6 +1,6 @@
 // The hot half of the pprof reader: sample messages into columns. A stack is kept as the raw bytes
-// of its location ids and a label set as the raw bytes of its label messages, both interned by hash,
-// so that varints are decoded once per distinct stack and not once per sample.
+// of its location ids and a label set as the raw bytes of its label messages, both interned by
+// hash, so that varints are decoded once per distinct stack and not once per sample.
 #pragma once
 
 #include <array>

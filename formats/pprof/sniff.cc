@@ -5,8 +5,8 @@ namespace memtool::formats {
 
 namespace {
 
-// A ValueType message: two string indices, and perhaps fields of newer writers. Other protobuf files that begin
-// with field 1 (XSpace, HloProto) have text inside it.
+// A ValueType message: two string indices, and perhaps fields of newer writers. Other protobuf
+// files that begin with field 1 (XSpace, HloProto) have text inside it.
 bool IsSampleType(std::span<const std::byte> bytes) {
   ByteCursor cursor(bytes, 0);
   bool any = false;
@@ -31,8 +31,8 @@ Match PprofReader::Sniff(std::span<const std::byte> head) const {
       const std::uint64_t number = tag >> 3U;
       const std::uint64_t type = tag & 7U;
       const bool length = number <= 6 || number == 11;
-      if (number == 0 || (number <= 15 && number != 13 &&
-                          type != (length ? wire::kLength : wire::kVarint))) {
+      if (number == 0 ||
+          (number <= 15 && number != 13 && type != (length ? wire::kLength : wire::kVarint))) {
         return Match::kNo;
       }
       if (number > 15 || type != wire::kLength) {

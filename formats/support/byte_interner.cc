@@ -20,7 +20,9 @@ std::uint64_t Hash(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::uint32_t High(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
+std::uint32_t High(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash >> 32U);
+}
 
 }  // namespace
 
@@ -54,8 +56,8 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
   if (!bytes.empty()) {
     std::memcpy(block_at_, bytes.data(), bytes.size());
   }
-  entries_.push_back({block_at_, static_cast<std::uint32_t>(bytes.size()),
-                      static_cast<std::uint32_t>(hash)});
+  entries_.push_back(
+      {block_at_, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(hash)});
   block_at_ += bytes.size();
   block_left_ -= bytes.size();
   slots_[slot] = {High(hash), id + 1};
@@ -87,8 +89,8 @@ std::uint32_t ByteInterner::Intern(std::span<const std::byte> bytes) {
 
 void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
                                std::uint32_t* out) {
-  // A lookup misses the cache three times in a row: slot, entry, bytes. Each pass below asks for the
-  // next of them for the whole batch before any is needed.
+  // A lookup misses the cache three times in a row: slot, entry, bytes. Each pass below asks for
+  // the next of them for the whole batch before any is needed.
   std::array<std::uint64_t, kBatch> hashes{};
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < keys.size(); ++i) {

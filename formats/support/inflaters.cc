@@ -15,7 +15,9 @@ namespace memtool::formats {
 
 namespace {
 
-tl::unexpected<Error> Damaged(const char* what) { return Fail(ErrorCode::kMalformed, what); }
+tl::unexpected<Error> Damaged(const char* what) {
+  return Fail(ErrorCode::kMalformed, what);
+}
 
 // What follows a finished member: another one, padding, or garbage.
 enum class After { kNothing, kMember, kGarbage };
@@ -187,8 +189,12 @@ std::unique_ptr<Inflater> MakeGzipInflater() {
 #endif
 }
 
-std::unique_ptr<Inflater> MakeZlibInflater() { return std::make_unique<ZlibEngine>(false); }
+std::unique_ptr<Inflater> MakeZlibInflater() {
+  return std::make_unique<ZlibEngine>(false);
+}
 
-std::unique_ptr<Inflater> MakeZstdInflater() { return std::make_unique<ZstdEngine>(); }
+std::unique_ptr<Inflater> MakeZstdInflater() {
+  return std::make_unique<ZstdEngine>();
+}
 
 }  // namespace memtool::formats

@@ -14,7 +14,9 @@ namespace memtool::formats {
 
 namespace {
 
-std::string SystemMessage(int number) { return std::generic_category().message(number); }
+std::string SystemMessage(int number) {
+  return std::generic_category().message(number);
+}
 
 class FdSource final : public Source {
  public:

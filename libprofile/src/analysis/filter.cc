@@ -35,9 +35,9 @@ std::vector<std::string> SplitKeys(std::string_view text) {
 std::string_view WithoutArguments(std::string_view name) {
   name.remove_prefix(name.starts_with('.') ? 1 : 0);
   for (std::size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
-    const bool reserved = name.substr(at).starts_with("(anonymous namespace)") ||
-                          (name.substr(at).starts_with("()") && at >= 8 &&
-                           name.substr(at - 8, 8) == "operator");
+    const bool reserved =
+        name.substr(at).starts_with("(anonymous namespace)") ||
+        (name.substr(at).starts_with("()") && at >= 8 && name.substr(at - 8, 8) == "operator");
     if (!reserved) {
       return name.substr(0, at);
     }
@@ -75,22 +75,22 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
     const std::string& text;
     std::unique_ptr<RE2>& regex;
   };
-  for (const Slot& slot : {Slot{"focus", options.focus, to.focus},
-                           Slot{"ignore", options.ignore, to.ignore},
-                           Slot{"hide", options.hide, to.hide},
-                           Slot{"show", options.show, to.show},
-                           Slot{"show-from", options.show_from, to.show_from},
-                           Slot{"prune-from", options.prune_from, to.prune_from},
-                           Slot{"tagshow", options.tag_show, to.tag_show},
-                           Slot{"taghide", options.tag_hide, to.tag_hide}}) {
+  for (const Slot& slot :
+       {Slot{"focus", options.focus, to.focus}, Slot{"ignore", options.ignore, to.ignore},
+        Slot{"hide", options.hide, to.hide}, Slot{"show", options.show, to.show},
+        Slot{"show-from", options.show_from, to.show_from},
+        Slot{"prune-from", options.prune_from, to.prune_from},
+        Slot{"tagshow", options.tag_show, to.tag_show},
+        Slot{"taghide", options.tag_hide, to.tag_hide}}) {
     auto regex = CompileRegex(slot.name, slot.text);
     if (!regex) {
       return Fail(std::move(regex.error()));
     }
     slot.regex = *std::move(regex);
   }
-  for (auto [name, text, matcher] : {std::tuple{"tagfocus", &options.tag_focus, &to.tag_focus},
-                                     std::tuple{"tagignore", &options.tag_ignore, &to.tag_ignore}}) {
+  for (auto [name, text, matcher] :
+       {std::tuple{"tagfocus", &options.tag_focus, &to.tag_focus},
+        std::tuple{"tagignore", &options.tag_ignore, &to.tag_ignore}}) {
     if (text->empty()) {
       continue;
     }
@@ -108,7 +108,46 @@ bool Filter::drops_samples() const {
   return c.focus || c.ignore || c.hide || c.show || c.show_from || c.tag_focus || c.tag_ignore;
 }
 
-const FilterOptions& Filter::options() const { return compiled_->options; }
+const FilterOptions& Filter::options() const {
+  return compiled_->options;
+}
+
+// One regular expression matched once per function and mapping, then asked per frame.
+class View::FrameMatcher {
+ public:
+  FrameMatcher(const Recording& recording, const std::unique_ptr<RE2>& regex)
+      : recording_(recording), given_(regex != nullptr) {
+    if (!given_) {
+      return;
+    }
+    for (const Function& function : recording.functions) {
+      functions_.push_back(static_cast<char>(Match(regex, recording.Text(function.name)) ||
+                                             Match(regex, recording.Text(function.filename))));
+    }
+    for (const Mapping& mapping : recording.mappings) {
+      mappings_.push_back(static_cast<char>(Match(regex, recording.Text(mapping.filename))));
+    }
+  }
+
+  [[nodiscard]] bool given() const { return given_; }
+  [[nodiscard]] bool Matches(const Line& line) const {
+    return line.function.valid() && functions_[line.function.value()] != 0;
+  }
+  [[nodiscard]] bool MatchesMapping(const Location& location) const {
+    return location.mapping.valid() && mappings_[location.mapping.value()] != 0;
+  }
+  [[nodiscard]] bool Matches(const Location& location) const {
+    const auto lines = recording_.Lines(location);
+    return MatchesMapping(location) ||
+           std::any_of(lines.begin(), lines.end(), [this](const Line& l) { return Matches(l); });
+  }
+
+ private:
+  const Recording& recording_;
+  bool given_;
+  std::vector<char> functions_;
+  std::vector<char> mappings_;
+};
 
 View::View(const Recording& recording, const Filter& filter)
     : recording_(recording),
@@ -140,91 +179,93 @@ void View::MatchLocations() {
   if (!filters_frames_) {
     return;
   }
-  const Recording& r = recording_;
-  // One match per function and mapping, not per line.
-  const auto functions_matching = [&r](const std::unique_ptr<RE2>& regex) {
-    std::vector<char> matching(regex ? r.functions.size() : 0);
-    for (std::size_t i = 0; i < matching.size(); ++i) {
-      matching[i] = static_cast<char>(Match(regex, r.Text(r.functions[i].name)) ||
-                                      Match(regex, r.Text(r.functions[i].filename)));
-    }
-    return matching;
-  };
-  const auto focus = functions_matching(f.focus);
-  const auto ignore = functions_matching(f.ignore);
-  const auto hide = functions_matching(f.hide);
-  const auto show = functions_matching(f.show);
-  const auto show_from = functions_matching(f.show_from);
-  const auto mapping_matches = [&r](const std::unique_ptr<RE2>& regex, const Location& location) {
-    return location.mapping.valid() &&
-           Match(regex, r.Text(r.mappings[location.mapping.value()].filename));
-  };
-  const auto any_line = [&r](const std::vector<char>& matching, const Location& location) {
-    const auto lines = r.Lines(location);
-    return std::any_of(lines.begin(), lines.end(), [&](const Line& line) {
-      return line.function.valid() && matching[line.function.value()] != 0;
-    });
-  };
-
-  locations_.resize(r.locations.size());
-  line_hidden_.resize(r.lines.size(), 0);
+  locations_.resize(recording_.locations.size());
+  line_hidden_.resize(recording_.lines.size(), 0);
+  MarkFocus(FrameMatcher(recording_, f.focus), FrameMatcher(recording_, f.ignore));
+  // In pprof's order: each step sees what the steps before left visible.
+  if (f.hide) {
+    hide_matched_ = HideLines(FrameMatcher(recording_, f.hide), true);
+  }
+  if (f.show) {
+    show_matched_ = HideLines(FrameMatcher(recording_, f.show), false);
+  }
   for (std::size_t i = 0; i < locations_.size(); ++i) {
-    const Location& location = r.locations[i];
-    LocationMark& mark = locations_[i];
-    const auto lines = r.Lines(location);
-    const std::span<char> hidden =
-        std::span(line_hidden_).subspan(location.first_line, location.line_count);
-    if (f.ignore && (any_line(ignore, location) || mapping_matches(f.ignore, location))) {
-      mark.ignore = ignore_matched_ = true;
-    } else if (!f.focus || any_line(focus, location) || mapping_matches(f.focus, location)) {
-      mark.focus = focus_matched_ = true;
+    const auto hidden = HiddenLines(recording_.locations[i]);
+    locations_[i].hidden = std::all_of(hidden.begin(), hidden.end(), [](char c) { return c != 0; });
+  }
+  if (f.show_from) {
+    MarkShowFrom(FrameMatcher(recording_, f.show_from));
+  }
+  if (f.prune_from) {
+    MarkPruneFrom();
+  }
+}
+
+std::span<char> View::HiddenLines(const Location& location) {
+  return std::span(line_hidden_).subspan(location.first_line, location.line_count);
+}
+
+void View::MarkFocus(const FrameMatcher& focus, const FrameMatcher& ignore) {
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const Location& location = recording_.locations[i];
+    if (ignore.given() && ignore.Matches(location)) {
+      locations_[i].ignore = ignore_matched_ = true;
+    } else if (!focus.given() || focus.Matches(location)) {
+      locations_[i].focus = focus_matched_ = true;
     }
-    if (f.hide) {
-      const bool whole = mapping_matches(f.hide, location);
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        const bool match =
-            whole || (lines[k].function.valid() && hide[lines[k].function.value()] != 0);
-        hidden[k] = static_cast<char>(hidden[k] != 0 || match);
-        hide_matched_ = hide_matched_ || match;
-      }
+  }
+}
+
+// Hides the lines that match (or that do not); true when any matched.
+bool View::HideLines(const FrameMatcher& matcher, bool hide_matches) {
+  bool any = false;
+  for (const Location& location : recording_.locations) {
+    const auto lines = recording_.Lines(location);
+    const auto hidden = HiddenLines(location);
+    const bool whole = matcher.MatchesMapping(location);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      const bool match = whole || matcher.Matches(lines[k]);
+      any = any || match;
+      hidden[k] = static_cast<char>(hidden[k] != 0 || match == hide_matches);
     }
-    if (f.show) {
-      const bool whole = mapping_matches(f.show, location);
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        // A frame without a function is nothing that could fail to match (pprof's rule).
-        const bool match = whole || (lines[k].function.valid() && location.line_count > 0 &&
-                                     show[lines[k].function.value()] != 0);
-        hidden[k] = static_cast<char>(hidden[k] != 0 || !match);
-        show_matched_ = show_matched_ || match;
-      }
+  }
+  return any;
+}
+
+// Marks locations that match, and hides the callers that were inlined outside the match.
+void View::MarkShowFrom(const FrameMatcher& matcher) {
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const Location& location = recording_.locations[i];
+    const auto lines = recording_.Lines(location);
+    const auto hidden = HiddenLines(location);
+    std::size_t end = 0;  // one past the outermost match
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      end = hidden[k] == 0 && matcher.Matches(lines[k]) ? k + 1 : end;
     }
-    mark.hidden = std::all_of(hidden.begin(), hidden.end(), [](char c) { return c != 0; });
-    if (f.show_from) {
-      std::size_t last = 0;  // one past the outermost matching line
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        if (hidden[k] == 0 && lines[k].function.valid() &&
-            show_from[lines[k].function.value()] != 0) {
-          last = k + 1;
-        }
-      }
-      const bool whole = mapping_matches(f.show_from, location);
-      mark.show_from = whole || last > 0;
-      show_from_matched_ = show_from_matched_ || mark.show_from;
-      for (std::size_t k = last; !whole && last > 0 && k < lines.size(); ++k) {
-        hidden[k] = 1;
-      }
+    const bool whole = matcher.MatchesMapping(location);
+    locations_[i].show_from = whole || end > 0;
+    show_from_matched_ = show_from_matched_ || locations_[i].show_from;
+    if (!whole && end > 0) {
+      std::fill(hidden.begin() + static_cast<std::ptrdiff_t>(end), hidden.end(), char{1});
     }
-    if (f.prune_from) {
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        if (hidden[k] != 0 || !lines[k].function.valid()) {
-          continue;
-        }
-        const std::string_view name = r.Text(r.functions[lines[k].function.value()].name);
-        if (!name.empty() && Match(f.prune_from, WithoutArguments(name))) {
-          mark.prune_from = true;
-          std::fill_n(hidden.begin(), k, char{1});
-          break;
-        }
+  }
+}
+
+// Marks locations that match, and hides what was inlined into the match.
+void View::MarkPruneFrom() {
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const Location& location = recording_.locations[i];
+    const auto lines = recording_.Lines(location);
+    const auto hidden = HiddenLines(location);
+    for (std::size_t k = 0; k < lines.size() && !locations_[i].prune_from; ++k) {
+      if (hidden[k] != 0 || !lines[k].function.valid()) {
+        continue;
+      }
+      const std::string_view name =
+          recording_.Text(recording_.functions[lines[k].function.value()].name);
+      if (!name.empty() && Match(filter_.prune_from, WithoutArguments(name))) {
+        locations_[i].prune_from = true;
+        std::fill_n(hidden.begin(), k, char{1});
       }
     }
   }
@@ -352,7 +393,12 @@ bool View::KeepClass(bool FrameClass::*kept, VisibleStack& out) const {
     return false;
   }
   if (first > 0) {
-    out.via = LineId(lines[first - 1]);
+    // The call into the framework; wrappers that every call goes through say nothing.
+    std::size_t via = first - 1;
+    while (via > 0 && line_class_[lines[via]].wrapper) {
+      --via;
+    }
+    out.via = LineId(lines[via]);
   }
   std::size_t to = 0;
   for (std::size_t from = first; from < lines.size(); ++from) {

@@ -150,9 +150,8 @@ std::vector<NodeId> FlatCum::Vias() const {
     const std::size_t node = pair >> 32U;
     const NodeId via(static_cast<std::uint32_t>(pair));
     // Ties by name, so that the answer does not depend on the hash table's order.
-    const bool better =
-        weight > best_weight[node] ||
-        (weight == best_weight[node] && space_.Name(via) < space_.Name(best[node]));
+    const bool better = weight > best_weight[node] ||
+                        (weight == best_weight[node] && space_.Name(via) < space_.Name(best[node]));
     if (better) {
       best[node] = via;
       best_weight[node] = weight;

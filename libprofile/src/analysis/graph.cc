@@ -156,8 +156,8 @@ std::vector<NodeId> SelectNodes(GraphPass& all, const GraphOptions& options, con
   for (const NodeValue& value : values) {
     flat_sum = SaturatingAdd(flat_sum, value.flat);
   }
-  graph.node_cutoff = std::abs(
-      static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.node_fraction));
+  graph.node_cutoff =
+      std::abs(static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.node_fraction));
   const std::vector<std::int64_t> scores = Scores(values, all.edges().Edges());
   std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < values.size(); ++i) {
@@ -190,8 +190,8 @@ void LimitEdges(std::vector<GraphEdge>& edges, const Graph& graph, const GraphOp
   for (const GraphNode& node : graph.nodes) {
     flat_sum = SaturatingAdd(flat_sum, node.value.flat);
   }
-  const auto cutoff = std::abs(
-      static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.edge_fraction));
+  const auto cutoff =
+      std::abs(static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.edge_fraction));
   std::vector<char> reached(graph.nodes.size(), 0);
   std::vector<GraphEdge> kept;
   std::vector<GraphEdge> spare;
@@ -363,8 +363,7 @@ Graph BuildGraph(std::span<const SignedInput> inputs, const GraphOptions& option
     graph.shown = SaturatingAdd(graph.shown, graph.nodes.back().value.flat);
   }
   for (const EdgeMap::Edge& edge : pass.edges().Edges()) {
-    graph.edges.push_back(
-        {index_of[edge.from], index_of[edge.to], edge.weight, edge.residual});
+    graph.edges.push_back({index_of[edge.from], index_of[edge.to], edge.weight, edge.residual});
   }
   graph.edges_all = graph.edges.size();
   std::sort(graph.edges.begin(), graph.edges.end(), [](const GraphEdge& a, const GraphEdge& b) {

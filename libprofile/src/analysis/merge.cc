@@ -225,8 +225,8 @@ class Merger {
       default_type_ = Of(strings, from.profile->default_type);
     }
     if (source.time_nanos != 0) {
-      to.time_nanos = to.time_nanos == 0 ? source.time_nanos
-                                         : std::min(to.time_nanos, source.time_nanos);
+      to.time_nanos =
+          to.time_nanos == 0 ? source.time_nanos : std::min(to.time_nanos, source.time_nanos);
     }
     to.duration_nanos = SaturatingAdd(to.duration_nanos, source.duration_nanos);
     to.period = std::max(to.period, source.period);
@@ -277,6 +277,8 @@ class Merger {
 
 }  // namespace
 
-Result<Recording> Merge(std::span<const MergeInput> inputs) { return Merger().Run(inputs); }
+Result<Recording> Merge(std::span<const MergeInput> inputs) {
+  return Merger().Run(inputs);
+}
 
 }  // namespace memtool

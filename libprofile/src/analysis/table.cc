@@ -21,9 +21,9 @@ void SortRows(std::vector<Row>& rows, SortBy sort) {
   std::sort(rows.begin(), rows.end(), [sort](const Row& a, const Row& b) {
     const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
     return std::tuple(-SortKey(a, sort), std::string_view(a.name), std::string_view(a.file), a.line,
-                      -SortKey(a, other)) <
-           std::tuple(-SortKey(b, sort), std::string_view(b.name), std::string_view(b.file), b.line,
-                      -SortKey(b, other));
+                      -SortKey(a, other)) < std::tuple(-SortKey(b, sort), std::string_view(b.name),
+                                                       std::string_view(b.file), b.line,
+                                                       -SortKey(b, other));
   });
 }
 
@@ -152,9 +152,9 @@ void Tabulator::AddSamples(const Input& input) {
       sum.unknown += count;
     } else {
       sum.bytes = SaturatingAdd(
-          sum.bytes, input.scale == 1.0 ? value
-                                        : static_cast<std::int64_t>(
-                                              static_cast<double>(value) * input.scale));
+          sum.bytes, input.scale == 1.0
+                         ? value
+                         : static_cast<std::int64_t>(static_cast<double>(value) * input.scale));
     }
   }
   for (const auto& [key, sum] : sums) {

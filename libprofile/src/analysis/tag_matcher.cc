@@ -35,9 +35,8 @@ Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::st
   }
   auto regex = std::make_unique<RE2>(text, RE2::Quiet);
   if (!regex->ok()) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("--{}: '{}' is not a regular expression: {}", option, text,
-                            regex->error()));
+    return Fail(ErrorCode::kUsage, fmt::format("--{}: '{}' is not a regular expression: {}", option,
+                                               text, regex->error()));
   }
   return regex;
 }

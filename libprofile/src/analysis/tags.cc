@@ -42,9 +42,9 @@ void TagTable::Add(const Input& input) {
         continue;
       }
       const std::string_view unit = recording.Text(label.unit);
-      std::string value = label.numeric ? fmt::format("{}{}{}", label.number,
-                                                      unit.empty() ? "" : " ", unit)
-                                        : std::string(recording.Text(label.text));
+      std::string value = label.numeric
+                              ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
+                              : std::string(recording.Text(label.text));
       Sum& sum = sums_[{std::string(recording.Text(label.key)), std::move(value)}];
       sum.bytes = SaturatingAdd(sum.bytes, by_set[set].bytes);
       sum.count = SaturatingAdd(sum.count, by_set[set].count);

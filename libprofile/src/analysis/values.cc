@@ -50,8 +50,9 @@ std::size_t DefaultType(const Recording& recording) {
     }
   }
   for (std::size_t i = 0; i < profile.types.size(); ++i) {
-    const bool named = !recording.Text(profile.default_type).empty() &&
-                       recording.Text(profile.types[i].type) == recording.Text(profile.default_type);
+    const bool named =
+        !recording.Text(profile.default_type).empty() &&
+        recording.Text(profile.types[i].type) == recording.Text(profile.default_type);
     if (named && profile.types[i].role == profile.types[best].role) {
       best = i;
     }

@@ -86,8 +86,7 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
   }
   for (const Event& event : history.events) {
     if (event.ledger >= ledgers || event.stream >= history.streams.size() ||
-        (event.size < 0 && event.action != Action::kAdjust) ||
-        !GoodStack(recording, event.stack)) {
+        (event.size < 0 && event.action != Action::kAdjust) || !GoodStack(recording, event.stack)) {
       return Inconsistent("an event refers to a ledger, stream or stack out of range");
     }
   }
@@ -224,9 +223,8 @@ Result<Recording> RecordingBuilder::Finish() && {
   const auto locations = static_cast<std::uint32_t>(recording_.locations.size());
   for (const LocationId id : recording_.stack_locations_) {
     if (id.value() >= locations) {
-      return Fail(
-          Inconsistent(fmt::format("a stack refers to location row {}, which does not exist",
-                                   id.value())));
+      return Fail(Inconsistent(
+          fmt::format("a stack refers to location row {}, which does not exist", id.value())));
     }
   }
   if (auto error = CheckSymbols(recording_)) {

@@ -8,7 +8,9 @@ namespace {
 constexpr std::size_t kFirstSlots = 1024;
 }  // namespace
 
-StringTable::StringTable() : offsets_{0}, slots_(kFirstSlots, 0) { Intern({}); }
+StringTable::StringTable() : offsets_{0}, slots_(kFirstSlots, 0) {
+  Intern({});
+}
 
 std::size_t StringTable::Slot(std::string_view text, std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;

@@ -21,11 +21,11 @@ enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
 // What the driver gives is booked at driver level (PyTorch's segments); what an allocator hands out
 // of it one level above (blocks). What nobody tracks is parent minus children, everywhere.
 struct Ledger {
-  std::string name;                // "segments", "blocks"
-  std::int32_t device = -1;        // ordinal; -1 = none (host)
+  std::string name;          // "segments", "blocks"
+  std::int32_t device = -1;  // ordinal; -1 = none (host)
   LedgerKind kind = LedgerKind::kDevice;
   LedgerLevel level = LedgerLevel::kAllocator;
-  LedgerId parent;                 // the ledger that this one's memory comes from, or none
+  LedgerId parent;  // the ledger that this one's memory comes from, or none
   std::optional<std::int64_t> capacity{};
 };
 
@@ -47,12 +47,12 @@ inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min()
 
 // 32 bytes: files hold millions.
 struct Event {
-  std::uint64_t key = 0;         // address or handle; unique among what is live in a ledger
-  std::int64_t size = 0;         // as the file says: PyTorch logs requested bytes of blocks
+  std::uint64_t key = 0;  // address or handle; unique among what is live in a ledger
+  std::int64_t size = 0;  // as the file says: PyTorch logs requested bytes of blocks
   std::int64_t time = kNoTime;
-  StackId stack;                 // may be none
-  std::uint16_t stream = 0;      // index into History::streams
-  std::uint8_t ledger = 0;       // LedgerId of the event
+  StackId stack;             // may be none
+  std::uint16_t stream = 0;  // index into History::streams
+  std::uint8_t ledger = 0;   // LedgerId of the event
   Action action = Action::kOther;
 };
 static_assert(sizeof(Event) == 32);
@@ -64,8 +64,8 @@ struct Trace {
   std::string name;  // as the file writes it
   std::uint64_t first_event = 0;
   std::uint64_t event_count = 0;
-  LedgerId blocks;    // allocator-level ledger of this trace
-  LedgerId segments;  // driver-level ledger of this trace
+  LedgerId blocks;          // allocator-level ledger of this trace
+  LedgerId segments;        // driver-level ledger of this trace
   bool overflowed = false;  // the recorder's ring dropped the oldest entries
 };
 

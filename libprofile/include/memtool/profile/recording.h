@@ -87,9 +87,9 @@ struct BlindSpot {
 };
 
 struct Metadata {
-  std::string format;          // the reader's name: "pprof"
-  std::string format_display;  // for people: "JAX device memory profile (pprof)"
-  std::string packing;         // "gzip", "zlib", "zstd", or empty
+  std::string format;               // the reader's name: "pprof"
+  std::string format_display;       // for people: "JAX device memory profile (pprof)"
+  std::string packing;              // "gzip", "zlib", "zstd", or empty
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown
   SampleType period_type;

@@ -1,5 +1,6 @@
-// Errors as values. Every fallible call of a memtool library returns Result<T>; nothing in a library
-// prints or exits. Libraries that throw are caught at one named seam each (see ARCHITECTURE.md).
+// Errors as values. Every fallible call of a memtool library returns Result<T>; nothing in a
+// library prints or exits. Libraries that throw are caught at one named seam each (see
+// ARCHITECTURE.md).
 #pragma once
 
 #include <cstdint>

@@ -103,7 +103,13 @@ class View {
   [[nodiscard]] std::vector<std::string_view> Unmatched() const;
 
  private:
+  class FrameMatcher;
   void MatchLocations();
+  std::span<char> HiddenLines(const Location& location);
+  void MarkFocus(const FrameMatcher& focus, const FrameMatcher& ignore);
+  bool HideLines(const FrameMatcher& matcher, bool hide_matches);
+  void MarkShowFrom(const FrameMatcher& matcher);
+  void MarkPruneFrom();
   void MatchLabels();
   void GroupLabels();
   [[nodiscard]] bool KeptByFocus(std::span<const LocationId> stack) const;
@@ -120,17 +126,17 @@ class View {
   struct LocationMark {
     bool focus : 1 = false;
     bool ignore : 1 = false;
-    bool hidden : 1 = false;      // no line left after hide and show
+    bool hidden : 1 = false;  // no line left after hide and show
     bool show_from : 1 = false;
     bool prune_from : 1 = false;
   };
   std::vector<LocationMark> locations_;
-  std::vector<char> line_hidden_;        // per line: cut by hide, show, show-from or prune-from
-  std::vector<FrameClass> line_class_;   // per line; empty in mode all
-  std::vector<char> keep_labels_;        // per label set
+  std::vector<char> line_hidden_;       // per line: cut by hide, show, show-from or prune-from
+  std::vector<FrameClass> line_class_;  // per line; empty in mode all
+  std::vector<char> keep_labels_;       // per label set
   std::vector<std::string> roots_;
   std::vector<std::string> leaves_;
-  std::vector<std::uint32_t> groups_;    // per label set; empty without label frames
+  std::vector<std::uint32_t> groups_;  // per label set; empty without label frames
   std::vector<std::vector<LabelFrame>> group_roots_;
   std::vector<std::vector<LabelFrame>> group_leaves_;
 

@@ -16,6 +16,7 @@ enum class FrameMode : std::uint8_t {
 struct FrameClass {
   bool app = true;
   bool python = false;
+  bool wrapper = false;  // a hidden frame that every call of its framework passes through
 };
 
 // The rules are one list, in frame_class.cc.

@@ -51,9 +51,9 @@ struct GraphEdge {
 struct Graph {
   std::vector<GraphNode> nodes;  // most telling first (pprof's entropy score)
   std::vector<GraphEdge> edges;  // heaviest first
-  std::int64_t total = 0;        // what percentages are of: Σ|value| before filters; of bases if any
-  std::int64_t shown = 0;        // Σ flat of the nodes shown
-  std::size_t nodes_all = 0;     // nodes before any was left out
+  std::int64_t total = 0;     // what percentages are of: Σ|value| before filters; of bases if any
+  std::int64_t shown = 0;     // Σ flat of the nodes shown
+  std::size_t nodes_all = 0;  // nodes before any was left out
   std::size_t nodes_small = 0;   // left out as too small
   std::size_t edges_all = 0;     // edges between the nodes shown
   std::int64_t node_cutoff = 0;  // smallest |cum| kept

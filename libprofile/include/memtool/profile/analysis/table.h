@@ -54,7 +54,7 @@ class Tabulator {
   void Add(const Input& input);
   // Sorted by size, ties by name; rows that hold nothing are left out.
   [[nodiscard]] std::vector<Row> Rows(SortBy sort) const;
-  [[nodiscard]] std::int64_t total() const { return total_; }          // signed sum of the rows
+  [[nodiscard]] std::int64_t total() const { return total_; }  // signed sum of the rows
   [[nodiscard]] std::int64_t unfiltered() const { return unfiltered_; }
   [[nodiscard]] std::int64_t total_abs() const { return total_abs_; }
   [[nodiscard]] std::int64_t unknown() const { return unknown_; }

@@ -16,7 +16,7 @@ namespace memtool {
 
 // One sample type of one recording.
 struct ValueChoice {
-  std::size_t type = 0;                  // index into Profile::types
+  std::size_t type = 0;                   // index into Profile::types
   std::optional<std::size_t> count_type;  // the allocations that belong to it, when there are any
   Role role = Role::kOther;
   std::string name;  // "space"
