@@ -147,13 +147,19 @@ class JsonDump {
 };
 
 // Inputs minus bases as one recording.
-Result<Recording> Combined(Session& session, const std::vector<std::string>& names,
+Result<Recording> Combined(Session& session, const ViewOptions& view,
+                           const std::vector<std::string>& names,
                            const std::vector<std::string>& bases) {
   std::vector<Recording> recordings;
   std::vector<std::string> all = names;
   all.insert(all.end(), bases.begin(), bases.end());
   auto done = session.ForEachRecording(all, [&](const std::string&, Recording r) -> Result<void> {
-    recordings.push_back(std::move(r));
+    std::vector<MomentOfTrace> moments;
+    auto standing = StandAt(std::move(r), view.moment(), view.device(), &moments);
+    if (!standing) {
+      return Fail(std::move(standing.error()));
+    }
+    recordings.push_back(*std::move(standing));
     return {};
   });
   if (!done) {
@@ -223,7 +229,7 @@ class ConvertCommand : public Command {
       return Fail(std::move(names.error()));
     }
     Session session(input_, streams);
-    auto recording = Combined(session, *names, bases_);
+    auto recording = Combined(session, view_, *names, bases_);
     if (!recording) {
       return Fail(std::move(recording.error()));
     }

@@ -87,6 +87,7 @@ class DiffCommand final : public Command {
                 "memtool diff memory1.prof memory9.prof\n"
                 "memtool diff --by line --frames all memory1.prof memory9.prof\n"
                 "memtool diff --by label:device old.prof new.prof\n"
+                "memtool diff --base-at start --at peak snapshot.pickle\n"
                 "memtool diff --fail-on-growth 5% base.prof new.prof"};
   }
 
@@ -97,6 +98,7 @@ class DiffCommand final : public Command {
     auto add = group.add_options();
     add("diff-base", po::value(&bases_)->value_name("FILE"),
         "the base; every plain FILE is then new (repeat to merge bases)");
+    view_.DeclareBase(group);
     add("normalize", po::bool_switch(&normalize_), "scale the new inputs to the base's total");
     add("fail-on-growth", po::value(&gate_text_)->value_name("AMOUNT"),
         "exit 1 when the total grew by more than AMOUNT: 5% or 100MiB");
@@ -122,7 +124,7 @@ class DiffCommand final : public Command {
     std::vector<std::string> names = bases_;
     names.insert(names.end(), news_.begin(), news_.end());
     Session session(input_, streams);
-    auto loaded = LoadAll(session, names, view_);
+    auto loaded = LoadAll(session, names, view_, bases_.size());
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }
@@ -144,13 +146,18 @@ class DiffCommand final : public Command {
   // BASE NEW..., or --diff-base BASE NEW...
   Result<void> SplitSides() {
     news_ = input_.files();
+    if (bases_.empty() && news_.size() == 1 && view_.has_base_moment()) {
+      bases_ = news_;  // two moments of one file
+      return {};
+    }
     if (bases_.empty() && !news_.empty()) {
       bases_.push_back(news_.front());
       news_.erase(news_.begin());
     }
     if (news_.empty()) {
       return Fail(ErrorCode::kUsage, "a comparison needs two inputs",
-                  "memtool diff memory1.prof memory9.prof");
+                  "memtool diff memory1.prof memory9.prof, or two moments of one: "
+                  "memtool diff --base-at start --at peak snapshot.pickle");
     }
     return {};
   }

@@ -32,6 +32,7 @@ class GraphCommand : public Command {
     add("by", po::value(&by_text_)->value_name("WHAT"),
         "nodes: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "subtract this input");
+    view_.DeclareBase(group);
     add("nodecount", po::value(&graph_.node_count)->value_name("N"),
         "at most N nodes, 0 = all (default 80)");
     add("edgecount", po::value(&graph_.edge_count)->value_name("N"),
@@ -59,7 +60,7 @@ class GraphCommand : public Command {
     Session session(input_, streams);
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names->begin(), names->end());
-    auto loaded = LoadAll(session, all, view_);
+    auto loaded = LoadAll(session, all, view_, bases_.size());
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }

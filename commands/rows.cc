@@ -46,6 +46,29 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
   return notes;
 }
 
+std::vector<std::string> MomentLines(const Loaded& loaded) {
+  std::vector<std::string> lines;
+  for (const MomentOfTrace& moment : loaded.moments) {
+    const TraceSummary& s = moment.summary;
+    const auto event = [](std::int64_t number) {
+      return number < 0 ? std::string("the start") : "event " + FormatCount(number);
+    };
+    std::string line = fmt::format(
+        "{}: peak {} at {} of {} · end {} · reserved {}",
+        loaded.recording.history->traces[moment.trace].name, FormatSize(s.peak_bytes),
+        event(s.peak_event), FormatCount(static_cast<std::int64_t>(s.events)),
+        FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+    line += s.ooms.empty() ? " · no OOM recorded"
+                           : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
+                                         FormatCount(static_cast<std::int64_t>(s.ooms.back())));
+    if (moment.event != s.peak_event) {
+      line += " · shown: after " + event(moment.event);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 Cell LineCell(std::int64_t line) {
   return line > 0 ? Cell(line) : Cell(std::monostate{});
 }

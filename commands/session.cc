@@ -77,32 +77,64 @@ Result<void> Session::ForEachRecording(
   return taken == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
 }
 
+Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const std::string& device,
+                          std::vector<MomentOfTrace>* moments) {
+  if (recording.history) {
+    return AtMoment(std::move(recording), moment, device, moments);
+  }
+  if (moment.kind != MomentSpec::Kind::kEnd) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--at {}: a {} is one moment and has no history to stand in",
+                            moment.text, recording.metadata.format_display),
+                "leave --at out; to compare two moments, give two files to memtool diff");
+  }
+  return recording;
+}
+
+Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
+                                                 const ViewOptions& view,
+                                                 const MomentSpec& moment) {
+  auto loaded = std::make_unique<Loaded>();
+  auto standing = StandAt(std::move(recording), moment, view.device(), &loaded->moments);
+  if (!standing) {
+    return Fail(std::move(standing.error()));
+  }
+  auto choice =
+      choice_ ? MatchValue(*standing, *choice_) : ChooseValue(*standing, view.sample_index());
+  if (!choice) {
+    return Fail(std::move(choice.error()));
+  }
+  if (!choice_) {
+    choice_ = *choice;
+  }
+  notes_.back().moment = moment.text;
+  loaded->name = std::move(name);
+  loaded->recording = *std::move(standing);
+  loaded->choice = *std::move(choice);
+  loaded->view = std::make_unique<View>(loaded->recording, view.filter());
+  loaded->sums = SumByStack(*loaded->view, loaded->choice);
+  const auto unmatched = loaded->view->Unmatched();
+  if (!any_view_) {
+    unmatched_ = unmatched;
+    any_view_ = true;
+  }
+  std::erase_if(unmatched_, [&](std::string_view option) {
+    return std::find(unmatched.begin(), unmatched.end(), option) == unmatched.end();
+  });
+  return loaded;
+}
+
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                              const std::function<Result<void>(std::unique_ptr<Loaded>)>& take) {
+                              const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
+                              std::size_t bases) {
+  std::size_t index = 0;
   return ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
-    auto choice =
-        choice_ ? MatchValue(recording, *choice_) : ChooseValue(recording, view.sample_index());
-    if (!choice) {
-      return Fail(std::move(choice.error()));
+    auto loaded = Prepare(std::move(name), std::move(recording), view,
+                          index++ < bases ? view.base_moment() : view.moment());
+    if (!loaded) {
+      return Fail(std::move(loaded.error()));
     }
-    if (!choice_) {
-      choice_ = *choice;
-    }
-    auto loaded = std::make_unique<Loaded>();
-    loaded->name = std::move(name);
-    loaded->recording = std::move(recording);
-    loaded->choice = *std::move(choice);
-    loaded->view = std::make_unique<View>(loaded->recording, view.filter());
-    loaded->sums = SumByStack(*loaded->view, loaded->choice);
-    const auto unmatched = loaded->view->Unmatched();
-    if (!any_view_) {
-      unmatched_ = unmatched;
-      any_view_ = true;
-    }
-    std::erase_if(unmatched_, [&](std::string_view option) {
-      return std::find(unmatched.begin(), unmatched.end(), option) == unmatched.end();
-    });
-    return take(std::move(loaded));
+    return take(*std::move(loaded));
   });
 }
 
@@ -142,12 +174,15 @@ void Session::Describe(Report& report) const {
 
 Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
                                                      const std::vector<std::string>& names,
-                                                     const ViewOptions& view) {
+                                                     const ViewOptions& view, std::size_t bases) {
   std::vector<std::unique_ptr<Loaded>> all;
-  auto done = session.ForEach(names, view, [&all](std::unique_ptr<Loaded> loaded) -> Result<void> {
-    all.push_back(std::move(loaded));
-    return {};
-  });
+  auto done = session.ForEach(
+      names, view,
+      [&all](std::unique_ptr<Loaded> loaded) -> Result<void> {
+        all.push_back(std::move(loaded));
+        return {};
+      },
+      bases);
   if (!done) {
     return Fail(std::move(done.error()));
   }

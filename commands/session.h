@@ -24,6 +24,7 @@ struct Loaded {
   ValueChoice choice;
   StackSums sums;
   double scale = 1.0;
+  std::vector<MomentOfTrace> moments;  // of an input with a history, one per chosen trace
 
   [[nodiscard]] Input AsInput() const {
     return {.view = view.get(), .sums = &sums, .choice = &choice, .name = name, .scale = scale};
@@ -39,9 +40,11 @@ class Session {
   // nothing is left).
   Result<void> ForEachRecording(const std::vector<std::string>& names,
                                 const std::function<Result<void>(std::string, Recording)>& take);
-  // The same with view, value choice and sums; all inputs get the sample type of the first.
+  // The same at the moment that `view` asks for, with view, value choice and sums; all inputs get
+  // the sample type of the first. The first `bases` names stand at --base-at.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                       const std::function<Result<void>(std::unique_ptr<Loaded>)>& take);
+                       const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
+                       std::size_t bases = 0);
 
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
@@ -57,6 +60,8 @@ class Session {
 
  private:
   void Note(const std::string& name, const Recording& recording);
+  Result<std::unique_ptr<Loaded>> Prepare(std::string name, Recording recording,
+                                          const ViewOptions& view, const MomentSpec& moment);
 
   const InputOptions& inputs_;
   Streams& streams_;
@@ -71,6 +76,12 @@ class Session {
 // Loads one side of a comparison and keeps it.
 Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
                                                      const std::vector<std::string>& names,
-                                                     const ViewOptions& view);
+                                                     const ViewOptions& view,
+                                                     std::size_t bases = 0);
+
+// The recording at a moment: an input with a history becomes the profile of what is live then, an
+// input without one has only its end. Errors: kUsage.
+Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const std::string& device,
+                          std::vector<MomentOfTrace>* moments);
 
 }  // namespace memtool::commands

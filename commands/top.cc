@@ -1,10 +1,12 @@
 // memtool top: what holds the memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 
 #include "command.h"
 #include "memtool/profile/analysis/diff.h"
+#include "memtool/profile/analysis/saves.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
@@ -62,7 +64,7 @@ class TopCommand final : public Command {
       return Fail(std::move(done.error()));
     }
     auto report =
-        bases_.empty() ? Describe(session, table) : DescribeAgainstBase(session, table, space);
+        bases_.empty() ? Describe(session, table, space) : DescribeAgainstBase(session, table, space);
     if (!report) {
       return Fail(std::move(report.error()));
     }
@@ -106,8 +108,31 @@ class TopCommand final : public Command {
     return report;
   }
 
-  Result<Report> Describe(const Session& session, const Tabulator& table) {
-    Report report = Fill(session, table.Rows(view_.sort()), table.unfiltered(), false);
+  // At the peak of a history: what the peak would be without each row, for the rows printed.
+  std::vector<std::int64_t> PeakWithout(const std::vector<Row>& rows, NodeSpace& space) const {
+    const bool at_peak = view_.moment().kind == MomentSpec::Kind::kPeak;
+    if (!at_peak || histories_.empty() || view_.by().kind != By::Kind::kFrame ||
+        histories_.front()->view->has_label_frames()) {
+      return {};
+    }
+    const std::size_t shown =
+        output_.limit() == 0 ? rows.size() : std::min(output_.limit(), rows.size());
+    std::vector<std::int64_t> peaks(shown, 0);
+    for (const auto& loaded : histories_) {
+      const auto without =
+          PeakWithoutRows(*loaded->view, loaded->moments, std::span(rows).first(shown),
+                          view_.by().granularity, space);
+      for (std::size_t i = 0; i < shown; ++i) {
+        peaks[i] = SaturatingAdd(peaks[i], without[i]);
+      }
+    }
+    return peaks;
+  }
+
+  Result<Report> Describe(const Session& session, const Tabulator& table, NodeSpace& space) {
+    const std::vector<Row> rows = table.Rows(view_.sort());
+    Report report = Fill(session, rows, table.unfiltered(), false);
+    AddSaves(session, PeakWithout(rows, space), report);
     report.totals = {{"total", table.total()},
                      {"total_unfiltered", table.unfiltered()},
                      {"total_abs", table.total_abs()},
@@ -119,11 +144,43 @@ class TopCommand final : public Command {
                           100.0 * Ratio(table.total(), table.unfiltered()));
     }
     report.head.push_back(std::move(head));
+    for (const auto& loaded : histories_) {
+      const auto lines = MomentLines(*loaded);
+      report.head.insert(report.head.end(), lines.begin(), lines.end());
+    }
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       report.head.push_back("filters: " + filters);
     }
-    report.foot = FootNotes(table.unknown(), table.saturated());
+    const auto notes = FootNotes(table.unknown(), table.saturated());
+    report.foot.insert(report.foot.end(), notes.begin(), notes.end());
     return report;
+  }
+
+  void AddSaves(const Session& session, const std::vector<std::int64_t>& without,
+                Report& report) const {
+    std::int64_t peak = 0;
+    for (const auto& loaded : histories_) {
+      for (const MomentOfTrace& moment : loaded->moments) {
+        peak = SaturatingAdd(peak, moment.summary.peak_bytes);
+      }
+    }
+    const bool has = !without.empty();
+    report.columns.insert(report.columns.begin() + 2,
+                          {{"peak_without", ""}, {"", has ? "SAVES" : ""}});
+    for (std::size_t i = 0; i < report.rows.size(); ++i) {
+      auto& row = report.rows[i];
+      Cell without_cell;
+      Cell saves_cell;
+      if (i < without.size()) {
+        without_cell = without[i];
+        saves_cell = MakeAmount(session, SaturatingAdd(peak, -without[i]));
+      }
+      row.insert(row.begin() + 2, {without_cell, saves_cell});
+    }
+    if (has) {
+      report.foot.emplace_back(
+          "SAVES: how much the whole run's peak would fall without the row");
+    }
   }
 
   Report Fill(const Session& session, const std::vector<Row>& rows, std::int64_t whole, bool sign) {
@@ -156,6 +213,7 @@ class TopCommand final : public Command {
   ViewOptions view_;
   OutputOptions output_;
   std::vector<std::string> bases_;
+  std::vector<std::unique_ptr<Loaded>> histories_;
 };
 
 }  // namespace

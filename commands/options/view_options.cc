@@ -42,6 +42,11 @@ void ViewOptions::Declare(po::options_description& options, bool with_by) {
         "label:KEY");
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
+  add("at", po::value(&moment_text_)->value_name("MOMENT"),
+      "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
+      "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
+  add("device", po::value(&options_.device)->value_name("DEVICE"),
+      "only this device: its number, or its whole name");
   add("frames", po::value(&frames_text_)->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
   add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
@@ -50,6 +55,11 @@ void ViewOptions::Declare(po::options_description& options, bool with_by) {
     add(option.name, po::value(&(options_.*option.member))->value_name(option.value), option.help);
   }
   options.add(group);
+}
+
+void ViewOptions::DeclareBase(po::options_description& options) {
+  options.add_options()("base-at", po::value(&base_moment_text_)->value_name("MOMENT"),
+                        "the moment of the base (default: the same as --at)");
 }
 
 Result<void> ViewOptions::Resolve() {
@@ -66,6 +76,13 @@ Result<void> ViewOptions::Resolve() {
     return Fail(ErrorCode::kUsage, "--frames: '" + frames_text_ + "' is not a choice",
                 "app, python or all");
   }
+  auto moment = ParseMoment(moment_text_);
+  auto base = ParseMoment(base_moment_text_.empty() ? moment_text_ : base_moment_text_);
+  if (!moment || !base) {
+    return Fail(std::move(!moment ? moment.error() : base.error()));
+  }
+  moment_ = *std::move(moment);
+  base_moment_ = *std::move(base);
   auto by = ParseBy(by_text_);
   if (!by) {
     return Fail(std::move(by.error()));
@@ -86,6 +103,9 @@ std::string ViewOptions::Describe() const {
     if (!value.empty()) {
       text += (text.empty() ? "" : " ") + std::string(option.name) + "=" + value;
     }
+  }
+  if (!options_.device.empty()) {
+    text += (text.empty() ? "" : " ") + ("device=" + options_.device);
   }
   if (options_.frames != FrameMode::kApp) {
     text += (text.empty() ? "" : " ") + ("frames=" + frames_text_);

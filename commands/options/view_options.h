@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/table.h"
 
 namespace memtool::commands {
@@ -14,6 +15,8 @@ class ViewOptions {
  public:
   // `with_by`: also --by and --cum, for commands that print rows of frames.
   void Declare(po::options_description& options, bool with_by);
+  // Declares --base-at, for comparisons.
+  void DeclareBase(po::options_description& options);
   Result<void> Resolve();
 
   [[nodiscard]] const Filter& filter() const { return filter_; }
@@ -21,6 +24,11 @@ class ViewOptions {
   [[nodiscard]] const By& by() const { return by_; }
   [[nodiscard]] const std::string& by_text() const { return by_text_; }
   [[nodiscard]] SortBy sort() const { return cum_ ? SortBy::kCum : SortBy::kFlat; }
+  [[nodiscard]] const MomentSpec& moment() const { return moment_; }
+  // The base's moment in comparisons: --base-at, else --at.
+  [[nodiscard]] const MomentSpec& base_moment() const { return base_moment_; }
+  [[nodiscard]] bool has_base_moment() const { return !base_moment_text_.empty(); }
+  [[nodiscard]] const std::string& device() const { return options_.device; }
   // "focus=train frames=all": options in force that change what is counted; empty for none.
   [[nodiscard]] std::string Describe() const;
 
@@ -29,7 +37,11 @@ class ViewOptions {
   std::string frames_text_ = "app";
   std::string sample_index_;
   std::string by_text_ = "filefunction";
+  std::string moment_text_ = "end";
+  std::string base_moment_text_;
   bool cum_ = false;
+  MomentSpec moment_;
+  MomentSpec base_moment_;
   By by_;
   Filter filter_;
 };

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -105,7 +106,8 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
 
 bool Filter::drops_samples() const {
   const Compiled& c = *compiled_;
-  return c.focus || c.ignore || c.hide || c.show || c.show_from || c.tag_focus || c.tag_ignore;
+  return c.focus || c.ignore || c.hide || c.show || c.show_from || c.tag_focus || c.tag_ignore ||
+         !c.options.device.empty();
 }
 
 const FilterOptions& Filter::options() const {
@@ -281,6 +283,15 @@ void View::MatchLabels() {
       keep_labels_[i] = static_cast<char>(match);
       tag_focus_matched_ = tag_focus_matched_ || match;
     }
+    if (!filter_.options.device.empty()) {
+      const auto labels = recording_.Labels(set);
+      const bool match = std::any_of(labels.begin(), labels.end(), [this](const Label& label) {
+        return recording_.Text(label.key) == "device" &&
+               DeviceMatches(recording_.Text(label.text), filter_.options.device);
+      });
+      keep_labels_[i] = static_cast<char>(keep_labels_[i] != 0 && match);
+      device_matched_ = device_matched_ || match;
+    }
     if (filter_.tag_ignore && filter_.tag_ignore->Matches(recording_, set)) {
       keep_labels_[i] = 0;
       tag_ignore_matched_ = true;
@@ -452,7 +463,33 @@ std::vector<std::string_view> View::Unmatched() const {
   check(filter_.show_from != nullptr, show_from_matched_, "show-from");
   check(filter_.tag_focus.has_value(), tag_focus_matched_, "tagfocus");
   check(filter_.tag_ignore.has_value(), tag_ignore_matched_, "tagignore");
+  check(!filter_.options.device.empty(), device_matched_, "device");
   return names;
+}
+
+bool DeviceMatches(std::string_view name, std::string_view wanted) {
+  const auto number = [](std::string_view text) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [parsed, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && parsed == end ? std::optional(value) : std::nullopt;
+  };
+  if (name == wanted) {
+    return true;
+  }
+  const auto ordinal = number(wanted);
+  if (!ordinal) {
+    return false;
+  }
+  // The first number that stands alone: "cuda:3", "TPU_3(process=0,...)", "3".
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool digit = name[i] >= '0' && name[i] <= '9';
+    if (digit && (i == 0 || std::string_view(":_ ").find(name[i - 1]) != std::string_view::npos)) {
+      const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
+      return number(name.substr(i, end - i)) == ordinal;
+    }
+  }
+  return false;
 }
 
 std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key) {

@@ -119,6 +119,13 @@ std::optional<Error> CheckState(const Recording& recording, const AllocatorState
 
 }  // namespace
 
+RecordingBuilder::RecordingBuilder(Recording recording) : recording_(std::move(recording)) {
+  for (std::uint32_t i = 1; i < recording_.label_set_count(); ++i) {
+    const LabelSetId id(i);
+    label_index_.emplace(HashLabels(recording_.Labels(id)), id);
+  }
+}
+
 void RecordingBuilder::AddDiagnostic(Diagnostic diagnostic) {
   recording_.diagnostics.push_back(std::move(diagnostic));
 }

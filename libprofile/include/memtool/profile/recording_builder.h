@@ -13,8 +13,15 @@ namespace memtool {
 
 class RecordingBuilder {
  public:
+  RecordingBuilder() = default;
+  // Goes on with a finished recording: what is added comes after its rows.
+  explicit RecordingBuilder(Recording recording);
+
   StringId Intern(std::string_view text) { return recording_.strings.Intern(text); }
   [[nodiscard]] std::string_view Text(StringId id) const { return recording_.strings[id]; }
+
+  // What has been added so far.
+  [[nodiscard]] const Recording& recording() const { return recording_; }
 
   Metadata& metadata() { return recording_.metadata; }
   void AddDiagnostic(Diagnostic diagnostic);

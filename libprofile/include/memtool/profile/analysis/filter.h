@@ -35,7 +35,13 @@ struct FilterOptions {
   std::string tag_root;
   std::string tag_leaf;
   FrameMode frames = FrameMode::kApp;
+  // An ordinal ("3") or a whole name ("cuda:3"): only samples with a matching device label.
+  std::string device;
 };
+
+// True when `name` ("cuda:3", "TPU_3(process=0,(1,0,0,1))", "3") is the device that `wanted` asks
+// for: the same text, or the same ordinal.
+bool DeviceMatches(std::string_view name, std::string_view wanted);
 
 // Compiled options; used on any number of recordings, from any thread.
 class Filter {
@@ -147,6 +153,7 @@ class View {
   bool show_from_matched_ = false;
   bool tag_focus_matched_ = false;
   bool tag_ignore_matched_ = false;
+  bool device_matched_ = false;
 };
 
 // Joins the values of one label key for a label frame or a row: "cuda:0", "4096 bytes".

@@ -1,0 +1,65 @@
+// A moment of a history, as --at names it, and the profile of what is live then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/analysis/replay.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool {
+
+struct MomentSpec {
+  enum class Kind : std::uint8_t {
+    kEnd,
+    kStart,
+    kPeak,          // each trace at its own
+    kPeakReserved,
+    kJobPeak,       // the sum of all traces at its highest, by the common clock
+    kOom,
+    kEvent,
+    kTime,          // seconds after the first event, or since the epoch
+    kMark,
+  };
+  Kind kind = Kind::kEnd;
+  std::int64_t index = -1;  // kOom, kMark: which one, negative from the end; kEvent: entry number
+  bool indexed = false;     // an index was given
+  std::int64_t nanos = 0;   // kTime
+  bool epoch = false;       // kTime: since the epoch
+  std::string name;         // kMark
+  bool mark_end = false;    // kMark: its end instead of its begin
+  std::string text;         // as given, for headers
+};
+
+// end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
+// mark:NAME[#K][:end], step:K. Errors: kUsage.
+Result<MomentSpec> ParseMoment(std::string_view text);
+
+// The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
+// sentence that helps when the trace has no such moment.
+Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
+                                   const MomentSpec& spec);
+
+struct MomentOfTrace {
+  std::size_t trace = 0;  // row of History::traces
+  std::int32_t device = -1;
+  std::int64_t event = -1;
+  TraceSummary summary;
+};
+
+// Turns the history of `recording` into its profile: samples {stack, labels} × {allocations, space}
+// of what is live at the moment, one sample per stack, label set and size. Labels: device, stream,
+// pool, state, segment, and those of the allocation event. What was allocated before the recording
+// and has no stack of its own gets the stack "(before recording)". `device`: empty for all.
+// Errors: kUsage when the moment does not exist or the device is unknown.
+Result<Recording> AtMoment(Recording recording, const MomentSpec& spec, std::string_view device,
+                           std::vector<MomentOfTrace>* moments);
+
+inline constexpr std::string_view kBeforeRecording = "(before recording)";
+
+}  // namespace memtool
