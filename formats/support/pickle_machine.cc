@@ -29,7 +29,7 @@ PickleMachine::PickleMachine(ByteWindow& in, DataBuilder& builder, const Limits&
       builder_(builder),
       limits_(limits),
       cursor_({}, in.offset()),
-      max_values_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), kRun)) {}
+      stack_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), 16 * kRun)) {}
 
 Value PickleMachine::Run() {
   NeedMore(kRefillBytes);
@@ -40,6 +40,11 @@ Value PickleMachine::Run() {
     if (error.error().code == ErrorCode::kTruncated && error.error().offset) {
       ThrowRead(ErrorCode::kTruncated, cursor_.offset(), {},
                 "the pickle ends before its STOP opcode: the file was cut");
+    }
+    if (!error.error().offset) {
+      Error placed = error.error();
+      placed.offset = op_;
+      throw ReadError(std::move(placed));
     }
     throw;
   }
@@ -87,13 +92,13 @@ void PickleMachine::Step(std::uint8_t opcode) {
     case pickle::kLongBinGet:
       return GetRun(opcode);
     case pickle::kBinInt1:
-      return Push(Value::OfInt(cursor_.Byte()));
+      return stack_.Push(Value::OfInt(cursor_.Byte()));
     case pickle::kBinInt2: {
       const std::uint8_t low = cursor_.Byte();
-      return Push(Value::OfInt(low | cursor_.Byte() << 8));
+      return stack_.Push(Value::OfInt(low | cursor_.Byte() << 8));
     }
     case pickle::kBinInt:
-      return Push(Value::OfInt(static_cast<std::int32_t>(cursor_.Fixed32())));
+      return stack_.Push(Value::OfInt(static_cast<std::int32_t>(cursor_.Fixed32())));
     case pickle::kLong1:
       return Long1();
     case pickle::kMark:
@@ -105,9 +110,9 @@ void PickleMachine::Step(std::uint8_t opcode) {
     case pickle::kLongBinPut:
       return Put(cursor_.Fixed32());
     case pickle::kEmptyDict:
-      return Push(Value::Of(ValueKind::kEmptyDict, 0));
+      return stack_.Push(Value::Of(ValueKind::kEmptyDict, 0));
     case pickle::kEmptyList:
-      return Push(Value::Of(ValueKind::kEmptyList, 0));
+      return stack_.Push(Value::Of(ValueKind::kEmptyList, 0));
     case pickle::kSetItems:
       return Fill(PopMark(), true);
     case pickle::kAppends:
@@ -130,11 +135,11 @@ void PickleMachine::RareStep(std::uint8_t opcode) {
     case pickle::kFrame:
       return Frame();
     case pickle::kNone:
-      return Push({});
+      return stack_.Push({});
     case pickle::kNewTrue:
-      return Push(Value::OfBool(true));
+      return stack_.Push(Value::OfBool(true));
     case pickle::kNewFalse:
-      return Push(Value::OfBool(false));
+      return stack_.Push(Value::OfBool(false));
     case pickle::kBinFloat:
       return Float();
     case pickle::kSetItem:
@@ -186,11 +191,10 @@ void PickleMachine::GetRun(std::uint8_t opcode) {
   while (true) {
     const std::size_t entry =
         opcode == pickle::kBinGet ? cursor.Byte() : std::size_t{cursor.Fixed32()};
-    if (!memo_.Has(entry)) {
-      op_ = cursor_.offset();
+    if (!memo_.Get(entry, room[count])) {
       Malformed(fmt::format("refers to memo entry {}, which does not exist", entry));
     }
-    room[count++] = memo_.Get(entry);
+    ++count;
     if (count == kRun || cursor.left() <= kLongestGet) {
       break;
     }
@@ -202,10 +206,6 @@ void PickleMachine::GetRun(std::uint8_t opcode) {
   }
   cursor_ = cursor;
   stack_.Grow(count);
-  if (stack_.size() > max_values_) {
-    ThrowRead(ErrorCode::kLimit, op_, {}, "a list longer than the limit for one record",
-              "lift it with --limit record-bytes=SIZE");
-  }
 }
 
 void PickleMachine::Put(std::size_t entry) {
@@ -250,31 +250,30 @@ std::size_t PickleMachine::PopMark() {
   return mark;
 }
 
-void PickleMachine::Push(const Value& value) {
-  if (stack_.size() >= max_values_) {
-    ThrowRead(ErrorCode::kLimit, op_, {}, "a container longer than the limit for one record",
-              "lift it with --limit record-bytes=SIZE");
-  }
-  stack_.Push(value);
-}
-
 void PickleMachine::Long1() {
   const std::uint8_t size = cursor_.Byte();
+  ByteCursor digits = cursor_;
   const auto bytes = cursor_.Take(size);
   // Nine bytes hold an unsigned 64-bit number: its sign byte is zero.
   if (size > 9 || (size == 9 && bytes[8] != std::byte{0})) {
     Malformed(fmt::format("an integer of {} bytes, which does not fit 64 bits", size));
   }
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(size, 8); ++i) {
-    value |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
-  }
-  const bool negative = size > 0 && size < 9 && (bytes[size - 1] & std::byte{0x80}) != std::byte{0};
-  if (negative && size < 8) {
-    value |= ~std::uint64_t{0} << (8U * size);
+  if (size >= 8) {
+    value = digits.Fixed64();
+  } else if (size > 0) {
+    const unsigned unused = 64U - 8U * size;
+    if (digits.left() >= 8) {
+      value = digits.Fixed64() << unused;
+    } else {
+      for (std::size_t i = 0; i < size; ++i) {
+        value |= static_cast<std::uint64_t>(bytes[i]) << (unused + 8 * i);
+      }
+    }
+    value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value) >> unused);
   }
   const bool big = size == 9 && value >> 63U != 0;
-  Push(Value::Of(big ? ValueKind::kBigUint : ValueKind::kInt, value));
+  stack_.Push(Value::Of(big ? ValueKind::kBigUint : ValueKind::kInt, value));
 }
 
 void PickleMachine::Float() {
@@ -282,7 +281,7 @@ void PickleMachine::Float() {
   for (const std::byte byte : cursor_.Take(8)) {
     bits = bits << 8U | static_cast<std::uint64_t>(byte);
   }
-  Push(Value::OfFloat(std::bit_cast<double>(bits)));
+  stack_.Push(Value::OfFloat(std::bit_cast<double>(bits)));
 }
 
 void PickleMachine::Text(std::uint64_t size) {
@@ -295,7 +294,7 @@ void PickleMachine::Text(std::uint64_t size) {
     }
     NeedMore(size);
   }
-  Push(builder_.String(AsText(cursor_.Take(size)), op_));
+  stack_.Push(builder_.String(AsText(cursor_.Take(size)), op_));
 }
 
 void PickleMachine::Bytes(std::uint64_t size) {
@@ -305,7 +304,7 @@ void PickleMachine::Bytes(std::uint64_t size) {
   if (!whole) {
     cursor_.Take(1 + cursor_.left());  // throws that the input ends here
   }
-  Push(Value::Of(ValueKind::kOpaque, 0));
+  stack_.Push(Value::Of(ValueKind::kOpaque, 0));
 }
 
 void PickleMachine::TupleOf(std::size_t count) {
@@ -318,7 +317,7 @@ void PickleMachine::TupleOf(std::size_t count) {
 void PickleMachine::Tuple(std::size_t begin) {
   const Value tuple = builder_.Tuple(stack_.From(begin), op_);
   stack_.Truncate(begin);
-  Push(tuple);
+  stack_.Push(tuple);
 }
 
 void PickleMachine::CheckTarget(const Value& target, bool dict) const {
@@ -376,7 +375,7 @@ void PickleMachine::MakeFromMark(bool dict) {
     made = dict ? builder_.Dict(made, values, op_) : builder_.List(made, values, op_);
   }
   stack_.Truncate(begin);
-  Push(made);
+  stack_.Push(made);
 }
 
 void PickleMachine::Stop() {

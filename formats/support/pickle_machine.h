@@ -36,11 +36,9 @@ class PickleMachine {
   void Protocol();
   void Frame();
   void GetRun(std::uint8_t opcode);
-  void Get(std::size_t entry);
   void Put(std::size_t entry);
   void Mark();
   std::size_t PopMark();
-  void Push(const Value& value);
   void Long1();
   void Float();
   void Text(std::uint64_t size);
@@ -68,7 +66,6 @@ class PickleMachine {
   std::uint64_t frame_end_ = 0;
   int protocol_ = 0;
   bool stopped_ = false;
-  std::size_t max_values_;
   ValueStack stack_;
   std::vector<std::size_t> marks_;
   PickleMemo memo_;

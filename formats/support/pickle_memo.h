@@ -2,6 +2,7 @@
 // list and string, so an entry takes 8 bytes; the few values that need more lie in a side table.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,32 +24,52 @@ class PickleMemo {
     }
     entries_[at] = Pack(value);
   }
-  void Add(const Value& value) { entries_.push_back(Pack(value)); }
+  void Add(const Value& value) { Append(Pack(value)); }
 
-  // A copy of entry `at`; a container is marked as used, so that nothing is added to it afterwards
-  // unnoticed.
-  Value Get(std::size_t at) {
+  // Writes a copy of entry `at`; false when there is none. A container is marked as used, so that
+  // nothing is added to it afterwards unnoticed.
+  bool Get(std::size_t at, Value& value) {
+    if (at >= entries_.size()) {
+      return false;
+    }
     std::uint64_t& entry = entries_[at];
-    const auto kind = static_cast<ValueKind>(entry & kKindMask);
-    Value value = Value::Of(kind, entry >> kPayloadShift);
-    if ((entry & kBoxed) != 0) {
-      value = boxes_[static_cast<std::size_t>(value.payload)];
-    }
-    value.memo = static_cast<std::uint32_t>(at + 1);
-    value.shared = true;
-    if (IsContainer(kind)) {
-      entry |= kUsed;
-    }
-    return value;
+    value = {.payload = entry >> kPayloadShift,
+             .memo = static_cast<std::uint32_t>(at + 1),
+             .kind = static_cast<ValueKind>(entry & kKindMask),
+             .shared = true};
+    return (entry & kRare) == 0 || GetRare(entry, value);
   }
   [[nodiscard]] bool Used(std::size_t at) const { return (entries_[at] & kUsed) != 0; }
 
  private:
+  static constexpr std::size_t kFirstEntries = std::size_t{64} << 10U;
   static constexpr unsigned kPayloadShift = 8;
   static constexpr std::uint64_t kKindMask = 0x3f;
   static constexpr std::uint64_t kBoxed = 0x40;
   static constexpr std::uint64_t kUsed = 0x80;
   static constexpr std::uint64_t kHole = ~std::uint64_t{0};
+  // Set in holes, boxes and containers; the most frequent entries, frames and text, have none of it.
+  static constexpr std::uint64_t kRare = 0xe0;
+
+  bool GetRare(std::uint64_t& entry, Value& value) const {
+    if (entry == kHole) {
+      return false;
+    }
+    if ((entry & kBoxed) != 0) {
+      value.payload = boxes_[static_cast<std::size_t>(value.payload)];
+    }
+    if (IsContainer(value.kind)) {
+      entry |= kUsed;
+    }
+    return true;
+  }
+  void Append(std::uint64_t entry) {
+    // By fours: memory that is not reached costs nothing, copies do.
+    if (entries_.size() == entries_.capacity()) {
+      entries_.reserve(std::max<std::size_t>(entries_.size() * 4, kFirstEntries));
+    }
+    entries_.push_back(entry);
+  }
 
   std::uint64_t Pack(const Value& value) {
     std::uint64_t payload = value.payload;
@@ -60,13 +81,12 @@ class PickleMemo {
     if (payload >> (64U - kPayloadShift) == 0) {
       return payload << kPayloadShift | kind;
     }
-    Value box = Value::Of(value.kind, payload);
-    boxes_.push_back(box);
+    boxes_.push_back(payload);
     return (boxes_.size() - 1) << kPayloadShift | kBoxed | kind;
   }
 
   std::vector<std::uint64_t> entries_;
-  std::vector<Value> boxes_;
+  std::vector<std::uint64_t> boxes_;  // payloads that do not fit an entry
 };
 
 }  // namespace memtool::formats

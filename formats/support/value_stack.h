@@ -1,7 +1,6 @@
 // The operand stack of a data reader: values, and the places where containers were begun.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -12,6 +11,9 @@ namespace memtool::formats {
 
 class ValueStack {
  public:
+  // `most`: values at a time; more is ReadError kLimit.
+  explicit ValueStack(std::size_t most) : most_(most) {}
+
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] Value& top() { return values_[size_ - 1]; }
@@ -21,19 +23,13 @@ class ValueStack {
   }
 
   void Push(const Value& value) {
-    if (size_ == capacity_) {
-      Reserve(1);
-    }
+    Reserve(1);
     values_[size_++] = value;
   }
   // Room for `count` more; Room() then gives it, and Grow() counts in what was written to it.
   void Reserve(std::size_t count) {
     if (size_ + count > capacity_) {
-      const std::size_t larger = std::max({size_ + count, capacity_ * 2, std::size_t{4096}});
-      auto moved = std::make_unique_for_overwrite<Value[]>(larger);
-      std::copy_n(values_.get(), size_, moved.get());
-      values_ = std::move(moved);
-      capacity_ = larger;
+      Enlarge(count);
     }
   }
   [[nodiscard]] std::span<Value> Room(std::size_t count) { return {values_.get() + size_, count}; }
@@ -41,9 +37,12 @@ class ValueStack {
   void Truncate(std::size_t size) { size_ = size; }
 
  private:
+  void Enlarge(std::size_t count);
+
   std::unique_ptr<Value[]> values_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  std::size_t most_;
 };
 
 }  // namespace memtool::formats

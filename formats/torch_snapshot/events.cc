@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <limits>
 
 #include "support/read_error.h"
 
 namespace memtool::formats::torch_snapshot {
 
 namespace {
+
+constexpr std::size_t kFirstEvents = std::size_t{256} << 10U;
 
 // Labels are text or one number each.
 Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
@@ -155,6 +158,10 @@ Value EventTable::Add(std::span<const Value> pairs, std::uint64_t offset) {
   const auto row = static_cast<std::uint32_t>(events.size());
   if (draft.event.action == Action::kMark) {
     moments.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
+  }
+  // By eights: memory that is not reached costs nothing, copies do.
+  if (events.size() == events.capacity()) {
+    events.reserve(std::max<std::size_t>(events.size() * 8, kFirstEvents));
   }
   events.push_back(draft.event);
   const LabelSetId set = Labels(draft.labels);

@@ -25,7 +25,10 @@ constexpr std::size_t kMostRemembered = std::size_t{32} << 20U;
 class Handler {
  public:
   Handler(JsonStream& stream, SnapshotBuilder& builder, const Limits& limits)
-      : stream_(stream), builder_(builder), limits_(limits) {}
+      : stream_(stream),
+        builder_(builder),
+        limits_(limits),
+        stack_(limits.record_bytes / sizeof(Value)) {}
 
   bool Null() {
     if (replaced_) {
@@ -69,11 +72,6 @@ class Handler {
  private:
   bool Push(const Value& value) {
     stream_.TokenEnded();
-    if (stack_.size() >= limits_.record_bytes / sizeof(Value)) {
-      ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
-                "a container longer than the limit for one record",
-                "lift it with --limit record-bytes=SIZE");
-    }
     stack_.Push(value);
     return true;
   }
