@@ -81,6 +81,7 @@ std::uint32_t EventTable::Text(const Value& value) {
     case ValueKind::kEmptyList:
       return 0;
     default:
+      Forget(value);  // a dict that only looks like an event
       return context_.builder.Intern(generics_.Line(value)).value();
   }
 }

@@ -186,9 +186,11 @@ Value SnapshotBuilder::Generic(const Value& base, std::span<const Value> values,
     events_.Forget(values[i]);
     const ValueKind kind = values[i].kind;
     if (!dict && (kind == kind::kFrame || ListOf(kind) != ValueKind::kNone)) {
-      const Value& other = values[0].kind == kind ? values.back() : values[0];
+      const auto other = std::find_if(values.begin(), values.end(),
+                                      [kind](const Value& item) { return item.kind != kind; });
       ThrowRead(ErrorCode::kMalformed, offset, {},
-                fmt::format("a list that holds {} and {}", KindName(kind), KindName(other.kind)));
+                fmt::format("a list that holds {} and {}", KindName(kind),
+                            other == values.end() ? "another" : KindName(other->kind)));
     }
   }
   return generics_.Add(base, values, dict);
