@@ -58,10 +58,6 @@ bool IsJson(std::string_view text) {
          may_follow.find(text[second]) != std::string_view::npos;
 }
 
-bool IsPickle(std::string_view text) {
-  return text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5;
-}
-
 bool IsText(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
@@ -82,7 +78,7 @@ struct Rule {
   KnownFormat format;
 };
 
-constexpr std::array<Rule, 18> kRules{{
+constexpr std::array<Rule, 17> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "heap profile:"); },
      {"a heap profile in the legacy text form", kProtoHint}},
@@ -97,7 +93,6 @@ constexpr std::array<Rule, 18> kRules{{
      {"a thread profile in the legacy text form", kProtoHint}},
     {[](std::string_view t) { return FirstLineHas(t, "profile: total "); },
      {"a Go count profile in the legacy text form", kProtoHint}},
-    {IsPickle, {"a Python pickle, such as a PyTorch memory snapshot", kLaterHint}},
     {[](std::string_view t) { return StartsWith(t, "SQLite format 3"); },
      {"a SQLite database, such as an Nsight Systems export", kLaterHint}},
     {[](std::string_view t) { return StartsWith(t, "PK\x03\x04"); },

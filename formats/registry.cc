@@ -4,12 +4,14 @@
 
 #include "memtool/formats/reader.h"
 #include "pprof/pprof_reader.h"
+#include "torch_snapshot/torch_snapshot_reader.h"
 
 namespace memtool::formats {
 
 std::span<const Reader* const> Readers() {
   static const PprofReader kPprof;
-  static const std::array<const Reader*, 1> kReaders{&kPprof};
+  static const TorchSnapshotReader kTorchSnapshot;
+  static const std::array<const Reader*, 2> kReaders{&kPprof, &kTorchSnapshot};
   return kReaders;
 }
 

@@ -37,18 +37,4 @@ std::uint64_t ByteCursor::LongVarint() {
   ThrowRead(ErrorCode::kMalformed, start, {}, "varint longer than 10 bytes");
 }
 
-std::uint32_t ByteCursor::Fixed32() {
-  std::uint32_t value = 0;
-  for (unsigned shift = 0; const std::byte byte : Take(4)) {
-    value |= static_cast<std::uint32_t>(byte) << shift;
-    shift += 8;
-  }
-  return value;
-}
-
-std::uint64_t ByteCursor::Fixed64() {
-  const std::uint64_t low = Fixed32();
-  return low | static_cast<std::uint64_t>(Fixed32()) << 32U;
-}
-
 }  // namespace memtool::formats

@@ -2,8 +2,10 @@
 // arithmetic on input. A read past the end throws ReadError with the offset.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -55,10 +57,23 @@ class ByteCursor {
     }
     return LongVarint();
   }
-  std::uint32_t Fixed32();
-  std::uint64_t Fixed64();
+  // Little endian.
+  std::uint32_t Fixed32() { return Fixed<std::uint32_t>(); }
+  std::uint64_t Fixed64() { return Fixed<std::uint64_t>(); }
+  // The next byte without stepping over it; there must be one.
+  [[nodiscard]] std::uint8_t Peek() const { return static_cast<std::uint8_t>(*at_); }
 
  private:
+  template <class T>
+  T Fixed() {
+    T value = 0;
+    std::memcpy(&value, Take(sizeof(T)).data(), sizeof(T));
+    if constexpr (std::endian::native == std::endian::big) {
+      value = sizeof(T) == 4 ? static_cast<T>(__builtin_bswap32(static_cast<std::uint32_t>(value)))
+                             : static_cast<T>(__builtin_bswap64(value));
+    }
+    return value;
+  }
   std::uint64_t LongVarint();
   [[noreturn]] void ThrowPastEnd(std::uint64_t wanted) const;
 

@@ -1,0 +1,220 @@
+#include "torch_snapshot/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "support/read_error.h"
+
+namespace memtool::formats::torch_snapshot {
+
+namespace {
+
+constexpr std::size_t kFirstEvents = std::size_t{256} << 10U;
+
+// Labels are text or one number each.
+Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
+  return {.key = builder.Intern(kWords[static_cast<std::size_t>(key)]), .text = StringId(text)};
+}
+
+Label NumberLabel(RecordingBuilder& builder, std::string_view key, std::uint64_t number) {
+  return {.key = builder.Intern(key),
+          .number = static_cast<std::int64_t>(number),
+          .unit = StringId(std::uint32_t{0}),
+          .numeric = true};
+}
+
+Action ActionOf(Word word) {
+  switch (word) {
+    case Word::kAlloc:
+      return Action::kAlloc;
+    case Word::kFreeRequested:
+      return Action::kFreeRequested;
+    case Word::kFreeCompleted:
+      return Action::kFreeCompleted;
+    case Word::kSegmentAlloc:
+      return Action::kSegmentAlloc;
+    case Word::kSegmentFree:
+      return Action::kSegmentFree;
+    case Word::kSegmentMap:
+      return Action::kSegmentMap;
+    case Word::kSegmentUnmap:
+      return Action::kSegmentUnmap;
+    case Word::kOom:
+      return Action::kOom;
+    case Word::kSnapshot:
+      return Action::kMark;
+    default:
+      return Action::kOther;
+  }
+}
+
+bool OfSegments(Action action) {
+  return action >= Action::kSegmentAlloc && action <= Action::kSegmentUnmap;
+}
+
+}  // namespace
+
+void EventTable::SetAction(Draft& draft, const Value& value, std::uint64_t offset) {
+  draft.action = WordOf(value);
+  draft.event.action = ActionOf(draft.action);
+  const bool known = draft.event.action != Action::kOther || draft.action == Word::kAnnotate ||
+                     draft.action == Word::kUserDefined;
+  if (!known) {
+    constexpr std::size_t kMostText = 80;
+    context_.Note(Severity::kWarning, "unknown_action",
+                  fmt::format("events of a kind that this version does not know: {}",
+                              context_.builder.Text(Field(value, Word::kAction, offset).String())
+                                  .substr(0, kMostText)),
+                  offset);
+  }
+}
+
+// Metadata is text, or a dict in some tools.
+std::uint32_t EventTable::Text(const Value& value) {
+  switch (value.kind) {
+    case ValueKind::kString:
+      return value.Low();
+    case ValueKind::kNone:
+    case ValueKind::kEmptyDict:
+    case ValueKind::kEmptyList:
+      return 0;
+    default:
+      Forget(value);  // a dict that only looks like an event
+      return context_.builder.Intern(generics_.Line(value)).value();
+  }
+}
+
+void EventTable::Set(Draft& draft, const Value& key, const Value& value, std::uint64_t offset) {
+  const Word word = WordOf(key);
+  const Field field(value, word, offset);
+  switch (word) {
+    case Word::kAction:
+      return SetAction(draft, value, offset);
+    case Word::kAddr:
+    case Word::kDeviceFree:
+      draft.event.key = field.Address();
+      return;
+    case Word::kSize:
+      draft.event.size = field.Size();
+      return;
+    case Word::kStream:
+      draft.labels.stream = field.Address();
+      draft.event.stream = context_.Stream(draft.labels.stream, offset);
+      return;
+    case Word::kTimeUs:
+      draft.event.time = field.Nanos();
+      timed_ = true;
+      return;
+    case Word::kFrames:
+      draft.event.stack = field.Stack();
+      return;
+    case Word::kCompileContext:
+      draft.labels.context = Text(value);
+      return;
+    case Word::kUserMetadata:
+      draft.labels.metadata = Text(value);
+      return;
+    case Word::kCategory:
+      draft.labels.category = Text(value);
+      return;
+    case Word::kPoolId:
+      draft.labels.pool = value.kind == kind::kPair ? value.payload : 0;
+      return;
+    case Word::kForwardFrames:
+    case Word::kDevice:
+      return;
+    default:
+      context_.UnknownKey("an event", key, offset);
+      Forget(value);
+  }
+}
+
+void EventTable::Check(const Draft& draft, std::uint64_t offset) const {
+  const KeySet keys{draft.keys};
+  const Action action = draft.event.action;
+  if (action == Action::kMark || action == Action::kOther) {
+    return;
+  }
+  if (!keys.Has(Word::kSize) || (action != Action::kOom && !keys.Has(Word::kAddr))) {
+    ThrowRead(ErrorCode::kMalformed, offset, fmt::format("event[{}]", events.size()),
+              fmt::format("{} without {}", kWords[static_cast<std::size_t>(draft.action)],
+                          keys.Has(Word::kSize) ? "addr" : "size"));
+  }
+}
+
+Value EventTable::Add(std::span<const Value> pairs, std::uint64_t offset) {
+  if (events.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    ThrowRead(ErrorCode::kLimit, offset, {}, "more than 4,294,967,295 events");
+  }
+  Draft draft;
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    draft.keys |= Bit(static_cast<Word>(static_cast<std::uint32_t>(WordOf(pairs[i])) & 63U));
+    Set(draft, pairs[i], pairs[i + 1], offset);
+  }
+  Check(draft, offset);
+  context_.seen.bits |= draft.keys;
+  draft.event.ledger = OfSegments(draft.event.action) ? kSegmentsLedger : kBlocksLedger;
+  const auto row = static_cast<std::uint32_t>(events.size());
+  if (draft.event.action == Action::kMark) {
+    moments.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
+  }
+  // By eights: memory that is not reached costs nothing, copies do.
+  if (events.size() == events.capacity()) {
+    events.reserve(std::max<std::size_t>(events.size() * 8, kFirstEvents));
+  }
+  events.push_back(draft.event);
+  const LabelSetId set = Labels(draft.labels);
+  if (set.value() != 0 || !labels.empty()) {
+    labels.resize(row, LabelSetId(std::uint32_t{0}));
+    labels.push_back(set);
+  }
+  Value value = Value::OfRows(kind::kEvent, row, 1);
+  value.row = true;
+  return value;
+}
+
+LabelSetId EventTable::Labels(const LabelFields& fields) {
+  if (fields == last_fields_) {
+    return last_labels_;
+  }
+  RecordingBuilder& builder = context_.builder;
+  std::vector<Label> set;
+  constexpr auto kNotAvailable = static_cast<std::uint32_t>(Word::kNotAvailable);
+  if (fields.context != 0 && fields.context != kNotAvailable) {
+    set.push_back(TextLabel(builder, Word::kCompileContext, fields.context));
+  }
+  if (fields.metadata != 0) {
+    set.push_back(TextLabel(builder, Word::kUserMetadata, fields.metadata));
+  }
+  if (fields.category != 0) {
+    set.push_back(TextLabel(builder, Word::kCategory, fields.category));
+  }
+  if (fields.pool != 0) {
+    const std::string pool = fmt::format("({}, {})", static_cast<std::uint32_t>(fields.pool),
+                                         fields.pool >> 32U);
+    set.push_back(TextLabel(builder, Word::kPoolId, builder.Intern(pool).value()));
+  }
+  if (fields.stream != 0) {
+    set.push_back(NumberLabel(builder, "stream", fields.stream));
+  }
+  last_fields_ = fields;
+  last_labels_ = builder.InternLabels(set);
+  return last_labels_;
+}
+
+void EventTable::Forget(const Value& value) {
+  const bool event = value.kind == kind::kEvent || value.kind == kind::kEvents;
+  if (!event || value.shared || std::uint64_t{value.Low()} + value.High() != events.size()) {
+    return;
+  }
+  events.resize(value.Low());
+  labels.resize(std::min<std::size_t>(labels.size(), events.size()),
+                LabelSetId(std::uint32_t{0}));
+  while (!moments.empty() && moments.back().row >= events.size()) {
+    moments.pop_back();
+  }
+}
+
+}  // namespace memtool::formats::torch_snapshot

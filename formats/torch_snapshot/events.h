@@ -1,0 +1,65 @@
+// Trace entries become 32-byte rows as soon as their dict is complete.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "torch_snapshot/context.h"
+#include "torch_snapshot/generics.h"
+
+namespace memtool::formats::torch_snapshot {
+
+// Of the ledgers of one trace; the trace's own place is added when all are known.
+inline constexpr std::uint8_t kSegmentsLedger = 0;
+inline constexpr std::uint8_t kBlocksLedger = 1;
+
+struct EventTable {
+  EventTable(Context& context, GenericStore& generics) : context_(context), generics_(generics) {}
+
+  Value Add(std::span<const Value> pairs, std::uint64_t offset);
+  // Takes back an event that lies inside something without meaning here, if it is the newest.
+  void Forget(const Value& value);
+
+  [[nodiscard]] bool timed() const { return timed_; }
+
+  std::vector<Event> events;
+  std::vector<LabelSetId> labels;  // empty until an event has labels
+  struct Moment {
+    std::uint64_t row;
+    StringId name;
+  };
+  std::vector<Moment> moments;  // events that are marks
+
+ private:
+  // The fields of an event that go into its label set.
+  struct LabelFields {
+    std::uint32_t context = 0;
+    std::uint32_t metadata = 0;
+    std::uint32_t category = 0;
+    std::uint64_t pool = 0;
+    std::uint64_t stream = 0;
+    friend bool operator==(const LabelFields&, const LabelFields&) = default;
+  };
+  struct Draft {
+    Event event;
+    LabelFields labels;
+    Word action = Word::kNoWord;
+    std::uint64_t keys = 0;
+  };
+
+  void Set(Draft& draft, const Value& key, const Value& value, std::uint64_t offset);
+  void SetAction(Draft& draft, const Value& value, std::uint64_t offset);
+  void Check(const Draft& draft, std::uint64_t offset) const;
+  std::uint32_t Text(const Value& value);
+  LabelSetId Labels(const LabelFields& fields);
+
+  Context& context_;
+  GenericStore& generics_;
+  bool timed_ = false;
+  LabelFields last_fields_;
+  LabelSetId last_labels_{std::uint32_t{0}};
+};
+
+}  // namespace memtool::formats::torch_snapshot

@@ -1,0 +1,317 @@
+// The last step of building a snapshot: traces, ledgers, marks, settings, and what to say about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "support/read_error.h"
+#include "torch_snapshot/snapshot_builder.h"
+
+namespace memtool::formats::torch_snapshot {
+
+namespace {
+
+// An event names its ledger with one byte, and a trace has two ledgers.
+constexpr std::size_t kMostTraces = 127;
+
+void Expect(const Value& value, ValueKind wanted, const char* name, std::uint64_t offset) {
+  if (value.kind != wanted && value.kind != ValueKind::kEmptyList &&
+      value.kind != ValueKind::kNone) {
+    ThrowRead(ErrorCode::kMalformed, offset, name,
+              fmt::format("is {} where {} belongs", KindName(value.kind), KindName(wanted)));
+  }
+}
+
+}  // namespace
+
+void SnapshotBuilder::ReadRoot(const Value& root, std::uint64_t offset) {
+  if (root.kind == kind::kSegments || root.kind == ValueKind::kEmptyList) {
+    parts_.segments = root;  // torch.cuda.memory_snapshot(), and PyTorch 1.x
+  } else if (root.kind != kind::kSnapshot) {
+    ThrowRead(ErrorCode::kMalformed, 0, {},
+              fmt::format("holds {}, not a memory snapshot: there is no list of segments",
+                          KindName(root.kind)),
+              "a snapshot comes from torch.cuda.memory._dump_snapshot()");
+  }
+  Expect(parts_.segments, kind::kSegments, "segments", offset);
+  Expect(parts_.host_segments, kind::kSegments, "host_segments", offset);
+  Expect(parts_.traces, kind::kTraces, "device_traces", offset);
+  Expect(parts_.annotations, kind::kAnnotations, "external_annotations", offset);
+  if (parts_.host_traces.kind != kind::kEvents) {
+    Expect(parts_.host_traces, kind::kTraces, "host_traces", offset);
+  }
+}
+
+Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offset) {
+  ReadRoot(root, offset);
+  std::vector<StateTable::Run> runs;
+  for (const bool host : {false, true}) {
+    const Value& list = host ? parts_.host_segments : parts_.segments;
+    if (list.kind == kind::kSegments) {
+      runs.push_back({list.Low(), list.High(), host});
+    }
+  }
+  AllocatorState state = state_.Finish(runs);
+  History history;
+  Settings();
+  Traces(history, state);
+  Marks(history);
+  history.streams = std::move(context_.streams);
+  const bool timed =
+      events_.timed() || std::any_of(history.marks.begin(), history.marks.end(),
+                                     [](const Mark& mark) { return mark.begin != kNoTime; });
+  history.clock = timed ? Clock::kUnix : Clock::kAbsent;
+  Describe(history);
+  context_.FlushNotes();
+  context_.builder.SetHistory(std::move(history));
+  context_.builder.SetState(std::move(state));
+  return std::move(context_.builder).Finish();
+}
+
+void SnapshotBuilder::Settings() {
+  for (auto& [name, text] : generics_.Leaves(parts_.settings)) {
+    if (name == "graph_capture_record_stream_reuse") {
+      context_.seen.bits |= Bit(Word::kGraphCaptureRecordStreamReuse);
+    } else if (name == "trace_alloc_overflowed") {
+      context_.seen.bits |= Bit(Word::kTraceAllocOverflowed);
+    }
+    context_.builder.AddSetting(std::move(name), std::move(text));
+  }
+  if (parts_.max_entries.kind != ValueKind::kNone) {
+    context_.builder.AddSetting("trace_alloc_max_entries", generics_.Line(parts_.max_entries));
+  }
+}
+
+// The recorder says for all devices or for each that its ring dropped entries; versions differ in
+// the place.
+bool SnapshotBuilder::Overflowed(std::size_t device) const {
+  const auto holds = [this, device](const Value& value) {
+    if (value.kind != kind::kGeneric) {
+      return (value.kind == ValueKind::kBool || value.kind == ValueKind::kInt) &&
+             value.payload != 0;
+    }
+    const auto items = generics_.Items(value);
+    const std::size_t width = generics_.IsDict(value) ? 2 : 1;
+    const std::size_t at = device * width + width - 1;
+    return at < items.size() && items[at].kind == ValueKind::kBool && items[at].payload != 0;
+  };
+  if (holds(parts_.overflowed)) {
+    return true;
+  }
+  if (parts_.settings.kind == kind::kGeneric && generics_.IsDict(parts_.settings)) {
+    const auto items = generics_.Items(parts_.settings);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      if (WordOf(items[i]) == Word::kTraceAllocOverflowed) {
+        return holds(items[i + 1]);
+      }
+    }
+  }
+  return false;
+}
+
+void SnapshotBuilder::AddTrace(History& history, std::int32_t device, std::string name,
+                               EventRun run) {
+  if (history.traces.size() >= kMostTraces) {
+    ThrowRead(ErrorCode::kLimit, 0, "device_traces",
+              fmt::format("more than {} devices with contents", kMostTraces));
+  }
+  const bool host = device < 0;
+  const LedgerKind ledger_kind = host ? LedgerKind::kPinned : LedgerKind::kDevice;
+  const LedgerId segments(history.ledgers.size());
+  history.ledgers.push_back(
+      {.name = "segments", .device = device, .kind = ledger_kind, .level = LedgerLevel::kDriver});
+  history.ledgers.push_back({.name = "blocks",
+                             .device = device,
+                             .kind = ledger_kind,
+                             .level = LedgerLevel::kAllocator,
+                             .parent = segments});
+  history.traces.push_back({.device = device,
+                            .name = std::move(name),
+                            .first_event = run.first,
+                            .event_count = run.count,
+                            .blocks = LedgerId(segments.value() + kBlocksLedger),
+                            .segments = LedgerId(segments.value() + kSegmentsLedger)});
+}
+
+void SnapshotBuilder::Traces(History& history, const AllocatorState& state) {
+  static const TraceList kNoTraces;
+  const TraceList& listed =
+      parts_.traces.kind == kind::kTraces ? trace_lists_[parts_.traces.Low()] : kNoTraces;
+  std::set<std::int32_t> devices;
+  bool host = parts_.host_traces.kind == kind::kEvents;
+  for (const Segment& segment : state.segments) {
+    host = host || segment.host;
+    if (!segment.host) {
+      devices.insert(segment.device);
+    }
+  }
+  if (!listed.empty() && !devices.empty() &&
+      *devices.rbegin() >= static_cast<std::int32_t>(listed.size())) {
+    context_.Note(Severity::kDamage, "device_without_trace",
+                  fmt::format("segments of device {}, but only {} lists of events",
+                              *devices.rbegin(), listed.size()),
+                  0);
+  }
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i].count > 0) {
+      devices.insert(static_cast<std::int32_t>(i));
+    }
+  }
+  for (const std::int32_t device : devices) {
+    const auto at = static_cast<std::size_t>(device);
+    AddTrace(history, device, std::to_string(device),
+             device >= 0 && at < listed.size() ? listed[at] : EventRun{});
+    history.traces.back().overflowed = device >= 0 && Overflowed(at);
+  }
+  const std::size_t before = history.traces.size();
+  if (parts_.host_traces.kind == kind::kEvents) {
+    AddTrace(history, -1, "host", {parts_.host_traces.Low(), parts_.host_traces.High()});
+  } else if (parts_.host_traces.kind == kind::kTraces) {
+    for (const EventRun run : trace_lists_[parts_.host_traces.Low()]) {
+      if (run.count > 0) {
+        AddTrace(history, -1, "host", run);
+      }
+    }
+  }
+  if (host && history.traces.size() == before) {
+    AddTrace(history, -1, "host", {});
+  }
+  MoveEvents(history);
+}
+
+// Gives events their ledgers. Events that no trace holds (under keys of later versions) are left
+// out; an event that two traces hold would be counted twice.
+void SnapshotBuilder::MoveEvents(History& history) {
+  std::vector<Trace*> order;
+  for (Trace& trace : history.traces) {
+    if (trace.event_count > 0) {
+      order.push_back(&trace);
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [](const Trace* a, const Trace* b) { return a->first_event < b->first_event; });
+  std::uint64_t end = 0;   // of the rows that belong to a trace, as read
+  std::uint64_t kept = 0;  // the same without the gaps
+  std::vector<Event>& events = events_.events;
+  std::vector<LabelSetId>& labels = events_.labels;
+  if (!labels.empty()) {
+    labels.resize(events.size(), LabelSetId(std::uint32_t{0}));
+  }
+  for (Trace* trace : order) {
+    if (trace->first_event < end) {
+      ThrowRead(ErrorCode::kUnsupported, 0, "device_traces",
+                "the events of two devices are the same list");
+    }
+    end = trace->first_event + trace->event_count;
+    const auto ledger = static_cast<std::uint8_t>(trace->segments.value());
+    if (ledger != 0 || trace->first_event != kept) {
+      for (std::uint64_t i = 0; i < trace->event_count; ++i) {
+        Event event = events[trace->first_event + i];
+        event.ledger = static_cast<std::uint8_t>(event.ledger + ledger);
+        events[kept + i] = event;
+        if (!labels.empty()) {
+          labels[kept + i] = labels[trace->first_event + i];
+        }
+      }
+    }
+    for (EventTable::Moment& moment : events_.moments) {
+      if (moment.row >= trace->first_event && moment.row < end) {
+        history.marks.push_back({.name = std::string(context_.builder.Text(moment.name)),
+                                 .device = trace->device,
+                                 .begin = events[kept + moment.row - trace->first_event].time});
+      }
+    }
+    trace->first_event = kept;
+    kept += trace->event_count;
+  }
+  events.resize(kept);
+  labels.resize(labels.empty() ? 0 : kept);
+  for (Trace& trace : history.traces) {
+    trace.first_event = trace.event_count == 0 ? 0 : trace.first_event;
+  }
+  history.events = std::move(events);
+  history.labels = std::move(labels);
+}
+
+// START and END of annotations need not nest, nor match: an END closes the newest open span of its
+// name and device; what stays open has no end, and an END alone has no begin.
+void SnapshotBuilder::Marks(History& history) {
+  if (parts_.annotations.kind != kind::kAnnotations) {
+    return;
+  }
+  std::map<std::pair<std::int32_t, std::uint32_t>, std::vector<std::size_t>> open;
+  for (std::uint32_t i = 0; i < parts_.annotations.High(); ++i) {
+    const Annotation& row = annotations_[parts_.annotations.Low() + i];
+    std::vector<std::size_t>& spans = open[{row.device, row.name.value()}];
+    if (row.stage == Word::kEnd && !spans.empty()) {
+      history.marks[spans.back()].end = row.time;
+      spans.pop_back();
+      continue;
+    }
+    const bool end = row.stage == Word::kEnd;
+    if (row.stage == Word::kStart) {
+      spans.push_back(history.marks.size());
+    }
+    history.marks.push_back({.name = std::string(context_.builder.Text(row.name)),
+                             .device = row.device,
+                             .begin = end ? kNoTime : row.time,
+                             .end = end ? row.time : kNoTime});
+  }
+}
+
+// The version of PyTorch that first wrote the newest of the keys seen.
+std::string SnapshotBuilder::Era() const {
+  const KeySet seen = context_.seen;
+  if (seen.Has(Word::kHostSegments) || seen.Has(Word::kHostTraces) ||
+      seen.Has(Word::kTraceAllocOverflowed)) {
+    return "2.12 or later";
+  }
+  if (seen.Has(Word::kPoolId) || seen.Has(Word::kForwardFrames)) {
+    return "2.11 or later";
+  }
+  if (seen.Has(Word::kUserMetadata) || seen.Has(Word::kGraphCaptureRecordStreamReuse) ||
+      context_.fx) {
+    return "2.10";
+  }
+  if (seen.Has(Word::kCompileContext)) {
+    return "2.8 or 2.9";
+  }
+  if (seen.Has(Word::kExternalAnnotations)) {
+    return "2.5 to 2.7";
+  }
+  if (seen.Has(Word::kAllocatorSettings)) {
+    return "2.3 or 2.4";
+  }
+  if (seen.Has(Word::kTimeUs)) {
+    return "2.2 to 2.4";
+  }
+  if (seen.Has(Word::kSegmentPoolId) || seen.Has(Word::kIsExpandable)) {
+    return "2.1 or later";
+  }
+  if (seen.Has(Word::kRequestedSize)) {
+    return "2.0 or later";
+  }
+  return "1.12 to 2.0";
+}
+
+void SnapshotBuilder::Describe(const History& history) {
+  RecordingBuilder& builder = context_.builder;
+  const bool nothing = history.traces.empty();
+  builder.metadata().format_display =
+      nothing ? fmt::format("PyTorch CUDA snapshot ({})", context_.form)
+              : fmt::format("PyTorch CUDA snapshot ({}, schema of {})", context_.form, Era());
+  if (nothing) {
+    context_.Note(Severity::kWarning, "empty_snapshot",
+                  "the snapshot holds no segment and no event: nothing was allocated, or it was "
+                  "written by a process that does not use the device",
+                  0);
+  }
+  builder.AddBlindSpot("CUDA context", "the driver takes it outside of PyTorch's allocator");
+  builder.AddBlindSpot("NCCL", "its buffers come straight from the driver");
+  builder.AddBlindSpot("cuBLAS and other libraries",
+                       "workspaces that do not come from PyTorch's allocator are not recorded");
+  builder.AddBlindSpot("other processes", "a snapshot holds one process");
+}
+
+}  // namespace memtool::formats::torch_snapshot

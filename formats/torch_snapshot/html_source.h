@@ -1,0 +1,16 @@
+// The snapshot inside a page that PyTorch's trace_plot or segment_plot wrote: base64 in a script.
+#pragma once
+
+#include <memory>
+
+#include "memtool/formats/source.h"
+#include "support/byte_window.h"
+
+namespace memtool::formats::torch_snapshot {
+
+// Steps to the first byte of base64; throws ReadError when the page holds none.
+void FindEmbedded(ByteWindow& page);
+// Decodes from where `page` stands up to the closing quote.
+std::unique_ptr<Source> MakeBase64Source(ByteWindow& page);
+
+}  // namespace memtool::formats::torch_snapshot

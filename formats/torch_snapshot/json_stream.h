@@ -1,0 +1,63 @@
+// The characters of a JSON file as RapidJSON wants them, out of a sliding window, with one trick:
+// an array that was met before can be stepped over, and the parser sees a null in its place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "memtool/formats/limits.h"
+#include "support/byte_cursor.h"
+#include "support/byte_window.h"
+
+namespace memtool::formats::torch_snapshot {
+
+class JsonStream {
+ public:
+  using Ch = char;  // NOLINT(readability-identifier-naming): RapidJSON's name
+
+  JsonStream(ByteWindow& in, const Limits& limits) : in_(in), limits_(limits) {}
+
+  // The names below are RapidJSON's.
+  char Peek() {
+    if (at_ == text_.size()) {
+      Refill();
+    }
+    return at_ == text_.size() ? '\0' : text_[at_];
+  }
+  char Take() {
+    const char c = Peek();
+    at_ += c == '\0' && at_ == text_.size() ? 0 : 1;
+    return c;
+  }
+  [[nodiscard]] std::size_t Tell() const { return static_cast<std::size_t>(Offset()); }
+  static void Put(char) {}
+  static char* PutBegin() { return nullptr; }
+  static std::size_t PutEnd(char*) { return 0; }
+
+  [[nodiscard]] std::uint64_t Offset() const {
+    return injected_ ? in_.offset() : in_.offset() + at_;
+  }
+  // A token ended here: the next one may be as long as a string may be.
+  void TokenEnded() { token_ = Offset(); }
+  // Where a key was just read: the text of the array that is its value, from bracket to bracket;
+  // empty when it is no array or too long to be worth looking at.
+  std::string_view ArrayAhead();
+  // Steps over that array; the parser will see null.
+  void SkipArray();
+  // Gives the window back at the place reached.
+  void Release();
+
+ private:
+  void Refill();
+
+  ByteWindow& in_;
+  Limits limits_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t array_end_ = 0;
+  bool injected_ = false;
+  std::uint64_t token_ = 0;
+};
+
+}  // namespace memtool::formats::torch_snapshot

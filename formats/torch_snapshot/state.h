@@ -1,0 +1,56 @@
+// Segments and blocks of a snapshot.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "torch_snapshot/context.h"
+#include "torch_snapshot/generics.h"
+
+namespace memtool::formats::torch_snapshot {
+
+class StateTable {
+ public:
+  StateTable(Context& context, const GenericStore& generics)
+      : context_(context), generics_(generics) {}
+
+  Value AddSegment(std::span<const Value> pairs, std::uint64_t offset);
+  Value AddBlock(std::span<const Value> pairs, std::uint64_t offset);
+  Value AddHistory(std::span<const Value> pairs, std::uint64_t offset);
+
+  // The segments that the snapshot's own lists name, in the model's order. Checks that no segment
+  // or block is counted twice and that blocks fill their segments.
+  struct Run {
+    std::uint32_t first;
+    std::uint32_t count;
+    bool host;
+  };
+  AllocatorState Finish(std::span<const Run> runs);
+
+ private:
+  struct SegmentRow {
+    Segment segment;
+    std::uint64_t offset;
+  };
+  struct BlockRow {
+    Block block;
+    bool has_address;
+  };
+  struct HistoryRow {
+    std::int64_t real_size;
+    StackId stack;
+  };
+
+  void SetSegment(Segment& segment, const Value& key, const Value& value, std::uint64_t offset);
+  void PlaceBlocks(const SegmentRow& row, Segment& segment, AllocatorState& state);
+  void CheckOverlap(const AllocatorState& state);
+
+  Context& context_;
+  const GenericStore& generics_;
+  std::vector<SegmentRow> segments_;
+  std::vector<BlockRow> blocks_;
+  std::vector<HistoryRow> histories_;
+};
+
+}  // namespace memtool::formats::torch_snapshot
