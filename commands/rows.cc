@@ -4,10 +4,17 @@
 
 #include <algorithm>
 
+#include "memtool/profile/paths.h"
+
 namespace memtool::commands {
 
+std::string NameText(std::string_view name) {
+  const bool cpp = name.find("::") != std::string_view::npos;
+  return std::string(cpp ? WithoutArguments(name) : name);
+}
+
 std::string PlaceText(std::string_view file, std::int64_t line) {
-  std::string place(file.substr(file.rfind('/') + 1));
+  std::string place(file == "??" ? std::string_view{} : BaseName(file));
   return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
 }
 
@@ -53,11 +60,11 @@ std::vector<std::string> MomentLines(const Loaded& loaded) {
     const auto event = [](std::int64_t number) {
       return number < 0 ? std::string("the start") : "event " + FormatCount(number);
     };
-    std::string line = fmt::format(
-        "{}: peak {} at {} of {} · end {} · reserved {}",
-        loaded.recording.history->traces[moment.trace].name, FormatSize(s.peak_bytes),
-        event(s.peak_event), FormatCount(static_cast<std::int64_t>(s.events)),
-        FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+    std::string line =
+        fmt::format("{}: peak {} at {} of {} · end {} · reserved {}",
+                    loaded.recording.history->traces[moment.trace].name, FormatSize(s.peak_bytes),
+                    event(s.peak_event), FormatCount(static_cast<std::int64_t>(s.events)),
+                    FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
     line += s.ooms.empty() ? " · no OOM recorded"
                            : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
                                          FormatCount(static_cast<std::int64_t>(s.ooms.back())));

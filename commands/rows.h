@@ -10,6 +10,8 @@
 
 namespace memtool::commands {
 
+// A function as tables show it: C++ names without their arguments.
+std::string NameText(std::string_view name);
 // "leak.py:13", or nothing when the row has no place.
 std::string PlaceText(std::string_view file, std::int64_t line);
 // "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a, b, c".

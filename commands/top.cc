@@ -58,13 +58,16 @@ class TopCommand final : public Command {
     Tabulator table(view_.by(), space);
     auto done = session.ForEach(*names, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
       table.Add(loaded->AsInput());
+      if (loaded->recording.history) {
+        histories_.push_back(std::move(loaded));  // for what rows are worth at the peak
+      }
       return {};
     });
     if (!done) {
       return Fail(std::move(done.error()));
     }
-    auto report =
-        bases_.empty() ? Describe(session, table, space) : DescribeAgainstBase(session, table, space);
+    auto report = bases_.empty() ? Describe(session, table, space)
+                                 : DescribeAgainstBase(session, table, space);
     if (!report) {
       return Fail(std::move(report.error()));
     }
@@ -178,8 +181,7 @@ class TopCommand final : public Command {
       row.insert(row.begin() + 2, {without_cell, saves_cell});
     }
     if (has) {
-      report.foot.emplace_back(
-          "SAVES: how much the whole run's peak would fall without the row");
+      report.foot.emplace_back("SAVES: how much the whole run's peak would fall without the row");
     }
   }
 
@@ -191,11 +193,13 @@ class TopCommand final : public Command {
                       {"", "FLAT%"},
                       {"cum", frames ? "CUM" : ""},
                       {"", frames ? "CUM%" : ""},
-                      {"name", "WHERE", true, true},
+                      {"name", ""},
+                      {"", "WHERE", true, true},
                       {"", "PLACE", true, true},
                       {"file", ""},
                       {"line", ""},
-                      {"via", "VIA", true, true},
+                      {"via", ""},
+                      {"", "VIA", true, true},
                       {"unknown", ""},
                       {"unknown_cum", ""}};
     report.measure = 0;
@@ -203,8 +207,9 @@ class TopCommand final : public Command {
       report.rows.push_back(
           {MakeAmount(session, row.value.flat, sign), Percent{Ratio(row.value.flat, whole), sign},
            MakeAmount(session, row.value.cum, sign), Percent{Ratio(row.value.cum, whole), sign},
-           row.name, PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
-           row.value.unknown, row.value.unknown_cum});
+           row.name, NameText(row.name), PlaceText(row.file, row.line), row.file,
+           LineCell(row.line), row.via, NameText(row.via), row.value.unknown,
+           row.value.unknown_cum});
     }
     return report;
   }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "memtool/profile/paths.h"
 #include "output/escape.h"
 
 namespace memtool::commands {
@@ -133,9 +134,10 @@ class DotBuilder {
     const std::string id = fmt::format("N{}", index + 1);
     const std::string_view name = space_.Name(node.id);
     const std::string_view file = node.place.file;
-    std::string label = Shown(name.empty() ? file : name) + "\\n";
+    const bool cpp = name.find("::") != std::string_view::npos;
+    std::string label = Shown(name.empty() ? file : cpp ? WithoutArguments(name) : name) + "\\n";
     if (!name.empty() && !file.empty()) {
-      label += Shown(file.substr(file.rfind('/') + 1));
+      label += Shown(BaseName(file));
       label += node.place.line > 0 ? fmt::format(":{}", node.place.line) : "";
       label += "\\n";
     }

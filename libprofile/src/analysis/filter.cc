@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "memtool/profile/paths.h"
 #include "tag_matcher.h"
 
 namespace memtool {
@@ -29,21 +30,6 @@ std::vector<std::string> SplitKeys(std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return keys;
-}
-
-// pprof matches prune-from against names without arguments: "f(int)" is "f", but
-// "(anonymous namespace)" and "operator()" are part of a name.
-std::string_view WithoutArguments(std::string_view name) {
-  name.remove_prefix(name.starts_with('.') ? 1 : 0);
-  for (std::size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
-    const bool reserved =
-        name.substr(at).starts_with("(anonymous namespace)") ||
-        (name.substr(at).starts_with("()") && at >= 8 && name.substr(at - 8, 8) == "operator");
-    if (!reserved) {
-      return name.substr(0, at);
-    }
-  }
-  return name;
 }
 
 }  // namespace
@@ -265,6 +251,7 @@ void View::MarkPruneFrom() {
       }
       const std::string_view name =
           recording_.Text(recording_.functions[lines[k].function.value()].name);
+      // pprof matches without arguments and without a leading dot.
       if (!name.empty() && Match(filter_.prune_from, WithoutArguments(name))) {
         locations_[i].prune_from = true;
         std::fill_n(hidden.begin(), k, char{1});
@@ -434,11 +421,11 @@ bool View::Expand(StackId id, VisibleStack& out) const {
     }
   }
   CollectLines(stack, out.lines);
-  // Mode app; when it leaves nothing, python; when that leaves nothing, all.
+  // Mode app; when it leaves nothing, python; then native operations; then all.
   if (!line_class_.empty()) {
     const bool python_only = filter_.options.frames == FrameMode::kPython;
     (void)((!python_only && KeepClass(&FrameClass::app, out)) ||
-           KeepClass(&FrameClass::python, out));
+           KeepClass(&FrameClass::python, out) || KeepClass(&FrameClass::op, out));
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace memtool {
 
@@ -41,38 +42,24 @@ constexpr std::array<std::string_view, 8> kWrappers{"reraise_with_filtered_trace
                                                     "_wrapped",
                                                     "wrapper"};
 
-// Native code: the unwinder, the allocators, runtimes and the interpreter.
-constexpr std::array<std::string_view, 31> kNativePrefixes{"c10::",
-                                                           "at::",
-                                                           "torch::",
-                                                           "std::",
-                                                           "pybind11::",
-                                                           "__gnu_cxx::",
-                                                           "xla::",
-                                                           "tsl::",
-                                                           "tensorflow::",
-                                                           "mxnet::",
-                                                           "nccl",
-                                                           "cudaMalloc",
-                                                           "cuMem",
-                                                           "cublas",
-                                                           "cudnn",
-                                                           "_Py",
-                                                           "Py_",
-                                                           "PyObject",
-                                                           "PyEval",
-                                                           "PyVector",
-                                                           "PyNumber",
-                                                           "PyRun",
-                                                           "THP",
-                                                           "__libc_start",
-                                                           "_start",
-                                                           "start_thread",
-                                                           "clone",
-                                                           "__restore_rt",
-                                                           "gomp_",
-                                                           "non-virtual thunk to c10",
-                                                           "execute_native_thread_routine"};
+// Native code of frameworks, wherever the name begins ("_object* torch::autograd::…").
+constexpr std::array<std::string_view, 9> kNativeNamespaces{
+    "c10::", "at::",         "torch::", "pybind11::", "xla::",
+    "tsl::", "tensorflow::", "mxnet::", "caffe2::"};
+
+// Native code of the unwinder, allocators, runtimes and the interpreter.
+constexpr std::array<std::string_view, 22> kNativePrefixes{
+    "std::",        "__gnu_cxx::",
+    "nccl",         "cudaMalloc",
+    "cuMem",        "cublas",
+    "cudnn",        "_Py",
+    "Py_",          "PyObject",
+    "PyEval",       "PyVector",
+    "PyNumber",     "PyRun",
+    "THP",          "__libc_start",
+    "_start",       "start_thread",
+    "clone",        "gomp_",
+    "__restore_rt", "execute_native_thread_routine"};
 
 bool IsPythonFile(std::string_view file) {
   return file.ends_with(".py") || file.ends_with(".pyx") || file.starts_with("<frozen ") ||
@@ -104,26 +91,42 @@ bool IsPythonLibrary(std::string_view file) {
   if (file.starts_with("<frozen ")) {
     return true;
   }
-  const std::size_t at = file.find("/lib/python");
-  return at != std::string_view::npos && BelowPackages(file).empty();
+  const bool library = file.find("/lib/python") != std::string_view::npos ||
+                       file.find("/Lib/") != std::string_view::npos;  // Windows
+  return library && BelowPackages(file).empty();
 }
 
 bool IsNativeRuntime(std::string_view function, std::string_view file) {
-  return std::any_of(
-             kNativePrefixes.begin(), kNativePrefixes.end(),
-             [function](std::string_view prefix) { return function.starts_with(prefix); }) ||
-         (function.empty() && file.empty());
+  // "??" is what PyTorch writes for code without symbols: the nearest exported name, a guess.
+  if (file == "??" || (function.empty() && file.empty())) {
+    return true;
+  }
+  return std::any_of(kNativePrefixes.begin(), kNativePrefixes.end(),
+                     [&](std::string_view prefix) { return function.starts_with(prefix); }) ||
+         std::any_of(
+             kNativeNamespaces.begin(), kNativeNamespaces.end(),
+             [&](std::string_view part) { return function.find(part) != std::string_view::npos; });
 }
 
 }  // namespace
 
-FrameClass ClassifyFrame(std::string_view function, std::string_view file) {
+FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
+  std::string normal(raw_file);
+  std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
+  const std::string_view file = normal;
   const bool python = IsPythonFile(file);
   const bool hidden =
       IsFrameworkFile(file) || (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
-  const bool wrapper =
-      hidden && std::find(kWrappers.begin(), kWrappers.end(), function) != kWrappers.end();
-  return {.app = !hidden, .python = python, .wrapper = wrapper};
+  // The interpreter's own frames, and guesses at names, do not say which call it was either.
+  const bool interpreter =
+      !python && (file == "??" || function.starts_with("Py") || function.starts_with("_Py") ||
+                  function.starts_with("_object* torch::"));
+  const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
+                                                           function) != kWrappers.end());
+  const bool op = !python &&
+                  function.find("torch::autograd::generated::") != std::string_view::npos &&
+                  function.find("::apply(") != std::string_view::npos;
+  return {.app = !hidden, .python = python, .op = op, .wrapper = wrapper};
 }
 
 }  // namespace memtool

@@ -108,8 +108,8 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
                                  const MomentSpec& spec) {
   // "step:3" and "mark:ProfilerStep#3": the number may be part of the name.
   const std::string whole = spec.indexed ? fmt::format("{}#{}", spec.name, spec.index) : spec.name;
-  for (const auto& [name, index] : {std::pair(whole, std::int64_t{0}),
-                                    std::pair(spec.name, spec.indexed ? spec.index : 0)}) {
+  for (const auto& [name, index] :
+       {std::pair(whole, std::int64_t{0}), std::pair(spec.name, spec.indexed ? spec.index : 0)}) {
     std::vector<const Mark*> found;
     for (const Mark& mark : recording.history->marks) {
       if (mark.name == name && (mark.device < 0 || mark.device == trace.device)) {
@@ -124,9 +124,10 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
       return LastEventBy(EventsOf(recording, trace), time);
     }
   }
-  return NoSuch(spec.text, recording.history->marks.empty()
-                               ? "this file has no marks (record_function and profiler steps make them)"
-                               : "there is no such mark; memtool info lists them");
+  return NoSuch(spec.text,
+                recording.history->marks.empty()
+                    ? "this file has no marks (record_function and profiler steps make them)"
+                    : "there is no such mark; memtool info lists them");
 }
 
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
@@ -232,7 +233,7 @@ class SampleMaker {
   LabelSetId LabelsOf(const LiveBlock& block) {
     const Segment* segment = SegmentOf(block.address);
     const History& history = *recording_.history;
-    const std::uint16_t stream = block.event   ? history.events[*block.event].stream
+    const std::uint16_t stream = block.event          ? history.events[*block.event].stream
                                  : segment != nullptr ? segment->stream
                                                       : std::uint16_t{0};
     std::vector<Label> labels;
@@ -273,8 +274,8 @@ Result<MomentSpec> ParseMoment(std::string_view text) {
   MomentSpec spec;
   spec.text = text;
   const std::map<std::string_view, Kind> words{
-      {"end", Kind::kEnd},   {"start", Kind::kStart},      {"peak", Kind::kPeak},
-      {"oom", Kind::kOom},   {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
+      {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
+      {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
   if (const auto word = words.find(text); word != words.end()) {
     spec.kind = word->second;
     return spec;
@@ -407,8 +408,8 @@ Result<std::vector<ChosenTrace>> LiveBlocks(const Recording& recording, const Mo
 StackId AddNamedStack(RecordingBuilder& builder, std::string_view name) {
   const StringId text = builder.Intern(name);
   const StringId empty(0U);
-  const Line line{.function = builder.AddFunction(
-                      {.name = text, .system_name = text, .filename = empty})};
+  const Line line{.function =
+                      builder.AddFunction({.name = text, .system_name = text, .filename = empty})};
   const LocationId location = builder.AddLocation({}, std::array{line});
   return builder.AddStack(std::array{location});
 }

@@ -1,14 +1,8 @@
 #include "memtool/profile/analysis/node_space.h"
 
+#include "memtool/profile/paths.h"
+
 namespace memtool {
-
-namespace {
-
-std::string_view BaseName(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-}  // namespace
 
 std::size_t NodeSpace::Hash::operator()(const Node& node) const {
   std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
@@ -76,11 +70,11 @@ std::string UnsymbolizedName(const Recording& recording, const Location& locatio
 }
 
 std::string_view ModuleOfFile(std::string_view file) {
-  constexpr std::string_view kPackages = "-packages/";
+  constexpr std::string_view kPackages = "-packages";
   const std::size_t packages = file.rfind(kPackages);
-  if (packages != std::string_view::npos) {
-    const std::string_view below = file.substr(packages + kPackages.size());
-    return below.substr(0, below.find_first_of("/."));
+  if (packages != std::string_view::npos && packages + kPackages.size() < file.size()) {
+    const std::string_view below = file.substr(packages + kPackages.size() + 1);
+    return below.substr(0, below.find_first_of("/\\."));
   }
   if (file.find("/lib/python") != std::string_view::npos || file.starts_with("<frozen ")) {
     return "(Python library)";

@@ -79,8 +79,9 @@ class SuffixMaxima {
   }
   // The maximum of the values pushed at `since` or later.
   [[nodiscard]] std::int64_t MaxSince(std::uint64_t since) const {
-    const auto at = std::lower_bound(points_.begin(), points_.end(), since,
-                                     [](const Point& p, std::uint64_t time) { return p.time < time; });
+    const auto at =
+        std::lower_bound(points_.begin(), points_.end(), since,
+                         [](const Point& p, std::uint64_t time) { return p.time < time; });
     return at->value;
   }
 
@@ -263,8 +264,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
   std::vector<std::uint64_t> since(groups.count, 0);
   std::vector<std::int64_t> peak(groups.count, INT64_MIN);
   const auto settle = [&](std::size_t group) {
-    peak[group] =
-        std::max(peak[group], SaturatingAdd(maxima.MaxSince(since[group]), -held[group]));
+    peak[group] = std::max(peak[group], SaturatingAdd(maxima.MaxSince(since[group]), -held[group]));
   };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const std::int64_t change = LiveChange(events_[i]);

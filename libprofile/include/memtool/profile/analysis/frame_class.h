@@ -13,9 +13,11 @@ enum class FrameMode : std::uint8_t {
   kAll,
 };
 
+// Kept when they are what remains: app, else python, else op, else all frames of a stack.
 struct FrameClass {
   bool app = true;
   bool python = false;
+  bool op = false;       // native code that names an operation: "DivBackward0::apply"
   bool wrapper = false;  // a hidden frame that every call of its framework passes through
 };
 
