@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by memtool, test and .ci/run: packages, configuration, build.
 # Nothing here writes to stdout; that belongs to the program.
 
@@ -7,7 +8,7 @@ say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
 # packages_of SECTION...: the names that packages.txt lists there.
 packages_of() {
-  local line section=
+  local line section=''
   while read -r line; do
     case $line in
       '' | '#'*) ;;
@@ -54,15 +55,15 @@ need_packages() {
   if ! "${install[@]}" < /dev/null > /dev/null 2>&1; then
     say "fetching the package lists first"
     "${sudo[@]}" apt-get -qq update < /dev/null >&2 || true
-    "${install[@]}" < /dev/null >&2 || cannot_install "${missing[@]}"
+    quietly "${install[@]}" || cannot_install "${missing[@]}"
   fi
 }
 
 cannot_install() {
-  local sudo=
-  ((EUID == 0)) || sudo='sudo '
+  local command="apt-get install --no-install-recommends $*"
+  ((EUID == 0)) || command="sudo $command"
   say "packages are missing and cannot be installed from here; run"
-  printf '  %sapt-get install --no-install-recommends %s\n' "$sudo" "$*" >&2
+  printf '  %s\n' "$command" >&2
   exit 125
 }
 
@@ -101,7 +102,7 @@ build() {
 }
 
 show_build() {
-  local line begun= clear=
+  local line begun='' clear=''
   [[ ! -t 2 ]] || clear=$'\r\e[K'
   while IFS= read -r line; do
     case $line in
