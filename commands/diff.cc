@@ -197,7 +197,7 @@ class DiffCommand final : public Command {
     if (view_.by().kind == By::Kind::kFrame) {
       FillThrough(changed.first(shown), base_inputs, now_inputs, view_.by().granularity, space);
     }
-    const std::int64_t delta = SaturatingAdd(now_table.total(), -base_table.total());
+    const std::int64_t delta = SaturatingSubtract(now_table.total(), base_table.total());
     Report report = Describe(session, changed, {split, all.end()}, base_table, now_table);
     session.Finish();
     if (auto printed = output_.Print(report, streams); !printed) {
@@ -251,7 +251,7 @@ class DiffCommand final : public Command {
                              row.through,
                              std::string(StatusName(row.status))});
     }
-    const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
+    const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     report.totals = {{"total", delta},
                      {"base_total", base.total()},
                      {"new_total", now.total()},
@@ -274,7 +274,7 @@ class DiffCommand final : public Command {
     const auto side = [](const std::vector<std::string>& names) {
       return names.size() == 1 ? names[0] : fmt::format("{} inputs", names.size());
     };
-    const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
+    const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     const double growth = Growth(base.total(), delta);
     const std::string percent = std::isfinite(growth) ? fmt::format(" ({:+.1f}%)", 100 * growth) : "";
     std::vector<std::string> head{fmt::format(
@@ -302,7 +302,7 @@ class DiffCommand final : public Command {
       }
       ++rows;
       held = SaturatingAdd(held, row.now.flat);
-      if (largest == nullptr || std::abs(row.now.flat) > std::abs(largest->now.flat)) {
+      if (largest == nullptr || Magnitude(row.now.flat) > Magnitude(largest->now.flat)) {
         largest = &row;
       }
     }

@@ -163,7 +163,7 @@ SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit un
   std::int64_t largest = 0;
   for (const Cell& cell : row) {
     if (const auto* amount = std::get_if<Amount>(&cell); amount != nullptr && amount->bytes) {
-      largest = std::max(largest, std::abs(amount->value));
+      largest = std::max(largest, Magnitude(amount->value));
     }
   }
   return UnitFor(largest);
