@@ -44,16 +44,18 @@ ValueChoice Describe(const Recording& recording, std::size_t index) {
 std::size_t DefaultType(const Recording& recording) {
   const Profile& profile = *recording.profile;
   std::size_t best = profile.types.size() - 1;
-  for (std::size_t i = 0; i < profile.types.size(); ++i) {
-    if (profile.types[i].role == Role::kBytes) {
-      best = i;
+  for (const Role role : {Role::kRequestedBytes, Role::kBytes}) {
+    for (std::size_t i = 0; i < profile.types.size(); ++i) {
+      best = profile.types[i].role == role ? i : best;
     }
   }
   for (std::size_t i = 0; i < profile.types.size(); ++i) {
     const bool named = !recording.Text(profile.default_type).empty() &&
                        recording.Text(profile.types[i].type) == recording.Text(profile.default_type);
-    if (named && profile.types[i].role == profile.types[best].role) {
+    const Role role = profile.types[i].role;
+    if (named && (IsBytes(role) || role == profile.types[best].role)) {
       best = i;
+      break;
     }
   }
   return best;
