@@ -193,11 +193,12 @@ void WriteTable(const Report& report, const TableStyle& style, Sink& out) {
   const CutOff cut = CutBy(report, style.limit);
   if (cut.rows > 0) {
     const bool bytes = report.unit == "bytes";
+    const bool measured = std::holds_alternative<Amount>(report.rows.back()[report.measure]);
     const std::string held =
         bytes ? FormatSize(cut.bytes, style.unit) : FormatCount(cut.bytes);
-    out.Write(fmt::format("… {} more row{} with {} (-n 0 shows all)\n",
+    out.Write(fmt::format("… {} more row{}{} (-n 0 shows all)\n",
                           FormatCount(static_cast<std::int64_t>(cut.rows)), cut.rows == 1 ? "" : "s",
-                          held));
+                          measured ? " with " + held : ""));
   }
   for (const std::string& line : report.foot) {
     out.Write(EscapeText(line) + "\n");
