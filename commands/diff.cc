@@ -272,7 +272,9 @@ class DiffCommand final : public Command {
     const auto shrank = std::count_if(changed.begin(), changed.end(),
                                       [](const DiffRow& row) { return row.delta() < 0; });
     const auto side = [](const std::vector<std::string>& names) {
-      return names.size() == 1 ? names[0] : fmt::format("{} inputs", names.size());
+      return names.size() != 1   ? fmt::format("{} inputs", names.size())
+             : names[0] == "-" ? std::string("standard input")
+                               : names[0];
     };
     const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     const double growth = Growth(base.total(), delta);
