@@ -206,7 +206,7 @@ class DiffCommand final : public Command {
     if (view_.by().kind == By::Kind::kFrame) {
       FillThrough(changed.first(shown), base_inputs, now_inputs, view_.by().granularity, space);
     }
-    const std::int64_t delta = SaturatingAdd(now_table.total(), -base_table.total());
+    const std::int64_t delta = SaturatingSubtract(now_table.total(), base_table.total());
     Report report = Describe(session, changed, {split, all.end()}, base_table, now_table);
     session.Finish();
     if (auto printed = output_.Print(report, streams); !printed) {
@@ -256,7 +256,7 @@ class DiffCommand final : public Command {
            NameText(row.name), PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
            NameText(row.via), row.through, std::string(StatusName(row.status))});
     }
-    const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
+    const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     report.totals = {{"total", delta},
                      {"base_total", base.total()},
                      {"new_total", now.total()},
@@ -277,9 +277,11 @@ class DiffCommand final : public Command {
     const auto shrank = std::count_if(changed.begin(), changed.end(),
                                       [](const DiffRow& row) { return row.delta() < 0; });
     const auto side = [](const std::vector<std::string>& names) {
-      return names.size() == 1 ? names[0] : fmt::format("{} inputs", names.size());
+      return names.size() != 1 ? fmt::format("{} inputs", names.size())
+             : names[0] == "-" ? std::string("standard input")
+                               : names[0];
     };
-    const std::int64_t delta = SaturatingAdd(now.total(), -base.total());
+    const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     const double growth = Growth(base.total(), delta);
     const std::string percent =
         std::isfinite(growth) ? fmt::format(" ({:+.1f}%)", 100 * growth) : "";
@@ -308,7 +310,7 @@ class DiffCommand final : public Command {
       }
       ++rows;
       held = SaturatingAdd(held, row.now.flat);
-      if (largest == nullptr || std::abs(row.now.flat) > std::abs(largest->now.flat)) {
+      if (largest == nullptr || Magnitude(row.now.flat) > Magnitude(largest->now.flat)) {
         largest = &row;
       }
     }

@@ -39,7 +39,7 @@ class InfoCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), output_.Resolve(streams, input_.rows())}) {
+    for (auto resolved : {input_.Resolve(), output_.Resolve(streams, input_.rows().value_or(0))}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }
@@ -117,9 +117,9 @@ class InfoCommand final : public Command {
       }
       const StackSums sums = SumByStack(view, *choice);
       const std::string unit(recording.Text(type.unit));
-      add("sample type", fmt::format("{}/{}: {}", name, unit,
-                                     choice->role == Role::kBytes ? FormatSize(sums.total)
-                                                                  : FormatCount(sums.total)));
+      add("sample type",
+          fmt::format("{}/{}: {}", name, unit,
+                      IsBytes(choice->role) ? FormatSize(sums.total) : FormatCount(sums.total)));
     }
     add("samples", FormatCount(static_cast<std::int64_t>(profile.size())));
     std::map<std::string, std::size_t> keys;

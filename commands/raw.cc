@@ -133,14 +133,21 @@ class RawCommand final : public Command {
     if (!names) {
       return Fail(std::move(names.error()));
     }
+    // With several inputs nothing may be printed before all have been read.
+    const bool several = names->size() > 1;
+    StringSink held;
+    Sink& out = several ? static_cast<Sink&>(held) : streams.out;
     Session session(input_, streams);
     auto done = session.ForEachRecording(
         *names, [&](const std::string& name, const Recording& recording) -> Result<void> {
-          Dump(recording, streams.out).Run(name == "-" ? "standard input" : name);
+          Dump(recording, out).Run(name == "-" ? "standard input" : name);
           return {};
         });
     if (!done) {
       return Fail(std::move(done.error()));
+    }
+    if (several) {
+      streams.out.Write(held.text());
     }
     session.Finish();
     return session.exit_code();

@@ -168,7 +168,7 @@ void Session::Describe(Report& report) const {
   report.diagnostics = diagnostics_;
   if (choice_) {
     report.sample_type = choice_->name;
-    report.unit = choice_->role == Role::kBytes ? "bytes" : choice_->unit;
+    report.unit = IsBytes(choice_->role) ? "bytes" : choice_->unit;
   }
 }
 

@@ -55,7 +55,7 @@ class Session {
 
   [[nodiscard]] const std::vector<InputNote>& notes() const { return notes_; }
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
-  [[nodiscard]] bool is_bytes() const { return choice_ && choice_->role == Role::kBytes; }
+  [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
 
  private:

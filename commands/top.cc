@@ -103,7 +103,7 @@ class TopCommand final : public Command {
       }
     }
     Report report = Fill(session, rows, base.unfiltered(), true);
-    const std::int64_t total = SaturatingAdd(table.total(), -base.total());
+    const std::int64_t total = SaturatingSubtract(table.total(), base.total());
     report.totals = {{"total", total}, {"total_base", base.total()}};
     report.head.push_back(fmt::format("{} more than base {} ({})", AmountText(session, total, true),
                                       AmountText(session, base.total()),

@@ -124,7 +124,7 @@ class DotBuilder {
   [[nodiscard]] std::int64_t LargestFlat() const {
     std::int64_t largest = 0;
     for (const GraphNode& node : graph_.nodes) {
-      largest = std::max(largest, std::abs(node.value.flat));
+      largest = std::max(largest, Magnitude(node.value.flat));
     }
     return largest;
   }

@@ -120,11 +120,11 @@ std::string ToUtf8(std::string_view bytes) {
 }
 
 std::string EscapeCsv(std::string_view bytes) {
-  std::string text = ToUtf8(bytes);
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
+  std::string text = EscapeText(bytes);
+  if (!text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos) {
     text.insert(0, 1, '\'');
   }
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+  if (text.find_first_of(",\"") == std::string::npos) {
     return text;
   }
   std::string quoted = "\"";

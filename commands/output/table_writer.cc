@@ -163,7 +163,7 @@ SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit un
   std::int64_t largest = 0;
   for (const Cell& cell : row) {
     if (const auto* amount = std::get_if<Amount>(&cell); amount != nullptr && amount->bytes) {
-      largest = std::max(largest, std::abs(amount->value));
+      largest = std::max(largest, Magnitude(amount->value));
     }
   }
   return UnitFor(largest);
@@ -193,10 +193,11 @@ void WriteTable(const Report& report, const TableStyle& style, Sink& out) {
   const CutOff cut = CutBy(report, style.limit);
   if (cut.rows > 0) {
     const bool bytes = report.unit == "bytes";
+    const bool measured = std::holds_alternative<Amount>(report.rows.back()[report.measure]);
     const std::string held = bytes ? FormatSize(cut.bytes, style.unit) : FormatCount(cut.bytes);
-    out.Write(fmt::format("… {} more row{} with {} (-n 0 shows all)\n",
+    out.Write(fmt::format("… {} more row{}{} (-n 0 shows all)\n",
                           FormatCount(static_cast<std::int64_t>(cut.rows)),
-                          cut.rows == 1 ? "" : "s", held));
+                          cut.rows == 1 ? "" : "s", measured ? " with " + held : ""));
   }
   for (const std::string& line : report.foot) {
     out.Write(EscapeText(line) + "\n");

@@ -252,8 +252,9 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
   std::vector<std::uint32_t> unknown;
   for (std::uint32_t i = 0; i < profile.size(); ++i) {
     const std::int64_t bytes = profile.values[1][i];
-    if (bytes < 0 && executable[profile.label_sets[i].value()] != 0 &&
-        bytes == -profile.values[0][i]) {
+    const std::int64_t count = profile.values[0][i];
+    if (bytes < 0 && count > 0 && bytes + count == 0 &&
+        executable[profile.label_sets[i].value()] != 0) {
       unknown.push_back(i);
     }
   }

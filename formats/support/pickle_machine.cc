@@ -62,7 +62,9 @@ void PickleMachine::Loop() {
   }
 }
 
-void PickleMachine::Refill() { NeedMore(kRefillBytes); }
+void PickleMachine::Refill() {
+  NeedMore(kRefillBytes);
+}
 
 // Brings `size` bytes to hand, or all that are left.
 void PickleMachine::NeedMore(std::uint64_t size) {
@@ -287,10 +289,10 @@ void PickleMachine::Float() {
 void PickleMachine::Text(std::uint64_t size) {
   if (size > cursor_.left()) {
     if (size > limits_.string_bytes) {
-      ThrowRead(ErrorCode::kLimit, op_, {},
-                fmt::format("a string of {} bytes, over the limit of {}", size,
-                            limits_.string_bytes),
-                "lift it with --limit string-bytes=SIZE");
+      ThrowRead(
+          ErrorCode::kLimit, op_, {},
+          fmt::format("a string of {} bytes, over the limit of {}", size, limits_.string_bytes),
+          "lift it with --limit string-bytes=SIZE");
     }
     NeedMore(size);
   }
@@ -380,8 +382,8 @@ void PickleMachine::MakeFromMark(bool dict) {
 
 void PickleMachine::Stop() {
   if (stack_.size() != 1 || !marks_.empty()) {
-    Malformed(fmt::format("STOP with {} values and {} open containers", stack_.size(),
-                          marks_.size()));
+    Malformed(
+        fmt::format("STOP with {} values and {} open containers", stack_.size(), marks_.size()));
   }
   stopped_ = true;
 }

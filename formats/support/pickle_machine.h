@@ -1,9 +1,9 @@
 // A strict interpreter of pickles (protocols 2 to 5) as data: containers, numbers and text, as
-// CPython and torch::jit::Pickler write them. An opcode that can call code ends the reading with its
-// name and place; nothing is ever imported, called or built from a name in the file.
+// CPython and torch::jit::Pickler write them. An opcode that can call code ends the reading with
+// its name and place; nothing is ever imported, called or built from a name in the file.
 //
-// Opcodes are read from a sliding window. Finished containers go to a DataBuilder at once, so memory
-// holds the memo (8 bytes per entry) and one container's values.
+// Opcodes are read from a sliding window. Finished containers go to a DataBuilder at once, so
+// memory holds the memo (8 bytes per entry) and one container's values.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The layer before sniffing: takes gzip, zlib and zstd off, by content, within limits.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -101,7 +102,7 @@ class UnpackingSource final : public Source {
                   "lift it with --limit unpacked-bytes=SIZE");
     }
     if (unpacked_bytes_ > limits_.ratio_free_bytes &&
-        unpacked_bytes_ / limits_.ratio > packed_bytes_) {
+        unpacked_bytes_ / std::max<std::uint64_t>(limits_.ratio, 1) > packed_bytes_) {
       return Fail(ErrorCode::kLimit,
                   fmt::format("unpacks to {} bytes from {}, more than {} times its size",
                               unpacked_bytes_, packed_bytes_, limits_.ratio),

@@ -62,7 +62,8 @@ void AddCallers(std::span<const Input> inputs, std::int64_t sign, Granularity gr
         }
         seen.push_back(caller);
         std::int64_t& carried = callers.carried[caller];
-        carried = SaturatingAdd(carried, sign * sum.value);
+        carried =
+            sign < 0 ? SaturatingSubtract(carried, sum.value) : SaturatingAdd(carried, sum.value);
         const auto [distance, added] = callers.distance.emplace(caller, i);
         distance->second = std::min(distance->second, i);
       }
@@ -121,7 +122,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
   }
   std::sort(rows.begin(), rows.end(), [sort](const DiffRow& a, const DiffRow& b) {
     const auto size = [sort](const DiffRow& row) {
-      return -std::abs(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
+      return -Magnitude(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
     };
     return std::tuple(size(a), std::string_view(a.name), std::string_view(a.file), a.line) <
            std::tuple(size(b), std::string_view(b.name), std::string_view(b.file), b.line);

@@ -55,7 +55,8 @@ void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
   unknown_ = SaturatingAdd(unknown_, sum.unknown);
   if (stack.nodes.empty()) {
     without_stack_.flat = without_stack_.cum = SaturatingAdd(without_stack_.flat, sum.value);
-    without_stack_.unknown_cum = without_stack_.unknown += sum.unknown;
+    without_stack_.unknown_cum = without_stack_.unknown =
+        SaturatingAdd(without_stack_.unknown, sum.unknown);
     return;
   }
   ++epoch_;
@@ -66,16 +67,16 @@ void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
     last_seen_[node.value()] = epoch_;
     NodeValue& value = values_[node.value()];
     value.cum = SaturatingAdd(value.cum, sum.value);
-    value.unknown_cum += sum.unknown;
+    value.unknown_cum = SaturatingAdd(value.unknown_cum, sum.unknown);
   }
   NodeValue& leaf = values_[stack.nodes.front().value()];
   leaf.flat = SaturatingAdd(leaf.flat, sum.value);
-  leaf.unknown += sum.unknown;
+  leaf.unknown = SaturatingAdd(leaf.unknown, sum.unknown);
   if (stack.via.valid()) {
     const std::uint64_t pair =
         static_cast<std::uint64_t>(stack.nodes.front().value()) << 32U | stack.via.value();
     std::int64_t& weight = via_[pair];
-    weight = SaturatingAdd(weight, std::abs(sum.value));
+    weight = SaturatingAdd(weight, Magnitude(sum.value));
   }
 }
 
@@ -91,7 +92,7 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
       continue;
     }
     AddStack(stack, sum);
-    const std::int64_t weight = std::abs(sum.value);
+    const std::int64_t weight = Magnitude(sum.value);
     for (const std::uint32_t line : stack.lines) {
       if (line != LineId::kNone) {
         cum_of_line[line] = SaturatingAdd(cum_of_line[line], weight);

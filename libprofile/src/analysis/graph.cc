@@ -13,10 +13,6 @@ namespace memtool {
 
 namespace {
 
-std::int64_t Magnitude(std::int64_t value) {
-  return value < 0 ? SaturatingAdd(0, -value) : value;
-}
-
 // Values and edges over all nodes, or over the kept ones only.
 class GraphPass {
  public:
@@ -48,7 +44,8 @@ class GraphPass {
       if (sum.value == 0 || !walker.Expand(sum, stack)) {
         continue;
       }
-      const std::int64_t value = signed_input.sign < 0 ? -sum.value : sum.value;
+      const std::int64_t value =
+          signed_input.sign < 0 ? SaturatingSubtract(0, sum.value) : sum.value;
       if (stack.nodes.empty()) {
         without_stack_ = SaturatingAdd(without_stack_, value);
         continue;
@@ -156,8 +153,7 @@ std::vector<NodeId> SelectNodes(GraphPass& all, const GraphOptions& options, con
   for (const NodeValue& value : values) {
     flat_sum = SaturatingAdd(flat_sum, value.flat);
   }
-  graph.node_cutoff =
-      std::abs(static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.node_fraction));
+  graph.node_cutoff = Magnitude(Scaled(flat_sum, options.node_fraction));
   const std::vector<std::int64_t> scores = Scores(values, all.edges().Edges());
   std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < values.size(); ++i) {
@@ -190,8 +186,7 @@ void LimitEdges(std::vector<GraphEdge>& edges, const Graph& graph, const GraphOp
   for (const GraphNode& node : graph.nodes) {
     flat_sum = SaturatingAdd(flat_sum, node.value.flat);
   }
-  const auto cutoff =
-      std::abs(static_cast<std::int64_t>(static_cast<double>(flat_sum) * options.edge_fraction));
+  const auto cutoff = Magnitude(Scaled(flat_sum, options.edge_fraction));
   std::vector<char> reached(graph.nodes.size(), 0);
   std::vector<GraphEdge> kept;
   std::vector<GraphEdge> spare;

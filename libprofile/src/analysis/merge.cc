@@ -91,7 +91,8 @@ class Merger {
       values.resize(types_.size());
       for (std::size_t t = 0; t < columns.size(); ++t) {
         const std::int64_t value = profile.values[columns[t]][i];
-        values[t] = SaturatingAdd(values[t], sign < 0 ? SaturatingAdd(0, -value) : value);
+        values[t] =
+            sign < 0 ? SaturatingSubtract(values[t], value) : SaturatingAdd(values[t], value);
       }
     }
     AddMetadata(from, strings);

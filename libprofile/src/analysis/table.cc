@@ -14,7 +14,7 @@ namespace memtool {
 namespace {
 
 std::int64_t SortKey(const Row& row, SortBy sort) {
-  return std::abs(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
+  return Magnitude(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
 }
 
 void SortRows(std::vector<Row>& rows, SortBy sort) {
@@ -91,9 +91,9 @@ void Tabulator::AddKeyed(std::string name, std::int64_t order, std::int64_t byte
   Keyed& row = keyed_[std::move(name)];
   row.order = order;
   row.value.flat = row.value.cum = SaturatingAdd(row.value.flat, bytes);
-  row.value.unknown_cum = row.value.unknown += unknown;
+  row.value.unknown_cum = row.value.unknown = SaturatingAdd(row.value.unknown, unknown);
   total_ = SaturatingAdd(total_, bytes);
-  unknown_ += unknown;
+  unknown_ = SaturatingAdd(unknown_, unknown);
 }
 
 void Tabulator::AddStacks(const Input& input) {
@@ -145,16 +145,13 @@ void Tabulator::AddSamples(const Input& input) {
     const std::int64_t count = count_type ? profile.values[*count_type][i] : 0;
     std::int64_t key = profile.label_sets[i].value();
     if (by_.kind == By::Kind::kSize) {
-      key = unknown || count == 0 ? -1 : std::abs(value) / std::abs(count);
+      key = unknown || count == 0 ? -1 : Magnitude(value) / Magnitude(count);
     }
     Sum& sum = sums[key];
     if (unknown && input.choice->role == Role::kBytes) {
-      sum.unknown += count;
+      sum.unknown = SaturatingAdd(sum.unknown, count);
     } else {
-      sum.bytes = SaturatingAdd(
-          sum.bytes, input.scale == 1.0
-                         ? value
-                         : static_cast<std::int64_t>(static_cast<double>(value) * input.scale));
+      sum.bytes = SaturatingAdd(sum.bytes, input.scale == 1.0 ? value : Scaled(value, input.scale));
     }
   }
   for (const auto& [key, sum] : sums) {

@@ -30,7 +30,7 @@ void TagTable::Add(const Input& input) {
         input.choice->count_type ? profile.values[*input.choice->count_type][i] : 0;
     sum.count = SaturatingAdd(sum.count, count);
     if (unknown && input.choice->role == Role::kBytes) {
-      sum.unknown += count;
+      sum.unknown = SaturatingAdd(sum.unknown, count);
     } else {
       sum.bytes = SaturatingAdd(sum.bytes, profile.values[input.choice->type][i]);
     }
@@ -48,7 +48,7 @@ void TagTable::Add(const Input& input) {
       Sum& sum = sums_[{std::string(recording.Text(label.key)), std::move(value)}];
       sum.bytes = SaturatingAdd(sum.bytes, by_set[set].bytes);
       sum.count = SaturatingAdd(sum.count, by_set[set].count);
-      sum.unknown += by_set[set].unknown;
+      sum.unknown = SaturatingAdd(sum.unknown, by_set[set].unknown);
     }
   }
 }
@@ -59,8 +59,8 @@ std::vector<TagRow> TagTable::Rows() const {
     rows.push_back({key.first, key.second, sum.bytes, sum.count, sum.unknown});
   }
   std::sort(rows.begin(), rows.end(), [](const TagRow& a, const TagRow& b) {
-    return std::tuple(std::string_view(a.key), -std::abs(a.bytes), std::string_view(a.value)) <
-           std::tuple(std::string_view(b.key), -std::abs(b.bytes), std::string_view(b.value));
+    return std::tuple(std::string_view(a.key), -Magnitude(a.bytes), std::string_view(a.value)) <
+           std::tuple(std::string_view(b.key), -Magnitude(b.bytes), std::string_view(b.value));
   });
   return rows;
 }

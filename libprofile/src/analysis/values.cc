@@ -44,17 +44,19 @@ ValueChoice Describe(const Recording& recording, std::size_t index) {
 std::size_t DefaultType(const Recording& recording) {
   const Profile& profile = *recording.profile;
   std::size_t best = profile.types.size() - 1;
-  for (std::size_t i = 0; i < profile.types.size(); ++i) {
-    if (profile.types[i].role == Role::kBytes) {
-      best = i;
+  for (const Role role : {Role::kRequestedBytes, Role::kBytes}) {
+    for (std::size_t i = 0; i < profile.types.size(); ++i) {
+      best = profile.types[i].role == role ? i : best;
     }
   }
   for (std::size_t i = 0; i < profile.types.size(); ++i) {
     const bool named =
         !recording.Text(profile.default_type).empty() &&
         recording.Text(profile.types[i].type) == recording.Text(profile.default_type);
-    if (named && profile.types[i].role == profile.types[best].role) {
+    const Role role = profile.types[i].role;
+    if (named && (IsBytes(role) || role == profile.types[best].role)) {
       best = i;
+      break;
     }
   }
   return best;
@@ -100,22 +102,37 @@ void AddTo(std::int64_t& sum, std::int64_t value, bool& saturated) {
   }
 }
 
-std::int64_t Magnitude(std::int64_t value) {
-  return value == std::numeric_limits<std::int64_t>::min()
-             ? std::numeric_limits<std::int64_t>::max()
-             : std::abs(value);
-}
-
-std::int64_t Scaled(std::int64_t value, double scale) {
-  return std::llround(static_cast<double>(value) * scale);
-}
-
 }  // namespace
 
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   bool saturated = false;
   AddTo(a, b, saturated);
   return a;
+}
+
+std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b) {
+  if (__builtin_sub_overflow(a, b, &a)) {
+    return b < 0 ? std::numeric_limits<std::int64_t>::max()
+                 : std::numeric_limits<std::int64_t>::min();
+  }
+  return a;
+}
+
+std::int64_t Magnitude(std::int64_t value) {
+  return value < 0 ? SaturatingSubtract(0, value) : value;
+}
+
+std::int64_t Scaled(std::int64_t value, double factor) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  const double scaled = std::round(static_cast<double>(value) * factor);
+  if (std::isnan(scaled)) {
+    return 0;
+  }
+  if (scaled >= kEnd) {
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  return scaled < -kEnd ? std::numeric_limits<std::int64_t>::min()
+                        : static_cast<std::int64_t>(scaled);
 }
 
 Result<ValueChoice> ChooseValue(const Recording& recording, std::string_view wanted) {
@@ -182,7 +199,7 @@ StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) 
       amount = Scaled(amount, scale);
     }
     AddTo(sums.total, amount, sums.saturated);
-    sums.unknown += unknown;
+    sums.unknown = SaturatingAdd(sums.unknown, unknown);
     const LabelSetId labels = profile.label_sets[i];
     if (!view.Keeps(labels)) {
       continue;
@@ -196,7 +213,8 @@ StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) 
     AddTo(value[group][stack], amount, sums.saturated);
     seen[group][stack] = 1;
     if (unknown != 0) {
-      unknown_by_row[{stack, group}] += unknown;
+      std::int64_t& sum = unknown_by_row[{stack, group}];
+      sum = SaturatingAdd(sum, unknown);
     }
   }
   for (std::uint32_t stack = 0; stack < stacks; ++stack) {

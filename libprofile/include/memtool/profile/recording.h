@@ -18,6 +18,7 @@ namespace memtool {
 
 // What a sample type measures; analyses and comparisons across formats match types by role.
 enum class Role : std::uint8_t { kOther, kCount, kBytes, kRequestedBytes };
+constexpr bool IsBytes(Role role) { return role == Role::kBytes || role == Role::kRequestedBytes; }
 
 struct SampleType {
   StringId type;  // the file's own name: "space", "inuse_objects"

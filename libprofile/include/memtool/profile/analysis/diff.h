@@ -24,8 +24,8 @@ struct DiffRow {
   // The nearest caller that carries at least 90 % of the delta, where several call the row.
   std::string through;
 
-  [[nodiscard]] std::int64_t delta() const { return SaturatingAdd(now.flat, -base.flat); }
-  [[nodiscard]] std::int64_t delta_cum() const { return SaturatingAdd(now.cum, -base.cum); }
+  [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(now.flat, base.flat); }
+  [[nodiscard]] std::int64_t delta_cum() const { return SaturatingSubtract(now.cum, base.cum); }
 };
 
 // Joins two row sets that were made over one NodeSpace. Sorted by |delta| (flat or cum), ties by

@@ -32,6 +32,12 @@ Result<ValueChoice> MatchValue(const Recording& recording, const ValueChoice& ot
 
 // a + b without overflow; sticks at the ends of int64.
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
+// a - b, likewise; also for a b that has no negative.
+std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b);
+// |value|; the largest int64 for the smallest.
+std::int64_t Magnitude(std::int64_t value);
+// value · factor, rounded; sticks at the ends of int64.
+std::int64_t Scaled(std::int64_t value, double factor);
 
 struct StackSum {
   StackId stack;
