@@ -53,6 +53,11 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
   return notes;
 }
 
+std::string TraceText(const Trace& trace) {
+  const bool number = trace.name.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "device " + trace.name : trace.name;
+}
+
 std::vector<std::string> MomentLines(const Loaded& loaded) {
   std::vector<std::string> lines;
   for (const MomentOfTrace& moment : loaded.moments) {
@@ -60,11 +65,11 @@ std::vector<std::string> MomentLines(const Loaded& loaded) {
     const auto event = [](std::int64_t number) {
       return number < 0 ? std::string("the start") : "event " + FormatCount(number);
     };
-    std::string line =
-        fmt::format("{}: peak {} at {} of {} · end {} · reserved {}",
-                    loaded.recording.history->traces[moment.trace].name, FormatSize(s.peak_bytes),
-                    event(s.peak_event), FormatCount(static_cast<std::int64_t>(s.events)),
-                    FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+    std::string line = fmt::format("{}: peak {} at {} of {} · end {} · reserved {}",
+                                   TraceText(loaded.recording.history->traces[moment.trace]),
+                                   FormatSize(s.peak_bytes), event(s.peak_event),
+                                   FormatCount(static_cast<std::int64_t>(s.events)),
+                                   FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
     line += s.ooms.empty() ? " · no OOM recorded"
                            : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
                                          FormatCount(static_cast<std::int64_t>(s.ooms.back())));

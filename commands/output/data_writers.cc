@@ -91,6 +91,10 @@ void PutEnvelope(Json& json, const Report& report, std::size_t limit) {
     PutText(json, input.format);
     PutText(json, "moment");
     PutText(json, input.moment);
+    for (const auto& [key, value] : input.details) {
+      PutText(json, key);
+      json.RawValue(value.data(), value.size(), rapidjson::kObjectType);
+    }
     json.EndObject();
   }
   json.EndArray();

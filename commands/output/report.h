@@ -39,6 +39,8 @@ struct InputNote {
   std::string path;
   std::string format;
   std::string moment = "end";
+  // More members of the input's JSON object: key and rendered JSON.
+  std::vector<std::pair<std::string, std::string>> details{};
 };
 
 struct Report {
