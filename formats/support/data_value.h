@@ -14,18 +14,20 @@ namespace memtool::formats {
 enum class ValueKind : std::uint8_t {
   kNone,
   kBool,
-  kInt,      // payload: the bits of an int64
-  kBigUint,  // payload: an integer above the largest int64
-  kFloat,    // payload: the bits of a double
-  kString,   // payload: what the builder made of it
-  kOpaque,   // bytes and other things without use here
+  kInt,                 // payload: the bits of an int64
+  kBigUint,             // payload: an integer above the largest int64
+  kFloat,               // payload: the bits of a double
+  kString,              // payload: what the builder made of it
+  kOpaque,              // bytes and other things without use here
   kFirstOfBuilder = 8,  // 8..31 are the builder's own
   kEmptyList = 32,
   kEmptyDict = 33,
   kFirstContainerOfBuilder = 34,  // 34..63 are the builder's own
 };
 
-constexpr bool IsContainer(ValueKind kind) { return kind >= ValueKind::kEmptyList; }
+constexpr bool IsContainer(ValueKind kind) {
+  return kind >= ValueKind::kEmptyList;
+}
 
 struct Value {
   std::uint64_t payload = 0;
@@ -39,7 +41,9 @@ struct Value {
   [[nodiscard]] std::uint32_t Low() const { return static_cast<std::uint32_t>(payload); }
   [[nodiscard]] std::uint32_t High() const { return static_cast<std::uint32_t>(payload >> 32U); }
 
-  static Value Of(ValueKind kind, std::uint64_t payload) { return {.payload = payload, .kind = kind}; }
+  static Value Of(ValueKind kind, std::uint64_t payload) {
+    return {.payload = payload, .kind = kind};
+  }
   static Value OfInt(std::int64_t value) {
     return Of(ValueKind::kInt, static_cast<std::uint64_t>(value));
   }

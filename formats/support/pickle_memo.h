@@ -48,7 +48,8 @@ class PickleMemo {
   static constexpr std::uint64_t kBoxed = 0x40;
   static constexpr std::uint64_t kUsed = 0x80;
   static constexpr std::uint64_t kHole = ~std::uint64_t{0};
-  // Set in holes, boxes and containers; the most frequent entries, frames and text, have none of it.
+  // Set in holes, boxes and containers; the most frequent entries, frames and text, have none of
+  // it.
   static constexpr std::uint64_t kRare = 0xe0;
 
   bool GetRare(std::uint64_t& entry, Value& value) const {

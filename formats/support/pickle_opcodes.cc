@@ -7,6 +7,7 @@ namespace memtool::formats::pickle {
 
 namespace {
 
+// clang-format off
 constexpr std::array<Refused, 33> kRefused{{
     {kGlobal, "GLOBAL", true},         {kStackGlobal, "STACK_GLOBAL", true},
     {kInst, "INST", true},             {kObj, "OBJ", true},
@@ -26,12 +27,13 @@ constexpr std::array<Refused, 33> kRefused{{
     {kUnicode, "UNICODE", false},      {kGet, "GET", false},
     {kPut, "PUT", false},              {kBinBytes8, "BINBYTES8", false},
 }};
+// clang-format on
 
 }  // namespace
 
 const Refused* FindRefused(std::uint8_t opcode) {
-  const auto* const found = std::find_if(
-      kRefused.begin(), kRefused.end(), [opcode](const Refused& r) { return r.opcode == opcode; });
+  const auto* const found = std::find_if(kRefused.begin(), kRefused.end(),
+                                         [opcode](const Refused& r) { return r.opcode == opcode; });
   return found == kRefused.end() ? nullptr : found;
 }
 

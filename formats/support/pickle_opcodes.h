@@ -5,6 +5,7 @@
 
 namespace memtool::formats::pickle {
 
+// clang-format off
 enum Opcode : std::uint8_t {
   kMark = '(', kStop = '.', kPop = '0', kPopMark = '1', kDup = '2', kFloat = 'F', kInt = 'I',
   kBinInt = 'J', kBinInt1 = 'K', kLong = 'L', kBinInt2 = 'M', kNone = 'N', kPersId = 'P',
@@ -20,6 +21,7 @@ enum Opcode : std::uint8_t {
   kNewObjEx = 0x92, kStackGlobal = 0x93, kMemoize = 0x94, kFrame = 0x95, kByteArray8 = 0x96,
   kNextBuffer = 0x97, kReadonlyBuffer = 0x98,
 };
+// clang-format on
 
 // Opcodes that this program does not follow. `unsafe`: they run code, or name it.
 struct Refused {

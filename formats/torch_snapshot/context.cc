@@ -11,13 +11,20 @@ namespace memtool::formats::torch_snapshot {
 
 const char* KindName(ValueKind kind) {
   constexpr std::array<const char*, 15> kPlain{
-      "None", "a truth value", "a number", "a number", "a fraction", "text", "bytes", "?",
-      "a frame", "a pair of numbers", "an event", "a segment", "a block", "an annotation",
-      "a history entry"};
-  constexpr std::array<const char*, 11> kContainers{
-      "an empty list", "an empty dict", "a list of frames", "a list of events",
-      "a list of segments", "a list of blocks", "a list of annotations", "a block's history",
-      "a list of traces", "a snapshot", "a dict or list of another kind"};
+      "None",     "a truth value", "a number", "a number",      "a fraction",
+      "text",     "bytes",         "?",        "a frame",       "a pair of numbers",
+      "an event", "a segment",     "a block",  "an annotation", "a history entry"};
+  constexpr std::array<const char*, 11> kContainers{"an empty list",
+                                                    "an empty dict",
+                                                    "a list of frames",
+                                                    "a list of events",
+                                                    "a list of segments",
+                                                    "a list of blocks",
+                                                    "a list of annotations",
+                                                    "a block's history",
+                                                    "a list of traces",
+                                                    "a snapshot",
+                                                    "a dict or list of another kind"};
   const auto at = static_cast<std::size_t>(kind);
   const auto first = static_cast<std::size_t>(ValueKind::kEmptyList);
   if (at < kPlain.size()) {
@@ -33,8 +40,7 @@ Context::Context(const Limits& limits_in, std::string form_in)
   }
 }
 
-void Context::Note(Severity severity, std::string code, std::string message,
-                   std::uint64_t offset) {
+void Context::Note(Severity severity, std::string code, std::string message, std::uint64_t offset) {
   const auto [it, fresh] = note_index_.try_emplace({code, message}, notes_.size());
   if (fresh) {
     notes_.push_back({.severity = severity,
@@ -63,11 +69,11 @@ void Context::UnknownKey(const char* where, const Value& key, std::uint64_t offs
   unknown_keys_.emplace(id, notes_.size());
   constexpr std::size_t kMostText = 80;
   const std::string name(text ? builder.Text(StringId(id)).substr(0, kMostText) : "not text");
-  notes_.push_back({.severity = Severity::kNote,
-                    .code = "unknown_key",
-                    .message = fmt::format("{} with a key that this version does not know: {}",
-                                           where, name),
-                    .offset = offset});
+  notes_.push_back(
+      {.severity = Severity::kNote,
+       .code = "unknown_key",
+       .message = fmt::format("{} with a key that this version does not know: {}", where, name),
+       .offset = offset});
 }
 
 void Context::FlushNotes() {

@@ -19,22 +19,22 @@ namespace memtool::formats::torch_snapshot {
 
 // What a dict or list turned out to be, by its keys or its items.
 namespace kind {
-inline constexpr ValueKind kFrame{8};         // payload: LocationId
-inline constexpr ValueKind kPair{9};          // two numbers below 2^32 (a tuple, or a list in JSON)
-inline constexpr ValueKind kEvent{10};        // the others: rows of their tables
+inline constexpr ValueKind kFrame{8};   // payload: LocationId
+inline constexpr ValueKind kPair{9};    // two numbers below 2^32 (a tuple, or a list in JSON)
+inline constexpr ValueKind kEvent{10};  // the others: rows of their tables
 inline constexpr ValueKind kSegment{11};
 inline constexpr ValueKind kBlock{12};
 inline constexpr ValueKind kAnnotation{13};
 inline constexpr ValueKind kHistoryEntry{14};
-inline constexpr ValueKind kStack{34};        // payload: StackId
-inline constexpr ValueKind kEvents{35};       // payload: first row, count
+inline constexpr ValueKind kStack{34};   // payload: StackId
+inline constexpr ValueKind kEvents{35};  // payload: first row, count
 inline constexpr ValueKind kSegments{36};
 inline constexpr ValueKind kBlocks{37};
 inline constexpr ValueKind kAnnotations{38};
 inline constexpr ValueKind kHistory{39};
-inline constexpr ValueKind kTraces{40};       // payload: index of a list of event lists
-inline constexpr ValueKind kSnapshot{41};     // the dict of everything
-inline constexpr ValueKind kGeneric{42};      // payload: index into GenericStore
+inline constexpr ValueKind kTraces{40};    // payload: index of a list of event lists
+inline constexpr ValueKind kSnapshot{41};  // the dict of everything
+inline constexpr ValueKind kGeneric{42};   // payload: index into GenericStore
 }  // namespace kind
 
 inline Word WordOf(const Value& value) {

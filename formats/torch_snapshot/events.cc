@@ -192,8 +192,8 @@ LabelSetId EventTable::Labels(const LabelFields& fields) {
     set.push_back(TextLabel(builder, Word::kCategory, fields.category));
   }
   if (fields.pool != 0) {
-    const std::string pool = fmt::format("({}, {})", static_cast<std::uint32_t>(fields.pool),
-                                         fields.pool >> 32U);
+    const std::string pool =
+        fmt::format("({}, {})", static_cast<std::uint32_t>(fields.pool), fields.pool >> 32U);
     set.push_back(TextLabel(builder, Word::kPoolId, builder.Intern(pool).value()));
   }
   if (fields.stream != 0) {
@@ -210,8 +210,7 @@ void EventTable::Forget(const Value& value) {
     return;
   }
   events.resize(value.Low());
-  labels.resize(std::min<std::size_t>(labels.size(), events.size()),
-                LabelSetId(std::uint32_t{0}));
+  labels.resize(std::min<std::size_t>(labels.size(), events.size()), LabelSetId(std::uint32_t{0}));
   while (!moments.empty() && moments.back().row >= events.size()) {
     moments.pop_back();
   }

@@ -56,9 +56,8 @@ std::string GenericStore::Scalar(const Value& value) const {
     case ValueKind::kString:
       return std::string(context_.builder.Text(StringId(value.Low())));
     default:
-      return value.kind == kind::kPair
-                 ? fmt::format("({}, {})", value.Low(), value.High())
-                 : fmt::format("({})", KindName(value.kind));
+      return value.kind == kind::kPair ? fmt::format("({}, {})", value.Low(), value.High())
+                                       : fmt::format("({})", KindName(value.kind));
   }
 }
 

@@ -59,13 +59,9 @@ class Handler {
     return true;
   }
   bool StartObject() { return Start(); }
-  bool EndObject(rapidjson::SizeType) {
-    return End(ValueKind::kEmptyDict);
-  }
+  bool EndObject(rapidjson::SizeType) { return End(ValueKind::kEmptyDict); }
   bool StartArray() { return Start(); }
-  bool EndArray(rapidjson::SizeType) {
-    return End(ValueKind::kEmptyList);
-  }
+  bool EndArray(rapidjson::SizeType) { return End(ValueKind::kEmptyList); }
 
   [[nodiscard]] const Value& root() { return stack_.top(); }
 
@@ -154,9 +150,9 @@ Value ReadJson(ByteWindow& in, SnapshotBuilder& builder, const Limits& limits) {
   if (result.IsError()) {
     const bool ended = stream.Peek() == '\0' && in.AtEnd();
     ThrowRead(ended ? ErrorCode::kTruncated : ErrorCode::kMalformed, result.Offset(), {},
-              ended ? std::string("the JSON text ends early: the file was cut")
-                    : fmt::format("not valid JSON: {}",
-                                  rapidjson::GetParseError_En(result.Code())));
+              ended
+                  ? std::string("the JSON text ends early: the file was cut")
+                  : fmt::format("not valid JSON: {}", rapidjson::GetParseError_En(result.Code())));
   }
   stream.Release();
   return handler.root();

@@ -72,8 +72,7 @@ std::string_view SnapshotBuilder::Text(const Value& value) const {
                                           : std::string_view("?");
 }
 
-Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs,
-                            std::uint64_t offset) {
+Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) {
   const std::uint64_t keys = KeysOf(pairs);
   if ((keys & Bit(Word::kAction)) != 0 && dict.kind == ValueKind::kEmptyDict) {
     return events_.Add(pairs, offset);
@@ -102,8 +101,7 @@ Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs,
   return Generic(dict, pairs, offset, true);
 }
 
-Value SnapshotBuilder::List(const Value& list, std::span<const Value> items,
-                            std::uint64_t offset) {
+Value SnapshotBuilder::List(const Value& list, std::span<const Value> items, std::uint64_t offset) {
   const Value& first = items.front();
   const auto same = [&first](const Value& item) { return item.kind == first.kind; };
   const bool empty = list.kind == ValueKind::kEmptyList;
@@ -111,8 +109,7 @@ Value SnapshotBuilder::List(const Value& list, std::span<const Value> items,
     if (std::all_of(items.begin(), items.end(), same)) {
       return frames_.Stack(list, items, offset);
     }
-  } else if (ListOf(first.kind) != ValueKind::kNone &&
-             (empty || list.kind == ListOf(first.kind))) {
+  } else if (ListOf(first.kind) != ValueKind::kNone && (empty || list.kind == ListOf(first.kind))) {
     if (std::all_of(items.begin(), items.end(), same)) {
       return RowList(list, items, offset);
     }
@@ -167,8 +164,8 @@ Value SnapshotBuilder::Traces(const Value& list, std::span<const Value> items,
       trace_lists_[at].emplace_back();
     } else {
       ThrowRead(ErrorCode::kMalformed, offset, "device_traces",
-                fmt::format("item {} is {} where a list of events belongs",
-                            trace_lists_[at].size(), KindName(item.kind)));
+                fmt::format("item {} is {} where a list of events belongs", trace_lists_[at].size(),
+                            KindName(item.kind)));
     }
   }
   return Value::Of(kind::kTraces, at);
@@ -176,11 +173,11 @@ Value SnapshotBuilder::Traces(const Value& list, std::span<const Value> items,
 
 Value SnapshotBuilder::Generic(const Value& base, std::span<const Value> values,
                                std::uint64_t offset, bool dict) {
-  if (IsContainer(base.kind) && base.kind != kind::kGeneric &&
-      base.kind != ValueKind::kEmptyDict && base.kind != ValueKind::kEmptyList) {
-    ThrowRead(ErrorCode::kMalformed, offset, {},
-              fmt::format("{} that also holds {}", KindName(base.kind),
-                          KindName(values.back().kind)));
+  if (IsContainer(base.kind) && base.kind != kind::kGeneric && base.kind != ValueKind::kEmptyDict &&
+      base.kind != ValueKind::kEmptyList) {
+    ThrowRead(
+        ErrorCode::kMalformed, offset, {},
+        fmt::format("{} that also holds {}", KindName(base.kind), KindName(values.back().kind)));
   }
   for (std::size_t i = values.size(); i-- > 0;) {
     events_.Forget(values[i]);
@@ -207,8 +204,8 @@ Value SnapshotBuilder::AddAnnotation(std::span<const Value> pairs, std::uint64_t
     } else if (word == Word::kStage) {
       annotation.stage = WordOf(value);
     } else if (word == Word::kDevice) {
-      annotation.device = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-          field.Int(), -1, std::numeric_limits<std::int32_t>::max()));
+      annotation.device = static_cast<std::int32_t>(
+          std::clamp<std::int64_t>(field.Int(), -1, std::numeric_limits<std::int32_t>::max()));
     } else if (word == Word::kTimeUs) {
       annotation.time = field.Nanos();
     } else {
@@ -216,14 +213,13 @@ Value SnapshotBuilder::AddAnnotation(std::span<const Value> pairs, std::uint64_t
     }
   }
   annotations_.push_back(annotation);
-  Value value = Value::OfRows(kind::kAnnotation,
-                              static_cast<std::uint32_t>(annotations_.size() - 1), 1);
+  Value value =
+      Value::OfRows(kind::kAnnotation, static_cast<std::uint32_t>(annotations_.size() - 1), 1);
   value.row = true;
   return value;
 }
 
-Value SnapshotBuilder::Top(const Value& dict, std::span<const Value> pairs,
-                           std::uint64_t offset) {
+Value SnapshotBuilder::Top(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) {
   if (dict.kind == kind::kGeneric) {
     ThrowRead(ErrorCode::kUnsupported, offset, {}, "a snapshot whose keys come in several steps");
   }

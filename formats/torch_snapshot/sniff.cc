@@ -16,7 +16,10 @@ bool Has(std::string_view text, std::string_view part) {
 Match SniffPickle(std::string_view text) {
   using std::string_view_literals::operator""sv;
   const bool everything = Has(text, "\x08segments") || Has(text, "\x08\0\0\0segments"sv) ||
-                          Has(text, "\x0d" "device_traces") || Has(text, "\x0d\0\0\0device_traces"sv);
+                          Has(text,
+                              "\x0d"
+                              "device_traces") ||
+                          Has(text, "\x0d\0\0\0device_traces"sv);
   const bool segments = Has(text, "device") && Has(text, "total_size") && Has(text, "blocks");
   return everything || segments ? Match::kCertain : Match::kPossible;
 }
@@ -32,7 +35,7 @@ Match SniffJson(std::string_view text) {
                : Match::kNo;
   }
   constexpr std::array<std::string_view, 6> kFirstKeys{
-      "\"segments\"",       "\"device_traces\"",        "\"allocator_settings\"",
+      "\"segments\"",      "\"device_traces\"",        "\"allocator_settings\"",
       "\"host_segments\"", "\"external_annotations\"", "\"host_traces\""};
   for (const std::string_view key : kFirstKeys) {
     if (at != std::string_view::npos && text.substr(at).starts_with(key)) {

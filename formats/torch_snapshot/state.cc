@@ -23,8 +23,7 @@ BlockState StateOf(const Value& value, std::uint64_t offset) {
     case Word::kInactive:
       return BlockState::kInactive;
     default:
-      Field(value, Word::kState, offset)
-          .Wrong("active_allocated, active_pending_free or inactive");
+      Field(value, Word::kState, offset).Wrong("active_allocated, active_pending_free or inactive");
   }
 }
 

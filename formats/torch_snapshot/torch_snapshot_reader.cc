@@ -80,8 +80,8 @@ Result<Recording> TorchSnapshotReader::Read(ByteWindow& in, const Limits& limits
   } catch (const ReadError& error) {
     // Offsets are those of the decoded file.
     Error inside = error.error();
-    inside.message += fmt::format(" (in the file that the page holds as base64 from byte {} on)",
-                                  start);
+    inside.message +=
+        fmt::format(" (in the file that the page holds as base64 from byte {} on)", start);
     throw ReadError(std::move(inside));
   }
 }

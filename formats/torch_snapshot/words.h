@@ -8,6 +8,7 @@
 
 namespace memtool::formats::torch_snapshot {
 
+// clang-format off
 // Keys come first and number fewer than 64: the keys of a dict are looked at as a set of bits.
 enum class Word : std::uint32_t {
   kNoWord,
@@ -45,8 +46,11 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Word::kCo
     "active_allocated", "active_pending_free", "active_awaiting_free", "inactive",
     "small", "large", "START", "END", "N/A",
 };
+// clang-format on
 
-constexpr std::uint64_t Bit(Word word) { return std::uint64_t{1} << static_cast<unsigned>(word); }
+constexpr std::uint64_t Bit(Word word) {
+  return std::uint64_t{1} << static_cast<unsigned>(word);
+}
 // The keys of a dict, or of everything that was read.
 struct KeySet {
   std::uint64_t bits = 0;
