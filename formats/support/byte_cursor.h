@@ -23,6 +23,7 @@ class ByteCursor {
     return base_ + static_cast<std::uint64_t>(at_ - begin_);
   }
   [[nodiscard]] const std::byte* position() const { return at_; }
+  [[nodiscard]] std::span<const std::byte> rest() const { return {at_, left()}; }
 
   std::uint8_t Byte() {
     if (at_ == end_) {

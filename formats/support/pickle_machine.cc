@@ -16,9 +16,13 @@ namespace {
 // Every opcode with its operand, but for long text, fits into this many bytes.
 constexpr std::size_t kLongestStep = 300;
 constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
-constexpr std::size_t kRun = 256;  // references read in one go
+constexpr std::size_t kFewestValues = 4096;
 constexpr std::size_t kMaxHole = std::size_t{1} << 16U;
 constexpr std::size_t kNameBytes = 256;
+
+constexpr bool IsGet(std::uint8_t opcode) {
+  return opcode == pickle::kBinGet || opcode == pickle::kLongBinGet;
+}
 
 constexpr char kNotASnapshot[] = "this is not a snapshot; nothing was executed";
 
@@ -29,7 +33,7 @@ PickleMachine::PickleMachine(ByteWindow& in, DataBuilder& builder, const Limits&
       builder_(builder),
       limits_(limits),
       cursor_({}, in.offset()),
-      stack_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), 16 * kRun)) {}
+      stack_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), kFewestValues)) {}
 
 Value PickleMachine::Run() {
   NeedMore(kRefillBytes);
@@ -50,16 +54,6 @@ Value PickleMachine::Run() {
   }
   in_.Advance(static_cast<std::size_t>(cursor_.offset() - in_.offset()));
   return stack_.top();
-}
-
-void PickleMachine::Loop() {
-  while (!stopped_) {
-    if (cursor_.left() < kLongestStep) {
-      Refill();
-    }
-    op_ = cursor_.offset();
-    Step(cursor_.Byte());
-  }
 }
 
 void PickleMachine::Refill() {
@@ -88,11 +82,20 @@ void PickleMachine::Protocol() {
   }
 }
 
-void PickleMachine::Step(std::uint8_t opcode) {
+inline void PickleMachine::Get(std::size_t entry) {
+  stack_.Reserve(1);
+  if (!memo_.Get(entry, stack_.Room(1).front())) {
+    Malformed(fmt::format("refers to memo entry {}, which does not exist", entry));
+  }
+  stack_.Grow(1);
+}
+
+inline void PickleMachine::Step(std::uint8_t opcode) {
   switch (opcode) {
     case pickle::kBinGet:
+      return Get(cursor_.Byte());
     case pickle::kLongBinGet:
-      return GetRun(opcode);
+      return Get(cursor_.Fixed32());
     case pickle::kBinInt1:
       return stack_.Push(Value::OfInt(cursor_.Byte()));
     case pickle::kBinInt2: {
@@ -127,6 +130,16 @@ void PickleMachine::Step(std::uint8_t opcode) {
       return TupleOf(2);
     default:
       return RareStep(opcode);
+  }
+}
+
+void PickleMachine::Loop() {
+  while (!stopped_) {
+    if (cursor_.left() < kLongestStep) {
+      Refill();
+    }
+    op_ = cursor_.offset();
+    Step(cursor_.Byte());
   }
 }
 
@@ -182,34 +195,6 @@ void PickleMachine::Frame() {
   frame_end_ = cursor_.offset() + size;
 }
 
-// Most of a snapshot is runs of references to frames inside lists: they are read without going
-// through the dispatcher.
-void PickleMachine::GetRun(std::uint8_t opcode) {
-  constexpr std::size_t kLongestGet = 5;
-  stack_.Reserve(kRun);
-  const std::span<Value> room = stack_.Room(kRun);
-  ByteCursor cursor = cursor_;
-  std::size_t count = 0;
-  while (true) {
-    const std::size_t entry =
-        opcode == pickle::kBinGet ? cursor.Byte() : std::size_t{cursor.Fixed32()};
-    if (!memo_.Get(entry, room[count])) {
-      Malformed(fmt::format("refers to memo entry {}, which does not exist", entry));
-    }
-    ++count;
-    if (count == kRun || cursor.left() <= kLongestGet) {
-      break;
-    }
-    opcode = cursor.Peek();
-    if (opcode != pickle::kBinGet && opcode != pickle::kLongBinGet) {
-      break;
-    }
-    cursor.Byte();
-  }
-  cursor_ = cursor;
-  stack_.Grow(count);
-}
-
 void PickleMachine::Put(std::size_t entry) {
   if (stack_.size() <= floor()) {
     Malformed("memoises a value that is not there");
@@ -234,7 +219,47 @@ void PickleMachine::Put(std::size_t entry) {
   }
 }
 
+// Makes the list that begins here from one of the same bytes, which was made before. Entries of the
+// memo that are not containers never change, so the same bytes mean the same list.
+bool PickleMachine::KnownRun() {
+  if (stack_.empty() || stack_.top().kind != ValueKind::kEmptyList || cursor_.done() ||
+      !IsGet(cursor_.Peek())) {
+    return false;
+  }
+  const auto ahead = cursor_.rest();
+  const PickleRuns::Run* run = runs_.Find(ahead);
+  if (run == nullptr) {
+    WatchRun(ahead);
+    return false;
+  }
+  Value& list = stack_.top();
+  CheckTarget(list, false);
+  cursor_.Skip(run->size);
+  const std::uint32_t memo = list.memo;
+  list = run->value;
+  list.memo = memo;
+  if (memo != 0) {
+    memo_.Set(memo - 1, list);
+  }
+  return true;
+}
+
+// Notes a list of nothing but references, to be remembered once it is made.
+void PickleMachine::WatchRun(std::span<const std::byte> ahead) {
+  std::size_t size = 0;
+  while (size < ahead.size() && IsGet(static_cast<std::uint8_t>(ahead[size]))) {
+    size += ahead[size] == std::byte{pickle::kBinGet} ? 2 : 5;
+  }
+  if (size < ahead.size() && ahead[size] == std::byte{pickle::kAppends}) {
+    watched_.assign(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(size) + 1);
+    watched_end_ = cursor_.offset() + size;
+  }
+}
+
 void PickleMachine::Mark() {
+  if (KnownRun()) {
+    return;
+  }
   if (marks_.size() >= limits_.depth) {
     ThrowRead(ErrorCode::kLimit, op_, {},
               fmt::format("containers nested deeper than {}", limits_.depth),
@@ -349,6 +374,11 @@ void PickleMachine::Fill(std::size_t begin, bool dict) {
     Malformed("a dict with a key that has no value");
   }
   Value filled = dict ? builder_.Dict(target, values, op_) : builder_.List(target, values, op_);
+  if (op_ == watched_end_ && std::none_of(values.begin(), values.end(), [](const Value& value) {
+        return IsContainer(value.kind);
+      })) {
+    runs_.Add(watched_, filled);
+  }
   if (target.memo != 0) {
     memo_.Set(target.memo - 1, filled);
   }

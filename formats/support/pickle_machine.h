@@ -14,6 +14,7 @@
 #include "support/byte_window.h"
 #include "support/data_value.h"
 #include "support/pickle_memo.h"
+#include "support/pickle_runs.h"
 #include "support/value_stack.h"
 
 namespace memtool::formats {
@@ -35,9 +36,11 @@ class PickleMachine {
 
   void Protocol();
   void Frame();
-  void GetRun(std::uint8_t opcode);
+  void Get(std::size_t entry);
   void Put(std::size_t entry);
   void Mark();
+  bool KnownRun();
+  void WatchRun(std::span<const std::byte> ahead);
   std::size_t PopMark();
   void Long1();
   void Float();
@@ -69,6 +72,9 @@ class PickleMachine {
   ValueStack stack_;
   std::vector<std::size_t> marks_;
   PickleMemo memo_;
+  PickleRuns runs_;
+  std::vector<std::byte> watched_;  // a list of references that is not yet remembered
+  std::uint64_t watched_end_ = 0;   // offset of the opcode that ends it
 };
 
 }  // namespace memtool::formats

@@ -7,6 +7,7 @@ namespace memtool::formats::pickle {
 
 namespace {
 
+// clang-format off
 constexpr std::array<Refused, 33> kRefused{{
     {kGlobal, "GLOBAL", true},
     {kStackGlobal, "STACK_GLOBAL", true},
@@ -42,6 +43,7 @@ constexpr std::array<Refused, 33> kRefused{{
     {kPut, "PUT", false},
     {kBinBytes8, "BINBYTES8", false},
 }};
+// clang-format on
 
 }  // namespace
 

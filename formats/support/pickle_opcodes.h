@@ -5,6 +5,7 @@
 
 namespace memtool::formats::pickle {
 
+// clang-format off
 enum Opcode : std::uint8_t {
   kMark = '(',
   kStop = '.',
@@ -75,6 +76,7 @@ enum Opcode : std::uint8_t {
   kNextBuffer = 0x97,
   kReadonlyBuffer = 0x98,
 };
+// clang-format on
 
 // Opcodes that this program does not follow. `unsafe`: they run code, or name it.
 struct Refused {

@@ -8,6 +8,7 @@
 
 namespace memtool::formats::torch_snapshot {
 
+// clang-format off
 // Keys come first and number fewer than 64: the keys of a dict are looked at as a set of bits.
 enum class Word : std::uint32_t {
   kNoWord,
@@ -145,6 +146,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Word::kCo
     "END",
     "N/A",
 };
+// clang-format on
 
 constexpr std::uint64_t Bit(Word word) {
   return std::uint64_t{1} << static_cast<unsigned>(word);

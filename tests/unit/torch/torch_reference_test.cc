@@ -49,7 +49,8 @@ struct Replay {
   }
   static std::int64_t Delta(const Event& event, bool reserved) {
     if (reserved) {
-      const bool more = event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap;
+      const bool more =
+          event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap;
       const bool less =
           event.action == Action::kSegmentFree || event.action == Action::kSegmentUnmap;
       return more ? event.size : less ? -event.size : 0;
@@ -89,11 +90,10 @@ std::string OracleLine(const std::string& name, const Recording& recording, cons
   return fmt::format(
       "{} dev{} events={} base={} peak={}@{} end_replay={} end_blocks={} pending_free={} {} "
       "unmatched_frees={}({}) ghosts={}({}) reserved_base={} reserved_peak={}@{} reserved_end={}",
-      name, trace.device, trace.event_count, base, peak.bytes, peak.at, peak.end,
-      replay.end_blocks, replay.pending,
-      peak.end == replay.end_blocks + replay.pending ? "OK" : "DIFF", replay.unmatched,
-      replay.unmatched_bytes, replay.ghosts, replay.ghost_bytes, replay.reserved_end - net,
-      reserved.bytes, reserved.at, replay.reserved_end);
+      name, trace.device, trace.event_count, base, peak.bytes, peak.at, peak.end, replay.end_blocks,
+      replay.pending, peak.end == replay.end_blocks + replay.pending ? "OK" : "DIFF",
+      replay.unmatched, replay.unmatched_bytes, replay.ghosts, replay.ghost_bytes,
+      replay.reserved_end - net, reserved.bytes, reserved.at, replay.reserved_end);
 }
 
 TEST(TorchReference, RealFilesReplayToTheOracle) {
