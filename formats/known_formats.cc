@@ -74,8 +74,8 @@ bool IsXlaProto(std::string_view text) {
 }
 
 struct Rule {
-  bool (*matches)(std::string_view head);
-  KnownFormat format;
+  bool (*matches)(std::string_view head) = nullptr;
+  KnownFormat format{};
 };
 
 constexpr std::array<Rule, 17> kRules{{

@@ -9,10 +9,10 @@
 namespace memtool::formats {
 
 std::span<const Reader* const> Readers() {
-  static const PprofReader kPprof;
-  static const TorchSnapshotReader kTorchSnapshot;
-  static const std::array<const Reader*, 2> kReaders{&kPprof, &kTorchSnapshot};
-  return kReaders;
+  static const PprofReader pprof;
+  static const TorchSnapshotReader torch_snapshot;
+  static const std::array<const Reader*, 2> readers{&pprof, &torch_snapshot};
+  return readers;
 }
 
 }  // namespace memtool::formats

@@ -13,8 +13,6 @@
 #include <csignal>
 #include <system_error>
 
-extern char** environ;
-
 namespace memtool::commands {
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ class Decoder {
   void ResolveStacks();
   std::vector<LabelSetId> ResolveLabelSets();
   LabelSetId ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels);
+  [[nodiscard]] std::optional<std::vector<char>> JaxExecutables(
+      const std::vector<LabelSetId>& label_sets) const;
   void NoteJax(const std::vector<LabelSetId>& label_sets);
 
   Limits limits_;

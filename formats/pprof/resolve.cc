@@ -221,9 +221,9 @@ std::vector<LabelSetId> Decoder::ResolveLabelSets() {
   return by_bytes;
 }
 
-// JAX writes its device memory profiles as pprof: allocations/count and space/bytes, with labels
-// kind=buffer|executable. It writes -1 for the size of an executable that it does not know.
-void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
+// Per label set: is it JAX's kind=executable? Nothing when no label is JAX's.
+std::optional<std::vector<char>> Decoder::JaxExecutables(
+    const std::vector<LabelSetId>& label_sets) const {
   const Profile& profile = builder_.profile();
   const bool jax_types = profile.types.size() == 2 &&
                          builder_.Text(profile.types[0].type) == "allocations" &&
@@ -239,30 +239,36 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
       }
     }
   }
-  builder_.metadata().format_display = "pprof profile";
-  if (!jax || !jax_types) {
+  return jax && jax_types ? std::optional(std::move(executable)) : std::nullopt;
+}
+
+// JAX writes its device memory profiles as pprof: allocations/count and space/bytes, with labels
+// kind=buffer|executable. It writes -1 for the size of an executable that it does not know.
+void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
+  const auto executable = JaxExecutables(label_sets);
+  builder_.metadata().format_display =
+      executable ? "JAX device memory profile (pprof)" : "pprof profile";
+  if (!executable) {
     return;
   }
-  builder_.metadata().format_display = "JAX device memory profile (pprof)";
   builder_.AddBlindSpot("memory inside jit-compiled functions",
                         "only live buffers and executables are listed, not XLA's temporaries");
   builder_.AddBlindSpot("the allocator's reserve and fragmentation",
                         "XLA preallocates; the profile counts buffers");
   builder_.AddBlindSpot("other libraries and processes", "NCCL, cuDNN, CUDA context");
+  const Profile& profile = builder_.profile();
   std::vector<std::uint32_t> unknown;
+  std::uint64_t executables = 0;
   for (std::uint32_t i = 0; i < profile.size(); ++i) {
     const std::int64_t bytes = profile.values[1][i];
     const std::int64_t count = profile.values[0][i];
-    if (bytes < 0 && count > 0 && bytes + count == 0 &&
-        executable[profile.label_sets[i].value()] != 0) {
+    if (bytes < 0 && count > 0 && bytes == -count &&
+        (*executable)[profile.label_sets[i].value()] != 0) {
       unknown.push_back(i);
+      executables += static_cast<std::uint64_t>(count);
     }
   }
   if (!unknown.empty()) {
-    std::uint64_t executables = 0;
-    for (const std::uint32_t sample : unknown) {
-      executables += static_cast<std::uint64_t>(profile.values[0][sample]);
-    }
     builder_.AddDiagnostic({.severity = Severity::kNote,
                             .code = "unknown_size",
                             .message = "executables whose size the runtime did not know (-1); "

@@ -20,35 +20,47 @@ bool IsSampleType(std::span<const std::byte> bytes) {
   return any;
 }
 
+// What one top-level field says about the whole: certain, no, or go on looking.
+struct Verdict {
+  bool decided = false;
+  Match match = Match::kNo;
+  bool plausible = false;  // a field that profiles have
+};
+
+Verdict Look(ByteCursor& cursor, bool first) {
+  const std::uint64_t tag = cursor.Varint();
+  const std::uint64_t number = tag >> 3U;
+  const std::uint64_t type = tag & 7U;
+  // Wire types by field number; 13 (comments) comes in two forms.
+  const bool length = number <= 6 || number == 11;
+  const bool known = number >= 1 && number <= 15;
+  const std::uint64_t expected = length ? wire::kLength : wire::kVarint;
+  if (number == 0 || (known && number != 13 && type != expected)) {
+    return {.decided = true};
+  }
+  const wire::Field field = wire::Payload(cursor, tag, 0);
+  if (number == 6 && field.bytes.empty() && first) {
+    return {.decided = true, .match = Match::kCertain};  // string 0, the empty one, in front
+  }
+  if (number == 1) {
+    return {.decided = true, .match = IsSampleType(field.bytes) ? Match::kCertain : Match::kNo};
+  }
+  return {.plausible = known};
+}
+
 }  // namespace
 
 Match PprofReader::Sniff(std::span<const std::byte> head) const {
+  constexpr int kEnough = 64;
   ByteCursor cursor(head, 0);
   int plausible = 0;
   try {
-    while (!cursor.done() && plausible < 64) {
-      const std::uint64_t tag = cursor.Varint();
-      const std::uint64_t number = tag >> 3U;
-      const std::uint64_t type = tag & 7U;
-      const bool length = number <= 6 || number == 11;
-      if (number == 0 ||
-          (number <= 15 && number != 13 && type != (length ? wire::kLength : wire::kVarint))) {
-        return Match::kNo;
+    while (!cursor.done() && plausible < kEnough) {
+      const Verdict verdict = Look(cursor, plausible == 0);
+      if (verdict.decided) {
+        return verdict.match;
       }
-      if (number > 15 || type != wire::kLength) {
-        wire::Payload(cursor, tag, 0);
-        plausible += number <= 15 ? 1 : 0;
-        continue;
-      }
-      const std::uint64_t size = cursor.Varint();
-      if (number == 6 && size == 0 && plausible == 0) {
-        return Match::kCertain;  // the string table first, with its empty string 0
-      }
-      const auto bytes = cursor.Take(size);
-      if (number == 1) {
-        return IsSampleType(bytes) ? Match::kCertain : Match::kNo;
-      }
-      ++plausible;
+      plausible += verdict.plausible ? 1 : 0;
     }
   } catch (const ReadError&) {
     // The head ends inside a field: judge by what was seen.

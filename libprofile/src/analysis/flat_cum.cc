@@ -119,7 +119,7 @@ void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_
     std::uint32_t node;
     std::uint32_t function;
     std::int64_t line;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
   };
   std::map<Key, std::int64_t> by_line;
   for (std::uint32_t i = 0; i < recording.lines.size(); ++i) {

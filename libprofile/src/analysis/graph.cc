@@ -100,7 +100,7 @@ class GraphPass {
 };
 
 double Entropy(const std::vector<std::int64_t>& weights, std::int64_t own, bool* any) {
-  double total = static_cast<double>(own);
+  auto total = static_cast<double>(own);
   for (const std::int64_t weight : weights) {
     total += weight > 0 ? static_cast<double>(weight) : 0;
   }
@@ -251,52 +251,53 @@ std::string TagText(const View& view, LabelSetId labels) {
   return text;
 }
 
-// Labels of the samples whose flat value a node has.
+using TagWeights = std::vector<std::map<std::string, std::int64_t>>;  // per node
+
+// Adds the labels of one input's samples to the nodes that have their flat value.
+void SumTags(const SignedInput& signed_input, std::span<const NodeId> leaves,
+             const std::vector<std::uint32_t>& index_of, TagWeights& tags) {
+  const Input& input = signed_input.input;
+  const Recording& recording = input.view->recording();
+  if (recording.label_set_count() < 2) {
+    return;
+  }
+  std::unordered_map<std::uint64_t, std::int64_t> sums;  // (node index, label set) → value
+  ForEachSample(*recording.profile, *input.choice, [&](const SampleValue& sample) {
+    const NodeId leaf = leaves[sample.stack.value()];
+    if (leaf.valid() && input.view->Keeps(sample.labels)) {
+      const std::uint64_t node = index_of[leaf.value()];
+      std::int64_t& sum = sums[node << 32U | sample.labels.value()];
+      sum = SaturatingAdd(sum, sample.value);
+    }
+  });
+  for (const auto& [key, sum] : sums) {
+    const LabelSetId set(static_cast<std::uint32_t>(key));
+    std::int64_t& weight = tags[key >> 32U][TagText(*input.view, set)];
+    weight = SaturatingAdd(weight, signed_input.sign < 0 ? SaturatingSubtract(0, sum) : sum);
+  }
+}
+
+// The heaviest label sets of each node.
 void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
              const std::vector<std::uint32_t>& index_of, const GraphOptions& options,
              Graph& graph) {
-  std::vector<std::map<std::string, std::int64_t>> tags(graph.nodes.size());
+  TagWeights tags(graph.nodes.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Input& input = inputs[i].input;
-    const Recording& recording = input.view->recording();
-    const Profile& profile = *recording.profile;
-    const std::size_t sets = recording.label_set_count();
-    if (sets < 2) {
-      continue;
-    }
-    std::unordered_map<std::uint64_t, std::int64_t> sums;  // (node index, label set) → value
-    auto next_unknown = profile.unknown_size.begin();
-    for (std::uint32_t s = 0; s < profile.size(); ++s) {
-      const bool unknown = next_unknown != profile.unknown_size.end() && *next_unknown == s;
-      next_unknown += unknown ? 1 : 0;
-      const NodeId leaf = pass.leaves()[i][profile.stacks[s].value()];
-      if (unknown || !leaf.valid() || !input.view->Keeps(profile.label_sets[s])) {
-        continue;
-      }
-      const std::uint64_t key =
-          static_cast<std::uint64_t>(index_of[leaf.value()]) << 32U | profile.label_sets[s].value();
-      std::int64_t& sum = sums[key];
-      sum = SaturatingAdd(sum, profile.values[input.choice->type][s]);
-    }
-    for (const auto& [key, sum] : sums) {
-      const LabelSetId set(static_cast<std::uint32_t>(key));
-      std::int64_t& weight = tags[key >> 32U][TagText(*input.view, set)];
-      weight = SaturatingAdd(weight, inputs[i].sign < 0 ? -sum : sum);
-    }
+    SumTags(inputs[i], pass.leaves()[i], index_of, tags);
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    std::vector<GraphTag>& shown = graph.nodes[n].tags;
     for (const auto& [text, weight] : tags[n]) {
       if (!text.empty() && weight != 0) {
-        graph.nodes[n].tags.push_back({text, weight});
+        shown.push_back({text, weight});
       }
     }
-    std::sort(graph.nodes[n].tags.begin(), graph.nodes[n].tags.end(),
-              [](const GraphTag& a, const GraphTag& b) {
-                return std::tuple(-Magnitude(a.weight), std::string_view(a.text)) <
-                       std::tuple(-Magnitude(b.weight), std::string_view(b.text));
-              });
-    if (graph.nodes[n].tags.size() > options.tags_per_node) {
-      graph.nodes[n].tags.resize(options.tags_per_node);
+    std::sort(shown.begin(), shown.end(), [](const GraphTag& a, const GraphTag& b) {
+      return std::tuple(-Magnitude(a.weight), std::string_view(a.text)) <
+             std::tuple(-Magnitude(b.weight), std::string_view(b.text));
+    });
+    if (shown.size() > options.tags_per_node) {
+      shown.resize(options.tags_per_node);
     }
   }
 }
@@ -326,18 +327,45 @@ void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options,
   }
 }
 
+void SortEdges(std::vector<GraphEdge>& edges) {
+  std::sort(edges.begin(), edges.end(), [](const GraphEdge& a, const GraphEdge& b) {
+    return std::tuple(-Magnitude(a.weight), a.from, a.to) <
+           std::tuple(-Magnitude(b.weight), b.from, b.to);
+  });
+}
+
+// The edges between the nodes shown, cut down to what can be laid out.
+void AddEdges(const GraphPass& pass, const std::vector<std::uint32_t>& index_of,
+              const GraphOptions& options, Graph& graph) {
+  for (const EdgeMap::Edge& edge : pass.edges().Edges()) {
+    graph.edges.push_back({index_of[edge.from], index_of[edge.to], edge.weight, edge.residual});
+  }
+  graph.edges_all = graph.edges.size();
+  SortEdges(graph.edges);
+  LimitEdges(graph.edges, graph, options);
+  SortEdges(graph.edges);
+  DropRedundant(graph.edges, graph.nodes.size());
+}
+
+// What percentages are of: the bases when there are any, else everything.
+std::int64_t Whole(std::span<const SignedInput> inputs) {
+  const bool has_base = std::any_of(inputs.begin(), inputs.end(),
+                                    [](const SignedInput& input) { return input.sign < 0; });
+  std::int64_t whole = 0;
+  for (const SignedInput& input : inputs) {
+    if (!has_base || input.sign < 0) {
+      whole = SaturatingAdd(whole, Magnitude(input.input.sums->total));
+    }
+  }
+  return whole;
+}
+
 }  // namespace
 
 Graph BuildGraph(std::span<const SignedInput> inputs, const GraphOptions& options,
                  NodeSpace& space) {
   Graph graph;
-  const bool has_base = std::any_of(inputs.begin(), inputs.end(),
-                                    [](const SignedInput& input) { return input.sign < 0; });
-  for (const SignedInput& input : inputs) {
-    if (!has_base || input.sign < 0) {
-      graph.total = SaturatingAdd(graph.total, Magnitude(input.input.sums->total));
-    }
-  }
+  graph.total = Whole(inputs);
   std::vector<NodeId> selected;
   {
     GraphPass all(inputs, options.granularity, space);
@@ -357,20 +385,7 @@ Graph BuildGraph(std::span<const SignedInput> inputs, const GraphOptions& option
     graph.nodes.push_back({.id = id, .value = pass.values()[id.value()]});
     graph.shown = SaturatingAdd(graph.shown, graph.nodes.back().value.flat);
   }
-  for (const EdgeMap::Edge& edge : pass.edges().Edges()) {
-    graph.edges.push_back({index_of[edge.from], index_of[edge.to], edge.weight, edge.residual});
-  }
-  graph.edges_all = graph.edges.size();
-  std::sort(graph.edges.begin(), graph.edges.end(), [](const GraphEdge& a, const GraphEdge& b) {
-    return std::tuple(-Magnitude(a.weight), a.from, a.to) <
-           std::tuple(-Magnitude(b.weight), b.from, b.to);
-  });
-  LimitEdges(graph.edges, graph, options);
-  std::sort(graph.edges.begin(), graph.edges.end(), [](const GraphEdge& a, const GraphEdge& b) {
-    return std::tuple(-Magnitude(a.weight), a.from, a.to) <
-           std::tuple(-Magnitude(b.weight), b.from, b.to);
-  });
-  DropRedundant(graph.edges, graph.nodes.size());
+  AddEdges(pass, index_of, options, graph);
   AddTags(inputs, pass, index_of, options, graph);
   AddPlaces(inputs, options, space, graph);
   return graph;

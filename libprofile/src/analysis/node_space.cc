@@ -24,35 +24,37 @@ NodeId NodeSpace::OfLabelFrame(const LabelFrame& frame) {
   return Intern(frame.value.empty() ? "(no " + frame.key + ")" : frame.value, frame.key, 0);
 }
 
+NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, const Line& line,
+                         Granularity granularity) {
+  const Function* function =
+      line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
+  const std::string_view file =
+      function != nullptr ? recording.Text(function->filename) : std::string_view{};
+  if (granularity == Granularity::kModule) {
+    const std::string_view binary =
+        location.mapping.valid()
+            ? recording.Text(recording.mappings[location.mapping.value()].filename)
+            : std::string_view{};
+    return Intern(binary.empty() ? ModuleOfFile(file) : BaseName(binary), "", 0);
+  }
+  if (granularity == Granularity::kFile) {
+    return file.empty() ? Intern(UnsymbolizedName(recording, location), "", 0)
+                        : Intern("", file, 0);
+  }
+  std::string_view name = function != nullptr ? recording.Text(function->name) : std::string_view{};
+  const std::string unsymbolized = name.empty() ? UnsymbolizedName(recording, location) : "";
+  name = name.empty() ? std::string_view(unsymbolized) : name;
+  const bool by_name = granularity == Granularity::kFunction;
+  const bool by_line = granularity == Granularity::kLine;
+  return Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
+}
+
 std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity granularity) {
   std::vector<NodeId> nodes(recording.lines.size());
   for (const Location& location : recording.locations) {
     for (std::uint32_t i = 0; i < location.line_count; ++i) {
-      const Line& line = recording.lines[location.first_line + i];
-      NodeId& node = nodes[location.first_line + i];
-      const std::string_view binary =
-          location.mapping.valid()
-              ? recording.Text(recording.mappings[location.mapping.value()].filename)
-              : std::string_view{};
-      const Function* function =
-          line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
-      const std::string_view file = function != nullptr ? recording.Text(function->filename) : "";
-      if (granularity == Granularity::kModule) {
-        node = Intern(binary.empty() ? ModuleOfFile(file) : BaseName(binary), "", 0);
-        continue;
-      }
-      const std::string_view function_name =
-          function != nullptr ? recording.Text(function->name) : std::string_view{};
-      if (granularity == Granularity::kFile) {
-        node = file.empty() ? Intern(UnsymbolizedName(recording, location), "", 0)
-                            : Intern("", file, 0);
-        continue;
-      }
-      const std::string name = function_name.empty() ? UnsymbolizedName(recording, location)
-                                                     : std::string(function_name);
-      const bool by_name = granularity == Granularity::kFunction;
-      const bool by_line = granularity == Granularity::kLine;
-      node = Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
+      const std::uint32_t line = location.first_line + i;
+      nodes[line] = OfLine(recording, location, recording.lines[line], granularity);
     }
   }
   return nodes;

@@ -118,55 +118,44 @@ void Tabulator::AddStacks(const Input& input) {
   }
 }
 
+std::string Tabulator::KeyText(const Recording& recording, std::int64_t key) const {
+  if (by_.kind == By::Kind::kSize) {
+    return key < 0 ? "(size unknown)" : FormatSize(key);
+  }
+  const LabelSetId set(static_cast<std::uint32_t>(key));
+  const bool tag = by_.kind == By::Kind::kTag;
+  std::string text = tag ? LabelText(recording, set) : LabelValues(recording, set, by_.label);
+  if (text.empty()) {
+    text = tag ? "(no labels)" : "(no " + by_.label + ")";
+  }
+  return text;
+}
+
 void Tabulator::AddSamples(const Input& input) {
   const View& view = *input.view;
-  const Recording& recording = view.recording();
-  const Profile& profile = *recording.profile;
-  std::vector<char> dropped(recording.stack_count(), 1);
-  VisibleStack visible;
-  for (const StackSum& sum : input.sums->rows) {
-    dropped[sum.stack.value()] = static_cast<char>(!view.Expand(sum.stack, visible));
-  }
+  const std::vector<char> kept = KeptStacks(view, *input.sums);
   // Sums per key number first; texts are made once per key.
   struct Sum {
     std::int64_t bytes = 0;
     std::int64_t unknown = 0;
   };
   std::map<std::int64_t, Sum> sums;
-  const auto count_type = input.choice->count_type;
-  auto next_unknown = profile.unknown_size.begin();
-  for (std::uint32_t i = 0; i < profile.size(); ++i) {
-    const bool unknown = next_unknown != profile.unknown_size.end() && *next_unknown == i;
-    next_unknown += unknown ? 1 : 0;
-    if (!view.Keeps(profile.label_sets[i]) || dropped[profile.stacks[i].value()] != 0) {
-      continue;
+  ForEachSample(*view.recording().profile, *input.choice, [&](const SampleValue& sample) {
+    if (!view.Keeps(sample.labels) || kept[sample.stack.value()] == 0) {
+      return;
     }
-    const std::int64_t value = profile.values[input.choice->type][i];
-    const std::int64_t count = count_type ? profile.values[*count_type][i] : 0;
-    std::int64_t key = profile.label_sets[i].value();
+    std::int64_t key = sample.labels.value();
     if (by_.kind == By::Kind::kSize) {
-      key = unknown || count == 0 ? -1 : Magnitude(value) / Magnitude(count);
+      const bool known = sample.unknown == 0 && sample.count != 0;
+      key = known ? Magnitude(sample.value) / Magnitude(sample.count) : -1;
     }
     Sum& sum = sums[key];
-    if (unknown && input.choice->role == Role::kBytes) {
-      sum.unknown = SaturatingAdd(sum.unknown, count);
-    } else {
-      sum.bytes = SaturatingAdd(sum.bytes, input.scale == 1.0 ? value : Scaled(value, input.scale));
-    }
-  }
+    sum.unknown = SaturatingAdd(sum.unknown, sample.unknown);
+    sum.bytes = SaturatingAdd(
+        sum.bytes, input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale));
+  });
   for (const auto& [key, sum] : sums) {
-    std::string name;
-    if (by_.kind == By::Kind::kSize) {
-      name = key < 0 ? "(size unknown)" : FormatSize(key);
-    } else {
-      const LabelSetId set(static_cast<std::uint32_t>(key));
-      name = by_.kind == By::Kind::kTag ? LabelText(recording, set)
-                                        : LabelValues(recording, set, by_.label);
-      if (name.empty()) {
-        name = by_.kind == By::Kind::kTag ? "(no labels)" : "(no " + by_.label + ")";
-      }
-    }
-    AddKeyed(std::move(name), key, sum.bytes, sum.unknown);
+    AddKeyed(KeyText(view.recording(), key), key, sum.bytes, sum.unknown);
   }
 }
 

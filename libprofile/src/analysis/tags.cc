@@ -8,47 +8,39 @@
 
 namespace memtool {
 
+namespace {
+
+std::string ValueText(const Recording& recording, const Label& label) {
+  const std::string_view unit = recording.Text(label.unit);
+  return label.numeric ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
+                       : std::string(recording.Text(label.text));
+}
+
+}  // namespace
+
+void TagTable::Sum::Add(const Sum& other) {
+  bytes = SaturatingAdd(bytes, other.bytes);
+  count = SaturatingAdd(count, other.count);
+  unknown = SaturatingAdd(unknown, other.unknown);
+}
+
 void TagTable::Add(const Input& input) {
   const View& view = *input.view;
   const Recording& recording = view.recording();
-  const Profile& profile = *recording.profile;
-  std::vector<char> dropped(recording.stack_count(), 1);
-  VisibleStack visible;
-  for (const StackSum& sum : input.sums->rows) {
-    dropped[sum.stack.value()] = static_cast<char>(!view.Expand(sum.stack, visible));
-  }
+  const std::vector<char> kept = KeptStacks(view, *input.sums);
   std::vector<Sum> by_set(recording.label_set_count());
-  auto next_unknown = profile.unknown_size.begin();
-  for (std::uint32_t i = 0; i < profile.size(); ++i) {
-    const bool unknown = next_unknown != profile.unknown_size.end() && *next_unknown == i;
-    next_unknown += unknown ? 1 : 0;
-    if (!view.Keeps(profile.label_sets[i]) || dropped[profile.stacks[i].value()] != 0) {
-      continue;
+  ForEachSample(*recording.profile, *input.choice, [&](const SampleValue& sample) {
+    if (view.Keeps(sample.labels) && kept[sample.stack.value()] != 0) {
+      by_set[sample.labels.value()].Add({sample.value, sample.count, sample.unknown});
     }
-    Sum& sum = by_set[profile.label_sets[i].value()];
-    const std::int64_t count =
-        input.choice->count_type ? profile.values[*input.choice->count_type][i] : 0;
-    sum.count = SaturatingAdd(sum.count, count);
-    if (unknown && input.choice->role == Role::kBytes) {
-      sum.unknown = SaturatingAdd(sum.unknown, count);
-    } else {
-      sum.bytes = SaturatingAdd(sum.bytes, profile.values[input.choice->type][i]);
-    }
-  }
+  });
   for (std::uint32_t set = 0; set < by_set.size(); ++set) {
     total_ = SaturatingAdd(total_, by_set[set].bytes);
     for (const Label& label : recording.Labels(LabelSetId(set))) {
-      if (!view.ShowsKey(label.key)) {
-        continue;
+      if (view.ShowsKey(label.key)) {
+        sums_[{std::string(recording.Text(label.key)), ValueText(recording, label)}].Add(
+            by_set[set]);
       }
-      const std::string_view unit = recording.Text(label.unit);
-      std::string value = label.numeric
-                              ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
-                              : std::string(recording.Text(label.text));
-      Sum& sum = sums_[{std::string(recording.Text(label.key)), std::move(value)}];
-      sum.bytes = SaturatingAdd(sum.bytes, by_set[set].bytes);
-      sum.count = SaturatingAdd(sum.count, by_set[set].count);
-      sum.unknown = SaturatingAdd(sum.unknown, by_set[set].unknown);
     }
   }
 }

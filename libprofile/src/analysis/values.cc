@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <unordered_map>
 
 namespace memtool {
 
@@ -170,68 +170,81 @@ Result<ValueChoice> MatchValue(const Recording& recording, const ValueChoice& ot
               "sample types: " + TypeNames(recording));
 }
 
-StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
-  const Recording& recording = view.recording();
-  const Profile& profile = *recording.profile;
-  const auto& values = profile.values[choice.type];
-  const bool bytes = choice.role == Role::kBytes && choice.count_type.has_value();
+namespace {
 
+// Sums per stack, or per (stack, group) when label frames split stacks.
+class Summer {
+ public:
+  Summer(const View& view, StackSums& sums)
+      : view_(view), sums_(sums), dense_(view.group_count() == 1) {
+    if (dense_) {
+      row_of_stack_.assign(view.recording().stack_count(), kNone);
+    }
+  }
+
+  void Add(const SampleValue& sample, std::int64_t amount) {
+    StackSum& row = RowOf(sample.stack, view_.GroupOf(sample.labels));
+    AddTo(row.value, amount, sums_.saturated);
+    row.unknown = SaturatingAdd(row.unknown, sample.unknown);
+  }
+
+  void Finish() {
+    std::sort(sums_.rows.begin(), sums_.rows.end(), [](const StackSum& a, const StackSum& b) {
+      return std::pair(a.stack, a.group) < std::pair(b.stack, b.group);
+    });
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  StackSum& RowOf(StackId stack, std::uint32_t group) {
+    if (dense_) {
+      return Row(row_of_stack_[stack.value()], stack, group);
+    }
+    const std::uint64_t key = static_cast<std::uint64_t>(stack.value()) << 32U | group;
+    return Row(row_of_key_.try_emplace(key, kNone).first->second, stack, group);
+  }
+
+  StackSum& Row(std::uint32_t& row, StackId stack, std::uint32_t group) {
+    if (row == kNone) {
+      row = static_cast<std::uint32_t>(sums_.rows.size());
+      sums_.rows.push_back({.stack = stack, .group = group});
+    }
+    return sums_.rows[row];
+  }
+
+  const View& view_;
+  StackSums& sums_;
+  bool dense_;
+  std::vector<std::uint32_t> row_of_stack_;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of_key_;
+};
+
+}  // namespace
+
+StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
   StackSums sums;
-  const std::size_t groups = view.group_count();
-  const std::size_t stacks = recording.stack_count();
-  // Groups are few (devices, kinds): one dense table per group beats hashing.
-  std::vector<std::vector<std::int64_t>> value(groups);
-  std::vector<std::vector<char>> seen(groups);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> unknown_by_row;
-  auto next_unknown = profile.unknown_size.begin();
-  for (std::uint32_t i = 0; i < profile.size(); ++i) {
-    std::int64_t amount = values[i];
-    AddTo(sums.total_abs, Magnitude(amount), sums.saturated);
-    std::int64_t unknown = 0;
-    if (next_unknown != profile.unknown_size.end() && *next_unknown == i) {
-      ++next_unknown;
-      if (bytes) {
-        unknown = profile.values[*choice.count_type][i];
-        amount = 0;
-      }
-    }
-    if (scale != 1.0) {
-      amount = Scaled(amount, scale);
-    }
+  Summer summer(view, sums);
+  ForEachSample(*view.recording().profile, choice, [&](const SampleValue& sample) {
+    const std::int64_t amount = scale == 1.0 ? sample.value : Scaled(sample.value, scale);
+    AddTo(sums.total_abs, Magnitude(sample.raw), sums.saturated);
     AddTo(sums.total, amount, sums.saturated);
-    sums.unknown = SaturatingAdd(sums.unknown, unknown);
-    const LabelSetId labels = profile.label_sets[i];
-    if (!view.Keeps(labels)) {
-      continue;
+    sums.unknown = SaturatingAdd(sums.unknown, sample.unknown);
+    if (view.Keeps(sample.labels)) {
+      summer.Add(sample, amount);
     }
-    const std::uint32_t group = view.GroupOf(labels);
-    const std::uint32_t stack = profile.stacks[i].value();
-    if (value[group].empty()) {
-      value[group].resize(stacks);
-      seen[group].resize(stacks);
-    }
-    AddTo(value[group][stack], amount, sums.saturated);
-    seen[group][stack] = 1;
-    if (unknown != 0) {
-      std::int64_t& sum = unknown_by_row[{stack, group}];
-      sum = SaturatingAdd(sum, unknown);
-    }
-  }
-  for (std::uint32_t stack = 0; stack < stacks; ++stack) {
-    for (std::uint32_t group = 0; group < groups; ++group) {
-      if (!seen[group].empty() && seen[group][stack] != 0) {
-        sums.rows.push_back({StackId(stack), group, value[group][stack], 0});
-      }
-    }
-  }
-  for (const auto& [key, unknown] : unknown_by_row) {
-    const auto row = std::lower_bound(sums.rows.begin(), sums.rows.end(), key,
-                                      [](const StackSum& sum, const auto& wanted) {
-                                        return std::pair(sum.stack.value(), sum.group) < wanted;
-                                      });
-    row->unknown = unknown;
-  }
+  });
+  summer.Finish();
   return sums;
+}
+
+std::vector<char> KeptStacks(const View& view, const StackSums& sums) {
+  std::vector<char> kept(view.recording().stack_count(), 0);
+  VisibleStack visible;
+  for (const StackSum& sum : sums.rows) {
+    kept[sum.stack.value()] = static_cast<char>(view.Expand(sum.stack, visible));
+  }
+  return kept;
 }
 
 }  // namespace memtool

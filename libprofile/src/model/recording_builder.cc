@@ -161,15 +161,11 @@ LocationId RecordingBuilder::AddLocation(Location location, std::span<const Line
 }
 
 void RecordingBuilder::ReserveStacks(std::size_t stacks, std::size_t locations) {
-  recording_.stack_begin_.reserve(stacks + 1);
-  recording_.stack_locations_.reserve(locations);
+  recording_.stacks.Reserve(stacks, locations);
 }
 
 StackId RecordingBuilder::AddStack(std::span<const LocationId> locations) {
-  recording_.stack_locations_.insert(recording_.stack_locations_.end(), locations.begin(),
-                                     locations.end());
-  recording_.stack_begin_.push_back(static_cast<std::uint32_t>(recording_.stack_locations_.size()));
-  return StackId(recording_.stack_count() - 1);
+  return recording_.stacks.Add(locations);
 }
 
 LabelSetId RecordingBuilder::InternLabels(std::span<const Label> labels) {
@@ -184,9 +180,7 @@ LabelSetId RecordingBuilder::InternLabels(std::span<const Label> labels) {
       return it->second;
     }
   }
-  recording_.labels_.insert(recording_.labels_.end(), labels.begin(), labels.end());
-  recording_.label_begin_.push_back(static_cast<std::uint32_t>(recording_.labels_.size()));
-  const LabelSetId id(recording_.label_set_count() - 1);
+  const LabelSetId id = recording_.label_sets.Add(labels);
   label_index_.emplace(hash, id);
   return id;
 }
@@ -220,15 +214,15 @@ void RecordingBuilder::SetUnknownSizes(std::vector<std::uint32_t> samples) {
 
 Result<Recording> RecordingBuilder::Finish() && {
   constexpr std::size_t kMaxRows = std::numeric_limits<std::uint32_t>::max() - 1;
-  for (const std::size_t rows :
-       {recording_.strings.size(), recording_.lines.size(), recording_.locations.size(),
-        recording_.stack_locations_.size(), recording_.stack_count(), recording_.labels_.size()}) {
+  for (const std::size_t rows : {recording_.strings.size(), recording_.lines.size(),
+                                 recording_.locations.size(), recording_.stacks.items().size(),
+                                 recording_.stack_count(), recording_.label_sets.items().size()}) {
     if (rows > kMaxRows) {
       return Fail(ErrorCode::kLimit, "more than 4,294,967,294 rows in one table");
     }
   }
   const auto locations = static_cast<std::uint32_t>(recording_.locations.size());
-  for (const LocationId id : recording_.stack_locations_) {
+  for (const LocationId id : recording_.stacks.items()) {
     if (id.value() >= locations) {
       return Fail(Inconsistent(
           fmt::format("a stack refers to location row {}, which does not exist", id.value())));

@@ -19,7 +19,8 @@ class Id {
 
   [[nodiscard]] constexpr std::uint32_t value() const { return value_; }
   [[nodiscard]] constexpr bool valid() const { return value_ != kNone; }
-  friend constexpr auto operator<=>(Id, Id) = default;
+  friend constexpr auto operator<=>(Id,
+                                    Id) = default;  // NOLINT(modernize-use-nullptr): false alarm
 
  private:
   std::uint32_t value_ = kNone;

@@ -12,8 +12,8 @@ inline std::string_view BaseName(std::string_view path) {
   return path.substr(at + 1);
 }
 
-// A function's name without its arguments: "f" of "f(int)"; "(anonymous namespace)" and "operator()"
-// are part of a name, and so is everything in a name that is not C++.
+// A function's name without its arguments: "f" of "f(int)"; "(anonymous namespace)" and
+// "operator()" are part of a name, and so is everything in a name that is not C++.
 std::string_view WithoutArguments(std::string_view name);
 
 }  // namespace memtool

@@ -18,7 +18,9 @@ namespace memtool {
 
 // What a sample type measures; analyses and comparisons across formats match types by role.
 enum class Role : std::uint8_t { kOther, kCount, kBytes, kRequestedBytes };
-constexpr bool IsBytes(Role role) { return role == Role::kBytes || role == Role::kRequestedBytes; }
+constexpr bool IsBytes(Role role) {
+  return role == Role::kBytes || role == Role::kRequestedBytes;
+}
 
 struct SampleType {
   StringId type;  // the file's own name: "space", "inuse_objects"
@@ -116,13 +118,42 @@ struct Profile {
   [[nodiscard]] std::size_t size() const { return stacks.size(); }
 };
 
-class Recording {
+// Rows that are runs of items, stored end to end: stacks of locations, sets of labels.
+template <class RowId, class Item>
+class Runs {
  public:
+  [[nodiscard]] std::size_t size() const { return begin_.size() - 1; }
+  [[nodiscard]] std::span<const Item> operator[](RowId id) const {
+    const std::size_t begin = begin_[id.value()];
+    return std::span(items_).subspan(begin, begin_[id.value() + 1] - begin);
+  }
+  // All items of all rows.
+  [[nodiscard]] std::span<const Item> items() const { return items_; }
+
+  RowId Add(std::span<const Item> items) {
+    items_.insert(items_.end(), items.begin(), items.end());
+    begin_.push_back(static_cast<std::uint32_t>(items_.size()));
+    return RowId(size() - 1);
+  }
+  void Reserve(std::size_t rows, std::size_t items) {
+    begin_.reserve(rows + 1);
+    items_.reserve(items);
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_{0};
+  std::vector<Item> items_;
+};
+
+// Members are public for analyses to read; only a RecordingBuilder fills one.
+struct Recording {
   StringTable strings;
   std::vector<Mapping> mappings;
   std::vector<Function> functions;
   std::vector<Line> lines;
   std::vector<Location> locations;
+  Runs<StackId, LocationId> stacks;
+  Runs<LabelSetId, Label> label_sets;  // set 0 is empty
   Metadata metadata;
   std::vector<Diagnostic> diagnostics;
   std::vector<BlindSpot> blind_spots;
@@ -143,25 +174,12 @@ class Recording {
     return !lines[location.first_line].function.valid();
   }
 
-  [[nodiscard]] std::size_t stack_count() const { return stack_begin_.size() - 1; }
+  [[nodiscard]] std::size_t stack_count() const { return stacks.size(); }
   // Innermost location first.
-  [[nodiscard]] std::span<const LocationId> Stack(StackId id) const {
-    const std::size_t begin = stack_begin_[id.value()];
-    return std::span(stack_locations_).subspan(begin, stack_begin_[id.value() + 1] - begin);
-  }
+  [[nodiscard]] std::span<const LocationId> Stack(StackId id) const { return stacks[id]; }
 
-  [[nodiscard]] std::size_t label_set_count() const { return label_begin_.size() - 1; }
-  [[nodiscard]] std::span<const Label> Labels(LabelSetId id) const {
-    const std::size_t begin = label_begin_[id.value()];
-    return std::span(labels_).subspan(begin, label_begin_[id.value() + 1] - begin);
-  }
-
- private:
-  friend class RecordingBuilder;
-  std::vector<std::uint32_t> stack_begin_{0};
-  std::vector<LocationId> stack_locations_;
-  std::vector<std::uint32_t> label_begin_{0, 0};  // set 0 is empty
-  std::vector<Label> labels_;
+  [[nodiscard]] std::size_t label_set_count() const { return label_sets.size(); }
+  [[nodiscard]] std::span<const Label> Labels(LabelSetId id) const { return label_sets[id]; }
 };
 
 }  // namespace memtool

@@ -13,7 +13,7 @@ namespace memtool {
 
 class RecordingBuilder {
  public:
-  RecordingBuilder() = default;
+  RecordingBuilder() { recording_.label_sets.Add({}); }
   // Goes on with a finished recording: what is added comes after its rows.
   explicit RecordingBuilder(Recording recording);
 

@@ -18,12 +18,12 @@ struct MomentSpec {
   enum class Kind : std::uint8_t {
     kEnd,
     kStart,
-    kPeak,          // each trace at its own
+    kPeak,  // each trace at its own
     kPeakReserved,
-    kJobPeak,       // the sum of all traces at its highest, by the common clock
+    kJobPeak,  // the sum of all traces at its highest, by the common clock
     kOom,
     kEvent,
-    kTime,          // seconds after the first event, or since the epoch
+    kTime,  // seconds after the first event, or since the epoch
     kMark,
   };
   Kind kind = Kind::kEnd;

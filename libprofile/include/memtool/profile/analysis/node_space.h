@@ -50,6 +50,9 @@ class NodeSpace {
   struct Hash {
     std::size_t operator()(const Node& node) const;
   };
+  NodeId OfLine(const Recording& recording, const Location& location, const Line& line,
+                Granularity granularity);
+
   StringTable strings_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, NodeId, Hash> index_;

@@ -1,9 +1,9 @@
 // Replaying a history: who is live after each event, and the exact numbers of a whole trace.
 //
 // A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
-// base: the sizes of frees that match no allocation, plus the blocks that are still there at the end
-// and were never opened. With them a replay must end at the sum of the blocks that the allocator
-// lists; when it does, the trace has no holes.
+// base: the sizes of frees that match no allocation, plus the blocks that are still there at the
+// end and were never opened. With them a replay must end at the sum of the blocks that the
+// allocator lists; when it does, the trace has no holes.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +52,11 @@ std::span<const Event> EventsOf(const Recording& recording, const Trace& trace);
 struct LiveBlock {
   std::uint64_t address = 0;
   std::int64_t size = 0;
-  StackId stack;                      // who allocated it; none when unknown
+  StackId stack;                       // who allocated it; none when unknown
   std::optional<std::uint64_t> event;  // its allocation: row of History::events
-  std::uint32_t block = UINT32_MAX;   // its row of AllocatorState::blocks, for ghosts
-  bool before_recording = false;      // allocated before the first event
-  bool pending_free = false;          // given up, but a stream may still use it
+  std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for ghosts
+  bool before_recording = false;       // allocated before the first event
+  bool pending_free = false;           // given up, but a stream may still use it
 };
 
 // One trace with every free matched to its allocation. Costs one pass with a hash table; all

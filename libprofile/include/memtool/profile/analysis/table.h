@@ -63,6 +63,7 @@ class Tabulator {
  private:
   void AddStacks(const Input& input);
   void AddSamples(const Input& input);
+  [[nodiscard]] std::string KeyText(const Recording& recording, std::int64_t key) const;
   void AddKeyed(std::string name, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
   [[nodiscard]] std::vector<Row> FrameRows() const;
 

@@ -30,6 +30,7 @@ class TagTable {
     std::int64_t bytes = 0;
     std::int64_t count = 0;
     std::int64_t unknown = 0;
+    void Add(const Sum& other);
   };
   std::map<std::pair<std::string, std::string>, Sum> sums_;  // (key, value)
   std::int64_t total_ = 0;

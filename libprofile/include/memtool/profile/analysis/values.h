@@ -39,6 +39,40 @@ std::int64_t Magnitude(std::int64_t value);
 // value · factor, rounded; sticks at the ends of int64.
 std::int64_t Scaled(std::int64_t value, double factor);
 
+// One sample as analyses count it.
+struct SampleValue {
+  StackId stack;
+  LabelSetId labels;
+  std::int64_t value = 0;    // 0 when the size is unknown
+  std::int64_t raw = 0;      // as the file has it
+  std::int64_t unknown = 0;  // allocations of unknown size
+  std::int64_t count = 0;    // allocations; 0 when the input does not count
+};
+
+// Calls visit(SampleValue) for every sample, in order.
+template <class Visit>
+void ForEachSample(const Profile& profile, const ValueChoice& choice, Visit visit) {
+  const auto& values = profile.values[choice.type];
+  const std::vector<std::int64_t>* counts =
+      choice.count_type ? &profile.values[*choice.count_type] : nullptr;
+  auto next_unknown = profile.unknown_size.begin();
+  for (std::uint32_t i = 0; i < profile.size(); ++i) {
+    SampleValue sample{.stack = profile.stacks[i],
+                       .labels = profile.label_sets[i],
+                       .value = values[i],
+                       .raw = values[i],
+                       .count = counts != nullptr ? (*counts)[i] : 0};
+    if (next_unknown != profile.unknown_size.end() && *next_unknown == i) {
+      ++next_unknown;
+      if (choice.role == Role::kBytes) {
+        sample.value = 0;
+        sample.unknown = sample.count;
+      }
+    }
+    visit(sample);
+  }
+}
+
 struct StackSum {
   StackId stack;
   std::uint32_t group = 0;   // label frames (View::GroupOf)
@@ -58,5 +92,8 @@ struct StackSums {
 // Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when
 // they are expanded). `scale` multiplies every value (normalising).
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale = 1.0);
+
+// Per stack: 1 when a sample of it is kept and no frame filter drops it.
+std::vector<char> KeptStacks(const View& view, const StackSums& sums);
 
 }  // namespace memtool
