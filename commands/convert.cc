@@ -199,7 +199,7 @@ class ConvertCommand : public Command {
   }
 
   void Declare(po::options_description& options) override {
-    input_.Declare(options);
+    input_.Declare(options, false);
     po::options_description group("Conversion");
     auto add = group.add_options();
     if (!merge_) {
@@ -223,6 +223,13 @@ class ConvertCommand : public Command {
       return Fail(ErrorCode::kUsage,
                   to_.empty() ? "convert needs --to" : "--to: cannot write '" + to_ + "'",
                   "pprof, folded or json");
+    }
+    // A file that lacks what a filter hides would not say so.
+    if (to_ != "folded" && view_.selects()) {
+      return Fail(ErrorCode::kUsage,
+                  "--to " + to_ +
+                      " writes whole recordings: filters, --frames and --sample-index "
+                      "work with --to folded only");
     }
     auto names = input_.Names(streams);
     if (!names) {

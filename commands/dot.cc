@@ -25,7 +25,7 @@ class GraphCommand : public Command {
   explicit GraphCommand(bool picture) : picture_(picture) {}
 
   void Declare(po::options_description& options) override {
-    input_.Declare(options);
+    input_.Declare(options, false);
     view_.Declare(options, false);
     po::options_description group("Graph");
     auto add = group.add_options();

@@ -20,6 +20,7 @@ constexpr std::string_view kFirstExamples =
   memtool diff memory1.prof memory9.prof      what grew
   memtool tags memory9.prof                   per device, per kind
   memtool dot memory9.prof | dot -Tsvg        the call graph
+  memtool top --at peak snapshot.pickle       who held it at the highest moment
 )";
 
 constexpr std::string_view kExitCodes = R"(
@@ -28,13 +29,40 @@ Exit codes: 0 fine, 1 a gate was hit, 2 usage, 3 an input cannot be read, 4 dama
 Each command: memtool COMMAND --help, or memtool-COMMAND(1).
 )";
 
+constexpr std::string_view kRecording =
+    R"(How to record what memtool reads (more: man memtool-recording)
+
+JAX, what is live now:
+  jax.profiler.save_device_memory_profile("memory.prof")
+
+PyTorch, what happened and what is live now:
+  torch.cuda.memory._record_memory_history(max_entries=1000000)   # early, before the model
+  ...                                                             # train
+  torch.cuda.memory._dump_snapshot("snapshot.pickle")
+
+Go, the heap: curl -o heap.pb.gz http://HOST/debug/pprof/heap
+)";
+
+constexpr std::string_view kFormats = R"(What memtool reads (more: man memtool-formats)
+
+pprof            profile.proto: JAX device memory profiles, Go heap profiles, others
+torch_snapshot   PyTorch memory snapshots: pickle, JSON, or the HTML of trace_plot
+
+Any of them may be packed with gzip, zlib or zstd. Formats are told by content, never by name;
+--input-format NAME overrules that. Nothing that an input holds is ever executed.
+)";
+
+std::string_view Topic(std::string_view name) {
+  return name == "recording" ? kRecording : name == "formats" ? kFormats : std::string_view{};
+}
+
 // `memtool help [COMMAND]`.
 class HelpCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
     return {.summary = "explain a command",
-            .usage = "[COMMAND]",
-            .examples = "memtool help\nmemtool help diff"};
+            .usage = "[COMMAND|recording|formats]",
+            .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {
     options.add_options()("file", po::value(&topics_)->value_name("COMMAND"),
@@ -43,6 +71,13 @@ class HelpCommand final : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     if (topics_.empty()) {
       streams.out.Write(Overview());
+      return ExitCode::kOk;
+    }
+    if (topics_.size() > 1) {
+      return Fail(ErrorCode::kUsage, "help explains one thing at a time");
+    }
+    if (const std::string_view text = Topic(topics_.front()); !text.empty()) {
+      streams.out.Write(text);
       return ExitCode::kOk;
     }
     const CommandEntry* entry = FindCommand(topics_.front());

@@ -123,7 +123,7 @@ class RawCommand final : public Command {
             .examples = "memtool raw memory9.prof | less"};
   }
 
-  void Declare(po::options_description& options) override { input_.Declare(options); }
+  void Declare(po::options_description& options) override { input_.Declare(options, false); }
 
   Result<ExitCode> Run(Streams& streams) override {
     if (auto resolved = input_.Resolve(); !resolved) {

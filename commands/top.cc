@@ -37,8 +37,10 @@ class TopCommand final : public Command {
   void Declare(po::options_description& options) override {
     input_.Declare(options);
     view_.Declare(options, true);
-    options.add_options()("diff-base", po::value(&bases_)->value_name("FILE"),
-                          "subtract this input; rows show what is more (see also memtool diff)");
+    po::options_description group("Comparison");
+    group.add_options()("diff-base", po::value(&bases_)->value_name("FILE"),
+                        "subtract this input; rows show what is more (see also memtool diff)");
+    options.add(group);
     output_.Declare(options);
   }
 

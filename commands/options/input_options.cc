@@ -30,7 +30,8 @@ std::optional<std::uint64_t> WholeNumber(std::string_view text) {
 
 }  // namespace
 
-void InputOptions::Declare(po::options_description& options) {
+void InputOptions::Declare(po::options_description& options, bool with_rows) {
+  with_rows_ = with_rows;
   po::options_description group("Input");
   auto add = group.add_options();
   add("file", po::value(&files_)->value_name("FILE"),
@@ -39,9 +40,14 @@ void InputOptions::Declare(po::options_description& options) {
       "read names of inputs from LIST, one a line; '-' is stdin");
   add("input-format", po::value(&load_.format)->value_name("NAME"),
       "read as this format instead of by content");
-  add("limit,n", po::value(&limits_)->value_name("N"),
-      "print N rows, 0 = all (default 20 in a table on stdout, else all); "
-      "or NAME=VALUE: a reading limit, see memtool-formats(5)");
+  if (with_rows) {
+    add("limit,n", po::value(&limits_)->value_name("N"),
+        "print N rows, 0 = all (default 20 in a table on stdout, else all); "
+        "or NAME=VALUE: a reading limit, see memtool-formats(5)");
+  } else {
+    add("limit", po::value(&limits_)->value_name("NAME=VALUE"),
+        "a reading limit, see memtool-formats(5)");
+  }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
   add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
   add("strict", po::bool_switch(&strict_), "exit 4 when an input was read around damage");
@@ -52,7 +58,10 @@ Result<void> InputOptions::Resolve() {
   for (const std::string& text : limits_) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
-      const auto rows = WholeNumber(text);
+      const auto rows = with_rows_ ? WholeNumber(text) : std::nullopt;
+      if (!rows && !with_rows_) {
+        return Fail(ErrorCode::kUsage, fmt::format("--limit: '{}' is not NAME=VALUE", text));
+      }
       if (!rows) {
         return Fail(ErrorCode::kUsage,
                     fmt::format("--limit: '{}' is neither a number of rows nor NAME=VALUE", text));

@@ -14,7 +14,8 @@ namespace memtool::commands {
 
 class InputOptions {
  public:
-  void Declare(po::options_description& options);
+  // `with_rows`: the command prints rows, so --limit N makes sense.
+  void Declare(po::options_description& options, bool with_rows = true);
   // Errors: kUsage.
   Result<void> Resolve();
   // The inputs by name, "-" = stdin. With none on the command line: stdin when it is a pipe or file
@@ -39,6 +40,7 @@ class InputOptions {
   std::size_t jobs_ = 0;
   bool keep_going_ = false;
   bool strict_ = false;
+  bool with_rows_ = true;
   std::optional<std::size_t> rows_;
 };
 

@@ -1,5 +1,6 @@
 #include "options/view_options.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <utility>
@@ -94,6 +95,13 @@ Result<void> ViewOptions::Resolve() {
   }
   filter_ = *std::move(filter);
   return {};
+}
+
+bool ViewOptions::selects() const {
+  return !sample_index_.empty() || options_.frames != FrameMode::kApp ||
+         std::any_of(kRegexOptions.begin(), kRegexOptions.end(), [this](const RegexOption& option) {
+           return !(options_.*option.member).empty();
+         });
 }
 
 std::string ViewOptions::Describe() const {

@@ -29,6 +29,8 @@ class ViewOptions {
   [[nodiscard]] const MomentSpec& base_moment() const { return base_moment_; }
   [[nodiscard]] bool has_base_moment() const { return !base_moment_text_.empty(); }
   [[nodiscard]] const std::string& device() const { return options_.device; }
+  // True when an option chooses part of the samples, frames or types (moments and devices aside).
+  [[nodiscard]] bool selects() const;
   // "focus=train frames=all": options in force that change what is counted; empty for none.
   [[nodiscard]] std::string Describe() const;
 
