@@ -24,7 +24,7 @@ constexpr bool IsGet(std::uint8_t opcode) {
   return opcode == pickle::kBinGet || opcode == pickle::kLongBinGet;
 }
 
-constexpr char kNotASnapshot[] = "this is not a snapshot; nothing was executed";
+constexpr std::string_view kNotASnapshot = "this is not a snapshot; nothing was executed";
 
 }  // namespace
 

@@ -42,7 +42,7 @@ class PickleMemo {
   [[nodiscard]] bool Used(std::size_t at) const { return (entries_[at] & kUsed) != 0; }
 
  private:
-  static constexpr std::size_t kFirstEntries = std::size_t{64} << 10U;
+  static constexpr std::size_t kFirstEntries = 4096;
   static constexpr unsigned kPayloadShift = 8;
   static constexpr std::uint64_t kKindMask = 0x3f;
   static constexpr std::uint64_t kBoxed = 0x40;

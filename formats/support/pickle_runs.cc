@@ -26,7 +26,7 @@ std::size_t PickleRuns::Slot(std::uint64_t hash) const {
 }
 
 const PickleRuns::Run* PickleRuns::Find(std::span<const std::byte> ahead) const {
-  for (std::size_t prefix = kFirstPrefix; prefix <= ahead.size(); prefix *= 2) {
+  for (std::size_t prefix = kFirstPrefix; prefix <= ahead.size() && !groups_.empty(); prefix *= 2) {
     const Group& group = groups_[Slot(HashPrefix(ahead, prefix))];
     for (std::size_t i = 0; i < group.count; ++i) {
       const Run& run = runs_[group.runs[i]];
@@ -45,6 +45,9 @@ const PickleRuns::Run* PickleRuns::Find(std::span<const std::byte> ahead) const 
 void PickleRuns::Add(std::span<const std::byte> run, const Value& value) {
   if (run.size() < kFirstPrefix || bytes_.size() + run.size() > kMostBytes) {
     return;
+  }
+  if (groups_.empty()) {
+    groups_.resize(kGroups);
   }
   runs_.push_back({bytes_.size(), run.size(), value});
   bytes_.insert(bytes_.end(), run.begin(), run.end());

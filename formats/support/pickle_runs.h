@@ -15,12 +15,10 @@ namespace memtool::formats {
 class PickleRuns {
  public:
   struct Run {
-    std::size_t begin;  // in bytes_
-    std::size_t size;
+    std::size_t begin = 0;  // in bytes_
+    std::size_t size = 0;
     Value value;  // the list
   };
-
-  PickleRuns() : groups_(kGroups) {}
 
   // The remembered run that `ahead` begins with, or nullptr.
   [[nodiscard]] const Run* Find(std::span<const std::byte> ahead) const;
@@ -47,7 +45,7 @@ class PickleRuns {
   void Place(std::uint32_t run, std::size_t prefix);
   void Split(Group& group, std::size_t prefix);
 
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  // kGroups of them once there is a run
   std::size_t used_ = 0;
   std::vector<Run> runs_;
   std::vector<std::byte> bytes_;

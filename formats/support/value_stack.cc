@@ -17,11 +17,7 @@ void ValueStack::Enlarge(std::size_t count) {
                           .message = "a container longer than the limit for one record",
                           .hint = "lift it with --limit record-bytes=SIZE"});
   }
-  const std::size_t larger = std::max({size_ + count, capacity_ * 2, kFirstCapacity});
-  auto moved = std::make_unique_for_overwrite<Value[]>(larger);
-  std::copy_n(values_.get(), size_, moved.get());
-  values_ = std::move(moved);
-  capacity_ = larger;
+  values_.resize(std::max({size_ + count, values_.size() * 2, kFirstCapacity}));
 }
 
 }  // namespace memtool::formats

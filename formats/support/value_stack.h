@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
+#include <vector>
 
 #include "support/data_value.h"
 
@@ -19,7 +19,7 @@ class ValueStack {
   [[nodiscard]] Value& top() { return values_[size_ - 1]; }
   Value& operator[](std::size_t at) { return values_[at]; }
   [[nodiscard]] std::span<const Value> From(std::size_t begin) const {
-    return {values_.get() + begin, size_ - begin};
+    return std::span(values_).subspan(begin, size_ - begin);
   }
 
   void Push(const Value& value) {
@@ -28,20 +28,21 @@ class ValueStack {
   }
   // Room for `count` more; Room() then gives it, and Grow() counts in what was written to it.
   void Reserve(std::size_t count) {
-    if (size_ + count > capacity_) {
+    if (size_ + count > values_.size()) {
       Enlarge(count);
     }
   }
-  [[nodiscard]] std::span<Value> Room(std::size_t count) { return {values_.get() + size_, count}; }
+  [[nodiscard]] std::span<Value> Room(std::size_t count) {
+    return std::span(values_).subspan(size_, count);
+  }
   void Grow(std::size_t count) { size_ += count; }
   void Truncate(std::size_t size) { size_ = size; }
 
  private:
   void Enlarge(std::size_t count);
 
-  std::unique_ptr<Value[]> values_;
+  std::vector<Value> values_;  // as many as there is room for
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
   std::size_t most_;
 };
 

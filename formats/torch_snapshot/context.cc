@@ -40,8 +40,8 @@ Context::Context(const Limits& limits_in, std::string form_in)
   }
 }
 
-void Context::Note(Severity severity, std::string code, std::string message, std::uint64_t offset) {
-  const auto [it, fresh] = note_index_.try_emplace({code, message}, notes_.size());
+void NoteLog::Add(Severity severity, std::string code, std::string message, std::uint64_t offset) {
+  const auto [it, fresh] = index_.try_emplace({code, message}, notes_.size());
   if (fresh) {
     notes_.push_back({.severity = severity,
                       .code = std::move(code),
@@ -52,52 +52,49 @@ void Context::Note(Severity severity, std::string code, std::string message, std
   }
 }
 
-void Context::UnknownKey(const char* where, const Value& key, std::uint64_t offset) {
-  const bool text = key.kind == ValueKind::kString;
-  const std::uint32_t id = text ? key.Low() : 0;
-  const auto it = unknown_keys_.find(id);
-  if (it != unknown_keys_.end()) {
+void NoteLog::AddUnknownKey(const char* where, std::uint32_t key, std::string_view name,
+                            std::uint64_t offset) {
+  const auto it = keys_.find(key);
+  if (it != keys_.end()) {
     ++notes_[it->second].count;
     return;
   }
   // A hostile file may have millions of them.
   constexpr std::size_t kMostKeys = 100;
-  if (unknown_keys_.size() >= kMostKeys) {
-    Note(Severity::kNote, "unknown_key", "more keys that this version does not know", offset);
+  if (keys_.size() >= kMostKeys) {
+    Add(Severity::kNote, "unknown_key", "more keys that this version does not know", offset);
     return;
   }
-  unknown_keys_.emplace(id, notes_.size());
+  keys_.emplace(key, notes_.size());
   constexpr std::size_t kMostText = 80;
-  const std::string name(text ? builder.Text(StringId(id)).substr(0, kMostText) : "not text");
-  notes_.push_back(
-      {.severity = Severity::kNote,
-       .code = "unknown_key",
-       .message = fmt::format("{} with a key that this version does not know: {}", where, name),
-       .offset = offset});
+  notes_.push_back({.severity = Severity::kNote,
+                    .code = "unknown_key",
+                    .message = fmt::format("{} with a key that this version does not know: {}",
+                                           where, name.substr(0, kMostText)),
+                    .offset = offset});
 }
 
-void Context::FlushNotes() {
+void NoteLog::MoveTo(RecordingBuilder& builder) {
   for (Diagnostic& note : notes_) {
     builder.AddDiagnostic(std::move(note));
   }
   notes_.clear();
 }
 
-std::uint16_t Context::Stream(std::uint64_t handle, std::uint64_t offset) {
+std::uint16_t StreamTable::Index(std::uint64_t handle, std::uint64_t offset) {
   if (handle == last_handle_) {
-    return last_stream_;
+    return last_;
   }
-  const auto [it, fresh] =
-      stream_index_.try_emplace(handle, static_cast<std::uint16_t>(streams.size()));
+  const auto [it, fresh] = index_.try_emplace(handle, static_cast<std::uint16_t>(handles_.size()));
   if (fresh) {
-    if (streams.size() > std::numeric_limits<std::uint16_t>::max()) {
+    if (handles_.size() > std::numeric_limits<std::uint16_t>::max()) {
       ThrowRead(ErrorCode::kLimit, offset, "stream", "more than 65,536 streams");
     }
-    streams.push_back(handle);
+    handles_.push_back(handle);
   }
   last_handle_ = handle;
-  last_stream_ = it->second;
-  return last_stream_;
+  last_ = it->second;
+  return last_;
 }
 
 void Field::Wrong(const char* expected) const {

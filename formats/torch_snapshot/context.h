@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,6 +47,34 @@ inline Word WordOf(const Value& value) {
 // For messages: "a number", "a list of frames".
 const char* KindName(ValueKind kind);
 
+// What was odd; equal messages are counted.
+class NoteLog {
+ public:
+  void Add(Severity severity, std::string code, std::string message, std::uint64_t offset);
+  // A key without meaning here; `where` is the kind of dict, `name` the key's text.
+  void AddUnknownKey(const char* where, std::uint32_t key, std::string_view name,
+                     std::uint64_t offset);
+  void MoveTo(RecordingBuilder& builder);
+
+ private:
+  std::vector<Diagnostic> notes_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::unordered_map<std::uint32_t, std::size_t> keys_;  // string id -> note
+};
+
+// The handles of streams, by the order in which they occur.
+class StreamTable {
+ public:
+  std::uint16_t Index(std::uint64_t handle, std::uint64_t offset);
+  [[nodiscard]] std::vector<std::uint64_t> Take() { return std::move(handles_); }
+
+ private:
+  std::vector<std::uint64_t> handles_{0};
+  std::unordered_map<std::uint64_t, std::uint16_t> index_{{0, 0}};
+  std::uint64_t last_handle_ = 0;
+  std::uint16_t last_ = 0;
+};
+
 struct Context {
   Context(const Limits& limits_in, std::string form_in);
 
@@ -54,23 +83,14 @@ struct Context {
   std::string form;  // "pickle protocol 4"
   KeySet seen;       // every key that occurred in a place where it has a meaning
   bool fx = false;   // frames with fx_ keys occurred
+  NoteLog notes;
+  StreamTable streams;
 
-  // Remembers what was odd; equal messages are counted.
-  void Note(Severity severity, std::string code, std::string message, std::uint64_t offset);
-  void UnknownKey(const char* where, const Value& key, std::uint64_t offset);
-  void FlushNotes();
-
-  // Index of a stream's handle in the History's table.
-  std::uint16_t Stream(std::uint64_t handle, std::uint64_t offset);
-  std::vector<std::uint64_t> streams{0};
-
- private:
-  std::vector<Diagnostic> notes_;
-  std::map<std::pair<std::string, std::string>, std::size_t> note_index_;
-  std::unordered_map<std::uint32_t, std::size_t> unknown_keys_;  // string id -> note
-  std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
-  std::uint64_t last_handle_ = 0;
-  std::uint16_t last_stream_ = 0;
+  void UnknownKey(const char* where, const Value& key, std::uint64_t offset) {
+    const bool text = key.kind == ValueKind::kString;
+    notes.AddUnknownKey(where, text ? key.Low() : 0,
+                        text ? builder.Text(StringId(key.Low())) : "not text", offset);
+  }
 };
 
 // One value of a dict, with its place for error messages.

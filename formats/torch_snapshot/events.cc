@@ -11,7 +11,7 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-constexpr std::size_t kFirstEvents = std::size_t{256} << 10U;
+constexpr std::size_t kFirstEvents = 4096;
 
 // Labels are text or one number each.
 Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
@@ -63,11 +63,12 @@ void EventTable::SetAction(Draft& draft, const Value& value, std::uint64_t offse
                      draft.action == Word::kUserDefined;
   if (!known) {
     constexpr std::size_t kMostText = 80;
-    context_.Note(Severity::kWarning, "unknown_action",
-                  fmt::format("events of a kind that this version does not know: {}",
-                              context_.builder.Text(Field(value, Word::kAction, offset).String())
-                                  .substr(0, kMostText)),
-                  offset);
+    context_.notes.Add(
+        Severity::kWarning, "unknown_action",
+        fmt::format("events of a kind that this version does not know: {}",
+                    context_.builder.Text(Field(value, Word::kAction, offset).String())
+                        .substr(0, kMostText)),
+        offset);
   }
 }
 
@@ -101,7 +102,7 @@ void EventTable::Set(Draft& draft, const Value& key, const Value& value, std::ui
       return;
     case Word::kStream:
       draft.labels.stream = field.Address();
-      draft.event.stream = context_.Stream(draft.labels.stream, offset);
+      draft.event.stream = context_.streams.Index(draft.labels.stream, offset);
       return;
     case Word::kTimeUs:
       draft.event.time = field.Nanos();
@@ -138,14 +139,14 @@ void EventTable::Check(const Draft& draft, std::uint64_t offset) const {
     return;
   }
   if (!keys.Has(Word::kSize) || (action != Action::kOom && !keys.Has(Word::kAddr))) {
-    ThrowRead(ErrorCode::kMalformed, offset, fmt::format("event[{}]", events.size()),
+    ThrowRead(ErrorCode::kMalformed, offset, fmt::format("event[{}]", events_.size()),
               fmt::format("{} without {}", kWords[static_cast<std::size_t>(draft.action)],
                           keys.Has(Word::kSize) ? "addr" : "size"));
   }
 }
 
 Value EventTable::Add(std::span<const Value> pairs, std::uint64_t offset) {
-  if (events.size() >= std::numeric_limits<std::uint32_t>::max()) {
+  if (events_.size() >= std::numeric_limits<std::uint32_t>::max()) {
     ThrowRead(ErrorCode::kLimit, offset, {}, "more than 4,294,967,295 events");
   }
   Draft draft;
@@ -156,19 +157,19 @@ Value EventTable::Add(std::span<const Value> pairs, std::uint64_t offset) {
   Check(draft, offset);
   context_.seen.bits |= draft.keys;
   draft.event.ledger = OfSegments(draft.event.action) ? kSegmentsLedger : kBlocksLedger;
-  const auto row = static_cast<std::uint32_t>(events.size());
+  const auto row = static_cast<std::uint32_t>(events_.size());
   if (draft.event.action == Action::kMark) {
-    moments.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
+    moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
   }
   // By eights: memory that is not reached costs nothing, copies do.
-  if (events.size() == events.capacity()) {
-    events.reserve(std::max<std::size_t>(events.size() * 8, kFirstEvents));
+  if (events_.size() == events_.capacity()) {
+    events_.reserve(std::max<std::size_t>(events_.size() * 8, kFirstEvents));
   }
-  events.push_back(draft.event);
+  events_.push_back(draft.event);
   const LabelSetId set = Labels(draft.labels);
-  if (set.value() != 0 || !labels.empty()) {
-    labels.resize(row, LabelSetId(std::uint32_t{0}));
-    labels.push_back(set);
+  if (set.value() != 0 || !labels_.empty()) {
+    labels_.resize(row, LabelSetId(std::uint32_t{0}));
+    labels_.push_back(set);
   }
   Value value = Value::OfRows(kind::kEvent, row, 1);
   value.row = true;
@@ -206,14 +207,69 @@ LabelSetId EventTable::Labels(const LabelFields& fields) {
 
 void EventTable::Forget(const Value& value) {
   const bool event = value.kind == kind::kEvent || value.kind == kind::kEvents;
-  if (!event || value.shared || std::uint64_t{value.Low()} + value.High() != events.size()) {
+  if (!event || value.shared || std::uint64_t{value.Low()} + value.High() != events_.size()) {
     return;
   }
-  events.resize(value.Low());
-  labels.resize(std::min<std::size_t>(labels.size(), events.size()), LabelSetId(std::uint32_t{0}));
-  while (!moments.empty() && moments.back().row >= events.size()) {
-    moments.pop_back();
+  events_.resize(value.Low());
+  labels_.resize(std::min<std::size_t>(labels_.size(), events_.size()),
+                 LabelSetId(std::uint32_t{0}));
+  while (!moments_.empty() && moments_.back().row >= events_.size()) {
+    moments_.pop_back();
   }
+}
+
+// Moves one trace's events down to row `to`.
+void EventTable::MoveTrace(Trace& trace, std::uint64_t to, History& history) {
+  const std::uint64_t from = trace.first_event;
+  const auto ledger = static_cast<std::uint8_t>(trace.segments.value());
+  for (std::uint64_t i = 0; (ledger != 0 || from != to) && i < trace.event_count; ++i) {
+    Event event = events_[from + i];
+    event.ledger = static_cast<std::uint8_t>(event.ledger + ledger);
+    events_[to + i] = event;
+    if (!labels_.empty()) {
+      labels_[to + i] = labels_[from + i];
+    }
+  }
+  for (const Moment& moment : moments_) {
+    if (moment.row >= from && moment.row - from < trace.event_count) {
+      history.marks.push_back({.name = std::string(context_.builder.Text(moment.name)),
+                               .device = trace.device,
+                               .begin = events_[to + moment.row - from].time});
+    }
+  }
+  trace.first_event = to;
+}
+
+void EventTable::MoveTo(History& history) {
+  std::vector<Trace*> order;
+  for (Trace& trace : history.traces) {
+    if (trace.event_count > 0) {
+      order.push_back(&trace);
+    } else {
+      trace.first_event = 0;
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [](const Trace* a, const Trace* b) { return a->first_event < b->first_event; });
+  if (!labels_.empty()) {
+    labels_.resize(events_.size(), LabelSetId(std::uint32_t{0}));
+  }
+  std::uint64_t end = 0;   // of the rows that belong to a trace, as read
+  std::uint64_t kept = 0;  // the same without the gaps
+  for (Trace* trace : order) {
+    // What two traces hold would be counted twice.
+    if (trace->first_event < end) {
+      ThrowRead(ErrorCode::kUnsupported, 0, "device_traces",
+                "the events of two devices are the same list");
+    }
+    end = trace->first_event + trace->event_count;
+    MoveTrace(*trace, kept, history);
+    kept += trace->event_count;
+  }
+  events_.resize(kept);
+  labels_.resize(labels_.empty() ? 0 : kept);
+  history.events = std::move(events_);
+  history.labels = std::move(labels_);
 }
 
 }  // namespace memtool::formats::torch_snapshot

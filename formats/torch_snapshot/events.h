@@ -15,7 +15,14 @@ namespace memtool::formats::torch_snapshot {
 inline constexpr std::uint8_t kSegmentsLedger = 0;
 inline constexpr std::uint8_t kBlocksLedger = 1;
 
-struct EventTable {
+class EventTable {
+ public:
+  // An event that is a mark.
+  struct Moment {
+    std::uint64_t row = 0;
+    StringId name;
+  };
+
   EventTable(Context& context, GenericStore& generics) : context_(context), generics_(generics) {}
 
   Value Add(std::span<const Value> pairs, std::uint64_t offset);
@@ -23,14 +30,9 @@ struct EventTable {
   void Forget(const Value& value);
 
   [[nodiscard]] bool timed() const { return timed_; }
-
-  std::vector<Event> events;
-  std::vector<LabelSetId> labels;  // empty until an event has labels
-  struct Moment {
-    std::uint64_t row;
-    StringId name;
-  };
-  std::vector<Moment> moments;  // events that are marks
+  // Puts the events of the traces into `history`, with their ledgers, in the order in which they
+  // were read. Events that no trace holds (under keys of later versions) are left out.
+  void MoveTo(History& history);
 
  private:
   // The fields of an event that go into its label set.
@@ -57,6 +59,11 @@ struct EventTable {
 
   Context& context_;
   GenericStore& generics_;
+  void MoveTrace(Trace& trace, std::uint64_t to, History& history);
+
+  std::vector<Event> events_;
+  std::vector<LabelSetId> labels_;  // empty until an event has labels
+  std::vector<Moment> moments_;
   bool timed_ = false;
   LabelFields last_fields_;
   LabelSetId last_labels_{std::uint32_t{0}};

@@ -57,13 +57,13 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   Settings();
   Traces(history, state);
   Marks(history);
-  history.streams = std::move(context_.streams);
+  history.streams = context_.streams.Take();
   const bool timed =
       events_.timed() || std::any_of(history.marks.begin(), history.marks.end(),
                                      [](const Mark& mark) { return mark.begin != kNoTime; });
   history.clock = timed ? Clock::kUnix : Clock::kAbsent;
   Describe(history);
-  context_.FlushNotes();
+  context_.notes.MoveTo(context_.builder);
   context_.builder.SetHistory(std::move(history));
   context_.builder.SetState(std::move(state));
   return std::move(context_.builder).Finish();
@@ -134,104 +134,59 @@ void SnapshotBuilder::AddTrace(History& history, std::int32_t device, std::strin
                             .segments = LedgerId(segments.value() + kSegmentsLedger)});
 }
 
-void SnapshotBuilder::Traces(History& history, const AllocatorState& state) {
-  static const TraceList kNoTraces;
-  const TraceList& listed =
-      parts_.traces.kind == kind::kTraces ? trace_lists_[parts_.traces.Low()] : kNoTraces;
+// The devices that have segments or events. A snapshot without traces (a bare list of segments) has
+// devices all the same.
+std::set<std::int32_t> SnapshotBuilder::Devices(const AllocatorState& state,
+                                                const TraceList& listed) {
   std::set<std::int32_t> devices;
-  bool host = parts_.host_traces.kind == kind::kEvents;
   for (const Segment& segment : state.segments) {
-    host = host || segment.host;
     if (!segment.host) {
       devices.insert(segment.device);
     }
   }
   if (!listed.empty() && !devices.empty() &&
       *devices.rbegin() >= static_cast<std::int32_t>(listed.size())) {
-    context_.Note(Severity::kDamage, "device_without_trace",
-                  fmt::format("segments of device {}, but only {} lists of events",
-                              *devices.rbegin(), listed.size()),
-                  0);
+    context_.notes.Add(Severity::kDamage, "device_without_trace",
+                       fmt::format("segments of device {}, but only {} lists of events",
+                                   *devices.rbegin(), listed.size()),
+                       0);
   }
   for (std::size_t i = 0; i < listed.size(); ++i) {
     if (listed[i].count > 0) {
       devices.insert(static_cast<std::int32_t>(i));
     }
   }
-  for (const std::int32_t device : devices) {
-    const auto at = static_cast<std::size_t>(device);
-    AddTrace(history, device, std::to_string(device),
-             device >= 0 && at < listed.size() ? listed[at] : EventRun{});
-    history.traces.back().overflowed = device >= 0 && Overflowed(at);
-  }
-  const std::size_t before = history.traces.size();
-  if (parts_.host_traces.kind == kind::kEvents) {
-    AddTrace(history, -1, "host", {parts_.host_traces.Low(), parts_.host_traces.High()});
-  } else if (parts_.host_traces.kind == kind::kTraces) {
-    for (const EventRun run : trace_lists_[parts_.host_traces.Low()]) {
-      if (run.count > 0) {
-        AddTrace(history, -1, "host", run);
-      }
-    }
-  }
-  if (host && history.traces.size() == before) {
-    AddTrace(history, -1, "host", {});
-  }
-  MoveEvents(history);
+  return devices;
 }
 
-// Gives events their ledgers. Events that no trace holds (under keys of later versions) are left
-// out; an event that two traces hold would be counted twice.
-void SnapshotBuilder::MoveEvents(History& history) {
-  std::vector<Trace*> order;
-  for (Trace& trace : history.traces) {
-    if (trace.event_count > 0) {
-      order.push_back(&trace);
-    }
+// Pinned host memory: one list of events, or a list of them.
+void SnapshotBuilder::HostTraces(History& history, const AllocatorState& state) {
+  TraceList runs;
+  if (parts_.host_traces.kind == kind::kEvents) {
+    runs.push_back({parts_.host_traces.Low(), parts_.host_traces.High()});
+  } else if (parts_.host_traces.kind == kind::kTraces) {
+    runs = trace_lists_[parts_.host_traces.Low()];
+    std::erase_if(runs, [](const EventRun& run) { return run.count == 0; });
   }
-  std::sort(order.begin(), order.end(),
-            [](const Trace* a, const Trace* b) { return a->first_event < b->first_event; });
-  std::uint64_t end = 0;   // of the rows that belong to a trace, as read
-  std::uint64_t kept = 0;  // the same without the gaps
-  std::vector<Event>& events = events_.events;
-  std::vector<LabelSetId>& labels = events_.labels;
-  if (!labels.empty()) {
-    labels.resize(events.size(), LabelSetId(std::uint32_t{0}));
+  if (runs.empty() && std::any_of(state.segments.begin(), state.segments.end(),
+                                  [](const Segment& segment) { return segment.host; })) {
+    runs.emplace_back();
   }
-  for (Trace* trace : order) {
-    if (trace->first_event < end) {
-      ThrowRead(ErrorCode::kUnsupported, 0, "device_traces",
-                "the events of two devices are the same list");
-    }
-    end = trace->first_event + trace->event_count;
-    const auto ledger = static_cast<std::uint8_t>(trace->segments.value());
-    if (ledger != 0 || trace->first_event != kept) {
-      for (std::uint64_t i = 0; i < trace->event_count; ++i) {
-        Event event = events[trace->first_event + i];
-        event.ledger = static_cast<std::uint8_t>(event.ledger + ledger);
-        events[kept + i] = event;
-        if (!labels.empty()) {
-          labels[kept + i] = labels[trace->first_event + i];
-        }
-      }
-    }
-    for (EventTable::Moment& moment : events_.moments) {
-      if (moment.row >= trace->first_event && moment.row < end) {
-        history.marks.push_back({.name = std::string(context_.builder.Text(moment.name)),
-                                 .device = trace->device,
-                                 .begin = events[kept + moment.row - trace->first_event].time});
-      }
-    }
-    trace->first_event = kept;
-    kept += trace->event_count;
+  for (const EventRun run : runs) {
+    AddTrace(history, -1, "host", run);
   }
-  events.resize(kept);
-  labels.resize(labels.empty() ? 0 : kept);
-  for (Trace& trace : history.traces) {
-    trace.first_event = trace.event_count == 0 ? 0 : trace.first_event;
+}
+
+void SnapshotBuilder::Traces(History& history, const AllocatorState& state) {
+  const TraceList listed =
+      parts_.traces.kind == kind::kTraces ? trace_lists_[parts_.traces.Low()] : TraceList{};
+  for (const std::int32_t device : Devices(state, listed)) {
+    const auto at = static_cast<std::size_t>(device);
+    AddTrace(history, device, std::to_string(device), at < listed.size() ? listed[at] : EventRun{});
+    history.traces.back().overflowed = Overflowed(at);
   }
-  history.events = std::move(events);
-  history.labels = std::move(labels);
+  HostTraces(history, state);
+  events_.MoveTo(history);
 }
 
 // START and END of annotations need not nest, nor match: an END closes the newest open span of its
@@ -302,10 +257,11 @@ void SnapshotBuilder::Describe(const History& history) {
       nothing ? fmt::format("PyTorch CUDA snapshot ({})", context_.form)
               : fmt::format("PyTorch CUDA snapshot ({}, schema of {})", context_.form, Era());
   if (nothing) {
-    context_.Note(Severity::kWarning, "empty_snapshot",
-                  "the snapshot holds no segment and no event: nothing was allocated, or it was "
-                  "written by a process that does not use the device",
-                  0);
+    context_.notes.Add(
+        Severity::kWarning, "empty_snapshot",
+        "the snapshot holds no segment and no event: nothing was allocated, or it was "
+        "written by a process that does not use the device",
+        0);
   }
   builder.AddBlindSpot("CUDA context", "the driver takes it outside of PyTorch's allocator");
   builder.AddBlindSpot("NCCL", "its buffers come straight from the driver");

@@ -103,7 +103,7 @@ std::string GenericStore::Line(const Value& value) const {
   }
   std::string line;
   for (const auto& [path, text] : Leaves(value)) {
-    line += (line.empty() ? "" : ", ") + path + "=" + text;
+    line.append(line.empty() ? "" : ", ").append(path).append("=").append(text);
     if (line.size() > kMostLine) {
       line.resize(kMostLine);
       return line + "...";

@@ -146,7 +146,14 @@ Value ReadJson(ByteWindow& in, SnapshotBuilder& builder, const Limits& limits) {
   rapidjson::Reader reader;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
                               rapidjson::kParseNanAndInfFlag;
-  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  rapidjson::ParseResult result;
+  try {
+    result = reader.Parse<kFlags>(stream, handler);
+  } catch (const ReadError& error) {
+    Error placed = error.error();
+    placed.offset = placed.offset ? placed.offset : stream.Offset();
+    throw ReadError(std::move(placed));
+  }
   if (result.IsError()) {
     const bool ended = stream.Peek() == '\0' && in.AtEnd();
     ThrowRead(ended ? ErrorCode::kTruncated : ErrorCode::kMalformed, result.Offset(), {},

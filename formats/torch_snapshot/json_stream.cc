@@ -76,6 +76,9 @@ void JsonStream::Refill() {
 }
 
 std::string_view JsonStream::ArrayAhead() {
+  if (Offset() < looked_) {
+    return {};
+  }
   for (std::size_t size = kRefillBytes; size <= kMostAhead; size *= 4) {
     const std::size_t open = text_.find_first_not_of(" \t\r\n:", at_);
     if (open != std::string_view::npos) {
@@ -84,6 +87,7 @@ std::string_view JsonStream::ArrayAhead() {
       }
       array_end_ = SkipBrackets(text_, open);
       if (array_end_ != std::string_view::npos) {
+        looked_ = in_.offset() + array_end_;
         return text_.substr(open, array_end_ - open);
       }
     }
@@ -91,6 +95,7 @@ std::string_view JsonStream::ArrayAhead() {
     text_ = AsText(in_.Fill(size));
     at_ = 0;
   }
+  looked_ = in_.offset() + text_.size();
   return {};
 }
 

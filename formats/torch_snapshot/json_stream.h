@@ -41,7 +41,8 @@ class JsonStream {
   // A token ended here: the next one may be as long as a string may be.
   void TokenEnded() { token_ = Offset(); }
   // Where a key was just read: the text of the array that is its value, from bracket to bracket;
-  // empty when it is no array or too long to be worth looking at.
+  // empty when it is no array, too long to be worth looking at, or inside one looked at before (so
+  // that no byte is looked at more than a few times).
   std::string_view ArrayAhead();
   // Steps over that array; the parser will see null.
   void SkipArray();
@@ -56,6 +57,7 @@ class JsonStream {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t array_end_ = 0;
+  std::uint64_t looked_ = 0;  // how far ahead it has been looked
   bool injected_ = false;
   std::uint64_t token_ = 0;
 };

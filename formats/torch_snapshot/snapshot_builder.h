@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +55,8 @@ class SnapshotBuilder final : public DataBuilder {
   [[nodiscard]] bool Overflowed(std::size_t device) const;
   void Traces(History& history, const AllocatorState& state);
   void AddTrace(History& history, std::int32_t device, std::string name, EventRun run);
-  void MoveEvents(History& history);
+  std::set<std::int32_t> Devices(const AllocatorState& state, const TraceList& listed);
+  void HostTraces(History& history, const AllocatorState& state);
   void Marks(History& history);
   void Describe(const History& history);
   [[nodiscard]] std::string Era() const;

@@ -65,7 +65,7 @@ void StateTable::SetSegment(Segment& segment, const Value& key, const Value& val
       segment.requested = field.Size();
       return;
     case Word::kStream:
-      segment.stream = context_.Stream(field.Address(), offset);
+      segment.stream = context_.streams.Index(field.Address(), offset);
       return;
     case Word::kSegmentType:
       segment.small = WordOf(value) == Word::kSmall;
@@ -201,8 +201,8 @@ void StateTable::PlaceBlocks(const SegmentRow& row, Segment& segment, AllocatorS
     state.blocks.push_back(block);
   }
   if (strayed || (sum != segment.size && segment.block_count > 0)) {
-    context_.Note(Severity::kDamage, "blocks_do_not_fill_segment",
-                  "segments whose blocks do not fill them exactly", row.offset);
+    context_.notes.Add(Severity::kDamage, "blocks_do_not_fill_segment",
+                       "segments whose blocks do not fill them exactly", row.offset);
   }
 }
 
@@ -257,7 +257,7 @@ void StateTable::CheckOverlap(const AllocatorState& state) {
     const Segment& segment = state.segments[i];
     if (before.host == segment.host && before.device == segment.device &&
         segment.address - before.address < static_cast<std::uint64_t>(before.size)) {
-      context_.Note(Severity::kDamage, "segments_overlap", "segments that overlap", 0);
+      context_.notes.Add(Severity::kDamage, "segments_overlap", "segments that overlap", 0);
     }
   }
 }

@@ -31,14 +31,14 @@ class StateTable {
  private:
   struct SegmentRow {
     Segment segment;
-    std::uint64_t offset;
+    std::uint64_t offset = 0;
   };
   struct BlockRow {
     Block block;
-    bool has_address;
+    bool has_address = false;
   };
   struct HistoryRow {
-    std::int64_t real_size;
+    std::int64_t real_size = 0;
     StackId stack;
   };
 

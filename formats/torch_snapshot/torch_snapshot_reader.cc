@@ -25,11 +25,11 @@ void Drain(ByteWindow& in, SnapshotBuilder& builder) {
     const auto bytes = in.buffered();
     if (!noted && AsText(bytes).find_first_not_of(std::string_view("\0 \t\r\n", 5)) !=
                       std::string_view::npos) {
-      builder.context().Note(Severity::kWarning, "bytes_after_end",
-                             bytes[0] == kPickle
-                                 ? "a second pickle follows the first; it was not read"
-                                 : "bytes follow the end of the snapshot; they were not read",
-                             end);
+      builder.context().notes.Add(Severity::kWarning, "bytes_after_end",
+                                  bytes[0] == kPickle
+                                      ? "a second pickle follows the first; it was not read"
+                                      : "bytes follow the end of the snapshot; they were not read",
+                                  end);
       noted = true;
     }
     in.Advance(bytes.size());

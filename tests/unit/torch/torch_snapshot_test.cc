@@ -112,22 +112,25 @@ TEST(TorchSnapshot, MetadataMayBeADict) {
   EXPECT_EQ(recording.history->events[1].size, 1000);
 }
 
-TEST(TorchSnapshot, BlocksKnowWhatWasRequested) {
-  for (const char* name : {"schema_2.0.pickle", "schema_1.13.pickle", "proto4.pickle"}) {
-    const Recording recording = Load(name);
-    const AllocatorState& state = *recording.state;
-    ASSERT_EQ(state.blocks.size(), 5U) << name;
-    EXPECT_EQ(state.blocks[0].requested, 1000) << name;
-    EXPECT_EQ(state.blocks[1].requested, 0) << "an inactive block's is left over: " << name;
-    EXPECT_EQ(state.blocks[2].address, 0x7f0000000000U + 1536) << name;
-    EXPECT_EQ(state.blocks[3].state, BlockState::kPendingFree) << name;
-    EXPECT_EQ(state.blocks[4].requested, 0) << name;
-    EXPECT_EQ(StackText(recording, state.blocks[2].stack),
-              "c10::alloc<std::array<int, 2>[]>(char const*):??:0;main:train.py:10")
-        << name;
-    EXPECT_TRUE(recording.diagnostics.empty()) << name;
-  }
+class TorchBlocks : public testing::TestWithParam<const char*> {};
+
+TEST_P(TorchBlocks, KnowWhatWasRequested) {
+  const Recording recording = Load(GetParam());
+  const AllocatorState& state = *recording.state;
+  ASSERT_EQ(state.blocks.size(), 5U);
+  EXPECT_EQ(state.blocks[0].requested, 1000);
+  EXPECT_EQ(state.blocks[1].requested, 0) << "an inactive block's is left over";
+  EXPECT_EQ(state.blocks[2].address, 0x7f0000000000U + 1536);
+  EXPECT_EQ(state.blocks[3].state, BlockState::kPendingFree);
+  EXPECT_EQ(state.blocks[4].requested, 0);
+  EXPECT_EQ(StackText(recording, state.blocks[2].stack),
+            "c10::alloc<std::array<int, 2>[]>(char const*):??:0;main:train.py:10");
+  EXPECT_TRUE(recording.diagnostics.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Schemas, TorchBlocks,
+                         testing::Values("schema_2.0.pickle", "schema_1.13.pickle",
+                                         "proto4.pickle"));
 
 TEST(TorchSnapshot, AnnotationsNeedNotNest) {
   const std::vector<Mark> marks = Load("schema_2.5.pickle").history->marks;
@@ -166,18 +169,20 @@ TEST(TorchSnapshot, PinnedHostMemoryIsATraceOfItsOwn) {
               ::testing::ElementsAre("unknown_action", "unknown_key", "unknown_key"));
 }
 
-TEST(TorchSnapshot, DevicesHaveTheirOwnTraces) {
+class TorchDevices : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(TorchDevices, HaveTheirOwnTraces) {
   const Recording recording = Load("three_devices.pickle");
   const History& history = *recording.history;
   ASSERT_EQ(history.traces.size(), 3U);
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Trace& trace = history.traces[i];
-    EXPECT_EQ(trace.device, static_cast<int>(i));
-    EXPECT_EQ(trace.first_event, 10 * i);
-    EXPECT_EQ(history.events[trace.first_event].ledger, trace.segments.value());
-    EXPECT_EQ(history.events[trace.first_event + 1].ledger, trace.blocks.value());
-  }
+  const Trace& trace = history.traces[GetParam()];
+  EXPECT_EQ(trace.device, static_cast<int>(GetParam()));
+  EXPECT_EQ(trace.first_event, 10 * GetParam());
+  EXPECT_EQ(history.events[trace.first_event].ledger, trace.segments.value());
+  EXPECT_EQ(history.events[trace.first_event + 1].ledger, trace.blocks.value());
 }
+
+INSTANTIATE_TEST_SUITE_P(All, TorchDevices, testing::Values(0, 1, 2));
 
 TEST(TorchSnapshot, LongListsComeInBatches) {
   const Recording recording = Load("batches.pickle");
