@@ -110,7 +110,8 @@ constexpr std::array<Rule, 18> kRules{{
      {"a Graphviz graph", "give the profile that it was drawn from"}},
     {[](std::string_view t) { return FirstLineHas(t, "\"Attribute Name\"") ||
                                      t.find("[gpu_memory_profiler") != std::string_view::npos ||
-                                     t.find("<unk>:") != std::string_view::npos; },
+                                     t.find("<unk>:") != std::string_view::npos ||
+                                     t.find("MXNet version ") != std::string_view::npos; },
      {"an MXNet memory log", kLaterHint}},
     {[](std::string_view t) { return IsJson(t) && t.find("traceEvents") != std::string_view::npos; },
      {"a Chrome trace", kLaterHint}},
