@@ -71,7 +71,7 @@ class JsonDump {
     Key("samples");
     Samples(profile);
     json_.EndObject();
-    return {buffer_.GetString(), buffer_.GetSize()};
+    return EscapeJson({buffer_.GetString(), buffer_.GetSize()});
   }
 
  private:

@@ -47,8 +47,8 @@ Error UsageError(const po::error& error, const po::options_description& options)
   if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
     std::string name = unknown->get_option_name();
     name.erase(0, name.find_first_not_of('-'));
-    message =
-        fmt::format("there is no option --{}{}", name, DidYouMean(name, OptionNames(options)));
+    message = fmt::format("there is no option {}{}{}", name.size() == 1 ? "-" : "--", name,
+                          DidYouMean(name, OptionNames(options)));
   }
   return Error{.code = ErrorCode::kUsage, .input = {}, .message = std::move(message)};
 }

@@ -113,7 +113,8 @@ constexpr std::array<Rule, 17> kRules{{
     {[](std::string_view t) {
        return FirstLineHas(t, "\"Attribute Name\"") ||
               t.find("[gpu_memory_profiler") != std::string_view::npos ||
-              t.find("<unk>:") != std::string_view::npos;
+              t.find("<unk>:") != std::string_view::npos ||
+              t.find("MXNet version ") != std::string_view::npos;
      },
      {"an MXNet memory log", kLaterHint}},
     {[](std::string_view t) {

@@ -119,20 +119,20 @@ void WriteJson(const Report& report, std::size_t limit, Sink& out) {
   json.StartObject();
   PutEnvelope(json, report, limit);
   // The object stays open: rows follow one a line, so that big results stream and diff well.
-  out.Write({buffer.GetString(), buffer.GetSize()});
+  out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   out.Write(",\n\"rows\":[");
   for (std::size_t r = 0; r < Printed(report, limit); ++r) {
     buffer.Clear();
     json.Reset(buffer);
     PutRow(json, report, report.rows[r]);
     out.Write(r == 0 ? "\n" : ",\n");
-    out.Write({buffer.GetString(), buffer.GetSize()});
+    out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   }
   buffer.Clear();
   json.Reset(buffer);
   PutDiagnostics(json, report);
   out.Write("\n],\n\"diagnostics\":");
-  out.Write({buffer.GetString(), buffer.GetSize()});
+  out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   out.Write("}\n");
 }
 
@@ -143,7 +143,7 @@ void WriteJsonLines(const Report& report, std::size_t limit, Sink& out) {
     buffer.Clear();
     json.Reset(buffer);
     PutRow(json, report, report.rows[r]);
-    out.Write({buffer.GetString(), buffer.GetSize()});
+    out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
     out.Write("\n");
   }
 }

@@ -59,7 +59,9 @@ CodePoint Decode(std::string_view text) {
 bool IsInvisible(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x061c ||
-         c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+         c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff) ||
+         (c >= 0xfdd0 && c <= 0xfdef) ||
+         (c & 0xfffeU) == 0xfffe;  // no characters; XML forbids them
 }
 
 void AppendVisible(std::string& out, std::uint32_t c) {
@@ -115,6 +117,24 @@ std::string ToUtf8(std::string_view bytes) {
     const CodePoint c = Decode(bytes);
     out += c.valid ? bytes.substr(0, c.size) : "\xef\xbf\xbd";
     bytes.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string EscapeJson(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const CodePoint c = Decode(json);
+    if (c.value < 0x7f || !IsInvisible(c.value)) {
+      out += json.substr(0, c.size);
+    } else if (c.value <= 0xffff) {
+      out += fmt::format("\\u{:04x}", c.value);
+    } else {  // a pair of surrogates
+      const std::uint32_t rest = c.value - 0x10000;
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + (rest >> 10U), 0xdc00 + (rest & 0x3ffU));
+    }
+    json.remove_prefix(c.size);
   }
   return out;
 }

@@ -13,6 +13,8 @@ namespace memtool::commands {
 std::string EscapeText(std::string_view bytes);
 // Valid UTF-8: every byte that is not becomes U+FFFD. For JSON and HTML.
 std::string ToUtf8(std::string_view bytes);
+// Serialised JSON with what EscapeText makes visible as \uXXXX: the same values, safe to look at.
+std::string EscapeJson(std::string_view json);
 // One CSV cell (RFC 4180), text made visible: it may be shown on a terminal. Text that a
 // spreadsheet would run as a formula gets a leading "'".
 std::string EscapeCsv(std::string_view bytes);

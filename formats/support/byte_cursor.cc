@@ -18,7 +18,8 @@ void ThrowRead(ErrorCode code, std::uint64_t offset, std::string field, std::str
 
 void ByteCursor::ThrowPastEnd(std::uint64_t wanted) const {
   ThrowRead(ErrorCode::kTruncated, offset(), {},
-            fmt::format("needs {} more bytes, but its record has {} left", wanted, left()));
+            fmt::format("needs {} more byte{}, but its record ends after {}", wanted,
+                        wanted == 1 ? "" : "s", left()));
 }
 
 std::uint64_t ByteCursor::LongVarint() {

@@ -37,6 +37,13 @@ int PowerOf(std::string_view text, bool* binary) {
   if (unit.empty() || unit == "b" || unit == "byte" || unit == "bytes") {
     return 0;
   }
+  // "kilobytes", as labels of profiles have it.
+  for (const std::string_view word : {"kilobyte", "megabyte", "gigabyte", "terabyte"}) {
+    if (std::string_view(unit).starts_with(word) &&
+        (unit == word || unit.substr(word.size()) == "s")) {
+      unit.resize(1);
+    }
+  }
   constexpr std::string_view kPrefixes = "kmgtp";
   const std::size_t power = kPrefixes.find(unit[0]);
   const std::string_view rest = std::string_view(unit).substr(1);

@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "memtool/formats/reader.h"
+#include "support/files.h"
+
+namespace memtool::formats {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Bytes;
+using test::LoadBytes;
+using test::ToBytes;
+
+std::string WhatIs(std::string_view text) {
+  const auto bytes = ToBytes(text);
+  const KnownFormat* known = RecognizeUnread(bytes);
+  return known == nullptr ? "" : std::string(known->what);
+}
+
+TEST(RecognizeUnread, NamesWhatItCannotRead) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(WhatIs("heap profile: 1: 2 [ 3: 4] @ heap_v2/524288\n"),
+            "a heap profile in the legacy text form");
+  EXPECT_EQ(WhatIs("goroutine profile: total 7\n"), "a Go count profile in the legacy text form");
+  EXPECT_EQ(WhatIs("--- contentionz 1 ---\n"), "a contention profile in the legacy text form");
+  EXPECT_EQ(WhatIs("--- threadz 1 ---\n"), "a thread profile in the legacy text form");
+  EXPECT_EQ(WhatIs("\0\0\0\0\3\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0"sv),
+            "a CPU profile in the legacy binary form");
+  EXPECT_EQ(WhatIs("\0\0\0\0\0\0\0\3\0\0\0\0\0\0\x27\x10\0\0\0\0"sv),
+            "a CPU profile in the legacy binary form");
+  EXPECT_EQ(WhatIs("\x80\x04\x95\x10"sv), "a Python pickle, such as a PyTorch memory snapshot");
+  EXPECT_EQ(WhatIs("SQLite format 3\0"sv), "a SQLite database, such as an Nsight Systems export");
+  EXPECT_EQ(WhatIs("PK\x03\x04...."), "a zip archive");
+  EXPECT_EQ(WhatIs("\x7f"
+                   "ELF\2\1\1"),
+            "a program or library");
+  EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
+  EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
+  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace");
+  EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
+  EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
+  EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
+  EXPECT_EQ(WhatIs("\x01\x02\x03\x04"sv), "");
+}
+
+Match Sniff(std::span<const std::byte> bytes) {
+  return Readers().front()->Sniff(bytes);
+}
+
+TEST(PprofSniff, KnowsItsFilesWhateverTheirOrder) {
+  for (const char* name : {"packed.pb", "unpacked.pb", "mixed_split_packed.pb", "sparse_ids.pb",
+                           "nonminimal_varints.pb", "reversed_order.pb", "unknown_fields.pb"}) {
+    EXPECT_EQ(Sniff(test::TestFile(std::string("pprof/forms/") + name)), Match::kCertain) << name;
+  }
+  EXPECT_NE(Sniff(test::TestFile("pprof/forms/types_last.pb")), Match::kNo);
+}
+
+TEST(PprofSniff, LeavesOthersAlone) {
+  for (const std::string_view text :
+       {std::string_view(""), std::string_view("{\"a\": 1}"), std::string_view("hello\n"),
+        std::string_view("\x80\x04\x95\x10\0\0\0\0", 8), std::string_view("PK\x03\x04"),
+        std::string_view("\x7f"
+                         "ELF"),
+        std::string_view("\0\0\0\0", 4)}) {
+    EXPECT_EQ(Sniff(ToBytes(text)), Match::kNo) << text;
+  }
+}
+
+TEST(PprofSniff, NeverThrows) {
+  std::string text;
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      text = {static_cast<char>(first), static_cast<char>(second), '\x7f', '\xff'};
+      EXPECT_NO_THROW((void)Sniff(ToBytes(text)));
+    }
+  }
+}
+
+// Files that people really have, when the machine has them.
+class RealFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* folder = std::getenv("MEMTOOL_REFERENCE_DATA");
+    if (folder == nullptr || *folder == '\0') {
+      GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA is not set";
+    }
+    folder_ = folder;
+  }
+
+  // Every file below `name` must be named so that the message contains `what`.
+  void Expect(const std::string& name, const std::string& what, ErrorCode code) const {
+    std::size_t files = 0;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder_ / name, missing)) {
+      if (!entry.is_regular_file() || entry.path().extension() == ".txt") {
+        continue;
+      }
+      ++files;
+      const auto recording = LoadBytes(test::ReadFile(entry.path()));
+      ASSERT_FALSE(recording.has_value()) << entry.path();
+      EXPECT_EQ(recording.error().code, code) << entry.path();
+      EXPECT_THAT(recording.error().message, testing::HasSubstr(what)) << entry.path();
+    }
+    if (files == 0) {
+      GTEST_SKIP() << "no files in " << name;
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RealFiles, JaxProfilesAreRead) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_ / "jax")) {
+    const auto recording = LoadBytes(test::ReadFile(entry.path()));
+    ASSERT_TRUE(recording.has_value()) << entry.path() << ": " << recording.error().message;
+    EXPECT_EQ(recording->metadata.format_display, "JAX device memory profile (pprof)");
+    ++files;
+  }
+  EXPECT_GT(files, 0U);
+}
+
+TEST_F(RealFiles, GoHeapProfilesAreRead) {
+  for (const auto& entry : fs::directory_iterator(folder_ / "go-heap")) {
+    const auto recording = LoadBytes(test::ReadFile(entry.path()));
+    ASSERT_TRUE(recording.has_value()) << entry.path() << ": " << recording.error().message;
+    EXPECT_EQ(recording->metadata.format_display, "pprof profile");
+  }
+}
+
+TEST_F(RealFiles, MxnetLogsAreNamed) {
+  Expect("mxnet", "an MXNet memory log", ErrorCode::kUnsupported);
+}
+TEST_F(RealFiles, XplanesAreNamed) {
+  Expect("xplane", "an XLA trace", ErrorCode::kUnsupported);
+}
+TEST_F(RealFiles, TorchSnapshotsAreNamed) {
+  Expect("torch", "a Python pickle", ErrorCode::kUnsupported);
+}
+
+TEST_F(RealFiles, OthersAreNamed) {
+  for (const auto& [name, what] :
+       {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
+        {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace"},
+        {"hlo/tracelens_jit_forward_3d_conv_15.hlo_proto.pb", "an XLA trace or HLO module"},
+        {"hlo/tracelens_jit__normal_11.hlo_proto.pb", "an XLA trace or HLO module"},
+        {"hlo/xprof_demo.memory_viewer.json", "JSON"},
+        {"pprof-testdata/profiles/cppbench.heap", "a heap profile in the legacy text form"},
+        {"pprof-testdata/profiles/cppbench.growth", "a heap profile in the legacy text form"},
+        {"pprof-testdata/profiles/cppbench.contention", "a contention profile"},
+        {"pprof-testdata/profiles/cppbench.thread", "a thread profile"},
+        {"pprof-testdata/profiles/cppbench.cpu", "a CPU profile in the legacy binary form"},
+        {"pprof-testdata/profiles/java.cpu", "a CPU profile in the legacy binary form"},
+        {"pprof-testdata/profiles/java.heap", "heap profile in the legacy text form"},
+        {"pprof-testdata/profiles/java.contention", "a contention profile"}}) {
+    if (!fs::exists(folder_ / name)) {
+      continue;
+    }
+    const auto recording = LoadBytes(test::ReadFile(folder_ / name));
+    ASSERT_FALSE(recording.has_value()) << name;
+    EXPECT_THAT(recording.error().message, testing::HasSubstr(what)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace memtool::formats

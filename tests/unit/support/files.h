@@ -1,0 +1,38 @@
+// Test data and bytes.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/formats/load.h"
+#include "memtool/formats/source.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
+
+namespace memtool::test {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes ToBytes(std::string_view text);
+std::string_view AsView(std::span<const std::byte> bytes);
+// A file below testdata/; throws when it is not there.
+Bytes TestFile(const std::string& name);
+std::filesystem::path TestFolder(const std::string& name);
+Bytes ReadFile(const std::filesystem::path& path);
+
+// Whole inputs from memory, through unpacking and sniffing.
+Result<Recording> LoadBytes(std::span<const std::byte> bytes,
+                            const formats::LoadOptions& options = {});
+
+// Everything a source gives, in reads of `step` bytes.
+Result<Bytes> Drain(formats::Source& source, std::size_t step = 65536);
+
+// A source that gives at most `step` bytes a read, as pipes do.
+std::unique_ptr<formats::Source> Trickle(std::span<const std::byte> bytes, std::size_t step);
+
+}  // namespace memtool::test
