@@ -248,13 +248,14 @@ class DiffCommand final : public Command {
                       {"status", "STATUS", true, true}};
     report.measure = 2;
     for (const DiffRow& row : changed) {
-      report.rows.push_back(
-          {MakeAmount(session, row.base.flat), MakeAmount(session, row.now.flat),
-           MakeAmount(session, row.delta(), true),
-           Percent{Growth(row.base.flat, row.delta()), true}, MakeAmount(session, row.base.cum),
-           MakeAmount(session, row.now.cum), MakeAmount(session, row.delta_cum(), true), row.name,
-           NameText(row.name), PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
-           NameText(row.via), row.through, std::string(StatusName(row.status))});
+      report.rows.push_back({MakeAmount(session, row.base.flat), MakeAmount(session, row.now.flat),
+                             MakeAmount(session, row.delta(), true),
+                             Percent{Growth(row.base.flat, row.delta()), true},
+                             MakeAmount(session, row.base.cum), MakeAmount(session, row.now.cum),
+                             MakeAmount(session, row.delta_cum(), true), row.name,
+                             view_.by().kind == By::Kind::kFrame ? NameText(row.name) : row.name,
+                             PlaceText(row.file, row.line), row.file, LineCell(row.line), row.via,
+                             NameText(row.via), row.through, std::string(StatusName(row.status))});
     }
     const std::int64_t delta = SaturatingSubtract(now.total(), base.total());
     report.totals = {{"total", delta},

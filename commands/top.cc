@@ -169,9 +169,10 @@ class TopCommand final : public Command {
         peak = SaturatingAdd(peak, moment.summary.peak_bytes);
       }
     }
-    const bool has = !without.empty();
-    report.columns.insert(report.columns.begin() + 2,
-                          {{"peak_without", ""}, {"", has ? "SAVES" : ""}});
+    if (without.empty()) {
+      return;
+    }
+    report.columns.insert(report.columns.begin() + 2, {{"peak_without", ""}, {"", "SAVES"}});
     for (std::size_t i = 0; i < report.rows.size(); ++i) {
       auto& row = report.rows[i];
       Cell without_cell;
@@ -182,9 +183,7 @@ class TopCommand final : public Command {
       }
       row.insert(row.begin() + 2, {without_cell, saves_cell});
     }
-    if (has) {
-      report.foot.emplace_back("SAVES: how much the whole run's peak would fall without the row");
-    }
+    report.foot.emplace_back("SAVES: how much the whole run's peak would fall without the row");
   }
 
   Report Fill(const Session& session, const std::vector<Row>& rows, std::int64_t whole, bool sign) {
@@ -209,8 +208,8 @@ class TopCommand final : public Command {
       report.rows.push_back(
           {MakeAmount(session, row.value.flat, sign), Percent{Ratio(row.value.flat, whole), sign},
            MakeAmount(session, row.value.cum, sign), Percent{Ratio(row.value.cum, whole), sign},
-           row.name, NameText(row.name), PlaceText(row.file, row.line), row.file,
-           LineCell(row.line), row.via, NameText(row.via), row.value.unknown,
+           row.name, frames ? NameText(row.name) : row.name, PlaceText(row.file, row.line),
+           row.file, LineCell(row.line), row.via, NameText(row.via), row.value.unknown,
            row.value.unknown_cum});
     }
     return report;

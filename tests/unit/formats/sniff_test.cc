@@ -32,7 +32,6 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
             "a CPU profile in the legacy binary form");
   EXPECT_EQ(WhatIs("\0\0\0\0\0\0\0\3\0\0\0\0\0\0\x27\x10\0\0\0\0"sv),
             "a CPU profile in the legacy binary form");
-  EXPECT_EQ(WhatIs("\x80\x04\x95\x10"sv), "a Python pickle, such as a PyTorch memory snapshot");
   EXPECT_EQ(WhatIs("SQLite format 3\0"sv), "a SQLite database, such as an Nsight Systems export");
   EXPECT_EQ(WhatIs("PK\x03\x04...."), "a zip archive");
   EXPECT_EQ(WhatIs("\x7f"
@@ -138,10 +137,6 @@ TEST_F(RealFiles, MxnetLogsAreNamed) {
 TEST_F(RealFiles, XplanesAreNamed) {
   Expect("xplane", "an XLA trace", ErrorCode::kUnsupported);
 }
-TEST_F(RealFiles, TorchSnapshotsAreNamed) {
-  Expect("torch", "a Python pickle", ErrorCode::kUnsupported);
-}
-
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
        {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
