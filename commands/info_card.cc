@@ -14,7 +14,7 @@ namespace memtool::commands {
 namespace {
 
 std::string TimeText(std::int64_t nanos) {
-  const std::time_t seconds = static_cast<std::time_t>(nanos / 1'000'000'000);
+  const auto seconds = static_cast<std::time_t>(nanos / 1'000'000'000);
   std::tm parts{};
   if (::gmtime_r(&seconds, &parts) == nullptr) {
     return "out of range";
@@ -50,12 +50,12 @@ std::string RecordingText(const DeviceCard& card) {
                      : s.unmatched_frees + s.ghosts > 0 ? "began late"
                                                         : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
-    text += fmt::format("; {} frees without their allocation ({})", Count(s.unmatched_frees),
-                        FormatSize(s.unmatched_bytes));
+    text += fmt::format("; {} free{} without an allocation ({})", Count(s.unmatched_frees),
+                        s.unmatched_frees == 1 ? "" : "s", FormatSize(s.unmatched_bytes));
   }
   if (s.ghosts > 0) {
-    text += fmt::format("; {} live blocks that no event opened ({})", Count(s.ghosts),
-                        FormatSize(s.ghost_bytes));
+    text += fmt::format("; {} live block{} that no event opened ({})", Count(s.ghosts),
+                        s.ghosts == 1 ? "" : "s", FormatSize(s.ghost_bytes));
   }
   return text;
 }
@@ -63,7 +63,7 @@ std::string RecordingText(const DeviceCard& card) {
 void DeviceRows(const DeviceCard& card, const Trace& trace, Rows& rows) {
   const TraceSummary& s = card.summary;
   const auto at = [](std::int64_t event) {
-    return event < 0 ? std::string("the start") : "@" + FormatCount(event);
+    return event < 0 ? std::string("at the start") : "@" + FormatCount(event);
   };
   rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
   rows.emplace_back(
@@ -106,6 +106,9 @@ void DeviceRows(const DeviceCard& card, const Trace& trace, Rows& rows) {
 // Which --at words this history understands.
 std::string MomentsText(const Recording& recording) {
   const History& history = *recording.history;
+  if (history.events.empty()) {
+    return "end";
+  }
   std::string text = "start, end, peak, peak:reserved, event:N";
   const bool times = std::any_of(history.events.begin(), history.events.end(),
                                  [](const Event& event) { return event.time != kNoTime; });

@@ -65,6 +65,12 @@ std::vector<std::string> MomentLines(const Loaded& loaded) {
     const auto event = [](std::int64_t number) {
       return number < 0 ? std::string("the start") : "event " + FormatCount(number);
     };
+    if (s.events == 0) {
+      lines.push_back(fmt::format("{}: no history, only the end: {} · reserved {}",
+                                  TraceText(loaded.recording.history->traces[moment.trace]),
+                                  FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes)));
+      continue;
+    }
     std::string line = fmt::format("{}: peak {} at {} of {} · end {} · reserved {}",
                                    TraceText(loaded.recording.history->traces[moment.trace]),
                                    FormatSize(s.peak_bytes), event(s.peak_event),
@@ -74,7 +80,7 @@ std::vector<std::string> MomentLines(const Loaded& loaded) {
                            : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
                                          FormatCount(static_cast<std::int64_t>(s.ooms.back())));
     if (moment.event != s.peak_event) {
-      line += " · shown: after " + event(moment.event);
+      line += moment.event < 0 ? " · shown: the start" : " · shown: after " + event(moment.event);
     }
     lines.push_back(std::move(line));
   }

@@ -18,13 +18,6 @@ Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
   return {.key = builder.Intern(kWords[static_cast<std::size_t>(key)]), .text = StringId(text)};
 }
 
-Label NumberLabel(RecordingBuilder& builder, std::string_view key, std::uint64_t number) {
-  return {.key = builder.Intern(key),
-          .number = static_cast<std::int64_t>(number),
-          .unit = StringId(std::uint32_t{0}),
-          .numeric = true};
-}
-
 Action ActionOf(Word word) {
   switch (word) {
     case Word::kAlloc:
@@ -101,8 +94,7 @@ void EventTable::Set(Draft& draft, const Value& key, const Value& value, std::ui
       draft.event.size = field.Size();
       return;
     case Word::kStream:
-      draft.labels.stream = field.Address();
-      draft.event.stream = context_.streams.Index(draft.labels.stream, offset);
+      draft.event.stream = context_.streams.Index(field.Address(), offset);
       return;
     case Word::kTimeUs:
       draft.event.time = field.Nanos();
@@ -195,10 +187,9 @@ LabelSetId EventTable::Labels(const LabelFields& fields) {
   if (fields.pool != 0) {
     const std::string pool =
         fmt::format("({}, {})", static_cast<std::uint32_t>(fields.pool), fields.pool >> 32U);
-    set.push_back(TextLabel(builder, Word::kPoolId, builder.Intern(pool).value()));
-  }
-  if (fields.stream != 0) {
-    set.push_back(NumberLabel(builder, "stream", fields.stream));
+    set.push_back({.key = builder.Intern("pool"),
+                   .text = builder.Intern(pool),
+                   .unit = StringId(std::uint32_t{0})});
   }
   last_fields_ = fields;
   last_labels_ = builder.InternLabels(set);

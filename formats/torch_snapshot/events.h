@@ -41,7 +41,6 @@ class EventTable {
     std::uint32_t metadata = 0;
     std::uint32_t category = 0;
     std::uint64_t pool = 0;
-    std::uint64_t stream = 0;
     friend bool operator==(const LabelFields&, const LabelFields&) = default;
   };
   struct Draft {

@@ -244,7 +244,7 @@ class SampleMaker {
       labels.push_back(Text("segment", segment->small ? "small" : "large"));
       if (segment->pool_owner != 0 || segment->pool_id != 0) {
         labels.push_back(
-            Text("pool", fmt::format("({},{})", segment->pool_owner, segment->pool_id)));
+            Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
       }
     }
     // The free of something allocated before the recording has the free's labels, not the owner's.

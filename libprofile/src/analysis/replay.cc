@@ -174,15 +174,17 @@ TraceSummary Replay::Summarize() const {
   return s;
 }
 
-std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
-  const auto end = static_cast<std::uint32_t>(last + 1);
-  // Given up but not yet gone. Most requests complete in the very next event: those never count.
+namespace {
+
+// Addresses that were given up before event `end` and not yet gone. Most requests complete in the
+// very next event: those never count.
+AddressMap PendingAt(std::span<const Event> events, std::uint32_t end) {
   AddressMap pending;
   for (std::uint32_t i = 0; i < end; ++i) {
-    const Event& event = events_[i];
+    const Event& event = events[i];
     if (event.action == Action::kFreeRequested) {
-      const bool completes_next = i + 1 < end && events_[i + 1].key == event.key &&
-                                  events_[i + 1].action == Action::kFreeCompleted;
+      const bool completes_next = i + 1 < end && events[i + 1].key == event.key &&
+                                  events[i + 1].action == Action::kFreeCompleted;
       if (!completes_next) {
         pending.Put(event.key, i);
       }
@@ -191,6 +193,14 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
       pending.Take(event.key);
     }
   }
+  return pending;
+}
+
+}  // namespace
+
+std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
+  const auto end = static_cast<std::uint32_t>(last + 1);
+  const AddressMap pending = PendingAt(events_, end);
   std::vector<LiveBlock> blocks;
   const auto is_pending = [&pending](std::uint64_t address) {
     return pending.Get(address) != AddressMap::kNone;

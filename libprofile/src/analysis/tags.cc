@@ -48,6 +48,9 @@ void TagTable::Add(const Input& input) {
 std::vector<TagRow> TagTable::Rows() const {
   std::vector<TagRow> rows;
   for (const auto& [key, sum] : sums_) {
+    if (sum.bytes == 0 && sum.count == 0 && sum.unknown == 0) {
+      continue;  // a label of samples that the filters or the moment leave out
+    }
     rows.push_back({key.first, key.second, sum.bytes, sum.count, sum.unknown});
   }
   std::sort(rows.begin(), rows.end(), [](const TagRow& a, const TagRow& b) {

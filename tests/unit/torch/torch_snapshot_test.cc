@@ -98,17 +98,18 @@ TEST(TorchSnapshot, EventsBecomeRows) {
 TEST(TorchSnapshot, LabelsOnlyWhereNotDefault) {
   const Recording recording = Load("proto4.pickle");
   EXPECT_EQ(LabelText(recording, 0), "");
-  EXPECT_EQ(LabelText(recording, 2), "stream=7");
+  EXPECT_EQ(LabelText(recording, 2), "");  // the stream is a column of its own
   EXPECT_EQ(LabelText(recording, 3), "compile_context=0/1");
-  EXPECT_EQ(LabelText(recording, 6), "user_metadata=step:1 pool_id=(0, 1)");
-  EXPECT_TRUE(Load("schema_2.1.pickle").history->labels.size() == 10U);
+  EXPECT_EQ(LabelText(recording, 6), "user_metadata=step:1 pool=(0, 1)");
+  EXPECT_EQ(Load("schema_2.10.pickle").history->labels.size(), 10U);
+  EXPECT_TRUE(Load("schema_2.1.pickle").history->labels.empty());  // streams only
   EXPECT_TRUE(Load("batches.pickle").history->labels.empty());
 }
 
 TEST(TorchSnapshot, MetadataMayBeADict) {
   const Recording recording = Load("metadata_dicts.pickle");
   ASSERT_EQ(recording.history->events.size(), 10U);
-  EXPECT_EQ(LabelText(recording, 2), "user_metadata=step=3, names.0=a, names.1=b stream=7");
+  EXPECT_EQ(LabelText(recording, 2), "user_metadata=step=3, names.0=a, names.1=b");
   EXPECT_EQ(recording.history->events[1].size, 1000);
 }
 
