@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace memtool {
 
@@ -33,39 +34,42 @@ DiffStatus StatusOf(const DiffRow& row) {
 
 // How much of a row's delta each caller carries.
 struct Callers {
-  std::unordered_map<std::uint32_t, std::int64_t> carried;  // caller node → Σ delta
-  std::unordered_map<std::uint32_t, std::size_t> distance;  // caller node → frames above the row
-  std::unordered_map<std::uint32_t, char> direct;           // callers one frame above
+  struct Caller {
+    std::int64_t carried = 0;  // Σ delta
+    std::size_t distance = 0;  // fewest frames between it and the row
+  };
+  std::unordered_map<std::uint32_t, Caller> by_node;
+  std::unordered_set<std::uint32_t> direct;  // callers one frame above
+
+  // `stack`: innermost first, the row's own node in front. Recursion counts once.
+  void Add(std::span<const NodeId> stack, std::int64_t delta) {
+    direct.insert(stack[1].value());
+    for (std::size_t i = 1; i < stack.size(); ++i) {
+      const bool repeated =
+          std::find(stack.begin() + 1, stack.begin() + static_cast<std::ptrdiff_t>(i), stack[i]) !=
+          stack.begin() + static_cast<std::ptrdiff_t>(i);
+      if (repeated) {
+        continue;
+      }
+      const auto [at, added] = by_node.try_emplace(stack[i].value());
+      at->second.carried = SaturatingAdd(at->second.carried, delta);
+      at->second.distance = added ? i : std::min(at->second.distance, i);
+    }
+  }
 };
 
-void AddCallers(std::span<const Input> inputs, std::int64_t sign, Granularity granularity,
+void AddCallers(std::span<const Input> inputs, bool is_base, Granularity granularity,
                 NodeSpace& space, std::unordered_map<std::uint32_t, Callers>& rows) {
   for (const Input& input : inputs) {
     NodeWalker walker(*input.view, granularity, space);
     NodeStack stack;
-    std::vector<std::uint32_t> seen;
     for (const StackSum& sum : input.sums->rows) {
       if (sum.value == 0 || !walker.Expand(sum, stack) || stack.nodes.size() < 2) {
         continue;
       }
-      const auto found = rows.find(stack.nodes.front().value());
-      if (found == rows.end()) {
-        continue;
-      }
-      Callers& callers = found->second;
-      callers.direct[stack.nodes[1].value()] = 1;
-      seen.clear();
-      for (std::size_t i = 1; i < stack.nodes.size(); ++i) {
-        const std::uint32_t caller = stack.nodes[i].value();
-        if (std::find(seen.begin(), seen.end(), caller) != seen.end()) {
-          continue;
-        }
-        seen.push_back(caller);
-        std::int64_t& carried = callers.carried[caller];
-        carried =
-            sign < 0 ? SaturatingSubtract(carried, sum.value) : SaturatingAdd(carried, sum.value);
-        const auto [distance, added] = callers.distance.emplace(caller, i);
-        distance->second = std::min(distance->second, i);
+      const auto row = rows.find(stack.nodes.front().value());
+      if (row != rows.end()) {
+        row->second.Add(stack.nodes, is_base ? SaturatingSubtract(0, sum.value) : sum.value);
       }
     }
   }
@@ -77,10 +81,10 @@ std::string Through(const DiffRow& row, const Callers& callers, const NodeSpace&
   }
   NodeId best;
   std::size_t best_distance = 0;
-  for (const auto& [caller, carried] : callers.carried) {
-    const NodeId id(caller);
-    const std::size_t distance = callers.distance.at(caller);
-    const double share = static_cast<double>(carried) / static_cast<double>(row.delta());
+  for (const auto& [node, caller] : callers.by_node) {
+    const NodeId id(node);
+    const std::size_t distance = caller.distance;
+    const double share = static_cast<double>(caller.carried) / static_cast<double>(row.delta());
     const bool nearer = !best.valid() || distance < best_distance ||
                         (distance == best_distance && space.Name(id) < space.Name(best));
     if (share >= kCarries && id != row.node && nearer) {
@@ -138,8 +142,8 @@ void FillThrough(std::span<DiffRow> rows, std::span<const Input> base, std::span
       wanted.try_emplace(row.node.value());
     }
   }
-  AddCallers(base, -1, granularity, space, wanted);
-  AddCallers(now, 1, granularity, space, wanted);
+  AddCallers(base, true, granularity, space, wanted);
+  AddCallers(now, false, granularity, space, wanted);
   for (DiffRow& row : rows) {
     if (const auto callers = wanted.find(row.node.value()); callers != wanted.end()) {
       row.through = Through(row, callers->second, space);

@@ -84,7 +84,7 @@ class View {
   [[nodiscard]] const Recording& recording() const { return recording_; }
 
   // False when the stack's samples are filtered out. `out` is reused between calls.
-  bool Expand(StackId stack, VisibleStack& out) const;
+  bool Expand(StackId id, VisibleStack& out) const;
   [[nodiscard]] bool Keeps(LabelSetId labels) const { return keep_labels_[labels.value()] != 0; }
   // Labels shown by tag show and hide.
   [[nodiscard]] bool ShowsKey(StringId key) const;
