@@ -19,10 +19,14 @@ using namespace memtool::commands;
 void Print(const std::vector<Row>& rows) {
   Report report{.command = "top"};
   report.unit = "bytes";
-  report.columns = {{"flat", "FLAT"}, {"cum", "CUM"}, {"name", "WHERE", true, true},
-                    {"file", "PLACE", true, true}, {"via", "VIA", true, true}};
+  report.columns = {{"flat", "FLAT"},
+                    {"cum", "CUM"},
+                    {"name", "WHERE", true, true},
+                    {"file", "PLACE", true, true},
+                    {"via", "VIA", true, true}};
   for (const Row& row : rows) {
-    report.rows.push_back({Amount{row.value.flat}, Amount{row.value.cum}, row.name, row.file, row.via});
+    report.rows.push_back(
+        {Amount{row.value.flat}, Amount{row.value.cum}, row.name, row.file, row.via});
   }
   StringSink sink;
   WriteTable(report, {.limit = 20, .width = 80}, sink);
@@ -66,8 +70,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     NodeSpace space;
     const SignedInput inputs[] = {{input, 1}};
     const Graph graph = BuildGraph(inputs, GraphOptions{}, space);
-    const DotStyle style{.title = "input", .legend = {"input"},
-                         .amount = [](std::int64_t value) { return FormatSize(value); }};
+    const DotStyle style{.title = "input", .legend = {"input"}, .amount = [](std::int64_t value) {
+                           return FormatSize(value);
+                         }};
     if (!WriteDot(graph, space, style)) {
       std::abort();
     }

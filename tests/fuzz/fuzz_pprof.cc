@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::abort();
   }
   const auto again = formats::Load(
-      formats::MakeMemorySource(std::as_bytes(std::span(written->data(), written->size()))), "again",
-      {.limits = {}, .format = "pprof"});
+      formats::MakeMemorySource(std::as_bytes(std::span(written->data(), written->size()))),
+      "again", {.limits = {}, .format = "pprof"});
   // A profile without sample types may be one that nothing tells from other bytes; this one was
   // read by name.
   if (!again || again->profile->size() != recording->profile->size() ||

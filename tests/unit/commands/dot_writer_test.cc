@@ -36,12 +36,13 @@ std::string Written(const std::vector<std::string>& names, NodeSpace& space) {
                            .tags = {{.text = name, .weight = 5}}});
     const auto last = static_cast<std::uint32_t>(graph.nodes.size() - 1);
     if (last > 0) {
-      graph.edges.push_back({.from = last - 1, .to = last, .weight = 10, .residual = last % 2 == 0});
+      graph.edges.push_back(
+          {.from = last - 1, .to = last, .weight = 10, .residual = last % 2 == 0});
     }
   }
-  const DotStyle style{.title = names.front(),
-                       .legend = names,
-                       .amount = [](std::int64_t value) { return fmt::format("{}", value); }};
+  const DotStyle style{.title = names.front(), .legend = names, .amount = [](std::int64_t value) {
+                         return fmt::format("{}", value);
+                       }};
   const auto text = WriteDot(graph, space, style);
   EXPECT_TRUE(text.has_value());
   return *text;
@@ -49,11 +50,35 @@ std::string Written(const std::vector<std::string>& names, NodeSpace& space) {
 
 TEST(WriteDot, IsReadBackWithTheSameLabels) {
   using namespace std::string_literals;
-  const std::vector<std::string> names{
-      "plain", "double \"quote\"", "back\\slash", "trailing\\", "\\", "\\\"", "\\N\\G\\E\\T\\H\\L",
-      "label\\l\\r", "new\nline", "nul\0x"s, "\x1b[31m", "<b>bold</b>", "</script>", "&amp;",
-      "}; digraph {", "node [shape=box]", "// comment", "/* comment */", "# line", "",
-      " ", "漢字", "\xff\xfe", "\u202e", std::string(100'000, 'x'), "edge", "graph", "1.5", "-"};
+  const std::vector<std::string> names{"plain",
+                                       "double \"quote\"",
+                                       "back\\slash",
+                                       "trailing\\",
+                                       "\\",
+                                       "\\\"",
+                                       "\\N\\G\\E\\T\\H\\L",
+                                       "label\\l\\r",
+                                       "new\nline",
+                                       "nul\0x"s,
+                                       "\x1b[31m",
+                                       "<b>bold</b>",
+                                       "</script>",
+                                       "&amp;",
+                                       "}; digraph {",
+                                       "node [shape=box]",
+                                       "// comment",
+                                       "/* comment */",
+                                       "# line",
+                                       "",
+                                       " ",
+                                       "漢字",
+                                       "\xff\xfe",
+                                       "\u202e",
+                                       std::string(100'000, 'x'),
+                                       "edge",
+                                       "graph",
+                                       "1.5",
+                                       "-"};
   NodeSpace space;
   const std::string text = Written(names, space);
   const Handle graph(::agmemread(text.c_str()));
@@ -91,8 +116,9 @@ TEST(WriteDot, DrawsResidualEdgesDotted) {
 
 TEST(WriteDot, OfNothingIsALegend) {
   NodeSpace space;
-  const DotStyle style{.title = "empty", .legend = {"nothing"},
-                       .amount = [](std::int64_t) { return std::string(); }};
+  const DotStyle style{.title = "empty", .legend = {"nothing"}, .amount = [](std::int64_t) {
+                         return std::string();
+                       }};
   const auto text = WriteDot(Graph{}, space, style);
   ASSERT_TRUE(text.has_value());
   const Handle graph(::agmemread(text->c_str()));

@@ -24,30 +24,34 @@ void Expect(std::string (*escape)(std::string_view), const std::vector<Case>& ca
 }
 
 TEST(EscapeText, ShowsWhatATerminalWouldObey) {
-  Expect(EscapeText,
-         {{"plain", "plain"},
-          {"Größe 漢字 😀", "Größe 漢字 😀"},
-          {"a\nb\tc\rd", "a\\nb\\tc\\rd"},
-          {"\x1b[31mred"s, "\\x1b[31mred"},
-          {"nul\0x"s, "nul\\x00x"},
-          {"del\x7f"s, "del\\x7f"},
-          {"\u0085\u009b", "\\x85\\x9b"},  // C1, as UTF-8
-          {"\x9b"s, "\\x9b"},              // and as a lone byte
-          {"\u202eabc\u2069", "\\u202eabc\\u2069"},
-          {"\u200b\ufeff\u00ad", "\\u200b\\ufeff\\xad"},
-          {"\u2028\u2029", "\\u2028\\u2029"},
-          {"\uffff\ufdd0", "\\uffff\\ufdd0"},  // XML forbids the first
-          {"\xff\xfe"s, "\\xff\\xfe"},
-          {"\xc0\xaf"s, "\\xc0\\xaf"},               // overlong
-          {"\xed\xa0\x80"s, "\\xed\\xa0\\x80"},      // a surrogate
-          {"\xf4\x90\x80\x80"s, "\\xf4\\x90\\x80\\x80"},
-          {"\xe2\x82"s, "\\xe2\\x82"},  // cut
-          {"", ""}});
+  Expect(EscapeText, {{"plain", "plain"},
+                      {"Größe 漢字 😀", "Größe 漢字 😀"},
+                      {"a\nb\tc\rd", "a\\nb\\tc\\rd"},
+                      {"\x1b[31mred"s, "\\x1b[31mred"},
+                      {"nul\0x"s, "nul\\x00x"},
+                      {"del\x7f"s, "del\\x7f"},
+                      {"\u0085\u009b", "\\x85\\x9b"},  // C1, as UTF-8
+                      {"\x9b"s, "\\x9b"},              // and as a lone byte
+                      {"\u202eabc\u2069", "\\u202eabc\\u2069"},
+                      {"\u200b\ufeff\u00ad", "\\u200b\\ufeff\\xad"},
+                      {"\u2028\u2029", "\\u2028\\u2029"},
+                      {"\uffff\ufdd0", "\\uffff\\ufdd0"},  // XML forbids the first
+                      {"\xff\xfe"s, "\\xff\\xfe"},
+                      {"\xc0\xaf"s, "\\xc0\\xaf"},           // overlong
+                      {"\xed\xa0\x80"s, "\\xed\\xa0\\x80"},  // a surrogate
+                      {"\xf4\x90\x80\x80"s, "\\xf4\\x90\\x80\\x80"},
+                      {"\xe2\x82"s, "\\xe2\\x82"},  // cut
+                      {"", ""}});
 }
 
 TEST(ToUtf8, ReplacesWhatIsNotUtf8) {
-  Expect(ToUtf8, {{"Größe", "Größe"}, {"a\xff" "b"s, "a\ufffdb"}, {"\xc3"s, "\ufffd"},
-                  {"\xed\xa0\x80"s, "\ufffd\ufffd\ufffd"}, {"a\nb", "a\nb"}});
+  Expect(ToUtf8, {{"Größe", "Größe"},
+                  {"a\xff"
+                   "b"s,
+                   "a\ufffdb"},
+                  {"\xc3"s, "\ufffd"},
+                  {"\xed\xa0\x80"s, "\ufffd\ufffd\ufffd"},
+                  {"a\nb", "a\nb"}});
 }
 
 TEST(EscapeJson, KeepsTheValue) {
@@ -151,8 +155,10 @@ bool Harmless(std::string_view text, bool visible) {
 // Random bytes, and pieces that are nearly UTF-8 or harmful.
 std::string RandomBytes(std::mt19937& random) {
   static const std::vector<std::string> kPieces{
-      "\u202e", "\u2066", "\x1b[", "\xc2", "\xe2\x80", "\xf0\x9f\x98", "漢", "\u009b", "\r\n",
-      "a", "\\", "\"", "|", "=", ";", "\xed\xa0\x80", "\xc0\x80", "\u0301", "\u061c"};
+      "\u202e",       "\u2066",   "\x1b[",  "\xc2",  "\xe2\x80",
+      "\xf0\x9f\x98", "漢",       "\u009b", "\r\n",  "a",
+      "\\",           "\"",       "|",      "=",     ";",
+      "\xed\xa0\x80", "\xc0\x80", "\u0301", "\u061c"};
   std::string bytes;
   for (std::size_t i = 0, n = random() % 12; i < n; ++i) {
     if (random() % 2 == 0) {
@@ -177,7 +183,8 @@ TEST(Escapers, HoldForAnyBytes) {
     const std::string csv = EscapeCsv(bytes);
     ASSERT_TRUE(Harmless(csv, true)) << testing::PrintToString(bytes);
     const std::size_t start = csv.starts_with('"') ? 1 : 0;
-    ASSERT_TRUE(csv.size() == start || std::string_view("=+-@").find(csv[start]) == std::string::npos)
+    ASSERT_TRUE(csv.size() == start ||
+                std::string_view("=+-@").find(csv[start]) == std::string::npos)
         << csv;
     ASSERT_EQ(EscapeText(text), text) << "escaping twice changes nothing more";
     const std::size_t width = random() % 10;

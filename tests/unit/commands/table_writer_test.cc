@@ -22,8 +22,11 @@ Report Sample(std::size_t rows) {
   report.unit = "bytes";
   report.head = {"one input"};
   report.foot = {"one note"};
-  report.columns = {{"flat", "FLAT"}, {"", "FLAT%"}, {"name", "WHERE", true, true},
-                    {"file", "PLACE", true, true}, {"line", ""}};
+  report.columns = {{"flat", "FLAT"},
+                    {"", "FLAT%"},
+                    {"name", "WHERE", true, true},
+                    {"file", "PLACE", true, true},
+                    {"line", ""}};
   for (std::size_t i = 0; i < rows; ++i) {
     const auto n = static_cast<std::int64_t>(i) + 1;
     report.rows.push_back({Amount{n << 20U}, Percent{0.25}, "name" + std::to_string(n),
@@ -108,9 +111,8 @@ TEST(WriteTable, EscapesHeadFootAndCells) {
   report.head = {"\x1b[2Jhead"};
   report.foot = {"foot\n\x07"};
   report.rows[0][2] = std::string("\xe2\x80\xae\x9b\nname");
-  EXPECT_THAT(Table(report),
-              ElementsAre("\\x1b[2Jhead", "    FLAT   FLAT%   WHERE",
-                          "1.00 MiB   25.0%   \\u202e\\x9b\\nname", "foot\\n\\x07"));
+  EXPECT_THAT(Table(report), ElementsAre("\\x1b[2Jhead", "    FLAT   FLAT%   WHERE",
+                                         "1.00 MiB   25.0%   \\u202e\\x9b\\nname", "foot\\n\\x07"));
 }
 
 TEST(CellText, WritesEveryKind) {

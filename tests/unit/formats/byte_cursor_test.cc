@@ -73,7 +73,8 @@ TEST(ByteCursor, RefusesVarintsOver64Bits) {
   EXPECT_EQ(Thrown("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", read), ErrorCode::kMalformed);
   EXPECT_EQ(Thrown("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", read), ErrorCode::kMalformed);
   EXPECT_EQ(Thrown("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", read), ErrorCode::kMalformed);
-  EXPECT_EQ(Thrown("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", read), ErrorCode::kMalformed);
+  EXPECT_EQ(Thrown("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", read),
+            ErrorCode::kMalformed);
 }
 
 TEST(ByteCursor, ReadsFixedLittleEndian) {
@@ -96,9 +97,9 @@ TEST(ByteCursor, TakesNoMoreThanThereIs) {
   EXPECT_EQ(cursor.Take(0).size(), 0U);
   EXPECT_EQ(AsText(cursor.Take(1)), "f");
   EXPECT_EQ(cursor.Take(0).size(), 0U);
-  for (const std::uint64_t size : {std::uint64_t{4}, std::uint64_t{1} << 32U,
-                                   std::uint64_t{1} << 63U,
-                                   std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{4}, std::uint64_t{1} << 32U, std::uint64_t{1} << 63U,
+        std::numeric_limits<std::uint64_t>::max()}) {
     EXPECT_EQ(Thrown("abc", [size](ByteCursor& c) { c.Take(size); }), ErrorCode::kTruncated);
     EXPECT_EQ(Thrown("abc", [size](ByteCursor& c) { c.Skip(size); }), ErrorCode::kTruncated);
   }

@@ -28,7 +28,8 @@ TEST(ByteWindow, GivesTheBytesInOrderHoweverTheyCome) {
   const std::string text = Noise(700'000);
   const auto bytes = ToBytes(text);
   for (const std::size_t step : {std::size_t{1000}, std::size_t{65536}, std::size_t{1} << 20U}) {
-    for (const std::size_t record : {std::size_t{777}, std::size_t{262'144}, std::size_t{300'001}}) {
+    for (const std::size_t record :
+         {std::size_t{777}, std::size_t{262'144}, std::size_t{300'001}}) {
       ByteWindow window(Trickle(bytes, step));
       std::string got;
       while (!window.AtEnd()) {

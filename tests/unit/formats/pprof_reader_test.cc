@@ -40,8 +40,8 @@ TEST(PprofReader, ReadsEveryFormTheSame) {
 }
 
 TEST(PprofReader, ReadsTheSameFromATrickle) {
-  for (const char* name : {"pprof/forms/packed.pb", "pprof/forms/types_last.pb",
-                           "pprof/jax_leak/memory9.prof"}) {
+  for (const char* name :
+       {"pprof/forms/packed.pb", "pprof/forms/types_last.pb", "pprof/jax_leak/memory9.prof"}) {
     const Bytes bytes = TestFile(name);
     const auto whole = LoadBytes(bytes);
     ASSERT_TRUE(whole.has_value());
@@ -111,9 +111,9 @@ TEST(PprofReader, NoticesACutAtEveryByteOfAContainer) {
   }
 }
 
-// Bare protobuf does not say where it ends: a cut between two fields leaves a legal profile when what
-// is cut off (strings of comments, comments, times) is all that needed each other. A cut inside a
-// field, or before the string table, is an error.
+// Bare protobuf does not say where it ends: a cut between two fields leaves a legal profile when
+// what is cut off (strings of comments, comments, times) is all that needed each other. A cut
+// inside a field, or before the string table, is an error.
 TEST(PprofReader, NoticesACutAtEveryByteOfABareMessage) {
   const Bytes whole = TestFile("pprof/forms/packed.pb");
   std::vector<char> may_end(whole.size() + 1, 0);

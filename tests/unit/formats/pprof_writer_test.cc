@@ -26,9 +26,9 @@ Recording Again(const Recording& recording) {
 }
 
 TEST(PprofWriter, WritesWhatTheReaderReads) {
-  for (const char* name : {"pprof/forms/packed.pb", "pprof/forms/sparse_ids.pb",
-                           "pprof/jax_leak/memory9.prof", "pprof/jax_funcs/memory.prof",
-                           "pprof/hostile/names.pb.gz"}) {
+  for (const char* name :
+       {"pprof/forms/packed.pb", "pprof/forms/sparse_ids.pb", "pprof/jax_leak/memory9.prof",
+        "pprof/jax_funcs/memory.prof", "pprof/hostile/names.pb.gz"}) {
     const auto recording = LoadBytes(TestFile(name));
     ASSERT_TRUE(recording.has_value());
     const Recording again = Again(*recording);
@@ -73,7 +73,8 @@ TEST(PprofWriter, IsUnderstoodByProtobuf) {
 
 TEST(PprofReader, ReadsWhatProtobufWrites) {
   pprof::Profile profile;
-  for (const char* text : {"", "space", "bytes", "main", "main.py", "key", "value", "https://doc"}) {
+  for (const char* text :
+       {"", "space", "bytes", "main", "main.py", "key", "value", "https://doc"}) {
     profile.add_string_table(text);
   }
   auto& type = *profile.add_sample_type();

@@ -35,7 +35,9 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
   EXPECT_EQ(WhatIs("\x80\x04\x95\x10"sv), "a Python pickle, such as a PyTorch memory snapshot");
   EXPECT_EQ(WhatIs("SQLite format 3\0"sv), "a SQLite database, such as an Nsight Systems export");
   EXPECT_EQ(WhatIs("PK\x03\x04...."), "a zip archive");
-  EXPECT_EQ(WhatIs("\x7f" "ELF\2\1\1"), "a program or library");
+  EXPECT_EQ(WhatIs("\x7f"
+                   "ELF\2\1\1"),
+            "a program or library");
   EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
   EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace");
@@ -45,7 +47,9 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
   EXPECT_EQ(WhatIs("\x01\x02\x03\x04"sv), "");
 }
 
-Match Sniff(std::span<const std::byte> bytes) { return Readers().front()->Sniff(bytes); }
+Match Sniff(std::span<const std::byte> bytes) {
+  return Readers().front()->Sniff(bytes);
+}
 
 TEST(PprofSniff, KnowsItsFilesWhateverTheirOrder) {
   for (const char* name : {"packed.pb", "unpacked.pb", "mixed_split_packed.pb", "sparse_ids.pb",
@@ -59,7 +63,9 @@ TEST(PprofSniff, LeavesOthersAlone) {
   for (const std::string_view text :
        {std::string_view(""), std::string_view("{\"a\": 1}"), std::string_view("hello\n"),
         std::string_view("\x80\x04\x95\x10\0\0\0\0", 8), std::string_view("PK\x03\x04"),
-        std::string_view("\x7f" "ELF"), std::string_view("\0\0\0\0", 4)}) {
+        std::string_view("\x7f"
+                         "ELF"),
+        std::string_view("\0\0\0\0", 4)}) {
     EXPECT_EQ(Sniff(ToBytes(text)), Match::kNo) << text;
   }
 }
@@ -126,9 +132,15 @@ TEST_F(RealFiles, GoHeapProfilesAreRead) {
   }
 }
 
-TEST_F(RealFiles, MxnetLogsAreNamed) { Expect("mxnet", "an MXNet memory log", ErrorCode::kUnsupported); }
-TEST_F(RealFiles, XplanesAreNamed) { Expect("xplane", "an XLA trace", ErrorCode::kUnsupported); }
-TEST_F(RealFiles, TorchSnapshotsAreNamed) { Expect("torch", "a Python pickle", ErrorCode::kUnsupported); }
+TEST_F(RealFiles, MxnetLogsAreNamed) {
+  Expect("mxnet", "an MXNet memory log", ErrorCode::kUnsupported);
+}
+TEST_F(RealFiles, XplanesAreNamed) {
+  Expect("xplane", "an XLA trace", ErrorCode::kUnsupported);
+}
+TEST_F(RealFiles, TorchSnapshotsAreNamed) {
+  Expect("torch", "a Python pickle", ErrorCode::kUnsupported);
+}
 
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :

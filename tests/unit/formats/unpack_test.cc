@@ -36,8 +36,12 @@ Bytes Deflate(std::string_view text, Wrap wrap) {
   ::deflateEnd(&stream);
   return packed;
 }
-Bytes Gzip(std::string_view text) { return Deflate(text, Wrap::kGzip); }
-Bytes Zlib(std::string_view text) { return Deflate(text, Wrap::kZlib); }
+Bytes Gzip(std::string_view text) {
+  return Deflate(text, Wrap::kGzip);
+}
+Bytes Zlib(std::string_view text) {
+  return Deflate(text, Wrap::kZlib);
+}
 Bytes Zstd(std::string_view text, bool checksum = true) {
   ZSTD_CCtx* context = ::ZSTD_createCCtx();
   ::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum ? 1 : 0);
@@ -58,7 +62,7 @@ struct Unpacked {
 };
 
 Unpacked Unwrapped(const Bytes& bytes, const Limits& limits = {}, std::size_t step = 1 << 20,
-             std::size_t out_step = 65536) {
+                   std::size_t out_step = 65536) {
   Unpacked result;
   auto source = Unpack(Trickle(bytes, step), limits, &result.packing);
   if (!source) {
@@ -94,8 +98,8 @@ TEST(Unpack, LeavesPlainBytesAlone) {
 
 TEST(Unpack, TakesOffOneLayer) {
   const std::string text = Text(500'000);
-  for (const auto& [bytes, packing] : {std::pair{Gzip(text), "gzip"}, {Zlib(text), "zlib"},
-                                       {Zstd(text), "zstd"}}) {
+  for (const auto& [bytes, packing] :
+       {std::pair{Gzip(text), "gzip"}, {Zlib(text), "zlib"}, {Zstd(text), "zstd"}}) {
     // Any split of packed and unpacked bytes, as pipes and readers make them.
     for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{65536}}) {
       for (const std::size_t out_step : {std::size_t{1000}, std::size_t{1} << 20U}) {

@@ -62,9 +62,8 @@ TEST(Diff, TellsNewGoneChangedAndUnchanged) {
                      .Sample("main;grown", {2, 30})
                      .Sample("main;fresh", {1, 8})
                      .Finish());
-  EXPECT_THAT(Diff(base, now),
-              ElementsAre("grown 10 30 changed", "fresh 0 8 new", "gone 7 0 gone",
-                          "main 0 0 changed", "same 5 5 unchanged"));
+  EXPECT_THAT(Diff(base, now), ElementsAre("grown 10 30 changed", "fresh 0 8 new", "gone 7 0 gone",
+                                           "main 0 0 changed", "same 5 5 unchanged"));
   EXPECT_THAT(Diff(base, now, SortBy::kCum),
               ElementsAre("main 0 0 changed", "grown 10 30 changed", "fresh 0 8 new",
                           "gone 7 0 gone", "same 5 5 unchanged"));

@@ -39,9 +39,8 @@ std::vector<std::string> With(const Recording& recording,
 }
 
 TEST(Filter, WithoutOptionsKeepsAll) {
-  EXPECT_THAT(With(Program(), {}),
-              ElementsAre("main;a 100", "main;b 50", "main;a;b 20", "main;c 8",
-                          "main;outer;inner 4", "(no stack) 1"));
+  EXPECT_THAT(With(Program(), {}), ElementsAre("main;a 100", "main;b 50", "main;a;b 20", "main;c 8",
+                                               "main;outer;inner 4", "(no stack) 1"));
 }
 
 TEST(Filter, FocusKeepsStacksWithAMatch) {
@@ -51,8 +50,7 @@ TEST(Filter, FocusKeepsStacksWithAMatch) {
   // File names and mappings match too; an inlined frame is a frame.
   EXPECT_THAT(With(program, {{&FilterOptions::focus, "c\\.py"}}), ElementsAre("main;c 8"));
   EXPECT_THAT(With(program, {{&FilterOptions::focus, "libc\\.so"}}), ElementsAre("main;c 8"));
-  EXPECT_THAT(With(program, {{&FilterOptions::focus, "inner"}}),
-              ElementsAre("main;outer;inner 4"));
+  EXPECT_THAT(With(program, {{&FilterOptions::focus, "inner"}}), ElementsAre("main;outer;inner 4"));
   EXPECT_THAT(With(program, {{&FilterOptions::focus, "nothing"}}), IsEmpty());
 }
 
@@ -67,9 +65,9 @@ TEST(Filter, HideTakesFramesOut) {
   // Stacks without a frame left vanish, and so does the one that never had any (pprof's rule).
   EXPECT_THAT(With(Program(), {{&FilterOptions::hide, "^(b|inner)$"}}),
               ElementsAre("main;a 120", "main 50", "main;c 8", "main;outer 4"));
-  EXPECT_THAT(With(Program(), {{&FilterOptions::hide, "libc\\.so"}}),
-              ElementsAre("main;a 100", "main;b 50", "main;a;b 20", "main 8",
-                          "main;outer;inner 4"));
+  EXPECT_THAT(
+      With(Program(), {{&FilterOptions::hide, "libc\\.so"}}),
+      ElementsAre("main;a 100", "main;b 50", "main;a;b 20", "main 8", "main;outer;inner 4"));
   EXPECT_THAT(With(Program(), {{&FilterOptions::hide, "."}}), IsEmpty());
 }
 
@@ -91,11 +89,12 @@ TEST(Filter, ShowFromCutsCallersOfTheOutermostMatch) {
 }
 
 TEST(Filter, PruneFromCutsBelowTheInnermostMatch) {
-  EXPECT_THAT(With(Program(), {{&FilterOptions::prune_from, "^a$"}}),
-              ElementsAre("main;a 120", "main;b 50", "main;c 8", "main;outer;inner 4",
-                          "(no stack) 1"));
+  EXPECT_THAT(
+      With(Program(), {{&FilterOptions::prune_from, "^a$"}}),
+      ElementsAre("main;a 120", "main;b 50", "main;c 8", "main;outer;inner 4", "(no stack) 1"));
   const Recording inlined = ProfileMaker().Sample("main;outer+inner;leaf", {1, 5}).Finish();
-  EXPECT_THAT(With(inlined, {{&FilterOptions::prune_from, "^outer$"}}), ElementsAre("main;outer 5"));
+  EXPECT_THAT(With(inlined, {{&FilterOptions::prune_from, "^outer$"}}),
+              ElementsAre("main;outer 5"));
   // Arguments are no part of the name that is matched; operator() is.
   const Recording arguments = ProfileMaker()
                                   .Sample("main;f(int);leaf", {1, 5})
@@ -176,9 +175,10 @@ TEST(TagFrames, AreRootsAndLeaves) {
 TEST(FrameModes, HideWhatNobodyCanChange) {
   const Recording recording =
       ProfileMaker()
-          .Sample("train@/home/u/train.py:1;__call__@/usr/lib/python3/site-packages/jax/a.py:2;"
-                  "xla::Run@pjrt.cc:3",
-                  {1, 100})
+          .Sample(
+              "train@/home/u/train.py:1;__call__@/usr/lib/python3/site-packages/jax/a.py:2;"
+              "xla::Run@pjrt.cc:3",
+              {1, 100})
           .Sample("boot@/usr/lib/python3/site-packages/jax/b.py:2;xla::Run@pjrt.cc:3", {1, 20})
           .Sample("xla::Run@pjrt.cc:3;c10::alloc@a.cpp:1", {1, 3})
           .Finish();
@@ -191,9 +191,8 @@ TEST(FrameModes, HideWhatNobodyCanChange) {
   EXPECT_THAT(Stacks(recording, options),
               ElementsAre("train;__call__ 100", "boot 20", "xla::Run;c10::alloc 3"));
   options.frames = FrameMode::kAll;
-  EXPECT_THAT(Stacks(recording, options),
-              ElementsAre("train;__call__;xla::Run 100", "boot;xla::Run 20",
-                          "xla::Run;c10::alloc 3"));
+  EXPECT_THAT(Stacks(recording, options), ElementsAre("train;__call__;xla::Run 100",
+                                                      "boot;xla::Run 20", "xla::Run;c10::alloc 3"));
 }
 
 TEST(Filter, NamesOptionsThatMatchedNothing) {
@@ -210,12 +209,16 @@ TEST(Filter, NamesOptionsThatMatchedNothing) {
 }
 
 TEST(Filter, RefusesBadExpressionsByName) {
-  for (const auto& [member, name] :
-       {std::pair{&FilterOptions::focus, "--focus"}, {&FilterOptions::ignore, "--ignore"},
-        {&FilterOptions::hide, "--hide"}, {&FilterOptions::show, "--show"},
-        {&FilterOptions::show_from, "--show-from"}, {&FilterOptions::prune_from, "--prune-from"},
-        {&FilterOptions::tag_focus, "--tagfocus"}, {&FilterOptions::tag_ignore, "--tagignore"},
-        {&FilterOptions::tag_show, "--tagshow"}, {&FilterOptions::tag_hide, "--taghide"}}) {
+  for (const auto& [member, name] : {std::pair{&FilterOptions::focus, "--focus"},
+                                     {&FilterOptions::ignore, "--ignore"},
+                                     {&FilterOptions::hide, "--hide"},
+                                     {&FilterOptions::show, "--show"},
+                                     {&FilterOptions::show_from, "--show-from"},
+                                     {&FilterOptions::prune_from, "--prune-from"},
+                                     {&FilterOptions::tag_focus, "--tagfocus"},
+                                     {&FilterOptions::tag_ignore, "--tagignore"},
+                                     {&FilterOptions::tag_show, "--tagshow"},
+                                     {&FilterOptions::tag_hide, "--taghide"}}) {
     for (const char* text : {"a(b", "[", "*", "(?<x", "\\"}) {
       FilterOptions options;
       options.*member = text;

@@ -13,10 +13,8 @@ using test::Top;
 using testing::ElementsAre;
 
 TEST(FlatCum, CountsRecursionOnce) {
-  const Recording recording = ProfileMaker()
-                                  .Sample("main;f;g;f;g;f", {1, 10})
-                                  .Sample("main;g", {1, 4})
-                                  .Finish();
+  const Recording recording =
+      ProfileMaker().Sample("main;f;g;f;g;f", {1, 10}).Sample("main;g", {1, 4}).Finish();
   EXPECT_THAT(Top(recording), ElementsAre("f 10 10", "g 4 14", "main 0 14"));
 }
 
@@ -25,8 +23,7 @@ TEST(FlatCum, GivesFlatToTheInnermostInlinedFrame) {
                                   .Sample("main;outer+middle+inner", {1, 10})
                                   .Sample("main;outer", {1, 3})
                                   .Finish();
-  EXPECT_THAT(Top(recording),
-              ElementsAre("inner 10 10", "outer 3 13", "main 0 13", "middle 0 10"));
+  EXPECT_THAT(Top(recording), ElementsAre("inner 10 10", "outer 3 13", "main 0 13", "middle 0 10"));
 }
 
 TEST(FlatCum, SplitsRowsByGranularity) {
@@ -36,12 +33,10 @@ TEST(FlatCum, SplitsRowsByGranularity) {
                                   .Sample("main@m.py:9;load@a.py:3", {1, 1})
                                   .Finish();
   EXPECT_THAT(Top(recording, "function"), ElementsAre("load 15 15", "main 0 15"));
-  EXPECT_THAT(Top(recording, "filefunction"),
-              ElementsAre("load 11 11", "load 4 4", "main 0 15"));
+  EXPECT_THAT(Top(recording, "filefunction"), ElementsAre("load 11 11", "load 4 4", "main 0 15"));
   EXPECT_THAT(Top(recording, "line"),
               ElementsAre("load 10 10", "load 4 4", "load 1 1", "main 0 14", "main 0 1"));
-  EXPECT_THAT(Top(recording, "file"),
-              ElementsAre("a.py 11 11", "b.py 4 4", "m.py 0 15"));
+  EXPECT_THAT(Top(recording, "file"), ElementsAre("a.py 11 11", "b.py 4 4", "m.py 0 15"));
 }
 
 TEST(FlatCum, KeepsSamplesWithoutStackAndWithoutSymbol) {
@@ -50,8 +45,7 @@ TEST(FlatCum, KeepsSamplesWithoutStackAndWithoutSymbol) {
                                   .Sample("main;!/opt/libx.so", {1, 5})
                                   .Sample("main;!/opt/libx.so", {1, 1})
                                   .Finish();
-  EXPECT_THAT(Top(recording),
-              ElementsAre("(no stack) 7 7", "[libx.so] 6 6", "main 0 6"));
+  EXPECT_THAT(Top(recording), ElementsAre("(no stack) 7 7", "[libx.so] 6 6", "main 0 6"));
 }
 
 TEST(FlatCum, LeavesOutRowsThatCancel) {
@@ -61,11 +55,8 @@ TEST(FlatCum, LeavesOutRowsThatCancel) {
 }
 
 TEST(FlatCum, SortsByMagnitudeThenName) {
-  const Recording recording = ProfileMaker()
-                                  .Sample("b", {1, 10})
-                                  .Sample("c", {1, -20})
-                                  .Sample("a", {1, 10})
-                                  .Finish();
+  const Recording recording =
+      ProfileMaker().Sample("b", {1, 10}).Sample("c", {1, -20}).Sample("a", {1, 10}).Finish();
   EXPECT_THAT(Top(recording), ElementsAre("c -20 -20", "a 10 10", "b 10 10"));
 }
 

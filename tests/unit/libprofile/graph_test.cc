@@ -36,8 +36,9 @@ std::unique_ptr<Drawn> Draw(const std::vector<const Recording*>& recordings,
     choices[i] = *ChooseValue(*recordings[i], "");
     sums[i] = SumByStack(*views[i], choices[i]);
     // With two, the first is the base.
-    inputs.push_back({{.view = views[i].get(), .sums = &sums[i], .choice = &choices[i], .name = "x"},
-                      recordings.size() == 2 && i == 0 ? -1 : 1});
+    inputs.push_back(
+        {{.view = views[i].get(), .sums = &sums[i], .choice = &choices[i], .name = "x"},
+         recordings.size() == 2 && i == 0 ? -1 : 1});
   }
   NodeSpace space;
   auto drawn = std::make_unique<Drawn>();
@@ -49,24 +50,22 @@ std::unique_ptr<Drawn> Draw(const std::vector<const Recording*>& recordings,
     drawn->nodes[name(i)] = &drawn->graph.nodes[i];
   }
   for (const GraphEdge& edge : drawn->graph.edges) {
-    drawn->edges.push_back(fmt::format("{} {} {} {}", name(edge.from),
-                                       edge.residual ? "..." : "->", name(edge.to), edge.weight));
+    drawn->edges.push_back(fmt::format("{} {} {} {}", name(edge.from), edge.residual ? "..." : "->",
+                                       name(edge.to), edge.weight));
   }
   std::sort(drawn->edges.begin(), drawn->edges.end());
   return drawn;
 }
 
-const GraphOptions kEverything{.node_count = 0, .edge_count = 0, .node_fraction = 0,
-                               .edge_fraction = 0};
+const GraphOptions kEverything{
+    .node_count = 0, .edge_count = 0, .node_fraction = 0, .edge_fraction = 0};
 
 TEST(Graph, CountsAnEdgeOncePerStack) {
-  const Recording r = ProfileMaker()
-                          .Sample("main;a;b", {1, 10})
-                          .Sample("main;f;g;f;g", {1, 4})
-                          .Finish();
+  const Recording r =
+      ProfileMaker().Sample("main;a;b", {1, 10}).Sample("main;f;g;f;g", {1, 4}).Finish();
   const auto drawn = Draw({&r}, kEverything);
-  EXPECT_THAT(drawn->edges, ElementsAre("a -> b 10", "f -> g 4", "g -> f 4", "main -> a 10",
-                                        "main -> f 4"));
+  EXPECT_THAT(drawn->edges,
+              ElementsAre("a -> b 10", "f -> g 4", "g -> f 4", "main -> a 10", "main -> f 4"));
   EXPECT_EQ(drawn->nodes.at("main")->value.cum, 14);
   EXPECT_EQ(drawn->nodes.at("g")->value.flat, 4);
   EXPECT_EQ(drawn->nodes.at("f")->value.cum, 4);
@@ -75,10 +74,8 @@ TEST(Graph, CountsAnEdgeOncePerStack) {
 }
 
 TEST(Graph, BridgesLeftOutNodesWithResidualEdges) {
-  const Recording r = ProfileMaker()
-                          .Sample("main;tiny;big", {1, 1000})
-                          .Sample("main;other", {1, 500})
-                          .Finish();
+  const Recording r =
+      ProfileMaker().Sample("main;tiny;big", {1, 1000}).Sample("main;other", {1, 500}).Finish();
   GraphOptions options = kEverything;
   options.node_count = 3;
   const auto drawn = Draw({&r}, options);
@@ -111,10 +108,8 @@ TEST(Graph, LeavesOutSmallNodes) {
 
 TEST(Graph, DropsResidualEdgesThatAnotherWayExplains) {
   // Without x, main reaches c both over b and past it.
-  const Recording r = ProfileMaker()
-                          .Sample("main;b;c", {1, 1000})
-                          .Sample("main;x;c", {1, 10})
-                          .Finish();
+  const Recording r =
+      ProfileMaker().Sample("main;b;c", {1, 1000}).Sample("main;x;c", {1, 10}).Finish();
   GraphOptions options = kEverything;
   options.node_fraction = 0.05;
   const auto drawn = Draw({&r}, options);
@@ -141,14 +136,10 @@ TEST(Graph, LimitsEdgesButReachesEveryNode) {
 }
 
 TEST(Graph, SubtractsABase) {
-  const Recording base = ProfileMaker()
-                             .Sample("main;same", {1, 10})
-                             .Sample("main;gone", {1, 5})
-                             .Finish();
-  const Recording now = ProfileMaker()
-                            .Sample("main;same", {1, 10})
-                            .Sample("main;grown", {1, 30})
-                            .Finish();
+  const Recording base =
+      ProfileMaker().Sample("main;same", {1, 10}).Sample("main;gone", {1, 5}).Finish();
+  const Recording now =
+      ProfileMaker().Sample("main;same", {1, 10}).Sample("main;grown", {1, 30}).Finish();
   const auto drawn = Draw({&base, &now}, kEverything);
   EXPECT_THAT(drawn->edges, ElementsAre("main -> gone -5", "main -> grown 30"));
   EXPECT_EQ(drawn->nodes.at("main")->value.cum, 25);

@@ -23,10 +23,8 @@ Recording Merged(const std::vector<MergeInput>& inputs) {
 
 TEST(Merge, AddsEqualSamples) {
   const Recording a = ProfileMaker().Sample("main;f", {1, 10}, "kind=buffer").Finish();
-  const Recording b = ProfileMaker()
-                          .Sample("main;g", {1, 3})
-                          .Sample("main;f", {2, 30}, "kind=buffer")
-                          .Finish();
+  const Recording b =
+      ProfileMaker().Sample("main;g", {1, 3}).Sample("main;f", {2, 30}, "kind=buffer").Finish();
   const Recording both = Merged({{&a, 1}, {&b, 1}});
   EXPECT_EQ(both.profile->size(), 2U);
   EXPECT_THAT(test::Stacks(both), testing::ElementsAre("main;f 40", "main;g 3"));
@@ -57,7 +55,8 @@ TEST(Merge, IsAssociativeAndCommutative) {
 
 TEST(Merge, KeepsOnlyTypesThatAllHave) {
   const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
-  const Recording b = ProfileMaker(ProfileMaker::Types{{"space", "bytes"}}).Sample("f", {5}).Finish();
+  const Recording b =
+      ProfileMaker(ProfileMaker::Types{{"space", "bytes"}}).Sample("f", {5}).Finish();
   const Recording both = Merged({{&a, 1}, {&b, 1}});
   ASSERT_EQ(both.profile->types.size(), 1U);
   EXPECT_THAT(test::Stacks(both), testing::ElementsAre("f 15"));
@@ -65,7 +64,8 @@ TEST(Merge, KeepsOnlyTypesThatAllHave) {
 
 TEST(Merge, RefusesInputsWithNothingInCommon) {
   const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
-  const Recording b = ProfileMaker(ProfileMaker::Types{{"cpu", "nanoseconds"}}).Sample("f", {5}).Finish();
+  const Recording b =
+      ProfileMaker(ProfileMaker::Types{{"cpu", "nanoseconds"}}).Sample("f", {5}).Finish();
   const std::array inputs{MergeInput{&a, 1}, MergeInput{&b, 1}};
   EXPECT_EQ(Merge(inputs).error().code, ErrorCode::kUsage);
   const Recording none = *RecordingBuilder().Finish();

@@ -19,16 +19,17 @@ struct Parts {
   LabelSetId labels;
 
   Parts() {
-    const FunctionId function = builder.AddFunction(
-        {.name = builder.Intern("f"), .system_name = builder.Intern("f"),
-         .filename = builder.Intern("f.py"), .start_line = 1});
+    const FunctionId function = builder.AddFunction({.name = builder.Intern("f"),
+                                                     .system_name = builder.Intern("f"),
+                                                     .filename = builder.Intern("f.py"),
+                                                     .start_line = 1});
     const MappingId mapping = builder.AddMapping(
         {.start = 1, .limit = 2, .filename = builder.Intern("m"), .build_id = builder.Intern("")});
     const std::array lines{Line{function, 3, 0}};
     const std::array locations{builder.AddLocation({.mapping = mapping}, lines)};
     stack = builder.AddStack(locations);
-    const std::array set{Label{.key = builder.Intern("k"), .text = builder.Intern("v"),
-                               .unit = builder.Intern("")}};
+    const std::array set{
+        Label{.key = builder.Intern("k"), .text = builder.Intern("v"), .unit = builder.Intern("")}};
     labels = builder.InternLabels(set);
     builder.StartProfile({{builder.Intern("space"), builder.Intern("bytes"), Role::kBytes}},
                          builder.Intern(""));
@@ -71,10 +72,13 @@ TEST(RecordingBuilder, GivesALocationWithoutLinesOne) {
 TEST(RecordingBuilder, GivesEqualLabelSetsOneId) {
   Parts parts;
   RecordingBuilder& builder = parts.builder;
-  const Label text{.key = builder.Intern("k"), .text = builder.Intern("v"),
-                   .unit = builder.Intern("")};
-  const Label number{.key = builder.Intern("k"), .text = builder.Intern(""), .number = 7,
-                     .unit = builder.Intern("bytes"), .numeric = true};
+  const Label text{
+      .key = builder.Intern("k"), .text = builder.Intern("v"), .unit = builder.Intern("")};
+  const Label number{.key = builder.Intern("k"),
+                     .text = builder.Intern(""),
+                     .number = 7,
+                     .unit = builder.Intern("bytes"),
+                     .numeric = true};
   EXPECT_EQ(builder.InternLabels({}).value(), 0U);
   EXPECT_EQ(builder.InternLabels(std::array{text}), parts.labels);
   const LabelSetId both = builder.InternLabels(std::array{text, number});
@@ -84,25 +88,30 @@ TEST(RecordingBuilder, GivesEqualLabelSetsOneId) {
 }
 
 TEST(RecordingBuilder, RefusesReferencesOutOfRange) {
-  ExpectRefused([](Parts& p) {
-    p.builder.AddLocation({}, std::array{Line{FunctionId(std::uint32_t{1}), 1, 0}});
-  }, "function row 1");
-  ExpectRefused([](Parts& p) {
-    p.builder.AddLocation({.mapping = MappingId(std::uint32_t{1})}, {});
-  }, "mapping row 1");
-  ExpectRefused([](Parts& p) {
-    p.builder.AddStack(std::array{LocationId(std::uint32_t{1})});
-  }, "location");
+  ExpectRefused(
+      [](Parts& p) {
+        p.builder.AddLocation({}, std::array{Line{FunctionId(std::uint32_t{1}), 1, 0}});
+      },
+      "function row 1");
+  ExpectRefused(
+      [](Parts& p) { p.builder.AddLocation({.mapping = MappingId(std::uint32_t{1})}, {}); },
+      "mapping row 1");
+  ExpectRefused([](Parts& p) { p.builder.AddStack(std::array{LocationId(std::uint32_t{1})}); },
+                "location");
   ExpectRefused([](Parts& p) { p.builder.AddStack(std::array{LocationId()}); }, "location");
-  ExpectRefused([](Parts& p) {
-    p.builder.AddSample(StackId(std::uint32_t{1}), p.labels, std::array<std::int64_t, 1>{1});
-  }, "sample 0 refers to a stack");
-  ExpectRefused([](Parts& p) {
-    p.builder.AddSample(StackId(), p.labels, std::array<std::int64_t, 1>{1});
-  }, "sample 0 refers to a stack");
-  ExpectRefused([](Parts& p) {
-    p.builder.AddSample(p.stack, LabelSetId(std::uint32_t{2}), std::array<std::int64_t, 1>{1});
-  }, "label set out of range");
+  ExpectRefused(
+      [](Parts& p) {
+        p.builder.AddSample(StackId(std::uint32_t{1}), p.labels, std::array<std::int64_t, 1>{1});
+      },
+      "sample 0 refers to a stack");
+  ExpectRefused(
+      [](Parts& p) { p.builder.AddSample(StackId(), p.labels, std::array<std::int64_t, 1>{1}); },
+      "sample 0 refers to a stack");
+  ExpectRefused(
+      [](Parts& p) {
+        p.builder.AddSample(p.stack, LabelSetId(std::uint32_t{2}), std::array<std::int64_t, 1>{1});
+      },
+      "label set out of range");
   ExpectRefused([](Parts& p) { p.builder.SetUnknownSizes({0}); }, "unknown size");
 }
 
@@ -110,8 +119,11 @@ TEST(RecordingBuilder, RefusesColumnsOfUnequalLength) {
   ExpectRefused([](Parts& p) { p.builder.SetSamples({p.stack}, {}, {{1}}); }, "differ in length");
   ExpectRefused([](Parts& p) { p.builder.SetSamples({p.stack}, {p.labels}, {{}}); },
                 "differ in length");
-  ExpectRefused([](Parts& p) { p.builder.SetSamples({p.stack}, {p.labels}, {{1}, {1}}); },
-                "differ in length");
+  ExpectRefused(
+      [](Parts& p) {
+        p.builder.SetSamples({p.stack}, {p.labels}, {{1}, {1}});
+      },
+      "differ in length");
   ExpectRefused([](Parts& p) { p.builder.AddSample(p.stack, p.labels, {}); }, "differ in length");
 }
 
@@ -121,7 +133,9 @@ History GoodHistory() {
   history.ledgers.resize(2);
   history.streams = {0};
   history.events = {{.key = 1, .size = 8, .action = Action::kAlloc}};
-  history.traces = {{.first_event = 0, .event_count = 1, .blocks = blocks,
+  history.traces = {{.first_event = 0,
+                     .event_count = 1,
+                     .blocks = blocks,
                      .segments = LedgerId(std::uint32_t{1})}};
   return history;
 }
@@ -134,17 +148,18 @@ TEST(RecordingBuilder, TakesAConsistentHistory) {
 
 TEST(RecordingBuilder, RefusesAHistoryOutOfRange) {
   const auto refused = [](const std::function<void(History&)>& damage, const std::string& reason) {
-    ExpectRefused([&](Parts& parts) {
-      History history = GoodHistory();
-      damage(history);
-      parts.builder.SetHistory(std::move(history));
-    }, reason);
+    ExpectRefused(
+        [&](Parts& parts) {
+          History history = GoodHistory();
+          damage(history);
+          parts.builder.SetHistory(std::move(history));
+        },
+        reason);
   };
   refused([](History& h) { h.traces[0].first_event = 2; }, "trace");
   refused([](History& h) { h.traces[0].event_count = 2; }, "trace");
-  refused([](History& h) {
-    h.traces[0].event_count = std::numeric_limits<std::uint64_t>::max();
-  }, "trace");
+  refused([](History& h) { h.traces[0].event_count = std::numeric_limits<std::uint64_t>::max(); },
+          "trace");
   refused([](History& h) { h.traces[0].blocks = LedgerId(); }, "trace");
   refused([](History& h) { h.traces[0].segments = LedgerId(std::uint32_t{2}); }, "trace");
   refused([](History& h) { h.events[0].ledger = 2; }, "event");

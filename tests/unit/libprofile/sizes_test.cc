@@ -18,14 +18,36 @@ TEST(ParseSize, ReadsWhatPeopleWrite) {
     std::int64_t bytes;
   };
   for (const auto& [text, bytes] : {
-           Case{"0", 0}, {"4096", 4096}, {"1B", 1}, {"7 bytes", 7}, {"1 byte", 1}, {"1b", 1},
-           {"1K", 1024}, {"1k", 1024}, {"1KB", 1024}, {"1kB", 1024}, {"1KiB", 1024}, {"1Ki", 1024},
-           {"1kilobyte", 1024}, {"2 Megabytes", 2 << 20}, {"1gigabytes", 1 << 30},
-           {"2M", 2 << 20}, {"2MB", 2 << 20}, {"1.5 GiB", 3LL << 29}, {"11GB", 11811160064},
-           {"1T", 1LL << 40}, {"1TiB", 1LL << 40}, {"1PB", 1LL << 50}, {"0.5K", 512},
-           {"0.1K", 102}, {"1e3", 1000}, {"1e3K", 1024000}, {"1   MiB", 1 << 20},
+           Case{"0", 0},
+           {"4096", 4096},
+           {"1B", 1},
+           {"7 bytes", 7},
+           {"1 byte", 1},
+           {"1b", 1},
+           {"1K", 1024},
+           {"1k", 1024},
+           {"1KB", 1024},
+           {"1kB", 1024},
+           {"1KiB", 1024},
+           {"1Ki", 1024},
+           {"1kilobyte", 1024},
+           {"2 Megabytes", 2 << 20},
+           {"1gigabytes", 1 << 30},
+           {"2M", 2 << 20},
+           {"2MB", 2 << 20},
+           {"1.5 GiB", 3LL << 29},
+           {"11GB", 11811160064},
+           {"1T", 1LL << 40},
+           {"1TiB", 1LL << 40},
+           {"1PB", 1LL << 50},
+           {"0.5K", 512},
+           {"0.1K", 102},
+           {"1e3", 1000},
+           {"1e3K", 1024000},
+           {"1   MiB", 1 << 20},
            // Exact where a double is not.
-           {"9007199254740993", 9007199254740993}, {"9223372036854775807", kMax},
+           {"9007199254740993", 9007199254740993},
+           {"9223372036854775807", kMax},
        }) {
     const auto size = ParseSize(text);
     ASSERT_TRUE(size.has_value()) << text << ": " << size.error().message;
@@ -43,8 +65,10 @@ TEST(ParseSize, SiUnitsArePowersOf1000UnlessBinaryIsAskedFor) {
 
 TEST(ParseSize, RefusesTheRest) {
   for (const std::string_view text :
-       {"", " ", "B", "GB", "-1", "-1K", "1X", "1 XB", "1KBB", "1.2.3", "1,5K", "nan", "inf",
-        "0x10", "1K ", "+1", "1kilobytesx", "1 kilobytess", "1e400", "K1", "9223372036854775808", "8388608T", "8192P", "1e19"}) {
+       {"",         " ",     "B",           "GB",           "-1",    "-1K", "1X",
+        "1 XB",     "1KBB",  "1.2.3",       "1,5K",         "nan",   "inf", "0x10",
+        "1K ",      "+1",    "1kilobytesx", "1 kilobytess", "1e400", "K1",  "9223372036854775808",
+        "8388608T", "8192P", "1e19"}) {
     const auto size = ParseSize(text);
     ASSERT_FALSE(size.has_value()) << "'" << text << "' became " << *size;
     EXPECT_EQ(size.error().code, ErrorCode::kUsage) << text;
@@ -70,10 +94,17 @@ TEST(FormatSize, PicksAUnit) {
     std::int64_t bytes;
     std::string_view text;
   };
-  for (const auto& [bytes, text] :
-       {Case{0, "0 B"}, {1, "1 B"}, {1023, "1,023 B"}, {1024, "1.00 KiB"}, {-1024, "-1.00 KiB"},
-        {80002728, "76.30 MiB"}, {40002080, "38.15 MiB"}, {1LL << 30, "1.00 GiB"},
-        {5LL << 40, "5.00 TiB"}, {kMax, "8388608.00 TiB"}, {kMin, "-8388608.00 TiB"}}) {
+  for (const auto& [bytes, text] : {Case{0, "0 B"},
+                                    {1, "1 B"},
+                                    {1023, "1,023 B"},
+                                    {1024, "1.00 KiB"},
+                                    {-1024, "-1.00 KiB"},
+                                    {80002728, "76.30 MiB"},
+                                    {40002080, "38.15 MiB"},
+                                    {1LL << 30, "1.00 GiB"},
+                                    {5LL << 40, "5.00 TiB"},
+                                    {kMax, "8388608.00 TiB"},
+                                    {kMin, "-8388608.00 TiB"}}) {
     EXPECT_EQ(FormatSize(bytes), text);
   }
 }

@@ -39,8 +39,10 @@ std::string Chosen(const test::ProfileMaker::Types& types, std::string_view want
 }
 
 TEST(ChooseValue, PrefersBytes) {
-  const test::ProfileMaker::Types go{{"alloc_objects", "count"}, {"alloc_space", "bytes"},
-                                     {"inuse_objects", "count"}, {"inuse_space", "bytes"}};
+  const test::ProfileMaker::Types go{{"alloc_objects", "count"},
+                                     {"alloc_space", "bytes"},
+                                     {"inuse_objects", "count"},
+                                     {"inuse_space", "bytes"}};
   EXPECT_EQ(Chosen({{"allocations", "count"}, {"space", "bytes"}}, ""), "space");
   EXPECT_EQ(Chosen({{"space", "bytes"}, {"allocations", "count"}}, ""), "space");
   EXPECT_EQ(Chosen(go, ""), "inuse_space");
@@ -79,11 +81,11 @@ TEST(ChooseValue, NeedsAProfile) {
 
 TEST(MatchValue, MatchesByNameThenRole) {
   const Recording jax = test::ProfileMaker().Finish();
-  const Recording go =
-      test::ProfileMaker(
-          test::ProfileMaker::Types{{"inuse_objects", "count"}, {"inuse_space", "bytes"}})
-          .Finish();
-  const Recording cpu = test::ProfileMaker(test::ProfileMaker::Types{{"cpu", "nanoseconds"}}).Finish();
+  const Recording go = test::ProfileMaker(test::ProfileMaker::Types{{"inuse_objects", "count"},
+                                                                    {"inuse_space", "bytes"}})
+                           .Finish();
+  const Recording cpu =
+      test::ProfileMaker(test::ProfileMaker::Types{{"cpu", "nanoseconds"}}).Finish();
   const auto space = ChooseValue(jax, "");
   ASSERT_TRUE(space.has_value());
   EXPECT_EQ(MatchValue(go, *space)->name, "inuse_space");

@@ -51,10 +51,11 @@ std::filesystem::path TestFolder(const std::string& name) {
   return std::filesystem::path(MEMTOOL_TESTDATA) / name;
 }
 
-Bytes TestFile(const std::string& name) { return ReadFile(TestFolder(name)); }
+Bytes TestFile(const std::string& name) {
+  return ReadFile(TestFolder(name));
+}
 
-Result<Recording> LoadBytes(std::span<const std::byte> bytes,
-                            const formats::LoadOptions& options) {
+Result<Recording> LoadBytes(std::span<const std::byte> bytes, const formats::LoadOptions& options) {
   return formats::Load(formats::MakeMemorySource(bytes), "test", options);
 }
 

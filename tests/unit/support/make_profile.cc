@@ -62,8 +62,8 @@ Line ProfileMaker::MakeLine(std::string_view text) {
   const auto [known, added] = functions_.try_emplace({name, file});
   if (added) {
     const StringId id = builder_.Intern(name);
-    known->second = builder_.AddFunction(
-        {.name = id, .system_name = id, .filename = builder_.Intern(file)});
+    known->second =
+        builder_.AddFunction({.name = id, .system_name = id, .filename = builder_.Intern(file)});
   }
   line.function = known->second;
   return line;
@@ -129,7 +129,9 @@ ProfileMaker& ProfileMaker::Sample(std::string_view stack, const std::vector<std
   return *this;
 }
 
-Recording ProfileMaker::Finish() { return Take(std::move(builder_).Finish()); }
+Recording ProfileMaker::Finish() {
+  return Take(std::move(builder_).Finish());
+}
 
 FilterOptions AllFrames() {
   FilterOptions options;
@@ -164,11 +166,11 @@ std::vector<std::string> Stacks(const Recording& recording, const FilterOptions&
 std::string Canonical(const Recording& r) {
   const Profile& profile = *r.profile;
   const Metadata& m = r.metadata;
-  std::string head = fmt::format(
-      "time {} duration {} period {} {} {} drop {} keep {} url {} default {}\n", m.time_nanos,
-      m.duration_nanos, m.period, r.Text(m.period_type.type), r.Text(m.period_type.unit),
-      r.Text(m.drop_frames), r.Text(m.keep_frames), r.Text(m.doc_url),
-      r.Text(profile.default_type));
+  std::string head =
+      fmt::format("time {} duration {} period {} {} {} drop {} keep {} url {} default {}\n",
+                  m.time_nanos, m.duration_nanos, m.period, r.Text(m.period_type.type),
+                  r.Text(m.period_type.unit), r.Text(m.drop_frames), r.Text(m.keep_frames),
+                  r.Text(m.doc_url), r.Text(profile.default_type));
   for (const StringId comment : m.comments) {
     head += fmt::format("comment {}\n", r.Text(comment));
   }
@@ -180,9 +182,8 @@ std::string Canonical(const Recording& r) {
     if (location.mapping.valid()) {
       const Mapping& map = r.mappings[location.mapping.value()];
       text += fmt::format(" in {} {} {:x} {:x} {:x} {}{}{}{}", r.Text(map.filename),
-                          r.Text(map.build_id), map.start, map.limit, map.offset,
-                          map.has_functions, map.has_filenames, map.has_line_numbers,
-                          map.has_inline_frames);
+                          r.Text(map.build_id), map.start, map.limit, map.offset, map.has_functions,
+                          map.has_filenames, map.has_line_numbers, map.has_inline_frames);
     }
     for (const Line& line : r.Lines(location)) {
       if (line.function.valid()) {
