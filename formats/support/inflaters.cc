@@ -120,14 +120,15 @@ class IsalEngine final : public Inflater {
     const std::size_t room = state_->avail_out;
     const int code = ::isal_inflate(state_.get());
     const std::size_t made = room - state_->avail_out;
-    *input = input->last(state_->avail_in);
-    finished_ = state_->block_state == ISAL_BLOCK_FINISH;
     if (code == ISAL_INCORRECT_CHECKSUM) {
       return Damaged("the gzip checksum is wrong: the file is damaged");
     }
-    if (code < 0) {
+    // On damage ISA-L may give back bytes of earlier calls, so more than it was given now.
+    if (code < 0 || state_->avail_in > input->size()) {
       return Damaged("the gzip data is damaged");
     }
+    *input = input->last(state_->avail_in);
+    finished_ = state_->block_state == ISAL_BLOCK_FINISH;
     if (made == 0 && !finished_ && last && input->empty()) {
       return Fail(ErrorCode::kTruncated, kCut);
     }
