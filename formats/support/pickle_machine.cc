@@ -19,7 +19,6 @@ constexpr std::size_t kLongestStep = 1024;
 constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
 constexpr std::size_t kFewestValues = 4096;
 constexpr std::size_t kMaxHole = std::size_t{1} << 16U;
-constexpr std::size_t kNameBytes = 256;
 
 constexpr bool IsGet(std::uint8_t opcode) {
   return opcode == pickle::kBinGet || opcode == pickle::kLongBinGet;
@@ -35,8 +34,6 @@ constexpr std::array<bool, 256> MakePushing() {
   return pushing;
 }
 constexpr std::array<bool, 256> kPushing = MakePushing();
-
-constexpr std::string_view kNotASnapshot = "this is not a snapshot; nothing was executed";
 
 }  // namespace
 
@@ -495,47 +492,6 @@ void PickleMachine::Stop() {
         fmt::format("STOP with {} values and {} open containers", stack_.size(), marks_.size()));
   }
   stopped_ = true;
-}
-
-std::string PickleMachine::TwoLines() {
-  std::string name;
-  NeedMore(2 * kNameBytes);
-  for (int lines = 0; lines < 2 && !cursor_.done() && name.size() < kNameBytes;) {
-    const char c = static_cast<char>(cursor_.Byte());
-    if (c != '\n') {
-      name += c;
-    } else if (++lines == 1) {
-      name += '.';
-    }
-  }
-  return name;
-}
-
-void PickleMachine::RefuseNamed(const char* opcode, const std::string& name) const {
-  ThrowRead(ErrorCode::kUnsafeOpcode, op_, {},
-            fmt::format("contains {}{}{} at byte {}: {}", opcode, name.empty() ? "" : " ", name,
-                        op_, kNotASnapshot));
-}
-
-void PickleMachine::Refuse(std::uint8_t opcode) {
-  const pickle::Refused* refused = pickle::FindRefused(opcode);
-  if (refused == nullptr) {
-    Malformed(opcode == pickle::kProto
-                  ? std::string("a second PROTO: two pickles run into each other")
-                  : fmt::format("the byte 0x{:02x} is no pickle opcode", opcode));
-  }
-  if (!refused->unsafe) {
-    ThrowRead(ErrorCode::kUnsupported, op_, {},
-              fmt::format("contains {} at byte {}, which no snapshot needs", refused->name, op_));
-  }
-  std::string name;
-  if (opcode == pickle::kGlobal || opcode == pickle::kInst) {
-    name = TwoLines();
-  } else if (opcode == pickle::kStackGlobal && stack_.size() >= floor() + 2) {
-    name = std::string(builder_.Text(stack_[stack_.size() - 2]).substr(0, kNameBytes)) + "." +
-           std::string(builder_.Text(stack_.top()).substr(0, kNameBytes));
-  }
-  RefuseNamed(refused->name, name);
 }
 
 }  // namespace memtool::formats
