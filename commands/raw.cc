@@ -69,7 +69,9 @@ class Dump {
       Line(line);
       for (const Label& label : recording_.Labels(profile.label_sets[i])) {
         const std::string value =
-            label.numeric ? fmt::format("{}{}", label.number, Text(label.unit)) : Text(label.text);
+            label.numeric ? fmt::format("{}{}{}", label.number, Text(label.unit).empty() ? "" : " ",
+                                        Text(label.unit))
+                          : Text(label.text);
         Line(fmt::format("      {}: {}", Text(label.key), value));
       }
     }

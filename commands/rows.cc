@@ -18,13 +18,13 @@ std::string PlaceText(std::string_view file, std::int64_t line) {
   return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
 }
 
-std::string InputsText(const Session& session) {
+std::string InputsText(const Session& session, bool apart) {
   const auto& notes = session.notes();
   if (notes.size() == 1) {
     return notes[0].path + " · " + session.displays()[0];
   }
   constexpr std::size_t kNamed = 3;
-  std::string text = fmt::format("{} inputs merged:", notes.size());
+  std::string text = fmt::format("{} inputs{}:", notes.size(), apart ? "" : " merged");
   for (std::size_t i = 0; i < std::min(kNamed, notes.size()); ++i) {
     text += " " + notes[i].path;
   }

@@ -14,8 +14,9 @@ namespace memtool::commands {
 std::string NameText(std::string_view name);
 // "leak.py:13", or nothing when the row has no place.
 std::string PlaceText(std::string_view file, std::int64_t line);
-// "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a, b, c".
-std::string InputsText(const Session& session);
+// "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the
+// rows keep the inputs apart.
+std::string InputsText(const Session& session, bool apart = false);
 // "5.53 MiB" or "1,234" by what the session sums.
 std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
 // An amount of the session's sample type.

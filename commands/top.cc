@@ -107,9 +107,10 @@ class TopCommand final : public Command {
     Report report = Fill(session, rows, base.unfiltered(), true);
     const std::int64_t total = SaturatingSubtract(table.total(), base.total());
     report.totals = {{"total", total}, {"total_base", base.total()}};
-    report.head.push_back(fmt::format("{} more than base {} ({})", AmountText(session, total, true),
-                                      AmountText(session, base.total()),
-                                      session.notes()[news].path));
+    report.head.push_back(fmt::format("{} {} minus base {} {}: {}", session.notes()[0].path,
+                                      AmountText(session, table.total()),
+                                      session.notes()[news].path, AmountText(session, base.total()),
+                                      AmountText(session, total, true)));
     return report;
   }
 
@@ -142,8 +143,9 @@ class TopCommand final : public Command {
                      {"total_unfiltered", table.unfiltered()},
                      {"total_abs", table.total_abs()},
                      {"unknown", table.unknown()}};
-    std::string head = fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                   AmountText(session, table.total()));
+    std::string head =
+        fmt::format("{} · {} {}", InputsText(session, view_.by().kind == By::Kind::kInput),
+                    session.choice().name, AmountText(session, table.total()));
     if (table.total() != table.unfiltered()) {
       head += fmt::format(" of {} ({:.1f}%)", AmountText(session, table.unfiltered()),
                           100.0 * Ratio(table.total(), table.unfiltered()));

@@ -18,7 +18,8 @@ constexpr std::size_t kWidestCell = 200;
 constexpr std::size_t kNarrowestCell = 8;
 
 std::string PercentText(const Percent& percent) {
-  const double value = percent.ratio * 100.0;
+  const double exact = percent.ratio * 100.0;
+  const double value = std::abs(exact) < 0.05 ? 0.0 : exact;  // never "-0.0%"
   if (!std::isfinite(value)) {
     return "–";
   }

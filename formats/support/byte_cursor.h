@@ -63,17 +63,24 @@ class ByteCursor {
   std::uint64_t Fixed64() { return Fixed<std::uint64_t>(); }
   // The next byte without stepping over it; there must be one.
   [[nodiscard]] std::uint8_t Peek() const { return static_cast<std::uint8_t>(*at_); }
+  // The little-endian word `skip` bytes ahead; the caller has looked that it is there.
+  [[nodiscard]] std::uint64_t WordAhead(std::size_t skip) const {
+    return Load<std::uint64_t>(at_ + skip);
+  }
 
  private:
   template <class T>
-  T Fixed() {
+  static T Load(const std::byte* from) {
     T value = 0;
-    std::memcpy(&value, Take(sizeof(T)).data(), sizeof(T));
+    std::memcpy(&value, from, sizeof(T));
     if constexpr (std::endian::native == std::endian::big) {
-      value = sizeof(T) == 4 ? static_cast<T>(__builtin_bswap32(static_cast<std::uint32_t>(value)))
-                             : static_cast<T>(__builtin_bswap64(value));
+      value = static_cast<T>(__builtin_bswap64(value) >> (64U - 8U * sizeof(T)));
     }
     return value;
+  }
+  template <class T>
+  T Fixed() {
+    return Load<T>(Take(sizeof(T)).data());
   }
   std::uint64_t LongVarint();
   [[noreturn]] void ThrowPastEnd(std::uint64_t wanted) const;

@@ -30,7 +30,9 @@ After AfterMember(std::span<const std::byte> rest) {
 }
 
 constexpr const char* kGarbage = "garbage after the end of the gzip data";
+constexpr const char* kZlibGarbage = "garbage after the end of the zlib data";
 constexpr const char* kCut = "the gzip data ends early: the file was cut";
+constexpr const char* kZlibCut = "the zlib data ends early: the file was cut";
 
 class ZlibEngine final : public Inflater {
  public:
@@ -46,7 +48,7 @@ class ZlibEngine final : public Inflater {
       return Fail(ErrorCode::kIo, "zlib could not be started");
     }
     if (finished_ && !input->empty() && !NextMember(input)) {
-      return Damaged(kGarbage);
+      return Damaged(gzip_ ? kGarbage : kZlibGarbage);
     }
     if (finished_) {
       return std::size_t{0};
@@ -64,7 +66,7 @@ class ZlibEngine final : public Inflater {
     finished_ = code == Z_STREAM_END;
     if (code == Z_BUF_ERROR || code == Z_OK) {
       if (made == 0 && last && input->empty()) {
-        return Fail(ErrorCode::kTruncated, kCut);
+        return Fail(ErrorCode::kTruncated, gzip_ ? kCut : kZlibCut);
       }
     } else if (!finished_) {
       return Damaged(stream_.msg != nullptr ? stream_.msg : "the compressed data is damaged");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -13,18 +14,26 @@ namespace memtool::formats {
 
 namespace {
 
-// Every opcode with its operand, but for long text, fits into this many bytes.
-constexpr std::size_t kLongestStep = 300;
+// Every opcode with its operand, but for long text, and every run of pushes fits into this.
+constexpr std::size_t kLongestStep = 1024;
 constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
 constexpr std::size_t kFewestValues = 4096;
 constexpr std::size_t kMaxHole = std::size_t{1} << 16U;
-constexpr std::size_t kNameBytes = 256;
 
 constexpr bool IsGet(std::uint8_t opcode) {
   return opcode == pickle::kBinGet || opcode == pickle::kLongBinGet;
 }
 
-constexpr std::string_view kNotASnapshot = "this is not a snapshot; nothing was executed";
+// Opcodes that only push a value, and are frequent.
+constexpr std::array<bool, 256> MakePushing() {
+  std::array<bool, 256> pushing{};
+  for (const std::uint8_t opcode : {pickle::kBinGet, pickle::kLongBinGet, pickle::kBinInt1,
+                                    pickle::kBinInt2, pickle::kBinInt, pickle::kLong1}) {
+    pushing[opcode] = true;
+  }
+  return pushing;
+}
+constexpr std::array<bool, 256> kPushing = MakePushing();
 
 }  // namespace
 
@@ -82,7 +91,71 @@ void PickleMachine::Protocol() {
   }
 }
 
-inline void PickleMachine::Get(std::size_t entry) {
+// Reads one opcode that only pushes a value; false, without a step, when the next one does more.
+// kLongestPush bytes are at hand.
+[[gnu::always_inline]] inline bool PickleMachine::PushNext(ByteCursor& cursor, Value& value) {
+  const std::uint64_t operand = cursor.WordAhead(1);
+  std::size_t size = 0;
+  switch (cursor.Peek()) {
+    case pickle::kLongBinGet:
+      size = 5;
+      if (!memo_.Get(static_cast<std::uint32_t>(operand), value)) {
+        return false;
+      }
+      break;
+    case pickle::kBinGet:
+      size = 2;
+      if (!memo_.Get(static_cast<std::uint8_t>(operand), value)) {
+        return false;
+      }
+      break;
+    case pickle::kBinInt1:
+      size = 2;
+      value = Value::OfInt(static_cast<std::uint8_t>(operand));
+      break;
+    case pickle::kBinInt2:
+      size = 3;
+      value = Value::OfInt(static_cast<std::uint16_t>(operand));
+      break;
+    case pickle::kBinInt:
+      size = 5;
+      value = Value::OfInt(static_cast<std::int32_t>(operand));
+      break;
+    case pickle::kLong1: {
+      const auto digits = static_cast<std::uint8_t>(operand);
+      if (digits == 0 || digits > 8) {
+        return false;
+      }
+      const unsigned unused = 64U - 8U * digits;
+      size = std::size_t{2} + digits;
+      value = Value::OfInt(static_cast<std::int64_t>(cursor.WordAhead(2) << unused) >> unused);
+      break;
+    }
+    default:
+      return false;
+  }
+  cursor.Skip(size);
+  return true;
+}
+
+// Two thirds of a snapshot's opcodes push a key or a number: they are read in one go, with all
+// state in registers. False when there was none.
+bool PickleMachine::PushRun() {
+  constexpr std::size_t kRun = 64;
+  constexpr std::size_t kLongestPush = 10;
+  stack_.Reserve(kRun);
+  const std::span<Value> room = stack_.Room(kRun);
+  ByteCursor cursor = cursor_;
+  std::size_t count = 0;
+  while (count < kRun && cursor.left() >= kLongestPush && PushNext(cursor, room[count])) {
+    ++count;
+  }
+  cursor_ = cursor;
+  stack_.Grow(count);
+  return count > 0;
+}
+
+void PickleMachine::Get(std::size_t entry) {
   stack_.Reserve(1);
   if (!memo_.Get(entry, stack_.Room(1).front())) {
     Malformed(fmt::format("refers to memo entry {}, which does not exist", entry));
@@ -137,6 +210,9 @@ void PickleMachine::Loop() {
   while (!stopped_) {
     if (cursor_.left() < kLongestStep) {
       Refill();
+    }
+    if (!cursor_.done() && kPushing[cursor_.Peek()] && PushRun()) {
+      continue;
     }
     op_ = cursor_.offset();
     Step(cursor_.Byte());
@@ -416,47 +492,6 @@ void PickleMachine::Stop() {
         fmt::format("STOP with {} values and {} open containers", stack_.size(), marks_.size()));
   }
   stopped_ = true;
-}
-
-std::string PickleMachine::TwoLines() {
-  std::string name;
-  NeedMore(2 * kNameBytes);
-  for (int lines = 0; lines < 2 && !cursor_.done() && name.size() < kNameBytes;) {
-    const char c = static_cast<char>(cursor_.Byte());
-    if (c != '\n') {
-      name += c;
-    } else if (++lines == 1) {
-      name += '.';
-    }
-  }
-  return name;
-}
-
-void PickleMachine::RefuseNamed(const char* opcode, const std::string& name) const {
-  ThrowRead(ErrorCode::kUnsafeOpcode, op_, {},
-            fmt::format("contains {}{}{} at byte {}: {}", opcode, name.empty() ? "" : " ", name,
-                        op_, kNotASnapshot));
-}
-
-void PickleMachine::Refuse(std::uint8_t opcode) {
-  const pickle::Refused* refused = pickle::FindRefused(opcode);
-  if (refused == nullptr) {
-    Malformed(opcode == pickle::kProto
-                  ? std::string("a second PROTO: two pickles run into each other")
-                  : fmt::format("the byte 0x{:02x} is no pickle opcode", opcode));
-  }
-  if (!refused->unsafe) {
-    ThrowRead(ErrorCode::kUnsupported, op_, {},
-              fmt::format("contains {} at byte {}, which no snapshot needs", refused->name, op_));
-  }
-  std::string name;
-  if (opcode == pickle::kGlobal || opcode == pickle::kInst) {
-    name = TwoLines();
-  } else if (opcode == pickle::kStackGlobal && stack_.size() >= floor() + 2) {
-    name = std::string(builder_.Text(stack_[stack_.size() - 2]).substr(0, kNameBytes)) + "." +
-           std::string(builder_.Text(stack_.top()).substr(0, kNameBytes));
-  }
-  RefuseNamed(refused->name, name);
 }
 
 }  // namespace memtool::formats

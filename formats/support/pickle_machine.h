@@ -36,7 +36,9 @@ class PickleMachine {
 
   void Protocol();
   void Frame();
+  bool PushRun();
   void Get(std::size_t entry);
+  bool PushNext(ByteCursor& cursor, Value& value);
   void Put(std::size_t entry);
   void Mark();
   bool KnownRun();

@@ -25,7 +25,8 @@ class EventTable {
 
   EventTable(Context& context, GenericStore& generics) : context_(context), generics_(generics) {}
 
-  Value Add(std::span<const Value> pairs, std::uint64_t offset);
+  // `keys`: those of the pairs.
+  Value Add(std::span<const Value> pairs, KeySet keys, std::uint64_t offset);
   // Takes back an event that lies inside something without meaning here, if it is the newest.
   void Forget(const Value& value);
 
@@ -47,12 +48,11 @@ class EventTable {
     Event event;
     LabelFields labels;
     Word action = Word::kNoWord;
-    std::uint64_t keys = 0;
   };
 
   void Set(Draft& draft, const Value& key, const Value& value, std::uint64_t offset);
   void SetAction(Draft& draft, const Value& value, std::uint64_t offset);
-  void Check(const Draft& draft, std::uint64_t offset) const;
+  void Check(const Draft& draft, KeySet keys, std::uint64_t offset) const;
   std::uint32_t Text(const Value& value);
   LabelSetId Labels(const LabelFields& fields);
 

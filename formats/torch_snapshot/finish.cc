@@ -220,7 +220,7 @@ std::string SnapshotBuilder::Era() const {
   const KeySet seen = context_.seen;
   if (seen.Has(Word::kHostSegments) || seen.Has(Word::kHostTraces) ||
       seen.Has(Word::kTraceAllocOverflowed)) {
-    return "2.12 or later";
+    return "later than 2.11";
   }
   if (seen.Has(Word::kPoolId) || seen.Has(Word::kForwardFrames)) {
     return "2.11 or later";

@@ -75,7 +75,7 @@ std::string_view SnapshotBuilder::Text(const Value& value) const {
 Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) {
   const std::uint64_t keys = KeysOf(pairs);
   if ((keys & Bit(Word::kAction)) != 0 && dict.kind == ValueKind::kEmptyDict) {
-    return events_.Add(pairs, offset);
+    return events_.Add(pairs, KeySet{keys}, offset);
   }
   if ((keys & kTopKeys) != 0 || dict.kind == kind::kSnapshot) {
     return Top(dict, pairs, offset);

@@ -202,6 +202,9 @@ void LimitEdges(std::vector<GraphEdge>& edges, const Graph& graph, const GraphOp
       kept.push_back(edge);
     }
   }
+  if (options.edge_count > 0 && kept.size() > options.edge_count) {
+    kept.resize(options.edge_count);  // the ways in alone are too many: the heaviest stay
+  }
   edges = std::move(kept);
 }
 

@@ -17,13 +17,14 @@ std::int64_t SortKey(const Row& row, SortBy sort) {
   return Magnitude(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
 }
 
+// By size; ties by the other size, then by name.
 void SortRows(std::vector<Row>& rows, SortBy sort) {
-  std::sort(rows.begin(), rows.end(), [sort](const Row& a, const Row& b) {
-    const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
-    return std::tuple(-SortKey(a, sort), std::string_view(a.name), std::string_view(a.file), a.line,
-                      -SortKey(a, other)) < std::tuple(-SortKey(b, sort), std::string_view(b.name),
-                                                       std::string_view(b.file), b.line,
-                                                       -SortKey(b, other));
+  const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
+  std::sort(rows.begin(), rows.end(), [sort, other](const Row& a, const Row& b) {
+    return std::tuple(-SortKey(a, sort), -SortKey(a, other), std::string_view(a.name),
+                      std::string_view(a.file), a.line) <
+           std::tuple(-SortKey(b, sort), -SortKey(b, other), std::string_view(b.name),
+                      std::string_view(b.file), b.line);
   });
 }
 
@@ -208,7 +209,8 @@ std::string LabelText(const Recording& recording, LabelSetId labels) {
     text += recording.Text(label.key);
     text += "=";
     if (label.numeric) {
-      text += fmt::format("{}{}", label.number, recording.Text(label.unit));
+      const std::string_view unit = recording.Text(label.unit);
+      text += fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
     } else {
       text += recording.Text(label.text);
     }

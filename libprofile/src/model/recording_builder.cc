@@ -62,10 +62,9 @@ std::optional<Error> CheckProfile(const Recording& recording, const Profile& pro
       return Inconsistent(fmt::format("sample {} refers to a stack or label set out of range", i));
     }
   }
-  for (const std::uint32_t sample : profile.unknown_size) {
-    if (sample >= samples) {
-      return Inconsistent("the list of samples of unknown size is out of range");
-    }
+  if (!std::is_sorted(profile.unknown_size.begin(), profile.unknown_size.end()) ||
+      (!profile.unknown_size.empty() && profile.unknown_size.back() >= samples)) {
+    return Inconsistent("the list of samples of unknown size is out of order or range");
   }
   return std::nullopt;
 }
@@ -102,7 +101,11 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
 }
 
 std::optional<Error> CheckState(const Recording& recording, const AllocatorState& state) {
+  const std::size_t streams = recording.history ? recording.history->streams.size() : 1;
   for (const Segment& segment : state.segments) {
+    if (segment.stream >= streams) {
+      return Inconsistent("a segment refers to a stream out of range");
+    }
     if (segment.first_block > state.blocks.size() ||
         segment.block_count > state.blocks.size() - segment.first_block ||
         !GoodStack(recording, segment.stack)) {
@@ -203,7 +206,9 @@ void RecordingBuilder::AddSample(StackId stack, LabelSetId labels,
                                  std::span<const std::int64_t> values) {
   recording_.profile->stacks.push_back(stack);
   recording_.profile->label_sets.push_back(labels);
-  for (std::size_t type = 0; type < values.size(); ++type) {
+  // A wrong number of values leaves uneven columns, which Finish() refuses.
+  const std::size_t types = std::min(values.size(), recording_.profile->values.size());
+  for (std::size_t type = 0; type < types; ++type) {
     recording_.profile->values[type].push_back(values[type]);
   }
 }
