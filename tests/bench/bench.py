@@ -28,21 +28,30 @@ SEED = 20240607
 
 def input_table(samples):
     gen = [sys.executable, str(HERE / "gen_pprof.py"), str(samples)]
+    snapshot = [sys.executable, str(HERE / "gen_snapshot.py"), str(samples)]
     return {
         f"pprof-{samples}-base.pb.gz": lambda out: gen + [out, "--seed", str(SEED)],
         f"pprof-{samples}-new.pb.gz": lambda out: gen + [out, "--seed", str(SEED), "--changed", "0.1"],
+        f"snapshot-{samples}.pickle": lambda out: snapshot + [out],
+        f"snapshot-{samples}-native.pickle": lambda out: snapshot + [out, "--writer", "native"],
     }
 
 
 # --- cases: one row each; a later format adds inputs above and rows here ---
 
 def case_table(memtool, samples):
-    base, new = input_table(samples)
+    base, new, snapshot, native = input_table(samples)
     top = lambda f: [memtool, "top", "-n", "20", f]
     pprof = ["go", "tool", "pprof", "-symbolize=none"]
     row = lambda name, ours, peer_name, peer, files, slow=False: {
         "name": name, "memtool": ours, "peer_name": peer_name, "peer": peer, "files": files, "slow": slow}
+    load = lambda f: [sys.executable, "-c", "import pickle, sys; pickle.load(open(sys.argv[1], 'rb'))", f]
+    peak = lambda f: [memtool, "top", "--at", "peak", "-n", "20", f]
     return [
+        row("snapshot-info", lambda f: [memtool, "info", f], "pickle.load", load, [snapshot]),
+        row("snapshot-peak", peak, "pickle.load", load, [snapshot]),
+        row("native-info", lambda f: [memtool, "info", f], "pickle.load", load, [native]),
+        row("native-peak", peak, "pickle.load", load, [native]),
         row("top-gzip", lambda b: top(b), "gzip -dc", lambda b: ["gzip", "-dc", b], [base]),
         row("diff-top", lambda b, n: [memtool, "diff", b, n], "memtool top", lambda b, n: top(b), [base, new]),
         row("dot-top", lambda b: [memtool, "dot", b], "memtool top", lambda b: top(b), [base]),
