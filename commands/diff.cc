@@ -230,22 +230,23 @@ class DiffCommand final : public Command {
     Report report{.command = "diff"};
     session.Describe(report);
     report.row_unit = true;
-    report.columns = {{"base", by_cum ? "" : "BASE"},
-                      {"new", by_cum ? "" : "NEW"},
-                      {"delta", by_cum ? "" : "DELTA"},
-                      {"", by_cum ? "" : "DELTA%"},
-                      {"base_cum", by_cum ? "BASE CUM" : ""},
-                      {"new_cum", by_cum ? "NEW CUM" : ""},
-                      {"delta_cum", by_cum ? "DELTA CUM" : ""},
-                      {"name", ""},
-                      {"", "WHERE", true, true},
-                      {"", "PLACE", true, true},
-                      {"file", ""},
-                      {"line", ""},
-                      {"via", ""},
-                      {"", "VIA", true, true},
-                      {"through", "THROUGH", true, true},
-                      {"status", "STATUS", true, true}};
+    report.columns = {
+        {"base", by_cum ? "" : "BASE"},
+        {"new", by_cum ? "" : "NEW"},
+        {"delta", by_cum ? "" : "DELTA"},
+        {.key = "", .title = by_cum ? "" : "DELTA%", .drop = 2},
+        {"base_cum", by_cum ? "BASE CUM" : ""},
+        {"new_cum", by_cum ? "NEW CUM" : ""},
+        {"delta_cum", by_cum ? "DELTA CUM" : ""},
+        {"name", ""},
+        {"", "WHERE", true, true},
+        {"", "PLACE", true, true},
+        {"file", ""},
+        {"line", ""},
+        {"via", ""},
+        {"", "VIA", true, true},
+        {"through", "THROUGH", true, true},
+        {.key = "status", .title = "STATUS", .left = true, .shrink = true, .drop = 3}};
     report.measure = 2;
     for (const DiffRow& row : changed) {
       report.rows.push_back({MakeAmount(session, row.base.flat), MakeAmount(session, row.now.flat),
@@ -326,7 +327,8 @@ class DiffCommand final : public Command {
       const std::string place = PlaceText(largest->file, largest->line);
       text += fmt::format(
           "{} in {}{}{}{}", AmountText(session, held), largest->name,
-          place.empty() ? "" : " " + place, largest->via.empty() ? "" : " via " + largest->via,
+          place.empty() ? "" : " " + place,
+          largest->via.empty() ? "" : " via " + NameText(largest->via),
           rows > 1 ? fmt::format(" and {} other row{}", rows - 1, rows == 2 ? "" : "s") : "");
     }
     return {fmt::format("{} · new rows {} · gone rows {}", text, with(DiffStatus::kNew),

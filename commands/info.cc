@@ -34,8 +34,9 @@ class InfoCommand final : public Command {
     }
     Session session(input_, streams);
     Report report{.command = "info"};
-    report.columns = {
-        {"input", ""}, {"property", "PROPERTY", true}, {"value", "VALUE", true, true}};
+    report.columns = {{"input", ""},
+                      {"property", "PROPERTY", true},
+                      {.key = "value", .title = "VALUE", .left = true, .wrap = true}};
     std::vector<std::vector<std::pair<std::string, std::string>>> details;
     auto done = session.ForEachRecording(
         *names, [&](const std::string& name, const Recording& recording) -> Result<void> {

@@ -9,8 +9,24 @@
 namespace memtool::commands {
 
 std::string NameText(std::string_view name) {
-  const bool cpp = name.find("::") != std::string_view::npos;
-  return std::string(cpp ? WithoutArguments(name) : name);
+  if (name.find("::") == std::string_view::npos) {
+    return std::string(name);
+  }
+  name = WithoutArguments(name);
+  // "torch::autograd::generated::DivBackward0::apply": the last two parts tell. Separators inside
+  // templates and parentheses do not count.
+  int depth = 0;
+  std::size_t last = 0;
+  std::size_t before_last = 0;
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    depth += name[i] == '<' || name[i] == '(' ? 1 : 0;
+    depth -= (name[i] == '>' || name[i] == ')') && depth > 0 ? 1 : 0;
+    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') {
+      before_last = last;
+      last = i + 2;
+    }
+  }
+  return std::string(name.substr(before_last));
 }
 
 std::string PlaceText(std::string_view file, std::int64_t line) {

@@ -10,7 +10,7 @@
 
 namespace memtool::commands {
 
-// A function as tables show it: C++ names without their arguments.
+// A function as tables show it: of C++ names the last two parts, without arguments.
 std::string NameText(std::string_view name);
 // "leak.py:13", or nothing when the row has no place.
 std::string PlaceText(std::string_view file, std::int64_t line);

@@ -193,9 +193,9 @@ class TopCommand final : public Command {
     Report report{.command = "top"};
     session.Describe(report);
     report.columns = {{"flat", "FLAT"},
-                      {"", "FLAT%"},
+                      {.key = "", .title = "FLAT%", .drop = 2},
                       {"cum", frames ? "CUM" : ""},
-                      {"", frames ? "CUM%" : ""},
+                      {.key = "", .title = frames ? "CUM%" : "", .drop = 3},
                       {"name", ""},
                       {"", "WHERE", true, true},
                       {"", "PLACE", true, true},

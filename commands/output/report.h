@@ -33,6 +33,8 @@ struct Column {
   std::string_view title;  // in tables; empty = only in JSON and CSV
   bool left = false;       // alignment in tables
   bool shrink = false;     // may be cut to fit a terminal
+  int drop = 0;            // may be left out to fit a terminal, the highest first; 0 = never
+  bool wrap = false;       // goes on in further lines instead; only the last column
 };
 
 struct InputNote {

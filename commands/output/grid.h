@@ -1,0 +1,46 @@
+// Rows as aligned columns, fitted to a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output/report.h"
+#include "output/writers.h"
+
+namespace memtool::commands {
+
+// Wide enough for any sane name; a hostile one is cut even where no terminal asks for it.
+inline constexpr std::size_t kWidestCell = 200;
+
+class Grid {
+ public:
+  Grid(const Report& report, const TableStyle& style);
+  void Write(bool color, Sink& out) const;
+
+ private:
+  void DropColumn(std::size_t shown);
+  void DropEmptyColumns();
+  void Measure();
+  void Fit(std::size_t terminal);
+  // What the shown columns need when those that may shrink do so comfortably.
+  [[nodiscard]] std::size_t ComfortableWidth() const;
+  [[nodiscard]] std::size_t TotalWidth() const;
+  [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
+    return report_.columns[shown_[shown]];
+  }
+  [[nodiscard]] std::string Lines(const std::vector<std::string>& texts) const;
+
+  const Report& report_;
+  std::vector<std::size_t> shown_;  // columns of the report
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;
+  std::size_t terminal_;
+};
+
+// A line of text in lines of at most `width` cells, broken at " · " or else at spaces; 0 = as it
+// is.
+std::vector<std::string> WrapText(std::string_view text, std::size_t width);
+
+}  // namespace memtool::commands
