@@ -9,6 +9,7 @@
 #include "memtool/profile/analysis/graph.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
+#include "output/browser.h"
 #include "output/dot_writer.h"
 #include "output/layout.h"
 #include "rows.h"
@@ -22,7 +23,9 @@ constexpr std::chrono::seconds kLayoutLimit{20};
 
 class GraphCommand : public Command {
  public:
-  explicit GraphCommand(bool picture) : picture_(picture) {}
+  enum class Kind { kText, kPicture, kBrowser };
+  explicit GraphCommand(Kind kind)
+      : picture_(kind != Kind::kText), browser_(kind == Kind::kBrowser) {}
 
   void Declare(po::options_description& options) override {
     input_.Declare(options, false);
@@ -123,7 +126,28 @@ class GraphCommand : public Command {
         return Fail(std::move(text.error()));
       }
     }
-    return WriteWholeFile(output_, *text, streams.out);
+    return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams.out);
+  }
+
+  // In a browser when there is one; else says where the picture is.
+  Result<void> Show(const std::string& picture, Streams& streams) const {
+    std::string path = output_;
+    if (path == "-") {
+      auto made = TemporaryFile(".svg");
+      if (!made) {
+        return Fail(std::move(made.error()));
+      }
+      path = *std::move(made);
+    }
+    if (auto written = WriteWholeFile(path, picture, streams.out); !written) {
+      return written;
+    }
+    const std::string browser = OpenInBrowser(path);
+    streams.out.Write(path + "\n");
+    if (browser.empty()) {
+      Warn(streams, "found no browser to open; the picture is in the file above");
+    }
+    return {};
   }
 
   [[nodiscard]] std::string Title(const Session& session) const {
@@ -169,6 +193,7 @@ class GraphCommand : public Command {
   }
 
   bool picture_;
+  bool browser_;
   InputOptions input_;
   ViewOptions view_;
   GraphOptions graph_;
@@ -179,7 +204,7 @@ class GraphCommand : public Command {
 
 class DotCommand final : public GraphCommand {
  public:
-  DotCommand() : GraphCommand(false) {}
+  DotCommand() : GraphCommand(Kind::kText) {}
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the call graph, for Graphviz",
             .usage = "[options] [FILE...]",
@@ -192,7 +217,7 @@ class DotCommand final : public GraphCommand {
 
 class SvgCommand final : public GraphCommand {
  public:
-  SvgCommand() : GraphCommand(true) {}
+  SvgCommand() : GraphCommand(Kind::kPicture) {}
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the call graph as a picture",
             .usage = "[options] [FILE...]",
@@ -203,6 +228,18 @@ class SvgCommand final : public GraphCommand {
   }
 };
 
+class WebCommand final : public GraphCommand {
+ public:
+  WebCommand() : GraphCommand(Kind::kBrowser) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the call graph in a browser",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool web memory9.prof\n"
+                "memtool web --diff-base memory1.prof memory9.prof"};
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Command> MakeDot() {
@@ -210,6 +247,10 @@ std::unique_ptr<Command> MakeDot() {
 }
 std::unique_ptr<Command> MakeSvg() {
   return std::make_unique<SvgCommand>();
+}
+
+std::unique_ptr<Command> MakeWeb() {
+  return std::make_unique<WebCommand>();
 }
 
 }  // namespace memtool::commands

@@ -9,6 +9,10 @@ namespace memtool::commands {
 std::unique_ptr<Command> MakeTop();
 std::unique_ptr<Command> MakeDiff();
 std::unique_ptr<Command> MakeTags();
+std::unique_ptr<Command> MakeTree();
+std::unique_ptr<Command> MakePeek();
+std::unique_ptr<Command> MakeTraces();
+std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -19,12 +23,16 @@ std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-constexpr std::array<CommandEntry, 10> kCommands{{{"top", MakeTop},
+constexpr std::array<CommandEntry, 14> kCommands{{{"top", MakeTop},
                                                   {"diff", MakeDiff},
                                                   {"tags", MakeTags},
+                                                  {"tree", MakeTree},
+                                                  {"peek", MakePeek},
+                                                  {"traces", MakeTraces},
                                                   {"info", MakeInfo},
                                                   {"dot", MakeDot},
                                                   {"svg", MakeSvg},
+                                                  {"web", MakeWeb},
                                                   {"raw", MakeRaw},
                                                   {"convert", MakeConvert},
                                                   {"merge", MakeMerge},

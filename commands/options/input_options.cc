@@ -85,6 +85,15 @@ Result<void> InputOptions::Resolve() {
   return {};
 }
 
+std::optional<std::string> InputOptions::TakeFirst() {
+  if (files_.empty()) {
+    return std::nullopt;
+  }
+  std::string first = std::move(files_.front());
+  files_.erase(files_.begin());
+  return first;
+}
+
 Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
   std::vector<std::string> names = files_;
   if (!files_from_.empty()) {

@@ -63,7 +63,8 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
-  const TableStyle style{.limit = limit_,
+  const std::size_t limit = report.blocks.empty() ? limit_ : 0;
+  const TableStyle style{.limit = limit,
                          .width = to_file ? 0 : streams.out.TerminalWidth(),
                          .color = color_,
                          .unit = unit_};
@@ -72,13 +73,13 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
       WriteTable(report, style, out);
       break;
     case Format::kJson:
-      WriteJson(report, limit_, out);
+      WriteJson(report, limit, out);
       break;
     case Format::kJsonl:
-      WriteJsonLines(report, limit_, out);
+      WriteJsonLines(report, limit, out);
       break;
     case Format::kCsv:
-      WriteCsv(report, limit_, out);
+      WriteCsv(report, limit, out);
       break;
     case Format::kMarkdown:
       WriteMarkdown(report, style, out);

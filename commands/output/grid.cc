@@ -13,6 +13,20 @@ constexpr std::size_t kNarrowestCell = 8;
 constexpr std::size_t kComfortableCell = 14;
 constexpr std::size_t kNarrowestWrap = 20;
 
+// Each line of a text by itself made visible and cut: the line breaks are ours, all else is not.
+std::string ShortLines(std::string_view text) {
+  std::string lines;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    lines += Shorten(EscapeText(text.substr(0, end)), kWidestCell);
+    if (end == std::string_view::npos) {
+      return lines;
+    }
+    lines += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 Grid::Grid(const Report& report, const TableStyle& style)
@@ -28,8 +42,13 @@ Grid::Grid(const Report& report, const TableStyle& style)
     const SizeUnit unit = RowUnit(report, report.rows[r], style.unit);
     std::vector<std::string> texts;
     for (const std::size_t column : shown_) {
-      std::string text = EscapeText(CellText(report.rows[r][column], unit));
-      texts.push_back(report.columns[column].wrap ? std::move(text) : Shorten(text, kWidestCell));
+      const std::string text = CellText(report.rows[r][column], unit);
+      if (report.columns[column].lines) {
+        texts.push_back(ShortLines(text));
+      } else {
+        texts.push_back(report.columns[column].wrap ? EscapeText(text)
+                                                    : Shorten(EscapeText(text), kWidestCell));
+      }
     }
     rows_.push_back(std::move(texts));
   }
@@ -64,7 +83,7 @@ void Grid::Measure() {
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     std::size_t width = DisplayWidth(ColumnAt(i).title);
     for (const auto& row : rows_) {
-      width = std::max(width, DisplayWidth(row[i]));
+      width = std::max(width, ColumnAt(i).lines ? 0 : DisplayWidth(row[i]));
     }
     widths_.push_back(width);
   }
@@ -140,6 +159,12 @@ std::string Grid::Lines(const std::vector<std::string>& texts) const {
       }
       continue;
     }
+    if (ColumnAt(i).lines) {
+      for (const char c : texts[i]) {
+        line += c == '\n' ? "\n" + std::string(used + 2, ' ') : std::string(1, c);
+      }
+      continue;
+    }
     const std::size_t width = DisplayWidth(texts[i]);
     const std::string pad(widths_[i] > width ? widths_[i] - width : 0, ' ');
     line += ColumnAt(i).left ? texts[i] + pad : pad + texts[i];
@@ -160,8 +185,13 @@ void Grid::Write(bool color, Sink& out) const {
     header = "\x1b[1m" + header + "\x1b[0m\n";
   }
   out.Write(header);
-  for (const auto& row : rows_) {
-    out.Write(Lines(row));
+  auto block = report_.blocks.begin();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    if (block != report_.blocks.end() && *block == r) {
+      out.Write(r == 0 ? "" : "\n");
+      ++block;
+    }
+    out.Write(Lines(rows_[r]));
   }
 }
 

@@ -34,6 +34,7 @@ struct Column {
   bool left = false;       // alignment in tables
   bool shrink = false;     // may be cut to fit a terminal
   int drop = 0;            // may be left out to fit a terminal, the highest first; 0 = never
+  bool lines = false;      // a cell is lines of text joined by '\n', indented from the second on
   bool wrap = false;       // goes on in further lines instead; only the last column
 };
 
@@ -55,6 +56,9 @@ struct Report {
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
   std::size_t measure = 0;              // the column whose bytes the cut rows are summed by
   bool row_unit = false;                // one unit per row (comparisons) instead of per cell
+  // Where blocks of rows begin, for reports that choose whole blocks by themselves; a limit on rows
+  // does not cut these.
+  std::vector<std::size_t> blocks;
   std::vector<std::string> head;        // lines above a table
   std::vector<std::string> foot;        // lines below it
   std::vector<Diagnostic> diagnostics;

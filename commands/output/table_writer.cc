@@ -41,7 +41,7 @@ void WriteLines(const std::vector<std::string>& lines, unsigned width, Sink& out
 std::string CellText(const Cell& cell, SizeUnit unit) {
   struct Visitor {
     SizeUnit unit;
-    std::string operator()(std::monostate) const { return "–"; }
+    std::string operator()(std::monostate) const { return {}; }
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(std::int64_t count) const { return FormatCount(count); }
     std::string operator()(const Amount& amount) const {

@@ -106,7 +106,7 @@ def run(memtool, args, case, folder):
 def total_is_sum(command, answer):
     if answer.get("rows_cut"):
         return
-    measure = {"top": "flat", "diff": "delta"}.get(command)
+    measure = {"top": "flat", "diff": "delta", "traces": "value"}.get(command)
     if measure and "total" in answer:
         total = sum(row[measure] for row in answer["rows"])
         if total != answer["total"]:

@@ -202,18 +202,19 @@ std::vector<Row> Tabulator::Rows(SortBy sort) const {
   return rows;
 }
 
+std::string LabelText(const Recording& recording, const Label& label) {
+  std::string text = std::string(recording.Text(label.key)) + "=";
+  if (!label.numeric) {
+    return text + std::string(recording.Text(label.text));
+  }
+  const std::string_view unit = recording.Text(label.unit);
+  return text + fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
+}
+
 std::string LabelText(const Recording& recording, LabelSetId labels) {
   std::string text;
   for (const Label& label : recording.Labels(labels)) {
-    text += text.empty() ? "" : " ";
-    text += recording.Text(label.key);
-    text += "=";
-    if (label.numeric) {
-      const std::string_view unit = recording.Text(label.unit);
-      text += fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
-    } else {
-      text += recording.Text(label.text);
-    }
+    text += (text.empty() ? "" : " ") + LabelText(recording, label);
   }
   return text;
 }

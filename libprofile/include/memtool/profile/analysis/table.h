@@ -84,6 +84,8 @@ class Tabulator {
 
 // "cuda:0 buffer": all labels of a set in one text, for rows by tag.
 std::string LabelText(const Recording& recording, LabelSetId labels);
+// "device=cuda:0", "bytes=8 bytes"
+std::string LabelText(const Recording& recording, const Label& label);
 
 inline constexpr std::string_view kNoStack = "(no stack)";
 

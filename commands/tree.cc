@@ -1,0 +1,260 @@
+// memtool tree and memtool peek: functions between their callers and callees.
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <tuple>
+
+#include "command.h"
+#include "memtool/profile/analysis/graph.h"
+#include "options/input_options.h"
+#include "options/output_options.h"
+#include "options/view_options.h"
+#include "rows.h"
+#include "session.h"
+
+namespace memtool::commands {
+
+namespace {
+
+double Ratio(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// What flows between a node and one neighbour.
+struct Neighbour {
+  std::uint32_t node = 0;
+  std::int64_t weight = 0;
+};
+
+// Callers and callees per node, heaviest first.
+struct Neighbours {
+  std::vector<std::vector<Neighbour>> callers;
+  std::vector<std::vector<Neighbour>> callees;
+
+  explicit Neighbours(const Graph& graph)
+      : callers(graph.nodes.size()), callees(graph.nodes.size()) {
+    for (const GraphEdge& edge : graph.edges) {  // heaviest first
+      callees[edge.from].push_back({edge.to, edge.weight});
+      callers[edge.to].push_back({edge.from, edge.weight});
+    }
+  }
+};
+
+class TreeCommand : public Command {
+ public:
+  explicit TreeCommand(bool peek) : peek_(peek) {}
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options);
+    view_.Declare(options, true);
+    output_.Declare(options);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    for (auto resolved :
+         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
+      if (!resolved) {
+        return Fail(std::move(resolved.error()));
+      }
+    }
+    if (view_.by().kind != By::Kind::kFrame) {
+      return Fail(ErrorCode::kUsage, "--by: callers and callees need frames",
+                  "function, filefunction, line, file or module");
+    }
+    auto regex = TakeRegex();
+    if (!regex) {
+      return Fail(std::move(regex.error()));
+    }
+    auto names = input_.Names(streams);
+    if (!names) {
+      return Fail(std::move(names.error()));
+    }
+    Session session(input_, streams);
+    auto loaded = LoadAll(session, *names, view_);
+    if (!loaded) {
+      return Fail(std::move(loaded.error()));
+    }
+    std::vector<SignedInput> inputs;
+    for (const auto& input : *loaded) {
+      inputs.push_back({input->AsInput()});
+    }
+    NodeSpace space;
+    // Everything: what is printed is chosen by rank below, not by what a picture holds.
+    const Graph graph = BuildGraph(inputs,
+                                   {.granularity = view_.by().granularity,
+                                    .node_count = 0,
+                                    .edge_count = 0,
+                                    .node_fraction = 0,
+                                    .edge_fraction = 0},
+                                   space);
+    const Report report = Describe(session, graph, space, regex->get());
+    session.Finish();
+    if (peek_ && report.rows.empty()) {
+      Warn(streams, "no function matches '" + pattern_ + "'");
+    }
+    if (auto printed = output_.Print(report, streams); !printed) {
+      return Fail(std::move(printed.error()));
+    }
+    return session.exit_code();
+  }
+
+ private:
+  // The first plain argument of peek is its expression.
+  Result<std::unique_ptr<RE2>> TakeRegex() {
+    if (!peek_) {
+      return nullptr;
+    }
+    auto first = input_.TakeFirst();
+    if (!first) {
+      return Fail(ErrorCode::kUsage, "peek needs a regular expression",
+                  "memtool peek anotherfunc memory9.prof");
+    }
+    pattern_ = *std::move(first);
+    auto regex = std::make_unique<RE2>(pattern_, RE2::Quiet);
+    if (!regex->ok()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("'{}' is not a regular expression: {}", pattern_, regex->error()));
+    }
+    return regex;
+  }
+
+  // Nodes by size, ties by the other size and by name; all of them for peek, else as many as asked.
+  std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space,
+                                    const RE2* regex) const {
+    std::vector<std::uint32_t> ranked;
+    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      const std::string_view name = space.Name(graph.nodes[i].id);
+      if (regex == nullptr || RE2::PartialMatch({name.data(), name.size()}, *regex)) {
+        ranked.push_back(i);
+      }
+    }
+    const bool by_cum = view_.sort() == SortBy::kCum;
+    std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto key = [&](std::uint32_t i) {
+        const NodeValue& value = graph.nodes[i].value;
+        const std::int64_t first = Magnitude(by_cum ? value.cum : value.flat);
+        const std::int64_t second = Magnitude(by_cum ? value.flat : value.cum);
+        return std::tuple(-first, -second, space.Name(graph.nodes[i].id),
+                          space.File(graph.nodes[i].id));
+      };
+      return key(a) < key(b);
+    });
+    if (!peek_ && output_.limit() > 0 && ranked.size() > output_.limit()) {
+      ranked.resize(output_.limit());
+    }
+    return ranked;
+  }
+
+  Report Describe(const Session& session, const Graph& graph, const NodeSpace& space,
+                  const RE2* regex) const {
+    Report report{.command = peek_ ? "peek" : "tree"};
+    session.Describe(report);
+    report.columns = {{"flat", "FLAT"},
+                      {.key = "", .title = "FLAT%", .drop = 2},
+                      {"cum", "CUM"},
+                      {.key = "", .title = "CUM%", .drop = 3},
+                      {"weight", "FLOWS"},
+                      {"relation", ""},
+                      {"node", ""},
+                      {"name", ""},
+                      {"", "WHERE", true, true},
+                      {"", "PLACE", true, true},
+                      {"file", ""}};
+    const Neighbours neighbours(graph);
+    const std::vector<std::uint32_t> ranked = Ranked(graph, space, regex);
+    for (const std::uint32_t node : ranked) {
+      report.blocks.push_back(report.rows.size());
+      for (const Neighbour& caller : neighbours.callers[node]) {
+        AddNeighbour(session, graph, space, node, caller, "caller", report);
+      }
+      AddNode(session, graph, space, node, report);
+      for (const Neighbour& callee : neighbours.callees[node]) {
+        AddNeighbour(session, graph, space, node, callee, "callee", report);
+      }
+    }
+    report.totals = {{"total", graph.total}, {"nodes", static_cast<std::int64_t>(graph.nodes_all)}};
+    report.head.push_back(fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                      AmountText(session, graph.total)));
+    if (const std::string filters = view_.Describe(); !filters.empty()) {
+      report.head.push_back("filters: " + filters);
+    }
+    report.head.push_back(
+        "← who calls a function, and what flows through that call; → whom it calls");
+    if (!peek_ && ranked.size() < graph.nodes_all) {
+      report.foot.push_back(
+          fmt::format("… {} more functions (-n 0 shows all)",
+                      FormatCount(static_cast<std::int64_t>(graph.nodes_all - ranked.size()))));
+    }
+    return report;
+  }
+
+  static std::string NodeName(const Graph& graph, const NodeSpace& space, std::uint32_t node) {
+    const std::string_view name = space.Name(graph.nodes[node].id);
+    return std::string(name.empty() ? space.File(graph.nodes[node].id) : name);
+  }
+
+  static void AddNode(const Session& session, const Graph& graph, const NodeSpace& space,
+                      std::uint32_t index, Report& report) {
+    const GraphNode& node = graph.nodes[index];
+    const std::string name = NodeName(graph, space, index);
+    report.rows.push_back(
+        {MakeAmount(session, node.value.flat), Percent{Ratio(node.value.flat, graph.total)},
+         MakeAmount(session, node.value.cum), Percent{Ratio(node.value.cum, graph.total)}, Cell(),
+         std::string("self"), name, name, NameText(name),
+         PlaceText(node.place.file, node.place.line), node.place.file});
+  }
+
+  static void AddNeighbour(const Session& session, const Graph& graph, const NodeSpace& space,
+                           std::uint32_t index, const Neighbour& neighbour, const char* relation,
+                           Report& report) {
+    const Place& place = graph.nodes[neighbour.node].place;
+    const std::string name = NodeName(graph, space, neighbour.node);
+    const char* arrow = relation[4] == 'e' && relation[5] == 'r' ? "  ← " : "  → ";
+    report.rows.push_back({Cell(), Cell(), Cell(), Cell(), MakeAmount(session, neighbour.weight),
+                           std::string(relation), NodeName(graph, space, index), name,
+                           arrow + NameText(name), PlaceText(place.file, place.line), place.file});
+  }
+
+  bool peek_;
+  InputOptions input_;
+  ViewOptions view_;
+  OutputOptions output_;
+  std::string pattern_;
+};
+
+class Tree final : public TreeCommand {
+ public:
+  Tree() : TreeCommand(false) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "each function between its callers and callees",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool tree memory9.prof\n"
+                "memtool tree --cum -n 5 --frames all memory9.prof"};
+  }
+};
+
+class Peek final : public TreeCommand {
+ public:
+  Peek() : TreeCommand(true) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "callers and callees of the functions that match",
+            .usage = "[options] REGEX [FILE...]",
+            .examples =
+                "memtool peek anotherfunc memory9.prof\n"
+                "memtool peek --frames all '^normal$' memory9.prof"};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTree() {
+  return std::make_unique<Tree>();
+}
+std::unique_ptr<Command> MakePeek() {
+  return std::make_unique<Peek>();
+}
+
+}  // namespace memtool::commands
