@@ -146,7 +146,8 @@ def main():
             for by in BY:
                 command = ["top", "--format", kind, "--by", by, "-n", "0"]
                 check(" ".join(command), lambda c=command, k=kind: check_rows(k, call(c)))
-            for command in (["tags", "-n", "0"], ["info", "-n", "0"]):
+            for command in (["tags", "-n", "0"], ["info", "-n", "0"], ["tree", "-n", "0"], ["peek", "."],
+                            ["traces", "-n", "0"], ["traces", "-n", "0", "--frames", "all"]):
                 command += ["--format", kind]
                 check(" ".join(command), lambda c=command, k=kind: check_rows(k, call(c)))
         check("raw", lambda: text_of(call(["raw"])))
