@@ -31,9 +31,9 @@ std::string PickleMachine::TwoLines() {
 }
 
 void PickleMachine::RefuseNamed(const char* opcode, const std::string& name) const {
-  ThrowRead(ErrorCode::kUnsafeOpcode, op_, {},
-            fmt::format("contains {}{}{} at byte {}: {}", opcode, name.empty() ? "" : " ", name,
-                        op_, kNotASnapshot));
+  ThrowRead(
+      ErrorCode::kUnsafeOpcode, op_, {},
+      fmt::format("contains {}{}{}: {}", opcode, name.empty() ? "" : " ", name, kNotASnapshot));
 }
 
 void PickleMachine::Refuse(std::uint8_t opcode) {
@@ -45,7 +45,7 @@ void PickleMachine::Refuse(std::uint8_t opcode) {
   }
   if (!refused->unsafe) {
     ThrowRead(ErrorCode::kUnsupported, op_, {},
-              fmt::format("contains {} at byte {}, which no snapshot needs", refused->name, op_));
+              fmt::format("contains {}, which no snapshot needs", refused->name));
   }
   std::string name;
   if (opcode == pickle::kGlobal || opcode == pickle::kInst) {

@@ -263,23 +263,23 @@ def malformed():
     text = lambda s: b'\x8c' + bytes([len(s)]) + s
     snap = pickle.dumps(snapshot(), protocol=4)
     yield 'global.pickle', b'\x80\x02cos\nsystem\n(X\x02\0\0\0idtR.', \
-        r'contains GLOBAL os\.system at byte 2: this is not a snapshot; nothing was executed'
+        r'byte 2: contains GLOBAL os\.system: this is not a snapshot; nothing was executed'
     yield 'stack_global.pickle', pickle.dumps(Call(), protocol=4), \
-        r'contains STACK_GLOBAL (posix|os|nt)\.system at byte \d+'
+        r'byte \d+: contains STACK_GLOBAL (posix|os|nt)\.system'
     yield 'hidden.pickle', pickle.dumps({'segments': [], 'device_traces': [[Call()]]}, protocol=4), \
-        r'contains STACK_GLOBAL (posix|os|nt)\.system at byte \d+.*nothing was executed'
-    yield 'inst.pickle', b'\x80\x02(S\x00'[:3] + b'ios\nsystem\n.', r'contains INST os\.system at byte 3'
+        r'byte \d+: contains STACK_GLOBAL (posix|os|nt)\.system.*nothing was executed'
+    yield 'inst.pickle', b'\x80\x02(S\x00'[:3] + b'ios\nsystem\n.', r'byte 3: contains INST os\.system'
     for name, code in [('obj', b'(N\x6f'), ('newobj', b'N)\x81'), ('newobj_ex', b'N)}\x92'),
                        ('reduce', b'N)R'), ('build', b'N}b'), ('ext1', b'\x82\x01'),
                        ('ext2', b'\x83\x01\x00'), ('ext4', b'\x84\x01\x00\x00\x00'),
                        ('persid', b'P1\n'), ('binpersid', b'NQ'), ('next_buffer', b'\x97'),
                        ('readonly_buffer', b'N\x98'), ('bytearray8', b'\x96' + b'\0' * 8),
                        ('empty_set', b'\x8f'), ('additems', b'(\x90'), ('frozenset', b'(\x91')]:
-        yield f'{name}.pickle', P + code + b'.', rf'contains {name.upper()} at byte \d+.*nothing was executed'
+        yield f'{name}.pickle', P + code + b'.', rf'byte \d+: contains {name.upper()}.*nothing was executed'
     for name, code in [('dup', b'N2'), ('pop', b'N0'), ('int', b'I1\n'), ('long', b'L1L\n'),
                        ('float', b'F1\n'), ('get', b'g0\n'), ('put', b'Np0\n'),
                        ('unicode', b'Vx\n')]:
-        yield f'{name}.pickle', P + code + b'.', rf'contains {name.upper()} at byte'
+        yield f'{name}.pickle', P + code + b'.', rf'byte \d+: contains {name.upper()}'
     yield 'unknown_opcode.pickle', P + b'\xff.', r'0xff is no pickle opcode'
     yield 'proto9.pickle', b'\x80\x05' + b'\x80\x09.', r'second PROTO'
     yield 'stop_only.pickle', P + b'.', r'STOP with 0 values'
