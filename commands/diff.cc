@@ -27,7 +27,7 @@ struct GrowthGate {
   std::optional<std::int64_t> bytes;
 };
 
-Result<GrowthGate> ParseGate(const std::string& text) {
+Result<GrowthGate> ParseGate(const std::string& text, SizeBase base) {
   GrowthGate gate;
   if (text.empty()) {
     return gate;
@@ -43,7 +43,7 @@ Result<GrowthGate> ParseGate(const std::string& text) {
     gate.ratio = value / 100.0;
     return gate;
   }
-  auto bytes = ParseSize(text);
+  auto bytes = ParseSize(text, base);
   if (!bytes) {
     return Fail(ErrorCode::kUsage, "--fail-on-growth: " + bytes.error().message,
                 "give 5% or 100MiB");
@@ -113,7 +113,7 @@ class DiffCommand final : public Command {
         return Fail(std::move(resolved.error()));
       }
     }
-    auto gate = ParseGate(gate_text_);
+    auto gate = ParseGate(gate_text_, input_.size_base());
     if (!gate) {
       return Fail(std::move(gate.error()));
     }
@@ -291,6 +291,8 @@ class DiffCommand final : public Command {
         "base {} {} → new {} {}   {}{}   {} row{} grew, {} shrank", side(bases_),
         AmountText(session, base.total()), side(news_), AmountText(session, now.total()),
         AmountText(session, delta, true), percent, grew, grew == 1 ? "" : "s", shrank)};
+    const auto& moments = session.moment_lines();
+    head.insert(head.end(), moments.begin(), moments.end());
     std::string filters = view_.Describe();
     filters += normalize_ ? (filters.empty() ? "normalize" : " normalize") : "";
     if (!filters.empty()) {

@@ -186,6 +186,8 @@ class GraphCommand : public Command {
     if (graph.without_stack != 0) {
       legend.push_back("without a stack: " + AmountText(session, graph.without_stack));
     }
+    const auto& moments = session.moment_lines();
+    legend.insert(legend.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       legend.push_back("filters: " + filters);
     }

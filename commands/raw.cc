@@ -1,14 +1,26 @@
 // memtool raw: every record of an input as text, for eyes and for comparing readers.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "command.h"
+#include "memtool/profile/analysis/table.h"
 #include "options/input_options.h"
 #include "output/escape.h"
+#include "rows.h"
 #include "session.h"
 
 namespace memtool::commands {
 
 namespace {
+
+const char* ActionName(Action action) {
+  constexpr std::array<const char*, 11> kNames{
+      "alloc",        "free_requested", "free_completed", "segment_alloc",
+      "segment_free", "segment_map",    "segment_unmap",  "oom",
+      "adjust",       "mark",           "other"};
+  return kNames[static_cast<std::size_t>(action)];
+}
 
 class Dump {
  public:
@@ -19,6 +31,15 @@ class Dump {
     Header();
     if (recording_.profile) {
       Samples(*recording_.profile);
+    }
+    if (recording_.history) {
+      Events(*recording_.history);
+    }
+    if (recording_.state) {
+      Segments(*recording_.state);
+    }
+    for (const Setting& setting : recording_.settings) {
+      Line(fmt::format("setting {}: {}", EscapeText(setting.name), EscapeText(setting.value)));
     }
     Locations();
     Mappings();
@@ -73,6 +94,61 @@ class Dump {
                                         Text(label.unit))
                           : Text(label.text);
         Line(fmt::format("      {}: {}", Text(label.key), value));
+      }
+    }
+  }
+
+  [[nodiscard]] std::string StackText(StackId stack) const {
+    std::string text;
+    if (stack.valid()) {
+      for (const LocationId location : recording_.Stack(stack)) {
+        text += fmt::format(" {}", location.value() + 1);
+      }
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string LabelsText(LabelSetId set) const {
+    const std::string text = LabelText(recording_, set);
+    return text.empty() ? text : " [" + EscapeText(text) + "]";
+  }
+
+  void Events(const History& history) {
+    for (const Trace& trace : history.traces) {
+      Line(fmt::format("trace of {}: {} events{}", EscapeText(TraceText(trace)), trace.event_count,
+                       trace.overflowed ? ", overflowed" : ""));
+      for (std::uint64_t i = 0; i < trace.event_count; ++i) {
+        const std::uint64_t row = trace.first_event + i;
+        const Event& event = history.events[row];
+        Line(fmt::format(
+            "  {}: {} {:#x} size={}{} stream={:#x}{}:{}", i, ActionName(event.action), event.key,
+            event.size, event.time == kNoTime ? "" : fmt::format(" t={}", event.time),
+            history.streams[event.stream],
+            history.labels.empty() ? "" : LabelsText(history.labels[row]), StackText(event.stack)));
+      }
+    }
+    for (const Mark& mark : history.marks) {
+      const auto time = [](std::int64_t nanos) {
+        return nanos == kNoTime ? std::string("-") : fmt::format("{}", nanos);
+      };
+      Line(fmt::format("mark {} device={} {} {}", EscapeText(mark.name), mark.device,
+                       time(mark.begin), time(mark.end)));
+    }
+  }
+
+  void Segments(const AllocatorState& state) {
+    constexpr std::array<const char*, 3> kStates{"active", "pending_free", "inactive"};
+    Line("segments:");
+    for (const Segment& segment : state.segments) {
+      Line(fmt::format("  {:#x} size={} device={}{} {}{} pool=({}, {}):{}", segment.address,
+                       segment.size, segment.device, segment.host ? " host" : "",
+                       segment.small ? "small" : "large", segment.expandable ? " expandable" : "",
+                       segment.pool_owner, segment.pool_id, StackText(segment.stack)));
+      for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+        const Block& block = state.blocks[segment.first_block + i];
+        Line(fmt::format("    {:#x} size={} requested={} {}:{}", block.address, block.size,
+                         block.requested, kStates[static_cast<std::size_t>(block.state)],
+                         StackText(block.stack)));
       }
     }
   }

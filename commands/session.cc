@@ -6,6 +6,8 @@
 #include <future>
 #include <utility>
 
+#include "rows.h"
+
 namespace memtool::commands {
 
 namespace {
@@ -110,6 +112,9 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   notes_.back().moment = moment.text;
   loaded->name = std::move(name);
   loaded->recording = *std::move(standing);
+  for (std::string& line : MomentLines(*loaded)) {
+    moment_lines_.push_back(std::move(line));
+  }
   loaded->choice = *std::move(choice);
   loaded->view = std::make_unique<View>(loaded->recording, view.filter());
   loaded->sums = SumByStack(*loaded->view, loaded->choice);

@@ -57,6 +57,8 @@ class Session {
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
+  // For headers: peak, end and OOM of every history that was read, beside the moment shown.
+  [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
  private:
   void Note(const std::string& name, const Recording& recording);
@@ -67,6 +69,7 @@ class Session {
   Streams& streams_;
   std::vector<InputNote> notes_;
   std::vector<std::string> displays_;  // format names for people, per input
+  std::vector<std::string> moment_lines_;
   std::vector<Diagnostic> diagnostics_;
   std::optional<ValueChoice> choice_;
   std::vector<std::string_view> unmatched_;  // filters that matched in no input so far

@@ -78,6 +78,8 @@ class TagsCommand final : public Command {
     report.totals = {{"total", table.total()}};
     report.head.push_back(fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                       AmountText(session, table.total())));
+    const auto& moments = session.moment_lines();
+    report.head.insert(report.head.end(), moments.begin(), moments.end());
     if (report.rows.empty()) {
       report.foot.emplace_back("no labels");
     }

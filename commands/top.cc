@@ -151,10 +151,8 @@ class TopCommand final : public Command {
                           100.0 * Ratio(table.total(), table.unfiltered()));
     }
     report.head.push_back(std::move(head));
-    for (const auto& loaded : histories_) {
-      const auto lines = MomentLines(*loaded);
-      report.head.insert(report.head.end(), lines.begin(), lines.end());
-    }
+    const auto& moments = session.moment_lines();
+    report.head.insert(report.head.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       report.head.push_back("filters: " + filters);
     }

@@ -158,6 +158,8 @@ class TracesCommand final : public Command {
     report.head.push_back(fmt::format("{} · {} {} in {} traces", InputsText(session),
                                       session.choice().name, AmountText(session, total),
                                       FormatCount(static_cast<std::int64_t>(sorted.size()))));
+    const auto& moments = session.moment_lines();
+    report.head.insert(report.head.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       report.head.push_back("filters: " + filters);
     }

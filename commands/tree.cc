@@ -177,6 +177,8 @@ class TreeCommand : public Command {
     report.totals = {{"total", graph.total}, {"nodes", static_cast<std::int64_t>(graph.nodes_all)}};
     report.head.push_back(fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                       AmountText(session, graph.total)));
+    const auto& moments = session.moment_lines();
+    report.head.insert(report.head.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       report.head.push_back("filters: " + filters);
     }

@@ -50,6 +50,8 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
   add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
+  add("si-units", po::bool_switch(&si_units_),
+      "in sizes that you give, K, M and G are powers of 1000 instead of 1024");
   add("strict", po::bool_switch(&strict_), "exit 4 when an input was read around damage");
   options.add(group);
 }
@@ -69,7 +71,7 @@ Result<void> InputOptions::Resolve() {
       rows_ = static_cast<std::size_t>(*rows);
       continue;
     }
-    auto value = ParseSize(std::string_view(text).substr(equals + 1));
+    auto value = ParseSize(std::string_view(text).substr(equals + 1), size_base());
     if (!value) {
       return Fail(std::move(value.error()));
     }

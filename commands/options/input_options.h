@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "memtool/formats/load.h"
+#include "memtool/profile/sizes.h"
 
 namespace memtool::commands {
 
@@ -31,6 +32,8 @@ class InputOptions {
   [[nodiscard]] std::size_t jobs() const { return jobs_; }
   [[nodiscard]] bool keep_going() const { return keep_going_; }
   [[nodiscard]] bool strict() const { return strict_; }
+  // How sizes on the command line are read.
+  [[nodiscard]] SizeBase size_base() const { return si_units_ ? SizeBase::kSi : SizeBase::kBinary; }
   // Rows to print, when --limit N was given.
   [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
 
@@ -43,6 +46,7 @@ class InputOptions {
   bool keep_going_ = false;
   bool strict_ = false;
   bool with_rows_ = true;
+  bool si_units_ = false;
   std::optional<std::size_t> rows_;
 };
 
