@@ -78,7 +78,7 @@ class TreeCommand : public Command {
     }
     std::vector<SignedInput> inputs;
     for (const auto& input : *loaded) {
-      inputs.push_back({input->AsInput()});
+      inputs.emplace_back(SignedInput{input->AsInput()});
     }
     NodeSpace space;
     // Everything: what is printed is chosen by rank below, not by what a picture holds.
@@ -165,13 +165,14 @@ class TreeCommand : public Command {
     const Neighbours neighbours(graph);
     const std::vector<std::uint32_t> ranked = Ranked(graph, space, regex);
     for (const std::uint32_t node : ranked) {
+      const Block block{session, graph, space, node};
       report.blocks.push_back(report.rows.size());
       for (const Neighbour& caller : neighbours.callers[node]) {
-        AddNeighbour(session, graph, space, node, caller, "caller", report);
+        AddNeighbour(block, caller, true, report);
       }
-      AddNode(session, graph, space, node, report);
+      AddNode(block, report);
       for (const Neighbour& callee : neighbours.callees[node]) {
-        AddNeighbour(session, graph, space, node, callee, "callee", report);
+        AddNeighbour(block, callee, false, report);
       }
     }
     report.totals = {{"total", graph.total}, {"nodes", static_cast<std::int64_t>(graph.nodes_all)}};
@@ -197,26 +198,34 @@ class TreeCommand : public Command {
     return std::string(name.empty() ? space.File(graph.nodes[node].id) : name);
   }
 
-  static void AddNode(const Session& session, const Graph& graph, const NodeSpace& space,
-                      std::uint32_t index, Report& report) {
-    const GraphNode& node = graph.nodes[index];
-    const std::string name = NodeName(graph, space, index);
+  // Where rows of the block of one node come from.
+  struct Block {
+    const Session& session;
+    const Graph& graph;
+    const NodeSpace& space;
+    std::uint32_t node;
+  };
+
+  static void AddNode(const Block& block, Report& report) {
+    const GraphNode& node = block.graph.nodes[block.node];
+    const std::int64_t total = block.graph.total;
+    const std::string name = NodeName(block.graph, block.space, block.node);
     report.rows.push_back(
-        {MakeAmount(session, node.value.flat), Percent{Ratio(node.value.flat, graph.total)},
-         MakeAmount(session, node.value.cum), Percent{Ratio(node.value.cum, graph.total)}, Cell(),
+        {MakeAmount(block.session, node.value.flat), Percent{Ratio(node.value.flat, total)},
+         MakeAmount(block.session, node.value.cum), Percent{Ratio(node.value.cum, total)}, Cell(),
          std::string("self"), name, name, NameText(name),
          PlaceText(node.place.file, node.place.line), node.place.file});
   }
 
-  static void AddNeighbour(const Session& session, const Graph& graph, const NodeSpace& space,
-                           std::uint32_t index, const Neighbour& neighbour, const char* relation,
+  static void AddNeighbour(const Block& block, const Neighbour& neighbour, bool caller,
                            Report& report) {
-    const Place& place = graph.nodes[neighbour.node].place;
-    const std::string name = NodeName(graph, space, neighbour.node);
-    const char* arrow = relation[4] == 'e' && relation[5] == 'r' ? "  ← " : "  → ";
-    report.rows.push_back({Cell(), Cell(), Cell(), Cell(), MakeAmount(session, neighbour.weight),
-                           std::string(relation), NodeName(graph, space, index), name,
-                           arrow + NameText(name), PlaceText(place.file, place.line), place.file});
+    const Place& place = block.graph.nodes[neighbour.node].place;
+    const std::string name = NodeName(block.graph, block.space, neighbour.node);
+    report.rows.push_back(
+        {Cell(), Cell(), Cell(), Cell(), MakeAmount(block.session, neighbour.weight),
+         std::string(caller ? "caller" : "callee"), NodeName(block.graph, block.space, block.node),
+         name, (caller ? "  ← " : "  → ") + NameText(name), PlaceText(place.file, place.line),
+         place.file});
   }
 
   bool peek_;

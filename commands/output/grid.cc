@@ -13,18 +13,35 @@ constexpr std::size_t kNarrowestCell = 8;
 constexpr std::size_t kComfortableCell = 14;
 constexpr std::size_t kNarrowestWrap = 20;
 
-// Each line of a text by itself made visible and cut: the line breaks are ours, all else is not.
-std::string ShortLines(std::string_view text) {
-  std::string lines;
+std::vector<std::string> Split(std::string_view text) {
+  std::vector<std::string> lines;
   while (true) {
     const std::size_t end = text.find('\n');
-    lines += Shorten(EscapeText(text.substr(0, end)), kWidestCell);
+    lines.emplace_back(text.substr(0, end));
     if (end == std::string_view::npos) {
       return lines;
     }
-    lines += '\n';
     text.remove_prefix(end + 1);
   }
+}
+
+// Lines below each other, from the second on indented.
+std::string Joined(const std::vector<std::string>& lines, std::size_t indent) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += i > 0 ? "\n" + std::string(indent, ' ') : "";
+    text += lines[i];
+  }
+  return text;
+}
+
+// Each line of a text by itself made visible and cut: the line breaks are ours, all else is not.
+std::string ShortLines(std::string_view text) {
+  std::vector<std::string> lines = Split(text);
+  for (std::string& line : lines) {
+    line = Shorten(EscapeText(line), kWidestCell);
+  }
+  return Joined(lines, 0);
 }
 
 }  // namespace
@@ -107,39 +124,56 @@ std::size_t Grid::ComfortableWidth() const {
   return width;
 }
 
-// First the columns that one can do without go, then names are cut, the widest first.
-void Grid::Fit(std::size_t terminal) {
-  while (ComfortableWidth() > terminal) {
+// Leaves out columns that one can do without, the least important first.
+void Grid::DropForWidth(std::size_t terminal) {
+  while (!shown_.empty() && ComfortableWidth() > terminal) {
     std::size_t least = 0;
     for (std::size_t i = 1; i < shown_.size(); ++i) {
       least = ColumnAt(i).drop > ColumnAt(least).drop ? i : least;
     }
-    if (shown_.empty() || ColumnAt(least).drop == 0) {
-      break;
+    if (ColumnAt(least).drop == 0) {
+      return;
     }
     DropColumn(least);
     Measure();
   }
-  while (TotalWidth() > terminal) {
-    std::size_t widest = shown_.size();
-    for (std::size_t i = 0; i < shown_.size(); ++i) {
-      const bool may = ColumnAt(i).shrink && !ColumnAt(i).wrap && widths_[i] > kNarrowestCell;
-      if (may && (widest == shown_.size() || widths_[i] > widths_[widest])) {
-        widest = i;
-      }
+}
+
+// The widest column whose names may still be cut, or none.
+std::optional<std::size_t> Grid::WidestToCut() const {
+  std::optional<std::size_t> widest;
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    if (MayCut(i) && widths_[i] > kNarrowestCell && (!widest || widths_[i] > widths_[*widest])) {
+      widest = i;
     }
-    if (widest == shown_.size()) {
-      break;
-    }
-    --widths_[widest];
+  }
+  return widest;
+}
+
+void Grid::Fit(std::size_t terminal) {
+  DropForWidth(terminal);
+  for (auto widest = WidestToCut(); widest && TotalWidth() > terminal; widest = WidestToCut()) {
+    --widths_[*widest];
   }
   for (auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      if (ColumnAt(i).shrink && !ColumnAt(i).wrap) {
-        row[i] = Shorten(row[i], widths_[i]);
-      }
+      row[i] = MayCut(i) ? Shorten(row[i], widths_[i]) : row[i];
     }
   }
+}
+
+// A cell in place; `used` cells of the line stand before it.
+std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t used) const {
+  if (ColumnAt(shown).wrap && terminal_ > 0) {
+    const std::size_t room = terminal_ > used + kNarrowestWrap ? terminal_ - used : kNarrowestWrap;
+    return Joined(WrapText(text, room), used);
+  }
+  if (ColumnAt(shown).lines) {
+    return Joined(Split(text), used + 2);
+  }
+  const std::size_t width = DisplayWidth(text);
+  const std::string pad(widths_[shown] > width ? widths_[shown] - width : 0, ' ');
+  return ColumnAt(shown).left ? text + pad : pad + text;
 }
 
 std::string Grid::Lines(const std::vector<std::string>& texts) const {
@@ -148,27 +182,8 @@ std::string Grid::Lines(const std::vector<std::string>& texts) const {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     line += i > 0 ? kGap : "";
     used += i > 0 ? kGap.size() : 0;
-    if (ColumnAt(i).wrap && terminal_ > 0) {
-      const std::size_t room =
-          terminal_ > used + kNarrowestWrap ? terminal_ - used : kNarrowestWrap;
-      bool first = true;
-      for (const std::string& part : WrapText(texts[i], room)) {
-        line += first ? "" : "\n" + std::string(used, ' ');
-        line += part;
-        first = false;
-      }
-      continue;
-    }
-    if (ColumnAt(i).lines) {
-      for (const char c : texts[i]) {
-        line += c == '\n' ? "\n" + std::string(used + 2, ' ') : std::string(1, c);
-      }
-      continue;
-    }
-    const std::size_t width = DisplayWidth(texts[i]);
-    const std::string pad(widths_[i] > width ? widths_[i] - width : 0, ' ');
-    line += ColumnAt(i).left ? texts[i] + pad : pad + texts[i];
-    used += std::max(width, widths_[i]);
+    line += CellAt(i, texts[i], used);
+    used += std::max(DisplayWidth(texts[i]), widths_[i]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";

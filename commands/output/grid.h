@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ class Grid {
   void DropEmptyColumns();
   void Measure();
   void Fit(std::size_t terminal);
+  void DropForWidth(std::size_t terminal);
+  [[nodiscard]] std::optional<std::size_t> WidestToCut() const;
+  [[nodiscard]] bool MayCut(std::size_t shown) const {
+    return ColumnAt(shown).shrink && !ColumnAt(shown).wrap;
+  }
+  [[nodiscard]] std::string CellAt(std::size_t shown, const std::string& text,
+                                   std::size_t used) const;
   // What the shown columns need when those that may shrink do so comfortably.
   [[nodiscard]] std::size_t ComfortableWidth() const;
   [[nodiscard]] std::size_t TotalWidth() const;
