@@ -78,7 +78,7 @@ class TreeCommand : public Command {
     }
     std::vector<SignedInput> inputs;
     for (const auto& input : *loaded) {
-      inputs.emplace_back(SignedInput{input->AsInput()});
+      inputs.push_back({input->AsInput(), 1});
     }
     NodeSpace space;
     // Everything: what is printed is chosen by rank below, not by what a picture holds.
