@@ -4,18 +4,17 @@
 #include <fmt/format.h>
 
 #include "command.h"
-#include "options/input_options.h"
-#include "options/output_options.h"
-#include "options/view_options.h"
 #include "rows.h"
-#include "session.h"
+#include "rows_command.h"
 
 namespace memtool::commands {
 
 namespace {
 
-class TagsCommand final : public Command {
+class TagsCommand final : public RowsCommand {
  public:
+  TagsCommand() : RowsCommand(false) {}
+
   [[nodiscard]] Doc doc() const override {
     return {.summary = "bytes per label: device, kind, ...",
             .usage = "[options] [FILE...]",
@@ -24,41 +23,17 @@ class TagsCommand final : public Command {
                 "memtool tags --tagshow device --focus train memory9.prof"};
   }
 
-  void Declare(po::options_description& options) override {
-    input_.Declare(options);
-    view_.Declare(options, false);
-    output_.Declare(options);
-  }
-
-  Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
-    }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    Session session(input_, streams);
+ private:
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     TagTable table;
-    auto done = session.ForEach(*names, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
-      table.Add(loaded->AsInput());
-      return {};
-    });
+    auto done = ForEachInput(session, names,
+                             [&](std::unique_ptr<Loaded> loaded) { table.Add(loaded->AsInput()); });
     if (!done) {
       return Fail(std::move(done.error()));
     }
-    session.Finish();
-    const Report report = Describe(session, table);
-    if (auto printed = output_.Print(report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
-    return session.exit_code();
+    return Describe(session, table);
   }
 
- private:
   [[nodiscard]] Report Describe(const Session& session, const TagTable& table) const {
     Report report{.command = "tags"};
     session.Describe(report);
@@ -76,10 +51,9 @@ class TagsCommand final : public Command {
       unknown = std::max(unknown, row.unknown);
     }
     report.totals = {{"total", table.total()}};
-    report.head.push_back(fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                      AmountText(session, table.total())));
-    const auto& moments = session.moment_lines();
-    report.head.insert(report.head.end(), moments.begin(), moments.end());
+    report.head =
+        Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                  AmountText(session, table.total())));
     if (report.rows.empty()) {
       report.foot.emplace_back("no labels");
     }
@@ -87,10 +61,6 @@ class TagsCommand final : public Command {
     report.foot.insert(report.foot.end(), notes.begin(), notes.end());
     return report;
   }
-
-  InputOptions input_;
-  ViewOptions view_;
-  OutputOptions output_;
 };
 
 }  // namespace

@@ -7,11 +7,8 @@
 #include "command.h"
 #include "memtool/profile/analysis/diff.h"
 #include "memtool/profile/analysis/saves.h"
-#include "options/input_options.h"
-#include "options/output_options.h"
-#include "options/view_options.h"
 #include "rows.h"
-#include "session.h"
+#include "rows_command.h"
 
 namespace memtool::commands {
 
@@ -21,8 +18,10 @@ double Ratio(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-class TopCommand final : public Command {
+class TopCommand final : public RowsCommand {
  public:
+  TopCommand() : RowsCommand(true) {}
+
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what holds the memory",
             .usage = "[options] [FILE...]",
@@ -34,66 +33,41 @@ class TopCommand final : public Command {
                 "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
-  void Declare(po::options_description& options) override {
-    input_.Declare(options);
-    view_.Declare(options, true);
+ private:
+  void DeclareMore(po::options_description& options) override {
     po::options_description group("Comparison");
     group.add_options()("diff-base", po::value(&bases_)->value_name("FILE"),
                         "subtract this input; rows show what is more (see also memtool diff)");
     options.add(group);
-    output_.Declare(options);
   }
 
-  Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
-    }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    Session session(input_, streams);
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     NodeSpace space;
-    Tabulator table(view_.by(), space);
-    auto done = session.ForEach(*names, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
+    Tabulator table(view().by(), space);
+    auto done = ForEachInput(session, names, [&](std::unique_ptr<Loaded> loaded) {
       table.Add(loaded->AsInput());
       if (loaded->recording.history) {
         histories_.push_back(std::move(loaded));  // for what rows are worth at the peak
       }
-      return {};
     });
     if (!done) {
       return Fail(std::move(done.error()));
     }
-    auto report = bases_.empty() ? Describe(session, table, space)
-                                 : DescribeAgainstBase(session, table, space);
-    if (!report) {
-      return Fail(std::move(report.error()));
-    }
-    session.Finish();
-    if (auto printed = output_.Print(*report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
-    return session.exit_code();
+    return bases_.empty() ? Describe(session, table, space)
+                          : DescribeAgainstBase(session, table, space);
   }
 
- private:
   // Subtracts the bases: flat and cum become differences, percentages are of the base.
   Result<Report> DescribeAgainstBase(Session& session, const Tabulator& table, NodeSpace& space) {
-    Tabulator base(view_.by(), space);
+    Tabulator base(view().by(), space);
     const std::size_t news = session.notes().size();
-    auto done = session.ForEach(bases_, view_, [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
-      base.Add(loaded->AsInput());
-      return {};
-    });
+    auto done = ForEachInput(session, bases_,
+                             [&](std::unique_ptr<Loaded> loaded) { base.Add(loaded->AsInput()); });
     if (!done) {
       return Fail(std::move(done.error()));
     }
     std::vector<DiffRow> differences =
-        DiffRows(base.Rows(view_.sort()), table.Rows(view_.sort()), view_.sort());
+        DiffRows(base.Rows(view().sort()), table.Rows(view().sort()), view().sort());
     std::vector<Row> rows;
     for (DiffRow& row : differences) {
       if (row.delta() != 0 || row.delta_cum() != 0) {
@@ -116,18 +90,18 @@ class TopCommand final : public Command {
 
   // At the peak of a history: what the peak would be without each row, for the rows printed.
   std::vector<std::int64_t> PeakWithout(const std::vector<Row>& rows, NodeSpace& space) const {
-    const bool at_peak = view_.moment().kind == MomentSpec::Kind::kPeak;
-    if (!at_peak || histories_.empty() || view_.by().kind != By::Kind::kFrame ||
+    const bool at_peak = view().moment().kind == MomentSpec::Kind::kPeak;
+    if (!at_peak || histories_.empty() || view().by().kind != By::Kind::kFrame ||
         histories_.front()->view->has_label_frames()) {
       return {};
     }
     const std::size_t shown =
-        output_.limit() == 0 ? rows.size() : std::min(output_.limit(), rows.size());
+        output().limit() == 0 ? rows.size() : std::min(output().limit(), rows.size());
     std::vector<std::int64_t> peaks(shown, 0);
     for (const auto& loaded : histories_) {
       const auto without =
           PeakWithoutRows(*loaded->view, loaded->moments, std::span(rows).first(shown),
-                          view_.by().granularity, space);
+                          view().by().granularity, space);
       for (std::size_t i = 0; i < shown; ++i) {
         peaks[i] = SaturatingAdd(peaks[i], without[i]);
       }
@@ -136,7 +110,7 @@ class TopCommand final : public Command {
   }
 
   Result<Report> Describe(const Session& session, const Tabulator& table, NodeSpace& space) {
-    const std::vector<Row> rows = table.Rows(view_.sort());
+    const std::vector<Row> rows = table.Rows(view().sort());
     Report report = Fill(session, rows, table.unfiltered(), false);
     AddSaves(session, PeakWithout(rows, space), report);
     report.totals = {{"total", table.total()},
@@ -144,18 +118,13 @@ class TopCommand final : public Command {
                      {"total_abs", table.total_abs()},
                      {"unknown", table.unknown()}};
     std::string head =
-        fmt::format("{} · {} {}", InputsText(session, view_.by().kind == By::Kind::kInput),
+        fmt::format("{} · {} {}", InputsText(session, view().by().kind == By::Kind::kInput),
                     session.choice().name, AmountText(session, table.total()));
     if (table.total() != table.unfiltered()) {
       head += fmt::format(" of {} ({:.1f}%)", AmountText(session, table.unfiltered()),
                           100.0 * Ratio(table.total(), table.unfiltered()));
     }
-    report.head.push_back(std::move(head));
-    const auto& moments = session.moment_lines();
-    report.head.insert(report.head.end(), moments.begin(), moments.end());
-    if (const std::string filters = view_.Describe(); !filters.empty()) {
-      report.head.push_back("filters: " + filters);
-    }
+    report.head = Head(session, std::move(head));
     const auto notes = FootNotes(table.unknown(), table.saturated());
     report.foot.insert(report.foot.end(), notes.begin(), notes.end());
     return report;
@@ -187,7 +156,7 @@ class TopCommand final : public Command {
   }
 
   Report Fill(const Session& session, const std::vector<Row>& rows, std::int64_t whole, bool sign) {
-    const bool frames = view_.by().kind == By::Kind::kFrame;
+    const bool frames = view().by().kind == By::Kind::kFrame;
     Report report{.command = "top"};
     session.Describe(report);
     report.columns = {{"flat", "FLAT"},
@@ -215,9 +184,6 @@ class TopCommand final : public Command {
     return report;
   }
 
-  InputOptions input_;
-  ViewOptions view_;
-  OutputOptions output_;
   std::vector<std::string> bases_;
   std::vector<std::unique_ptr<Loaded>> histories_;
 };

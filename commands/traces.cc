@@ -6,12 +6,9 @@
 #include <tuple>
 
 #include "command.h"
-#include "options/input_options.h"
-#include "options/output_options.h"
-#include "options/view_options.h"
 #include "output/escape.h"
 #include "rows.h"
-#include "session.h"
+#include "rows_command.h"
 
 namespace memtool::commands {
 
@@ -23,8 +20,10 @@ struct Trace {
   std::int64_t unknown = 0;
 };
 
-class TracesCommand final : public Command {
+class TracesCommand final : public RowsCommand {
  public:
+  TracesCommand() : RowsCommand(false) {}
+
   [[nodiscard]] Doc doc() const override {
     return {.summary = "every stack with its labels, largest first",
             .usage = "[options] [FILE...]",
@@ -33,41 +32,16 @@ class TracesCommand final : public Command {
                 "memtool traces --frames all --focus anotherfunc memory9.prof"};
   }
 
-  void Declare(po::options_description& options) override {
-    input_.Declare(options);
-    view_.Declare(options, false);
-    output_.Declare(options);
-  }
-
-  Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
-    }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    Session session(input_, streams);
-    auto done =
-        session.ForEach(*names, view_, [this](std::unique_ptr<Loaded> loaded) -> Result<void> {
-          Add(loaded->AsInput());
-          return {};
-        });
+ private:
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
+    auto done = ForEachInput(session, names,
+                             [this](std::unique_ptr<Loaded> loaded) { Add(loaded->AsInput()); });
     if (!done) {
       return Fail(std::move(done.error()));
     }
-    session.Finish();
-    Report report = Describe(session);
-    if (auto printed = output_.Print(report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
-    return session.exit_code();
+    return Describe(session);
   }
 
- private:
   // Stacks are told apart as they are seen: what a filter makes equal is one trace.
   using Key = std::pair<std::vector<std::uint32_t>, std::string>;
 
@@ -155,20 +129,12 @@ class TracesCommand final : public Command {
                              lines, trace->unknown});
     }
     report.totals = {{"total", total}};
-    report.head.push_back(fmt::format("{} · {} {} in {} traces", InputsText(session),
-                                      session.choice().name, AmountText(session, total),
-                                      FormatCount(static_cast<std::int64_t>(sorted.size()))));
-    const auto& moments = session.moment_lines();
-    report.head.insert(report.head.end(), moments.begin(), moments.end());
-    if (const std::string filters = view_.Describe(); !filters.empty()) {
-      report.head.push_back("filters: " + filters);
-    }
+    report.head = Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),
+                                            session.choice().name, AmountText(session, total),
+                                            FormatCount(static_cast<std::int64_t>(sorted.size()))));
     return report;
   }
 
-  InputOptions input_;
-  ViewOptions view_;
-  OutputOptions output_;
   NodeSpace space_;
   std::map<Key, Trace> traces_;
 };

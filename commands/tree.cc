@@ -8,11 +8,8 @@
 
 #include "command.h"
 #include "memtool/profile/analysis/graph.h"
-#include "options/input_options.h"
-#include "options/output_options.h"
-#include "options/view_options.h"
 #include "rows.h"
-#include "session.h"
+#include "rows_command.h"
 
 namespace memtool::commands {
 
@@ -42,24 +39,13 @@ struct Neighbours {
   }
 };
 
-class TreeCommand : public Command {
+class TreeCommand : public RowsCommand {
  public:
-  explicit TreeCommand(bool peek) : peek_(peek) {}
+  explicit TreeCommand(bool peek) : RowsCommand(true), peek_(peek) {}
 
-  void Declare(po::options_description& options) override {
-    input_.Declare(options);
-    view_.Declare(options, true);
-    output_.Declare(options);
-  }
-
-  Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
-    }
-    if (view_.by().kind != By::Kind::kFrame) {
+ private:
+  Result<void> ResolveMore() override {
+    if (view().by().kind != By::Kind::kFrame) {
       return Fail(ErrorCode::kUsage, "--by: callers and callees need frames",
                   "function, filefunction, line, file or module");
     }
@@ -67,12 +53,12 @@ class TreeCommand : public Command {
     if (!regex) {
       return Fail(std::move(regex.error()));
     }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    Session session(input_, streams);
-    auto loaded = LoadAll(session, *names, view_);
+    regex_ = *std::move(regex);
+    return {};
+  }
+
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
+    auto loaded = LoadAll(session, names, view());
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }
@@ -83,30 +69,28 @@ class TreeCommand : public Command {
     NodeSpace space;
     // Everything: what is printed is chosen by rank below, not by what a picture holds.
     const Graph graph = BuildGraph(inputs,
-                                   {.granularity = view_.by().granularity,
+                                   {.granularity = view().by().granularity,
                                     .node_count = 0,
                                     .edge_count = 0,
                                     .node_fraction = 0,
                                     .edge_fraction = 0},
                                    space);
-    const Report report = Describe(session, graph, space, regex->get());
-    session.Finish();
-    if (peek_ && report.rows.empty()) {
-      Warn(streams, "no function matches '" + pattern_ + "'");
-    }
-    if (auto printed = output_.Print(report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
-    return session.exit_code();
+    return Describe(session, graph, space);
   }
 
- private:
+  ExitCode AfterPrint(Streams& streams) override {
+    if (peek_ && !matched_) {
+      Warn(streams, "no function matches '" + pattern_ + "'");
+    }
+    return ExitCode::kOk;
+  }
+
   // The first plain argument of peek is its expression.
   Result<std::unique_ptr<RE2>> TakeRegex() {
     if (!peek_) {
       return nullptr;
     }
-    auto first = input_.TakeFirst();
+    auto first = input().TakeFirst();
     if (!first) {
       return Fail(ErrorCode::kUsage, "peek needs a regular expression",
                   "memtool peek anotherfunc memory9.prof");
@@ -121,16 +105,15 @@ class TreeCommand : public Command {
   }
 
   // Nodes by size, ties by the other size and by name; all of them for peek, else as many as asked.
-  std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space,
-                                    const RE2* regex) const {
+  std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space) const {
     std::vector<std::uint32_t> ranked;
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
       const std::string_view name = space.Name(graph.nodes[i].id);
-      if (regex == nullptr || RE2::PartialMatch({name.data(), name.size()}, *regex)) {
+      if (regex_ == nullptr || RE2::PartialMatch({name.data(), name.size()}, *regex_)) {
         ranked.push_back(i);
       }
     }
-    const bool by_cum = view_.sort() == SortBy::kCum;
+    const bool by_cum = view().sort() == SortBy::kCum;
     std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
       const auto key = [&](std::uint32_t i) {
         const NodeValue& value = graph.nodes[i].value;
@@ -141,14 +124,13 @@ class TreeCommand : public Command {
       };
       return key(a) < key(b);
     });
-    if (!peek_ && output_.limit() > 0 && ranked.size() > output_.limit()) {
-      ranked.resize(output_.limit());
+    if (!peek_ && output().limit() > 0 && ranked.size() > output().limit()) {
+      ranked.resize(output().limit());
     }
     return ranked;
   }
 
-  Report Describe(const Session& session, const Graph& graph, const NodeSpace& space,
-                  const RE2* regex) const {
+  Report Describe(const Session& session, const Graph& graph, const NodeSpace& space) {
     Report report{.command = peek_ ? "peek" : "tree"};
     session.Describe(report);
     report.columns = {{"flat", "FLAT"},
@@ -163,7 +145,7 @@ class TreeCommand : public Command {
                       {"", "PLACE", true, true},
                       {"file", ""}};
     const Neighbours neighbours(graph);
-    const std::vector<std::uint32_t> ranked = Ranked(graph, space, regex);
+    const std::vector<std::uint32_t> ranked = Ranked(graph, space);
     for (const std::uint32_t node : ranked) {
       const Block block{session, graph, space, node};
       report.blocks.push_back(report.rows.size());
@@ -176,15 +158,12 @@ class TreeCommand : public Command {
       }
     }
     report.totals = {{"total", graph.total}, {"nodes", static_cast<std::int64_t>(graph.nodes_all)}};
-    report.head.push_back(fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                      AmountText(session, graph.total)));
-    const auto& moments = session.moment_lines();
-    report.head.insert(report.head.end(), moments.begin(), moments.end());
-    if (const std::string filters = view_.Describe(); !filters.empty()) {
-      report.head.push_back("filters: " + filters);
-    }
-    report.head.push_back(
+    report.head =
+        Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                  AmountText(session, graph.total)));
+    report.head.emplace_back(
         "← who calls a function, and what flows through that call; → whom it calls");
+    matched_ = !ranked.empty();
     if (!peek_ && ranked.size() < graph.nodes_all) {
       report.foot.push_back(
           fmt::format("… {} more functions (-n 0 shows all)",
@@ -229,10 +208,9 @@ class TreeCommand : public Command {
   }
 
   bool peek_;
-  InputOptions input_;
-  ViewOptions view_;
-  OutputOptions output_;
+  bool matched_ = false;
   std::string pattern_;
+  std::unique_ptr<RE2> regex_;
 };
 
 class Tree final : public TreeCommand {
