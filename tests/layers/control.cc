@@ -1,0 +1,2 @@
+// Compiles: what a layer may see.
+#include "memtool/profile/recording.h"

@@ -1,0 +1,2 @@
+// Must not compile: libprofile knows no file format.
+#include "memtool/formats/load.h"
