@@ -47,13 +47,12 @@ std::string LabelLines(const Report& report, const LabelSet& set) {
   const MutableProfile& profile = report.profile;
   std::vector<std::string> texts;
   for (const TextLabel& label : set.texts) {
-    std::string values;
+    std::vector<std::string> values;
     for (const StringId value : label.values) {
-      values += (values.empty() && &value == label.values.data() ? "" : " ") +
-                Shown(profile.Text(value));
+      values.push_back(Shown(profile.Text(value)));
     }
-    texts.push_back(
-        fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10), values));
+    texts.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
+                                fmt::join(values, " ")));
   }
   std::sort(texts.begin(), texts.end());
   std::vector<std::string> numbers;
