@@ -35,8 +35,7 @@ std::string Address(const NodeInfo* before, std::uint64_t address) {
   if (before->address == address) {
     return "*";
   }
-  std::string relative =
-      fmt::format("{:+}", static_cast<std::int64_t>(address - before->address));
+  std::string relative = fmt::format("{:+}", static_cast<std::int64_t>(address - before->address));
   return relative.size() < absolute.size() ? relative : absolute;
 }
 
@@ -81,8 +80,8 @@ class Writer {
       const auto& numbers = of(row);
       names_[row] = Text(Info(row).name);
       if (numbers.size() > 1) {
-        names_[row] += fmt::format(" [{}/{}]", numbers.at(graph.nodes[row].function),
-                                   numbers.size());
+        names_[row] +=
+            fmt::format(" [{}/{}]", numbers.at(graph.nodes[row].function), numbers.size());
       }
     }
   }
@@ -98,8 +97,7 @@ class Writer {
     const GraphNode& node = graph_.graph().nodes[row];
     out_ += fmt::format("{} {} {}\n", Address(before, info.address), info.line,
                         Scaled(node.flat.Mean()));
-    for (const std::uint32_t edge_row :
-         SortedEdges(graph_.graph(), *graph_.table, node.out)) {
+    for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
       const GraphEdge& edge = graph_.graph().edges[edge_row];
       const NodeInfo& callee = Info(edge.to);
       out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));

@@ -96,8 +96,8 @@ class PprofCommand final : public Command {
         group->add_options()(option_name.c_str(), text.c_str());
       } else {
         group->add_options()(option_name.c_str(),
-                            po::value<std::string>()->value_name(std::string(option.value)),
-                            text.c_str());
+                             po::value<std::string>()->value_name(std::string(option.value)),
+                             text.c_str());
       }
     }
     options.add(*group);

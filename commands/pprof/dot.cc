@@ -84,9 +84,8 @@ std::string NodeLabel(const NodeTable& table, const NodeInfo& info) {
   } else if (!file.empty()) {
     out += file + "\\n";
   } else if (info.name.value() == 0) {
-    out += info.objfile.value() != 0
-               ? "[" + Quoted(BasePath(table.Text(info.objfile))) + "]\\n"
-               : "<unknown>\\n";
+    out += info.objfile.value() != 0 ? "[" + Quoted(BasePath(table.Text(info.objfile))) + "]\\n"
+                                     : "<unknown>\\n";
   }
   return out;
 }
@@ -197,9 +196,9 @@ class Writer {
     for (std::string& label : labels) {
       label = QuoteDot(label);
     }
-    out_ += fmt::format("subgraph cluster_L {{ \"{}\" [shape=box fontsize=16 label=\"{}\\l\"{}] }}\n",
-                        labels[0], fmt::join(labels, "\\l"),
-                        title.empty() ? "" : fmt::format(" tooltip=\"{}\"", title));
+    out_ += fmt::format(
+        "subgraph cluster_L {{ \"{}\" [shape=box fontsize=16 label=\"{}\\l\"{}] }}\n", labels[0],
+        fmt::join(labels, "\\l"), title.empty() ? "" : fmt::format(" tooltip=\"{}\"", title));
   }
 
   [[nodiscard]] double Score(std::int64_t value) const {
@@ -212,8 +211,8 @@ class Writer {
     const std::int64_t cum = node.cum.Mean();
     std::string label = NodeLabel(*report_graph_.table, (*report_graph_.table)[node.info]);
     const std::string flat_text = report_.Value(flat);
-    label += flat == 0 ? "0"
-                       : fmt::format("{} ({})", flat_text, TrimmedPercentage(flat, report_.total));
+    label +=
+        flat == 0 ? "0" : fmt::format("{} ({})", flat_text, TrimmedPercentage(flat, report_.total));
     std::string cum_text = flat_text;
     if (cum != flat) {
       cum_text = report_.Value(cum);
@@ -222,8 +221,8 @@ class Writer {
     }
     int font = 8;
     if (largest != 0 && flat != 0) {
-      font += static_cast<int>(
-          std::ceil(16.0 * std::sqrt(static_cast<double>(Abs(flat)) / largest)));
+      font +=
+          static_cast<int>(std::ceil(16.0 * std::sqrt(static_cast<double>(Abs(flat)) / largest)));
     }
     out_ += fmt::format(
         "N{0} [label=\"{1}\" id=\"node{0}\" fontsize={2} shape=box tooltip=\"{3} ({4})\" "
@@ -287,9 +286,9 @@ class Writer {
               const std::string& weight, std::string_view style) {
     out_ += fmt::format("{0} [label = \"{1}\" id=\"{0}\" fontsize=8 shape=box3d tooltip=\"{2}\"]\n",
                         id, label, weight);
-    out_ += fmt::format(
-        "{} -> {} [label=\" {}\" weight=100 tooltip=\"{}\" labeltooltip=\"{}\"{}]\n", from, id,
-        weight, weight, weight, style);
+    out_ +=
+        fmt::format("{} -> {} [label=\" {}\" weight=100 tooltip=\"{}\" labeltooltip=\"{}\"{}]\n",
+                    from, id, weight, weight, weight, style);
   }
 
   // The "\n" between labels is pprof's own; what is in them is quoted.
@@ -325,9 +324,9 @@ class Writer {
       }
       attributes += fmt::format(" color=\"{}\"", Color(Score(weight), false));
     }
-    const std::string tooltip = fmt::format(
-        "\"{} {} {} ({})\"", Quoted(report_graph_.Name(edge.from)), edge.residual ? "..." : "->",
-        Quoted(report_graph_.Name(edge.to)), text);
+    const std::string tooltip =
+        fmt::format("\"{} {} {} ({})\"", Quoted(report_graph_.Name(edge.from)),
+                    edge.residual ? "..." : "->", Quoted(report_graph_.Name(edge.to)), text);
     out_ += fmt::format("N{} -> N{} [{} tooltip={} labeltooltip={}{}{}]\n", numbers_[edge.from],
                         numbers_[edge.to], attributes, tooltip, tooltip,
                         edge.residual ? " style=\"dotted\"" : "",

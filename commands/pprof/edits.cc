@@ -358,9 +358,9 @@ Result<void> ApplyFilters(MutableProfile& profile, const Settings& settings,
       warn(fmt::format("{} expression matched no samples", name));
     }
   };
-  const NameMatches names = FilterByName(
-      profile, {MakeMatcher(profile, all->focus), MakeMatcher(profile, all->ignore),
-                MakeMatcher(profile, all->hide), MakeMatcher(profile, all->show)});
+  const NameMatches names =
+      FilterByName(profile, {MakeMatcher(profile, all->focus), MakeMatcher(profile, all->ignore),
+                             MakeMatcher(profile, all->hide), MakeMatcher(profile, all->show)});
   note(settings.focus, names.focus, "Focus");
   note(settings.ignore, names.ignore, "Ignore");
   note(settings.hide, names.hide, "Hide");

@@ -10,7 +10,8 @@ class FlatMap {
  public:
   FlatMap() : slots_(kFirstSize) {}
 
-  // The value of `key`, set to `fresh` when the key is new. The reference holds until the next call.
+  // The value of `key`, set to `fresh` when the key is new. The reference holds until the next
+  // call.
   std::uint32_t& At(std::uint64_t key, std::uint32_t fresh, bool* added) {
     if (2 * (size_ + 1) > slots_.size()) {
       Grow();

@@ -131,18 +131,17 @@ std::string TimeText(std::int64_t nanos) {
   const LocalTime time = ToLocal(nanos);
   const std::tm& t = time.parts;
   const long offset = t.tm_gmtoff < 0 ? -t.tm_gmtoff : t.tm_gmtoff;
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{} {}{:02}{:02} {}", t.tm_year + 1900,
-                     t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min,
-                     (t.tm_sec < 10 ? "0" : "") +
-                         Fraction(static_cast<std::uint64_t>(t.tm_sec) * kSecond +
-                                      static_cast<std::uint64_t>(time.nanos),
-                                  kSecond, 9),
-                     t.tm_gmtoff < 0 ? '-' : '+', offset / 3600, offset / 60 % 60, t.tm_zone);
+  return fmt::format(
+      "{:04}-{:02}-{:02} {:02}:{:02}:{} {}{:02}{:02} {}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday,
+      t.tm_hour, t.tm_min,
+      (t.tm_sec < 10 ? "0" : "") + Fraction(static_cast<std::uint64_t>(t.tm_sec) * kSecond +
+                                                static_cast<std::uint64_t>(time.nanos),
+                                            kSecond, 9),
+      t.tm_gmtoff < 0 ? '-' : '+', offset / 3600, offset / 60 % 60, t.tm_zone);
 }
 
 std::size_t CodePoints(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), Continues));
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), Continues));
 }
 
 std::string PadLeft(std::string_view text, std::size_t width) {

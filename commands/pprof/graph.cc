@@ -198,8 +198,8 @@ Graph BuildTree(const GraphInput& input) {
       for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
         bool added = false;
         const std::uint64_t above = std::uint64_t{parent} << 32U;
-        const std::uint32_t row = children.At(
-            above | *at, static_cast<std::uint32_t>(graph.nodes.size()), &added);
+        const std::uint32_t row =
+            children.At(above | *at, static_cast<std::uint32_t>(graph.nodes.size()), &added);
         if (added) {
           bool fresh = false;
           adder.AddNode(*at, functions.At(above | input.table.FunctionOf(*at), row, &fresh));
@@ -246,10 +246,10 @@ NodeTable::NodeTable(MutableProfile& profile, bool with_binaries) : profile_(pro
     return clean[file.value()];
   };
   for (const Place& place : profile.places) {
-    const StringId objfile = place.mapping == kNoRow
-                                 ? StringId(0U)
-                                 : profile.strings.Intern(profile.Text(
-                                       profile.mappings[place.mapping].filename));
+    const StringId objfile =
+        place.mapping == kNoRow
+            ? StringId(0U)
+            : profile.strings.Intern(profile.Text(profile.mappings[place.mapping].filename));
     for (const Frame& frame : place.frames) {
       const Function& function = profile.functions[frame.function];
       NodeInfo info{.name = profile.strings.Intern(profile.Text(function.name)),
@@ -272,8 +272,7 @@ NodeTable::NodeTable(MutableProfile& profile, bool with_binaries) : profile_(pro
 }
 
 std::uint32_t NodeTable::Intern(const NodeInfo& info) {
-  const auto [found, added] =
-      index_.try_emplace(info, static_cast<std::uint32_t>(infos_.size()));
+  const auto [found, added] = index_.try_emplace(info, static_cast<std::uint32_t>(infos_.size()));
   if (added) {
     infos_.push_back(info);
   }

@@ -78,9 +78,8 @@ class LabelFrames {
     const auto [found, added] = rows_.try_emplace({name, key}, row);
     if (added) {
       const auto function = static_cast<std::uint32_t>(profile_.functions.size());
-      profile_.functions.push_back({.name = profile_.strings.Intern(name),
-                                    .system_name = StringId(0U),
-                                    .filename = key});
+      profile_.functions.push_back(
+          {.name = profile_.strings.Intern(name), .system_name = StringId(0U), .filename = key});
       profile_.places.push_back({.frames = {{function, 0}}});
     }
     return found->second;
@@ -201,15 +200,15 @@ LabelMatch AllMatch(const MutableProfile& profile, Expressions expressions) {
 
 // With a key one expression must match one value.
 LabelMatch KeyMatch(const MutableProfile& profile, std::string key, Expressions expressions) {
-  return [&profile, key = std::move(key),
-          expressions = std::move(expressions)](const LabelSet& set) {
-    return std::any_of(set.texts.begin(), set.texts.end(), [&](const TextLabel& label) {
-      return profile.Text(label.key) == key &&
-             std::any_of(expressions.begin(), expressions.end(), [&](const auto& expression) {
-               return AnyText(profile, label, *expression, false);
-             });
-    });
-  };
+  return
+      [&profile, key = std::move(key), expressions = std::move(expressions)](const LabelSet& set) {
+        return std::any_of(set.texts.begin(), set.texts.end(), [&](const TextLabel& label) {
+          return profile.Text(label.key) == key &&
+                 std::any_of(expressions.begin(), expressions.end(), [&](const auto& expression) {
+                   return AnyText(profile, label, *expression, false);
+                 });
+        });
+      };
 }
 
 }  // namespace
@@ -291,8 +290,7 @@ void AddLabelFrames(MutableProfile& profile, const Settings& settings, const War
         added[set]->second = frames.Make(profile.label_sets[set], leaves, leaf_found);
       }
       bool fresh = false;
-      std::uint32_t& row =
-          rows.At(std::uint64_t{profile.sample_stacks[i]} << 32U | set, 0, &fresh);
+      std::uint32_t& row = rows.At(std::uint64_t{profile.sample_stacks[i]} << 32U | set, 0, &fresh);
       if (fresh) {
         std::vector<std::uint32_t> places = added[set]->second;
         const auto old = profile.stacks[profile.sample_stacks[i]];

@@ -132,8 +132,7 @@ Result<MutableProfile> LoadProfile(const Settings& settings) {
   DropUninteresting(*profile);
   for (Mapping& mapping : profile->mappings) {
     // A source's address that stood in for the program's name.
-    if (profile->Text(mapping.build_id).empty() &&
-        IsAbsoluteUrl(profile->Text(mapping.filename))) {
+    if (profile->Text(mapping.build_id).empty() && IsAbsoluteUrl(profile->Text(mapping.filename))) {
       mapping.filename = StringId(0U);
     }
   }

@@ -123,8 +123,7 @@ std::string ScaledLabel(std::int64_t value, std::string_view from, std::string_v
 
 std::string Percentage(std::int64_t value, std::int64_t total) {
   const double ratio =
-      total == 0 ? 0.0
-                 : std::fabs(static_cast<double>(value) / static_cast<double>(total)) * 100;
+      total == 0 ? 0.0 : std::fabs(static_cast<double>(value) / static_cast<double>(total)) * 100;
   if (ratio >= 99.95 && ratio <= 100.05) {
     return "  100%";
   }

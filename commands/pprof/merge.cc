@@ -65,8 +65,8 @@ Result<void> UnifyUnits(std::vector<MutableProfile>& profiles) {
   }
   std::vector<ValueType> types;
   for (std::size_t i = 0; i < profiles[0].types.size(); ++i) {
-    auto type = CommonType(
-        Collect(profiles, [i](const MutableProfile& p) { return p.types[i]; }), "sample types");
+    auto type = CommonType(Collect(profiles, [i](const MutableProfile& p) { return p.types[i]; }),
+                           "sample types");
     if (!type) {
       return Fail(std::move(type.error()));
     }

@@ -1,6 +1,6 @@
 // A profile that can be changed step by step, as pprof changes its own: every option of pprof means
-// "edit the profile, then report", and its output depends on the order of the edits. The analyses of
-// libprofile never change a Recording, so this is the form that `memtool pprof` works on.
+// "edit the profile, then report", and its output depends on the order of the edits. The analyses
+// of libprofile never change a Recording, so this is the form that `memtool pprof` works on.
 #pragma once
 
 #include <cstdint>

@@ -24,12 +24,12 @@ void ExportLabels(const MutableProfile& from, const LabelSet& set, RecordingBuil
   }
   for (const NumberLabel& label : set.numbers) {
     for (std::size_t i = 0; i < label.values.size(); ++i) {
-      labels.push_back({.key = builder.Intern(from.Text(label.key)),
-                        .text = StringId(0U),
-                        .number = label.values[i],
-                        .unit = label.units.empty() ? StringId(0U)
-                                                    : builder.Intern(from.Text(label.units[i])),
-                        .numeric = true});
+      labels.push_back(
+          {.key = builder.Intern(from.Text(label.key)),
+           .text = StringId(0U),
+           .number = label.values[i],
+           .unit = label.units.empty() ? StringId(0U) : builder.Intern(from.Text(label.units[i])),
+           .numeric = true});
     }
   }
 }
@@ -52,10 +52,9 @@ void ExportSymbols(const MutableProfile& from, RecordingBuilder& builder) {
     for (const Frame& frame : place.frames) {
       lines.push_back({.function = FunctionId(frame.function), .line = frame.line});
     }
-    builder.AddLocation({.mapping = MappingId(place.mapping),
-                         .address = place.address,
-                         .folded = place.folded},
-                        lines);
+    builder.AddLocation(
+        {.mapping = MappingId(place.mapping), .address = place.address, .folded = place.folded},
+        lines);
   }
 }
 
@@ -140,9 +139,8 @@ Result<std::string> WriteTopProto(Report& report) {
   for (const std::uint32_t row : graph.graph().shown) {
     const GraphNode& node = graph.graph().nodes[row];
     const NodeInfo& info = (*graph.table)[node.info];
-    const auto [function, added] =
-        functions.try_emplace({info.name, info.file, info.start_line},
-                              static_cast<std::uint32_t>(top.functions.size()));
+    const auto [function, added] = functions.try_emplace(
+        {info.name, info.file, info.start_line}, static_cast<std::uint32_t>(top.functions.size()));
     if (added) {
       top.functions.push_back({.name = top.strings.Intern(graph.table->Text(info.name)),
                                .system_name = StringId(0U),

@@ -24,9 +24,8 @@ Result<std::size_t> ChooseType(const MutableProfile& profile, const std::string&
   };
   if (wanted.empty()) {
     const std::size_t found = find(profile.default_type, profile.default_type);
-    return !profile.default_type.empty() && found < profile.types.size()
-               ? found
-               : profile.types.size() - 1;
+    return !profile.default_type.empty() && found < profile.types.size() ? found
+                                                                         : profile.types.size() - 1;
   }
   std::int64_t number = 0;
   const char* end = wanted.data() + wanted.size();
@@ -85,8 +84,8 @@ std::vector<std::string> ActiveFilters(const Settings& settings) {
     }
     constexpr std::size_t kLongest = 80;
     const std::string text = fmt::format("{}={}", name, value);
-    lines.push_back("   " + (text.size() > kLongest ? Shown(text.substr(0, kLongest)) + "…"
-                                                    : Shown(text)));
+    lines.push_back("   " +
+                    (text.size() > kLongest ? Shown(text.substr(0, kLongest)) + "…" : Shown(text)));
   };
   add("focus", settings.focus);
   add("ignore", settings.ignore);
@@ -236,8 +235,7 @@ Result<Report> MakeReport(MutableProfile profile, Settings settings, const WarnU
     return Fail(std::move(type.error()));
   }
   report.type = *type;
-  report.type_name =
-      (report.settings.mean ? "mean_" : "") + report.profile.types[report.type].type;
+  report.type_name = (report.settings.mean ? "mean_" : "") + report.profile.types[report.type].type;
   report.unit = report.profile.types[report.type].unit;
   report.output_unit = report.settings.unit;
   report.ratio = 1 / report.settings.divide_by;
@@ -260,19 +258,18 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
   const bool callgrind = name == "callgrind";
   const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
   PrepareForGraph(report.profile, report.settings);
-  GraphReport graph{.table = std::make_unique<NodeTable>(report.profile, callgrind),
-                    .trimmed = {}};
-  const GraphInput input{.profile = report.profile,
-                         .table = *graph.table,
-                         .settings = report.settings,
-                         .type = report.type,
-                         .mean = report.settings.mean,
-                         .with_edges = with_edges || graph.table->inlined(),
-                         .with_tags = visual,
-                         .tree = report.settings.call_tree && (visual || callgrind),
-                         .units = report.units,
-                         .joined = visual ? JoinLabels(report.profile)
-                                          : std::vector<std::string>{}};
+  GraphReport graph{.table = std::make_unique<NodeTable>(report.profile, callgrind), .trimmed = {}};
+  const GraphInput input{
+      .profile = report.profile,
+      .table = *graph.table,
+      .settings = report.settings,
+      .type = report.type,
+      .mean = report.settings.mean,
+      .with_edges = with_edges || graph.table->inlined(),
+      .with_tags = visual,
+      .tree = report.settings.call_tree && (visual || callgrind),
+      .units = report.units,
+      .joined = visual ? JoinLabels(report.profile) : std::vector<std::string>{}};
   graph.trimmed = BuildTrimmed(input, visual);
   SelectUnit(report, graph.trimmed.graph);
   return graph;
@@ -354,9 +351,8 @@ std::vector<std::string> ReportLabels(const Report& report, const GraphReport& g
   for (const std::uint32_t row : graph.graph().shown) {
     sum = WrapAdd(sum, graph.graph().nodes[row].flat.Mean());
   }
-  labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total",
-                               report.Value(sum), TrimmedPercentage(sum, report.total),
-                               report.Value(report.total)));
+  labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total", report.Value(sum),
+                               TrimmedPercentage(sum, report.total), report.Value(report.total)));
   if (report.total != 0) {
     const Trimmed& trimmed = graph.trimmed;
     if (trimmed.dropped_nodes > 0) {

@@ -15,9 +15,9 @@ namespace memtool::commands::pprof {
 namespace {
 
 // Where an option's value goes. Without a place it is accepted and does nothing.
-using Place = std::variant<std::monostate, bool Settings::*, std::int64_t Settings::*,
-                           double Settings::*, std::string Settings::*,
-                           std::vector<std::string> Settings::*>;
+using Place =
+    std::variant<std::monostate, bool Settings::*, std::int64_t Settings::*, double Settings::*,
+                 std::string Settings::*, std::vector<std::string> Settings::*>;
 
 enum class Kind : std::uint8_t {
   kReport,        // chooses the output
@@ -121,7 +121,8 @@ const std::vector<Option>& Options() {
       {K::kNone, {{}, "no_browser", "memtool pprof -svg writes the graph", {}}, {}},
       {K::kNone, {{}, "list", "memtool top --by line --focus REGEX", {}}, {}},
       {K::kNone, {{}, "weblist", "memtool top --by line --focus REGEX", {}}, {}},
-      {K::kNone, {{}, "disasm", "memtool reads no machine code; -addresses tells them apart", {}},
+      {K::kNone,
+       {{}, "disasm", "memtool reads no machine code; -addresses tells them apart", {}},
        {}},
       {K::kNone, {{}, "intel_syntax", "memtool reads no machine code", {}}, {}},
       {K::kNone, {{}, "eog", "memtool pprof -svg -output FILE, then eog FILE", {}}, {}},
@@ -186,9 +187,8 @@ class Parser {
       name.resize(equals);
     }
     const auto& options = Options();
-    const auto option = std::find_if(options.begin(), options.end(), [&](const Option& known) {
-      return known.help.name == name;
-    });
+    const auto option = std::find_if(options.begin(), options.end(),
+                                     [&](const Option& known) { return known.help.name == name; });
     if (option == options.end()) {
       return Unknown(name);
     }
@@ -252,7 +252,7 @@ class Parser {
     }
     bool good = true;
     if (const auto* text = std::get_if<std::string Settings::*>(&option.place)) {
-      settings_.**text = value;
+      settings_.** text = value;
     } else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.place)) {
       good = ParseNumber(value, settings_.**whole);
     } else if (const auto* number = std::get_if<double Settings::*>(&option.place)) {

@@ -60,8 +60,7 @@ std::string LabelLines(const Report& report, const LabelSet& set) {
     const auto unit = report.units.find(profile.Text(label.key));
     std::vector<std::string> values;
     for (const std::int64_t value : label.values) {
-      values.push_back(
-          ScaledLabel(value, unit == report.units.end() ? "" : unit->second, "auto"));
+      values.push_back(ScaledLabel(value, unit == report.units.end() ? "" : unit->second, "auto"));
     }
     numbers.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
                                   Shown(fmt::format("{}", fmt::join(values, " ")))));
@@ -100,9 +99,8 @@ std::string TagBlock(const Report& report, const std::string& key,
   std::vector<std::string> cells;
   std::size_t width = 0;
   for (const TagSum& row : rows) {
-    cells.push_back(total > 0
-                        ? fmt::format("{} ({}):", amount(row.sum), Percentage(row.sum, total))
-                        : amount(row.sum) + ":");
+    cells.push_back(total > 0 ? fmt::format("{} ({}):", amount(row.sum), Percentage(row.sum, total))
+                              : amount(row.sum) + ":");
     width = std::max(width, CodePoints(cells.back()) + 1);
   }
   const std::string head = Shown(key) + ":";
@@ -138,10 +136,9 @@ std::string RawLabels(const MutableProfile& profile, const LabelSet& set) {
   for (const NumberLabel& label : set.numbers) {
     std::vector<std::string> values;
     for (std::size_t i = 0; i < label.values.size(); ++i) {
-      values.push_back(label.units.empty()
-                           ? fmt::format("{}", label.values[i])
-                           : fmt::format("{} {}", label.values[i],
-                                         Shown(profile.Text(label.units[i]))));
+      values.push_back(label.units.empty() ? fmt::format("{}", label.values[i])
+                                           : fmt::format("{} {}", label.values[i],
+                                                         Shown(profile.Text(label.units[i]))));
     }
     labels.push_back(
         fmt::format("{}:[{}]", Shown(profile.Text(label.key)), fmt::join(values, " ")));
@@ -164,10 +161,10 @@ std::string RawPlace(const MutableProfile& profile, std::size_t row) {
     const Function& function = profile.functions[place.frames[i].function];
     const std::string_view name = profile.Text(function.name);
     const std::string_view system_name = profile.Text(function.system_name);
-    out += fmt::format("{}{} {}:{} s={}{}\n", i == 0 ? "" : "             ", Shown(name),
-                       Shown(profile.Text(function.filename)), place.frames[i].line,
-                       function.start_line,
-                       name == system_name ? "" : "(" + Shown(system_name) + ")");
+    out +=
+        fmt::format("{}{} {}:{} s={}{}\n", i == 0 ? "" : "             ", Shown(name),
+                    Shown(profile.Text(function.filename)), place.frames[i].line,
+                    function.start_line, name == system_name ? "" : "(" + Shown(system_name) + ")");
   }
   return out;
 }
@@ -183,13 +180,12 @@ std::string RawHeader(const MutableProfile& profile) {
     out += "Time: " + TimeText(profile.time_nanos) + "\n";
   }
   if (profile.duration_nanos != 0) {
-    out +=
-        fmt::format("Duration: {}\n", FirstCodePoints(DurationText(profile.duration_nanos), 4));
+    out += fmt::format("Duration: {}\n", FirstCodePoints(DurationText(profile.duration_nanos), 4));
   }
   std::string types;
   for (const ValueType& type : profile.types) {
-    types += fmt::format("{}{}/{}{}", types.empty() ? "" : " ", Shown(type.type),
-                         Shown(type.unit), type.type == profile.default_type ? "[dflt]" : "");
+    types += fmt::format("{}{}/{}{}", types.empty() ? "" : " ", Shown(type.type), Shown(type.unit),
+                         type.type == profile.default_type ? "[dflt]" : "");
   }
   return out + "Samples:\n" + types + "\n";
 }
@@ -240,8 +236,7 @@ Result<std::string> WriteTree(Report& report) {
     AppendEdges(report, graph, row, true, out);
     out += fmt::format("{} {} {} {} {}                | {}\n", PadLeft(report.Value(flat), 10),
                        Percentage(flat, report.total), Percentage(sum, report.total),
-                       PadLeft(report.Value(cum), 10), Percentage(cum, report.total),
-                       Shown(name));
+                       PadLeft(report.Value(cum), 10), Percentage(cum, report.total), Shown(name));
     AppendEdges(report, graph, row, false, out);
   }
   if (!graph.graph().shown.empty()) {
@@ -310,8 +305,7 @@ std::string WriteTags(const Report& report) {
       const auto unit = report.units.find(profile.Text(label.key));
       for (const std::int64_t value : label.values) {
         add(profile.Text(label.key),
-            ScaledLabel(value, unit == report.units.end() ? "" : unit->second,
-                        report.output_unit),
+            ScaledLabel(value, unit == report.units.end() ? "" : unit->second, report.output_unit),
             by_set[i]);
       }
     }
@@ -343,11 +337,10 @@ std::string WriteRaw(const Report& report) {
   out += "Mappings\n";
   for (std::size_t i = 0; i < profile.mappings.size(); ++i) {
     const Mapping& m = profile.mappings[i];
-    out += fmt::format("{}: {:#x}/{:#x}/{:#x} {} {} {}{}{}{}\n", i + 1, m.start, m.limit,
-                       m.offset, Shown(profile.Text(m.filename)),
-                       Shown(profile.Text(m.build_id)), m.has_functions ? "[FN]" : "",
-                       m.has_filenames ? "[FL]" : "", m.has_line_numbers ? "[LN]" : "",
-                       m.has_inline_frames ? "[IN]" : "");
+    out += fmt::format("{}: {:#x}/{:#x}/{:#x} {} {} {}{}{}{}\n", i + 1, m.start, m.limit, m.offset,
+                       Shown(profile.Text(m.filename)), Shown(profile.Text(m.build_id)),
+                       m.has_functions ? "[FN]" : "", m.has_filenames ? "[FL]" : "",
+                       m.has_line_numbers ? "[LN]" : "", m.has_inline_frames ? "[IN]" : "");
   }
   return out;
 }

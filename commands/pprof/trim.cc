@@ -125,9 +125,8 @@ class Trimmer {
     const std::int64_t edge_cutoff = cutoff(settings.edgefraction);
     if (node_cutoff > 0) {
       auto kept = graph_.shown;
-      std::erase_if(kept, [&](std::uint32_t row) {
-        return Abs(graph_.nodes[row].cum.value) < node_cutoff;
-      });
+      std::erase_if(
+          kept, [&](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value) < node_cutoff; });
       trimmed.dropped_nodes = graph_.shown.size() - kept.size();
       KeepOnly(kept);
     }

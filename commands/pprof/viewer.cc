@@ -36,8 +36,7 @@ std::vector<Words> Candidates() {
       candidates.push_back(Split(command, ' '));
     }
   }
-  for (const char* name :
-       {"chrome", "google-chrome", "chromium", "firefox", "sensible-browser"}) {
+  for (const char* name : {"chrome", "google-chrome", "chromium", "firefox", "sensible-browser"}) {
     candidates.push_back({name});
   }
   // Without a desktop it would open a text browser in this terminal, or nothing.
