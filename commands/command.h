@@ -5,6 +5,7 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,10 @@ class Command {
   [[nodiscard]] virtual Doc doc() const = 0;
   // Declares options into groups; values land in plain structs of the command.
   virtual void Declare(po::options_description& options) = 0;
+  // For a command with a command line of its own: reads it. Nothing = Declare() says it all.
+  virtual std::optional<Result<void>> ParseRaw(std::span<const std::string> /*args*/) {
+    return std::nullopt;
+  }
   // Opens inputs and does the work. Errors become one line on stderr and an exit code.
   virtual Result<ExitCode> Run(Streams& streams) = 0;
 

@@ -19,11 +19,12 @@ std::unique_ptr<Command> MakeSvg();
 std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
 std::unique_ptr<Command> MakeMerge();
+std::unique_ptr<Command> MakePprof();
 std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-constexpr std::array<CommandEntry, 14> kCommands{{{"top", MakeTop},
+constexpr std::array<CommandEntry, 15> kCommands{{{"top", MakeTop},
                                                   {"diff", MakeDiff},
                                                   {"tags", MakeTags},
                                                   {"tree", MakeTree},
@@ -36,6 +37,7 @@ constexpr std::array<CommandEntry, 14> kCommands{{{"top", MakeTop},
                                                   {"raw", MakeRaw},
                                                   {"convert", MakeConvert},
                                                   {"merge", MakeMerge},
+                                                  {"pprof", MakePprof},
                                                   {"help", MakeHelp}}};
 
 }  // namespace

@@ -83,14 +83,18 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   po::options_description options;
   command->Declare(options);
   const bool help = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
-    return arg == "--help" || arg == "-h";
+    return arg == "--help" || arg == "-help" || arg == "-h";
   });
   if (help) {
     streams.out.Write(CommandHelp(entry.name, *command, options));
     return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
   }
-  if (auto parsed = Parse(args, options); !parsed) {
-    return Report(parsed.error(), streams);
+  auto parsed = command->ParseRaw(args);
+  if (!parsed) {
+    parsed = Parse(args, options);
+  }
+  if (!*parsed) {
+    return Report(parsed->error(), streams);
   }
   Result<ExitCode> code = command->Run(streams);
   if (!code) {

@@ -1,0 +1,125 @@
+// -callgrind: the graph as KCachegrind reads it.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "pprof/go_text.h"
+#include "pprof/measure.h"
+#include "pprof/report.h"
+
+namespace memtool::commands::pprof {
+
+namespace {
+
+// Names are written once and then by number.
+class Names {
+ public:
+  std::string operator()(const std::string& name) {
+    if (name.empty()) {
+      return "";
+    }
+    const auto [found, added] = numbers_.try_emplace(name, numbers_.size() + 1);
+    return added ? fmt::format("({}) {}", found->second, name) : fmt::format("({})", found->second);
+  }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+};
+
+// Relative to the address before, when that is shorter.
+std::string Address(const NodeInfo* before, std::uint64_t address) {
+  std::string absolute = fmt::format("{:#x}", address);
+  if (before == nullptr) {
+    return absolute;
+  }
+  if (before->address == address) {
+    return "*";
+  }
+  std::string relative = fmt::format("{:+}", static_cast<std::int64_t>(address - before->address));
+  return relative.size() < absolute.size() ? relative : absolute;
+}
+
+class Writer {
+ public:
+  explicit Writer(Report& report) : report_(report), graph_(MakeGraph(report, true)) {}
+
+  std::string Run() {
+    NameNodes();
+    out_ = fmt::format("positions: instr line\nevents: {}({})\n", Shown(report_.type_name),
+                       Shown(report_.output_unit));
+    const NodeInfo* before = nullptr;
+    for (const std::uint32_t row : graph_.graph().shown) {
+      AppendNode(row, before);
+      before = &Info(row);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const NodeInfo& Info(std::uint32_t node) const {
+    return (*graph_.table)[graph_.graph().nodes[node].info];
+  }
+  [[nodiscard]] std::string Text(StringId id) const { return Shown(graph_.table->Text(id)); }
+  [[nodiscard]] std::int64_t Scaled(std::int64_t value) const {
+    return ToInt(Scale(value, report_.unit, report_.output_unit).value);
+  }
+
+  // KCachegrind merges what has one name: functions that must stay apart get a number.
+  void NameNodes() {
+    const Graph& graph = graph_.graph();
+    std::map<std::pair<StringId, StringId>, std::map<std::uint32_t, std::size_t>> functions;
+    const auto of = [&](std::uint32_t row) -> auto& {
+      return functions[{Info(row).file, Info(row).name}];
+    };
+    for (const std::uint32_t row : graph.shown) {
+      auto& numbers = of(row);
+      numbers.try_emplace(graph.nodes[row].function, numbers.size() + 1);
+    }
+    names_.resize(graph.nodes.size());
+    for (const std::uint32_t row : graph.shown) {
+      const auto& numbers = of(row);
+      names_[row] = Text(Info(row).name);
+      if (numbers.size() > 1) {
+        names_[row] +=
+            fmt::format(" [{}/{}]", numbers.at(graph.nodes[row].function), numbers.size());
+      }
+    }
+  }
+
+  void AppendNode(std::uint32_t row, const NodeInfo* before) {
+    const NodeInfo& info = Info(row);
+    if (before == nullptr || info.objfile != before->objfile || info.file != before->file ||
+        info.name != before->name) {
+      out_ += fmt::format("\nob={}\n", objects_(Text(info.objfile)));
+      out_ += fmt::format("fl={}\n", files_(Text(info.file)));
+      out_ += fmt::format("fn={}\n", functions_(Text(info.name)));
+    }
+    const GraphNode& node = graph_.graph().nodes[row];
+    out_ += fmt::format("{} {} {}\n", Address(before, info.address), info.line,
+                        Scaled(node.flat.Mean()));
+    for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
+      const GraphEdge& edge = graph_.graph().edges[edge_row];
+      const NodeInfo& callee = Info(edge.to);
+      out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));
+      out_ += fmt::format("cfn={}\n", functions_(names_[edge.to]));
+      out_ += fmt::format("calls=0 {} {}\n* * {}\n", Address(before, callee.address), callee.line,
+                          Scaled(edge.weight.value));
+    }
+  }
+
+  Report& report_;
+  GraphReport graph_;
+  std::vector<std::string> names_;  // per node
+  Names objects_;
+  Names files_;
+  Names functions_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string WriteCallgrind(Report& report) {
+  return Writer(report).Run();
+}
+
+}  // namespace memtool::commands::pprof

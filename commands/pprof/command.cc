@@ -1,0 +1,183 @@
+// memtool pprof: pprof's own command line and output, for fingers and scripts that know it.
+#include "command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/program_options/value_semantic.hpp>
+#include <chrono>
+#include <cstdlib>
+
+#include "output/layout.h"
+#include "pprof/load.h"
+#include "pprof/report.h"
+#include "pprof/viewer.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::chrono::seconds kLayoutLimit{60};
+
+struct Form {
+  std::string_view report;
+  std::string_view suffix;  // of a file that takes the place of a terminal; empty: text
+  std::string_view layout;  // dot's name of the picture
+};
+
+constexpr std::array<Form, 9> kForms{{{"callgrind", "callgraph.out", ""},
+                                      {"proto", "pb.gz", ""},
+                                      {"topproto", "pb.gz", ""},
+                                      {"svg", "svg", "svg"},
+                                      {"web", "svg", "svg"},
+                                      {"png", "png", "png"},
+                                      {"gif", "gif", "gif"},
+                                      {"pdf", "pdf", "pdf"},
+                                      {"ps", "ps", "ps"}}};
+
+Form FormOf(const std::string& report) {
+  for (const Form& form : kForms) {
+    if (form.report == report) {
+      return form;
+    }
+  }
+  return {};
+}
+
+// "profile001.svg": the first name that is free.
+std::string FreeName(std::string_view suffix) {
+  for (int i = 1;; ++i) {
+    std::string name = fmt::format("profile{:03}.{}", i, suffix);
+    if (::access(name.c_str(), F_OK) != 0) {
+      return name;
+    }
+  }
+}
+
+Result<std::string> TemporaryFile(std::string_view suffix) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = fmt::format("{}/memtool.XXXXXX.{}",
+                                 folder != nullptr && *folder != '\0' ? folder : "/tmp", suffix);
+  const int fd = ::mkstemps(path.data(), static_cast<int>(suffix.size()) + 1);
+  if (fd < 0) {
+    return Fail(Error{.code = ErrorCode::kOutput, .input = path, .message = "cannot be made"});
+  }
+  ::close(fd);
+  return path;
+}
+
+class PprofCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "pprof's command line and output",
+            .usage = "REPORT [options] FILE...",
+            .examples =
+                "memtool pprof -top memory9.prof\n"
+                "memtool pprof -web -diff_base memory1.prof memory9.prof\n"
+                "memtool pprof -peek train memory9.prof\n"
+                "alias pprof='memtool pprof'"};
+  }
+
+  void Declare(po::options_description& options) override {
+    std::string_view name;
+    std::optional<po::options_description> group;
+    for (const pprof::OptionHelp& option : pprof::OptionList()) {
+      if (option.group != name) {
+        if (group) {
+          options.add(*group);
+        }
+        name = option.group;
+        group.emplace(std::string(name));
+      }
+      const std::string option_name(option.name);
+      const std::string text(option.text);
+      if (option.value.empty()) {
+        group->add_options()(option_name.c_str(), text.c_str());
+      } else {
+        group->add_options()(option_name.c_str(),
+                             po::value<std::string>()->value_name(std::string(option.value)),
+                             text.c_str());
+      }
+    }
+    options.add(*group);
+  }
+
+  std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
+    auto settings = pprof::ParseSettings(args);
+    if (!settings) {
+      return Fail(std::move(settings.error()));
+    }
+    settings_ = *std::move(settings);
+    return Result<void>();
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    const pprof::WarnUser warn = [&streams](std::string_view message) { Warn(streams, message); };
+    for (const std::string& warning : settings_.warnings) {
+      warn(warning);
+    }
+    auto profile = pprof::LoadProfile(settings_);
+    if (!profile) {
+      return Fail(std::move(profile.error()));
+    }
+    auto report = pprof::MakeReport(*std::move(profile), settings_, warn);
+    if (!report) {
+      return Fail(std::move(report.error()));
+    }
+    auto text = pprof::WriteReport(*report);
+    const Form form = FormOf(settings_.report);
+    if (text && !form.layout.empty()) {
+      text = LayOut(*text, std::string(form.layout), kLayoutLimit);
+    }
+    if (!text) {
+      return Fail(std::move(text.error()));
+    }
+    if (auto sent = Send(*text, form, streams); !sent) {
+      return Fail(std::move(sent.error()));
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  Result<void> Send(const std::string& text, const Form& form, Streams& streams) const {
+    if (settings_.output.empty() && settings_.report == "web") {
+      return Show(text, form, streams);
+    }
+    std::string path = settings_.output;
+    if (path.empty() && !form.suffix.empty() && streams.out.TerminalWidth() > 0) {
+      path = FreeName(form.suffix);
+    }
+    if (path.empty()) {
+      streams.out.Write(text);
+      return {};
+    }
+    Warn(streams, "Generating report in " + path);
+    return WriteWholeFile(path, text, streams.out);
+  }
+
+  static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {
+    auto path = TemporaryFile(form.suffix);
+    if (!path) {
+      return Fail(std::move(path.error()));
+    }
+    if (auto written = WriteWholeFile(*path, text, streams.out); !written) {
+      return written;
+    }
+    const std::string browser = pprof::OpenInBrowser(*path);
+    Warn(streams, browser.empty()
+                      ? fmt::format("no browser here; the graph is in {}", *path)
+                      : fmt::format("{} shows the graph, which is in {}", browser, *path));
+    return {};
+  }
+
+  pprof::Settings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePprof() {
+  return std::make_unique<PprofCommand>();
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,147 @@
+// The call graph as pprof builds, trims and orders it. Beside libprofile's graph.h, because what
+// pprof prints depends on its own order of trimming, on labels taking the place of nodes, and on
+// edges that lead to nodes which are not shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pprof/edits.h"
+#include "pprof/profile.h"
+#include "pprof/settings.h"
+
+namespace memtool::commands::pprof {
+
+// What makes two frames one node.
+struct NodeInfo {
+  StringId name{0U};
+  std::uint64_t address = 0;
+  StringId file{0U};  // cleaned
+  std::int64_t start_line = 0;
+  std::int64_t line = 0;
+  StringId objfile{0U};
+  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+};
+
+// The distinct nodes of a profile and which ones each location stands for.
+class NodeTable {
+ public:
+  // `with_binaries`: functions of different binaries stay apart (callgrind, raw).
+  NodeTable(MutableProfile& profile, bool with_binaries);
+
+  [[nodiscard]] std::size_t size() const { return infos_.size(); }
+  [[nodiscard]] const NodeInfo& operator[](std::uint32_t row) const { return infos_[row]; }
+  // Innermost first.
+  [[nodiscard]] std::span<const std::uint32_t> Of(std::uint32_t place) const {
+    return std::span(rows_).subspan(begin_[place], begin_[place + 1] - begin_[place]);
+  }
+  // "ADDRESS NAME FILE:LINE" of what there is, as bytes.
+  [[nodiscard]] const std::string& Name(std::uint32_t row) const;
+  [[nodiscard]] std::string_view Text(StringId id) const { return profile_.Text(id); }
+  // True when one location has several frames: only then edges can be inlined calls.
+  [[nodiscard]] bool inlined() const { return inlined_; }
+  // A number per (name, file, start line, binary), whatever the line and address.
+  [[nodiscard]] std::uint32_t FunctionOf(std::uint32_t row);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const NodeInfo& info) const;
+  };
+  std::uint32_t Intern(const NodeInfo& info);
+
+  MutableProfile& profile_;
+  std::vector<NodeInfo> infos_;
+  std::unordered_map<NodeInfo, std::uint32_t, Hash> index_;
+  std::unordered_map<NodeInfo, std::uint32_t, Hash> functions_;
+  std::vector<std::uint32_t> begin_{0};
+  std::vector<std::uint32_t> rows_;
+  mutable std::vector<std::string> names_;
+  bool inlined_ = false;
+};
+
+// A sum with its divisor (of -mean; 0 without).
+struct Weight {
+  std::int64_t value = 0;
+  std::int64_t divisor = 0;
+  void Add(std::int64_t more, std::int64_t more_divisor);
+  [[nodiscard]] std::int64_t Mean() const;
+};
+
+struct Tag {
+  std::string name;
+  std::string unit;         // of numeric tags
+  std::int64_t number = 0;  // the first value that has this name
+  Weight flat;
+  Weight cum;
+};
+
+// Numeric tags hang on a text tag, or on none ("").
+struct NodeTags {
+  std::map<std::string, Tag> texts;
+  std::map<std::string, std::map<std::string, Tag>> numbers;
+};
+
+struct GraphNode {
+  std::uint32_t info = 0;      // row of the NodeTable
+  std::uint32_t function = 0;  // the same for all lines and addresses of a function
+  Weight flat;
+  Weight cum;
+  std::vector<std::uint32_t> in;   // edges
+  std::vector<std::uint32_t> out;  // edges
+};
+
+struct GraphEdge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  Weight weight;
+  bool residual = false;
+  bool inlined = true;  // every sample says so
+  bool removed = false;
+};
+
+struct Graph {
+  std::vector<GraphNode> nodes;  // all that some sample touches, shown or not
+  std::vector<NodeTags> tags;    // beside nodes; empty when not asked for
+  std::vector<GraphEdge> edges;
+  std::vector<std::uint32_t> shown;  // nodes, in order
+};
+
+// What a graph is made of.
+struct GraphInput {
+  MutableProfile& profile;
+  NodeTable& table;
+  const Settings& settings;
+  std::size_t type = 0;  // of values
+  bool mean = false;     // divide by the first type
+  bool with_edges = true;
+  bool with_tags = false;
+  bool tree = false;  // nodes per call path
+  const LabelUnits& units;
+  // The text tags of each label set, joined; the row number of an equal text is the same.
+  std::vector<std::string> joined;
+};
+
+// `kept`: per row of the table, 0 = leave out; empty = all.
+Graph BuildGraph(const GraphInput& input, const std::vector<char>& kept);
+
+struct Trimmed {
+  Graph graph;
+  std::size_t original = 0;  // nodes before the count was limited
+  std::size_t dropped_nodes = 0;
+  std::size_t dropped_edges = 0;
+};
+
+// Builds, trims and sorts: what every report but raw, tags and traces starts from. `visual`: as dot
+// wants it.
+Trimmed BuildTrimmed(const GraphInput& input, bool visual);
+
+// Edges that are still there, heaviest first.
+std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
+                                       std::vector<std::uint32_t> edges);
+// Heaviest first, by flat or by cum value.
+void SortTags(std::vector<const Tag*>& tags, bool flat);
+
+}  // namespace memtool::commands::pprof

@@ -1,0 +1,377 @@
+#include "pprof/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "pprof/go_text.h"
+#include "pprof/measure.h"
+
+namespace memtool::commands::pprof {
+
+namespace {
+
+constexpr std::string_view kBaseLabel = "pprof::base";
+
+// By number, by name, by name without "inuse_"; with none the profile's default or the last.
+Result<std::size_t> ChooseType(const MutableProfile& profile, const std::string& wanted) {
+  const auto find = [&profile](std::string_view name, std::string_view other) {
+    return static_cast<std::size_t>(
+        std::find_if(profile.types.begin(), profile.types.end(),
+                     [&](const ValueType& t) { return t.type == name || t.type == other; }) -
+        profile.types.begin());
+  };
+  if (wanted.empty()) {
+    const std::size_t found = find(profile.default_type, profile.default_type);
+    return !profile.default_type.empty() && found < profile.types.size() ? found
+                                                                         : profile.types.size() - 1;
+  }
+  std::int64_t number = 0;
+  const char* end = wanted.data() + wanted.size();
+  const char* begin = wanted.data() + (wanted.starts_with('+') ? 1 : 0);
+  if (const auto parsed = std::from_chars(begin, end, number);
+      parsed.ec == std::errc() && parsed.ptr == end) {
+    if (number < 0 || static_cast<std::size_t>(number) >= profile.types.size()) {
+      return Fail(ErrorCode::kUsage, fmt::format("sample_index {} is outside the range [0..{}]",
+                                                 wanted, profile.types.size() - 1));
+    }
+    return static_cast<std::size_t>(number);
+  }
+  const std::string_view name = wanted;
+  const std::size_t found = find(name, name.substr(name.starts_with("inuse_") ? 6 : 0));
+  if (found < profile.types.size()) {
+    return found;
+  }
+  std::string types;
+  for (const ValueType& type : profile.types) {
+    types += (types.empty() ? "" : " ") + type.type;
+  }
+  return Fail(ErrorCode::kUsage,
+              fmt::format("sample_index \"{}\" must be one of: [{}]", wanted, types));
+}
+
+// Σ|value| of all samples; with a diff base, of the base's.
+std::int64_t Total(MutableProfile& profile, std::size_t type, bool mean) {
+  const StringId key = profile.strings.Intern(kBaseLabel);
+  const StringId yes = profile.strings.Intern("true");
+  std::vector<char> of_base;
+  for (const LabelSet& set : profile.label_sets) {
+    const TextLabel* label = set.Text(key);
+    of_base.push_back(label != nullptr && std::find(label->values.begin(), label->values.end(),
+                                                    yes) != label->values.end()
+                          ? 1
+                          : 0);
+  }
+  Weight all;
+  Weight base;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const std::int64_t value = Abs(profile.values[type][i]);
+    const std::int64_t divisor = mean ? profile.values[0][i] : 0;
+    all.Add(value, divisor);
+    if (of_base[profile.sample_labels[i]] != 0) {
+      base.Add(value, divisor);
+    }
+  }
+  return base.value > 0 ? base.Mean() : all.Mean();
+}
+
+std::vector<std::string> ActiveFilters(const Settings& settings) {
+  std::vector<std::string> lines;
+  const auto add = [&lines](std::string_view name, const std::string& value) {
+    if (value.empty()) {
+      return;
+    }
+    constexpr std::size_t kLongest = 80;
+    const std::string text = fmt::format("{}={}", name, value);
+    lines.push_back("   " +
+                    (text.size() > kLongest ? Shown(text.substr(0, kLongest)) + "…" : Shown(text)));
+  };
+  add("focus", settings.focus);
+  add("ignore", settings.ignore);
+  add("hide", settings.hide);
+  add("show", settings.show);
+  add("show_from", settings.show_from);
+  add("tagfocus", settings.tagfocus);
+  add("tagignore", settings.tagignore);
+  add("tagshow", settings.tagshow);
+  add("taghide", settings.taghide);
+  if (!lines.empty()) {
+    lines.insert(lines.begin(), "Active filters:");
+  }
+  return lines;
+}
+
+// Cuts file names by -trim_path and -source_path.
+std::string_view TrimPath(std::string_view path, const Settings& settings) {
+  const auto split = [](std::string_view text) {
+    std::vector<std::string_view> parts;
+    while (!text.empty()) {
+      const std::size_t colon = std::min(text.find(':'), text.size());
+      parts.push_back(text.substr(0, colon));
+      text.remove_prefix(std::min(colon + 1, text.size()));
+    }
+    return parts;
+  };
+  if (settings.trim_path.empty()) {
+    for (const std::string_view folder : split(settings.source_path)) {
+      const std::string wanted = "/" + BasePath(folder) + "/";
+      if (const std::size_t found = path.find(wanted); found != std::string_view::npos) {
+        return path.substr(found + wanted.size());
+      }
+    }
+  }
+  auto prefixes = split(settings.trim_path);
+  prefixes.insert(prefixes.end(), {"/proc/self/cwd/./", "/proc/self/cwd/"});
+  for (const std::string_view prefix : prefixes) {
+    const std::string wanted = std::string(prefix) + (prefix.ends_with('/') ? "" : "/");
+    if (path.starts_with(wanted)) {
+      return path.substr(wanted.size());
+    }
+  }
+  return path;
+}
+
+// What every graph does to the profile first.
+void PrepareForGraph(MutableProfile& profile, const Settings& settings) {
+  for (Function& function : profile.functions) {
+    const std::string_view path = profile.Text(function.filename);
+    const std::string_view trimmed = TrimPath(path, settings);
+    if (trimmed.size() != path.size()) {
+      function.filename = profile.strings.Intern(std::string(trimmed));
+    }
+  }
+  const StringId base = profile.strings.Intern(kBaseLabel);
+  ChangeLabels(profile, [base](LabelSet& set) {
+    std::erase_if(set.texts, [base](const TextLabel& label) { return label.key == base; });
+  });
+}
+
+// "key:value\nkey:value", sorted, with pprof's literal "\n" between.
+std::vector<std::string> JoinLabels(const MutableProfile& profile) {
+  std::vector<std::string> joined;
+  for (const LabelSet& set : profile.label_sets) {
+    std::vector<std::string> labels;
+    for (const TextLabel& label : set.texts) {
+      for (const StringId value : label.values) {
+        labels.push_back(fmt::format("{}:{}", profile.Text(label.key), profile.Text(value)));
+      }
+    }
+    std::sort(labels.begin(), labels.end());
+    joined.push_back(fmt::format("{}", fmt::join(labels, "\\n")));
+  }
+  return joined;
+}
+
+// With "minimum": one unit for the whole report, in which the smallest value can be told from 0.
+void SelectUnit(Report& report, const Graph& graph) {
+  if (report.output_unit != "minimum" || graph.shown.empty()) {
+    return;
+  }
+  std::int64_t smallest = 0;
+  for (const std::uint32_t row : graph.shown) {
+    std::int64_t value = Abs(graph.nodes[row].flat.Mean());
+    value = value == 0 ? Abs(graph.nodes[row].cum.Mean()) : value;
+    smallest = value > 0 && (smallest == 0 || value < smallest) ? value : smallest;
+  }
+  std::int64_t largest = report.total;
+  smallest = smallest == 0 ? largest : smallest;
+  if (report.ratio > 0 && report.ratio != 1) {
+    smallest = ToInt(static_cast<double>(smallest) * report.ratio);
+    largest = ToInt(static_cast<double>(largest) * report.ratio);
+  }
+  const auto times_100 = [](std::int64_t value) {
+    return static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(value));
+  };
+  const auto unit_of = [&report](std::int64_t value) {
+    return Scale(value, report.unit, "minimum").unit;
+  };
+  std::string unit = unit_of(smallest);
+  if (unit != unit_of(largest) && times_100(smallest) < largest &&
+      report.settings.report != "callgrind") {
+    unit = unit_of(times_100(smallest));
+  }
+  report.output_unit = unit.empty() ? report.unit : unit;
+}
+
+std::string Dropped(std::size_t count, std::string_view what, std::string_view measure,
+                    const std::string& limit) {
+  return fmt::format("Dropped {} {}{} ({} <= {})", count, what, count > 1 ? "s" : "", measure,
+                     limit);
+}
+
+}  // namespace
+
+std::string Report::Value(std::int64_t value) const {
+  if (ratio > 0 && ratio != 1) {
+    value = ToInt(static_cast<double>(value) * ratio);
+  }
+  return Shown(ScaledLabel(value, unit, output_unit));
+}
+
+std::string Report::Fraction(double fraction) const {
+  return Value(Abs(ToInt(static_cast<double>(total) * fraction)));
+}
+
+Result<Report> MakeReport(MutableProfile profile, Settings settings, const WarnUser& warn) {
+  DropEmptyLabels(profile);
+  Report report{.profile = std::move(profile), .settings = std::move(settings)};
+  ApplyReportDefaults(report.settings);
+  report.units = FindLabelUnits(report.profile, warn);
+  AddLabelFrames(report.profile, report.settings, warn);
+  const auto filter = [&]() {
+    return ApplyFilters(report.profile, report.settings, report.units, warn);
+  };
+  if (report.settings.relative_percentages) {
+    if (auto filtered = filter(); !filtered) {
+      return Fail(std::move(filtered.error()));
+    }
+  }
+  if (report.profile.types.empty()) {
+    return Fail(ErrorCode::kUnsupported, "profile has no samples");
+  }
+  auto type = ChooseType(report.profile, report.settings.sample_index);
+  if (!type) {
+    return Fail(std::move(type.error()));
+  }
+  report.type = *type;
+  report.type_name = (report.settings.mean ? "mean_" : "") + report.profile.types[report.type].type;
+  report.unit = report.profile.types[report.type].unit;
+  report.output_unit = report.settings.unit;
+  report.ratio = 1 / report.settings.divide_by;
+  if (!report.profile.mappings.empty() &&
+      !report.profile.Text(report.profile.mappings[0].filename).empty()) {
+    report.title = BasePath(report.profile.Text(report.profile.mappings[0].filename));
+  }
+  report.total = Total(report.profile, report.type, report.settings.mean);
+  if (!report.settings.relative_percentages) {
+    if (auto filtered = filter(); !filtered) {
+      return Fail(std::move(filtered.error()));
+    }
+  }
+  Aggregate(report.profile, report.settings);
+  return report;
+}
+
+GraphReport MakeGraph(Report& report, bool with_edges) {
+  const std::string& name = report.settings.report;
+  const bool callgrind = name == "callgrind";
+  const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
+  PrepareForGraph(report.profile, report.settings);
+  GraphReport graph{.table = std::make_unique<NodeTable>(report.profile, callgrind), .trimmed = {}};
+  const GraphInput input{
+      .profile = report.profile,
+      .table = *graph.table,
+      .settings = report.settings,
+      .type = report.type,
+      .mean = report.settings.mean,
+      .with_edges = with_edges || graph.table->inlined(),
+      .with_tags = visual,
+      .tree = report.settings.call_tree && (visual || callgrind),
+      .units = report.units,
+      .joined = visual ? JoinLabels(report.profile) : std::vector<std::string>{}};
+  graph.trimmed = BuildTrimmed(input, visual);
+  SelectUnit(report, graph.trimmed.graph);
+  return graph;
+}
+
+Result<std::string> WriteReport(Report& report) {
+  const std::string& name = report.settings.report;
+  if (name == "top" || name == "text") {
+    return WriteTop(report);
+  }
+  if (name == "tree" || name == "peek") {
+    return WriteTree(report);
+  }
+  if (name == "traces") {
+    return WriteTraces(report);
+  }
+  if (name == "tags") {
+    return WriteTags(report);
+  }
+  if (name == "raw") {
+    return WriteRaw(report);
+  }
+  if (name == "comments") {
+    return WriteComments(report);
+  }
+  if (name == "callgrind") {
+    return WriteCallgrind(report);
+  }
+  if (name == "proto") {
+    return WriteProto(report);
+  }
+  return name == "topproto" ? WriteTopProto(report) : WriteGraph(report);
+}
+
+std::vector<std::string> ProfileLabels(const Report& report) {
+  std::vector<std::string> labels;
+  const MutableProfile& profile = report.profile;
+  if (!profile.mappings.empty()) {
+    const Mapping& program = profile.mappings[0];
+    if (const std::string_view file = profile.Text(program.filename); !file.empty()) {
+      labels.push_back("File: " + Shown(BasePath(file)));
+    }
+    if (const std::string_view id = profile.Text(program.build_id); !id.empty()) {
+      labels.push_back("Build ID: " + Shown(id));
+    }
+  }
+  for (const std::string& comment : profile.comments) {
+    if (!comment.starts_with('#')) {
+      labels.push_back(Shown(comment));
+    }
+  }
+  if (!report.type_name.empty()) {
+    labels.push_back("Type: " + Shown(report.type_name));
+  }
+  if (profile.time_nanos != 0) {
+    labels.push_back("Time: " + TimeLabel(profile.time_nanos));
+  }
+  if (profile.duration_nanos != 0) {
+    const Measured nanos = Scale(report.total, report.unit, "nanoseconds");
+    std::string share;
+    if (nanos.unit == "ns" && nanos.value != 0) {
+      share = "(" + Percentage(ToInt(nanos.value), profile.duration_nanos) + ")";
+    }
+    labels.push_back(fmt::format("Duration: {}, Total samples = {} {}",
+                                 ScaledLabel(profile.duration_nanos, "nanoseconds", "auto"),
+                                 report.Value(report.total), share));
+  }
+  return labels;
+}
+
+std::vector<std::string> ReportLabels(const Report& report, const GraphReport& graph, bool full) {
+  std::vector<std::string> labels;
+  if (full || !report.settings.compact_labels) {
+    labels = ProfileLabels(report);
+  }
+  const auto filters = ActiveFilters(report.settings);
+  labels.insert(labels.end(), filters.begin(), filters.end());
+  std::int64_t sum = 0;
+  for (const std::uint32_t row : graph.graph().shown) {
+    sum = WrapAdd(sum, graph.graph().nodes[row].flat.Mean());
+  }
+  labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total", report.Value(sum),
+                               TrimmedPercentage(sum, report.total), report.Value(report.total)));
+  if (report.total != 0) {
+    const Trimmed& trimmed = graph.trimmed;
+    if (trimmed.dropped_nodes > 0) {
+      labels.push_back(Dropped(trimmed.dropped_nodes, "node", "cum",
+                               report.Fraction(report.settings.nodefraction)));
+    }
+    if (trimmed.dropped_edges > 0 && full) {
+      labels.push_back(Dropped(trimmed.dropped_edges, "edge", "freq",
+                               report.Fraction(report.settings.edgefraction)));
+    }
+    const std::size_t shown = graph.graph().shown.size();
+    if (shown > 0 && shown < trimmed.original) {
+      labels.push_back(fmt::format("Showing top {} nodes out of {}", shown, trimmed.original));
+    }
+  }
+  if (full) {
+    labels.emplace_back("\nSee https://git.io/JfYMW for how to read the graph");
+  }
+  return labels;
+}
+
+}  // namespace memtool::commands::pprof

@@ -1,0 +1,65 @@
+// One report of `memtool pprof`: the profile after all edits, and the texts made of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pprof/edits.h"
+#include "pprof/graph.h"
+#include "pprof/profile.h"
+#include "pprof/settings.h"
+
+namespace memtool::commands::pprof {
+
+struct Report {
+  MutableProfile profile;
+  Settings settings;  // as the report wants them
+  LabelUnits units;   // of numeric labels
+  std::size_t type = 0;
+  std::string type_name;  // "space", "mean_space"
+  std::string unit;       // of the values
+  std::string output_unit;
+  std::string title;
+  std::int64_t total = 0;
+  double ratio = 1;
+
+  [[nodiscard]] std::string Value(std::int64_t value) const;
+  // |value|·fraction as text, of the total.
+  [[nodiscard]] std::string Fraction(double fraction) const;
+};
+
+// Turns a loaded profile into a report: label frames, total, filters, granularity.
+Result<Report> MakeReport(MutableProfile profile, Settings settings, const WarnUser& warn);
+
+// A graph and everything it refers to.
+struct GraphReport {
+  std::unique_ptr<NodeTable> table;
+  Trimmed trimmed;
+
+  [[nodiscard]] const Graph& graph() const { return trimmed.graph; }
+  [[nodiscard]] const std::string& Name(std::uint32_t node) const {
+    return table->Name(graph().nodes[node].info);
+  }
+};
+// Builds the report's graph and chooses the unit that it is written in.
+GraphReport MakeGraph(Report& report, bool with_edges);
+
+// The header lines; each is ready to be printed.
+std::vector<std::string> ProfileLabels(const Report& report);
+std::vector<std::string> ReportLabels(const Report& report, const GraphReport& graph, bool full);
+
+Result<std::string> WriteReport(Report& report);
+
+std::string WriteTop(Report& report);
+Result<std::string> WriteTree(Report& report);  // kUsage: the expression of -peek matches nothing
+std::string WriteTraces(Report& report);
+std::string WriteTags(const Report& report);
+std::string WriteRaw(const Report& report);
+std::string WriteComments(const Report& report);
+std::string WriteCallgrind(Report& report);
+std::string WriteGraph(Report& report);  // DOT
+Result<std::string> WriteProto(Report& report);
+Result<std::string> WriteTopProto(Report& report);
+
+}  // namespace memtool::commands::pprof

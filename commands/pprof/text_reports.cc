@@ -1,0 +1,356 @@
+// -top, -tree, -peek, -traces, -tags, -raw, -comments.
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <map>
+
+#include "pprof/go_text.h"
+#include "pprof/measure.h"
+#include "pprof/report.h"
+
+namespace memtool::commands::pprof {
+
+namespace {
+
+std::string Lines(const std::vector<std::string>& labels) {
+  return fmt::format("{}\n", fmt::join(labels, "\n"));
+}
+
+// " (inline)" when every caller has it inlined, " (partial-inline)" when some have.
+std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
+  bool inlined = false;
+  bool called = false;
+  for (const std::uint32_t row : graph.nodes[node].in) {
+    const GraphEdge& edge = graph.edges[row];
+    inlined = inlined || (!edge.removed && edge.inlined);
+    called = called || (!edge.removed && !edge.inlined);
+  }
+  return !inlined ? "" : called ? " (partial-inline)" : " (inline)";
+}
+
+// The lines of callers or callees in a tree.
+void AppendEdges(const Report& report, const GraphReport& graph, std::uint32_t node, bool callers,
+                 std::string& out) {
+  const GraphNode& self = graph.graph().nodes[node];
+  for (const std::uint32_t row :
+       SortedEdges(graph.graph(), *graph.table, callers ? self.in : self.out)) {
+    const GraphEdge& edge = graph.graph().edges[row];
+    out += fmt::format("{} {} |   {}{}\n", PadLeft(report.Value(edge.weight.value), 50),
+                       Percentage(edge.weight.value, self.cum.Mean()),
+                       Shown(graph.Name(callers ? edge.from : edge.to)),
+                       edge.inlined ? " (inline)" : "");
+  }
+}
+
+std::string LabelLines(const Report& report, const LabelSet& set) {
+  const MutableProfile& profile = report.profile;
+  std::vector<std::string> texts;
+  for (const TextLabel& label : set.texts) {
+    std::vector<std::string> values;
+    for (const StringId value : label.values) {
+      values.push_back(Shown(profile.Text(value)));
+    }
+    texts.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
+                                fmt::join(values, " ")));
+  }
+  std::sort(texts.begin(), texts.end());
+  std::vector<std::string> numbers;
+  for (const NumberLabel& label : set.numbers) {
+    const auto unit = report.units.find(profile.Text(label.key));
+    std::vector<std::string> values;
+    for (const std::int64_t value : label.values) {
+      values.push_back(ScaledLabel(value, unit == report.units.end() ? "" : unit->second, "auto"));
+    }
+    numbers.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
+                                  Shown(fmt::format("{}", fmt::join(values, " ")))));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return fmt::format("{}{}", fmt::join(texts, ""), fmt::join(numbers, ""));
+}
+
+struct TagSum {
+  std::string value;
+  std::int64_t sum = 0;
+};
+
+std::vector<TagSum> SortedSums(const std::map<std::string, std::int64_t>& sums) {
+  std::vector<TagSum> rows;
+  for (const auto& [value, sum] : sums) {
+    rows.push_back({value, sum});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const TagSum& a, const TagSum& b) { return Abs(a.sum) > Abs(b.sum); });
+  return rows;
+}
+
+// One block of -tags: right-aligned columns, as wide as the widest cell of the block.
+std::string TagBlock(const Report& report, const std::string& key,
+                     const std::map<std::string, std::int64_t>& sums) {
+  std::int64_t total = 0;
+  for (const auto& [value, sum] : sums) {
+    total = WrapAdd(total, sum);
+  }
+  const auto amount = [&report](std::int64_t value) {
+    const Measured measured = Scale(value, report.unit, report.output_unit);
+    return Shown(fmt::format("{:.1f}{}", measured.value, measured.unit));
+  };
+  const auto rows = SortedSums(sums);
+  std::vector<std::string> cells;
+  std::size_t width = 0;
+  for (const TagSum& row : rows) {
+    cells.push_back(total > 0 ? fmt::format("{} ({}):", amount(row.sum), Percentage(row.sum, total))
+                              : amount(row.sum) + ":");
+    width = std::max(width, CodePoints(cells.back()) + 1);
+  }
+  const std::string head = Shown(key) + ":";
+  const std::size_t head_width = CodePoints(head) + 1;
+  std::string out = fmt::format(" {} Total {}\n", head, amount(total));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += fmt::format("{}{} {}\n", std::string(head_width, ' '), PadLeft(cells[i], width),
+                       Shown(rows[i].value));
+  }
+  return out + "\n";
+}
+
+std::string RawLabels(const MutableProfile& profile, const LabelSet& set) {
+  constexpr std::string_view kIndent = "                ";
+  std::string out;
+  const auto add = [&](std::vector<std::string> labels) {
+    if (!labels.empty()) {
+      std::sort(labels.begin(), labels.end());
+      out += fmt::format("{}{}\n", kIndent, fmt::join(labels, " "));
+    }
+  };
+  std::vector<std::string> labels;
+  for (const TextLabel& label : set.texts) {
+    std::vector<std::string> values;
+    for (const StringId value : label.values) {
+      values.push_back(Shown(profile.Text(value)));
+    }
+    labels.push_back(
+        fmt::format("{}:[{}]", Shown(profile.Text(label.key)), fmt::join(values, " ")));
+  }
+  add(std::move(labels));
+  labels.clear();
+  for (const NumberLabel& label : set.numbers) {
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < label.values.size(); ++i) {
+      values.push_back(label.units.empty() ? fmt::format("{}", label.values[i])
+                                           : fmt::format("{} {}", label.values[i],
+                                                         Shown(profile.Text(label.units[i]))));
+    }
+    labels.push_back(
+        fmt::format("{}:[{}]", Shown(profile.Text(label.key)), fmt::join(values, " ")));
+  }
+  add(std::move(labels));
+  return out;
+}
+
+std::string RawPlace(const MutableProfile& profile, std::size_t row) {
+  const Place& place = profile.places[row];
+  std::string out = fmt::format("{:6}: {:#x} ", row + 1, place.address);
+  if (place.mapping != kNoRow) {
+    out += fmt::format("M={} ", place.mapping + 1);
+  }
+  out += place.folded ? "[F] " : "";
+  if (place.frames.empty()) {
+    return out + "\n";
+  }
+  for (std::size_t i = 0; i < place.frames.size(); ++i) {
+    const Function& function = profile.functions[place.frames[i].function];
+    const std::string_view name = profile.Text(function.name);
+    const std::string_view system_name = profile.Text(function.system_name);
+    out +=
+        fmt::format("{}{} {}:{} s={}{}\n", i == 0 ? "" : "             ", Shown(name),
+                    Shown(profile.Text(function.filename)), place.frames[i].line,
+                    function.start_line, name == system_name ? "" : "(" + Shown(system_name) + ")");
+  }
+  return out;
+}
+
+std::string RawHeader(const MutableProfile& profile) {
+  std::string out;
+  for (const std::string& comment : profile.comments) {
+    out += "Comment: " + Shown(comment) + "\n";
+  }
+  out += fmt::format("PeriodType: {} {}\nPeriod: {}\n", Shown(profile.period_type.type),
+                     Shown(profile.period_type.unit), profile.period);
+  if (profile.time_nanos != 0) {
+    out += "Time: " + TimeText(profile.time_nanos) + "\n";
+  }
+  if (profile.duration_nanos != 0) {
+    out += fmt::format("Duration: {}\n", FirstCodePoints(DurationText(profile.duration_nanos), 4));
+  }
+  std::string types;
+  for (const ValueType& type : profile.types) {
+    types += fmt::format("{}{}/{}{}", types.empty() ? "" : " ", Shown(type.type), Shown(type.unit),
+                         type.type == profile.default_type ? "[dflt]" : "");
+  }
+  return out + "Samples:\n" + types + "\n";
+}
+
+}  // namespace
+
+std::string WriteTop(Report& report) {
+  const GraphReport graph = MakeGraph(report, false);
+  std::string out = Lines(ReportLabels(report, graph, false));
+  out += "      flat  flat%   sum%        cum   cum%\n";
+  std::int64_t sum = 0;
+  for (const std::uint32_t row : graph.graph().shown) {
+    const std::int64_t flat = graph.graph().nodes[row].flat.Mean();
+    const std::int64_t cum = graph.graph().nodes[row].cum.Mean();
+    sum = WrapAdd(sum, flat);
+    out += fmt::format("{} {} {} {} {}  {}{}\n", PadLeft(report.Value(flat), 10),
+                       Percentage(flat, report.total), Percentage(sum, report.total),
+                       PadLeft(report.Value(cum), 10), Percentage(cum, report.total),
+                       Shown(graph.Name(row)), InlineLabel(graph.graph(), row));
+  }
+  return out;
+}
+
+Result<std::string> WriteTree(Report& report) {
+  constexpr std::string_view kLine =
+      "----------------------------------------------------------+-------------\n";
+  const RE2 wanted(report.settings.symbol, RE2::Quiet);
+  if (!wanted.ok()) {
+    return Fail(ErrorCode::kUsage, fmt::format("parsing argument regexp {}: {}",
+                                               report.settings.symbol, wanted.error()));
+  }
+  const GraphReport graph = MakeGraph(report, true);
+  std::string out = Lines(ReportLabels(report, graph, false));
+  out += kLine;
+  out += "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
+  std::int64_t sum = 0;
+  bool matched = false;
+  for (const std::uint32_t row : graph.graph().shown) {
+    const std::string& name = graph.Name(row);
+    if (!report.settings.symbol.empty() && !RE2::PartialMatch(name, wanted)) {
+      continue;
+    }
+    matched = true;
+    const std::int64_t flat = graph.graph().nodes[row].flat.Mean();
+    const std::int64_t cum = graph.graph().nodes[row].cum.Mean();
+    sum = WrapAdd(sum, flat);
+    out += kLine;
+    AppendEdges(report, graph, row, true, out);
+    out += fmt::format("{} {} {} {} {}                | {}\n", PadLeft(report.Value(flat), 10),
+                       Percentage(flat, report.total), Percentage(sum, report.total),
+                       PadLeft(report.Value(cum), 10), Percentage(cum, report.total), Shown(name));
+    AppendEdges(report, graph, row, false, out);
+  }
+  if (!graph.graph().shown.empty()) {
+    out += kLine;
+  }
+  if (!report.settings.symbol.empty() && !matched) {
+    return Fail(ErrorCode::kUsage, "no matches found for regexp: " + report.settings.symbol);
+  }
+  return out;
+}
+
+std::string WriteTraces(Report& report) {
+  constexpr std::string_view kLine =
+      "-----------+-------------------------------------------------------\n";
+  std::string out = Lines(ProfileLabels(report));
+  const NodeTable table(report.profile, false);
+  const MutableProfile& profile = report.profile;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const auto stack = profile.stacks[profile.sample_stacks[i]];
+    if (stack.empty()) {
+      continue;
+    }
+    out += kLine;
+    out += LabelLines(report, profile.label_sets[profile.sample_labels[i]]);
+    std::int64_t value = profile.values[report.type][i];
+    if (report.settings.mean && profile.values[0][i] != 0) {
+      value = Quotient(value, profile.values[0][i]);
+    }
+    std::string amount = report.Value(value);
+    for (const std::uint32_t place : stack) {
+      const auto nodes = table.Of(place);
+      for (const std::uint32_t& node : nodes) {
+        out += fmt::format("{}   {}{}\n", PadLeft(amount, 10), Shown(table.Name(node)),
+                           &node == &nodes.back() ? "" : " (inline)");
+        amount.clear();
+      }
+    }
+  }
+  return out.append(kLine);
+}
+
+std::string WriteTags(const Report& report) {
+  const MutableProfile& profile = report.profile;
+  std::vector<std::int64_t> by_set(profile.label_sets.size(), 0);
+  std::vector<char> used(profile.label_sets.size(), 0);
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    std::int64_t& sum = by_set[profile.sample_labels[i]];
+    sum = WrapAdd(sum, profile.values[report.type][i]);
+    used[profile.sample_labels[i]] = 1;
+  }
+  std::map<std::string, std::map<std::string, std::int64_t>> keys;
+  const auto add = [&keys](std::string_view key, std::string_view value, std::int64_t sum) {
+    std::int64_t& to = keys[std::string(key)][std::string(value)];
+    to = WrapAdd(to, sum);
+  };
+  for (std::size_t i = 0; i < by_set.size(); ++i) {
+    if (used[i] == 0) {
+      continue;
+    }
+    for (const TextLabel& label : profile.label_sets[i].texts) {
+      for (const StringId value : label.values) {
+        add(profile.Text(label.key), profile.Text(value), by_set[i]);
+      }
+    }
+    for (const NumberLabel& label : profile.label_sets[i].numbers) {
+      const auto unit = report.units.find(profile.Text(label.key));
+      for (const std::int64_t value : label.values) {
+        add(profile.Text(label.key),
+            ScaledLabel(value, unit == report.units.end() ? "" : unit->second, report.output_unit),
+            by_set[i]);
+      }
+    }
+  }
+  std::string out;
+  for (const auto& [key, sums] : keys) {
+    out += TagBlock(report, key, sums);
+  }
+  return out;
+}
+
+std::string WriteRaw(const Report& report) {
+  const MutableProfile& profile = report.profile;
+  std::string out = RawHeader(profile);
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    for (const auto& column : profile.values) {
+      out += fmt::format(" {:10}", column[i]);
+    }
+    out += ": ";
+    for (const std::uint32_t place : profile.stacks[profile.sample_stacks[i]]) {
+      out += fmt::format("{} ", place + 1);
+    }
+    out += "\n" + RawLabels(profile, profile.label_sets[profile.sample_labels[i]]);
+  }
+  out += "Locations\n";
+  for (std::size_t i = 0; i < profile.places.size(); ++i) {
+    out += RawPlace(profile, i);
+  }
+  out += "Mappings\n";
+  for (std::size_t i = 0; i < profile.mappings.size(); ++i) {
+    const Mapping& m = profile.mappings[i];
+    out += fmt::format("{}: {:#x}/{:#x}/{:#x} {} {} {}{}{}{}\n", i + 1, m.start, m.limit, m.offset,
+                       Shown(profile.Text(m.filename)), Shown(profile.Text(m.build_id)),
+                       m.has_functions ? "[FN]" : "", m.has_filenames ? "[FL]" : "",
+                       m.has_line_numbers ? "[LN]" : "", m.has_inline_frames ? "[IN]" : "");
+  }
+  return out;
+}
+
+std::string WriteComments(const Report& report) {
+  std::string out;
+  for (const std::string& comment : report.profile.comments) {
+    out += Shown(comment) + "\n";
+  }
+  return out;
+}
+
+}  // namespace memtool::commands::pprof

@@ -1,0 +1,349 @@
+// Order and trimming of graphs. The steps and their order are pprof's; what it prints depends on
+// them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "pprof/graph.h"
+#include "pprof/measure.h"
+
+namespace memtool::commands::pprof {
+
+namespace {
+
+// Go's Sprint of a node, its last resort to tell nodes apart.
+std::string Everything(const NodeTable& table, std::uint32_t row) {
+  const NodeInfo& info = table[row];
+  return fmt::format("{{{}  {} {} {} {} {}}}", table.Text(info.name), info.address,
+                     table.Text(info.file), info.start_line, info.line, table.Text(info.objfile));
+}
+
+class Ranking {
+ public:
+  Ranking(Graph& graph, const NodeTable& table) : graph_(graph), table_(table) {}
+
+  void ByFlat() {
+    Sort([this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); },
+         [this](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value); });
+  }
+  void ByCum() {
+    Sort([this](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value); },
+         [this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); });
+  }
+  // What tells most first: nodes that merely pass on what comes in are penalised.
+  void ByEntropy() {
+    std::vector<std::int64_t> scores(graph_.nodes.size());
+    for (const std::uint32_t row : graph_.shown) {
+      scores[row] = Abs(Score(graph_.nodes[row]));
+    }
+    Sort([&scores](std::uint32_t row) { return scores[row]; },
+         [this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); });
+  }
+
+ private:
+  // Largest first, then by name, then by the second value.
+  template <class First, class Second>
+  void Sort(First first, Second second) {
+    std::sort(graph_.shown.begin(), graph_.shown.end(), [&](std::uint32_t a, std::uint32_t b) {
+      if (first(a) != first(b)) {
+        return first(a) > first(b);
+      }
+      const std::string& name_a = table_.Name(graph_.nodes[a].info);
+      const std::string& name_b = table_.Name(graph_.nodes[b].info);
+      if (name_a != name_b) {
+        return name_a < name_b;
+      }
+      if (second(a) != second(b)) {
+        return second(a) > second(b);
+      }
+      const std::string all_a = Everything(table_, graph_.nodes[a].info);
+      const std::string all_b = Everything(table_, graph_.nodes[b].info);
+      return all_a != all_b ? all_a < all_b : a < b;
+    });
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> Weights(const std::vector<std::uint32_t>& edges) const {
+    std::vector<std::int64_t> weights;
+    for (const std::uint32_t row : edges) {
+      if (!graph_.edges[row].removed) {
+        weights.push_back(graph_.edges[row].weight.value);
+      }
+    }
+    std::sort(weights.begin(), weights.end());  // pprof's order is random; this one is not
+    return weights;
+  }
+
+  static double Entropy(const std::vector<std::int64_t>& weights, std::int64_t own) {
+    std::int64_t total = own;
+    for (const std::int64_t weight : weights) {
+      total = weight > 0 ? WrapAdd(total, weight) : total;
+    }
+    double score = 0;
+    const auto add = [&](std::int64_t weight) {
+      const double part = static_cast<double>(Abs(weight)) / static_cast<double>(total);
+      score += -part * std::log2(part);
+    };
+    if (total != 0) {
+      std::for_each(weights.begin(), weights.end(), add);
+      if (own > 0) {
+        add(own);
+      }
+    }
+    return score;
+  }
+
+  [[nodiscard]] std::int64_t Score(const GraphNode& node) const {
+    const auto in = Weights(node.in);
+    const auto out = Weights(node.out);
+    const double score =
+        (in.empty() ? 1.0 : Entropy(in, 0)) + (out.empty() ? 1.0 : Entropy(out, node.flat.value));
+    return WrapAdd(ToInt(score * static_cast<double>(node.cum.value)), node.flat.value);
+  }
+
+  Graph& graph_;
+  const NodeTable& table_;
+};
+
+class Trimmer {
+ public:
+  Trimmer(const GraphInput& input, bool visual) : input_(input), visual_(visual) {}
+
+  Trimmed Run() {
+    const Settings& settings = input_.settings;
+    Trimmed trimmed;
+    graph_ = BuildGraph(input_, {});
+    std::int64_t sum = 0;
+    for (const std::uint32_t row : graph_.shown) {
+      sum = WrapAdd(sum, graph_.nodes[row].flat.value);
+    }
+    const auto cutoff = [sum](double fraction) {
+      return Abs(ToInt(static_cast<double>(sum) * fraction));
+    };
+    const std::int64_t node_cutoff = cutoff(settings.nodefraction);
+    const std::int64_t edge_cutoff = cutoff(settings.edgefraction);
+    if (node_cutoff > 0) {
+      auto kept = graph_.shown;
+      std::erase_if(
+          kept, [&](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value) < node_cutoff; });
+      trimmed.dropped_nodes = graph_.shown.size() - kept.size();
+      KeepOnly(kept);
+    }
+    trimmed.original = graph_.shown.size();
+    Sort();
+    if (settings.nodecount > 0) {
+      TrimTags(node_cutoff);
+      TrimEdges(edge_cutoff);
+      auto kept = graph_.shown;
+      kept.resize(std::min(kept.size(), CountToKeep(settings.nodecount)));
+      if (KeepOnly(kept)) {
+        Sort();
+      }
+    }
+    TrimTags(node_cutoff);
+    trimmed.dropped_edges = TrimEdges(edge_cutoff);
+    if (visual_) {
+      RemoveRedundantEdges();
+    }
+    trimmed.graph = std::move(graph_);
+    return trimmed;
+  }
+
+ private:
+  void Sort() {
+    Ranking ranking(graph_, input_.table);
+    if (visual_) {
+      ranking.ByEntropy();
+    } else if (input_.settings.sort == "cum") {
+      ranking.ByCum();
+    } else {
+      ranking.ByFlat();
+    }
+  }
+
+  // Leaves nodes out: a graph is built again without them, a tree is spliced. False when all stay.
+  bool KeepOnly(const std::vector<std::uint32_t>& rows) {
+    if (rows.size() == graph_.shown.size()) {
+      return false;
+    }
+    std::vector<char> kept(input_.tree ? graph_.nodes.size() : input_.table.size(), 0);
+    for (const std::uint32_t row : rows) {
+      kept[row] = 1;  // in a graph, nodes are rows of the table
+    }
+    if (!input_.tree) {
+      graph_ = BuildGraph(input_, kept);
+      return true;
+    }
+    for (const std::uint32_t row : graph_.shown) {
+      if (kept[row] == 0) {
+        Splice(row);
+      }
+    }
+    std::erase_if(graph_.shown, [&](std::uint32_t row) { return kept[row] == 0; });
+    RemoveRedundantEdges();
+    return true;
+  }
+
+  // Hands the children of a node of a tree to its parent.
+  void Splice(std::uint32_t row) {
+    GraphNode& node = graph_.nodes[row];
+    const auto above = std::find_if(node.in.begin(), node.in.end(), [this](std::uint32_t edge) {
+      return !graph_.edges[edge].removed;
+    });
+    if (above != node.in.end()) {
+      graph_.edges[*above].removed = true;
+    }
+    for (const std::uint32_t below : node.out) {
+      GraphEdge& edge = graph_.edges[below];
+      if (edge.removed) {
+        continue;
+      }
+      if (above == node.in.end()) {
+        edge.removed = true;
+        continue;
+      }
+      edge.from = graph_.edges[*above].from;
+      edge.residual = true;
+      edge.inlined = edge.inlined && graph_.edges[*above].inlined;
+      graph_.nodes[edge.from].out.push_back(below);
+    }
+    node.out.clear();
+  }
+
+  void TrimTags(std::int64_t cutoff) {
+    if (graph_.tags.empty()) {
+      return;
+    }
+    const auto small = [cutoff](const auto& entry) {
+      return Abs(entry.second.flat.value) < cutoff && Abs(entry.second.cum.value) < cutoff;
+    };
+    for (const std::uint32_t row : graph_.shown) {
+      std::erase_if(graph_.tags[row].texts, small);
+      for (auto& [text, numbers] : graph_.tags[row].numbers) {
+        std::erase_if(numbers, small);
+      }
+    }
+  }
+
+  // Edges into nodes that are not shown stay: pprof does not look at them.
+  std::size_t TrimEdges(std::int64_t cutoff) {
+    std::size_t dropped = 0;
+    for (const std::uint32_t row : graph_.shown) {
+      for (const std::uint32_t in : graph_.nodes[row].in) {
+        GraphEdge& edge = graph_.edges[in];
+        if (!edge.removed && Abs(edge.weight.value) < cutoff) {
+          edge.removed = true;
+          ++dropped;
+        }
+      }
+    }
+    return dropped;
+  }
+
+  // In pictures the labels that hang on nodes take their place.
+  [[nodiscard]] std::size_t CountToKeep(std::int64_t wanted) const {
+    if (!visual_) {
+      return static_cast<std::size_t>(wanted);
+    }
+    constexpr std::size_t kTagsPerNode = 4;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < graph_.shown.size(); ++i) {
+      count += 1 + std::min(CountTags(graph_.shown[i]), kTagsPerNode);
+      if (count >= static_cast<std::size_t>(wanted)) {
+        return i + 1;
+      }
+    }
+    return static_cast<std::size_t>(wanted);
+  }
+
+  [[nodiscard]] std::size_t CountTags(std::uint32_t row) const {
+    if (graph_.tags.empty()) {
+      return 0;
+    }
+    const auto flat = [](const auto& entry) { return entry.second.flat.value != 0; };
+    const NodeTags& tags = graph_.tags[row];
+    auto count = std::count_if(tags.texts.begin(), tags.texts.end(), flat);
+    for (const auto& [text, numbers] : tags.numbers) {
+      count += std::count_if(numbers.begin(), numbers.end(), flat);
+    }
+    return static_cast<std::size_t>(count);
+  }
+
+  void RemoveRedundantEdges() {
+    for (auto row = graph_.shown.rbegin(); row != graph_.shown.rend(); ++row) {
+      const auto in = SortedEdges(graph_, input_.table, graph_.nodes[*row].in);
+      for (auto edge = in.rbegin(); edge != in.rend() && graph_.edges[*edge].residual; ++edge) {
+        if (IsRedundant(*edge)) {
+          graph_.edges[*edge].removed = true;
+        }
+      }
+    }
+  }
+
+  // Is there another way from the edge's source to its destination?
+  [[nodiscard]] bool IsRedundant(std::uint32_t edge) const {
+    const std::uint32_t source = graph_.edges[edge].from;
+    std::vector<char> seen(graph_.nodes.size(), 0);
+    std::deque<std::uint32_t> queue{graph_.edges[edge].to};
+    seen[queue.front()] = 1;
+    while (!queue.empty()) {
+      const GraphNode& node = graph_.nodes[queue.front()];
+      queue.pop_front();
+      for (const std::uint32_t in : node.in) {
+        const std::uint32_t from = graph_.edges[in].from;
+        if (in == edge || graph_.edges[in].removed || seen[from] != 0) {
+          continue;
+        }
+        if (from == source) {
+          return true;
+        }
+        seen[from] = 1;
+        queue.push_back(from);
+      }
+    }
+    return false;
+  }
+
+  const GraphInput& input_;
+  bool visual_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Trimmed BuildTrimmed(const GraphInput& input, bool visual) {
+  return Trimmer(input, visual).Run();
+}
+
+std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
+                                       std::vector<std::uint32_t> edges) {
+  std::erase_if(edges, [&](std::uint32_t row) { return graph.edges[row].removed; });
+  std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const GraphEdge& left = graph.edges[a];
+    const GraphEdge& right = graph.edges[b];
+    if (Abs(left.weight.value) != Abs(right.weight.value)) {
+      return Abs(left.weight.value) > Abs(right.weight.value);
+    }
+    const auto name = [&](std::uint32_t node) { return table.Name(graph.nodes[node].info); };
+    if (name(left.from) != name(right.from)) {
+      return name(left.from) < name(right.from);
+    }
+    return name(left.to) != name(right.to) ? name(left.to) < name(right.to) : a < b;
+  });
+  return edges;
+}
+
+void SortTags(std::vector<const Tag*>& tags, bool flat) {
+  std::sort(tags.begin(), tags.end(), [flat](const Tag* a, const Tag* b) {
+    if (!flat && Abs(a->cum.value) != Abs(b->cum.value)) {
+      return Abs(a->cum.value) > Abs(b->cum.value);
+    }
+    if (Abs(a->flat.value) != Abs(b->flat.value)) {
+      return Abs(a->flat.value) > Abs(b->flat.value);
+    }
+    return a->name < b->name;
+  });
+}
+
+}  // namespace memtool::commands::pprof
