@@ -61,8 +61,17 @@ std::string ShortName(std::string name) {
   return name;
 }
 
+// Graphviz reads no string of more than 16,384 bytes, and a tooltip holds two names.
+constexpr std::size_t kLongestName = 1500;
+constexpr std::size_t kLongestLegend = 12000;
+
+std::string Cut(const std::string& text) {
+  const std::string_view head = FirstCodePoints(text, kLongestName);
+  return head.size() == text.size() ? text : std::string(head) + "…";
+}
+
 std::string Quoted(std::string_view name) {
-  return QuoteDot(Shown(name));
+  return QuoteDot(Cut(Shown(name)));
 }
 
 // One line per part of the name.
@@ -193,8 +202,11 @@ class Writer {
  private:
   void AddLegend(const std::string& title) {
     std::vector<std::string> labels = ReportLabels(report_, report_graph_, true);
+    std::size_t size = 0;
     for (std::string& label : labels) {
-      label = QuoteDot(label);
+      label = QuoteDot(Cut(label));
+      size += label.size();
+      label = size > kLongestLegend ? "…" : label;
     }
     out_ += fmt::format(
         "subgraph cluster_L {{ \"{}\" [shape=box fontsize=16 label=\"{}\\l\"{}] }}\n", labels[0],
@@ -294,6 +306,7 @@ class Writer {
   // The "\n" between labels is pprof's own; what is in them is quoted.
   static std::string TagText(std::string_view joined) {
     std::string out;
+    joined = FirstCodePoints(joined, kLongestName);
     while (true) {
       const std::size_t end = joined.find("\\n");
       out += Quoted(joined.substr(0, end));

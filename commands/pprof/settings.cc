@@ -151,13 +151,33 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-template <class Number>
-bool ParseNumber(std::string_view text, Number& to) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-  }
+bool ParseNumber(std::string_view text, double& to) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), to);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+// As Go reads it: 10, 0x10, 0b10, 0o10 and 010.
+bool ParseNumber(std::string_view text, std::int64_t& to) {
+  std::string digits(text.starts_with('-') ? "-" : "");
+  text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  constexpr std::array<std::pair<std::string_view, int>, 7> kBases{
+      {{"0x", 16}, {"0X", 16}, {"0b", 2}, {"0B", 2}, {"0o", 8}, {"0O", 8}, {"0", 8}}};
+  int base = 10;
+  for (const auto& [prefix, radix] : kBases) {
+    if (text.size() > prefix.size() && text.starts_with(prefix)) {
+      base = radix;
+      text.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  if (text.empty() || text[0] == '-') {
+    return false;
+  }
+  digits += text;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, to, base);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 class Parser {
