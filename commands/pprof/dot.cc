@@ -45,15 +45,15 @@ std::string Replace(std::string text, std::string_view from, std::string_view to
 
 // C++ namespaces, Java packages and Go paths are left out.
 std::string ShortName(std::string name) {
-  static const RE2 kAnonymous(R"(^\(anonymous namespace\)::)");
-  static const RE2 kGoVersion(R"(^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$)");
-  static const std::array<RE2, 3> kTails{
+  static const RE2 anonymous(R"(^\(anonymous namespace\)::)");
+  static const RE2 go_version(R"(^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$)");
+  static const std::array<RE2, 3> tails{
       RE2(R"(^(?:[\w\-\.]+\/)+(.+))"),
       RE2(R"(^(?:[a-z]\w*\.)*([A-Z][\w\$]*\.(?:<init>|[a-z][\w\$]*(?:\$\d+)?))(?:(?:\()|$))"),
       RE2(R"(^(?:[_a-zA-Z]\w*::)+(_*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?))")};
-  RE2::Replace(&name, kAnonymous, "");
-  RE2::Replace(&name, kGoVersion, R"(\1\2)");
-  for (const RE2& tail : kTails) {
+  RE2::Replace(&name, anonymous, "");
+  RE2::Replace(&name, go_version, R"(\1\2)");
+  for (const RE2& tail : tails) {
     if (std::string found; RE2::PartialMatch(name, tail, &found)) {
       return found;
     }
@@ -131,6 +131,7 @@ Tag Group(const std::vector<const Tag*>& tags) {
 std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
   SortTags(tags, flat);
   std::vector<Tag> groups;
+  groups.reserve(std::max(tags.size(), kTagsPerNode));
   if (tags.size() <= kTagsPerNode) {
     for (const Tag* tag : tags) {
       groups.push_back(*tag);
@@ -154,11 +155,13 @@ std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
     groups.push_back(Group(group));
   }
   std::vector<const Tag*> order;
+  order.reserve(groups.size());
   for (const Tag& group : groups) {
     order.push_back(&group);
   }
   SortTags(order, flat);
   std::vector<Tag> sorted;
+  sorted.reserve(order.size());
   for (const Tag* group : order) {
     sorted.push_back(*group);
   }
