@@ -45,15 +45,15 @@ std::string Replace(std::string text, std::string_view from, std::string_view to
 
 // C++ namespaces, Java packages and Go paths are left out.
 std::string ShortName(std::string name) {
-  static const RE2 kAnonymous(R"(^\(anonymous namespace\)::)");
-  static const RE2 kGoVersion(R"(^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$)");
-  static const std::array<RE2, 3> kTails{
+  static const RE2 anonymous(R"(^\(anonymous namespace\)::)");
+  static const RE2 go_version(R"(^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$)");
+  static const std::array<RE2, 3> tails{
       RE2(R"(^(?:[\w\-\.]+\/)+(.+))"),
       RE2(R"(^(?:[a-z]\w*\.)*([A-Z][\w\$]*\.(?:<init>|[a-z][\w\$]*(?:\$\d+)?))(?:(?:\()|$))"),
       RE2(R"(^(?:[_a-zA-Z]\w*::)+(_*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?))")};
-  RE2::Replace(&name, kAnonymous, "");
-  RE2::Replace(&name, kGoVersion, R"(\1\2)");
-  for (const RE2& tail : kTails) {
+  RE2::Replace(&name, anonymous, "");
+  RE2::Replace(&name, go_version, R"(\1\2)");
+  for (const RE2& tail : tails) {
     if (std::string found; RE2::PartialMatch(name, tail, &found)) {
       return found;
     }
@@ -61,8 +61,17 @@ std::string ShortName(std::string name) {
   return name;
 }
 
+// Graphviz reads no string of more than 16,384 bytes, and a tooltip holds two names.
+constexpr std::size_t kLongestName = 1500;
+constexpr std::size_t kLongestLegend = 12000;
+
+std::string Cut(const std::string& text) {
+  const std::string_view head = FirstCodePoints(text, kLongestName);
+  return head.size() == text.size() ? text : std::string(head) + "…";
+}
+
 std::string Quoted(std::string_view name) {
-  return QuoteDot(Shown(name));
+  return QuoteDot(Cut(Shown(name)));
 }
 
 // One line per part of the name.
@@ -122,6 +131,7 @@ Tag Group(const std::vector<const Tag*>& tags) {
 std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
   SortTags(tags, flat);
   std::vector<Tag> groups;
+  groups.reserve(std::max(tags.size(), kTagsPerNode));
   if (tags.size() <= kTagsPerNode) {
     for (const Tag* tag : tags) {
       groups.push_back(*tag);
@@ -145,11 +155,13 @@ std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
     groups.push_back(Group(group));
   }
   std::vector<const Tag*> order;
+  order.reserve(groups.size());
   for (const Tag& group : groups) {
     order.push_back(&group);
   }
   SortTags(order, flat);
   std::vector<Tag> sorted;
+  sorted.reserve(order.size());
   for (const Tag* group : order) {
     sorted.push_back(*group);
   }
@@ -193,8 +205,11 @@ class Writer {
  private:
   void AddLegend(const std::string& title) {
     std::vector<std::string> labels = ReportLabels(report_, report_graph_, true);
+    std::size_t size = 0;
     for (std::string& label : labels) {
-      label = QuoteDot(label);
+      label = QuoteDot(Cut(label));
+      size += label.size();
+      label = size > kLongestLegend ? "…" : label;
     }
     out_ += fmt::format(
         "subgraph cluster_L {{ \"{}\" [shape=box fontsize=16 label=\"{}\\l\"{}] }}\n", labels[0],
@@ -294,6 +309,7 @@ class Writer {
   // The "\n" between labels is pprof's own; what is in them is quoted.
   static std::string TagText(std::string_view joined) {
     std::string out;
+    joined = FirstCodePoints(joined, kLongestName);
     while (true) {
       const std::size_t end = joined.find("\\n");
       out += Quoted(joined.substr(0, end));

@@ -99,46 +99,53 @@ struct NameMatches {
   bool show = false;
 };
 
+struct NameMatchers {
+  std::unique_ptr<Matcher> focus;
+  std::unique_ptr<Matcher> ignore;
+  std::unique_ptr<Matcher> hide;
+  std::unique_ptr<Matcher> show;
+};
+
 enum class Focus : char { kNeither, kFocused, kIgnored };
 
 // Marks one location and takes hidden lines from it. An unsymbolized location counts as hidden when
 // `show` does not match its mapping.
-Focus EditPlace(Place& place, const std::array<std::unique_ptr<Matcher>, 4>& matchers, char& hidden,
-                NameMatches& matched) {
-  const auto& [focus, ignore, hide, show] = matchers;
+Focus EditPlace(Place& place, const NameMatchers& matchers, bool& hidden, NameMatches& matched) {
   Focus mark = Focus::kNeither;
-  if (ignore && ignore->MatchesAny(place)) {
+  if (matchers.ignore && matchers.ignore->MatchesAny(place)) {
     matched.ignore = true;
     mark = Focus::kIgnored;
-  } else if (!focus || focus->MatchesAny(place)) {
+  } else if (!matchers.focus || matchers.focus->MatchesAny(place)) {
     matched.focus = true;
     mark = Focus::kFocused;
   }
-  if (hide && hide->MatchesAny(place)) {
+  if (matchers.hide && matchers.hide->MatchesAny(place)) {
     matched.hide = true;
-    if (hide->MatchesMapping(place)) {
+    if (matchers.hide->MatchesMapping(place)) {
       place.frames.clear();
     }
-    std::erase_if(place.frames, [&](const Frame& frame) { return hide->Matches(frame); });
-    hidden = place.frames.empty() ? 1 : hidden;
+    std::erase_if(place.frames, [&](const Frame& frame) { return matchers.hide->Matches(frame); });
+    hidden = place.frames.empty() || hidden;
   }
-  if (show) {
-    if (!show->MatchesMapping(place)) {
-      std::erase_if(place.frames, [&](const Frame& frame) { return !show->Matches(frame); });
+  if (matchers.show) {
+    if (!matchers.show->MatchesMapping(place)) {
+      std::erase_if(place.frames,
+                    [&](const Frame& frame) { return !matchers.show->Matches(frame); });
     }
-    hidden = place.frames.empty() ? 1 : hidden;
+    hidden = place.frames.empty() || hidden;
     matched.show = matched.show || !place.frames.empty();
   }
   return mark;
 }
 
-NameMatches FilterByName(MutableProfile& profile,
-                         const std::array<std::unique_ptr<Matcher>, 4>& matchers) {
+NameMatches FilterByName(MutableProfile& profile, const NameMatchers& matchers) {
   NameMatches matched;
   std::vector<Focus> marks(profile.places.size());
   std::vector<char> hidden(profile.places.size(), 0);
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    marks[i] = EditPlace(profile.places[i], matchers, hidden[i], matched);
+    bool hide = false;
+    marks[i] = EditPlace(profile.places[i], matchers, hide, matched);
+    hidden[i] = hide ? 1 : 0;
   }
   const bool any_hidden = std::find(hidden.begin(), hidden.end(), 1) != hidden.end();
   RewriteStacks(profile, [&](std::span<const std::uint32_t> stack, std::vector<std::uint32_t>& to) {
@@ -202,7 +209,7 @@ std::string_view WithoutArguments(std::string_view name) {
   return name;
 }
 
-bool NameMatches_(const MutableProfile& profile, const Frame& frame, const RE2& expression) {
+bool FunctionMatches(const MutableProfile& profile, const Frame& frame, const RE2& expression) {
   const std::string_view name = profile.Text(profile.functions[frame.function].name);
   const std::string_view plain = WithoutArguments(name);
   return !name.empty() && RE2::PartialMatch({plain.data(), plain.size()}, expression);
@@ -214,7 +221,7 @@ void PruneFrom(MutableProfile& profile, const RE2& expression) {
   for (std::size_t i = 0; i < matches.size(); ++i) {
     auto& frames = profile.places[i].frames;
     const auto found = std::find_if(frames.begin(), frames.end(), [&](const Frame& frame) {
-      return NameMatches_(profile, frame, expression);
+      return FunctionMatches(profile, frame, expression);
     });
     if (found != frames.end()) {
       frames.erase(frames.begin(), found);
@@ -240,8 +247,8 @@ void PruneMatching(MutableProfile& profile, const RE2& drop, const RE2* keep) {
   for (std::size_t i = 0; i < prune.size(); ++i) {
     auto& frames = profile.places[i].frames;
     const auto found = std::find_if(frames.rbegin(), frames.rend(), [&](const Frame& frame) {
-      return NameMatches_(profile, frame, drop) &&
-             (keep == nullptr || !NameMatches_(profile, frame, *keep));
+      return FunctionMatches(profile, frame, drop) &&
+             (keep == nullptr || !FunctionMatches(profile, frame, *keep));
     });
     if (found == frames.rend()) {
       continue;
@@ -254,7 +261,7 @@ void PruneMatching(MutableProfile& profile, const RE2& drop, const RE2* keep) {
   RewriteStacks(profile, [&](std::span<const std::uint32_t> stack, std::vector<std::uint32_t>& to) {
     bool user = false;
     std::size_t first = 0;
-    for (std::size_t i = stack.size(); i > 0 && first == 0; --i) {
+    for (std::size_t i = stack.size(); i > 0; --i) {
       const Prune mark = prune[stack[i - 1]];
       if (mark == Prune::kNo) {
         user = true;
@@ -340,6 +347,22 @@ Result<Expressions> CompileAll(const Settings& settings) {
   return all;
 }
 
+void AggregateSymbols(MutableProfile& profile, bool noinlines, bool function, bool file,
+                      bool line) {
+  for (Mapping& mapping : profile.mappings) {
+    mapping.has_inline_frames = mapping.has_inline_frames && !noinlines;
+    mapping.has_functions = mapping.has_functions && function;
+    mapping.has_filenames = mapping.has_filenames && file;
+    mapping.has_line_numbers = mapping.has_line_numbers && line;
+  }
+  for (Function& row : profile.functions) {
+    if (!function) {
+      row.name = row.system_name = StringId(0U);
+    }
+    row.filename = file ? row.filename : StringId(0U);
+  }
+}
+
 }  // namespace
 
 Result<void> ApplyFilters(MutableProfile& profile, const Settings& settings,
@@ -409,24 +432,13 @@ void Aggregate(MutableProfile& profile, const Settings& settings) {
   const bool line = address || by == "lines";
   const bool file = line || by == "files" || by == "filefunctions";
   const bool function = by != "files";
-  for (Mapping& mapping : profile.mappings) {
-    mapping.has_inline_frames = mapping.has_inline_frames && !settings.noinlines;
-    mapping.has_functions = mapping.has_functions && function;
-    mapping.has_filenames = mapping.has_filenames && file;
-    mapping.has_line_numbers = mapping.has_line_numbers && line;
-  }
-  for (Function& row : profile.functions) {
-    if (!function) {
-      row.name = row.system_name = StringId(0U);
-    }
-    row.filename = file ? row.filename : StringId(0U);
-  }
+  AggregateSymbols(profile, settings.noinlines, function, file, line);
   for (Place& place : profile.places) {
     if (settings.noinlines && place.frames.size() > 1) {
       place.frames.erase(place.frames.begin(), place.frames.end() - 1);
     }
-    for (Frame& frame : place.frames) {
-      frame.line = line ? frame.line : 0;
+    if (!line) {
+      std::for_each(place.frames.begin(), place.frames.end(), [](Frame& frame) { frame.line = 0; });
     }
     place.address = address ? place.address : 0;
   }

@@ -60,11 +60,10 @@ std::string CleanPath(std::string_view path) {
     if (part.empty() || part == ".") {
       continue;
     }
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty() && parts.back() != "..") {
+    const bool up = part == "..";
+    if (up && !parts.empty() && parts.back() != "..") {
       parts.pop_back();
-    } else if (!rooted) {
+    } else if (!up || !rooted) {
       parts.push_back(part);
     }
   }

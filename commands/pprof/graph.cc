@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "pprof/flat_map.h"
 #include "pprof/go_text.h"
@@ -143,42 +144,62 @@ class Adder {
   std::vector<std::uint32_t> stamps_;  // per edge: the last sample that went over it
 };
 
+// Walks samples from the root inwards, in a graph where nodes are rows of the table.
+class GraphWalk {
+ public:
+  GraphWalk(const GraphInput& input, const std::vector<char>& kept, Adder& adder)
+      : input_(input), kept_(kept), adder_(adder), seen_(input.table.size(), kNoRow) {}
+
+  void Add(const Sample& sample) {
+    parent_ = kNoRow;
+    residual_ = false;
+    for (const std::uint32_t place :
+         std::ranges::reverse_view(input_.profile.stacks[sample.stack])) {
+      AddPlace(input_.table.Of(place), sample);
+    }
+    if (parent_ != kNoRow && !residual_) {
+      adder_.AddSample(parent_, sample, true);
+    }
+    ++stamp_;
+  }
+
+ private:
+  void AddPlace(std::span<const std::uint32_t> rows, const Sample& sample) {
+    for (std::size_t i = rows.size(); i > 0; --i) {
+      const std::uint32_t row = rows[i - 1];
+      if (!kept_.empty() && kept_[row] == 0) {
+        residual_ = true;
+        continue;
+      }
+      if (seen_[row] != stamp_) {
+        seen_[row] = stamp_;
+        adder_.AddSample(row, sample, false);
+      }
+      if (input_.with_edges && parent_ != kNoRow && parent_ != row) {
+        adder_.AddEdge(parent_, row, sample, stamp_, residual_, i != rows.size());
+      }
+      parent_ = row;
+      residual_ = false;
+    }
+  }
+
+  const GraphInput& input_;
+  const std::vector<char>& kept_;
+  Adder& adder_;
+  std::vector<std::uint32_t> seen_;  // per node: the last sample that has it
+  std::uint32_t stamp_ = 0;
+  std::uint32_t parent_ = kNoRow;
+  bool residual_ = false;  // a node was left out since the parent
+};
+
 Graph BuildNodeGraph(const GraphInput& input, const std::vector<char>& kept) {
   Graph graph;
   Adder adder(input, graph);
   for (std::uint32_t row = 0; row < input.table.size(); ++row) {
     adder.AddNode(row, input.table.FunctionOf(row));
   }
-  std::vector<std::uint32_t> seen(input.table.size(), kNoRow);
-  std::uint32_t stamp = 0;
-  ForEachSample(input, [&](const Sample& sample) {
-    std::uint32_t parent = kNoRow;
-    bool residual = false;  // a node was left out since `parent`
-    const auto stack = input.profile.stacks[sample.stack];
-    for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
-      const auto rows = input.table.Of(*place);
-      for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
-        const std::uint32_t row = *at;
-        if (!kept.empty() && kept[row] == 0) {
-          residual = true;
-          continue;
-        }
-        if (seen[row] != stamp) {
-          seen[row] = stamp;
-          adder.AddSample(row, sample, false);
-        }
-        if (input.with_edges && parent != kNoRow && parent != row) {
-          adder.AddEdge(parent, row, sample, stamp, residual, at != rows.rbegin());
-        }
-        parent = row;
-        residual = false;
-      }
-    }
-    if (parent != kNoRow && !residual) {
-      adder.AddSample(parent, sample, true);
-    }
-    ++stamp;
-  });
+  GraphWalk walk(input, kept, adder);
+  ForEachSample(input, [&walk](const Sample& sample) { walk.Add(sample); });
   adder.Select();
   return graph;
 }
@@ -192,9 +213,9 @@ Graph BuildTree(const GraphInput& input) {
   std::uint32_t stamp = 0;
   ForEachSample(input, [&](const Sample& sample) {
     std::uint32_t parent = kNoRow;
-    const auto stack = input.profile.stacks[sample.stack];
-    for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
-      const auto rows = input.table.Of(*place);
+    for (const std::uint32_t place :
+         std::ranges::reverse_view(input.profile.stacks[sample.stack])) {
+      const auto rows = input.table.Of(place);
       for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
         bool added = false;
         const std::uint64_t above = std::uint64_t{parent} << 32U;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "pprof/edits.h"
@@ -63,8 +64,8 @@ class LabelFrames {
   std::vector<std::uint32_t> Make(const LabelSet& set, const std::vector<std::string>& keys,
                                   bool& any) {
     std::vector<std::uint32_t> places;
-    for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
-      const StringId key_id = profile_.strings.Intern(*key);
+    for (const std::string& key : std::ranges::reverse_view(keys)) {
+      const StringId key_id = profile_.strings.Intern(key);
       const auto values = ValuesOf(profile_, set, key_id, unit_);
       any = any || !values.empty();
       places.push_back(Intern(fmt::format("{}", fmt::join(values, ",")), key_id));
@@ -110,19 +111,17 @@ struct RangeEnd {
 };
 
 std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
-  static const RE2 kEnd("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
+  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
   re2::StringPiece rest(text.data(), text.size());
   std::vector<RangeEnd> ends;
   std::string digits;
   std::string unit;
   while (ends.size() < 2) {
-    const char* begin = rest.data();
     unit.clear();
-    if (!RE2::FindAndConsume(&rest, kEnd, &digits, &unit)) {
+    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
       break;
     }
     RangeEnd end{.text = digits + unit, .unit = unit};
-    (void)begin;
     const std::size_t sign = digits[0] == '+' ? 1 : 0;
     const auto parsed =
         std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
@@ -211,6 +210,22 @@ LabelMatch KeyMatch(const MutableProfile& profile, std::string key, Expressions 
       };
 }
 
+// The first unit of each key counts; `others` are met later.
+void NoteUnits(const MutableProfile& profile, const LabelSet& set, LabelUnits& units,
+               std::map<std::string, std::set<std::string>>& others) {
+  for (const NumberLabel& number : set.numbers) {
+    const std::string key(profile.Text(number.key));
+    std::string& unit = units[key];
+    for (const StringId id : number.units) {
+      const std::string text(profile.Text(id));
+      unit = unit.empty() ? text : unit;
+      if (!text.empty() && text != unit) {
+        others[key].insert(text);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 LabelUnits FindLabelUnits(const MutableProfile& profile, const WarnUser& warn) {
@@ -218,18 +233,8 @@ LabelUnits FindLabelUnits(const MutableProfile& profile, const WarnUser& warn) {
   std::map<std::string, std::set<std::string>> others;
   std::vector<char> seen(profile.label_sets.size(), 0);
   for (const std::uint32_t row : profile.sample_labels) {
-    if (std::exchange(seen[row], 1) != 0) {
-      continue;
-    }
-    for (const NumberLabel& number : profile.label_sets[row].numbers) {
-      std::string& unit = units[std::string(profile.Text(number.key))];
-      for (const StringId id : number.units) {
-        const std::string_view text = profile.Text(id);
-        unit = unit.empty() ? std::string(text) : unit;
-        if (!text.empty() && text != unit) {
-          others[std::string(profile.Text(number.key))].emplace(text);
-        }
-      }
+    if (std::exchange(seen[row], 1) == 0) {
+      NoteUnits(profile, profile.label_sets[row], units, others);
     }
   }
   for (auto& [key, unit] : units) {

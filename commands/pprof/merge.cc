@@ -42,6 +42,7 @@ Result<ValueType> CommonType(std::span<const ValueType> types, std::string_view 
 template <class Pick>
 std::vector<ValueType> Collect(const std::vector<MutableProfile>& profiles, Pick pick) {
   std::vector<ValueType> types;
+  types.reserve(profiles.size());
   for (const MutableProfile& profile : profiles) {
     types.push_back(pick(profile));
   }

@@ -258,7 +258,8 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
   const bool callgrind = name == "callgrind";
   const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
   PrepareForGraph(report.profile, report.settings);
-  GraphReport graph{.table = std::make_unique<NodeTable>(report.profile, callgrind), .trimmed = {}};
+  GraphReport graph;
+  graph.table = std::make_unique<NodeTable>(report.profile, callgrind);
   const GraphInput input{
       .profile = report.profile,
       .table = *graph.table,

@@ -42,98 +42,95 @@ constexpr std::string_view kSelect = "What is counted";
 constexpr std::string_view kValues = "Values";
 constexpr std::string_view kOther = "Comparison and output";
 
-const std::vector<Option>& Options() {
-  using K = Kind;
-  using S = Settings;
-  static const std::vector<Option> kOptions{
-      {K::kReport, {kReports, "top", "", "the functions that hold most"}, {}},
-      {K::kReport, {kReports, "text", "", "the same"}, {}},
-      {K::kReport, {kReports, "tree", "", "each function with its callers and callees"}, {}},
-      {K::kReportOfText, {kReports, "peek", "REGEX", "the same for functions that match"}, {}},
-      {K::kReport, {kReports, "traces", "", "every sample with its stack"}, {}},
-      {K::kReport, {kReports, "tags", "", "sums by label"}, {}},
-      {K::kReport, {kReports, "raw", "", "every record"}, {}},
-      {K::kReport, {kReports, "comments", "", "the comments of the profile"}, {}},
-      {K::kReport, {kReports, "dot", "", "the call graph, for Graphviz"}, {}},
-      {K::kReport, {kReports, "svg", "", "the call graph as a picture"}, {}},
-      {K::kReport, {kReports, "png", "", "the same as PNG"}, {}},
-      {K::kReport, {kReports, "gif", "", "the same as GIF"}, {}},
-      {K::kReport, {kReports, "pdf", "", "the same as PDF"}, {}},
-      {K::kReport, {kReports, "ps", "", "the same as PostScript"}, {}},
-      {K::kReport, {kReports, "web", "", "the picture in a browser"}, {}},
-      {K::kReport, {kReports, "callgrind", "", "the call graph, for KCachegrind"}, {}},
-      {K::kReport, {kReports, "proto", "", "the profile after all edits"}, {}},
-      {K::kReport, {kReports, "topproto", "", "the rows of top as a profile"}, {}},
-      {K::kChoice, {kGraph, "flat", "", "sort by own size (default)"}, &S::sort},
-      {K::kChoice, {kGraph, "cum", "", "sort by size with callees"}, &S::sort},
-      {K::kChoice, {kGraph, "functions", "", "one row per function name"}, &S::granularity},
-      {K::kChoice, {kGraph, "filefunctions", "", "per function and file"}, &S::granularity},
-      {K::kChoice, {kGraph, "files", "", "per file"}, &S::granularity},
-      {K::kChoice, {kGraph, "lines", "", "per line"}, &S::granularity},
-      {K::kChoice, {kGraph, "addresses", "", "per address"}, &S::granularity},
-      {K::kFlag, {kGraph, "noinlines", "", "count inlined frames as their caller"}, &S::noinlines},
-      {K::kFlag, {kGraph, "call_tree", "", "one node per call path"}, &S::call_tree},
-      {K::kFlag, {kGraph, "compact_labels", "", "short headers"}, &S::compact_labels},
-      {K::kValue, {kGraph, "nodecount", "N", "at most N rows or nodes"}, &S::nodecount},
-      {K::kValue, {kGraph, "nodefraction", "F", "drop nodes below F of all"}, &S::nodefraction},
-      {K::kValue, {kGraph, "edgefraction", "F", "drop edges below F of all"}, &S::edgefraction},
-      {K::kFlag, {kGraph, "trim", "", "honour these three (default)"}, &S::trim},
-      {K::kValue, {kSelect, "focus", "REGEX", "stacks with a match"}, &S::focus},
-      {K::kValue, {kSelect, "ignore", "REGEX", "not stacks with a match"}, &S::ignore},
-      {K::kValue, {kSelect, "hide", "REGEX", "leave matching frames out"}, &S::hide},
-      {K::kValue, {kSelect, "show", "REGEX", "only matching frames"}, &S::show},
-      {K::kValue, {kSelect, "show_from", "REGEX", "cut above the match"}, &S::show_from},
-      {K::kValue, {kSelect, "prune_from", "REGEX", "cut below the match"}, &S::prune_from},
-      {K::kValue, {kSelect, "tagfocus", "RULE", "samples with such labels"}, &S::tagfocus},
-      {K::kValue, {kSelect, "tagignore", "RULE", "not samples with such"}, &S::tagignore},
-      {K::kValue, {kSelect, "tagshow", "REGEX", "only labels with such keys"}, &S::tagshow},
-      {K::kValue, {kSelect, "taghide", "REGEX", "not labels with such keys"}, &S::taghide},
-      {K::kValue, {kSelect, "tagroot", "KEYS", "labels as outermost frames"}, &S::tagroot},
-      {K::kValue, {kSelect, "tagleaf", "KEYS", "labels as innermost frames"}, &S::tagleaf},
-      {K::kFlag, {kSelect, "drop_negative", "", "leave negative rows out"}, &S::drop_negative},
-      {K::kValue, {kValues, "sample_index", "TYPE", "which values"}, &S::sample_index},
-      {K::kSampleIndex, {kValues, "inuse_space", "", "-sample_index=inuse_space"}, {}},
-      {K::kSampleIndex, {kValues, "inuse_objects", "", "-sample_index=inuse_objects"}, {}},
-      {K::kSampleIndex, {kValues, "alloc_space", "", "-sample_index=alloc_space"}, {}},
-      {K::kSampleIndex, {kValues, "alloc_objects", "", "-sample_index=alloc_objects"}, {}},
-      {K::kSampleIndex, {kValues, "total_delay", "", "-sample_index=delay"}, {}},
-      {K::kSampleIndex, {kValues, "contentions", "", "-sample_index=contentions"}, {}},
-      {K::kSampleIndex, {kValues, "mean_delay", "", "-mean -sample_index=delay"}, {}},
-      {K::kFlag, {kValues, "mean", "", "divide by the first value"}, &S::mean},
-      {K::kValue, {kValues, "unit", "UNIT", "write sizes in this unit"}, &S::unit},
-      {K::kValue, {kValues, "divide_by", "F", "divide all values"}, &S::divide_by},
-      {K::kFlag,
-       {kValues, "relative_percentages", "", "percentages of what is selected"},
-       &S::relative_percentages},
-      {K::kValue, {kOther, "base", "FILE", "subtract this profile"}, &S::bases},
-      {K::kValue, {kOther, "diff_base", "FILE", "the same, percentages of it"}, &S::bases},
-      {K::kFlag, {kOther, "normalize", "", "scale to the base's sums first"}, &S::normalize},
-      {K::kValue, {kOther, "output", "FILE", "write to FILE"}, &S::output},
-      {K::kValue, {kOther, "add_comment", "TEXT", "add to the comments"}, &S::add_comment},
-      {K::kValue, {kOther, "buildid", "ID", "build id of the program"}, &S::build_id},
-      {K::kValue, {kOther, "trim_path", "PATHS", "cut from file names"}, &S::trim_path},
-      {K::kValue, {kOther, "source_path", "PATHS", "cut up to these"}, &S::source_path},
-      {K::kNothing, {kOther, "symbolize", "HOW", "accepted; never symbolizes"}, {}},
-      {K::kNothing, {kOther, "tools", "PATH", "accepted; runs no tools"}, {}},
-      {K::kNothing, {kOther, "seconds", "N", "accepted; fetches nothing"}, {}},
-      {K::kNothing, {kOther, "timeout", "N", "accepted; fetches nothing"}, {}},
-      {K::kNone, {{}, "http", "memtool pprof -svg writes the graph, -web opens it", {}}, {}},
-      {K::kNone, {{}, "no_browser", "memtool pprof -svg writes the graph", {}}, {}},
-      {K::kNone, {{}, "list", "memtool top --by line --focus REGEX", {}}, {}},
-      {K::kNone, {{}, "weblist", "memtool top --by line --focus REGEX", {}}, {}},
-      {K::kNone,
-       {{}, "disasm", "memtool reads no machine code; -addresses tells them apart", {}},
-       {}},
-      {K::kNone, {{}, "intel_syntax", "memtool reads no machine code", {}}, {}},
-      {K::kNone, {{}, "eog", "memtool pprof -svg -output FILE, then eog FILE", {}}, {}},
-      {K::kNone, {{}, "evince", "memtool pprof -pdf -output FILE, then evince FILE", {}}, {}},
-      {K::kNone, {{}, "gv", "memtool pprof -ps -output FILE, then gv FILE", {}}, {}},
-      {K::kNone,
-       {{}, "kcachegrind", "memtool pprof -callgrind -output FILE, then kcachegrind FILE", {}},
-       {}},
-  };
-  return kOptions;
-}
+using K = Kind;
+using S = Settings;
+constexpr auto kOptions = std::to_array<Option>({
+    {K::kReport, {kReports, "top", "", "the functions that hold most"}, {}},
+    {K::kReport, {kReports, "text", "", "the same"}, {}},
+    {K::kReport, {kReports, "tree", "", "each function with its callers and callees"}, {}},
+    {K::kReportOfText, {kReports, "peek", "REGEX", "the same for functions that match"}, {}},
+    {K::kReport, {kReports, "traces", "", "every sample with its stack"}, {}},
+    {K::kReport, {kReports, "tags", "", "sums by label"}, {}},
+    {K::kReport, {kReports, "raw", "", "every record"}, {}},
+    {K::kReport, {kReports, "comments", "", "the comments of the profile"}, {}},
+    {K::kReport, {kReports, "dot", "", "the call graph, for Graphviz"}, {}},
+    {K::kReport, {kReports, "svg", "", "the call graph as a picture"}, {}},
+    {K::kReport, {kReports, "png", "", "the same as PNG"}, {}},
+    {K::kReport, {kReports, "gif", "", "the same as GIF"}, {}},
+    {K::kReport, {kReports, "pdf", "", "the same as PDF"}, {}},
+    {K::kReport, {kReports, "ps", "", "the same as PostScript"}, {}},
+    {K::kReport, {kReports, "web", "", "the picture in a browser"}, {}},
+    {K::kReport, {kReports, "callgrind", "", "the call graph, for KCachegrind"}, {}},
+    {K::kReport, {kReports, "proto", "", "the profile after all edits"}, {}},
+    {K::kReport, {kReports, "topproto", "", "the rows of top as a profile"}, {}},
+    {K::kChoice, {kGraph, "flat", "", "sort by own size (default)"}, &S::sort},
+    {K::kChoice, {kGraph, "cum", "", "sort by size with callees"}, &S::sort},
+    {K::kChoice, {kGraph, "functions", "", "one row per function name"}, &S::granularity},
+    {K::kChoice, {kGraph, "filefunctions", "", "per function and file"}, &S::granularity},
+    {K::kChoice, {kGraph, "files", "", "per file"}, &S::granularity},
+    {K::kChoice, {kGraph, "lines", "", "per line"}, &S::granularity},
+    {K::kChoice, {kGraph, "addresses", "", "per address"}, &S::granularity},
+    {K::kFlag, {kGraph, "noinlines", "", "count inlined frames as their caller"}, &S::noinlines},
+    {K::kFlag, {kGraph, "call_tree", "", "one node per call path"}, &S::call_tree},
+    {K::kFlag, {kGraph, "compact_labels", "", "short headers"}, &S::compact_labels},
+    {K::kValue, {kGraph, "nodecount", "N", "at most N rows or nodes"}, &S::nodecount},
+    {K::kValue, {kGraph, "nodefraction", "F", "drop nodes below F of all"}, &S::nodefraction},
+    {K::kValue, {kGraph, "edgefraction", "F", "drop edges below F of all"}, &S::edgefraction},
+    {K::kFlag, {kGraph, "trim", "", "honour these three (default)"}, &S::trim},
+    {K::kValue, {kSelect, "focus", "REGEX", "stacks with a match"}, &S::focus},
+    {K::kValue, {kSelect, "ignore", "REGEX", "not stacks with a match"}, &S::ignore},
+    {K::kValue, {kSelect, "hide", "REGEX", "leave matching frames out"}, &S::hide},
+    {K::kValue, {kSelect, "show", "REGEX", "only matching frames"}, &S::show},
+    {K::kValue, {kSelect, "show_from", "REGEX", "cut above the match"}, &S::show_from},
+    {K::kValue, {kSelect, "prune_from", "REGEX", "cut below the match"}, &S::prune_from},
+    {K::kValue, {kSelect, "tagfocus", "RULE", "samples with such labels"}, &S::tagfocus},
+    {K::kValue, {kSelect, "tagignore", "RULE", "not samples with such"}, &S::tagignore},
+    {K::kValue, {kSelect, "tagshow", "REGEX", "only labels with such keys"}, &S::tagshow},
+    {K::kValue, {kSelect, "taghide", "REGEX", "not labels with such keys"}, &S::taghide},
+    {K::kValue, {kSelect, "tagroot", "KEYS", "labels as outermost frames"}, &S::tagroot},
+    {K::kValue, {kSelect, "tagleaf", "KEYS", "labels as innermost frames"}, &S::tagleaf},
+    {K::kFlag, {kSelect, "drop_negative", "", "leave negative rows out"}, &S::drop_negative},
+    {K::kValue, {kValues, "sample_index", "TYPE", "which values"}, &S::sample_index},
+    {K::kSampleIndex, {kValues, "inuse_space", "", "-sample_index=inuse_space"}, {}},
+    {K::kSampleIndex, {kValues, "inuse_objects", "", "-sample_index=inuse_objects"}, {}},
+    {K::kSampleIndex, {kValues, "alloc_space", "", "-sample_index=alloc_space"}, {}},
+    {K::kSampleIndex, {kValues, "alloc_objects", "", "-sample_index=alloc_objects"}, {}},
+    {K::kSampleIndex, {kValues, "total_delay", "", "-sample_index=delay"}, {}},
+    {K::kSampleIndex, {kValues, "contentions", "", "-sample_index=contentions"}, {}},
+    {K::kSampleIndex, {kValues, "mean_delay", "", "-mean -sample_index=delay"}, {}},
+    {K::kFlag, {kValues, "mean", "", "divide by the first value"}, &S::mean},
+    {K::kValue, {kValues, "unit", "UNIT", "write sizes in this unit"}, &S::unit},
+    {K::kValue, {kValues, "divide_by", "F", "divide all values"}, &S::divide_by},
+    {K::kFlag,
+     {kValues, "relative_percentages", "", "percentages of what is selected"},
+     &S::relative_percentages},
+    {K::kValue, {kOther, "base", "FILE", "subtract this profile"}, &S::bases},
+    {K::kValue, {kOther, "diff_base", "FILE", "the same, percentages of it"}, &S::bases},
+    {K::kFlag, {kOther, "normalize", "", "scale to the base's sums first"}, &S::normalize},
+    {K::kValue, {kOther, "output", "FILE", "write to FILE"}, &S::output},
+    {K::kValue, {kOther, "add_comment", "TEXT", "add to the comments"}, &S::add_comment},
+    {K::kValue, {kOther, "buildid", "ID", "build id of the program"}, &S::build_id},
+    {K::kValue, {kOther, "trim_path", "PATHS", "cut from file names"}, &S::trim_path},
+    {K::kValue, {kOther, "source_path", "PATHS", "cut up to these"}, &S::source_path},
+    {K::kNothing, {kOther, "symbolize", "HOW", "accepted; never symbolizes"}, {}},
+    {K::kNothing, {kOther, "tools", "PATH", "accepted; runs no tools"}, {}},
+    {K::kNothing, {kOther, "seconds", "N", "accepted; fetches nothing"}, {}},
+    {K::kNothing, {kOther, "timeout", "N", "accepted; fetches nothing"}, {}},
+    {K::kNone, {{}, "http", "memtool pprof -svg writes the graph, -web opens it", {}}, {}},
+    {K::kNone, {{}, "no_browser", "memtool pprof -svg writes the graph", {}}, {}},
+    {K::kNone, {{}, "list", "memtool top --by line --focus REGEX", {}}, {}},
+    {K::kNone, {{}, "weblist", "memtool top --by line --focus REGEX", {}}, {}},
+    {K::kNone,
+     {{}, "disasm", "memtool reads no machine code; -addresses tells them apart", {}},
+     {}},
+    {K::kNone, {{}, "intel_syntax", "memtool reads no machine code", {}}, {}},
+    {K::kNone, {{}, "eog", "memtool pprof -svg -output FILE, then eog FILE", {}}, {}},
+    {K::kNone, {{}, "evince", "memtool pprof -pdf -output FILE, then evince FILE", {}}, {}},
+    {K::kNone, {{}, "gv", "memtool pprof -ps -output FILE, then gv FILE", {}}, {}},
+    {K::kNone,
+     {{}, "kcachegrind", "memtool pprof -callgrind -output FILE, then kcachegrind FILE", {}},
+     {}},
+});
 
 tl::unexpected<Error> Usage(std::string message, std::string hint = {}) {
   return Fail(ErrorCode::kUsage, std::move(message), std::move(hint));
@@ -151,13 +148,33 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-template <class Number>
-bool ParseNumber(std::string_view text, Number& to) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-  }
+bool ParseNumber(std::string_view text, double& to) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), to);
   return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+// As Go reads it: 10, 0x10, 0b10, 0o10 and 010.
+bool ParseNumber(std::string_view text, std::int64_t& to) {
+  std::string digits(text.starts_with('-') ? "-" : "");
+  text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  constexpr std::array<std::pair<std::string_view, int>, 7> kBases{
+      {{"0x", 16}, {"0X", 16}, {"0b", 2}, {"0B", 2}, {"0o", 8}, {"0O", 8}, {"0", 8}}};
+  int base = 10;
+  for (const auto& [prefix, radix] : kBases) {
+    if (text.size() > prefix.size() && text.starts_with(prefix)) {
+      base = radix;
+      text.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  if (text.empty() || text[0] == '-') {
+    return false;
+  }
+  digits += text;
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, to, base);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 class Parser {
@@ -186,10 +203,9 @@ class Parser {
       value = name.substr(equals + 1);
       name.resize(equals);
     }
-    const auto& options = Options();
-    const auto option = std::find_if(options.begin(), options.end(),
-                                     [&](const Option& known) { return known.help.name == name; });
-    if (option == options.end()) {
+    const auto* option = std::find_if(kOptions.begin(), kOptions.end(),
+                                      [&](const Option& known) { return known.help.name == name; });
+    if (option == kOptions.end()) {
       return Unknown(name);
     }
     if (option->kind == Kind::kNone) {
@@ -211,7 +227,7 @@ class Parser {
 
   static Result<void> Unknown(const std::string& name) {
     std::vector<std::string> names;
-    for (const Option& option : Options()) {
+    for (const Option& option : kOptions) {
       names.emplace_back(option.help.name);
     }
     return Usage(fmt::format("pprof has no option -{}{}", name, DidYouMean(name, names)));
@@ -367,16 +383,16 @@ void ApplyReportDefaults(Settings& settings) {
 }
 
 std::span<const OptionHelp> OptionList() {
-  static const std::vector<OptionHelp> kList = [] {
+  static const std::vector<OptionHelp> list_of_help = [] {
     std::vector<OptionHelp> list;
-    for (const Option& option : Options()) {
+    for (const Option& option : kOptions) {
       if (option.kind != Kind::kNone) {
         list.push_back(option.help);
       }
     }
     return list;
   }();
-  return kList;
+  return list_of_help;
 }
 
 }  // namespace memtool::commands::pprof

@@ -16,30 +16,20 @@ struct Settings {
   std::string symbol;  // the expression of -peek
   std::vector<std::string> sources;
   std::vector<std::string> bases;
-  bool diff_base = false;
+  std::vector<std::string> warnings;  // about the command line itself
 
   std::string output;
-  bool call_tree = false;
-  bool relative_percentages = false;
   std::string unit = "minimum";
-  bool compact_labels = false;
   std::string source_path;
   std::string trim_path;
-  bool mean = false;
   std::string sample_index;
-  double divide_by = 1;
-  bool normalize = false;
   std::string sort = "flat";
   std::string granularity = "functions";
-  bool noinlines = false;
+  std::string build_id;
+  std::string add_comment;
 
   std::string tagroot;
   std::string tagleaf;
-  bool drop_negative = false;
-  std::int64_t nodecount = -1;  // -1 = by report
-  double nodefraction = 0.005;
-  double edgefraction = 0.001;
-  bool trim = true;
   std::string focus;
   std::string ignore;
   std::string prune_from;
@@ -51,9 +41,20 @@ struct Settings {
   std::string tagshow;
   std::string taghide;
 
-  std::string build_id;
-  std::string add_comment;
-  std::vector<std::string> warnings;  // about the command line itself
+  double divide_by = 1;
+  double nodefraction = 0.005;
+  double edgefraction = 0.001;
+  std::int64_t nodecount = -1;  // -1 = by report
+
+  bool diff_base = false;
+  bool normalize = false;
+  bool mean = false;
+  bool relative_percentages = false;
+  bool drop_negative = false;
+  bool trim = true;
+  bool noinlines = false;
+  bool call_tree = false;
+  bool compact_labels = false;
 };
 
 // Options may stand before or after sources, with one dash or two, as -name=value or -name value;

@@ -76,6 +76,7 @@ struct TagSum {
 
 std::vector<TagSum> SortedSums(const std::map<std::string, std::int64_t>& sums) {
   std::vector<TagSum> rows;
+  rows.reserve(sums.size());
   for (const auto& [value, sum] : sums) {
     rows.push_back({value, sum});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <ranges>
 
 #include "pprof/graph.h"
 #include "pprof/measure.h"
@@ -271,12 +272,13 @@ class Trimmer {
   }
 
   void RemoveRedundantEdges() {
-    for (auto row = graph_.shown.rbegin(); row != graph_.shown.rend(); ++row) {
-      const auto in = SortedEdges(graph_, input_.table, graph_.nodes[*row].in);
-      for (auto edge = in.rbegin(); edge != in.rend() && graph_.edges[*edge].residual; ++edge) {
-        if (IsRedundant(*edge)) {
-          graph_.edges[*edge].removed = true;
+    for (const std::uint32_t row : std::ranges::reverse_view(graph_.shown)) {
+      const auto in = SortedEdges(graph_, input_.table, graph_.nodes[row].in);
+      for (const std::uint32_t edge : std::ranges::reverse_view(in)) {
+        if (!graph_.edges[edge].residual) {
+          break;
         }
+        graph_.edges[edge].removed = IsRedundant(edge);
       }
     }
   }
