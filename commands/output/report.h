@@ -59,8 +59,8 @@ struct Report {
   // Where blocks of rows begin, for reports that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
-  std::vector<std::string> head;        // lines above a table
-  std::vector<std::string> foot;        // lines below it
+  std::vector<std::string> head;  // lines above a table
+  std::vector<std::string> foot;  // lines below it
   std::vector<Diagnostic> diagnostics;
 };
 
