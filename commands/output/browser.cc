@@ -3,41 +3,96 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemps is POSIX
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 namespace memtool::commands {
 
 namespace {
 
-bool Spawn(const std::string& program, const std::string& path) {
+using Words = std::vector<std::string>;
+
+Words Split(const std::string& text, char separator) {
+  Words words;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) {
+      words.push_back(text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+  return words;
+}
+
+std::vector<Words> Candidates() {
+  std::vector<Words> candidates;
+  if (const char* chosen = ::getenv("BROWSER")) {
+    for (const std::string& command : Split(chosen, ':')) {
+      candidates.push_back(Split(command, ' '));
+    }
+  }
+  for (const char* name : {"chrome", "google-chrome", "chromium", "firefox", "sensible-browser"}) {
+    candidates.push_back({name});
+  }
+  // Without a desktop it would open a text browser in this terminal, or nothing.
+  if (::getenv("DISPLAY") != nullptr || ::getenv("WAYLAND_DISPLAY") != nullptr) {
+    candidates.push_back({"xdg-open"});
+  }
+  return candidates;
+}
+
+// True when the child runs on, or ended well, a moment after its start: a browser that cannot show
+// anything gives up at once.
+bool Survives(pid_t child) {
+  constexpr int kChecks = 20;
+  constexpr std::chrono::milliseconds kPause{50};
+  for (int i = 0; i < kChecks; ++i) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
+bool Start(Words words, const std::string& path) {
+  if (words.empty()) {
+    return false;
+  }
+  words.push_back(path);
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
   }
-  std::string name = program;
-  std::string argument = path;
-  std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
   pid_t child = 0;
   const int failed =
-      ::posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments.data(), environ);
+      ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  return failed == 0;
+  return failed == 0 && Survives(child);
 }
 
 }  // namespace
 
 std::string OpenInBrowser(const std::string& path) {
-  const char* chosen = ::getenv("BROWSER");
-  for (const std::string& program :
-       {std::string(chosen == nullptr ? "" : chosen), std::string("xdg-open"),
-        std::string("sensible-browser"), std::string("open")}) {
-    if (!program.empty() && Spawn(program, path)) {
-      return program;
+  for (const Words& candidate : Candidates()) {
+    if (Start(candidate, path)) {
+      return candidate[0];
     }
   }
   return {};

@@ -7,9 +7,9 @@
 
 namespace memtool::commands {
 
-// Opens a file with $BROWSER, xdg-open, sensible-browser or open, the first that is installed; by
-// argument vector, without a shell, and without waiting. Returns which one; empty when there is
-// none.
+// Opens a file with $BROWSER (commands separated by ":"), a browser that is installed, or xdg-open
+// where there is a desktop: the first that does not give up at once. By argument vector, without a
+// shell. Returns which one; empty when there is none.
 std::string OpenInBrowser(const std::string& path);
 
 // An empty file of its own in $TMPDIR or /tmp. Errors: kOutput.

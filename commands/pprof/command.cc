@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "output/browser.h"
 #include "output/layout.h"
 #include "pprof/load.h"
 #include "pprof/report.h"
-#include "pprof/viewer.h"
 
 namespace memtool::commands {
 
@@ -53,18 +53,6 @@ std::string FreeName(std::string_view suffix) {
       return name;
     }
   }
-}
-
-Result<std::string> TemporaryFile(std::string_view suffix) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = fmt::format("{}/memtool.XXXXXX.{}",
-                                 folder != nullptr && *folder != '\0' ? folder : "/tmp", suffix);
-  const int fd = ::mkstemps(path.data(), static_cast<int>(suffix.size()) + 1);
-  if (fd < 0) {
-    return Fail(Error{.code = ErrorCode::kOutput, .input = path, .message = "cannot be made"});
-  }
-  ::close(fd);
-  return path;
 }
 
 class PprofCommand final : public Command {
@@ -157,14 +145,14 @@ class PprofCommand final : public Command {
   }
 
   static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {
-    auto path = TemporaryFile(form.suffix);
+    auto path = TemporaryFile("." + std::string(form.suffix));
     if (!path) {
       return Fail(std::move(path.error()));
     }
     if (auto written = WriteWholeFile(*path, text, streams.out); !written) {
       return written;
     }
-    const std::string browser = pprof::OpenInBrowser(*path);
+    const std::string browser = OpenInBrowser(*path);
     Warn(streams, browser.empty()
                       ? fmt::format("no browser here; the graph is in {}", *path)
                       : fmt::format("{} shows the graph, which is in {}", browser, *path));
