@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <charconv>
 #include <optional>
 #include <variant>
@@ -227,6 +228,7 @@ class Parser {
 
   static Result<void> Unknown(const std::string& name) {
     std::vector<std::string> names;
+    names.reserve(std::size(kOptions));
     for (const Option& option : kOptions) {
       names.emplace_back(option.help.name);
     }
