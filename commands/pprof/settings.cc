@@ -227,6 +227,7 @@ class Parser {
 
   static Result<void> Unknown(const std::string& name) {
     std::vector<std::string> names;
+    names.reserve(kOptions.size());
     for (const Option& option : kOptions) {
       names.emplace_back(option.help.name);
     }
