@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "pprof/flat_map.h"
@@ -64,8 +65,8 @@ class Matcher {
   std::vector<char> known_;
 };
 
-std::unique_ptr<Matcher> MakeMatcher(const MutableProfile& profile, const Expression& expression) {
-  return expression ? std::make_unique<Matcher>(profile, *expression) : nullptr;
+std::optional<Matcher> MakeMatcher(const MutableProfile& profile, const Expression& expression) {
+  return expression ? std::make_optional<Matcher>(profile, *expression) : std::nullopt;
 }
 
 // Rewrites every stack; `edit` fills the new one and says whether its samples stay.
@@ -100,17 +101,17 @@ struct NameMatches {
 };
 
 struct NameMatchers {
-  std::unique_ptr<Matcher> focus;
-  std::unique_ptr<Matcher> ignore;
-  std::unique_ptr<Matcher> hide;
-  std::unique_ptr<Matcher> show;
+  std::optional<Matcher> focus;
+  std::optional<Matcher> ignore;
+  std::optional<Matcher> hide;
+  std::optional<Matcher> show;
 };
 
 enum class Focus : char { kNeither, kFocused, kIgnored };
 
 // Marks one location and takes hidden lines from it. An unsymbolized location counts as hidden when
 // `show` does not match its mapping.
-Focus EditPlace(Place& place, const NameMatchers& matchers, bool& hidden, NameMatches& matched) {
+Focus EditPlace(Place& place, NameMatchers& matchers, bool& hidden, NameMatches& matched) {
   Focus mark = Focus::kNeither;
   if (matchers.ignore && matchers.ignore->MatchesAny(place)) {
     matched.ignore = true;
@@ -138,7 +139,7 @@ Focus EditPlace(Place& place, const NameMatchers& matchers, bool& hidden, NameMa
   return mark;
 }
 
-NameMatches FilterByName(MutableProfile& profile, const NameMatchers& matchers) {
+NameMatches FilterByName(MutableProfile& profile, NameMatchers& matchers) {
   NameMatches matched;
   std::vector<Focus> marks(profile.places.size());
   std::vector<char> hidden(profile.places.size(), 0);
@@ -381,22 +382,25 @@ Result<void> ApplyFilters(MutableProfile& profile, const Settings& settings,
       warn(fmt::format("{} expression matched no samples", name));
     }
   };
-  const NameMatches names =
-      FilterByName(profile, {MakeMatcher(profile, all->focus), MakeMatcher(profile, all->ignore),
-                             MakeMatcher(profile, all->hide), MakeMatcher(profile, all->show)});
+  NameMatchers matchers{.focus = MakeMatcher(profile, all->focus),
+                        .ignore = MakeMatcher(profile, all->ignore),
+                        .hide = MakeMatcher(profile, all->hide),
+                        .show = MakeMatcher(profile, all->show)};
+  const NameMatches names = FilterByName(profile, matchers);
   note(settings.focus, names.focus, "Focus");
   note(settings.ignore, names.ignore, "Ignore");
   note(settings.hide, names.hide, "Hide");
   note(settings.show, names.show, "Show");
-  if (const auto show_from = MakeMatcher(profile, all->show_from)) {
+  if (auto show_from = MakeMatcher(profile, all->show_from)) {
     note(settings.show_from, ShowFrom(profile, *show_from), "ShowFrom");
   }
   const TagMatches tags = FilterByTag(profile, *tag_focus, *tag_ignore);
   note(settings.tagfocus, tags.focus, "TagFocus");
   note(settings.tagignore, tags.ignore, "TagIgnore");
-  const auto tagshow = MakeMatcher(profile, all->tagshow);
-  const auto taghide = MakeMatcher(profile, all->taghide);
-  const TagMatches shown = FilterTags(profile, tagshow.get(), taghide.get());
+  auto tagshow = MakeMatcher(profile, all->tagshow);
+  auto taghide = MakeMatcher(profile, all->taghide);
+  const TagMatches shown =
+      FilterTags(profile, tagshow ? &*tagshow : nullptr, taghide ? &*taghide : nullptr);
   note(settings.tagshow, shown.focus, "TagShow");
   note(settings.taghide, shown.ignore, "TagHide");
   if (all->prune_from) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "pprof/flat_map.h"
 #include "pprof/go_text.h"
@@ -154,7 +153,7 @@ class GraphWalk {
     parent_ = kNoRow;
     residual_ = false;
     for (const std::uint32_t place :
-         std::ranges::reverse_view(input_.profile.stacks[sample.stack])) {
+         Backwards<std::uint32_t>(input_.profile.stacks[sample.stack])) {
       AddPlace(input_.table.Of(place), sample);
     }
     if (parent_ != kNoRow && !residual_) {
@@ -213,8 +212,7 @@ Graph BuildTree(const GraphInput& input) {
   std::uint32_t stamp = 0;
   ForEachSample(input, [&](const Sample& sample) {
     std::uint32_t parent = kNoRow;
-    for (const std::uint32_t place :
-         std::ranges::reverse_view(input.profile.stacks[sample.stack])) {
+    for (const std::uint32_t place : Backwards<std::uint32_t>(input.profile.stacks[sample.stack])) {
       const auto rows = input.table.Of(place);
       for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
         bool added = false;

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
 
 #include "pprof/edits.h"
@@ -64,7 +63,7 @@ class LabelFrames {
   std::vector<std::uint32_t> Make(const LabelSet& set, const std::vector<std::string>& keys,
                                   bool& any) {
     std::vector<std::uint32_t> places;
-    for (const std::string& key : std::ranges::reverse_view(keys)) {
+    for (const std::string& key : Backwards<std::string>(keys)) {
       const StringId key_id = profile_.strings.Intern(key);
       const auto values = ValuesOf(profile_, set, key_id, unit_);
       any = any || !values.empty();

@@ -19,6 +19,18 @@ namespace memtool::commands::pprof {
 
 inline constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
+// Items from the last to the first.
+template <class T>
+class Backwards {
+ public:
+  explicit Backwards(std::span<const T> items) : items_(items) {}
+  [[nodiscard]] auto begin() const { return items_.rbegin(); }
+  [[nodiscard]] auto end() const { return items_.rend(); }
+
+ private:
+  std::span<const T> items_;
+};
+
 struct ValueType {
   std::string type;
   std::string unit;

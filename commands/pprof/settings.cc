@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <charconv>
 #include <optional>
 #include <variant>
@@ -228,7 +227,7 @@ class Parser {
 
   static Result<void> Unknown(const std::string& name) {
     std::vector<std::string> names;
-    names.reserve(std::size(kOptions));
+    names.reserve(kOptions.size());
     for (const Option& option : kOptions) {
       names.emplace_back(option.help.name);
     }

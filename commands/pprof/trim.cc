@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <ranges>
 
 #include "pprof/graph.h"
 #include "pprof/measure.h"
@@ -272,9 +271,9 @@ class Trimmer {
   }
 
   void RemoveRedundantEdges() {
-    for (const std::uint32_t row : std::ranges::reverse_view(graph_.shown)) {
+    for (const std::uint32_t row : Backwards<std::uint32_t>(graph_.shown)) {
       const auto in = SortedEdges(graph_, input_.table, graph_.nodes[row].in);
-      for (const std::uint32_t edge : std::ranges::reverse_view(in)) {
+      for (const std::uint32_t edge : Backwards<std::uint32_t>(in)) {
         if (!graph_.edges[edge].residual) {
           break;
         }
