@@ -210,6 +210,10 @@ TEST_P(ReplayOf, SummaryIsTheSimulations) {
   EXPECT_EQ(s.peak_event, peak - series.begin() - 1);
   EXPECT_EQ(s.end_bytes, series.back());
   EXPECT_TRUE(s.reconciles());
+  // With one device the job's peak is the device's.
+  EXPECT_EQ(
+      ResolveMoment(recording, recording.history->traces[0], *ParseMoment("job-peak")).value(),
+      s.peak_event);
   EXPECT_GT(s.pending_free_bytes, 0);  // the case that is easy to forget
 }
 
