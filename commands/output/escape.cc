@@ -6,54 +6,11 @@
 #include <iterator>
 #include <vector>
 
+#include "memtool/profile/utf8.h"
+
 namespace memtool::commands {
 
 namespace {
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t size = 1;  // bytes
-  bool valid = false;
-};
-
-// Decodes one code point; overlong forms, surrogates and values above U+10FFFF are not valid.
-CodePoint Decode(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) {
-    return {first, 1, true};
-  }
-  std::size_t size = 0;
-  std::uint32_t value = 0;
-  std::uint32_t lowest = 0;
-  if ((first & 0xe0U) == 0xc0) {
-    size = 2;
-    value = first & 0x1fU;
-    lowest = 0x80;
-  } else if ((first & 0xf0U) == 0xe0) {
-    size = 3;
-    value = first & 0x0fU;
-    lowest = 0x800;
-  } else if ((first & 0xf8U) == 0xf0) {
-    size = 4;
-    value = first & 0x07U;
-    lowest = 0x10000;
-  }
-  if (size == 0 || text.size() < size) {
-    return {first, 1, false};
-  }
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) {
-      return {first, 1, false};
-    }
-    value = value << 6U | (byte(i) & 0x3fU);
-  }
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < lowest || surrogate || value > 0x10ffff) {
-    return {first, 1, false};
-  }
-  return {value, size, true};
-}
 
 // Characters that move the cursor, reorder text or hide: never shown raw.
 bool IsInvisible(std::uint32_t c) {
@@ -99,7 +56,7 @@ std::string EscapeText(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const CodePoint c = Decode(bytes);
+    const CodePoint c = DecodeUtf8(bytes);
     if (!c.valid || IsInvisible(c.value)) {
       AppendVisible(out, c.value);
     } else {
@@ -114,7 +71,7 @@ std::string ToUtf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const CodePoint c = Decode(bytes);
+    const CodePoint c = DecodeUtf8(bytes);
     out += c.valid ? bytes.substr(0, c.size) : "\xef\xbf\xbd";
     bytes.remove_prefix(c.size);
   }
@@ -125,7 +82,7 @@ std::string EscapeJson(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
-    const CodePoint c = Decode(json);
+    const CodePoint c = DecodeUtf8(json);
     if (c.value < 0x7f || !IsInvisible(c.value)) {
       out += json.substr(0, c.size);
     } else if (c.value <= 0xffff) {
@@ -202,7 +159,7 @@ std::string EscapeFolded(std::string_view bytes) {
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const CodePoint c = Decode(text);
+    const CodePoint c = DecodeUtf8(text);
     width += Cells(c.value);
     text.remove_prefix(c.size);
   }
@@ -216,7 +173,7 @@ std::string Shorten(std::string_view text, std::size_t width) {
   // Both ends of a name tell: the head what it is, the tail which one.
   std::vector<std::pair<std::string_view, std::size_t>> points;
   while (!text.empty()) {
-    const CodePoint c = Decode(text);
+    const CodePoint c = DecodeUtf8(text);
     points.emplace_back(text.substr(0, c.size), Cells(c.value));
     text.remove_prefix(c.size);
   }

@@ -1,0 +1,125 @@
+// The dictionaries that come with the program. They go by who allocated, because no file says what
+// a byte is for; every one shows what it cannot tell as Unknown or Others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "memtool/formats/keywords.h"
+
+namespace memtool::formats {
+
+namespace {
+
+constexpr std::string_view kMxnet =
+    R"(# Categories of MXNet's tags: what the graph executor, the optimizer and the operators wrote into them.
+# Words are case-sensitive substrings of a tag; the first category that matches has the row.
+# Forms differ: the official CSV names activations by their layer only, so that they are in Others; add the
+# names of your own layers.
+# profile: gpu_memory_profile-pid_1234.csv
+# expected_sum: 11GB
+keywords:
+  Optimizer state: [optimizer_state, "updater:"]
+  Gradients: [arg_grad, head_grad]
+  Communication: ["comm_dev:", "kvstore:"]
+  Workspace: [workspace, temp_space, reserve_space, cudnn_rnn, dropout_state, "resource:"]
+  Input data: ["image_io:", "in_arg:data", "in_arg:label"]
+  Parameters: [in_arg, aux_state, aux_data]
+  Activations: [data_entry, forward_features, "<ephemeral>"]
+  Unknown: [unknown, "<unk>", untagged]
+)";
+
+constexpr std::string_view kPytorch =
+    R"(# Categories of PyTorch's memory by the code that allocates it: a word is searched in the functions of all
+# frames of a stack, file: words in their files. The first category that matches has the bytes.
+# - Activations come before Gradients: what checkpointing computes again runs a forward inside a backward.
+# - Optimizer state holds the optimizer's temporaries too.
+# - Gradients holds the temporaries of the backward pass.
+# - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
+#   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
+keywords:
+  Communication:
+    - c10d
+    - ProcessGroup
+    - nccl
+    - file:torch/distributed/distributed_c10d.py
+    - file:deepspeed/comm/
+  Workspace: ["/[Ww]orkspace/", getCurrentCUDABlasHandle, cublasLt]
+  Activations:
+    - "/^_?forward(?:_impl|_features|_head)?$/"
+    - "/^(?:_wrapped)?_call_impl$/"
+    - "/(?:^|_)(?:cross_entropy|softmax|loss|loss_fn)$/"
+    - file:torch/nn/functional.py
+  Gradients:
+    - autograd::Engine
+    - autograd::AccumulateGrad
+    - "/Backward[0-9]*::apply/"
+    - "/^_?backward$/"
+    - file:torch/autograd/
+  Optimizer state:
+    - file:torch/optim/
+    - file:apex/optimizers/
+    - file:bitsandbytes/optim/
+    - file:deepspeed/ops/adam/
+    - file:deepspeed/runtime/zero/
+  Parameters:
+    - file:torch/nn/modules/
+    - file:torch/nn/parameter.py
+    - file:torch/nn/init.py
+    - file:torch/serialization.py
+    - file:safetensors/
+    - file:accelerate/utils/modeling.py
+    - "/^(?:_load_from_|load_)?state_dict/"
+    - "/^_?load_(?:state_dict|checkpoint|weights?|model|pretrained)/"
+    - "/^(?:from_pretrained|reset_parameters|to_empty)$/"
+    - "/^_?init.*weight/"
+  Unknown: [(before recording), (no stack)]
+)";
+
+constexpr std::string_view kJax =
+    R"(# Categories of JAX's memory by the code that allocates it: a word is searched in the functions of all
+# frames of a stack, file: words in their files, label: words in the profile's labels.
+# - A device memory profile shows buffers and programs, not what is inside a jitted computation: activations,
+#   gradients and workspace of a compiled step are in none of its rows while the step does not run.
+# - What a compiled training step returns is parameters and optimizer state in one: Training state.
+keywords:
+  Compiled programs: [label:kind=executable]
+  Communication: ["/^(?:psum|pmean|all_gather|all_to_all|ppermute|reduce_scatter|broadcast_one_to_all)$/"]
+  Optimizer state: [file:optax/, file:flax/optim/, "/^(?:init_opt|opt_init|init_optimizer)/"]
+  Gradients: ["/^(?:value_and_grad|grad|backward_pass|vjp|_vjp|linearize)/"]
+  Parameters:
+    - "/^_?init(?:_fn|_with_output|_with_params|_params|_weights|ialize|_model|_bundle)?$/"
+    - "/^(?:load|restore|from_pretrained)/"
+    - "/^(?:create|init)_(?:train_)?state$/"
+    - "/^(?:random_|init_)?(?:params|parameters|weights)$/"
+    - file:jax/_src/nn/initializers.py
+  Activations: [file:flax/, file:haiku/, file:equinox/, "/^(?:apply|apply_fn|forward|predict)$/"]
+  Input data:
+    - "/^(?:device_put|device_put_sharded|device_put_replicated|shard_batch|prefetch_to_device)$/"
+    - "/preprocess|(?:^|_)load_(?:data|batch|dataset)|(?:get|next)_batch/"
+  Training state: ["/(?:^|_)train(?:_step|_epoch|_loop|_batch)?$/", "/(?:^|_)(?:update|full|training)_step$/", "/^update$/"]
+  Unknown: [(no stack)]
+)";
+
+constexpr std::array<BuiltinKeywords, 3> kBuiltins{
+    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}}};
+
+}  // namespace
+
+std::span<const BuiltinKeywords> BuiltinDictionaries() {
+  return kBuiltins;
+}
+
+Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
+  constexpr std::string_view kPrefix = "builtin:";
+  const std::string_view wanted = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+  const auto* it = std::find_if(kBuiltins.begin(), kBuiltins.end(),
+                                [wanted](const auto& each) { return each.name == wanted; });
+  if (it == kBuiltins.end()) {
+    return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
+                "builtin:mxnet, builtin:pytorch or builtin:jax");
+  }
+  return *it;
+}
+
+}  // namespace memtool::formats
