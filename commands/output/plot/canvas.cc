@@ -1,0 +1,279 @@
+// The only file that includes Cairo.
+#include "output/plot/canvas.h"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <cairo.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "output/escape.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr double kPngScale = 300.0 / 72.0;  // journals ask for 300 dpi
+constexpr double kHatchStep = 3.2;
+
+cairo_status_t Append(void* closure, const unsigned char* data, unsigned length) {
+  static_cast<std::string*>(closure)->append(
+      data, data + length);  // chars from unsigned chars, value by value
+  return CAIRO_STATUS_SUCCESS;
+}
+
+void SetColor(cairo_t* cairo, const Color& color) {
+  cairo_set_source_rgb(cairo, color.red, color.green, color.blue);
+}
+
+void SetStroke(cairo_t* cairo, const Stroke& stroke) {
+  SetColor(cairo, stroke.color);
+  cairo_set_line_width(cairo, stroke.width);
+  if (stroke.dash > 0) {
+    cairo_set_dash(cairo, &stroke.dash, 1, 0);
+  } else {
+    cairo_set_dash(cairo, nullptr, 0, 0);
+  }
+}
+
+void SetFont(cairo_t* cairo, const TextStyle& style) {
+  cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                         style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(cairo, style.size);
+}
+
+// Lines x + slope * y = k * step across `box`; slope 0 gives uprights.
+void SlantedLines(cairo_t* cairo, const Rect& box, double slope) {
+  const double reach = std::abs(slope) * box.height;
+  const double first = std::floor((box.x - reach) / kHatchStep) * kHatchStep;
+  for (double x = first; x < box.x + box.width + reach; x += kHatchStep) {
+    cairo_move_to(cairo, slope < 0 ? x : x + reach, box.y);
+    cairo_line_to(cairo, slope < 0 ? x + reach : x, box.y + box.height);
+  }
+}
+
+void LevelLines(cairo_t* cairo, const Rect& box) {
+  for (double y = box.y + kHatchStep / 2; y < box.y + box.height; y += kHatchStep) {
+    cairo_move_to(cairo, box.x, y);
+    cairo_line_to(cairo, box.x + box.width, y);
+  }
+}
+
+void Dots(cairo_t* cairo, const Rect& box) {
+  bool shifted = false;
+  for (double y = box.y + kHatchStep / 2; y < box.y + box.height + kHatchStep; y += kHatchStep) {
+    for (double x = box.x + (shifted ? kHatchStep : kHatchStep / 2);
+         x < box.x + box.width + kHatchStep; x += kHatchStep) {
+      cairo_move_to(cairo, x + 0.5, y);
+      cairo_arc(cairo, x, y, 0.5, 0, 2 * std::numbers::pi);
+    }
+    shifted = !shifted;
+  }
+}
+
+// Strokes of its own instead of a pattern: Cairo would turn a pattern into pixels in SVG and PDF.
+void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color) {
+  SetStroke(cairo, {.width = 0.5, .color = color});
+  switch (hatch) {
+    case Hatch::kNone:
+      return;
+    case Hatch::kDots:
+      Dots(cairo, box);
+      cairo_fill(cairo);
+      return;
+    case Hatch::kRising:
+      SlantedLines(cairo, box, 1);
+      break;
+    case Hatch::kFalling:
+      SlantedLines(cairo, box, -1);
+      break;
+    case Hatch::kCross:
+      SlantedLines(cairo, box, 1);
+      SlantedLines(cairo, box, -1);
+      break;
+    case Hatch::kUpright:
+      SlantedLines(cairo, box, 0);
+      break;
+    case Hatch::kLevel:
+      LevelLines(cairo, box);
+      break;
+  }
+  cairo_stroke(cairo);
+}
+
+cairo_surface_t* MakeSurface(PlotFormat format, const Point& size, std::string* bytes) {
+  switch (format) {
+    case PlotFormat::kPng:
+      return cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+                                        static_cast<int>(std::lround(size.x * kPngScale)),
+                                        static_cast<int>(std::lround(size.y * kPngScale)));
+    case PlotFormat::kPdf: {
+      cairo_surface_t* surface = cairo_pdf_surface_create_for_stream(Append, bytes, size.x, size.y);
+      // Without a date of its own a file would carry the clock's.
+      cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
+                                     "1970-01-01T00:00:00Z");
+      return surface;
+    }
+    case PlotFormat::kSvg:
+      break;
+  }
+  return cairo_svg_surface_create_for_stream(Append, bytes, size.x, size.y);
+}
+
+}  // namespace
+
+double Lightness(const Color& color) {
+  return 0.299 * color.red + 0.587 * color.green + 0.114 * color.blue;
+}
+
+struct Canvas::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    cairo_destroy(cairo);
+    cairo_surface_destroy(surface);
+  }
+  PlotFormat format = PlotFormat::kSvg;
+  std::string bytes;  // Cairo writes here until the surface is finished
+  cairo_surface_t* surface = nullptr;
+  cairo_t* cairo = nullptr;
+};
+
+Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {
+  state_->cairo = cairo_create(state_->surface);
+  // Letters at their true widths: layout must not depend on the resolution.
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo_set_font_options(state_->cairo, options);
+  cairo_font_options_destroy(options);
+}
+
+Canvas Canvas::Measuring() {
+  auto state = std::make_unique<State>();
+  state->surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, nullptr);
+  return Canvas(std::move(state));
+}
+
+Canvas::Canvas(PlotFormat format, Point size)
+    : Canvas([&] {
+        auto state = std::make_unique<State>();
+        state->format = format;
+        state->surface = MakeSurface(format, size, &state->bytes);
+        return state;
+      }()) {
+  if (format == PlotFormat::kPng) {
+    cairo_scale(state_->cairo, kPngScale, kPngScale);
+  }
+  SetColor(state_->cairo, kPaper);
+  cairo_paint(state_->cairo);
+}
+
+Canvas::~Canvas() = default;
+Canvas::Canvas(Canvas&&) noexcept = default;
+
+void Canvas::PaintPath(const Rect& bounds, const Paint& paint) {
+  cairo_t* cairo = state_->cairo;
+  SetColor(cairo, paint.color);
+  if (paint.hatch == Hatch::kNone) {
+    cairo_fill(cairo);
+    return;
+  }
+  cairo_fill_preserve(cairo);
+  cairo_save(cairo);
+  cairo_clip(cairo);
+  DrawHatch(cairo, bounds, paint.hatch, paint.lines);
+  cairo_restore(cairo);
+}
+
+void Canvas::Fill(const Rect& rect, const Paint& paint) {
+  cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
+  PaintPath(rect, paint);
+}
+
+void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
+  if (outline.empty()) {
+    return;
+  }
+  Point low = outline[0];
+  Point high = outline[0];
+  for (const Point& point : outline) {
+    cairo_line_to(state_->cairo, point.x, point.y);
+    low = {std::min(low.x, point.x), std::min(low.y, point.y)};
+    high = {std::max(high.x, point.x), std::max(high.y, point.y)};
+  }
+  cairo_close_path(state_->cairo);
+  PaintPath({low.x, low.y, high.x - low.x, high.y - low.y}, paint);
+}
+
+void Canvas::Outline(const Rect& rect, const Stroke& stroke) {
+  SetStroke(state_->cairo, stroke);
+  cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_stroke(state_->cairo);
+}
+
+void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
+  SetStroke(state_->cairo, stroke);
+  cairo_set_line_join(state_->cairo, CAIRO_LINE_JOIN_ROUND);
+  for (const Point& point : points) {
+    cairo_line_to(state_->cairo, point.x, point.y);
+  }
+  cairo_stroke(state_->cairo);
+}
+
+void Canvas::Text(const Point& at, std::string_view text, const TextStyle& style) {
+  double x = at.x;
+  if (style.align != Align::kLeft) {
+    x -= Width(text, style) / (style.align == Align::kCenter ? 2 : 1);
+  }
+  SetFont(state_->cairo, style);
+  SetColor(state_->cairo, style.color);
+  cairo_move_to(state_->cairo, x, at.y);
+  cairo_show_text(state_->cairo, std::string(text).c_str());
+  cairo_new_path(state_->cairo);
+}
+
+double Canvas::Width(std::string_view text, const TextStyle& style) const {
+  SetFont(state_->cairo, style);
+  cairo_text_extents_t extents;
+  cairo_text_extents(state_->cairo, std::string(text).c_str(), &extents);
+  return extents.x_advance;
+}
+
+std::string Canvas::Elide(std::string_view text, double width, const TextStyle& style) const {
+  // Hostile names are megabytes: first to what no page could hold.
+  std::string whole = Shorten(text, 400);
+  if (Width(whole, style) <= width) {
+    return whole;
+  }
+  std::size_t fits = 1;
+  std::size_t too_wide = DisplayWidth(whole);
+  while (fits + 1 < too_wide) {
+    const std::size_t middle = (fits + too_wide) / 2;
+    (Width(Shorten(whole, middle), style) <= width ? fits : too_wide) = middle;
+  }
+  return Shorten(whole, fits);
+}
+
+Result<std::string> Canvas::Finish() {
+  cairo_status_t status = cairo_status(state_->cairo);
+  if (status == CAIRO_STATUS_SUCCESS && state_->format == PlotFormat::kPng) {
+    status = cairo_surface_write_to_png_stream(state_->surface, Append, &state_->bytes);
+  }
+  cairo_surface_finish(state_->surface);
+  if (status == CAIRO_STATUS_SUCCESS) {
+    status = cairo_surface_status(state_->surface);
+  }
+  if (status != CAIRO_STATUS_SUCCESS) {
+    return Fail(ErrorCode::kOutput,
+                std::string("the plot could not be drawn: ") + cairo_status_to_string(status),
+                "is a font installed? Debian: fonts-dejavu-core");
+  }
+  return std::move(state_->bytes);
+}
+
+}  // namespace memtool::commands

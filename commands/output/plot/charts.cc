@@ -1,0 +1,150 @@
+#include "output/plot/charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "output/escape.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// From dark blue to pale green: even steps of lightness in print and for any kind of sight (after
+// ColorBrewer's YlGnBu).
+constexpr std::array<Color, 7> kRamp{{{0.075, 0.157, 0.404},
+                                      {0.133, 0.290, 0.580},
+                                      {0.118, 0.463, 0.710},
+                                      {0.196, 0.627, 0.761},
+                                      {0.404, 0.769, 0.749},
+                                      {0.655, 0.867, 0.718},
+                                      {0.890, 0.957, 0.757}}};
+constexpr std::array<Hatch, 6> kHatches{Hatch::kRising, Hatch::kDots,    Hatch::kLevel,
+                                        Hatch::kCross,  Hatch::kFalling, Hatch::kUpright};
+
+Color Mix(const Color& a, const Color& b, double part) {
+  const auto mix = [part](double from, double to) { return from + (to - from) * part; };
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+double BytesOf(SizeUnit unit) {
+  return std::pow(1024.0, static_cast<int>(unit) - static_cast<int>(SizeUnit::kB));
+}
+
+}  // namespace
+
+Paint FillOf(std::size_t index, std::size_t count) {
+  const double place =
+      count < 2 ? 0.25
+                : static_cast<double>(std::min(index, count - 1)) / static_cast<double>(count - 1);
+  const double at = place * (kRamp.size() - 1);
+  const auto low = std::min(static_cast<std::size_t>(at), kRamp.size() - 2);
+  Paint paint{.color = Mix(kRamp[low], kRamp[low + 1], at - static_cast<double>(low))};
+  if (index % 2 == 1) {
+    paint.hatch = kHatches[index / 2 % kHatches.size()];
+    paint.lines =
+        Lightness(paint.color) < 0.5 ? Mix(paint.color, kPaper, 0.6) : Mix(paint.color, kInk, 0.5);
+  }
+  return paint;
+}
+
+Paint FillOfOthers() {
+  return {.color = {0.93, 0.93, 0.94}};
+}
+
+Paint FillOfUntrackable() {
+  return {.color = kPaper, .hatch = Hatch::kRising, .lines = kGrey};
+}
+
+double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas) {
+  double y = kMargin;
+  const double room = width - 2 * kMargin;
+  if (!title.empty()) {
+    y += 9;
+    canvas.Text({kMargin, y}, canvas.Elide(EscapeText(title), room, kTitle), kTitle);
+    y += 3;
+  }
+  if (!subtitle.empty()) {
+    y += 7;
+    canvas.Text({kMargin, y}, canvas.Elide(EscapeText(subtitle), room, kSmall), kSmall);
+    y += 3;
+  }
+  return y + 2;
+}
+
+std::string SizeAxis::Label(int tick) const {
+  const double value = step * tick / BytesOf(unit);
+  const double part = step / BytesOf(unit);
+  int digits = 0;
+  for (double scaled = part; digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6;
+       scaled *= 10) {
+    ++digits;
+  }
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string_view SizeAxis::UnitName() const {
+  constexpr std::array<std::string_view, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
+  return kNames[static_cast<std::size_t>(unit) - static_cast<std::size_t>(SizeUnit::kB)];
+}
+
+SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most) {
+  SizeAxis axis;
+  constexpr double kLargest = 9e18;
+  highest = std::clamp(highest, 1.0, kLargest);
+  axis.unit = unit == SizeUnit::kAuto ? UnitFor(static_cast<std::int64_t>(highest)) : unit;
+  const double scale = BytesOf(axis.unit);
+  const double rough = highest / scale / at_most;
+  double step = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {2.0, 2.5, 2.0}) {  // 1, 2, 5, 10 times a power of ten
+    if (step * (1 + 1e-9) >= rough) {
+      break;
+    }
+    step *= factor;
+  }
+  if (axis.unit == SizeUnit::kB) {
+    step = std::max(step, 1.0);
+  }
+  axis.step = step * scale;
+  axis.count = std::max(1, static_cast<int>(std::ceil(highest / axis.step - 1e-9)));
+  return axis;
+}
+
+double SizeAxisWidth(const SizeAxis& axis, const Canvas& canvas) {
+  double widest = canvas.Width(axis.UnitName(), kSmall);
+  for (int tick = 0; tick <= axis.count; ++tick) {
+    widest = std::max(widest, canvas.Width(axis.Label(tick), kSmall));
+  }
+  return widest + 4;
+}
+
+void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas) {
+  TextStyle style = kSmall;
+  style.align = Align::kRight;
+  for (int tick = 0; tick <= axis.count; ++tick) {
+    const double y = plot.y + plot.height * (1 - static_cast<double>(tick) / axis.count);
+    canvas.Lines({{plot.x, y}, {plot.x + plot.width, y}},
+                 {.width = tick == 0 ? 0.7 : 0.4, .color = tick == 0 ? kInk : kFaint});
+    canvas.Text({plot.x - 3, y + 2.3}, axis.Label(tick), style);
+  }
+  canvas.Text({plot.x - 3, plot.y - 7}, axis.UnitName(), style);
+}
+
+std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high) {
+  // From below, then from above: neighbours push each other only as far as they must.
+  double edge = low;
+  for (double& centre : wanted) {
+    centre = std::max(centre, edge);
+    edge = centre + distance;
+  }
+  edge = high;
+  for (std::size_t i = wanted.size(); i-- > 0;) {
+    wanted[i] = std::min(wanted[i], edge);
+    edge = wanted[i] - distance;
+  }
+  return wanted;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,53 @@
+// The charts, and what they share. Each draws itself from the top of a page of a given width and
+// returns the height it took.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output/plot/canvas.h"
+#include "output/plot/plot.h"
+
+namespace memtool::commands {
+
+double Draw(const BarChart& chart, double width, Canvas& canvas);
+double Draw(const AreaChart& chart, double width, Canvas& canvas);
+
+inline constexpr double kMargin = 4;
+inline constexpr double kLineHeight = 9;  // of 7 point type
+inline constexpr TextStyle kTitle{.size = 9, .bold = true};
+inline constexpr TextStyle kHeading{.size = 7.5, .bold = true};
+inline constexpr TextStyle kBody{.size = 7};
+inline constexpr TextStyle kSmall{.size = 6.5, .color = kGrey};
+
+// Fill `index` of `count`: a ramp from dark to light, every other one with a pattern, so that
+// neighbours differ on a copier too.
+Paint FillOf(std::size_t index, std::size_t count);
+// What the categories leave: white, and white with hatching.
+Paint FillOfOthers();
+Paint FillOfUntrackable();
+
+// Title and subtitle; returns the y below them.
+double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas);
+
+// Values 0, step, 2 step … that reach `highest`, in a unit for sizes.
+struct SizeAxis {
+  SizeUnit unit = SizeUnit::kGiB;
+  double step = 1;  // bytes
+  int count = 1;    // steps
+  [[nodiscard]] double top() const { return step * count; }
+  [[nodiscard]] std::string Label(int tick) const;
+  [[nodiscard]] std::string_view UnitName() const;
+};
+SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most);
+// Grid lines and labels left of `plot`, the unit above them.
+void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas);
+double SizeAxisWidth(const SizeAxis& axis, const Canvas& canvas);
+
+// Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to
+// where they were as [low, high] allows; the caller sees to it that they fit.
+std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high);
+
+}  // namespace memtool::commands

@@ -1,0 +1,80 @@
+#include "output/plot/plot.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "output/plot/canvas.h"
+#include "output/plot/charts.h"
+#include "output/sink.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr double kNarrowest = 40;
+constexpr double kWidest = 1000;
+
+// Draws twice: how high a page must be is known when all is placed.
+template <class Chart>
+Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size) {
+  auto format = PlotFormatOf(path);
+  if (!format) {
+    return Fail(std::move(format.error()));
+  }
+  const double width = size.width_mm * kPointsPerMm;
+  Canvas measuring = Canvas::Measuring();
+  const double height = Draw(chart, width, measuring);
+  Canvas canvas(*format, {width, height});
+  Draw(chart, width, canvas);
+  auto bytes = canvas.Finish();
+  if (!bytes) {
+    return Fail(std::move(bytes.error()));
+  }
+  StringSink none;  // "-" has no ending and never comes here
+  return WriteWholeFile(path, *bytes, none);
+}
+
+}  // namespace
+
+Result<PlotFormat> PlotFormatOf(const std::string& path) {
+  constexpr std::pair<std::string_view, PlotFormat> kEndings[] = {
+      {".svg", PlotFormat::kSvg}, {".png", PlotFormat::kPng}, {".pdf", PlotFormat::kPdf}};
+  for (const auto& [ending, format] : kEndings) {
+    if (path.ends_with(ending)) {
+      return format;
+    }
+  }
+  return Fail(ErrorCode::kUsage, "--plot: '" + path + "' does not end in .svg, .png or .pdf");
+}
+
+Result<PlotSize> ParsePlotWidth(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  double scale = 0;
+  if (unit.empty() || unit == "mm") {
+    scale = 1;
+  } else if (unit == "cm") {
+    scale = 10;
+  } else if (unit == "in") {
+    scale = 25.4;
+  }
+  const double width = value * scale;
+  if (error != std::errc{} || !(width >= kNarrowest && width <= kWidest)) {
+    return Fail(ErrorCode::kUsage, fmt::format("--plot-width: '{}' is not a width", text),
+                "40mm to 1000mm; a column is 84mm, a page 178mm; also cm and in");
+  }
+  return PlotSize{width};
+}
+
+Result<void> SavePlot(const BarChart& chart, const std::string& path, const PlotSize& size) {
+  return Save(chart, path, size);
+}
+
+Result<void> SavePlot(const AreaChart& chart, const std::string& path, const PlotSize& size) {
+  return Save(chart, path, size);
+}
+
+}  // namespace memtool::commands
