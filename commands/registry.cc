@@ -8,6 +8,8 @@ namespace memtool::commands {
 
 std::unique_ptr<Command> MakeTop();
 std::unique_ptr<Command> MakeDiff();
+std::unique_ptr<Command> MakeBuckets();
+std::unique_ptr<Command> MakeAccount();
 std::unique_ptr<Command> MakeTags();
 std::unique_ptr<Command> MakeTree();
 std::unique_ptr<Command> MakePeek();
@@ -24,21 +26,26 @@ std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-constexpr std::array<CommandEntry, 15> kCommands{{{"top", MakeTop},
-                                                  {"diff", MakeDiff},
-                                                  {"tags", MakeTags},
-                                                  {"tree", MakeTree},
-                                                  {"peek", MakePeek},
-                                                  {"traces", MakeTraces},
-                                                  {"info", MakeInfo},
-                                                  {"dot", MakeDot},
-                                                  {"svg", MakeSvg},
-                                                  {"web", MakeWeb},
-                                                  {"raw", MakeRaw},
-                                                  {"convert", MakeConvert},
-                                                  {"merge", MakeMerge},
-                                                  {"pprof", MakePprof},
-                                                  {"help", MakeHelp}}};
+// One a line.
+constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"top", MakeTop},
+    {"diff", MakeDiff},
+    {"buckets", MakeBuckets},
+    {"account", MakeAccount},
+    {"tags", MakeTags},
+    {"tree", MakeTree},
+    {"peek", MakePeek},
+    {"traces", MakeTraces},
+    {"info", MakeInfo},
+    {"dot", MakeDot},
+    {"svg", MakeSvg},
+    {"web", MakeWeb},
+    {"raw", MakeRaw},
+    {"convert", MakeConvert},
+    {"merge", MakeMerge},
+    {"pprof", MakePprof},
+    {"help", MakeHelp},
+});
 
 }  // namespace
 

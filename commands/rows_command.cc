@@ -18,6 +18,9 @@ Result<ExitCode> RowsCommand::Run(Streams& streams) {
       return Fail(std::move(resolved.error()));
     }
   }
+  if (auto code = RunInstead(streams)) {
+    return *std::move(code);
+  }
   auto names = Names(streams);
   if (!names) {
     return Fail(std::move(names.error()));

@@ -5,6 +5,7 @@
 #include <boost/program_options/options_description.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class RowsCommand : public Command {
   virtual Result<void> ResolveMore() { return {}; }
   // The inputs by name; commands that need several, or a pattern before them, say so here.
   virtual Result<std::vector<std::string>> Names(Streams& streams) { return input_.Names(streams); }
+  // For options that need no input: what the command does instead of reading one.
+  virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
   // Reads the inputs and computes the report.
   virtual Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) = 0;
   // After the report was printed; may turn success into another exit code.

@@ -39,8 +39,9 @@ void ViewOptions::Declare(po::options_description& options, bool with_by) {
   auto add = group.add_options();
   if (with_by) {
     add("by", po::value(&by_text_)->value_name("WHAT"),
-        "rows: function, filefunction (default), line, file, module, stack, tag, size, input or "
-        "label:KEY");
+        "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
+        "label:KEY, bucket or bucket:AXIS");
+    keywords_.Declare(add);
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
   add("at", po::value(&moment_text_)->value_name("MOMENT"),
@@ -89,11 +90,35 @@ Result<void> ViewOptions::Resolve() {
     return Fail(std::move(by.error()));
   }
   by_ = *std::move(by);
+  if (auto resolved = ResolveBuckets(); !resolved) {
+    return resolved;
+  }
   auto filter = Filter::Compile(options_);
   if (!filter) {
     return Fail(std::move(filter.error()));
   }
   filter_ = *std::move(filter);
+  return {};
+}
+
+Result<void> ViewOptions::ResolveBuckets() {
+  if (by_.kind != By::Kind::kBucket) {
+    if (keywords_.given()) {
+      return Fail(ErrorCode::kUsage, "--keywords needs --by bucket");
+    }
+    return {};
+  }
+  if (!keywords_.given()) {
+    return Fail(ErrorCode::kUsage, "--by bucket needs --keywords",
+                "a file, builtin:mxnet, builtin:pytorch or builtin:jax");
+  }
+  if (auto read = keywords_.Resolve(); !read) {
+    return read;
+  }
+  by_.keywords = keywords_.keywords();
+  if (!AxisIndex(by_.keywords->dictionary(), by_.axis)) {
+    return Fail(ErrorCode::kUsage, "--by: " + keywords_.name() + " has no axis '" + by_.axis + "'");
+  }
   return {};
 }
 

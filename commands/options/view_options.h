@@ -8,6 +8,7 @@
 #include "memtool/profile/analysis/filter.h"
 #include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/table.h"
+#include "options/keywords_option.h"
 
 namespace memtool::commands {
 
@@ -35,6 +36,8 @@ class ViewOptions {
   [[nodiscard]] std::string Describe() const;
 
  private:
+  Result<void> ResolveBuckets();
+
   FilterOptions options_;
   std::string frames_text_ = "app";
   std::string sample_index_;
@@ -46,6 +49,7 @@ class ViewOptions {
   MomentSpec base_moment_;
   By by_;
   Filter filter_;
+  KeywordsOption keywords_;  // of --by bucket
 };
 
 }  // namespace memtool::commands

@@ -33,6 +33,9 @@ void PutCell(Json& json, const Cell& cell) {
         json.Null();
       }
     }
+    void operator()(const RawJson& raw) const {
+      json.RawValue(raw.text.data(), raw.text.size(), rapidjson::kArrayType);
+    }
   };
   std::visit(Visitor{json}, cell);
 }
@@ -164,6 +167,7 @@ void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
     std::string operator()(const Percent& percent) const {
       return std::isfinite(percent.ratio) ? std::to_string(percent.ratio) : std::string{};
     }
+    std::string operator()(const RawJson& json) const { return EscapeCsv(json.text); }
   };
   for (std::size_t r = 0; r < Printed(report, limit); ++r) {
     line.clear();

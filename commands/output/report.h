@@ -25,8 +25,13 @@ struct Percent {
   bool sign = false;
 };
 
+// A rendered JSON value: a list inside a row. Only for columns without a title.
+struct RawJson {
+  std::string text;
+};
+
 // monostate = null: unknown, or not applicable.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, Amount, Percent>;
+using Cell = std::variant<std::monostate, std::string, std::int64_t, Amount, Percent, RawJson>;
 
 struct Column {
   std::string_view key;    // in JSON and CSV; empty = only in tables

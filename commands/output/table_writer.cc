@@ -49,6 +49,7 @@ std::string CellText(const Cell& cell, SizeUnit unit) {
                           : FormatCount(amount.value, amount.sign);
     }
     std::string operator()(const Percent& percent) const { return PercentText(percent); }
+    std::string operator()(const RawJson& json) const { return json.text; }
   };
   return std::visit(Visitor{unit}, cell);
 }

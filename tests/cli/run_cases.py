@@ -117,6 +117,13 @@ def total_is_sum(command, answer):
             raise Failure(f"rows hold {unknown} unknown sizes, but unknown says {answer['unknown']}")
     if command == "diff" and answer["new_total"] - answer["base_total"] != answer["total"]:
         raise Failure("total is not new_total - base_total")
+    if command == "buckets" and "untrackable" in answer:
+        axes = {}
+        for row in answer["rows"]:
+            axes[row["axis"]] = axes.get(row["axis"], 0) + row["bytes"]
+        whole = answer["total"] if answer["expected_sum"] is None else answer["expected_sum"]
+        if sum(axes.values()) != whole * len(axes) + answer["repeated_bytes"]:
+            raise Failure(f"axes sum to {axes}, not to {whole}")
     if command == "tags":
         for row in answer["rows"]:
             if "bytes" not in row or "count" not in row:

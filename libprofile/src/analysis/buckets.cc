@@ -99,7 +99,7 @@ Result<void> BucketTable::RefuseAmbiguous(const std::vector<std::uint32_t>& word
 }
 
 void BucketTable::Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
-                       BucketSum sum) {
+                       const BucketSum& sum) {
   const std::vector<std::uint32_t>& words = word_sets_[key.words];
   constexpr std::uint32_t kNoWord = UINT32_MAX;
   if (words.empty()) {
@@ -114,38 +114,58 @@ void BucketTable::Note(const KeywordMatches& matches, const SampleValue& sample,
   }
 }
 
-Result<void> BucketTable::Add(const Input& input) {
-  const View& view = *input.view;
-  const Recording& recording = view.recording();
-  KeywordMatches matches(keywords_, recording);
-  const EntryNodes nodes(input, space_);
-  const std::vector<char> kept = KeptStacks(view, *input.sums);
-  // Rows of this input → rows of the table.
-  std::unordered_map<std::uint32_t, std::uint32_t> entry_of_tag;
-  std::unordered_map<std::uint32_t, std::uint32_t> entry_of_node;
-  std::unordered_map<std::uint32_t, std::uint32_t> words_of_set;
-  const auto entry_of = [&](const SampleValue& sample) {
-    if (const StringId tag = matches.TagOf(sample.labels); tag.valid()) {
-      const auto [it, added] = entry_of_tag.try_emplace(tag.value());
-      it->second = added ? InternEntry(recording.Text(tag), {}) : it->second;
+// Rows of one input → rows of the table, found once each.
+class BucketTable::InputRows {
+ public:
+  InputRows(BucketTable& table, const Input& input, KeywordMatches& matches)
+      : table_(table),
+        recording_(input.view->recording()),
+        matches_(matches),
+        nodes_(input, table.space_) {}
+
+  Key Of(const SampleValue& sample) {
+    const WordSetId set = matches_.Of(sample.stack, sample.labels);
+    const auto [it, added] = words_.try_emplace(set.value());
+    it->second = added ? table_.InternWords(matches_.Words(set)) : it->second;
+    return {it->second, EntryOf(sample)};
+  }
+
+ private:
+  std::uint32_t EntryOf(const SampleValue& sample) {
+    if (const StringId tag = matches_.TagOf(sample.labels); tag.valid()) {
+      const auto [it, added] = of_tag_.try_emplace(tag.value());
+      it->second = added ? table_.InternEntry(recording_.Text(tag), {}) : it->second;
       return it->second;
     }
-    const NodeId node = nodes.Of(sample.stack);
-    const auto [it, added] = entry_of_node.try_emplace(node.value());
+    const NodeId node = nodes_.Of(sample.stack);
+    const auto [it, added] = of_node_.try_emplace(node.value());
     if (added) {
-      it->second = node.valid() ? InternEntry(space_.Name(node), space_.File(node))
-                                : InternEntry(kNoStack, {});
+      const NodeSpace& space = table_.space_;
+      it->second = node.valid() ? table_.InternEntry(space.Name(node), space.File(node))
+                                : table_.InternEntry(kNoStack, {});
     }
     return it->second;
-  };
-  ForEachSample(*recording.profile, *input.choice, [&](const SampleValue& sample) {
+  }
+
+  BucketTable& table_;
+  const Recording& recording_;
+  KeywordMatches& matches_;
+  EntryNodes nodes_;
+  std::unordered_map<std::uint32_t, std::uint32_t> of_tag_;
+  std::unordered_map<std::uint32_t, std::uint32_t> of_node_;
+  std::unordered_map<std::uint32_t, std::uint32_t> words_;
+};
+
+void BucketTable::AddSamples(const Input& input) {
+  const View& view = *input.view;
+  KeywordMatches matches(keywords_, view.recording());
+  InputRows rows(*this, input, matches);
+  const std::vector<char> kept = KeptStacks(view, *input.sums);
+  ForEachSample(*view.recording().profile, *input.choice, [&](const SampleValue& sample) {
     if (!view.Keeps(sample.labels) || kept[sample.stack.value()] == 0) {
       return;
     }
-    const WordSetId set = matches.Of(sample.stack, sample.labels);
-    const auto [it, added] = words_of_set.try_emplace(set.value());
-    it->second = added ? InternWords(matches.Words(set)) : it->second;
-    const Key key{it->second, entry_of(sample)};
+    const Key key = rows.Of(sample);
     const BucketSum sum{
         .bytes = input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale),
         .count = sample.count,
@@ -156,11 +176,16 @@ Result<void> BucketTable::Add(const Input& input) {
       Note(matches, sample, key, sum);
     }
   });
-  if (multi_ == Multi::kError) {
-    for (const auto& [key, sum] : Sorted()) {
-      if (auto fine = RefuseAmbiguous(word_sets_[key.words], entries_[key.entry].name); !fine) {
-        return fine;
-      }
+}
+
+Result<void> BucketTable::Add(const Input& input) {
+  AddSamples(input);
+  if (multi_ != Multi::kError) {
+    return {};
+  }
+  for (const auto& [key, sum] : Sorted()) {
+    if (auto fine = RefuseAmbiguous(word_sets_[key.words], entries_[key.entry].name); !fine) {
+      return fine;
     }
   }
   return {};
@@ -175,44 +200,48 @@ std::vector<std::pair<BucketTable::Key, BucketSum>> BucketTable::Sorted() const 
 }
 
 std::vector<BucketAxis> BucketTable::Axes() const {
-  const auto& axes = keywords_.dictionary().axes;
-  std::vector<BucketAxis> result;
-  for (std::size_t a = 0; a < axes.size(); ++a) {
-    BucketAxis axis{.name = axes[a].name};
-    for (const Category& category : axes[a].categories) {
-      axis.buckets.push_back({.name = category.name});
-    }
-    axis.buckets.push_back({.name = std::string(kOthers), .others = true});
-    std::vector<std::map<std::uint32_t, BucketSum>> entries(axis.buckets.size());
-    for (const auto& [key, sum] : Sorted()) {
-      std::vector<Hit> hits = HitsOf(word_sets_[key.words], a);
-      if (hits.size() > 1) {
-        axis.ambiguous = SaturatingAdd(axis.ambiguous, sum.bytes);
-      }
-      if (hits.empty()) {
-        hits.push_back({static_cast<std::uint32_t>(axes[a].categories.size()), 0});
-      }
-      for (std::size_t h = 0; h < (multi_ == Multi::kAll ? hits.size() : 1); ++h) {
-        axis.buckets[hits[h].category].sum.Add(sum);
-        entries[hits[h].category][key.entry].Add(sum);
-        axis.repeated = h > 0 ? SaturatingAdd(axis.repeated, sum.bytes) : axis.repeated;
-      }
-    }
-    for (std::size_t b = 0; b < entries.size(); ++b) {
-      for (const auto& [entry, sum] : entries[b]) {
-        axis.buckets[b].entries.push_back({entries_[entry].name, entries_[entry].file, sum});
-      }
-      std::sort(axis.buckets[b].entries.begin(), axis.buckets[b].entries.end(),
-                [](const BucketEntry& x, const BucketEntry& y) {
-                  return std::tuple(-Magnitude(x.sum.bytes), std::string_view(x.name),
-                                    std::string_view(x.file)) <
-                         std::tuple(-Magnitude(y.sum.bytes), std::string_view(y.name),
-                                    std::string_view(y.file));
-                });
-    }
-    result.push_back(std::move(axis));
+  std::vector<BucketAxis> axes;
+  for (std::size_t a = 0; a < keywords_.dictionary().axes.size(); ++a) {
+    axes.push_back(AxisAt(a));
   }
-  return result;
+  return axes;
+}
+
+BucketAxis BucketTable::AxisAt(std::size_t index) const {
+  const Axis& source = keywords_.dictionary().axes[index];
+  BucketAxis axis{.name = source.name};
+  for (const Category& category : source.categories) {
+    axis.buckets.push_back({.name = category.name});
+  }
+  axis.buckets.push_back({.name = std::string(kOthers), .others = true});
+  std::vector<std::map<std::uint32_t, BucketSum>> entries(axis.buckets.size());
+  for (const auto& [key, sum] : Sorted()) {
+    std::vector<Hit> hits = HitsOf(word_sets_[key.words], index);
+    if (hits.size() > 1) {
+      axis.ambiguous = SaturatingAdd(axis.ambiguous, sum.bytes);
+    }
+    if (hits.empty()) {
+      hits.push_back({static_cast<std::uint32_t>(source.categories.size()), 0});
+    }
+    for (std::size_t h = 0; h < (multi_ == Multi::kAll ? hits.size() : 1); ++h) {
+      axis.buckets[hits[h].category].sum.Add(sum);
+      entries[hits[h].category][key.entry].Add(sum);
+      axis.repeated = h > 0 ? SaturatingAdd(axis.repeated, sum.bytes) : axis.repeated;
+    }
+  }
+  for (std::size_t b = 0; b < entries.size(); ++b) {
+    auto& rows = axis.buckets[b].entries;
+    for (const auto& [entry, sum] : entries[b]) {
+      rows.push_back({entries_[entry].name, entries_[entry].file, sum});
+    }
+    std::sort(rows.begin(), rows.end(), [](const BucketEntry& x, const BucketEntry& y) {
+      return std::tuple(-Magnitude(x.sum.bytes), std::string_view(x.name),
+                        std::string_view(x.file)) < std::tuple(-Magnitude(y.sum.bytes),
+                                                               std::string_view(y.name),
+                                                               std::string_view(y.file));
+    });
+  }
+  return axis;
 }
 
 std::vector<std::int64_t> BucketTable::WordBytes() const {
@@ -235,51 +264,59 @@ std::int64_t BucketTable::UnnamedBytes() const {
   return bytes;
 }
 
+// What `word` of a set of words means on an axis: nothing when another word decided, or when the
+// set belongs to Others and an earlier word already stands for it.
+std::optional<Explanation> BucketTable::ExplanationOf(std::size_t axis, std::uint32_t words,
+                                                      std::uint32_t word) const {
+  const Axis& source = keywords_.dictionary().axes[axis];
+  const std::vector<Hit> hits = HitsOf(word_sets_[words], axis);
+  Explanation result{.axis = source.name, .bucket = std::string(kOthers)};
+  if (hits.empty()) {
+    const bool first = word_sets_[words].empty() || word == word_sets_[words].front();
+    return first ? std::optional(std::move(result)) : std::nullopt;
+  }
+  const auto hit =
+      std::find_if(hits.begin(), hits.end(), [word](const Hit& each) { return each.word == word; });
+  if (hit == hits.end() || (multi_ != Multi::kAll && hit != hits.begin())) {
+    return std::nullopt;
+  }
+  result.bucket = source.categories[hit->category].name;
+  result.word = keywords_.word(word).written;
+  for (const Hit& other : hits) {
+    if (other.word != word) {
+      result.also += (result.also.empty() ? "" : ", ") + source.categories[other.category].name;
+    }
+  }
+  return result;
+}
+
 std::vector<Explanation> BucketTable::Explain(std::string_view row) const {
-  const auto& axes = keywords_.dictionary().axes;
   std::vector<Explanation> rows;
-  const auto wanted = [row](const Explanation& each) {
-    return each.bucket == row || each.entry.find(row) != std::string::npos ||
-           each.matched.find(row) != std::string::npos;
+  const auto add = [&](Explanation each) {
+    if (each.bucket == row || each.entry.find(row) != std::string::npos ||
+        each.matched.find(row) != std::string::npos) {
+      rows.push_back(std::move(each));
+    }
   };
-  for (const auto& [key, texts] : texts_) {
-    const auto& [words, entry, word] = key;
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      const std::vector<Hit> hits = HitsOf(word_sets_[words], a);
-      const auto hit = std::find_if(hits.begin(), hits.end(),
-                                    [w = word](const Hit& each) { return each.word == w; });
-      const bool shown =
-          multi_ == Multi::kAll ? hit != hits.end() : hit == hits.begin() && !hits.empty();
-      // Others: shown once, at the first of the words that belong to other axes.
-      const bool others =
-          hits.empty() && (word_sets_[words].empty() || word == word_sets_[words].front());
-      if (!shown && !others) {
-        continue;
-      }
-      Explanation each{
-          .axis = axes[a].name, .bucket = std::string(kOthers), .entry = entries_[entry].name};
-      if (!others) {
-        each.bucket = axes[a].categories[hit->category].name;
-        each.word = keywords_.word(hit->word).written;
-        for (const Hit& other : hits) {
-          if (other.word != hit->word) {
-            each.also += (each.also.empty() ? "" : ", ") + axes[a].categories[other.category].name;
-          }
-        }
-      }
+  for (std::size_t axis = 0; axis < keywords_.dictionary().axes.size(); ++axis) {
+    const auto begin = static_cast<std::ptrdiff_t>(rows.size());
+    for (const auto& [key, texts] : texts_) {
+      const auto& [words, entry, word] = key;
+      auto explanation = ExplanationOf(axis, words, word);
       for (const auto& [text, sum] : texts) {
-        each.matched = others ? std::string() : text;
-        each.sum = sum;
-        if (wanted(each)) {
-          rows.push_back(each);
+        if (explanation) {
+          explanation->entry = entries_[entry].name;
+          explanation->matched = explanation->word.empty() ? std::string() : text;
+          explanation->sum = sum;
+          add(*explanation);
         }
       }
     }
+    std::stable_sort(rows.begin() + begin, rows.end(),
+                     [](const Explanation& a, const Explanation& b) {
+                       return Magnitude(a.sum.bytes) > Magnitude(b.sum.bytes);
+                     });
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Explanation& a, const Explanation& b) {
-    return std::tuple(std::string_view(a.axis), -Magnitude(a.sum.bytes)) <
-           std::tuple(std::string_view(b.axis), -Magnitude(b.sum.bytes));
-  });
   return rows;
 }
 

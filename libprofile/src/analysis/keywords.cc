@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "tag_matcher.h"
 #include "memtool/profile/analysis/table.h"
+#include "tag_matcher.h"
 
 namespace memtool {
 
@@ -30,6 +30,16 @@ bool HasValue(const Recording& recording, const Label& label, const Word& word) 
 }
 
 }  // namespace
+
+std::optional<std::size_t> AxisIndex(const Dictionary& dictionary, std::string_view name) {
+  const auto it =
+      std::find_if(dictionary.axes.begin(), dictionary.axes.end(),
+                   [name](const Axis& axis) { return name.empty() || axis.name == name; });
+  if (it == dictionary.axes.end()) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(it - dictionary.axes.begin());
+}
 
 Result<Word> ParseWord(std::string_view written) {
   if (written.empty()) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/analysis/buckets.h"
 #include "memtool/profile/sizes.h"
 
 namespace memtool {
@@ -40,6 +41,10 @@ Result<By> ParseBy(std::string_view text) {
   if (text.starts_with(kLabel) && text.size() > kLabel.size()) {
     return By{.kind = Kind::kLabel, .label = std::string(text.substr(kLabel.size()))};
   }
+  constexpr std::string_view kBucket = "bucket:";
+  if (text.starts_with(kBucket) && text.size() > kBucket.size()) {
+    return By{.kind = Kind::kBucket, .axis = std::string(text.substr(kBucket.size()))};
+  }
   const std::vector<std::pair<std::string_view, By>> known{
       {"function", {.granularity = Granularity::kFunction}},
       {"filefunction", {.granularity = Granularity::kFileFunction}},
@@ -50,6 +55,7 @@ Result<By> ParseBy(std::string_view text) {
       {"tag", {.kind = Kind::kTag}},
       {"size", {.kind = Kind::kSize}},
       {"input", {.kind = Kind::kInput}},
+      {"bucket", {.kind = Kind::kBucket}},
   };
   std::string names;
   for (const auto& [name, by] : known) {
@@ -83,6 +89,9 @@ void Tabulator::Add(const Input& input) {
     case By::Kind::kLabel:
     case By::Kind::kSize:
       AddSamples(input);
+      break;
+    case By::Kind::kBucket:
+      AddBuckets(input);
       break;
   }
 }
@@ -157,6 +166,19 @@ void Tabulator::AddSamples(const Input& input) {
   });
   for (const auto& [key, sum] : sums) {
     AddKeyed(KeyText(view.recording(), key), key, sum.bytes, sum.unknown);
+  }
+}
+
+void Tabulator::AddBuckets(const Input& input) {
+  const auto& axes = by_.keywords->dictionary().axes;
+  const std::size_t axis = AxisIndex(by_.keywords->dictionary(), by_.axis).value_or(0);
+  BucketTable table(*by_.keywords, Multi::kFirst, space_);
+  (void)table.Add(input);  // fails only where rows must not be ambiguous
+  const BucketAxis sums = table.AxisAt(axis);
+  for (std::size_t i = 0; i < sums.buckets.size(); ++i) {
+    const BucketSum& sum = sums.buckets[i].sum;
+    AddKeyed(i < axes[axis].categories.size() ? sums.buckets[i].name : std::string(kOthers),
+             static_cast<std::int64_t>(i), sum.bytes, sum.unknown);
   }
 }
 

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -77,6 +80,8 @@ class BucketTable {
   Result<void> Add(const Input& input);
 
   [[nodiscard]] std::vector<BucketAxis> Axes() const;
+  // One of them, by its place in the dictionary.
+  [[nodiscard]] BucketAxis AxisAt(std::size_t index) const;
   [[nodiscard]] const Keywords& keywords() const { return keywords_; }
   [[nodiscard]] const BucketSum& total() const { return total_; }
   // Bytes per word number, whether or not the word won.
@@ -112,7 +117,12 @@ class BucketTable {
   [[nodiscard]] std::vector<std::pair<Key, BucketSum>> Sorted() const;
   Result<void> RefuseAmbiguous(const std::vector<std::uint32_t>& words,
                                std::string_view entry) const;
-  void Note(const KeywordMatches& matches, const SampleValue& sample, Key key, BucketSum sum);
+  void Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
+            const BucketSum& sum);
+  void AddSamples(const Input& input);
+  class InputRows;
+  [[nodiscard]] std::optional<Explanation> ExplanationOf(std::size_t axis, std::uint32_t words,
+                                                         std::uint32_t word) const;
   std::uint32_t InternEntry(std::string_view name, std::string_view file);
   std::uint32_t InternWords(std::span<const std::uint32_t> words);
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ struct Dictionary {
   std::string name;  // for headers: a file's name, "builtin:pytorch"
   std::vector<Axis> axes;
 };
+
+// The axis with this name, or the first when the name is empty.
+std::optional<std::size_t> AxisIndex(const Dictionary& dictionary, std::string_view name);
 
 // Errors: kUsage for an empty word, a regular expression that does not compile, a label without a
 // key.

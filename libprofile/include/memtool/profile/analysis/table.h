@@ -14,15 +14,19 @@
 
 namespace memtool {
 
+class Keywords;
+
 struct By {
-  enum class Kind : std::uint8_t { kFrame, kStack, kTag, kSize, kInput, kLabel };
+  enum class Kind : std::uint8_t { kFrame, kStack, kTag, kSize, kInput, kLabel, kBucket };
   Kind kind = Kind::kFrame;
   Granularity granularity = Granularity::kFileFunction;  // of frames and stacks
   std::string label;                                     // key, for kLabel
+  std::string axis;                                      // of kBucket; empty = the first
+  const Keywords* keywords = nullptr;                    // of kBucket, set by the caller
 };
 
 // "function", "filefunction", "line", "file", "module", "stack", "tag", "size", "input",
-// "label:KEY". Errors: kUsage.
+// "label:KEY", "bucket" or "bucket:AXIS", which need keywords. Errors: kUsage.
 Result<By> ParseBy(std::string_view text);
 
 struct Row {
@@ -63,6 +67,7 @@ class Tabulator {
  private:
   void AddStacks(const Input& input);
   void AddSamples(const Input& input);
+  void AddBuckets(const Input& input);
   [[nodiscard]] std::string KeyText(const Recording& recording, std::int64_t key) const;
   void AddKeyed(std::string name, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
   [[nodiscard]] std::vector<Row> FrameRows() const;

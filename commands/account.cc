@@ -1,0 +1,269 @@
+// memtool account: from what the device has down to what the rows hold.
+#include "memtool/profile/analysis/account.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <charconv>
+
+#include "command.h"
+#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/load.h"
+#include "memtool/profile/analysis/buckets.h"
+#include "options/expected_options.h"
+#include "options/keywords_option.h"
+#include "rows.h"
+#include "rows_command.h"
+
+namespace memtool::commands {
+
+namespace {
+
+std::string_view KindName(AccountStep::Kind kind) {
+  switch (kind) {
+    case AccountStep::Kind::kFact:
+      return "fact";
+    case AccountStep::Kind::kDifference:
+      return "difference";
+    case AccountStep::Kind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+class AccountCommand final : public RowsCommand {
+ public:
+  AccountCommand() : RowsCommand(false) {}
+
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "from the device's capacity down to what the program's rows hold",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool account snapshot.pickle --expected-sum @smi.csv --pid 4242\n"
+                "memtool account snapshot.pickle smi.csv --capacity 80GiB\n"
+                "memtool account memory_stats.json --capacity 24GiB --expected-sum 20GiB"};
+  }
+
+ private:
+  void DeclareMore(po::options_description& options) override {
+    po::options_description group("Account");
+    expected_.Declare(group.add_options());
+    keywords_.Declare(group.add_options());
+    group.add_options()("capacity", po::value(&capacity_)->value_name("SIZE"),
+                        "what the device has");
+    options.add(group);
+  }
+
+  Result<void> ResolveMore() override {
+    if (!capacity_.empty()) {
+      auto bytes = ParseSize(capacity_, input().size_base());
+      if (!bytes) {
+        Error error = std::move(bytes.error());
+        error.message = "--capacity: " + error.message;
+        return Fail(std::move(error));
+      }
+      facts_.capacity = Quantity{.bytes = *bytes, .source = "--capacity"};
+    }
+    return keywords_.Resolve();
+  }
+
+  // Files that say what the device has are read here; what is left are recordings.
+  Result<std::vector<std::string>> Names(Streams& streams) override {
+    std::vector<std::string> recordings;
+    auto expected = expected_.Resolve(input().size_base(), keywords_.expected_sum());
+    if (!expected) {
+      return Fail(std::move(expected.error()));
+    }
+    if (*expected) {
+      TakeExpected(**expected);
+    }
+    auto names = RowsCommand::Names(streams);
+    if (!names) {
+      return names;
+    }
+    for (std::string& name : *names) {
+      if (name == "-" || formats::RecognizedForCertain(name)) {
+        recordings.push_back(std::move(name));
+        continue;
+      }
+      auto truth = formats::ReadGroundTruth(name, input().load().limits);
+      if (!truth) {
+        recordings.push_back(std::move(name));  // its own reader says what is wrong with it
+        continue;
+      }
+      auto reading = formats::ChooseReading(*truth, expected_.choice());
+      if (!reading) {
+        Error error = std::move(reading.error());
+        error.input = error.input.empty() ? name : error.input;
+        return Fail(std::move(error));
+      }
+      Take(*reading, truth->display);
+      statements_.push_back(name + " (" + truth->display + ")");
+    }
+    return recordings;
+  }
+
+  void TakeExpected(const Expected& expected) {
+    statements_.push_back("expected " + expected.echo);
+    if (expected.reading && expected.reading->scope != formats::TruthScope::kNumber) {
+      Take(*expected.reading, expected.echo.substr(0, expected.echo.find(" = ")));
+    } else {
+      facts_.process = Quantity{
+          .bytes = expected.bytes, .precision = expected.precision, .source = "--expected-sum"};
+    }
+  }
+
+  // The first statement about a step wins; commands name inputs in the order of their trust.
+  static void Put(std::optional<Quantity>& fact, std::optional<std::int64_t> bytes,
+                  std::int64_t precision, const std::string& source) {
+    if (!fact && bytes) {
+      fact = Quantity{.bytes = *bytes, .precision = precision, .source = source};
+    }
+  }
+
+  void Take(const formats::Reading& reading, const std::string& source) {
+    switch (reading.scope) {
+      case formats::TruthScope::kDevice:
+        Put(facts_.capacity, reading.total, reading.precision, source);
+        Put(facts_.used, reading.used, reading.precision, source);
+        Put(facts_.free, reading.free, reading.precision, source);
+        break;
+      case formats::TruthScope::kProcess:
+        Put(facts_.process, reading.used, reading.precision, source);
+        break;
+      case formats::TruthScope::kAllocator:
+        Put(facts_.reserved, reading.reserved, reading.precision, source);
+        Put(facts_.allocated, reading.allocated ? reading.allocated : reading.used,
+            reading.precision, source);
+        break;
+      case formats::TruthScope::kNumber:
+        Put(facts_.process, reading.used, reading.precision, source);
+        break;
+    }
+  }
+
+  [[nodiscard]] std::int32_t DeviceNumber() const {
+    std::int32_t device = -1;
+    const std::string& text = view().device();
+    std::from_chars(text.data(), text.data() + text.size(), device);
+    return device;
+  }
+
+  void TakeRecording(const Loaded& loaded) {
+    const AccountFacts facts = FactsOf(loaded.recording, loaded.moments, DeviceNumber());
+    for (auto fact : {&AccountFacts::reserved, &AccountFacts::allocated, &AccountFacts::requested,
+                      &AccountFacts::releasable}) {
+      if (!(facts_.*fact)) {
+        facts_.*fact = facts.*fact;
+      }
+    }
+    if (!facts_.requested) {
+      facts_.requested =
+          Quantity{.bytes = loaded.sums.total, .source = loaded.recording.metadata.format};
+    }
+  }
+
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
+    NodeSpace space;
+    std::optional<BucketTable> table;
+    auto done = session.ForEach(names, view(), [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
+      TakeRecording(*loaded);
+      auto keywords = keywords_.For(loaded->recording);
+      if (!keywords) {
+        return {};  // no dictionary fits: the ladder ends at what is requested
+      }
+      if (!table) {
+        table.emplace(**keywords, Multi::kFirst, space);
+      }
+      return table->Add(loaded->AsInput());
+    });
+    if (!done) {
+      return Fail(std::move(done.error()));
+    }
+    return Describe(session, table);
+  }
+
+  Report Describe(const Session& session, const std::optional<BucketTable>& table) const {
+    Report report{.command = "account"};
+    session.Describe(report);
+    report.unit = "bytes";
+    report.columns = {{"step", ""},
+                      {"", "STEP", true},
+                      {"bytes", "SIZE"},
+                      {.key = "", .title = "SHARE", .drop = 2},
+                      {"precision", ""},
+                      {"kind", ""},
+                      {.key = "source", .title = "FROM", .left = true, .shrink = true, .drop = 1},
+                      {.key = "note", .title = "WHAT IT IS", .left = true, .wrap = true}};
+    report.measure = 2;
+    const std::vector<AccountStep> steps = Account(facts_);
+    const AccountStep* top = nullptr;
+    for (const AccountStep& step : steps) {
+      const bool known = step.kind != AccountStep::Kind::kUnknown;
+      top = top == nullptr && known ? &step : top;
+      AddRow(report, step, top);
+    }
+    if (table) {
+      AddBuckets(report, *table, steps.back(), top);
+    }
+    for (const std::string& statement : statements_) {
+      report.head.push_back(statement);
+    }
+    if (!session.notes().empty()) {
+      report.head.push_back(InputsText(session));
+    }
+    report.head = [&] {
+      std::vector<std::string> head = std::move(report.head);
+      head.insert(head.end(), session.moment_lines().begin(), session.moment_lines().end());
+      return head;
+    }();
+    return report;
+  }
+
+  static void AddRow(Report& report, const AccountStep& step, const AccountStep* top) {
+    const std::string indent(static_cast<std::size_t>(step.level) * 2, ' ');
+    Cell bytes;
+    Cell share;
+    if (step.kind != AccountStep::Kind::kUnknown) {
+      bytes = Amount{.value = step.bytes};
+      share = Percent{static_cast<double>(step.bytes) / static_cast<double>(top->bytes)};
+    }
+    report.rows.push_back(
+        {step.key, indent + step.name, bytes, share, step.precision,
+         std::string(KindName(step.kind)), step.source,
+         step.kind == AccountStep::Kind::kUnknown ? "unknown: " + step.note : step.note});
+  }
+
+  static void AddBuckets(Report& report, const BucketTable& table, const AccountStep& requested,
+                         const AccountStep* top) {
+    for (const Bucket& bucket : table.AxisAt(0).buckets) {
+      if (bucket.entries.empty()) {
+        continue;
+      }
+      AddRow(report,
+             {.key = "bucket:" + bucket.name,
+              .name = bucket.name,
+              .level = requested.level + 1,
+              .kind = AccountStep::Kind::kFact,
+              .bytes = bucket.sum.bytes,
+              .source = table.keywords().dictionary().name,
+              .note = bucket.entries.front().name},
+             top);
+    }
+  }
+
+  ExpectedOptions expected_;
+  KeywordsOption keywords_;
+  std::string capacity_;
+  AccountFacts facts_;
+  std::vector<std::string> statements_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeAccount() {
+  return std::make_unique<AccountCommand>();
+}
+
+}  // namespace memtool::commands

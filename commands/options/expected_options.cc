@@ -1,0 +1,67 @@
+#include "options/expected_options.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options/value_semantic.hpp>
+
+namespace memtool::commands {
+
+namespace {
+
+std::string Echo(std::string_view written, std::int64_t bytes) {
+  return fmt::format("{} = {} bytes ({})", written, FormatCount(bytes), FormatSize(bytes));
+}
+
+}  // namespace
+
+void ExpectedOptions::Declare(po::options_description_easy_init add) {
+  add("expected-sum", po::value(&text_)->value_name("SIZE|@FILE"),
+      "what the device says is held: a size (GB is read as GiB), or a file of nvidia-smi, dcgm, "
+      "rocm-smi, amd-smi or a framework's memory_stats()");
+  add("pid", po::value<std::int64_t>()->value_name("PID")->notifier([this](std::int64_t pid) {
+    pid_ = pid;
+  }),
+      "the process to take from @FILE");
+  add("gpu", po::value(&gpu_)->value_name("GPU"),
+      "the GPU to take from @FILE: its number, UUID or bus id");
+}
+
+formats::TruthChoice ExpectedOptions::choice() const {
+  return {.pid = pid_, .gpu = gpu_.empty() ? std::nullopt : std::optional(gpu_)};
+}
+
+Result<std::optional<Expected>> ExpectedOptions::Resolve(
+    SizeBase base, const std::optional<std::string>& otherwise) const {
+  const std::string text = text_.empty() ? otherwise.value_or("") : text_;
+  if (text.empty()) {
+    if (pid_ || !gpu_.empty()) {
+      return Fail(ErrorCode::kUsage, "--pid and --gpu choose from --expected-sum @FILE");
+    }
+    return std::nullopt;
+  }
+  if (!text.starts_with('@')) {
+    auto bytes = ParseSize(text, base);
+    if (!bytes) {
+      Error error = std::move(bytes.error());
+      error.message = "--expected-sum: " + error.message;
+      return Fail(std::move(error));
+    }
+    return Expected{.bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes)};
+  }
+  auto truth = formats::ReadGroundTruth(text.substr(1), {});
+  if (!truth) {
+    return Fail(std::move(truth.error()));
+  }
+  auto reading = formats::ChooseReading(*truth, choice());
+  if (!reading) {
+    Error error = std::move(reading.error());
+    error.input = error.input.empty() ? text.substr(1) : error.input;
+    return Fail(std::move(error));
+  }
+  return Expected{.bytes = *reading->used,
+                  .precision = reading->precision,
+                  .echo = Echo(truth->display, *reading->used),
+                  .reading = *std::move(reading)};
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,39 @@
+// What the device says a process holds, to compare with what an input tracks.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "command.h"
+#include "memtool/formats/ground_truth.h"
+#include "memtool/profile/sizes.h"
+
+namespace memtool::commands {
+
+struct Expected {
+  std::int64_t bytes = 0;
+  std::int64_t precision = 0;  // bytes that rounding at the source may be off by
+  std::string echo;            // how it was read: "11GB = 11,811,160,064 bytes (11.00 GiB)"
+  std::optional<formats::Reading> reading{};  // of @FILE
+};
+
+class ExpectedOptions {
+ public:
+  void Declare(po::options_description_easy_init add);
+  // `otherwise`: what a keywords file says when the option is not given. Nothing when neither is.
+  // Errors: kUsage for what is no size or no reading; those of ReadGroundTruth.
+  Result<std::optional<Expected>> Resolve(SizeBase base,
+                                          const std::optional<std::string>& otherwise) const;
+  [[nodiscard]] bool given() const { return !text_.empty(); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] formats::TruthChoice choice() const;
+
+ private:
+  std::string text_;
+  std::optional<std::int64_t> pid_;
+  std::string gpu_;
+};
+
+}  // namespace memtool::commands

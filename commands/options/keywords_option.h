@@ -1,0 +1,44 @@
+// The dictionary that splits bytes into buckets.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "command.h"
+#include "memtool/formats/keywords.h"
+#include "memtool/profile/analysis/keywords.h"
+#include "memtool/profile/recording.h"
+
+namespace memtool::commands {
+
+class KeywordsOption {
+ public:
+  void Declare(po::options_description_easy_init add);
+  // Reads the file that was given. Errors: those of ReadKeywords.
+  Result<void> Resolve();
+  // The dictionary: the one that was given, else the built-in one of the recording's format, chosen
+  // once. Errors: kUsage when there is none.
+  Result<const Keywords*> For(const Recording& recording);
+
+  // The one that was given, once Resolve() has read it.
+  [[nodiscard]] const Keywords* keywords() const { return keywords_ ? &*keywords_ : nullptr; }
+
+  [[nodiscard]] bool given() const { return !name_.empty(); }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Settings of the file.
+  [[nodiscard]] const std::optional<std::string>& profile() const { return profile_; }
+  [[nodiscard]] const std::optional<std::string>& expected_sum() const { return expected_sum_; }
+  [[nodiscard]] bool is_builtin() const { return name_.empty() || name_.starts_with("builtin:"); }
+
+ private:
+  Result<void> Take(Result<formats::KeywordsFile> file);
+
+  std::string name_;
+  std::optional<std::string> profile_;
+  std::optional<std::string> expected_sum_;
+  std::optional<Keywords> keywords_;
+};
+
+}  // namespace memtool::commands
