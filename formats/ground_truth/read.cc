@@ -102,7 +102,7 @@ GroundTruth ReadForm(std::string_view text) {
     return ReadSmiCsv(text);
   }
   if (lines.size() == 1) {
-    return ReadNumber(text);
+    return ReadNumber(first);
   }
   ThrowRead(ErrorCode::kUnknownFormat, 0, {}, "no known form of ground truth", std::string(kForms));
 }

@@ -66,7 +66,8 @@ class SmiXml {
         id = std::string_view(attributes[0]) == "id" ? attributes[1] : id;
       }
       xml.fields_.push_back({xml.path_, std::move(id), xml.Here()});
-    } else if (xml.path_.back() == "process_info" || xml.path_.back() == "mig_device") {
+    } else if (xml.path_.size() > 2 &&
+               (xml.path_.back() == "process_info" || xml.path_.back() == "mig_device")) {
       xml.fields_.push_back({xml.path_, {}, xml.Here()});
     }
   }

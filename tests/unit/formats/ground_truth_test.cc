@@ -69,6 +69,27 @@ TEST(GroundTruth, ErrorsListWhatIsThere) {
   EXPECT_NE(ToString(none.error()).find("container"), std::string::npos);
 }
 
+TEST(GroundTruth, NotAvailableIsNeverZero) {
+  for (const std::string word :
+       {"[N/A]", "N/A", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]"}) {
+    const auto row = ParseGroundTruth("pid, used_gpu_memory [MiB]\n10, " + word + "\n", "in");
+    ASSERT_TRUE(row) << word;
+    const auto chosen = ChooseReading(*row, {.pid = 10});
+    ASSERT_FALSE(chosen) << word;
+    EXPECT_NE(ToString(chosen.error()).find(word), std::string::npos);
+  }
+}
+
+TEST(GroundTruth, OnePidOnSeveralGpusNeedsTheGpu) {
+  const auto truth = ParseGroundTruth(
+      "gpu_uuid, pid, used_gpu_memory [MiB]\nGPU-a, 10, 1 MiB\nGPU-b, 10, 2 MiB\n", "in");
+  ASSERT_TRUE(truth);
+  const auto several = ChooseReading(*truth, {.pid = 10});
+  ASSERT_FALSE(several);
+  EXPECT_NE(ToString(several.error()).find("--gpu"), std::string::npos);
+  EXPECT_EQ(ChooseReading(*truth, {.pid = 10, .gpu = "GPU-b"}).value().used, 2 * kMiB);
+}
+
 TEST(GroundTruth, Hostile) {
   EXPECT_NE(Why("").find("empty"), std::string::npos);
   EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n12\n").find("line 2, column 1"), std::string::npos);
@@ -85,6 +106,10 @@ TEST(GroundTruth, Hostile) {
     deep += "<a>";
   }
   EXPECT_NE(Why(deep).find("deeper"), std::string::npos);
+  EXPECT_NE(Why("<process_info><pid>1</pid></process_info>").find("no <gpu>"), std::string::npos);
+  EXPECT_NE(
+      Why(std::string(100000, '[') + std::string(100000, ']')).find("without memory counters"),
+      std::string::npos);
   EXPECT_NE(Why("| NVIDIA-SMI 535 |\n").find("--query-compute-apps"), std::string::npos);
 }
 
