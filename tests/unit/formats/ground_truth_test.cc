@@ -106,7 +106,7 @@ TEST(GroundTruth, Hostile) {
     deep += "<a>";
   }
   EXPECT_NE(Why(deep).find("deeper"), std::string::npos);
-  EXPECT_NE(Why("<process_info><pid>1</pid></process_info>").find("no <gpu>"), std::string::npos);
+  EXPECT_NE(Why("<?xml version=\"1.0\"?><process_info/>").find("no <gpu>"), std::string::npos);
   EXPECT_NE(
       Why(std::string(100000, '[') + std::string(100000, ']')).find("without memory counters"),
       std::string::npos);
