@@ -1,0 +1,160 @@
+// Opens a file of ground truth, knows its form by content, and hands it to the form's function.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "ground_truth/forms.h"
+#include "ground_truth/text.h"
+#include "memtool/formats/source.h"
+#include "memtool/profile/sizes.h"
+#include "support/byte_cursor.h"
+#include "support/byte_window.h"
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using namespace ground_truth;  // NOLINT(google-build-using-namespace): the folder's own
+
+constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+constexpr std::string_view kForms =
+    "read: nvidia-smi CSV, -q and -q -x, dcgm-exporter, dcgmi dmon, rocm-smi and amd-smi JSON, "
+    "JSON "
+    "of torch.cuda.memory_stats() or JAX's memory_stats(), a number of bytes";
+
+// Length of the UTF-8 sequence at the front; 0 when it is none.
+std::size_t SequenceAt(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const auto lead = byte(0);
+  const std::size_t size = lead < 0x80   ? 1
+                           : lead < 0xC2 ? 0
+                           : lead < 0xE0 ? 2
+                           : lead < 0xF0 ? 3
+                                         : 4;
+  if (lead == 0 || lead > 0xF4 || size == 0 || size > text.size()) {
+    return 0;
+  }
+  for (std::size_t at = 1; at < size; ++at) {
+    if ((byte(at) & 0xC0U) != 0x80U) {
+      return 0;
+    }
+  }
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) > 0x9F;
+  const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+void CheckText(std::string_view text) {
+  Place place;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto size = SequenceAt(text.substr(at));
+    if (size == 0) {
+      Refuse(place, "a byte here is not text (UTF-8)",
+             "give the text that the tool wrote, not a picture or a database");
+    }
+    place = text[at] == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + size};
+    at += size;
+  }
+}
+
+GroundTruth ReadNumber(std::string_view text) {
+  auto size = ParseSize(Trim(text));
+  if (!size) {
+    ThrowRead(ErrorCode::kUnknownFormat, 0, {},
+              "no known form of ground truth: " + size.error().message, std::string(kForms));
+  }
+  GroundTruth truth{.form = "number", .display = "a number"};
+  truth.readings.push_back({.scope = TruthScope::kNumber, .used = *size});
+  return truth;
+}
+
+GroundTruth ReadForm(std::string_view text) {
+  const auto lines = LinesOf(text);
+  if (lines.empty()) {
+    ThrowRead(ErrorCode::kTruncated, 0, {}, "the file is empty", std::string(kForms));
+  }
+  const auto first = Trim(lines.front().text);
+  if (first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
+      first.starts_with("<!DOCTYPE")) {
+    return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));
+  }
+  if (first.front() == '{' || first.front() == '[') {
+    return ReadTruthJson(text);
+  }
+  if (first.starts_with("#Entity")) {
+    return ReadDcgmDmon(text);
+  }
+  if (first.starts_with("# HELP") || first.starts_with("# TYPE") || first.starts_with("DCGM_FI_")) {
+    return ReadDcgmExporter(text);
+  }
+  if (text.find("NVSMI LOG") != text.npos && first.starts_with("=")) {
+    return ReadSmiText(text);
+  }
+  if (text.find("| NVIDIA-SMI") != text.npos) {
+    Refuse({lines.front().number, 1}, "the table of plain nvidia-smi is not a stable form",
+           "run: nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
+  }
+  if (LooksLikeSmiCsv(first)) {
+    return ReadSmiCsv(text);
+  }
+  if (lines.size() == 1) {
+    return ReadNumber(first);
+  }
+  ThrowRead(ErrorCode::kUnknownFormat, 0, {}, "no known form of ground truth", std::string(kForms));
+}
+
+Result<std::string> Slurp(std::unique_ptr<Source> source, const Limits& limits) {
+  std::string packing;
+  auto unpacked = Unpack(std::move(source), limits, &packing);
+  if (!unpacked) {
+    return Fail(std::move(unpacked.error()));
+  }
+  ByteWindow window(*std::move(unpacked));
+  const auto bytes = window.Fill(kMostBytes + 1);
+  if (bytes.size() > kMostBytes) {
+    return Fail(ErrorCode::kLimit, fmt::format("larger than {}", FormatSize(kMostBytes)),
+                "this is no file of ground truth; recordings are given without @");
+  }
+  return std::string(AsText(bytes));
+}
+
+tl::unexpected<Error> FailIn(Error error, const std::string& name) {
+  error.input = error.input.empty() ? name : error.input;
+  return Fail(std::move(error));
+}
+
+}  // namespace
+
+Result<GroundTruth> ParseGroundTruth(const std::string& text, const std::string& name) {
+  try {
+    std::string_view rest = text;
+    rest.remove_prefix(rest.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+    CheckText(rest);
+    return ReadForm(rest);
+  } catch (const ReadError& error) {
+    return FailIn(error.error(), name);
+  } catch (const std::bad_alloc&) {
+    return FailIn({.code = ErrorCode::kLimit, .message = "needs more memory than there is"}, name);
+  }
+}
+
+Result<GroundTruth> ReadGroundTruth(const std::string& path, const Limits& limits) {
+  try {
+    const std::string name = path == "-" ? "standard input" : path;
+    auto source = path == "-" ? Result<std::unique_ptr<Source>>(MakeFdSource(STDIN_FILENO, false))
+                              : OpenFile(path);
+    auto text = source ? Slurp(*std::move(source), limits) : Fail(std::move(source.error()));
+    if (!text) {
+      return FailIn(std::move(text.error()), name);
+    }
+    return ParseGroundTruth(*text, name);
+  } catch (const ReadError& error) {
+    return FailIn(error.error(), path);
+  }
+}
+
+}  // namespace memtool::formats

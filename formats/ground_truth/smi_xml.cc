@@ -1,0 +1,192 @@
+// nvidia-smi -q -x, through expat. A DOCTYPE is taken and never loaded; entities are refused.
+#include <expat.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ground_truth/forms.h"
+#include "ground_truth/text.h"
+
+namespace memtool::formats::ground_truth {
+
+namespace {
+
+constexpr std::size_t kDepth = 64;  // the tool's own files go 6 deep
+
+class SmiXml {
+ public:
+  explicit SmiXml(XML_Parser parser) : parser_(parser) {
+    XML_SetUserData(parser, this);
+    XML_SetElementHandler(parser, &OnStart, &OnEnd);
+    XML_SetCharacterDataHandler(parser, &OnText);
+    XML_SetEntityDeclHandler(parser, &OnEntity);
+  }
+
+  GroundTruth Parse(std::string_view text) {
+    const auto status = XML_Parse(parser_, text.data(), static_cast<int>(text.size()), 1);
+    if (status != XML_STATUS_OK) {
+      Refuse(Here(), why_.empty() ? XML_ErrorString(XML_GetErrorCode(parser_)) : why_,
+             "write the file again with nvidia-smi -q -x");
+    }
+    Finish();
+    return std::move(truth_);
+  }
+
+ private:
+  // A value with its place; looked at after expat has returned, so that nothing throws through it.
+  struct Field {
+    std::vector<std::string> path;
+    std::string text;
+    Place place;
+  };
+
+  [[nodiscard]] Place Here() const {
+    return {static_cast<std::size_t>(XML_GetCurrentLineNumber(parser_)),
+            static_cast<std::size_t>(XML_GetCurrentColumnNumber(parser_)) + 1};
+  }
+  void Stop(std::string why) {
+    why_ = std::move(why);
+    XML_StopParser(parser_, XML_FALSE);
+  }
+
+  static SmiXml& Of(void* self) { return *static_cast<SmiXml*>(self); }
+  static void OnStart(void* self, const XML_Char* name, const XML_Char** attributes) {
+    auto& xml = Of(self);
+    if (xml.path_.size() >= kDepth) {
+      xml.Stop(fmt::format("elements are nested deeper than {}", kDepth));
+      return;
+    }
+    xml.path_.emplace_back(name);
+    xml.text_.clear();
+    if (xml.path_.size() == 2 && xml.path_.back() == "gpu") {
+      std::string id;
+      for (; *attributes != nullptr; attributes += 2) {
+        id = std::string_view(attributes[0]) == "id" ? attributes[1] : id;
+      }
+      xml.fields_.push_back({xml.path_, std::move(id), xml.Here()});
+    } else if (xml.path_.size() > 2 &&
+               (xml.path_.back() == "process_info" || xml.path_.back() == "mig_device")) {
+      xml.fields_.push_back({xml.path_, {}, xml.Here()});
+    }
+  }
+  static void OnEnd(void* self, const XML_Char* /*name*/) {
+    auto& xml = Of(self);
+    if (xml.Wanted()) {
+      xml.fields_.push_back({xml.path_, std::string(Trim(xml.text_)), xml.Here()});
+    }
+    xml.path_.pop_back();
+    xml.text_.clear();
+  }
+  static void OnText(void* self, const XML_Char* text, int size) {
+    Of(self).text_.append(text, static_cast<std::size_t>(size));
+  }
+  static void OnEntity(void* self, const XML_Char* name, int /*parameter*/, const XML_Char*, int,
+                       const XML_Char*, const XML_Char*, const XML_Char*, const XML_Char*) {
+    Of(self).Stop(fmt::format("the entity '{}' is defined; no file of nvidia-smi does that", name));
+  }
+
+  [[nodiscard]] bool Wanted() const {
+    if (path_.size() < 2) {
+      return false;
+    }
+    const auto& parent = path_[path_.size() - 2];
+    return parent == "fb_memory_usage" || parent == "process_info" ||
+           path_.back() == "attached_gpus" || (parent == "mig_device" && path_.back() == "index");
+  }
+
+  void Finish() {
+    truth_.form = "nvidia-smi-xml";
+    truth_.display = "nvidia-smi -q -x";
+    std::optional<std::int64_t> attached;
+    for (auto& field : fields_) {
+      if (field.path.back() == "attached_gpus") {
+        attached = WholeNumber(field.text);
+      } else {
+        Take(field);
+      }
+    }
+    if (root_gpus_ == 0) {
+      Refuse({}, "there is no <gpu> in <nvidia_smi_log>");
+    }
+    // With -i the file has some of the GPUs, and their place in it is not their number.
+    if (attached != root_gpus_) {
+      truth_.notes.emplace_back("not all attached GPUs are in the file: choose by bus id");
+      for (auto& reading : truth_.readings) {
+        reading.gpu.reset();
+      }
+    }
+  }
+
+  void Take(const Field& field) {
+    const auto& name = field.path.back();
+    const auto& parent = field.path[field.path.size() - 2];
+    if (field.path.size() == 2) {
+      gpu_ = field.text;
+      device_ = Add({.scope = TruthScope::kDevice, .gpu = root_gpus_++, .gpu_name = gpu_});
+      row_ = device_;
+    } else if (name == "mig_device") {
+      row_ = Add({.scope = TruthScope::kDevice, .gpu_name = gpu_ + " MIG"});
+    } else if (name == "process_info") {
+      row_ = Add({.scope = TruthScope::kProcess, .gpu = root_gpus_ - 1, .gpu_name = gpu_});
+    } else if (row_ < truth_.readings.size()) {
+      const bool of_gpu = parent == "fb_memory_usage" && field.path.size() == 4;
+      SetField(truth_.readings[of_gpu ? device_ : row_], name, field);
+    }
+  }
+  std::size_t Add(Reading reading) {
+    truth_.readings.push_back(std::move(reading));
+    return truth_.readings.size() - 1;
+  }
+  static void SetField(Reading& reading, const std::string& name, const Field& field) {
+    const auto amount = [&] { return ReadAmount(field.text, "MiB", field.place); };
+    if (name == "used" || name == "used_memory") {
+      SetUsed(reading, amount(), kMiB / 2);
+    } else if (name == "total") {
+      reading.total = amount().bytes;
+    } else if (name == "reserved") {
+      reading.reserved = amount().bytes;
+    } else if (name == "free") {
+      reading.free = amount().bytes;
+    } else if (name == "pid") {
+      reading.pid = WholeNumber(field.text);
+    } else if (name == "process_name") {
+      reading.process = field.text;
+    } else if (name == "index" || (name == "gpu_instance_id" && WholeNumber(field.text))) {
+      reading.gpu_name +=
+          fmt::format(" {} {}", name == "index" ? "device" : "instance", field.text);
+      if (reading.scope == TruthScope::kProcess) {
+        reading.gpu.reset();
+      }
+    }
+  }
+
+  XML_Parser parser_;
+  GroundTruth truth_;
+  std::vector<std::string> path_;
+  std::string text_;
+  std::string why_;
+  std::vector<Field> fields_;
+  std::string gpu_;
+  std::int64_t root_gpus_ = 0;
+  std::size_t device_ = 0;
+  std::size_t row_ = 0;
+};
+
+struct FreeParser {
+  void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
+};
+
+}  // namespace
+
+GroundTruth ReadSmiXml(std::string_view text) {
+  const std::unique_ptr<std::remove_pointer_t<XML_Parser>, FreeParser> parser(
+      XML_ParserCreate("UTF-8"));
+  if (!parser) {
+    throw std::bad_alloc();
+  }
+  return SmiXml(parser.get()).Parse(text);
+}
+
+}  // namespace memtool::formats::ground_truth

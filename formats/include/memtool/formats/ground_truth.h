@@ -1,0 +1,68 @@
+// What something outside the recording says about memory: nvidia-smi, DCGM, rocm-smi, amd-smi, or
+// the framework's own counters. These files are not recordings; they say how much there should be.
+// Shapes: memtool-formats(5). Units: everything here is bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/formats/limits.h"
+#include "memtool/profile/result.h"
+
+namespace memtool::formats {
+
+enum class TruthScope : std::uint8_t {
+  kDevice,     // a whole device, other processes included
+  kProcess,    // one process on one device
+  kAllocator,  // a framework's own counters: torch.cuda.memory_stats(), JAX's memory_stats()
+  kNumber,     // a bare number
+};
+
+// One row. An absent value was not in the file, or the file says that it is not known.
+struct Reading {
+  TruthScope scope = TruthScope::kDevice;
+  std::optional<std::int64_t> gpu{};  // ordinal, only where the file says it
+  std::string gpu_name{};             // as written: UUID, bus id, instance or product name
+  std::optional<std::int64_t> pid{};
+  std::string process{};
+  // What counts as the expected sum. Of an allocator: what it holds from the device (torch:
+  // reserved; JAX: pool_bytes where given, else bytes_in_use).
+  std::optional<std::int64_t> used{};
+  std::optional<std::int64_t> reserved{};  // a device: by the driver; an allocator: by it
+  std::optional<std::int64_t> free{};
+  std::optional<std::int64_t> total{};      // capacity, or the allocator's limit
+  std::optional<std::int64_t> allocated{};  // an allocator: bytes in blocks given out
+  std::optional<std::int64_t> peak{};       // an allocator: highest `allocated`
+  std::string unavailable{};                // why `used` is absent, as written: "[N/A]"
+  std::int64_t precision = 0;               // `used` is right to ± this: half a MiB for nvidia-smi
+};
+
+struct GroundTruth {
+  std::string form{};     // stable name: "nvidia-smi-csv", "torch-memory-stats"
+  std::string display{};  // for people
+  std::vector<Reading> readings{};
+  std::vector<std::string> notes{};  // what was decided while reading
+};
+
+// Reads a file ("-": standard input), packed or not, at most 8 MiB unpacked. Errors: kIo, kLimit,
+// kTruncated, kMalformed with "line L, column C", kUnknownFormat with what would be read.
+Result<GroundTruth> ReadGroundTruth(const std::string& path, const Limits& limits = {});
+// The same of bytes at hand; `name` is for errors.
+Result<GroundTruth> ParseGroundTruth(const std::string& text, const std::string& name);
+
+struct TruthChoice {
+  std::optional<std::int64_t> pid{};
+  std::optional<std::string> gpu{};  // ordinal, or the name as the file writes it
+};
+
+// The one row meant. A pid picks processes; a gpu alone picks the device's row where there is one;
+// without either, processes come before devices. Nothing is ever added up. Errors: kUsage, with a
+// list of the rows, when no row or several are left, or when `used` of the row is not known.
+Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choice);
+
+// "GPU 0, pid 1234 (python): 164.00 MiB".
+std::string DescribeReading(const Reading& reading);
+
+}  // namespace memtool::formats

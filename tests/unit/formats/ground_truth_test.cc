@@ -1,0 +1,154 @@
+#include "memtool/formats/ground_truth.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "support/files.h"
+
+namespace memtool::formats {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+GroundTruth Read(const std::string& name) {
+  auto truth = ReadGroundTruth((test::TestFolder("ground_truth") / name).string());
+  EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
+  return truth ? *truth : GroundTruth{};
+}
+
+std::string Why(const std::string& text) {
+  const auto truth = ParseGroundTruth(text, "in");
+  return truth ? "read as " + truth->form : ToString(truth.error());
+}
+
+// `used` of the row chosen, or -1.
+std::int64_t Used(const std::string& name, const TruthChoice& choice = {}) {
+  const auto reading = ChooseReading(Read(name), choice);
+  return reading ? reading->used.value_or(-2) : -1;
+}
+
+TEST(GroundTruth, SmiCsv) {
+  EXPECT_EQ(Used("apps_commas.csv", {.pid = 10}), 164 * kMiB);
+  EXPECT_EQ(Read("apps_commas.csv").readings.at(0).process, "python, a, b");
+  EXPECT_EQ(Used("apps_commas.csv", {.pid = 11}), -1);
+  EXPECT_EQ(Used("apps_commas.csv"), -1);
+  EXPECT_EQ(Used("query_gpu.csv", {.gpu = "0"}), 14210 * kMiB);
+  EXPECT_EQ(Used("query_gpu.csv", {.gpu = "1"}), -1);
+}
+
+TEST(GroundTruth, OtherForms) {
+  EXPECT_EQ(Used("smi.xml"), 7500 * kMiB);
+  EXPECT_EQ(Used("smi.xml", {.gpu = "0"}), -1);
+  EXPECT_EQ(Used("smi_q.txt", {.pid = 10}), 700 * kMiB);
+  EXPECT_EQ(Used("smi_q.txt", {.gpu = "00000000:01:00.0"}), 800 * kMiB);
+  EXPECT_EQ(Used("dcgm.prom", {.gpu = "0"}), 4845 * kMiB);
+  EXPECT_EQ(Used("dcgm.prom", {.gpu = "1"}), -1);
+  EXPECT_EQ(Used("dcgm.prom", {.gpu = "2"}), -1);
+  EXPECT_EQ(Read("dcgm.prom").readings.at(0).free, 75000 * kMiB);
+  EXPECT_EQ(Used("dmon.txt", {.gpu = "0"}), 4845 * kMiB);
+  EXPECT_EQ(Used("dmon.txt", {.gpu = "1"}), -1);
+  EXPECT_EQ(Used("dmon.txt", {.gpu = "GPU-I 3"}), 240 * kMiB);
+  EXPECT_EQ(Used("rocm.json"), 10960896);
+  EXPECT_EQ(Used("amd.json", {.pid = 10}), 4096);
+  EXPECT_EQ(Used("amd.json", {.gpu = "0"}), 283 * kMiB);
+  EXPECT_EQ(Used("torch.json"), 2097152);
+  EXPECT_EQ(Used("torch_nested.json"), 2097152);
+  EXPECT_EQ(Read("torch_nested.json").readings.at(0).peak, 300);
+  EXPECT_EQ(Used("jax.json"), 7);
+  EXPECT_EQ(Used("jax_null.json"), -1);
+  EXPECT_EQ(Used("number.txt"), std::int64_t{11} << 30U);
+}
+
+TEST(GroundTruth, ErrorsListWhatIsThere) {
+  const auto none = ChooseReading(Read("apps_commas.csv"), {.pid = 99});
+  ASSERT_FALSE(none);
+  EXPECT_NE(ToString(none.error()).find("pid 10 (python, a, b): 164.00 MiB"), std::string::npos);
+  EXPECT_NE(ToString(none.error()).find("container"), std::string::npos);
+}
+
+TEST(GroundTruth, NotAvailableIsNeverZero) {
+  for (const std::string word :
+       {"[N/A]", "N/A", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]"}) {
+    const auto row = ParseGroundTruth("pid, used_gpu_memory [MiB]\n10, " + word + "\n", "in");
+    ASSERT_TRUE(row) << word;
+    const auto chosen = ChooseReading(*row, {.pid = 10});
+    ASSERT_FALSE(chosen) << word;
+    EXPECT_NE(ToString(chosen.error()).find(word), std::string::npos);
+  }
+}
+
+TEST(GroundTruth, OnePidOnSeveralGpusNeedsTheGpu) {
+  const auto truth = ParseGroundTruth(
+      "gpu_uuid, pid, used_gpu_memory [MiB]\nGPU-a, 10, 1 MiB\nGPU-b, 10, 2 MiB\n", "in");
+  ASSERT_TRUE(truth);
+  const auto several = ChooseReading(*truth, {.pid = 10});
+  ASSERT_FALSE(several);
+  EXPECT_NE(ToString(several.error()).find("--gpu"), std::string::npos);
+  EXPECT_EQ(ChooseReading(*truth, {.pid = 10, .gpu = "GPU-b"}).value().used, 2 * kMiB);
+}
+
+TEST(GroundTruth, Hostile) {
+  EXPECT_NE(Why("").find("empty"), std::string::npos);
+  EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n12\n").find("line 2, column 1"), std::string::npos);
+  EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n1, 2, 3\n").find("3 fields"), std::string::npos);
+  EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n1, 9e18 MiB\n").find("not an amount"),
+            std::string::npos);
+  EXPECT_NE(Why("pid, \xff\n").find("line 1, column 6"), std::string::npos);
+  EXPECT_NE(Why("{\"a\":\n").find("not JSON"), std::string::npos);
+  EXPECT_NE(Why(std::string(1000000, '[')).find("not JSON"), std::string::npos);
+  EXPECT_NE(Why("<nvidia_smi_log><gpu>").find("line 1"), std::string::npos);
+  EXPECT_NE(Why("<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>").find("entity"), std::string::npos);
+  std::string deep = "<nvidia_smi_log>";
+  for (int i = 0; i < 1000; ++i) {
+    deep += "<a>";
+  }
+  EXPECT_NE(Why(deep).find("deeper"), std::string::npos);
+  EXPECT_NE(Why("<?xml version=\"1.0\"?><process_info/>").find("no <gpu>"), std::string::npos);
+  EXPECT_NE(
+      Why(std::string(100000, '[') + std::string(100000, ']')).find("without memory counters"),
+      std::string::npos);
+  EXPECT_NE(Why("| NVIDIA-SMI 535 |\n").find("--query-compute-apps"), std::string::npos);
+}
+
+// Every cut of every sample is an answer, never a crash.
+TEST(GroundTruth, Cuts) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::TestFolder("ground_truth"))) {
+    const auto bytes = test::ReadFile(entry.path());
+    const std::string text(test::AsView(bytes));
+    for (std::size_t size = 0; size < text.size(); ++size) {
+      const auto truth = ParseGroundTruth(text.substr(0, size), "cut");
+      EXPECT_TRUE(truth || !truth.error().message.empty());
+    }
+  }
+}
+
+TEST(GroundTruth, RealSamples) {
+  const char* root = std::getenv("MEMTOOL_REFERENCE_DATA");
+  if (root == nullptr) {
+    GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA is not set";
+  }
+  const auto used = [&](const char* name, const TruthChoice& choice) -> std::int64_t {
+    const auto truth = ReadGroundTruth(std::string(root) + "/ground-truth/" + name);
+    EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
+    const auto reading = truth ? ChooseReading(*truth, choice) : Fail(truth.error());
+    return reading ? reading->used.value_or(-2) / kMiB : -1;
+  };
+  for (const char* name :
+       {"compute_apps.csv", "compute_apps_noheader.csv", "compute_apps_noheader_nounits.csv"}) {
+    EXPECT_EQ(used(name, {.pid = 3664501}), 2804) << name;
+    EXPECT_EQ(used(name, {}), -1) << name;
+  }
+  EXPECT_EQ(used("compute_apps_none.csv", {}), -1);
+  EXPECT_EQ(used("compute_apps_uuid.csv", {.pid = 1328668}), 130044);
+  EXPECT_EQ(used("dcgm_exporter.prom", {}), 4845);
+  EXPECT_EQ(used("q_x_min.xml", {}), 7500);
+  EXPECT_EQ(used("q_x_min.xml", {.gpu = "0"}), 8000);
+  EXPECT_EQ(used("query_gpu.csv", {.gpu = "1"}), 0);
+  EXPECT_EQ(used("query_gpu_named.csv", {.gpu = "NVIDIA T4"}), 14210);
+}
+
+}  // namespace
+}  // namespace memtool::formats
