@@ -92,16 +92,33 @@ class AccountCommand final : public RowsCommand {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
-      auto reading = formats::ChooseReading(*truth, expected_.choice());
-      if (!reading) {
-        Error error = std::move(reading.error());
-        error.input = error.input.empty() ? name : error.input;
-        return Fail(std::move(error));
+      if (auto taken = TakeTruth(*truth, name); !taken) {
+        return Fail(std::move(taken.error()));
       }
-      Take(*reading, truth->display);
-      statements_.push_back(name + " (" + truth->display + ")");
     }
     return recordings;
+  }
+
+  // The row that --pid and --gpu choose, and of a process also the row of its device.
+  Result<void> TakeTruth(const formats::GroundTruth& truth, const std::string& name) {
+    auto reading = formats::ChooseReading(truth, expected_.choice());
+    if (!reading) {
+      Error error = std::move(reading.error());
+      error.input = error.input.empty() ? name : error.input;
+      return Fail(std::move(error));
+    }
+    Take(*reading, truth.display);
+    const auto is_its_device = [&reading](const formats::Reading& each) {
+      return each.scope == formats::TruthScope::kDevice && each.gpu == reading->gpu;
+    };
+    const auto device = std::find_if(truth.readings.begin(), truth.readings.end(), is_its_device);
+    if (reading->scope == formats::TruthScope::kProcess && reading->gpu &&
+        device != truth.readings.end()) {
+      Take(*device, truth.display);
+    }
+    statements_.push_back(name + " · " + truth.display + " · " +
+                          formats::DescribeReading(*reading));
+    return {};
   }
 
   void TakeExpected(const Expected& expected) {
@@ -134,13 +151,26 @@ class AccountCommand final : public RowsCommand {
         break;
       case formats::TruthScope::kAllocator:
         Put(facts_.reserved, reading.reserved, reading.precision, source);
-        Put(facts_.allocated, reading.allocated ? reading.allocated : reading.used,
-            reading.precision, source);
+        Put(facts_.allocated, reading.allocated, reading.precision, source);
+        Put(facts_.requested, reading.requested, reading.precision, source);
+        if (source.find("JAX") != std::string::npos) {
+          facts_.reserved_note = PoolNote(reading.total);
+        }
         break;
       case formats::TruthScope::kNumber:
         Put(facts_.process, reading.used, reading.precision, source);
         break;
     }
+  }
+
+  // XLA takes its memory from the driver in one pool.
+  static std::string PoolNote(std::optional<std::int64_t> limit) {
+    return limit ? fmt::format(
+                       "XLA's pool, preallocated; its limit is {} "
+                       "(XLA_PYTHON_CLIENT_MEM_FRACTION)",
+                       FormatSize(*limit))
+                 : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); how "
+                   "much it took is told by device.memory_stats() as JSON";
   }
 
   [[nodiscard]] std::int32_t DeviceNumber() const {
@@ -158,6 +188,10 @@ class AccountCommand final : public RowsCommand {
         facts_.*fact = facts.*fact;
       }
     }
+    if (loaded.recording.metadata.format_display.starts_with("JAX") &&
+        facts_.reserved_note.empty()) {
+      facts_.reserved_note = PoolNote(std::nullopt);
+    }
     if (!facts_.requested) {
       facts_.requested =
           Quantity{.bytes = loaded.sums.total, .source = loaded.recording.metadata.format};
@@ -167,6 +201,9 @@ class AccountCommand final : public RowsCommand {
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     NodeSpace space;
     std::optional<BucketTable> table;
+    if (names.empty()) {
+      return Describe(session, table);
+    }
     auto done = session.ForEach(names, view(), [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
       TakeRecording(*loaded);
       auto keywords = keywords_.For(loaded->recording);
@@ -248,7 +285,7 @@ class AccountCommand final : public RowsCommand {
               .kind = AccountStep::Kind::kFact,
               .bytes = bucket.sum.bytes,
               .source = table.keywords().dictionary().name,
-              .note = bucket.entries.front().name},
+              .note = NameText(bucket.entries.front().name)},
              top);
     }
   }

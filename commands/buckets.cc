@@ -88,6 +88,9 @@ class BucketsCommand final : public RowsCommand {
       return Fail(std::move(expected.error()));
     }
     wanted_ = *std::move(expected);
+    if (expected_.chooses() && !(wanted_ && wanted_->reading)) {
+      return Fail(ErrorCode::kUsage, "--pid and --gpu choose from --expected-sum @FILE");
+    }
     return {};
   }
 

@@ -34,9 +34,6 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
     SizeBase base, const std::optional<std::string>& otherwise) const {
   const std::string text = text_.empty() ? otherwise.value_or("") : text_;
   if (text.empty()) {
-    if (pid_ || !gpu_.empty()) {
-      return Fail(ErrorCode::kUsage, "--pid and --gpu choose from --expected-sum @FILE");
-    }
     return std::nullopt;
   }
   if (!text.starts_with('@')) {

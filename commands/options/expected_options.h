@@ -26,8 +26,8 @@ class ExpectedOptions {
   // Errors: kUsage for what is no size or no reading; those of ReadGroundTruth.
   Result<std::optional<Expected>> Resolve(SizeBase base,
                                           const std::optional<std::string>& otherwise) const;
-  [[nodiscard]] bool given() const { return !text_.empty(); }
-  [[nodiscard]] const std::string& text() const { return text_; }
+  // True when --pid or --gpu was given.
+  [[nodiscard]] bool chooses() const { return pid_ || !gpu_.empty(); }
   [[nodiscard]] formats::TruthChoice choice() const;
 
  private:

@@ -86,6 +86,7 @@ Reading TorchReading(const Value& stats) {
   SetUsed(reading, TorchAmount(stats, "reserved_bytes", "current"), 0);
   reading.reserved = reading.used;
   reading.allocated = TorchAmount(stats, "allocated_bytes", "current").bytes;
+  reading.requested = TorchAmount(stats, "requested_bytes", "current").bytes;
   reading.peak = TorchAmount(stats, "allocated_bytes", "peak").bytes;
   return reading;
 }

@@ -114,6 +114,21 @@ void AddState(const Recording& recording, std::int32_t device, AccountFacts& fac
   facts.releasable = releasable;
 }
 
+// At an out-of-memory event the driver's free memory is known.
+void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moments,
+            std::int32_t device, AccountFacts& facts) {
+  for (const MomentOfTrace& moment : moments) {
+    const Trace& trace = recording.history->traces[moment.trace];
+    if (moment.event < 0 || (device >= 0 && trace.device != device)) {
+      continue;
+    }
+    const Event& event = EventsOf(recording, trace)[static_cast<std::size_t>(moment.event)];
+    if (event.action == Action::kOom) {
+      facts.free = Quantity{.bytes = static_cast<std::int64_t>(event.key), .source = "OOM event"};
+    }
+  }
+}
+
 }  // namespace
 
 void Complete(AccountFacts& facts) {
@@ -146,8 +161,10 @@ std::vector<AccountStep> Account(const AccountFacts& given) {
               "nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
   ladder.Difference(3, "below_framework", "below the framework", facts.process, facts.reserved,
                     "CUDA context, cuBLAS, cuDNN, NCCL, graphs, other allocators");
-  ladder.Fact(3, "reserved", "reserved", facts.reserved, "what the framework took from the driver",
-              "a snapshot, or memory_stats()");
+  const bool noted = !facts.reserved_note.empty();
+  ladder.Fact(3, "reserved", "reserved", facts.reserved,
+              noted ? facts.reserved_note : "what the framework took from the driver",
+              noted ? facts.reserved_note : "a snapshot, or memory_stats()");
   ladder.Difference(4, "cached", "cached", facts.reserved, facts.allocated,
                     "free inside the framework's allocator");
   const Maybe cached =
@@ -168,6 +185,7 @@ std::vector<AccountStep> Account(const AccountFacts& given) {
 AccountFacts FactsOf(const Recording& recording, const std::vector<MomentOfTrace>& moments,
                      std::int32_t device) {
   AccountFacts facts;
+  AddOom(recording, moments, device, facts);
   if (recording.state && !recording.state->segments.empty() && AtEnd(moments)) {
     AddState(recording, device, facts);
     return facts;

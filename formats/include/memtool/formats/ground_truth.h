@@ -34,6 +34,7 @@ struct Reading {
   std::optional<std::int64_t> free{};
   std::optional<std::int64_t> total{};      // capacity, or the allocator's limit
   std::optional<std::int64_t> allocated{};  // an allocator: bytes in blocks given out
+  std::optional<std::int64_t> requested{};  // an allocator: what was asked for in those
   std::optional<std::int64_t> peak{};       // an allocator: highest `allocated`
   std::string unavailable{};                // why `used` is absent, as written: "[N/A]"
   std::int64_t precision = 0;               // `used` is right to ± this: half a MiB for nvidia-smi

@@ -34,6 +34,7 @@ struct AccountFacts {
   std::optional<Quantity> reserved;   // the framework's allocator took this from the driver
   std::optional<Quantity> allocated;  // and gave this out, rounded
   std::optional<Quantity> requested;  // for this many bytes asked for
+  std::string reserved_note;          // what the framework's pool is, where there is more to say
   // Of what is cached: whole segments that could go back to the driver.
   std::optional<Quantity> releasable;
 };
