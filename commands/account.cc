@@ -182,8 +182,8 @@ class AccountCommand final : public RowsCommand {
 
   void TakeRecording(const Loaded& loaded) {
     const AccountFacts facts = FactsOf(loaded.recording, loaded.moments, DeviceNumber());
-    for (auto fact : {&AccountFacts::reserved, &AccountFacts::allocated, &AccountFacts::requested,
-                      &AccountFacts::releasable}) {
+    for (auto fact : {&AccountFacts::free, &AccountFacts::reserved, &AccountFacts::allocated,
+                      &AccountFacts::requested, &AccountFacts::releasable}) {
       if (!(facts_.*fact)) {
         facts_.*fact = facts.*fact;
       }

@@ -232,6 +232,32 @@ void NoteAxes(const Session& session, const BucketTable& table, const std::vecto
   }
 }
 
+// Buckets that hold something in any input: the legend lists no others.
+std::set<std::string> FilledBuckets(const std::vector<BucketAxis>& inputs) {
+  std::set<std::string> filled;
+  for (const BucketAxis& axis : inputs) {
+    for (const Bucket& bucket : axis.buckets) {
+      if (!bucket.entries.empty()) {
+        filled.insert(bucket.name);
+      }
+    }
+  }
+  return filled;
+}
+
+StackedBar BarOf(const BucketAxis& axis, const std::set<std::string>& filled) {
+  StackedBar bar;
+  for (const Bucket& bucket : axis.buckets) {
+    if (filled.contains(bucket.name)) {
+      bar.segments.push_back(
+          {.name = bucket.name,
+           .bytes = bucket.sum.bytes,
+           .style = bucket.others ? BarSegment::Style::kOthers : BarSegment::Style::kNamed});
+    }
+  }
+  return bar;
+}
+
 }  // namespace
 
 void FillBuckets(const Session& session, const BucketTable& table,
@@ -275,33 +301,23 @@ BarChart ChartOf(const std::vector<BucketTable>& tables, const Session& session,
   }
   const Dictionary& dictionary = tables.front().keywords().dictionary();
   for (std::size_t a = 0; a < dictionary.axes.size(); ++a) {
-    BarPanel panel{.title = dictionary.axes[a].name};
-    std::set<std::string> filled;
+    std::vector<BucketAxis> inputs;
     for (const BucketTable& table : tables) {
-      for (const Bucket& bucket : table.AxisAt(a).buckets) {
-        if (!bucket.entries.empty()) {
-          filled.insert(bucket.name);
-        }
-      }
+      inputs.push_back(table.AxisAt(a));
     }
+    BarPanel panel{.title = dictionary.axes[a].name};
+    const std::set<std::string> filled = FilledBuckets(inputs);
     for (std::size_t t = 0; t < tables.size(); ++t) {
-      const std::int64_t tracked = tables[t].total().bytes;
-      StackedBar bar{.name = std::string(BaseName(session.notes()[t].path))};
-      for (const Bucket& bucket : tables[t].AxisAt(a).buckets) {
-        if (!filled.contains(bucket.name)) {
-          continue;  // in no input: the legend need not list it
-        }
-        bar.segments.push_back(
-            {.name = bucket.name,
-             .bytes = bucket.sum.bytes,
-             .style = bucket.others ? BarSegment::Style::kOthers : BarSegment::Style::kNamed});
-      }
+      StackedBar bar = BarOf(inputs[t], filled);
+      bar.name = BaseName(session.notes()[t].path);
+      bar.percent_base = tables[t].total().bytes;
       if (expected) {
-        bar.segments.push_back({.name = std::string(kUntrackable),
-                                .bytes = SaturatingSubtract(expected->bytes, tracked),
-                                .style = BarSegment::Style::kUntrackable});
+        bar.segments.push_back(
+            {.name = std::string(kUntrackable),
+             .bytes = SaturatingSubtract(expected->bytes, tables[t].total().bytes),
+             .style = BarSegment::Style::kUntrackable});
+        bar.percent_base = percent_of_expected ? expected->bytes : bar.percent_base;
       }
-      bar.percent_base = expected && percent_of_expected ? expected->bytes : tracked;
       panel.bars.push_back(std::move(bar));
     }
     chart.panels.push_back(std::move(panel));
