@@ -332,11 +332,12 @@ void FillExplanation(const Session& session, const std::vector<Explanation>& row
                     {"bucket", "BUCKET", true},
                     {"word", "WORD", true, true},
                     {"matched", "FOUND IN", true, true},
-                    {"entry", "ROW", true, true},
+                    {"entry", ""},
+                    {"", "ROW", true, true},
                     {"also", "ALSO IN", true, true}};
   for (const Explanation& row : rows) {
     report.rows.push_back({MakeAmount(session, row.sum.bytes), row.sum.count, row.axis, row.bucket,
-                           row.word, NameText(row.matched),
+                           row.word, NameText(row.matched), row.entry,
                            row.entry == row.matched ? std::string() : NameText(row.entry),
                            row.also});
   }

@@ -78,7 +78,7 @@ class TopCommand final : public RowsCommand {
                         .value = {.flat = row.delta(), .cum = row.delta_cum()}});
       }
     }
-    Report report = Fill(session, rows, base.unfiltered(), true);
+    Report report = Fill(session, rows, table.by(), base.unfiltered(), true);
     const std::int64_t total = SaturatingSubtract(table.total(), base.total());
     report.totals = {{"total", total}, {"total_base", base.total()}};
     report.head.push_back(fmt::format("{} {} minus base {} {}: {}", session.notes()[0].path,
@@ -111,14 +111,14 @@ class TopCommand final : public RowsCommand {
 
   Result<Report> Describe(const Session& session, const Tabulator& table, NodeSpace& space) {
     const std::vector<Row> rows = table.Rows(view().sort());
-    Report report = Fill(session, rows, table.unfiltered(), false);
+    Report report = Fill(session, rows, table.by(), table.unfiltered(), false);
     AddSaves(session, PeakWithout(rows, space), report);
     report.totals = {{"total", table.total()},
                      {"total_unfiltered", table.unfiltered()},
                      {"total_abs", table.total_abs()},
                      {"unknown", table.unknown()}};
     std::string head =
-        fmt::format("{} · {} {}", InputsText(session, view().by().kind == By::Kind::kInput),
+        fmt::format("{} · {} {}", InputsText(session, table.by().kind == By::Kind::kInput),
                     session.choice().name, AmountText(session, table.total()));
     if (table.total() != table.unfiltered()) {
       head += fmt::format(" of {} ({:.1f}%)", AmountText(session, table.unfiltered()),
@@ -155,8 +155,9 @@ class TopCommand final : public RowsCommand {
     report.foot.emplace_back("SAVES: how much the whole run's peak would fall without the row");
   }
 
-  Report Fill(const Session& session, const std::vector<Row>& rows, std::int64_t whole, bool sign) {
-    const bool frames = view().by().kind == By::Kind::kFrame;
+  Report Fill(const Session& session, const std::vector<Row>& rows, const By& by,
+              std::int64_t whole, bool sign) {
+    const bool frames = by.kind == By::Kind::kFrame;
     Report report{.command = "top"};
     session.Describe(report);
     report.columns = {{"flat", "FLAT"},

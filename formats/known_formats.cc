@@ -78,7 +78,7 @@ struct Rule {
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 17> kRules{{
+constexpr std::array<Rule, 16> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "heap profile:"); },
      {"a heap profile in the legacy text form", kProtoHint}},
@@ -111,18 +111,11 @@ constexpr std::array<Rule, 17> kRules{{
     {[](std::string_view t) { return StartsWith(t, "digraph") || StartsWith(t, "strict digraph"); },
      {"a Graphviz graph", "give the profile that it was drawn from"}},
     {[](std::string_view t) {
-       return FirstLineHas(t, "\"Attribute Name\"") ||
-              t.find("[gpu_memory_profiler") != std::string_view::npos ||
-              t.find("<unk>:") != std::string_view::npos ||
-              t.find("MXNet version ") != std::string_view::npos;
-     },
-     {"an MXNet memory log", kLaterHint}},
-    {[](std::string_view t) {
        return IsJson(t) && t.find("traceEvents") != std::string_view::npos;
      },
      {"a Chrome trace", kLaterHint}},
-    {IsJson, {"JSON of no known kind", "see memtool-formats(5)"}},
-    {IsText, {"text of no known kind", "see memtool-formats(5)"}},
+    {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
+    {IsText, {"text of no known kind", "see memtool-formats(5)", true}},
 }};
 
 }  // namespace

@@ -74,7 +74,8 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptio
       possible.push_back(reader);
     }
   }
-  if (possible.size() == 1 && RecognizeUnread(head) == nullptr) {
+  const KnownFormat* known = RecognizeUnread(head);
+  if (possible.size() == 1 && (known == nullptr || known->vague)) {
     return possible.front();
   }
   if (possible.size() > 1) {

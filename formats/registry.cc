@@ -3,6 +3,7 @@
 #include <array>
 
 #include "memtool/formats/reader.h"
+#include "mxnet/mxnet_reader.h"
 #include "pprof/pprof_reader.h"
 #include "torch_snapshot/torch_snapshot_reader.h"
 
@@ -11,7 +12,10 @@ namespace memtool::formats {
 std::span<const Reader* const> Readers() {
   static const PprofReader pprof;
   static const TorchSnapshotReader torch_snapshot;
-  static const std::array<const Reader*, 2> readers{&pprof, &torch_snapshot};
+  static const MxnetReader mxnet;
+  static const MxnetStacksReader mxnet_stacks;
+  static const auto readers =
+      std::to_array<const Reader*>({&pprof, &torch_snapshot, &mxnet, &mxnet_stacks});
   return readers;
 }
 

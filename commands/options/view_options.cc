@@ -85,11 +85,12 @@ Result<void> ViewOptions::Resolve() {
   }
   moment_ = *std::move(moment);
   base_moment_ = *std::move(base);
-  auto by = ParseBy(by_text_);
+  auto by = ParseBy(by_text_.empty() ? "filefunction" : by_text_);
   if (!by) {
     return Fail(std::move(by.error()));
   }
   by_ = *std::move(by);
+  by_.automatic = by_text_.empty();
   if (auto resolved = ResolveBuckets(); !resolved) {
     return resolved;
   }

@@ -41,7 +41,7 @@ class ViewOptions {
   FilterOptions options_;
   std::string frames_text_ = "app";
   std::string sample_index_;
-  std::string by_text_ = "filefunction";
+  std::string by_text_;
   std::string moment_text_ = "end";
   std::string base_moment_text_;
   bool cum_ = false;

@@ -72,6 +72,11 @@ Tabulator::Tabulator(By by, NodeSpace& space)
     : by_(std::move(by)), space_(space), flat_cum_(space) {}
 
 void Tabulator::Add(const Input& input) {
+  if (by_.automatic) {
+    const std::string& own = input.view->recording().metadata.default_by;
+    by_ = own.empty() ? by_ : ParseBy(own).value_or(by_);
+    by_.automatic = false;
+  }
   unfiltered_ = SaturatingAdd(unfiltered_, input.sums->total);
   total_abs_ = SaturatingAdd(total_abs_, input.sums->total_abs);
   saturated_ = saturated_ || input.sums->saturated;
@@ -134,6 +139,11 @@ std::string Tabulator::KeyText(const Recording& recording, std::int64_t key) con
   }
   const LabelSetId set(static_cast<std::uint32_t>(key));
   const bool tag = by_.kind == By::Kind::kTag;
+  for (const Label& label : recording.Labels(set)) {
+    if (tag && !label.numeric && recording.Text(label.key) == kTagKey) {
+      return std::string(recording.Text(label.text));
+    }
+  }
   std::string text = tag ? LabelText(recording, set) : LabelValues(recording, set, by_.label);
   if (text.empty()) {
     text = tag ? "(no labels)" : "(no " + by_.label + ")";

@@ -40,6 +40,7 @@ std::span<const Reader* const> Readers();
 struct KnownFormat {
   std::string_view what;  // "a CPU profile in the legacy binary form"
   std::string_view hint;  // how to get something readable
+  bool vague = false;     // says no more than what kind of bytes these are
 };
 // The name of a recognised but unread format, or nullptr.
 const KnownFormat* RecognizeUnread(std::span<const std::byte> head);

@@ -89,9 +89,18 @@ struct BlindSpot {
   std::string why;
 };
 
+// A figure that an input gives beside its samples, and that is in none of them: "nvml_amend" (what
+// NVML shows of the process beyond the log), "device_total", "device_free_min".
+struct Counter {
+  std::string name;
+  std::int32_t device = -1;  // ordinal; -1 = the input does not tell
+  std::int64_t value = 0;    // bytes
+};
+
 struct Metadata {
   std::string format;               // the reader's name: "pprof"
   std::string format_display;       // for people: "JAX device memory profile (pprof)"
+  std::string default_by;           // how rows are split unless asked otherwise: "tag", or empty
   std::string packing;              // "gzip", "zlib", "zstd", or empty
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown
@@ -160,6 +169,7 @@ struct Recording {
   std::optional<Profile> profile;
   std::optional<History> history;
   std::optional<AllocatorState> state;
+  std::vector<Counter> counters;
   std::vector<Setting> settings;  // the allocator's, as the file names them
 
   [[nodiscard]] std::string_view Text(StringId id) const {

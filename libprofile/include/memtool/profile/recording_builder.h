@@ -55,6 +55,7 @@ class RecordingBuilder {
   // Takes over whole tables; Finish() checks them.
   void SetHistory(History history) { recording_.history = std::move(history); }
   void SetState(AllocatorState state) { recording_.state = std::move(state); }
+  void AddCounter(Counter counter) { recording_.counters.push_back(std::move(counter)); }
   void AddSetting(std::string name, std::string value);
 
   void ReserveStacks(std::size_t stacks, std::size_t locations);

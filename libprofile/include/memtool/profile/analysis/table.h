@@ -19,6 +19,7 @@ class Keywords;
 struct By {
   enum class Kind : std::uint8_t { kFrame, kStack, kTag, kSize, kInput, kLabel, kBucket };
   Kind kind = Kind::kFrame;
+  bool automatic = false;  // nobody asked: an input may have its own way (Metadata::default_by)
   Granularity granularity = Granularity::kFileFunction;  // of frames and stacks
   std::string label;                                     // key, for kLabel
   std::string axis;                                      // of kBucket; empty = the first
@@ -58,6 +59,8 @@ class Tabulator {
   void Add(const Input& input);
   // Sorted by size, ties by name; rows that hold nothing are left out.
   [[nodiscard]] std::vector<Row> Rows(SortBy sort) const;
+  // What rows stand for, once the first input was added.
+  [[nodiscard]] const By& by() const { return by_; }
   [[nodiscard]] std::int64_t total() const { return total_; }  // signed sum of the rows
   [[nodiscard]] std::int64_t unfiltered() const { return unfiltered_; }
   [[nodiscard]] std::int64_t total_abs() const { return total_abs_; }

@@ -1,0 +1,51 @@
+#include "mxnet/lines.h"
+
+#include "support/byte_cursor.h"
+#include "support/read_error.h"
+
+namespace memtool::formats::mxnet {
+
+namespace {
+
+constexpr std::size_t kStep = std::size_t{256} << 10U;
+
+}  // namespace
+
+// Gets more bytes behind those that are left, or leaves rest_ as it is at the end of the input.
+void Lines::More() {
+  const std::size_t left = rest_.size();
+  in_.Advance(given_);
+  given_ = 0;
+  if (left > limits_.record_bytes) {
+    ThrowRead(ErrorCode::kLimit, in_.offset(), "line " + std::to_string(number_ + 1),
+              "longer than the limit on records", "--limit record-bytes=SIZE raises it");
+  }
+  rest_ = AsText(in_.Fill(left + kStep));
+}
+
+bool Lines::Next(std::string_view& line) {
+  std::size_t end = rest_.find('\n');
+  while (end == std::string_view::npos) {
+    const std::size_t before = rest_.size();
+    More();
+    if (rest_.size() == before) {
+      break;
+    }
+    end = rest_.find('\n', before);
+  }
+  if (rest_.empty()) {
+    return false;
+  }
+  offset_ = in_.offset() + given_;
+  ++number_;
+  line = rest_.substr(0, end);
+  const std::size_t step = end == std::string_view::npos ? rest_.size() : end + 1;
+  given_ += step;
+  rest_.remove_prefix(step);
+  if (!line.empty() && line.back() == '\r') {
+    line.remove_suffix(1);
+  }
+  return true;
+}
+
+}  // namespace memtool::formats::mxnet

@@ -1,0 +1,34 @@
+// Lines of a text of any size, one at a time, without copying those that are at hand.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "memtool/formats/limits.h"
+#include "support/byte_window.h"
+
+namespace memtool::formats::mxnet {
+
+class Lines {
+ public:
+  Lines(ByteWindow& in, const Limits& limits) : in_(in), limits_(limits) {}
+
+  // The next line without its end ("\n" or "\r\n"); false at the end of the input. The view is
+  // valid until the next call. Throws ReadError when a line is longer than the limit on records.
+  bool Next(std::string_view& line);
+  // Byte offset of the line that Next() gave, and its number from 1.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+
+ private:
+  void More();
+
+  ByteWindow& in_;
+  const Limits& limits_;
+  std::string_view rest_;  // at hand, not yet given out
+  std::size_t given_ = 0;  // bytes of the window before rest_
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace memtool::formats::mxnet

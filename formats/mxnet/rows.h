@@ -1,0 +1,67 @@
+// Rows of a log under construction: equal ones are added up as they come, because a log of millions
+// of rows has thousands of tags.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/recording_builder.h"
+#include "support/byte_interner.h"
+
+namespace memtool::formats::mxnet {
+
+struct Row {
+  std::string_view tag;
+  std::int32_t device = -1;    // -1: the form does not tell
+  bool reused = false;         // came out of the pool
+  bool unrounded = false;      // the pool did not round it, as it does device memory
+  std::string_view structure;  // form E: "param grad"; empty otherwise
+  std::int64_t requested = 0;  // bytes; of forms without it the same as `actual`
+  std::int64_t actual = 0;     // bytes
+  double mebibytes = 0;        // headerless forms: the number as it is written
+};
+
+class RowTable {
+ public:
+  void Add(const Row& row);
+
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_bytes_; }
+  [[nodiscard]] std::uint64_t pinned_rows() const { return pinned_rows_; }
+
+  // Fills the profile: allocations/count, requested/bytes when `with_requested`, actual/bytes. A
+  // sample's stack is its tag's scopes ("a:b:c"), its labels are tag, device, and what else the
+  // form tells. `mebibytes`: values are those of Row::mebibytes, rounded to bytes row by row.
+  void Fill(RecordingBuilder& builder, bool with_requested, bool mebibytes) const;
+
+ private:
+  struct Sum {
+    std::uint32_t tag = 0;
+    std::uint32_t structure = 0;
+    std::int32_t device = -1;
+    bool reused = false;
+    bool pinned = false;
+    std::uint32_t next = UINT32_MAX;  // of the same tag
+    std::int64_t count = 0;
+    std::int64_t requested = 0;
+    std::int64_t actual = 0;
+    std::int64_t from_mebibytes = 0;
+  };
+  Sum& SumOf(const Row& row);
+  StackId StackOf(RecordingBuilder& builder, std::string_view tag,
+                  std::map<std::string, LocationId, std::less<>>& scopes) const;
+
+  ByteInterner tags_;
+  ByteInterner structures_;
+  std::vector<std::uint32_t> first_;  // per tag: row of sums_
+  std::vector<char> image_io_;        // per tag: its rows are pinned host memory when unrounded
+  std::vector<Sum> sums_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t pinned_rows_ = 0;
+  std::int64_t pinned_bytes_ = 0;
+};
+
+}  // namespace memtool::formats::mxnet
