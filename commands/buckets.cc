@@ -148,7 +148,7 @@ class BucketsCommand final : public RowsCommand {
     }
     if (!plot_.empty()) {
       const BarChart chart =
-          ChartOf(parts_, session, wanted_, percent_of_ == "expected", output().unit());
+          ChartOf(parts_, part_names_, wanted_, percent_of_ == "expected", output().unit());
       if (auto saved = SavePlot(chart, plot_, plot_size_); !saved) {
         return Fail(std::move(saved.error()));
       }
@@ -169,6 +169,7 @@ class BucketsCommand final : public RowsCommand {
   Result<void> AddInput(const Loaded& loaded, BucketTable& table, NodeSpace& space) {
     NoteInput(loaded);
     if (!plot_.empty()) {
+      part_names_.push_back(loaded.name);
       parts_.emplace_back(table.keywords(), multi_, space);
       if (auto part = parts_.back().Add(loaded.AsInput()); !part) {
         return part;
@@ -266,6 +267,7 @@ class BucketsCommand final : public RowsCommand {
   std::string plot_;
   std::string plot_width_ = "178mm";
   PlotSize plot_size_;
+  std::vector<std::string> part_names_;
   std::vector<BucketTable> parts_;  // one for each input, for the plot
   Multi multi_ = Multi::kFirst;
   std::optional<Expected> wanted_;

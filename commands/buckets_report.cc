@@ -293,7 +293,7 @@ void FillBuckets(const Session& session, const BucketTable& table,
   NoteAxes(session, table, axes, report);
 }
 
-BarChart ChartOf(const std::vector<BucketTable>& tables, const Session& session,
+BarChart ChartOf(const std::vector<BucketTable>& tables, const std::vector<std::string>& names,
                  const std::optional<Expected>& expected, bool percent_of_expected, SizeUnit unit) {
   BarChart chart{.unit = unit};
   if (expected) {
@@ -309,7 +309,7 @@ BarChart ChartOf(const std::vector<BucketTable>& tables, const Session& session,
     const std::set<std::string> filled = FilledBuckets(inputs);
     for (std::size_t t = 0; t < tables.size(); ++t) {
       StackedBar bar = BarOf(inputs[t], filled);
-      bar.name = BaseName(session.notes()[t].path);
+      bar.name = BaseName(names[t]);
       bar.percent_base = tables[t].total().bytes;
       if (expected) {
         bar.segments.push_back(

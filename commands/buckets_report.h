@@ -26,8 +26,8 @@ void FillBuckets(const Session& session, const BucketTable& table,
                  const std::vector<BucketAxis>& axes, const std::optional<Expected>& expected,
                  const BucketStyle& style, Report& report);
 
-// A panel for each axis, a bar for each table (one per input, in the session's order).
-BarChart ChartOf(const std::vector<BucketTable>& tables, const Session& session,
+// A panel for each axis, a bar for each table, which has the name of its input.
+BarChart ChartOf(const std::vector<BucketTable>& tables, const std::vector<std::string>& names,
                  const std::optional<Expected>& expected, bool percent_of_expected, SizeUnit unit);
 
 // Rows that say which word caught what.

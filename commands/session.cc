@@ -133,14 +133,42 @@ Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewO
                               const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
                               std::size_t bases) {
   std::size_t index = 0;
-  return ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
+  const auto give = [&](std::string name, Recording recording) -> Result<void> {
     auto loaded = Prepare(std::move(name), std::move(recording), view,
                           index++ < bases ? view.base_moment() : view.moment());
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }
     return take(*std::move(loaded));
+  };
+  if (bases > 0 || names.size() < 2) {
+    return ForEachRecording(names, give);
+  }
+  // Memory logs wait until all inputs are read: the call stacks of some of their rows may follow.
+  TaggedStacks stacks;
+  std::vector<std::pair<std::string, Recording>> logs;
+  auto done = ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
+    if (recording.metadata.format == "mxnet") {
+      logs.emplace_back(std::move(name), std::move(recording));
+      return {};
+    }
+    if (recording.metadata.format == "mxnet-stacks") {
+      stacks.Remember(recording);
+    }
+    return give(std::move(name), std::move(recording));
   });
+  for (auto it = logs.begin(); done && it != logs.end(); ++it) {
+    if (const std::int64_t bytes = stacks.TakeFrom(it->second); bytes > 0) {
+      diagnostics_.push_back(
+          {.severity = Severity::kNote,
+           .code = "joined",
+           .message = fmt::format("{} bytes of {} have call stacks in another input and are "
+                                  "counted there",
+                                  bytes, it->first)});
+    }
+    done = give(std::move(it->first), std::move(it->second));
+  }
+  return done;
 }
 
 void Session::Finish() {
