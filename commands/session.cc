@@ -6,6 +6,7 @@
 #include <future>
 #include <utility>
 
+#include "memtool/profile/analysis/join_tags.h"
 #include "rows.h"
 
 namespace memtool::commands {
