@@ -133,16 +133,29 @@ void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas) {
 }
 
 std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high) {
-  // From below, then from above: neighbours push each other only as far as they must.
-  double edge = low;
-  for (double& centre : wanted) {
-    centre = std::max(centre, edge);
-    edge = centre + distance;
+  // Without the distances it is an isotonic regression: neighbours that conflict share their mean.
+  struct Group {
+    double sum = 0;
+    std::size_t count = 0;
+    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+  };
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    groups.push_back({wanted[i] - distance * static_cast<double>(i), 1});
+    while (groups.size() > 1 && groups[groups.size() - 2].mean() > groups.back().mean()) {
+      const Group last = groups.back();
+      groups.pop_back();
+      groups.back().sum += last.sum;
+      groups.back().count += last.count;
+    }
   }
-  edge = high;
-  for (std::size_t i = wanted.size(); i-- > 0;) {
-    wanted[i] = std::min(wanted[i], edge);
-    edge = wanted[i] - distance;
+  const double span = wanted.empty() ? 0 : distance * static_cast<double>(wanted.size() - 1);
+  std::size_t i = 0;
+  for (const Group& group : groups) {
+    const double place = std::max(low, std::min(group.mean(), high - span));
+    for (std::size_t k = 0; k < group.count; ++k, ++i) {
+      wanted[i] = place + distance * static_cast<double>(i);
+    }
   }
   return wanted;
 }
