@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "memtool/profile/analysis/values.h"
 #include "output/escape.h"
 
 namespace memtool::commands {
@@ -27,6 +28,18 @@ constexpr std::array<Hatch, 6> kHatches{Hatch::kRising, Hatch::kDots,    Hatch::
 Color Mix(const Color& a, const Color& b, double part) {
   const auto mix = [part](double from, double to) { return from + (to - from) * part; };
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+// 1, 2 or 5 times a power of ten, at least `rough`.
+double RoundStep(double rough) {
+  double step = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {2.0, 2.5, 2.0}) {
+    if (step * (1 + 1e-9) >= rough) {
+      break;
+    }
+    step *= factor;
+  }
+  return step;
 }
 
 double BytesOf(SizeUnit unit) {
@@ -90,20 +103,47 @@ std::string_view SizeAxis::UnitName() const {
   return kNames[static_cast<std::size_t>(unit) - static_cast<std::size_t>(SizeUnit::kB)];
 }
 
+std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::int64_t last,
+                                int at_most) {
+  const double span = std::max(1.0, static_cast<double>(last) - static_cast<double>(first));
+  const double step = std::max(1.0, RoundStep(span / at_most));
+  const bool time = axis == AreaChart::Axis::kNanoseconds;
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
+      {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end() - 1,
+                                  [step](const auto& u) { return u.first <= step * 10; });
+  std::vector<AxisTick> ticks;
+  for (double at = std::ceil(static_cast<double>(first) / step) * step;
+       at <= static_cast<double>(last); at += step) {
+    const auto value = static_cast<std::int64_t>(std::llround(at));
+    const int digits = step < unit->first ? 1 : 0;
+    ticks.push_back({value, time ? fmt::format("{:.{}f} {}", at / unit->first, digits, unit->second)
+                                 : FormatCount(value)});
+  }
+  return ticks;
+}
+
+std::int64_t HighestOf(const AreaChart& chart) {
+  std::int64_t highest = 0;
+  for (const AreaPanel& panel : chart.panels) {
+    for (std::size_t i = 0; i < panel.x.size(); ++i) {
+      std::int64_t sum = 0;
+      for (const AreaLayer& layer : panel.layers) {
+        sum = SaturatingAdd(sum, layer.bytes[i]);
+      }
+      highest = std::max({highest, sum, panel.reserved.empty() ? 0 : panel.reserved[i]});
+    }
+  }
+  return highest;
+}
+
 SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most) {
   SizeAxis axis;
   constexpr double kLargest = 9e18;
   highest = std::clamp(highest, 1.0, kLargest);
   axis.unit = unit == SizeUnit::kAuto ? UnitFor(static_cast<std::int64_t>(highest)) : unit;
   const double scale = BytesOf(axis.unit);
-  const double rough = highest / scale / at_most;
-  double step = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {2.0, 2.5, 2.0}) {  // 1, 2, 5, 10 times a power of ten
-    if (step * (1 + 1e-9) >= rough) {
-      break;
-    }
-    step *= factor;
-  }
+  double step = RoundStep(highest / scale / at_most);
   if (axis.unit == SizeUnit::kB) {
     step = std::max(step, 1.0);
   }

@@ -46,6 +46,16 @@ SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most);
 void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas);
 double SizeAxisWidth(const SizeAxis& axis, const Canvas& canvas);
 
+// Round values between two ends of an x axis, with their labels: "5,000" events, "1.5 s".
+struct AxisTick {
+  std::int64_t at = 0;
+  std::string label;
+};
+std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::int64_t last,
+                                int at_most);
+// The most bytes at any x of any panel, reserved included.
+std::int64_t HighestOf(const AreaChart& chart);
+
 // Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to
 // where they were as [low, high] allows; the caller sees to it that they fit.
 std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high);
