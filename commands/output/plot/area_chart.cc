@@ -25,8 +25,9 @@ std::vector<Paint> PaintsOf(const AreaPanel& panel) {
       std::count_if(panel.layers.begin(), panel.layers.end(),
                     [](const AreaLayer& layer) { return layer.style == Style::kNamed; }));
   std::vector<Paint> paints;
+  std::size_t next = 0;
   for (const AreaLayer& layer : panel.layers) {
-    paints.push_back(layer.style == Style::kNamed    ? FillOf(paints.size(), named)
+    paints.push_back(layer.style == Style::kNamed    ? FillOf(next++, named)
                      : layer.style == Style::kOthers ? FillOfOthers()
                                                      : FillOfUntrackable());
   }
@@ -128,7 +129,7 @@ class AreaPanelDrawing {
     }
     for (const AreaMark& mark : panel_.marks) {
       TextStyle style{.size = 6, .bold = mark.oom, .color = mark.oom ? kAlarm : kGrey};
-      const std::string name = canvas_.Elide(EscapeText(mark.name), 60, style);
+      const std::string name = canvas_.Elide(EscapeText(mark.name), plot_.width / 4, style);
       const double width = canvas_.Width(name, style);
       const double x = std::min(X(mark.x) + 1, plot_.x + plot_.width - width);
       if (x >= free_from) {
@@ -206,9 +207,7 @@ double Draw(const AreaChart& chart, double width, Canvas& canvas) {
       std::clamp(0.34 * inner, 80.0, 180.0) * (chart.panels.size() > 2 ? 0.6 : 1.0);
   for (const AreaPanel& panel : chart.panels) {
     if (!panel.title.empty()) {
-      canvas.Text({kMargin, y + 7}, canvas.Elide(EscapeText(panel.title), inner, kHeading),
-                  kHeading);
-      y += kLineHeight;
+      y = DrawWrapped(panel.title, {kMargin, y, inner, 0}, kHeading, canvas);
     }
     const Rect plot{kMargin + axis_width, y + kHeadroom - 6, inner - axis_width - 2, height};
     AreaPanelDrawing(chart, panel, axis, plot, canvas).Draw();

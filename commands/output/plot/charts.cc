@@ -71,6 +71,28 @@ Paint FillOfUntrackable() {
   return {.color = kPaper, .hatch = Hatch::kRising, .lines = kGrey};
 }
 
+double DrawWrapped(std::string_view text, const Rect& area, const TextStyle& style,
+                   Canvas& canvas) {
+  constexpr std::string_view kBreak = " · ";
+  std::string rest = EscapeText(text);
+  double y = area.y;
+  while (!rest.empty()) {
+    std::size_t end = rest.size();
+    while (canvas.Width(Shorten(std::string_view(rest).substr(0, end), 400), style) > area.width) {
+      const std::size_t earlier = rest.rfind(kBreak, end == 0 ? 0 : end - 1);
+      if (earlier == std::string::npos) {
+        break;
+      }
+      end = earlier;
+    }
+    y += style.size + 1;
+    canvas.Text({area.x, y}, canvas.Elide(std::string_view(rest).substr(0, end), area.width, style),
+                style);
+    rest = end == rest.size() ? std::string() : rest.substr(end + kBreak.size());
+  }
+  return y + 3;
+}
+
 double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas) {
   double y = kMargin;
   const double room = width - 2 * kMargin;
@@ -80,9 +102,7 @@ double DrawTitle(std::string_view title, std::string_view subtitle, double width
     y += 3;
   }
   if (!subtitle.empty()) {
-    y += 7;
-    canvas.Text({kMargin, y}, canvas.Elide(EscapeText(subtitle), room, kSmall), kSmall);
-    y += 3;
+    y = DrawWrapped(subtitle, {kMargin, y, room, 0}, kSmall, canvas);
   }
   return y + 2;
 }

@@ -29,6 +29,8 @@ Paint FillOf(std::size_t index, std::size_t count);
 Paint FillOfOthers();
 Paint FillOfUntrackable();
 
+// Text in as many lines as it needs, broken at " · "; returns the y below.
+double DrawWrapped(std::string_view text, const Rect& area, const TextStyle& style, Canvas& canvas);
 // Title and subtitle; returns the y below them.
 double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas);
 
