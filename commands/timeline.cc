@@ -19,7 +19,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kPlotPoints = 2000;  // finer than any page shows
+constexpr std::size_t kPlotPoints = 1000;  // as fine as a printed page shows
 constexpr std::size_t kNoTerminal = 100;   // columns of a plot that goes to a file
 constexpr std::size_t kMostLayers = 24;
 

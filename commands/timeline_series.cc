@@ -126,12 +126,16 @@ std::vector<std::int64_t> PlacesOf(const Timeline& timeline, bool by_time, std::
   return x;
 }
 
-// The last event of the range by a time.
-std::int64_t EventBy(std::span<const Event> events, std::int64_t time) {
-  const auto after =
-      std::upper_bound(events.begin(), events.end(), time,
-                       [](std::int64_t wanted, const Event& event) { return wanted < event.time; });
-  return after - events.begin() - 1;
+// When each event has happened: events without a time stand at the one before them.
+std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t zero) {
+  std::vector<std::int64_t> clock;
+  clock.reserve(events.size());
+  std::int64_t now = zero;
+  for (const Event& event : events) {
+    now = event.time == kNoTime ? now : std::max(now, event.time);
+    clock.push_back(now);
+  }
+  return clock;
 }
 
 }  // namespace
@@ -175,23 +179,23 @@ std::vector<AreaMark> MarksOf(const Recording& recording, const TraceSeries& ser
   const Trace& trace = recording.history->traces[series.trace];
   const auto events = EventsOf(recording, trace);
   const std::int64_t zero = FirstTime(recording);
-  const auto place = [&](std::int64_t event, std::int64_t time) {
-    return by_time ? SaturatingSubtract(time, zero) : event;
-  };
   std::vector<AreaMark> marks;
-  for (const std::uint64_t event : series.summary.ooms) {
-    const auto row = static_cast<std::int64_t>(event);
-    if (row >= series.range.first && row <= series.range.last) {
-      marks.push_back({"OOM", place(row, events[event].time), true});
+  if (series.summary.ooms.empty() && recording.history->marks.empty()) {
+    return marks;
+  }
+  const std::vector<std::int64_t> clock = ClockOf(events, zero);
+  const auto add = [&](const std::string& name, std::int64_t event, std::int64_t time, bool oom) {
+    if (event >= series.range.first && event <= series.range.last) {
+      marks.push_back({name, by_time ? SaturatingSubtract(time, zero) : event, oom});
     }
+  };
+  for (const std::uint64_t event : series.summary.ooms) {
+    add("OOM", static_cast<std::int64_t>(event), clock[event], true);
   }
   for (const Mark& mark : recording.history->marks) {
-    if (mark.begin == kNoTime || (mark.device >= 0 && mark.device != trace.device)) {
-      continue;
-    }
-    const std::int64_t event = EventBy(events, mark.begin);
-    if (event >= series.range.first && event <= series.range.last) {
-      marks.push_back({mark.name, place(event, mark.begin), false});
+    if (mark.begin != kNoTime && (mark.device < 0 || mark.device == trace.device)) {
+      const auto after = std::upper_bound(clock.begin(), clock.end(), mark.begin);
+      add(mark.name, after - clock.begin() - 1, mark.begin, false);
     }
   }
   std::stable_sort(marks.begin(), marks.end(),

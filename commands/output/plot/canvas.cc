@@ -137,6 +137,7 @@ struct Canvas::State {
     cairo_surface_destroy(surface);
   }
   PlotFormat format = PlotFormat::kSvg;
+  bool measuring = false;
   std::string bytes;  // Cairo writes here until the surface is finished
   cairo_surface_t* surface = nullptr;
   cairo_t* cairo = nullptr;
@@ -155,6 +156,7 @@ Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {
 
 Canvas Canvas::Measuring() {
   auto state = std::make_unique<State>();
+  state->measuring = true;
   state->surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, nullptr);
   return Canvas(std::move(state));
 }
@@ -191,12 +193,15 @@ void Canvas::PaintPath(const Rect& bounds, const Paint& paint) {
 }
 
 void Canvas::Fill(const Rect& rect, const Paint& paint) {
+  if (state_->measuring) {
+    return;
+  }
   cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
   PaintPath(rect, paint);
 }
 
 void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
-  if (outline.empty()) {
+  if (outline.empty() || state_->measuring) {
     return;
   }
   Point low = outline[0];
@@ -211,12 +216,18 @@ void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
 }
 
 void Canvas::Outline(const Rect& rect, const Stroke& stroke) {
+  if (state_->measuring) {
+    return;
+  }
   SetStroke(state_->cairo, stroke);
   cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
   cairo_stroke(state_->cairo);
 }
 
 void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
+  if (state_->measuring) {
+    return;
+  }
   SetStroke(state_->cairo, stroke);
   cairo_set_line_join(state_->cairo, CAIRO_LINE_JOIN_ROUND);
   for (const Point& point : points) {
@@ -226,6 +237,9 @@ void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
 }
 
 void Canvas::Text(const Point& at, std::string_view text, const TextStyle& style) {
+  if (state_->measuring) {
+    return;
+  }
   double x = at.x;
   if (style.align != Align::kLeft) {
     x -= Width(text, style) / (style.align == Align::kCenter ? 2 : 1);
