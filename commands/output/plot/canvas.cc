@@ -103,6 +103,16 @@ void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color)
   cairo_stroke(cairo);
 }
 
+// Cairo numbers the surfaces of a process; the same plot shall be the same bytes.
+void NamePage(std::string& svg) {
+  constexpr std::string_view kId = "<g id=\"surface";
+  const std::size_t at = svg.find(kId);
+  const std::size_t end = at == std::string::npos ? at : svg.find('"', at + kId.size());
+  if (end != std::string::npos) {
+    svg.replace(at, end - at, "<g id=\"page");
+  }
+}
+
 cairo_surface_t* MakeSurface(PlotFormat format, const Point& size, std::string* bytes) {
   switch (format) {
     case PlotFormat::kPng:
@@ -284,8 +294,10 @@ Result<std::string> Canvas::Finish() {
   }
   if (status != CAIRO_STATUS_SUCCESS) {
     return Fail(ErrorCode::kOutput,
-                std::string("the plot could not be drawn: ") + cairo_status_to_string(status),
-                "is a font installed? Debian: fonts-dejavu-core");
+                std::string("the plot could not be drawn: ") + cairo_status_to_string(status));
+  }
+  if (state_->format == PlotFormat::kSvg) {
+    NamePage(state_->bytes);
   }
   return std::move(state_->bytes);
 }

@@ -147,9 +147,10 @@ class PanelText {
       const bool here = reserved > 0 && reserved > base && reserved <= base + 8;
       return std::string(here ? kReserved : " ");
     }
-    const Sign& sign = signs_[LayerAt(highest_[column], base + fill / 2)];
+    const double middle = std::min(base + fill / 2, (base + Eighths(sum)) / 2);
+    const Sign& sign = signs_[LayerAt(highest_[column], middle)];
     if (!style_.color && panel_.layers.size() > 1) {
-      return eighths >= 4 ? sign.text : " ";
+      return eighths >= 4 || row == 0 ? sign.text : " ";
     }
     return Colored(kBlocks[eighths], sign.color, style_.color);
   }
@@ -239,23 +240,38 @@ std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   const std::vector<Sign> signs = SignsOf(panel);
   const bool layered = panel.layers.size() > 1;
   std::string out;
+  std::size_t used = 0;
+  const auto add = [&](std::string_view sign, int color, const std::string& name) {
+    const std::size_t needs = DisplayWidth(name) + 2;
+    if (used > 0) {
+      const bool fits = used + 3 + needs <= style.width;
+      out += fits ? "   " : "\n";
+      used = fits ? used + 3 : 0;
+    }
+    out += Colored(sign, color, style.color && color != 0) + " " + name;
+    used += needs;
+  };
   for (std::size_t i = panel.layers.size(); i-- > 0;) {
     const std::string name =
         Shorten(EscapeText(panel.layers[i].name), style.width > 8 ? style.width - 4 : 4);
-    const std::string sign =
-        !layered || style.color ? Colored("█", signs[i].color, style.color) : signs[i].text;
-    out += fmt::format("{} {}{}", sign, name, layered ? "\n" : "");
+    add(!layered || style.color ? kBlocks.back() : signs[i].text, signs[i].color, name);
+    used = layered ? style.width : used;  // layers stand below each other, as in the plot
   }
-  const bool reserved = !panel.reserved.empty();
   const auto has = [&chart](bool oom) {
     return std::any_of(chart.panels.begin(), chart.panels.end(), [oom](const AreaPanel& p) {
       return std::any_of(p.marks.begin(), p.marks.end(),
                          [oom](const AreaMark& mark) { return mark.oom == oom; });
     });
   };
-  out += reserved ? fmt::format("{}{} reserved", layered ? "" : "   ", kReserved) : "";
-  out += has(true) ? fmt::format("   {} out of memory", kOom) : "";
-  out += has(false) ? fmt::format("   {} mark", kMark) : "";
+  if (!panel.reserved.empty()) {
+    add(kReserved, 0, "reserved");
+  }
+  if (has(true)) {
+    add(kOom, 0, "out of memory");
+  }
+  if (has(false)) {
+    add(kMark, 0, "mark");
+  }
   return out + "\n";
 }
 

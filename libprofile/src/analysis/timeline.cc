@@ -76,6 +76,14 @@ TimelineGroups GroupByStack(const View& view, const By& by) {
 TimelineGroups GroupByLabel(const Recording& recording, const std::string& key) {
   TimelineGroups groups;
   GroupNames names;
+  if (key == "stream") {  // named as AtMoment names it
+    for (const std::uint64_t stream : recording.history->streams) {
+      const std::string text = fmt::format("{:#x}", stream);
+      groups.of_stream.push_back(names.Intern(text, {.name = text}));
+    }
+    groups.names = names.Take();
+    return groups;
+  }
   for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
     std::string text = LabelValues(recording, LabelSetId(i), key);
     text = text.empty() ? "(no " + key + ")" : text;
@@ -243,6 +251,9 @@ std::uint32_t TimelineMaker::GroupOf(std::uint32_t event) const {
   const std::uint32_t opened = is_free ? replay_.partners()[event] : event;
   if (opened == Replay::kNoEvent) {
     return kBefore;
+  }
+  if (!groups_.of_stream.empty()) {
+    return groups_.of_stream[events_[opened].stream];
   }
   if (!groups_.of_label.empty()) {
     const auto& labels = recording_.history->labels;

@@ -15,21 +15,23 @@
 
 namespace memtool {
 
-// What allocations are told apart by: a group number per event stack or per label set.
+// What allocations are told apart by: a group number per event's stack, label set or stream; one
+// of the three lists is filled.
 struct TimelineGroups {
   struct Name {
     std::string name;
     std::string file;  // empty where a group has no place
     std::int64_t line = 0;
   };
-  std::vector<Name> names;              // per group; allocations in no group are the rest
-  std::vector<std::uint32_t> of_stack;  // StackId → group; empty when grouped by label
-  std::vector<std::uint32_t> of_label;  // LabelSetId of the event → group
+  std::vector<Name> names;               // per group; allocations in no group are the rest
+  std::vector<std::uint32_t> of_stack;   // StackId → group
+  std::vector<std::uint32_t> of_label;   // LabelSetId of the event → group
+  std::vector<std::uint32_t> of_stream;  // row of History::streams → group
   static constexpr std::uint32_t kRest = UINT32_MAX;
 };
 
-// Frames and stacks as `view` shows them, or values of a label of the events. Errors: kUsage for
-// anything else.
+// Frames and stacks as `view` shows them, or values of a label of the events; "stream" counts as
+// one. Errors: kUsage for anything else.
 Result<TimelineGroups> GroupForTimeline(const View& view, const By& by);
 
 struct TimelineRange {
