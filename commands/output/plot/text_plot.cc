@@ -27,7 +27,7 @@ using Style = BarSegment::Style;
 
 struct Sign {
   std::string text;  // what fills a cell without colours
-  int color = 0;
+  int color = 0;     // of 256; 0 = the terminal's own
 };
 
 std::vector<Sign> SignsOf(const AreaPanel& panel) {
@@ -72,11 +72,7 @@ class PanelText {
       const bool tick = (row + 1) % rows_per_tick_ == 0;
       const auto number = static_cast<int>((row + 1) / rows_per_tick_);
       out += fmt::format("{:>{}} {}", tick ? Label(number) : "", gutter_, tick ? "┤" : "│");
-      std::string line;
-      for (std::size_t column = 0; column < columns_; ++column) {
-        line += Cell(column, row);
-      }
-      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      out += Line(row) + "\n";
     }
     out += fmt::format("{:>{}} └", Label(0), gutter_);
     for (std::size_t column = 0; column < columns_; ++column) {
@@ -134,7 +130,28 @@ class PanelText {
     return static_cast<double>(bytes) / axis_.top() * static_cast<double>(rows_) * 8;
   }
 
-  [[nodiscard]] std::string Cell(std::size_t column, std::size_t row) const {
+  // One row of cells; neighbours of one colour share it.
+  [[nodiscard]] std::string Line(std::size_t row) const {
+    std::string line;
+    std::string run;
+    int color = 0;
+    const auto flush = [&] {
+      line += Colored(run, color, style_.color && color != 0);
+      run.clear();
+    };
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const Sign cell = Cell(column, row);
+      if (cell.color != color) {
+        flush();
+        color = cell.color;
+      }
+      run += cell.text;
+    }
+    flush();
+    return line.substr(0, line.find_last_not_of(' ') + 1);
+  }
+
+  [[nodiscard]] Sign Cell(std::size_t column, std::size_t row) const {
     const std::int64_t sum = SumAt(highest_[column]);
     const double base = static_cast<double>(row) * 8;
     double fill = std::clamp(Eighths(sum) - base, 0.0, 8.0);
@@ -145,14 +162,14 @@ class PanelText {
     if (eighths == 0) {
       const double reserved = Eighths(reserved_[column]);
       const bool here = reserved > 0 && reserved > base && reserved <= base + 8;
-      return std::string(here ? kReserved : " ");
+      return {std::string(here ? kReserved : " "), 0};
     }
     const double middle = std::min(base + fill / 2, (base + Eighths(sum)) / 2);
     const Sign& sign = signs_[LayerAt(highest_[column], middle)];
     if (!style_.color && panel_.layers.size() > 1) {
-      return eighths >= 4 || row == 0 ? sign.text : " ";
+      return {eighths >= 4 || row == 0 ? sign.text : " ", sign.color};
     }
-    return Colored(kBlocks[eighths], sign.color, style_.color);
+    return {std::string(kBlocks[eighths]), sign.color};
   }
 
   // The layer at a height.
