@@ -223,10 +223,10 @@ AreaChart MakeChart(const Recording& recording, const Series& series, bool by_ti
     if (series.layers.empty()) {
       panel.layers = {{.name = "live"}};
     }
-    for (std::size_t i = 0; i < timeline.points.size(); ++i) {
-      panel.reserved.push_back(timeline.points[i].reserved);
+    for (const TimelinePoint& point : timeline.points) {
+      panel.reserved.push_back(point.reserved);
       if (series.layers.empty()) {
-        panel.layers[0].bytes.push_back(timeline.points[i].allocated);
+        panel.layers[0].bytes.push_back(point.allocated);
       }
     }
     for (const std::size_t layer : order) {

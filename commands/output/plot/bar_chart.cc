@@ -258,12 +258,13 @@ class BarPanelDrawing {
   void DrawKey() {
     const double x = plot_.x + plot_.width + 8;
     double y = plot_.y;
-    for (auto category = categories_.rbegin(); category != categories_.rend(); ++category) {
+    for (std::size_t i = categories_.size(); i-- > 0;) {
+      const Category& category = categories_[i];
       const Rect swatch{x, y - kSwatch / 2, kSwatch, kSwatch};
-      canvas_.Fill(swatch, category->paint);
+      canvas_.Fill(swatch, category.paint);
       canvas_.Outline(swatch, {.width = 0.4});
       canvas_.Text({x + kSwatch + 3, y + 2.4},
-                   canvas_.Elide(EscapeText(category->name), key_width_ - kSwatch - 3, kBody),
+                   canvas_.Elide(EscapeText(category.name), key_width_ - kSwatch - 3, kBody),
                    kBody);
       y += kLineHeight + 1;
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "output/escape.h"
 
@@ -44,18 +45,28 @@ void SetFont(cairo_t* cairo, const TextStyle& style) {
   cairo_set_font_size(cairo, style.size);
 }
 
-// Lines x + slope * y = k * step across `box`; slope 0 gives uprights.
+// Places `step` apart in [from, to), beginning `offset` after a multiple of it at or before `from`.
+std::vector<double> Places(double from, double to, double offset = 0) {
+  const double first = std::floor(from / kHatchStep) * kHatchStep + offset;
+  const auto count = static_cast<std::size_t>(std::max(0.0, std::ceil((to - first) / kHatchStep)));
+  std::vector<double> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    places[i] = first + static_cast<double>(i) * kHatchStep;
+  }
+  return places;
+}
+
+// Lines x + slope * y = constant across `box`; slope 0 gives uprights.
 void SlantedLines(cairo_t* cairo, const Rect& box, double slope) {
   const double reach = std::abs(slope) * box.height;
-  const double first = std::floor((box.x - reach) / kHatchStep) * kHatchStep;
-  for (double x = first; x < box.x + box.width + reach; x += kHatchStep) {
+  for (const double x : Places(box.x - reach, box.x + box.width + reach)) {
     cairo_move_to(cairo, slope < 0 ? x : x + reach, box.y);
     cairo_line_to(cairo, slope < 0 ? x + reach : x, box.y + box.height);
   }
 }
 
 void LevelLines(cairo_t* cairo, const Rect& box) {
-  for (double y = box.y + kHatchStep / 2; y < box.y + box.height; y += kHatchStep) {
+  for (const double y : Places(box.y, box.y + box.height)) {
     cairo_move_to(cairo, box.x, y);
     cairo_line_to(cairo, box.x + box.width, y);
   }
@@ -63,9 +74,9 @@ void LevelLines(cairo_t* cairo, const Rect& box) {
 
 void Dots(cairo_t* cairo, const Rect& box) {
   bool shifted = false;
-  for (double y = box.y + kHatchStep / 2; y < box.y + box.height + kHatchStep; y += kHatchStep) {
-    for (double x = box.x + (shifted ? kHatchStep : kHatchStep / 2);
-         x < box.x + box.width + kHatchStep; x += kHatchStep) {
+  for (const double y : Places(box.y, box.y + box.height + kHatchStep)) {
+    for (const double x :
+         Places(box.x, box.x + box.width + kHatchStep, shifted ? kHatchStep / 2 : 0)) {
       cairo_move_to(cairo, x + 0.5, y);
       cairo_arc(cairo, x, y, 0.5, 0, 2 * std::numbers::pi);
     }

@@ -111,8 +111,9 @@ std::string SizeAxis::Label(int tick) const {
   const double value = step * tick / BytesOf(unit);
   const double part = step / BytesOf(unit);
   int digits = 0;
-  for (double scaled = part; digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6;
-       scaled *= 10) {
+  double scaled = part;
+  while (digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6) {
+    scaled *= 10;
     ++digits;
   }
   return fmt::format("{:.{}f}", value, digits);
@@ -133,8 +134,10 @@ std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::i
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end() - 1,
                                   [step](const auto& u) { return u.first <= step * 10; });
   std::vector<AxisTick> ticks;
-  for (double at = std::ceil(static_cast<double>(first) / step) * step;
-       at <= static_cast<double>(last); at += step) {
+  const double from = std::ceil(static_cast<double>(first) / step);
+  const auto count = static_cast<int>(std::floor(static_cast<double>(last) / step) - from) + 1;
+  for (int i = 0; i < count; ++i) {
+    const double at = (from + i) * step;
     const auto value = static_cast<std::int64_t>(std::llround(at));
     const int digits = step < unit->first ? 1 : 0;
     ticks.push_back({value, time ? fmt::format("{:.{}f} {}", at / unit->first, digits, unit->second)

@@ -86,7 +86,7 @@ TimelineGroups GroupByLabel(const Recording& recording, const std::string& key) 
   }
   for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
     std::string text = LabelValues(recording, LabelSetId(i), key);
-    text = text.empty() ? "(no " + key + ")" : text;
+    text = text.empty() ? fmt::format("(no {})", key) : text;
     groups.of_label.push_back(names.Intern(text, {.name = text}));
   }
   groups.names = names.Take();
@@ -140,28 +140,17 @@ class Parts {
 // Keeps points as they come: all of them, or the highest of each part.
 class Collector {
  public:
-  Collector(std::size_t layers, bool parts) : parts_(parts) { out_.layer_count = layers; }
-
-  void Keep(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
-    out_.points.push_back(point);
-    out_.layers.insert(out_.layers.end(), held.begin(),
-                       held.begin() + static_cast<std::ptrdiff_t>(out_.layer_count));
+  Collector(std::size_t layers, std::span<const Event> events, const TimelineRange& range)
+      : parts_(range.points > 0), range_(range), part_of_(events, range) {
+    out_.layer_count = layers;
   }
 
-  void Offer(std::size_t part, const TimelinePoint& point, const std::vector<std::int64_t>& held) {
-    if (!parts_) {
+  // The state after an event; `changed`: that event changed it.
+  void Step(const TimelinePoint& point, bool changed, const std::vector<std::int64_t>& held) {
+    if (point.event == range_.first) {
       Keep(point, held);
-      return;
-    }
-    if (part != part_) {
-      Close();
-      part_ = part;
-    }
-    if (!best_.set || point.allocated > best_.point.allocated) {
-      best_ = {true, point, held};
-    }
-    if (!reserved_.set || point.reserved > reserved_.point.reserved) {
-      reserved_ = {true, point, held};
+    } else if (point.event > range_.first && changed) {
+      Offer(point, held);
     }
   }
 
@@ -182,6 +171,29 @@ class Collector {
     TimelinePoint point;
     std::vector<std::int64_t> held;
   };
+
+  void Keep(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+    out_.points.push_back(point);
+    out_.layers.insert(out_.layers.end(), held.begin(),
+                       held.begin() + static_cast<std::ptrdiff_t>(out_.layer_count));
+  }
+
+  void Offer(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+    if (!parts_) {
+      Keep(point, held);
+      return;
+    }
+    if (const std::size_t part = part_of_.Of(point.event, point.time); part != part_) {
+      Close();
+      part_ = part;
+    }
+    if (!best_.set || point.allocated > best_.point.allocated) {
+      best_ = {true, point, held};
+    }
+    if (!reserved_.set || point.reserved > reserved_.point.reserved) {
+      reserved_ = {true, point, held};
+    }
+  }
 
   void Close() {
     if (best_.set) {
@@ -205,10 +217,40 @@ class Collector {
   }
 
   bool parts_;
+  const TimelineRange& range_;
+  Parts part_of_;
   Timeline out_;
   std::size_t part_ = SIZE_MAX;
   Candidate best_;
   Candidate reserved_;  // the highest of the whole range
+};
+
+// Live bytes as they stand, in all and per layer.
+class LayerSums {
+ public:
+  LayerSums(std::size_t groups, std::span<const std::uint32_t> chosen)
+      : layer_of_group_(groups, chosen.size() + 1), held_(chosen.size() + 2, 0) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      layer_of_group_[chosen[i]] = i;
+    }
+  }
+
+  void AddBefore(std::int64_t bytes) { AddTo(held_.size() - 2, bytes); }
+  void Add(std::uint32_t group, std::int64_t bytes) {
+    AddTo(group < layer_of_group_.size() ? layer_of_group_[group] : held_.size() - 1, bytes);
+  }
+  [[nodiscard]] std::int64_t total() const { return total_; }
+  [[nodiscard]] const std::vector<std::int64_t>& held() const { return held_; }
+
+ private:
+  void AddTo(std::size_t layer, std::int64_t bytes) {
+    total_ = SaturatingAdd(total_, bytes);
+    held_[layer] = SaturatingAdd(held_[layer], bytes);
+  }
+
+  std::vector<std::size_t> layer_of_group_;
+  std::vector<std::int64_t> held_;  // the chosen, before the recording, the rest
+  std::int64_t total_ = 0;
 };
 
 }  // namespace
@@ -302,30 +344,14 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
 
 Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
                              bool layered) const {
-  const std::size_t before = chosen.size();
-  const std::size_t rest = before + 1;
-  std::vector<std::size_t> layer_of_group(groups_.names.size(), rest);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    layer_of_group[chosen[i]] = i;
-  }
-  std::vector<std::int64_t> held(rest + 1, 0);
-  TimelinePoint now;
-  const auto add = [&](std::uint32_t group, std::int64_t bytes) {
-    now.allocated = SaturatingAdd(now.allocated, bytes);
-    if (layered) {
-      const std::size_t layer = group == kBefore                ? before
-                                : group < layer_of_group.size() ? layer_of_group[group]
-                                                                : rest;
-      held[layer] = SaturatingAdd(held[layer], bytes);
-    }
+  LayerSums sums(groups_.names.size(), chosen);
+  const auto add = [&sums](std::uint32_t group, std::int64_t bytes) {
+    group == kBefore ? sums.AddBefore(bytes) : sums.Add(group, bytes);
   };
   ForEachBase(add);
-  now.reserved = replay_.Summarize().reserved_base_bytes;
-  Parts parts(events_, range);
-  Collector collector(layered ? rest + 1 : 0, range.points > 0);
-  if (range.first < 0) {
-    collector.Keep(now, held);
-  }
+  TimelinePoint now{.allocated = sums.total(), .reserved = replay_.Summarize().reserved_base_bytes};
+  Collector collector(layered ? sums.held().size() : 0, events_, range);
+  collector.Step(now, false, sums.held());
   for (std::int64_t i = 0; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const Event& event = events_[row];
@@ -334,16 +360,10 @@ Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::ui
     if (change != 0) {
       add(layered ? GroupOf(row) : TimelineGroups::kRest, change);
     }
-    now.reserved = SaturatingAdd(now.reserved, reserved);
-    now.event = i;
-    now.time = event.time;
-    if (i == range.first) {
-      collector.Keep(now, held);
-    } else if (i > range.first && (change != 0 || reserved != 0)) {
-      collector.Offer(range.points > 0 ? parts.Of(i, event.time) : 0, now, held);
-    }
+    now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
+    collector.Step(now, change != 0 || reserved != 0, sums.held());
   }
-  return std::move(collector).Finish(now, held);
+  return std::move(collector).Finish(now, sums.held());
 }
 
 }  // namespace memtool
