@@ -15,6 +15,7 @@ std::unique_ptr<Command> MakeTree();
 std::unique_ptr<Command> MakePeek();
 std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
+std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -36,6 +37,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"tree", MakeTree},
     {"peek", MakePeek},
     {"traces", MakeTraces},
+    {"timeline", MakeTimeline},
     {"info", MakeInfo},
     {"dot", MakeDot},
     {"svg", MakeSvg},

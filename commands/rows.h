@@ -25,6 +25,9 @@ Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false)
 std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
 // "device 0", or the name that the file gives a trace.
 std::string TraceText(const Trace& trace);
+// "device 0: peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM
+// recorded".
+std::string TraceLine(const Trace& trace, const TraceSummary& summary);
 // "peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM recorded",
 // one line per trace; nothing for inputs without a history.
 std::vector<std::string> MomentLines(const Loaded& loaded);

@@ -88,4 +88,8 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
   return to_file ? WriteWholeFile(output_, file.text(), streams.out) : Result<void>();
 }
 
+Result<void> OutputOptions::PrintText(std::string_view text, Streams& streams) const {
+  return WriteWholeFile(output_, text, streams.out);
+}
+
 }  // namespace memtool::commands

@@ -21,11 +21,14 @@ class OutputOptions {
   Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
   // Prints the report as the options say, to stdout or to -o FILE.
   Result<void> Print(const Report& report, Streams& streams) const;
+  // The same for text that a command made itself, with its names escaped.
+  Result<void> PrintText(std::string_view text, Streams& streams) const;
 
   [[nodiscard]] Format format() const { return format_; }
   // How many rows to print; 0 = all.
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }
+  [[nodiscard]] bool color() const { return color_; }
 
  private:
   std::string format_text_ = "table";

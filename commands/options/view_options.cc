@@ -34,6 +34,18 @@ constexpr std::array<RegexOption, 12> kRegexOptions{{
 
 }  // namespace
 
+Result<FrameMode> ParseFrameMode(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, FrameMode>, 3> kModes{
+      {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
+  for (const auto& [name, mode] : kModes) {
+    if (text == name) {
+      return mode;
+    }
+  }
+  return Fail(ErrorCode::kUsage, "--frames: '" + std::string(text) + "' is not a choice",
+              "app, python or all");
+}
+
 void ViewOptions::Declare(po::options_description& options, bool with_by) {
   po::options_description group("Selection");
   auto add = group.add_options();
@@ -65,19 +77,11 @@ void ViewOptions::DeclareBase(po::options_description& options) {
 }
 
 Result<void> ViewOptions::Resolve() {
-  constexpr std::array<std::pair<std::string_view, FrameMode>, 3> kModes{
-      {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
-  bool known = false;
-  for (const auto& [name, mode] : kModes) {
-    if (frames_text_ == name) {
-      options_.frames = mode;
-      known = true;
-    }
+  auto frames = ParseFrameMode(frames_text_);
+  if (!frames) {
+    return Fail(std::move(frames.error()));
   }
-  if (!known) {
-    return Fail(ErrorCode::kUsage, "--frames: '" + frames_text_ + "' is not a choice",
-                "app, python or all");
-  }
+  options_.frames = *frames;
   auto moment = ParseMoment(moment_text_);
   auto base = ParseMoment(base_moment_text_.empty() ? moment_text_ : base_moment_text_);
   if (!moment || !base) {

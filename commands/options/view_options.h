@@ -12,6 +12,9 @@
 
 namespace memtool::commands {
 
+// "app", "python", "all". Errors: kUsage, as of --frames.
+Result<FrameMode> ParseFrameMode(std::string_view text);
+
 class ViewOptions {
  public:
   // `with_by`: also --by and --cum, for commands that print rows of frames.

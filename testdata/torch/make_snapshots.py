@@ -125,6 +125,61 @@ def snapshot(schema='2.11', devices=1):
     return snap
 
 
+def waves():
+    """Four steps of training, for pictures: 64 MiB from before the recording, activations of four
+    layers that come and go (16 MiB each), gradients (8 MiB each), and 6 MiB a step that stay; the
+    fourth step meets an OOM. 192 MiB are reserved, 64 MiB more from the second step on."""
+    trace, blocks, marks, start = [], {}, [], 1700000000000000
+    stacks = {'forward': [F_LINEAR, F_STEP, F_MAIN], 'backward': [frame('backward', 30), F_STEP, F_MAIN],
+              'log': [frame('append', 7, 'metrics.py'), F_STEP, F_MAIN]}
+
+    def put(action, addr, size, stack):
+        trace.append({'action': action, 'addr': addr, 'size': size, 'stream': 0, 'frames': stack,
+                      'time_us': start + 10 * len(trace)})
+
+    def alloc(at, mib, name):
+        blocks[BASE + at * MIB] = (mib * MIB, stacks[name])
+        put('alloc', BASE + at * MIB, mib * MIB, stacks[name])
+
+    def free(at):
+        size, _ = blocks.pop(BASE + at * MIB)
+        put('free_requested', BASE + at * MIB, size, [])
+        put('free_completed', BASE + at * MIB, size, [])
+
+    blocks[BASE] = (64 * MIB, [])
+    for step in range(4):
+        marks.append({'stage': 'START', 'name': f'ProfilerStep#{step}', 'device': 0,
+                      'time_us': start + 10 * len(trace)})
+        if step == 1:
+            put('segment_alloc', BASE + 192 * MIB, 64 * MIB, stacks['forward'])
+        for layer in range(4):
+            alloc(64 + 16 * layer, 16, 'forward')
+        if step == 3:
+            trace.append({'action': 'oom', 'device_free': 5 * MIB, 'size': 96 * MIB, 'stream': 0,
+                          'frames': stacks['backward'], 'time_us': start + 10 * len(trace)})
+        for layer in range(4):
+            alloc(128 + 8 * layer, 8, 'backward')
+            free(64 + 16 * layer)
+        alloc(160 + 6 * step, 6, 'log')
+        for layer in range(4):
+            free(128 + 8 * layer)
+    listed, used = [], BASE
+    for addr, (size, stack) in sorted(blocks.items()) + [(BASE + 256 * MIB, (0, []))]:
+        if addr > used:
+            listed.append({'address': used, 'size': addr - used, 'requested_size': 0,
+                           'state': 'inactive', 'frames': []})
+        if size:
+            listed.append({'address': addr, 'size': size, 'requested_size': size,
+                           'state': 'active_allocated', 'frames': stack})
+        used = addr + size
+    held = sum(size for size, _ in blocks.values())
+    segment = {'device': 0, 'address': BASE, 'total_size': 256 * MIB, 'stream': 0,
+               'segment_type': 'large', 'allocated_size': held, 'active_size': held,
+               'requested_size': held, 'segment_pool_id': (0, 0), 'is_expandable': False,
+               'frames': [], 'blocks': listed}
+    return {'segments': [segment], 'device_traces': [trace], 'external_annotations': marks}
+
+
 def native_pickle(root):
     """What torch::jit::Pickler writes: protocol 2, one batch per container, MARK even for empty
     ones, text memoised by value, containers memoised once filled and only when shared."""
@@ -216,6 +271,7 @@ def forms():
     for schema in ['1.13', '2.0', '2.1', '2.3', '2.5', '2.8', '2.10', '2.12']:
         yield f'schema_{schema}.pickle', pickle.dumps(snapshot(schema), protocol=4)
         yield f'schema_{schema}_native.pickle', native_pickle(snapshot(schema))
+    yield 'waves.pickle', pickle.dumps(waves(), protocol=4)
     yield 'three_devices.pickle', pickle.dumps(snapshot(devices=3), protocol=4)
     yield 'one_event.pickle', pickle.dumps(
         {'segments': [], 'device_traces': [snapshot()['device_traces'][0][:1]]}, protocol=4)

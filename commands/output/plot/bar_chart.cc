@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "memtool/profile/analysis/values.h"
 #include "output/escape.h"
@@ -14,11 +13,13 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr double kHeadroom = 24;      // above a plot: heading, unit, totals
-constexpr double kSingleBar = 26;     // width of the bar of a panel that has one
-constexpr double kLeader = 22;        // from a bar to its labels
+constexpr double kHeadroom = 24;   // above a plot: heading, unit, totals
+constexpr double kNarrowBar = 20;  // of a panel that has one bar
+constexpr double kWideBar = 40;
+constexpr double kLeader = 22;  // from a bar to its labels
+constexpr double kShortLeader = 14;
 constexpr double kRoomyLabels = 120;  // label columns this wide hold a label in one line
-constexpr double kGap = 10;           // between panels
+constexpr double kGap = 8;            // between panels
 constexpr double kSwatch = 7;
 
 using Style = BarSegment::Style;
@@ -62,19 +63,11 @@ const Paint& PaintOf(const std::vector<Category>& categories, const BarSegment& 
       ->paint;
 }
 
-// What is drawn; doubles, because sums of hostile sizes must not wrap.
-double HeightOf(const StackedBar& bar) {
-  double sum = 0;
-  for (const BarSegment& segment : bar.segments) {
-    sum += static_cast<double>(std::max<std::int64_t>(segment.bytes, 0));
-  }
-  return sum;
-}
-
+// What is drawn.
 std::int64_t SumOf(const StackedBar& bar) {
   std::int64_t sum = 0;
   for (const BarSegment& segment : bar.segments) {
-    sum = SaturatingAdd(sum, segment.bytes);
+    sum = SaturatingAdd(sum, std::max<std::int64_t>(segment.bytes, 0));
   }
   return sum;
 }
@@ -92,6 +85,11 @@ std::string SizeText(std::int64_t bytes, const SizeAxis& axis) {
   return bytes != 0 && text.starts_with("0.00 ") ? FormatSize(bytes) : text;
 }
 
+bool HasNames(const BarPanel& panel) {
+  return std::any_of(panel.bars.begin(), panel.bars.end(),
+                     [](const StackedBar& bar) { return !bar.name.empty(); });
+}
+
 class BarPanelDrawing {
  public:
   BarPanelDrawing(const BarPanel& panel, const SizeAxis& axis, double width, Canvas& canvas)
@@ -106,11 +104,12 @@ class BarPanelDrawing {
           std::max(key_width_, canvas.Width(Shorten(EscapeText(category.name), 60), kBody));
     }
     // The key takes what its names need, the bars keep at least half.
+    bar_width_ = std::clamp(0.18 * width, kNarrowBar, kWideBar);
     key_width_ = std::min(key_width_ + kSwatch + 4, (width - axis_width_) * 0.45);
   }
 
   static double NarrowestFor(const BarPanel& panel) {
-    return panel.bars.size() == 1 ? 112 : 110 + 24 * static_cast<double>(panel.bars.size());
+    return panel.bars.size() == 1 ? 108 : 110 + 24 * static_cast<double>(panel.bars.size());
   }
 
   [[nodiscard]] double PlotHeight() const {
@@ -119,19 +118,26 @@ class BarPanelDrawing {
     return std::max(pleasant, line * static_cast<double>(categories_.size() + 1));
   }
 
-  // Returns the y below the panel.
-  double Draw(const Point& corner, double plot_height) {
-    const double labels = single() ? width_ - axis_width_ - kSingleBar - 6 : key_width_ + 8;
-    plot_ = {corner.x + axis_width_, corner.y + kHeadroom, width_ - axis_width_ - labels,
-             plot_height};
-    TextStyle heading = kHeading;
-    canvas_.Text({corner.x, corner.y + 7}, canvas_.Elide(EscapeText(panel_.title), width_, heading),
-                 heading);
+  // Whether the bars' names have room below them, in type of this size.
+  [[nodiscard]] bool NamesFit(double size) const {
+    const double room = PlotWidth() / static_cast<double>(panel_.bars.size()) - 3;
+    return single() ||
+           std::all_of(panel_.bars.begin(), panel_.bars.end(), [&](const StackedBar& bar) {
+             const std::string name = Shorten(EscapeText(bar.name), 400);
+             return canvas_.Width(name, {.size = size}) <= room;
+           });
+  }
+
+  // Returns the y below the panel. `names`: the size of the bars' names; 0 = numbers.
+  double Draw(const Point& corner, double plot_height, double names) {
+    plot_ = {corner.x + axis_width_, corner.y + kHeadroom, PlotWidth(), plot_height};
+    canvas_.Text({corner.x, corner.y + 7},
+                 canvas_.Elide(EscapeText(panel_.title), width_, kHeading), kHeading);
     DrawSizeAxis(axis_, plot_, canvas_);
     const double slot =
         plot_.width / static_cast<double>(std::max<std::size_t>(1, panel_.bars.size()));
     for (std::size_t i = 0; i < panel_.bars.size(); ++i) {
-      const double bar_width = single() ? kSingleBar : std::min(slot * 0.74, 40.0);
+      const double bar_width = single() ? bar_width_ : std::min(slot * 0.74, 40.0);
       DrawBar(panel_.bars[i], plot_.x + slot * (static_cast<double>(i) + 0.5), bar_width, slot);
     }
     canvas_.Lines({{plot_.x, Bottom()}, {plot_.x + plot_.width, Bottom()}}, {.width = 0.7});
@@ -140,14 +146,18 @@ class BarPanelDrawing {
     } else {
       DrawKey();
     }
-    const double below = DrawNames(Bottom(), slot, corner.x);
-    return DrawNotes(below, corner.x);
+    return DrawNotes(DrawNames(slot, corner.x, names), corner.x, names);
   }
 
  private:
   [[nodiscard]] bool single() const { return panel_.bars.size() == 1; }
-  [[nodiscard]] double LabelRoom() const { return width_ - axis_width_ - kSingleBar - 6 - kLeader; }
-  [[nodiscard]] bool roomy() const { return LabelRoom() >= kRoomyLabels; }
+  [[nodiscard]] double PlotWidth() const {
+    return single() ? bar_width_ + 6 : width_ - axis_width_ - key_width_ - 8;
+  }
+  [[nodiscard]] double LabelRoom(double leader) const {
+    return width_ - axis_width_ - bar_width_ - 3 - leader;
+  }
+  [[nodiscard]] bool roomy() const { return LabelRoom(kLeader) >= kRoomyLabels; }
   [[nodiscard]] double LabelHeight() const { return roomy() ? 10.5 : 18; }
   [[nodiscard]] double Bottom() const { return plot_.y + plot_.height; }
   [[nodiscard]] double Y(double bytes) const {
@@ -172,7 +182,7 @@ class BarPanelDrawing {
     }
     TextStyle total{.size = 6.5, .bold = true, .align = Align::kCenter};
     std::string text = SizeText(SumOf(bar), axis_);
-    if (!single() && canvas_.Width(text, total) > slot - 2) {
+    if (single() ? !roomy() : canvas_.Width(text, total) > slot - 2) {
       text = text.substr(0, text.find(' '));  // the axis tells the unit
       total.size = 6;
     }
@@ -217,8 +227,9 @@ class BarPanelDrawing {
   }
 
   void DrawLabel(const StackedBar& bar, const BarSegment& segment, double at, double y) {
-    const double right_of_bar = plot_.x + plot_.width / 2 + kSingleBar / 2;
-    const double x = right_of_bar + kLeader;
+    const double right_of_bar = plot_.x + plot_.width / 2 + bar_width_ / 2;
+    const double leader = roomy() ? kLeader : kShortLeader;
+    const double x = right_of_bar + leader;
     const double centre = roomy() ? y : y - 4;
     canvas_.Lines(
         {{right_of_bar + 1, at}, {right_of_bar + 5, at}, {x - 6, centre}, {x - 2, centre}},
@@ -226,10 +237,10 @@ class BarPanelDrawing {
     const std::string size = SizeText(segment.bytes, axis_);
     const std::string percent = PercentText(bar, segment.bytes);
     const std::string name = EscapeText(segment.name);
-    const double room = width_ - axis_width_ - kSingleBar - 3 - kLeader;
+    const double room = LabelRoom(leader);
     if (!roomy()) {
       canvas_.Text({x, centre + 2.4}, canvas_.Elide(name, room, kBody), kBody);
-      canvas_.Text({x, centre + 10.4}, size + "  " + percent, kSmall);
+      canvas_.Text({x, centre + 10.4}, canvas_.Elide(size + "  " + percent, room, kSmall), kSmall);
       return;
     }
     constexpr double kSizeColumn = 42;
@@ -247,65 +258,53 @@ class BarPanelDrawing {
   void DrawKey() {
     const double x = plot_.x + plot_.width + 8;
     double y = plot_.y;
-    for (auto category = categories_.rbegin(); category != categories_.rend(); ++category) {
+    for (std::size_t i = categories_.size(); i-- > 0;) {
+      const Category& category = categories_[i];
       const Rect swatch{x, y - kSwatch / 2, kSwatch, kSwatch};
-      canvas_.Fill(swatch, category->paint);
+      canvas_.Fill(swatch, category.paint);
       canvas_.Outline(swatch, {.width = 0.4});
       canvas_.Text({x + kSwatch + 3, y + 2.4},
-                   canvas_.Elide(EscapeText(category->name), key_width_ - kSwatch - 3, kBody),
+                   canvas_.Elide(EscapeText(category.name), key_width_ - kSwatch - 3, kBody),
                    kBody);
       y += kLineHeight + 1;
     }
   }
 
-  // Below their bars; where they do not fit, numbers that are explained below.
-  double DrawNames(double y, double slot, double left) {
-    const auto has_name = [](const StackedBar& bar) { return !bar.name.empty(); };
-    if (std::none_of(panel_.bars.begin(), panel_.bars.end(), has_name)) {
+  // Returns the y below the names.
+  double DrawNames(double slot, double left, double size) {
+    if (!HasNames(panel_)) {
+      return Bottom() + 3;
+    }
+    const double y = Bottom() + kLineHeight;
+    if (single()) {
+      const std::string name = EscapeText(panel_.bars[0].name);
+      canvas_.Text({left, y}, canvas_.Elide(name, width_, kSmall), kSmall);
       return y + 3;
     }
-    TextStyle style = kBody;
-    style.align = Align::kCenter;
-    const bool fits =
-        !single() &&
-        std::all_of(panel_.bars.begin(), panel_.bars.end(), [&](const StackedBar& bar) {
-          return canvas_.Width(Shorten(EscapeText(bar.name), 400), style) <= slot - 3;
-        });
-    y += kLineHeight;
-    for (std::size_t i = 0; i < panel_.bars.size() && !single(); ++i) {
-      canvas_.Text({plot_.x + slot * (static_cast<double>(i) + 0.5), y},
-                   fits ? EscapeText(panel_.bars[i].name) : std::to_string(i + 1), style);
-    }
-    if (fits) {
-      return y + 3;
-    }
-    y += single() ? 0 : kLineHeight + 1;
+    const TextStyle style{.size = size == 0 ? 7 : size, .align = Align::kCenter};
     for (std::size_t i = 0; i < panel_.bars.size(); ++i) {
-      const std::string number = single() ? "" : fmt::format("{}  ", i + 1);
-      canvas_.Text({left, y},
-                   canvas_.Elide(number + EscapeText(panel_.bars[i].name), width_, kSmall), kSmall);
-      y += kLineHeight;
+      canvas_.Text({plot_.x + slot * (static_cast<double>(i) + 0.5), y},
+                   size == 0 ? std::to_string(i + 1) : EscapeText(panel_.bars[i].name), style);
     }
-    return y - kLineHeight + 3;
+    return y + 3;
   }
 
-  double DrawNotes(double y, double left) {
-    for (const StackedBar& bar : panel_.bars) {
-      for (const BarSegment& segment : bar.segments) {
+  double DrawNotes(double y, double left, double names) {
+    for (std::size_t i = 0; i < panel_.bars.size(); ++i) {
+      for (const BarSegment& segment : panel_.bars[i].segments) {
         if (segment.bytes >= 0) {
           continue;
         }
         y += kLineHeight;
-        const std::string of = single() || bar.name.empty() ? "" : EscapeText(bar.name) + ": ";
-        const std::string why = segment.style == Style::kUntrackable
-                                    ? "more is tracked than expected"
-                                    : "below zero, not drawn";
-        const std::string amount = SizeText(segment.bytes, axis_);
-        canvas_.Text(
-            {left, y},
-            canvas_.Elide(of + Shorten(EscapeText(segment.name), 30) + " " + amount + ": " + why,
-                          width_, kSmall),
-            kSmall);
+        const std::string bar = names == 0 ? std::to_string(i + 1) : panel_.bars[i].name;
+        const std::string of = single() || bar.empty() ? "" : Shorten(EscapeText(bar), 30) + ": ";
+        const std::string_view why = segment.style == Style::kUntrackable
+                                         ? "more is tracked than expected"
+                                         : "below zero, not drawn";
+        const std::string text =
+            fmt::format("{}{} {}: {}", of, Shorten(EscapeText(segment.name), 30),
+                        SizeText(segment.bytes, axis_), why);
+        canvas_.Text({left, y}, canvas_.Elide(text, width_, kSmall), kSmall);
       }
     }
     return y + 2;
@@ -318,44 +317,88 @@ class BarPanelDrawing {
   std::vector<Category> categories_;
   double axis_width_;
   double key_width_ = 0;
+  double bar_width_ = kNarrowBar;  // of a single one
   Rect plot_;
 };
+
+// What the numbers below bars stand for; once when all panels have the same bars.
+double DrawNumbers(const BarChart& chart, double y, double width, Canvas& canvas) {
+  const auto names_of = [](const BarPanel& panel) {
+    std::vector<std::string> names;
+    for (const StackedBar& bar : panel.bars) {
+      names.push_back(bar.name);
+    }
+    return names;
+  };
+  const auto first = names_of(chart.panels[0]);
+  const bool same = std::all_of(chart.panels.begin(), chart.panels.end(),
+                                [&](const BarPanel& panel) { return names_of(panel) == first; });
+  for (std::size_t i = 0; i < (same ? 1 : chart.panels.size()); ++i) {
+    const BarPanel& panel = chart.panels[i];
+    for (std::size_t k = 0; k < panel.bars.size(); ++k) {
+      y += kLineHeight;
+      const std::string of = same ? "" : Shorten(EscapeText(panel.title), 30) + " ";
+      const std::string text = fmt::format("{}{}  {}", of, k + 1, EscapeText(panel.bars[k].name));
+      canvas.Text({kMargin, y}, canvas.Elide(text, width - 2 * kMargin, kSmall), kSmall);
+    }
+  }
+  return y;
+}
+
+// How panels stand beside and below each other.
+struct Arrangement {
+  std::size_t columns = 1;
+  double panel_width = 0;
+};
+Arrangement Arrange(const BarChart& chart, double width) {
+  double narrowest = 1;
+  for (const BarPanel& panel : chart.panels) {
+    narrowest = std::max(narrowest, BarPanelDrawing::NarrowestFor(panel));
+  }
+  const double inner = width - 2 * kMargin;
+  const auto fitting = static_cast<std::size_t>((inner + kGap) / (narrowest + kGap));
+  const std::size_t columns =
+      std::clamp<std::size_t>(fitting, 1, std::max<std::size_t>(1, chart.panels.size()));
+  return {columns,
+          (inner - kGap * static_cast<double>(columns - 1)) / static_cast<double>(columns)};
+}
 
 }  // namespace
 
 double Draw(const BarChart& chart, double width, Canvas& canvas) {
-  double highest = 0;
-  double narrowest = 1;
+  std::int64_t highest = 0;
   for (const BarPanel& panel : chart.panels) {
-    narrowest = std::max(narrowest, BarPanelDrawing::NarrowestFor(panel));
     for (const StackedBar& bar : panel.bars) {
-      highest = std::max(highest, HeightOf(bar));
+      highest = std::max(highest, SumOf(bar));
     }
   }
-  const SizeAxis axis = MakeSizeAxis(highest, chart.unit, 6);
-  const double inner = width - 2 * kMargin;
-  const std::size_t fitting = static_cast<std::size_t>((inner + kGap) / (narrowest + kGap));
-  const std::size_t columns =
-      std::clamp<std::size_t>(fitting, 1, std::max<std::size_t>(1, chart.panels.size()));
-  const double panel_width =
-      (inner - kGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+  const SizeAxis axis = MakeSizeAxis(static_cast<double>(highest), chart.unit, 6);
+  const auto [columns, panel_width] = Arrange(chart, width);
+  std::vector<BarPanelDrawing> panels;
+  double plot_height = 0;
+  for (const BarPanel& panel : chart.panels) {
+    panels.emplace_back(panel, axis, panel_width, canvas);
+    plot_height = std::max(plot_height, panels.back().PlotHeight());
+  }
+  double names = 0;
+  for (const double size : {5.5, 6.0, 7.0}) {
+    const bool fit = std::all_of(panels.begin(), panels.end(),
+                                 [size](const auto& panel) { return panel.NamesFit(size); });
+    names = fit ? size : names;
+  }
   double y = DrawTitle(chart.title, chart.subtitle, width, canvas);
-  for (std::size_t first = 0; first < chart.panels.size(); first += columns) {
-    const std::size_t last = std::min(first + columns, chart.panels.size());
-    double plot_height = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      plot_height = std::max(
-          plot_height, BarPanelDrawing(chart.panels[i], axis, panel_width, canvas).PlotHeight());
-    }
+  for (std::size_t first = 0; first < panels.size(); first += columns) {
     double below = y;
-    for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t i = first; i < std::min(first + columns, panels.size()); ++i) {
       const double x = kMargin + (panel_width + kGap) * static_cast<double>(i - first);
-      BarPanelDrawing panel(chart.panels[i], axis, panel_width, canvas);
-      below = std::max(below, panel.Draw({x, y}, plot_height));
+      below = std::max(below, panels[i].Draw({x, y}, plot_height, names));
     }
-    y = below + kGap;
+    y = below + (first + columns < panels.size() ? kGap : 0);
   }
-  return y - kGap + kMargin;
+  if (names == 0 && !panels.empty()) {
+    y = DrawNumbers(chart, y, width, canvas) + 2;
+  }
+  return y + kMargin;
 }
 
 }  // namespace memtool::commands

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "output/escape.h"
 
@@ -44,18 +45,28 @@ void SetFont(cairo_t* cairo, const TextStyle& style) {
   cairo_set_font_size(cairo, style.size);
 }
 
-// Lines x + slope * y = k * step across `box`; slope 0 gives uprights.
+// Places `step` apart in [from, to), beginning `offset` after a multiple of it at or before `from`.
+std::vector<double> Places(double from, double to, double offset = 0) {
+  const double first = std::floor(from / kHatchStep) * kHatchStep + offset;
+  const auto count = static_cast<std::size_t>(std::max(0.0, std::ceil((to - first) / kHatchStep)));
+  std::vector<double> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    places[i] = first + static_cast<double>(i) * kHatchStep;
+  }
+  return places;
+}
+
+// Lines x + slope * y = constant across `box`; slope 0 gives uprights.
 void SlantedLines(cairo_t* cairo, const Rect& box, double slope) {
   const double reach = std::abs(slope) * box.height;
-  const double first = std::floor((box.x - reach) / kHatchStep) * kHatchStep;
-  for (double x = first; x < box.x + box.width + reach; x += kHatchStep) {
+  for (const double x : Places(box.x - reach, box.x + box.width + reach)) {
     cairo_move_to(cairo, slope < 0 ? x : x + reach, box.y);
     cairo_line_to(cairo, slope < 0 ? x + reach : x, box.y + box.height);
   }
 }
 
 void LevelLines(cairo_t* cairo, const Rect& box) {
-  for (double y = box.y + kHatchStep / 2; y < box.y + box.height; y += kHatchStep) {
+  for (const double y : Places(box.y, box.y + box.height)) {
     cairo_move_to(cairo, box.x, y);
     cairo_line_to(cairo, box.x + box.width, y);
   }
@@ -63,9 +74,9 @@ void LevelLines(cairo_t* cairo, const Rect& box) {
 
 void Dots(cairo_t* cairo, const Rect& box) {
   bool shifted = false;
-  for (double y = box.y + kHatchStep / 2; y < box.y + box.height + kHatchStep; y += kHatchStep) {
-    for (double x = box.x + (shifted ? kHatchStep : kHatchStep / 2);
-         x < box.x + box.width + kHatchStep; x += kHatchStep) {
+  for (const double y : Places(box.y, box.y + box.height + kHatchStep)) {
+    for (const double x :
+         Places(box.x, box.x + box.width + kHatchStep, shifted ? kHatchStep / 2 : 0)) {
       cairo_move_to(cairo, x + 0.5, y);
       cairo_arc(cairo, x, y, 0.5, 0, 2 * std::numbers::pi);
     }
@@ -103,6 +114,16 @@ void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color)
   cairo_stroke(cairo);
 }
 
+// Cairo numbers the surfaces of a process; the same plot shall be the same bytes.
+void NamePage(std::string& svg) {
+  constexpr std::string_view kId = "<g id=\"surface";
+  const std::size_t at = svg.find(kId);
+  const std::size_t end = at == std::string::npos ? at : svg.find('"', at + kId.size());
+  if (end != std::string::npos) {
+    svg.replace(at, end - at, "<g id=\"page");
+  }
+}
+
 cairo_surface_t* MakeSurface(PlotFormat format, const Point& size, std::string* bytes) {
   switch (format) {
     case PlotFormat::kPng:
@@ -137,6 +158,7 @@ struct Canvas::State {
     cairo_surface_destroy(surface);
   }
   PlotFormat format = PlotFormat::kSvg;
+  bool measuring = false;
   std::string bytes;  // Cairo writes here until the surface is finished
   cairo_surface_t* surface = nullptr;
   cairo_t* cairo = nullptr;
@@ -155,6 +177,7 @@ Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {
 
 Canvas Canvas::Measuring() {
   auto state = std::make_unique<State>();
+  state->measuring = true;
   state->surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, nullptr);
   return Canvas(std::move(state));
 }
@@ -191,12 +214,15 @@ void Canvas::PaintPath(const Rect& bounds, const Paint& paint) {
 }
 
 void Canvas::Fill(const Rect& rect, const Paint& paint) {
+  if (state_->measuring) {
+    return;
+  }
   cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
   PaintPath(rect, paint);
 }
 
 void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
-  if (outline.empty()) {
+  if (outline.empty() || state_->measuring) {
     return;
   }
   Point low = outline[0];
@@ -211,12 +237,18 @@ void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
 }
 
 void Canvas::Outline(const Rect& rect, const Stroke& stroke) {
+  if (state_->measuring) {
+    return;
+  }
   SetStroke(state_->cairo, stroke);
   cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
   cairo_stroke(state_->cairo);
 }
 
 void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
+  if (state_->measuring) {
+    return;
+  }
   SetStroke(state_->cairo, stroke);
   cairo_set_line_join(state_->cairo, CAIRO_LINE_JOIN_ROUND);
   for (const Point& point : points) {
@@ -226,6 +258,9 @@ void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
 }
 
 void Canvas::Text(const Point& at, std::string_view text, const TextStyle& style) {
+  if (state_->measuring) {
+    return;
+  }
   double x = at.x;
   if (style.align != Align::kLeft) {
     x -= Width(text, style) / (style.align == Align::kCenter ? 2 : 1);
@@ -270,8 +305,10 @@ Result<std::string> Canvas::Finish() {
   }
   if (status != CAIRO_STATUS_SUCCESS) {
     return Fail(ErrorCode::kOutput,
-                std::string("the plot could not be drawn: ") + cairo_status_to_string(status),
-                "is a font installed? Debian: fonts-dejavu-core");
+                std::string("the plot could not be drawn: ") + cairo_status_to_string(status));
+  }
+  if (state_->format == PlotFormat::kSvg) {
+    NamePage(state_->bytes);
   }
   return std::move(state_->bytes);
 }

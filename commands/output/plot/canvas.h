@@ -78,7 +78,8 @@ class Canvas {
   // The text, cut in the middle when it is wider than `width`.
   [[nodiscard]] std::string Elide(std::string_view text, double width,
                                   const TextStyle& style) const;
-  // The finished file's bytes. Errors: kOutput when Cairo failed, or found no font.
+  // The finished file's bytes. Errors: kOutput when Cairo failed. Without any font
+  // installed Cairo draws plain strokes of its own.
   Result<std::string> Finish();
 
  private:

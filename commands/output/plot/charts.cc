@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "memtool/profile/analysis/values.h"
 #include "output/escape.h"
 
 namespace memtool::commands {
@@ -27,6 +28,18 @@ constexpr std::array<Hatch, 6> kHatches{Hatch::kRising, Hatch::kDots,    Hatch::
 Color Mix(const Color& a, const Color& b, double part) {
   const auto mix = [part](double from, double to) { return from + (to - from) * part; };
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+// 1, 2 or 5 times a power of ten, at least `rough`.
+double RoundStep(double rough) {
+  double step = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {2.0, 2.5, 2.0}) {
+    if (step * (1 + 1e-9) >= rough) {
+      break;
+    }
+    step *= factor;
+  }
+  return step;
 }
 
 double BytesOf(SizeUnit unit) {
@@ -58,6 +71,28 @@ Paint FillOfUntrackable() {
   return {.color = kPaper, .hatch = Hatch::kRising, .lines = kGrey};
 }
 
+double DrawWrapped(std::string_view text, const Rect& area, const TextStyle& style,
+                   Canvas& canvas) {
+  constexpr std::string_view kBreak = " · ";
+  std::string rest = EscapeText(text);
+  double y = area.y;
+  while (!rest.empty()) {
+    std::size_t end = rest.size();
+    while (canvas.Width(Shorten(std::string_view(rest).substr(0, end), 400), style) > area.width) {
+      const std::size_t earlier = rest.rfind(kBreak, end == 0 ? 0 : end - 1);
+      if (earlier == std::string::npos) {
+        break;
+      }
+      end = earlier;
+    }
+    y += style.size + 1;
+    canvas.Text({area.x, y}, canvas.Elide(std::string_view(rest).substr(0, end), area.width, style),
+                style);
+    rest = end == rest.size() ? std::string() : rest.substr(end + kBreak.size());
+  }
+  return y + 3;
+}
+
 double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas) {
   double y = kMargin;
   const double room = width - 2 * kMargin;
@@ -67,9 +102,7 @@ double DrawTitle(std::string_view title, std::string_view subtitle, double width
     y += 3;
   }
   if (!subtitle.empty()) {
-    y += 7;
-    canvas.Text({kMargin, y}, canvas.Elide(EscapeText(subtitle), room, kSmall), kSmall);
-    y += 3;
+    y = DrawWrapped(subtitle, {kMargin, y, room, 0}, kSmall, canvas);
   }
   return y + 2;
 }
@@ -78,8 +111,9 @@ std::string SizeAxis::Label(int tick) const {
   const double value = step * tick / BytesOf(unit);
   const double part = step / BytesOf(unit);
   int digits = 0;
-  for (double scaled = part; digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6;
-       scaled *= 10) {
+  double scaled = part;
+  while (digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6) {
+    scaled *= 10;
     ++digits;
   }
   return fmt::format("{:.{}f}", value, digits);
@@ -90,20 +124,49 @@ std::string_view SizeAxis::UnitName() const {
   return kNames[static_cast<std::size_t>(unit) - static_cast<std::size_t>(SizeUnit::kB)];
 }
 
+std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::int64_t last,
+                                int at_most) {
+  const double span = std::max(1.0, static_cast<double>(last) - static_cast<double>(first));
+  const double step = std::max(1.0, RoundStep(span / at_most));
+  const bool time = axis == AreaChart::Axis::kNanoseconds;
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
+      {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end() - 1,
+                                  [step](const auto& u) { return u.first <= step * 10; });
+  std::vector<AxisTick> ticks;
+  const double from = std::ceil(static_cast<double>(first) / step);
+  const auto count = static_cast<int>(std::floor(static_cast<double>(last) / step) - from) + 1;
+  for (int i = 0; i < count; ++i) {
+    const double at = (from + i) * step;
+    const auto value = static_cast<std::int64_t>(std::llround(at));
+    const int digits = step < unit->first ? 1 : 0;
+    ticks.push_back({value, time ? fmt::format("{:.{}f} {}", at / unit->first, digits, unit->second)
+                                 : FormatCount(value)});
+  }
+  return ticks;
+}
+
+std::int64_t HighestOf(const AreaChart& chart) {
+  std::int64_t highest = 0;
+  for (const AreaPanel& panel : chart.panels) {
+    for (std::size_t i = 0; i < panel.x.size(); ++i) {
+      std::int64_t sum = 0;
+      for (const AreaLayer& layer : panel.layers) {
+        sum = SaturatingAdd(sum, layer.bytes[i]);
+      }
+      highest = std::max({highest, sum, panel.reserved.empty() ? 0 : panel.reserved[i]});
+    }
+  }
+  return highest;
+}
+
 SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most) {
   SizeAxis axis;
   constexpr double kLargest = 9e18;
   highest = std::clamp(highest, 1.0, kLargest);
   axis.unit = unit == SizeUnit::kAuto ? UnitFor(static_cast<std::int64_t>(highest)) : unit;
   const double scale = BytesOf(axis.unit);
-  const double rough = highest / scale / at_most;
-  double step = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {2.0, 2.5, 2.0}) {  // 1, 2, 5, 10 times a power of ten
-    if (step * (1 + 1e-9) >= rough) {
-      break;
-    }
-    step *= factor;
-  }
+  double step = RoundStep(highest / scale / at_most);
   if (axis.unit == SizeUnit::kB) {
     step = std::max(step, 1.0);
   }
@@ -133,16 +196,29 @@ void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas) {
 }
 
 std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high) {
-  // From below, then from above: neighbours push each other only as far as they must.
-  double edge = low;
-  for (double& centre : wanted) {
-    centre = std::max(centre, edge);
-    edge = centre + distance;
+  // Without the distances it is an isotonic regression: neighbours that conflict share their mean.
+  struct Group {
+    double sum = 0;
+    std::size_t count = 0;
+    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+  };
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    groups.push_back({wanted[i] - distance * static_cast<double>(i), 1});
+    while (groups.size() > 1 && groups[groups.size() - 2].mean() > groups.back().mean()) {
+      const Group last = groups.back();
+      groups.pop_back();
+      groups.back().sum += last.sum;
+      groups.back().count += last.count;
+    }
   }
-  edge = high;
-  for (std::size_t i = wanted.size(); i-- > 0;) {
-    wanted[i] = std::min(wanted[i], edge);
-    edge = wanted[i] - distance;
+  const double span = wanted.empty() ? 0 : distance * static_cast<double>(wanted.size() - 1);
+  std::size_t i = 0;
+  for (const Group& group : groups) {
+    const double place = std::max(low, std::min(group.mean(), high - span));
+    for (std::size_t k = 0; k < group.count; ++k, ++i) {
+      wanted[i] = place + distance * static_cast<double>(i);
+    }
   }
   return wanted;
 }

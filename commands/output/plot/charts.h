@@ -29,6 +29,8 @@ Paint FillOf(std::size_t index, std::size_t count);
 Paint FillOfOthers();
 Paint FillOfUntrackable();
 
+// Text in as many lines as it needs, broken at " · "; returns the y below.
+double DrawWrapped(std::string_view text, const Rect& area, const TextStyle& style, Canvas& canvas);
 // Title and subtitle; returns the y below them.
 double DrawTitle(std::string_view title, std::string_view subtitle, double width, Canvas& canvas);
 
@@ -45,6 +47,16 @@ SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most);
 // Grid lines and labels left of `plot`, the unit above them.
 void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas);
 double SizeAxisWidth(const SizeAxis& axis, const Canvas& canvas);
+
+// Round values between two ends of an x axis, with their labels: "5,000" events, "1.5 s".
+struct AxisTick {
+  std::int64_t at = 0;
+  std::string label;
+};
+std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::int64_t last,
+                                int at_most);
+// The most bytes at any x of any panel, reserved included.
+std::int64_t HighestOf(const AreaChart& chart);
 
 // Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to
 // where they were as [low, high] allows; the caller sees to it that they fit.

@@ -43,7 +43,7 @@ struct BarChart {
 struct AreaLayer {
   std::string name;
   std::vector<std::int64_t> bytes;  // one per x
-  bool others = false;              // what the named layers leave
+  BarSegment::Style style = BarSegment::Style::kNamed;
 };
 
 // A vertical at x: an out-of-memory, or a mark.
@@ -56,9 +56,10 @@ struct AreaMark {
 struct AreaPanel {
   std::string title;                   // the device; may be empty
   std::vector<std::int64_t> x;         // ascending; a value holds until the next x
-  std::vector<AreaLayer> layers;       // bottom first
+  std::int64_t x_end = 0;              // where the last value ends
+  std::vector<AreaLayer> layers;       // bottom first; the same names in all panels of a chart
   std::vector<std::int64_t> reserved;  // one per x, or empty
-  std::vector<AreaMark> marks;
+  std::vector<AreaMark> marks;         // by x
 };
 
 struct AreaChart {

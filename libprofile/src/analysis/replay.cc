@@ -43,31 +43,6 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
   return bytes;
 }
 
-std::int64_t ReservedChange(const Event& event) {
-  switch (event.action) {
-    case Action::kSegmentAlloc:
-    case Action::kSegmentMap:
-      return event.size;
-    case Action::kSegmentFree:
-    case Action::kSegmentUnmap:
-      return -event.size;
-    default:
-      return 0;
-  }
-}
-
-std::int64_t LiveChange(const Event& event) {
-  switch (event.action) {
-    case Action::kAlloc:
-    case Action::kAdjust:
-      return event.size;
-    case Action::kFreeCompleted:
-      return -event.size;
-    default:
-      return 0;
-  }
-}
-
 // The highest value since any earlier point: a stack of suffix maxima, values falling.
 class SuffixMaxima {
  public:
@@ -94,6 +69,31 @@ class SuffixMaxima {
 };
 
 }  // namespace
+
+std::int64_t ReservedChange(const Event& event) {
+  switch (event.action) {
+    case Action::kSegmentAlloc:
+    case Action::kSegmentMap:
+      return event.size;
+    case Action::kSegmentFree:
+    case Action::kSegmentUnmap:
+      return -event.size;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t LiveChange(const Event& event) {
+  switch (event.action) {
+    case Action::kAlloc:
+    case Action::kAdjust:
+      return event.size;
+    case Action::kFreeCompleted:
+      return -event.size;
+    default:
+      return 0;
+  }
+}
 
 std::span<const Event> EventsOf(const Recording& recording, const Trace& trace) {
   return std::span(recording.history->events).subspan(trace.first_event, trace.event_count);

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "memtool/profile/analysis/filter.h"
 #include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/saves.h"
+#include "memtool/profile/analysis/timeline.h"
 #include "memtool/profile/recording_builder.h"
 
 namespace memtool {
@@ -289,6 +291,102 @@ TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_LE(without[i], moments[0].summary.peak_bytes) << rows[i].name;
       EXPECT_GE(without[i], 0) << rows[i].name;
+    }
+  }
+}
+
+TimelineGroups GroupByStackId(const Recording& recording) {
+  TimelineGroups groups;
+  for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
+    groups.names.push_back({.name = std::to_string(i)});
+    groups.of_stack.push_back(i);
+  }
+  return groups;
+}
+
+TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
+  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Trace& trace = recording.history->traces[0];
+  const Replay replay(recording, trace);
+  const TimelineGroups groups = GroupByStackId(recording);
+  const std::vector<std::uint32_t> chosen{2, 4, 0};
+  const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
+  const Timeline timeline =
+      TimelineMaker(recording, trace, replay, groups).Make({.last = last}, chosen, true);
+  const auto series = Series(recording);
+  std::size_t changes = 1;
+  for (std::size_t i = 1; i < series.size(); ++i) {
+    changes += series[i] != series[i - 1] ? 1 : 0;
+  }
+  EXPECT_EQ(timeline.points.size(), changes);
+  std::int64_t highest = 0;
+  for (std::size_t i = 0; i < timeline.points.size(); ++i) {
+    const TimelinePoint& point = timeline.points[i];
+    // Sums of what LiveAt lists, by hand.
+    std::vector<std::int64_t> wanted(chosen.size() + 2, 0);
+    for (const LiveBlock& block : replay.LiveAt(point.event)) {
+      const auto named = block.stack.valid()
+                             ? std::find(chosen.begin(), chosen.end(), block.stack.value())
+                             : chosen.end();
+      const std::ptrdiff_t layer = block.before_recording ? 3 : named - chosen.begin();
+      wanted[static_cast<std::size_t>(!block.before_recording && layer == 3 ? 4 : layer)] +=
+          block.size;
+    }
+    const auto layers = timeline.LayersOf(i);
+    ASSERT_EQ(std::vector(layers.begin(), layers.end()), wanted) << "after event " << point.event;
+    ASSERT_EQ(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}), point.allocated);
+    ASSERT_EQ(point.allocated, series[static_cast<std::size_t>(point.event + 1)]);
+    highest = std::max(highest, point.allocated);
+  }
+  EXPECT_EQ(highest, replay.Summarize().peak_bytes);
+}
+
+TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
+  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Trace& trace = recording.history->traces[0];
+  const Replay replay(recording, trace);
+  const TimelineGroups groups = GroupByStackId(recording);
+  const TimelineMaker maker(recording, trace, replay, groups);
+  const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
+  const auto series = Series(recording);
+  for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{100}}) {
+    for (const std::size_t parts : {1U, 7U, 60U, 5000U}) {
+      for (const bool by_time : {false, true}) {
+        const Timeline timeline = maker.Make({first, last, parts, by_time}, {}, false);
+        EXPECT_LE(timeline.points.size(), parts + 3);
+        EXPECT_EQ(timeline.points.front().event, first);
+        EXPECT_EQ(timeline.points.back().allocated, series.back());
+        std::int64_t highest = 0;
+        std::int64_t before = first - 1;
+        for (const TimelinePoint& point : timeline.points) {
+          EXPECT_GT(point.event, before);
+          before = point.event;
+          EXPECT_EQ(point.allocated, series[static_cast<std::size_t>(point.event + 1)]);
+          highest = std::max(highest, point.allocated);
+        }
+        EXPECT_EQ(highest, *std::max_element(series.begin() + first + 1, series.end()));
+      }
+    }
+  }
+}
+
+TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
+  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Trace& trace = recording.history->traces[0];
+  const Replay replay(recording, trace);
+  const TimelineGroups groups = GroupByStackId(recording);
+  const TimelineMaker maker(recording, trace, replay, groups);
+  for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{150}}) {
+    const TimelineRange range{.first = first,
+                              .last = static_cast<std::int64_t>(trace.event_count) - 1};
+    const auto highest = maker.Highest(range);
+    for (std::uint32_t group = 0; group < kStacks; ++group) {
+      const Timeline own = maker.Make(range, std::array{group}, true);
+      std::int64_t wanted = 0;
+      for (std::size_t i = 0; i < own.points.size(); ++i) {
+        wanted = std::max(wanted, own.LayersOf(i)[0]);
+      }
+      EXPECT_EQ(highest[group], wanted) << "group " << group;
     }
   }
 }

@@ -48,6 +48,10 @@ struct TraceSummary {
 // Events of a trace, in order.
 std::span<const Event> EventsOf(const Recording& recording, const Trace& trace);
 
+// What an event changes: live bytes of blocks, reserved bytes of segments.
+std::int64_t LiveChange(const Event& event);
+std::int64_t ReservedChange(const Event& event);
+
 // Something that is live at a moment.
 struct LiveBlock {
   std::uint64_t address = 0;
@@ -84,6 +88,14 @@ class Replay {
   // events, whatever the number of groups.
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const Groups& groups) const;
 
+  // Per event: of an allocation the free that ends it, of a free the allocation; kNoEvent when the
+  // trace holds none.
+  static constexpr std::uint32_t kNoEvent = UINT32_MAX;
+  [[nodiscard]] std::span<const std::uint32_t> partners() const { return partner_; }
+  // The base: frees without an allocation, and rows of AllocatorState::blocks that no event opened.
+  [[nodiscard]] std::span<const std::uint32_t> unmatched() const { return unmatched_; }
+  [[nodiscard]] std::span<const std::uint32_t> ghosts() const { return ghosts_; }
+
  private:
   [[nodiscard]] bool HasFrames(StackId stack) const {
     return stack.valid() && !recording_.Stack(stack).empty();
@@ -93,12 +105,9 @@ class Replay {
   const Recording& recording_;
   const Trace& trace_;
   std::span<const Event> events_;
-  // Per event: of an allocation the free that ends it, of a free the allocation; kNoEvent when the
-  // trace holds none.
-  static constexpr std::uint32_t kNoEvent = UINT32_MAX;
   std::vector<std::uint32_t> partner_;
-  std::vector<std::uint32_t> unmatched_;  // frees without an allocation
-  std::vector<std::uint32_t> ghosts_;     // rows of AllocatorState::blocks that no event opened
+  std::vector<std::uint32_t> unmatched_;
+  std::vector<std::uint32_t> ghosts_;
   std::uint64_t double_allocs_ = 0;
   std::uint64_t size_changes_ = 0;
 };

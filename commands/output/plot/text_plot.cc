@@ -1,0 +1,314 @@
+#include "output/plot/text_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "memtool/profile/analysis/values.h"
+#include "output/escape.h"
+#include "output/grid.h"
+#include "output/plot/charts.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::array<std::string_view, 9> kBlocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<int, 10> kColors{33, 208, 77, 170, 220, 45, 141, 203, 118, 180};
+constexpr int kBeforeColor = 244;
+constexpr int kRestColor = 250;
+constexpr std::string_view kReserved = "─";
+constexpr std::string_view kOom = "▼";
+constexpr std::string_view kMark = "╷";
+
+using Style = BarSegment::Style;
+
+struct Sign {
+  std::string text;  // what fills a cell without colours
+  int color = 0;     // of 256; 0 = the terminal's own
+};
+
+std::vector<Sign> SignsOf(const AreaPanel& panel) {
+  std::vector<Sign> signs;
+  std::size_t named = 0;
+  for (const AreaLayer& layer : panel.layers) {
+    if (layer.style == Style::kUntrackable) {
+      signs.push_back({"░", kBeforeColor});
+    } else if (layer.style == Style::kOthers) {
+      signs.push_back({"·", kRestColor});
+    } else {
+      const std::string letter(1, static_cast<char>('a' + static_cast<char>(named % 26)));
+      signs.push_back({letter, kColors[named++ % kColors.size()]});
+    }
+  }
+  return signs;
+}
+
+std::string Colored(std::string_view text, int color, bool on) {
+  return on ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", color, text) : std::string(text);
+}
+
+class PanelText {
+ public:
+  PanelText(const AreaChart& chart, const AreaPanel& panel, const SizeAxis& axis,
+            const TextPlotStyle& style)
+      : chart_(chart), panel_(panel), axis_(axis), style_(style), signs_(SignsOf(panel)) {
+    for (int tick = 0; tick <= axis.count; ++tick) {
+      gutter_ = std::max(gutter_, Label(tick).size());
+    }
+    columns_ = style.width > gutter_ + 12 ? style.width - gutter_ - 3 : 10;
+    const std::size_t tall = chart.panels.size() == 1 ? 16 : chart.panels.size() <= 3 ? 10 : 6;
+    const auto steps = static_cast<std::size_t>(axis.count);
+    rows_per_tick_ = std::max<std::size_t>(1, tall / steps);
+    rows_ = rows_per_tick_ * steps;
+    Collect();
+  }
+
+  std::string Draw() {
+    std::string out = MarkLine();
+    for (std::size_t row = rows_; row-- > 0;) {
+      const bool tick = (row + 1) % rows_per_tick_ == 0;
+      const auto number = static_cast<int>((row + 1) / rows_per_tick_);
+      out += fmt::format("{:>{}} {}", tick ? Label(number) : "", gutter_, tick ? "┤" : "│");
+      out += Line(row) + "\n";
+    }
+    out += fmt::format("{:>{}} └", Label(0), gutter_);
+    for (std::size_t column = 0; column < columns_; ++column) {
+      out += "─";
+    }
+    return out + "\n" + TickLine();
+  }
+
+ private:
+  [[nodiscard]] std::string Label(int tick) const {
+    return fmt::format("{} {}", axis_.Label(tick), axis_.UnitName());
+  }
+
+  [[nodiscard]] std::size_t ColumnOf(std::int64_t x) const {
+    const auto first = static_cast<double>(panel_.x.front());
+    const double span = std::max(1.0, static_cast<double>(panel_.x_end) - first);
+    const double place = (static_cast<double>(x) - first) / span * static_cast<double>(columns_);
+    return std::min(static_cast<std::size_t>(std::max(0.0, place)), columns_ - 1);
+  }
+
+  [[nodiscard]] std::int64_t SumAt(std::size_t point) const {
+    std::int64_t sum = 0;
+    for (const AreaLayer& layer : panel_.layers) {
+      sum = SaturatingAdd(sum, layer.bytes[point]);
+    }
+    return sum;
+  }
+
+  // Per column its highest point; columns without one show what held on from before.
+  void Collect() {
+    highest_.assign(columns_, 0);
+    reserved_.assign(columns_, 0);
+    std::size_t filled = 0;
+    for (std::size_t i = 0; i < panel_.x.size(); ++i) {
+      const std::size_t column = ColumnOf(panel_.x[i]);
+      for (; filled <= column; ++filled) {
+        // The new column's own points decide; the carried one counts only in those between.
+        const bool own = filled == column;
+        highest_[filled] = own || i == 0 ? i : i - 1;
+        reserved_[filled] = panel_.reserved.empty() ? 0 : panel_.reserved[highest_[filled]];
+      }
+      highest_[column] = SumAt(i) > SumAt(highest_[column]) ? i : highest_[column];
+      if (!panel_.reserved.empty()) {
+        reserved_[column] = std::max(reserved_[column], panel_.reserved[i]);
+      }
+    }
+    for (; filled < columns_; ++filled) {
+      highest_[filled] = panel_.x.size() - 1;
+      reserved_[filled] = panel_.reserved.empty() ? 0 : panel_.reserved.back();
+    }
+  }
+
+  // In eighths of a row.
+  [[nodiscard]] double Eighths(std::int64_t bytes) const {
+    return static_cast<double>(bytes) / axis_.top() * static_cast<double>(rows_) * 8;
+  }
+
+  // One row of cells; neighbours of one colour share it.
+  [[nodiscard]] std::string Line(std::size_t row) const {
+    std::string line;
+    std::string run;
+    int color = 0;
+    const auto flush = [&] {
+      line += Colored(run, color, style_.color && color != 0);
+      run.clear();
+    };
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const Sign cell = Cell(column, row);
+      if (cell.color != color) {
+        flush();
+        color = cell.color;
+      }
+      run += cell.text;
+    }
+    flush();
+    return line.substr(0, line.find_last_not_of(' ') + 1);
+  }
+
+  [[nodiscard]] Sign Cell(std::size_t column, std::size_t row) const {
+    const std::int64_t sum = SumAt(highest_[column]);
+    const double base = static_cast<double>(row) * 8;
+    double fill = std::clamp(Eighths(sum) - base, 0.0, 8.0);
+    if (row == 0 && sum > 0) {
+      fill = std::max(fill, 1.0);  // something is not nothing
+    }
+    const auto eighths = static_cast<std::size_t>(std::lround(fill));
+    if (eighths == 0) {
+      const double reserved = Eighths(reserved_[column]);
+      const bool here = reserved > 0 && reserved > base && reserved <= base + 8;
+      return {std::string(here ? kReserved : " "), 0};
+    }
+    const double middle = std::min(base + fill / 2, (base + Eighths(sum)) / 2);
+    const Sign& sign = signs_[LayerAt(highest_[column], middle)];
+    if (!style_.color && panel_.layers.size() > 1) {
+      return {eighths >= 4 || row == 0 ? sign.text : " ", sign.color};
+    }
+    return {std::string(kBlocks[eighths]), sign.color};
+  }
+
+  // The layer at a height.
+  [[nodiscard]] std::size_t LayerAt(std::size_t point, double eighths) const {
+    std::int64_t sum = 0;
+    for (std::size_t layer = 0; layer < panel_.layers.size(); ++layer) {
+      sum = SaturatingAdd(sum, panel_.layers[layer].bytes[point]);
+      if (Eighths(sum) > eighths) {
+        return layer;
+      }
+    }
+    return panel_.layers.size() - 1;
+  }
+
+  // Out-of-memory and marks above the plot, the names that have room.
+  [[nodiscard]] std::string MarkLine() const {
+    if (panel_.marks.empty()) {
+      return "";
+    }
+    std::vector<std::string> cells(columns_, " ");
+    for (const bool oom : {false, true}) {  // an out-of-memory covers a mark
+      for (const AreaMark& mark : panel_.marks) {
+        if (mark.oom == oom) {
+          cells[ColumnOf(mark.x)] = oom ? Colored(kOom, 196, style_.color) : std::string(kMark);
+        }
+      }
+    }
+    for (const AreaMark& mark : panel_.marks) {
+      const std::string name = Shorten(EscapeText(mark.name), 20);
+      const std::size_t width = DisplayWidth(name);
+      const std::size_t at = ColumnOf(mark.x) + 1;
+      bool fits = at + width < columns_;
+      for (std::size_t i = at; fits && i < at + width + 1; ++i) {
+        fits = cells[i] == " ";
+      }
+      if (fits) {
+        cells[at] = name;
+        std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(at) + 1, width - 1, "");
+      }
+    }
+    std::string line(gutter_ + 2, ' ');
+    for (const std::string& cell : cells) {
+      line += cell;
+    }
+    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  [[nodiscard]] std::string TickLine() const {
+    std::string line;
+    const auto ticks = MakeTicks(chart_.axis, panel_.x.front(), panel_.x_end,
+                                 std::max(2, static_cast<int>(columns_ / 14)));
+    std::size_t used = 0;
+    for (const AxisTick& tick : ticks) {
+      const std::size_t at = ColumnOf(tick.at);
+      const std::size_t width = DisplayWidth(tick.label);
+      if (at >= used && at + width <= columns_) {
+        line += std::string(at - used, ' ') + tick.label;
+        used = at + width + 2;
+        line += "  ";
+      }
+    }
+    const std::string_view name = chart_.axis == AreaChart::Axis::kEvents ? "event" : "time";
+    if (used + name.size() <= columns_) {
+      line += std::string(columns_ - used - name.size(), ' ');
+      line += name;
+    }
+    return std::string(gutter_ + 2, ' ') + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  const AreaChart& chart_;
+  const AreaPanel& panel_;
+  const SizeAxis& axis_;
+  const TextPlotStyle& style_;
+  std::vector<Sign> signs_;
+  std::size_t gutter_ = 0;
+  std::size_t columns_ = 10;
+  std::size_t rows_ = 0;
+  std::size_t rows_per_tick_ = 1;
+  std::vector<std::size_t> highest_;  // per column: a point
+  std::vector<std::int64_t> reserved_;
+};
+
+std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
+  const AreaPanel& panel = chart.panels.front();
+  const std::vector<Sign> signs = SignsOf(panel);
+  const bool layered = panel.layers.size() > 1;
+  std::string out;
+  std::size_t used = 0;
+  const auto add = [&](std::string_view sign, int color, const std::string& name) {
+    const std::size_t needs = DisplayWidth(name) + 2;
+    if (used > 0) {
+      const bool fits = used + 3 + needs <= style.width;
+      out += fits ? "   " : "\n";
+      used = fits ? used + 3 : 0;
+    }
+    out += Colored(sign, color, style.color && color != 0) + " " + name;
+    used += needs;
+  };
+  for (std::size_t i = panel.layers.size(); i-- > 0;) {
+    const std::string name =
+        Shorten(EscapeText(panel.layers[i].name), style.width > 8 ? style.width - 4 : 4);
+    add(!layered || style.color ? kBlocks.back() : signs[i].text, signs[i].color, name);
+    used = layered ? style.width : used;  // layers stand below each other, as in the plot
+  }
+  const auto has = [&chart](bool oom) {
+    return std::any_of(chart.panels.begin(), chart.panels.end(), [oom](const AreaPanel& p) {
+      return std::any_of(p.marks.begin(), p.marks.end(),
+                         [oom](const AreaMark& mark) { return mark.oom == oom; });
+    });
+  };
+  if (!panel.reserved.empty()) {
+    add(kReserved, 0, "reserved");
+  }
+  if (has(true)) {
+    add(kOom, 0, "out of memory");
+  }
+  if (has(false)) {
+    add(kMark, 0, "mark");
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style) {
+  std::string out;
+  const SizeAxis axis = MakeSizeAxis(static_cast<double>(HighestOf(chart)), chart.unit,
+                                     chart.panels.size() == 1 ? 5 : 3);
+  for (const AreaPanel& panel : chart.panels) {
+    if (!panel.title.empty()) {
+      for (const std::string& line : WrapText(EscapeText(panel.title), style.width)) {
+        out += line + "\n";
+      }
+    }
+    if (!panel.x.empty() && !panel.layers.empty()) {
+      out += PanelText(chart, panel, axis, style).Draw();
+    }
+  }
+  return chart.panels.empty() ? out : out + KeyText(chart, style);
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,20 @@
+// An area chart on a terminal: columns of blocks, with reserved bytes as a line above.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "output/plot/plot.h"
+
+namespace memtool::commands {
+
+struct TextPlotStyle {
+  std::size_t width = 80;  // cells
+  bool color = false;      // layers by colour; without it by letter
+};
+
+// The lines of all panels and the key. Where several points fall into a column, the highest is
+// shown. Names went through no escaper yet.
+std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style);
+
+}  // namespace memtool::commands
