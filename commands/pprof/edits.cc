@@ -11,7 +11,6 @@
 
 #include "pprof/flat_map.h"
 #include "pprof/measure.h"
-#include "pprof/merge.h"
 
 namespace memtool::commands::pprof {
 

@@ -30,6 +30,9 @@ void AddLabelFrames(MutableProfile& profile, const Settings& settings, const War
 Result<void> ApplyFilters(MutableProfile& profile, const Settings& settings,
                           const LabelUnits& units, const WarnUser& warn);
 
+// Applies the file's own wish which frames to drop. A bad expression is ignored, as pprof does.
+void DropUninteresting(MutableProfile& profile);
+
 // Removes what the granularity does not tell apart: names, files, lines, addresses, inlining.
 void Aggregate(MutableProfile& profile, const Settings& settings);
 
