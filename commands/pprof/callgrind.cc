@@ -61,7 +61,7 @@ class Writer {
   }
   [[nodiscard]] std::string Text(StringId id) const { return Shown(graph_.table->Text(id)); }
   [[nodiscard]] std::int64_t Scaled(std::int64_t value) const {
-    return ToInt(Scale(value, report_.unit, report_.output_unit).value);
+    return ToInt(ConvertUnit(value, report_.unit, report_.output_unit).value);
   }
 
   // KCachegrind merges what has one name: functions that must stay apart get a number.

@@ -100,7 +100,7 @@ std::string NodeLabel(const NodeTable& table, const NodeInfo& info) {
 }
 
 double Distance(const Tag& a, const Tag& b) {
-  return std::fabs(Scale(b.number, b.unit, a.unit).value - static_cast<double>(a.number));
+  return std::fabs(ConvertUnit(b.number, b.unit, a.unit).value - static_cast<double>(a.number));
 }
 
 // "64kB..1MB" for several, with the sums of all.
@@ -111,10 +111,10 @@ Tag Group(const std::vector<const Tag*>& tags) {
   for (const Tag* tag : tags) {
     group.flat.Add(tag->flat.value, tag->flat.divisor);
     group.cum.Add(tag->cum.value, tag->cum.divisor);
-    if (ToInt(Scale(tag->number, tag->unit, smallest->unit).value) < smallest->number) {
+    if (ToInt(ConvertUnit(tag->number, tag->unit, smallest->unit).value) < smallest->number) {
       smallest = tag;
     }
-    if (ToInt(Scale(tag->number, tag->unit, largest->unit).value) > largest->number) {
+    if (ToInt(ConvertUnit(tag->number, tag->unit, largest->unit).value) > largest->number) {
       largest = tag;
     }
   }

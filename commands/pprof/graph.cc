@@ -16,19 +16,19 @@ namespace {
 struct Sample {
   std::int64_t value = 0;
   std::int64_t divisor = 0;
-  std::uint32_t stack = 0;
-  std::uint32_t labels = 0;
+  StackId stack;
+  LabelSetId labels;
 };
 
 // Calls visit(Sample) for every sample that counts. Without tags, samples of one stack are one: the
 // sums are the same, and profiles have many samples per stack.
 template <class Visit>
 void ForEachSample(const GraphInput& input, Visit visit) {
-  const MutableProfile& profile = input.profile;
+  const Profile& profile = *input.recording.profile;
   const auto& values = profile.values[input.type];
   const auto sample = [&](std::size_t i) {
-    return Sample{values[i], input.mean ? profile.values[0][i] : 0, profile.sample_stacks[i],
-                  profile.sample_labels[i]};
+    return Sample{values[i], input.mean ? profile.values[0][i] : 0, profile.stacks[i],
+                  profile.label_sets[i]};
   };
   if (input.with_tags) {
     for (std::size_t i = 0; i < profile.size(); ++i) {
@@ -39,18 +39,18 @@ void ForEachSample(const GraphInput& input, Visit visit) {
     }
     return;
   }
-  std::vector<Weight> sums(profile.stacks.size());
-  std::vector<char> touched(profile.stacks.size(), 0);
+  std::vector<Weight> sums(input.recording.stack_count());
+  std::vector<char> touched(input.recording.stack_count(), 0);
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const Sample one = sample(i);
     if (one.value != 0 || one.divisor != 0) {
-      sums[one.stack].Add(one.value, one.divisor);
-      touched[one.stack] = 1;
+      sums[one.stack.value()].Add(one.value, one.divisor);
+      touched[one.stack.value()] = 1;
     }
   }
   for (std::uint32_t stack = 0; stack < sums.size(); ++stack) {
     if (touched[stack] != 0) {
-      visit(Sample{sums[stack].value, sums[stack].divisor, stack, 0});
+      visit(Sample{sums[stack].value, sums[stack].divisor, StackId(stack), {}});
     }
   }
 }
@@ -75,12 +75,12 @@ class Adder {
       return;
     }
     NodeTags& tags = graph_.tags[row];
-    const std::string& joined = input_.joined[sample.labels];
+    const std::string& joined = input_.joined[sample.labels.value()];
     if (!joined.empty()) {
       AddTag(tags.texts, joined, {}, 0, sample, flat);
     }
-    for (const NumberLabel& label : input_.profile.label_sets[sample.labels].numbers) {
-      if (input_.profile.Text(label.key) != "bytes") {
+    for (const NumberLabel& label : input_.labels[sample.labels.value()].numbers) {
+      if (input_.recording.Text(label.key) != "bytes") {
         continue;  // the only numbers that pprof draws
       }
       const auto unit = input_.units.find("bytes");
@@ -152,8 +152,7 @@ class GraphWalk {
   void Add(const Sample& sample) {
     parent_ = kNoRow;
     residual_ = false;
-    for (const std::uint32_t place :
-         Backwards<std::uint32_t>(input_.profile.stacks[sample.stack])) {
+    for (const LocationId place : Backwards<LocationId>(input_.recording.Stack(sample.stack))) {
       AddPlace(input_.table.Of(place), sample);
     }
     if (parent_ != kNoRow && !residual_) {
@@ -212,7 +211,7 @@ Graph BuildTree(const GraphInput& input) {
   std::uint32_t stamp = 0;
   ForEachSample(input, [&](const Sample& sample) {
     std::uint32_t parent = kNoRow;
-    for (const std::uint32_t place : Backwards<std::uint32_t>(input.profile.stacks[sample.stack])) {
+    for (const LocationId place : Backwards<LocationId>(input.recording.Stack(sample.stack))) {
       const auto rows = input.table.Of(place);
       for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
         bool added = false;
@@ -253,41 +252,43 @@ std::size_t NodeTable::Hash::operator()(const NodeInfo& info) const {
   return hash;
 }
 
-NodeTable::NodeTable(MutableProfile& profile, bool with_binaries) : profile_(profile) {
-  std::vector<StringId> clean(profile.strings.size());
-  const auto clean_id = [&](StringId file) {
-    if (profile.Text(file).empty()) {
-      return StringId(0U);
-    }
-    if (!clean[file.value()].valid()) {
-      clean[file.value()] = profile.strings.Intern(CleanPath(profile.Text(file)));
-    }
-    return clean[file.value()];
-  };
-  for (const Place& place : profile.places) {
-    const StringId objfile =
-        place.mapping == kNoRow
-            ? StringId(0U)
-            : profile.strings.Intern(profile.Text(profile.mappings[place.mapping].filename));
-    for (const Frame& frame : place.frames) {
-      const Function& function = profile.functions[frame.function];
-      NodeInfo info{.name = profile.strings.Intern(profile.Text(function.name)),
-                    .address = place.address,
-                    .file = clean_id(function.filename),
-                    .line = frame.line};
-      if (with_binaries || info.name.value() == 0) {
-        info.objfile = objfile;
-        info.start_line = function.start_line;
-      }
-      rows_.push_back(Intern(info));
-    }
-    if (place.frames.empty()) {
-      rows_.push_back(Intern({.address = place.address, .objfile = objfile}));
-    }
-    inlined_ = inlined_ || place.frames.size() > 1;
+NodeTable::NodeTable(const Recording& recording, const NodeKey& key) {
+  for (const Location& location : recording.locations) {
+    AddLocation(recording, location, key);
     begin_.push_back(static_cast<std::uint32_t>(rows_.size()));
   }
   names_.resize(infos_.size());
+}
+
+void NodeTable::AddLocation(const Recording& recording, const Location& location,
+                            const NodeKey& key) {
+  const std::uint64_t address = key.address ? location.address : 0;
+  const StringId objfile =
+      strings_.Intern(location.mapping.valid()
+                          ? recording.Text(recording.mappings[location.mapping.value()].filename)
+                          : std::string_view{});
+  auto frames = Frames(recording, location);
+  if (frames.empty()) {
+    rows_.push_back(Intern({.address = address, .objfile = objfile}));
+  }
+  frames = key.inlined || frames.empty() ? frames : frames.last(1);
+  inlined_ = inlined_ || frames.size() > 1;
+  for (const Line& frame : frames) {
+    const Function& function = recording.functions[frame.function.value()];
+    const std::string_view file = recording.Text(function.filename);
+    NodeInfo info{.address = address, .line = key.line ? frame.line : 0};
+    if (key.function) {
+      info.name = strings_.Intern(recording.Text(function.name));
+    }
+    if (key.file && !file.empty()) {
+      info.file = strings_.Intern(CleanPath(key.file_name ? key.file_name(file) : file));
+    }
+    if (key.binaries || info.name.value() == 0) {
+      info.objfile = objfile;
+      info.start_line = function.start_line;
+    }
+    rows_.push_back(Intern(info));
+  }
 }
 
 std::uint32_t NodeTable::Intern(const NodeInfo& info) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "pprof/edits.h"
+#include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/string_table.h"
 #include "pprof/profile.h"
 #include "pprof/settings.h"
 
@@ -26,21 +28,32 @@ struct NodeInfo {
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };
 
+// What the granularity tells apart.
+struct NodeKey {
+  bool function = true;
+  bool file = true;
+  bool line = true;
+  bool address = true;
+  bool inlined = true;    // false: of a location only the outermost frame
+  bool binaries = false;  // functions of different binaries stay apart (callgrind)
+  std::function<std::string_view(std::string_view)> file_name;  // what is shown of a file's name
+};
+
 // The distinct nodes of a profile and which ones each location stands for.
 class NodeTable {
  public:
-  // `with_binaries`: functions of different binaries stay apart (callgrind, raw).
-  NodeTable(MutableProfile& profile, bool with_binaries);
+  NodeTable(const Recording& recording, const NodeKey& key);
 
   [[nodiscard]] std::size_t size() const { return infos_.size(); }
   [[nodiscard]] const NodeInfo& operator[](std::uint32_t row) const { return infos_[row]; }
   // Innermost first.
-  [[nodiscard]] std::span<const std::uint32_t> Of(std::uint32_t place) const {
-    return std::span(rows_).subspan(begin_[place], begin_[place + 1] - begin_[place]);
+  [[nodiscard]] std::span<const std::uint32_t> Of(LocationId location) const {
+    const std::uint32_t begin = begin_[location.value()];
+    return std::span(rows_).subspan(begin, begin_[location.value() + 1] - begin);
   }
   // "ADDRESS NAME FILE:LINE" of what there is, as bytes.
   [[nodiscard]] const std::string& Name(std::uint32_t row) const;
-  [[nodiscard]] std::string_view Text(StringId id) const { return profile_.Text(id); }
+  [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
   // True when one location has several frames: only then edges can be inlined calls.
   [[nodiscard]] bool inlined() const { return inlined_; }
   // A number per (name, file, start line, binary), whatever the line and address.
@@ -50,9 +63,10 @@ class NodeTable {
   struct Hash {
     std::size_t operator()(const NodeInfo& info) const;
   };
+  void AddLocation(const Recording& recording, const Location& location, const NodeKey& key);
   std::uint32_t Intern(const NodeInfo& info);
 
-  MutableProfile& profile_;
+  StringTable strings_;
   std::vector<NodeInfo> infos_;
   std::unordered_map<NodeInfo, std::uint32_t, Hash> index_;
   std::unordered_map<NodeInfo, std::uint32_t, Hash> functions_;
@@ -111,7 +125,7 @@ struct Graph {
 
 // What a graph is made of.
 struct GraphInput {
-  MutableProfile& profile;
+  const Recording& recording;
   NodeTable& table;
   const Settings& settings;
   std::size_t type = 0;  // of values
@@ -120,6 +134,7 @@ struct GraphInput {
   bool with_tags = false;
   bool tree = false;  // nodes per call path
   const LabelUnits& units;
+  std::vector<LabelSet> labels;  // per label set; with tags
   // The text tags of each label set, joined; the row number of an equal text is the same.
   std::vector<std::string> joined;
 };

@@ -8,6 +8,7 @@
 
 #include "memtool/formats/load.h"
 #include "memtool/profile/recording_builder.h"
+#include "pprof/edits.h"
 #include "pprof/go_text.h"
 #include "pprof/merge.h"
 #include "session.h"
@@ -54,7 +55,7 @@ Program TakeProgram(std::vector<std::string>& sources, const Settings& settings)
 
 // The program is the first mapping; a profile without mappings gets one, which stands for it.
 Result<Recording> WithProgram(Recording recording, const Program& program) {
-  if (program.file.empty() && program.build_id.empty()) {
+  if (program.file.empty() && program.build_id.empty() && !recording.mappings.empty()) {
     return recording;
   }
   RecordingBuilder builder(std::move(recording));
@@ -96,7 +97,27 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
   return loaded;
 }
 
-Result<Recording> LoadSeveral(const std::vector<std::string>& names, const Program& program) {
+// Merging one source with nothing changes the order of rows and joins equal samples. Reports that
+// sum over samples show neither, unless a sample takes something away or is nothing.
+bool NeedsMerge(const Recording& recording, const std::string& report) {
+  if (report == "raw" || report == "proto" || report == "traces") {
+    return true;
+  }
+  const auto& values = recording.profile->values;
+  std::vector<char> holds(recording.profile->size(), 0);
+  for (const auto& column : values) {
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      if (column[i] < 0) {
+        return true;
+      }
+      holds[i] = static_cast<char>(holds[i] != 0 || column[i] != 0);
+    }
+  }
+  return std::find(holds.begin(), holds.end(), 0) != holds.end();
+}
+
+Result<Recording> LoadSeveral(const std::vector<std::string>& names, const Program& program,
+                              const Settings& settings) {
   std::vector<Recording> recordings;
   for (const std::string& name : names) {
     auto recording = LoadOne(name, program);
@@ -104,6 +125,10 @@ Result<Recording> LoadSeveral(const std::vector<std::string>& names, const Progr
       return recording;
     }
     recordings.push_back(*std::move(recording));
+  }
+  if (recordings.size() == 1 && settings.bases.empty() &&
+      !NeedsMerge(recordings[0], settings.report)) {
+    return std::move(recordings[0]);
   }
   return Combine(std::move(recordings));
 }
@@ -136,35 +161,35 @@ Result<Recording> TakeAway(Recording recording, Recording base, const Settings& 
 
 }  // namespace
 
-Result<MutableProfile> LoadProfile(const Settings& settings) {
+Result<Recording> LoadProfile(const Settings& settings) {
   std::vector<std::string> sources = settings.sources;
   const Program program = TakeProgram(sources, settings);
-  auto recording = LoadSeveral(sources, program);
+  auto recording = LoadSeveral(sources, program, settings);
   if (recording && !settings.bases.empty()) {
-    auto base = LoadSeveral(settings.bases, program);
+    auto base = LoadSeveral(settings.bases, program, settings);
     if (!base) {
-      return Fail(std::move(base.error()));
+      return base;
     }
     recording = TakeAway(*std::move(recording), *std::move(base), settings);
   }
+  if (recording) {
+    recording = DropUninteresting(*std::move(recording));
+  }
   if (!recording) {
-    return Fail(std::move(recording.error()));
+    return recording;
   }
-  auto profile = Import(*std::move(recording));
-  if (!profile) {
-    return profile;
-  }
-  DropUninteresting(*profile);
-  for (Mapping& mapping : profile->mappings) {
+  RecordingBuilder builder(*std::move(recording));
+  for (Mapping& mapping : builder.mappings()) {
     // A source's address that stood in for the program's name.
-    if (profile->Text(mapping.build_id).empty() && IsAbsoluteUrl(profile->Text(mapping.filename))) {
+    if (builder.Text(mapping.build_id).empty() && IsAbsoluteUrl(builder.Text(mapping.filename))) {
       mapping.filename = StringId(0U);
     }
   }
   if (!settings.add_comment.empty()) {
-    profile->comments.push_back(settings.add_comment);
+    const StringId comment = builder.Intern(settings.add_comment);
+    builder.metadata().comments.push_back(comment);
   }
-  return profile;
+  return std::move(builder).Finish();
 }
 
 }  // namespace memtool::commands::pprof

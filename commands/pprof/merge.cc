@@ -8,6 +8,7 @@
 #include "memtool/profile/analysis/merge.h"
 #include "memtool/profile/recording_builder.h"
 #include "pprof/measure.h"
+#include "pprof/profile.h"
 
 namespace memtool::commands::pprof {
 
@@ -37,7 +38,8 @@ bool Compatible(const ValueType& a, const ValueType& b) {
   const auto singular = [](std::string_view type) {
     return type.ends_with('s') ? type.substr(0, type.size() - 1) : type;
   };
-  return singular(a.type) == singular(b.type) && (a.unit == b.unit || SameFamily(a.unit, b.unit));
+  return singular(a.type) == singular(b.type) &&
+         (a.unit == b.unit || SameUnitFamily(a.unit, b.unit));
 }
 
 // The finest unit of the types at one position.
@@ -49,7 +51,7 @@ Result<std::string> CommonUnit(const std::vector<std::vector<ValueType>>& types,
       return Fail(ErrorCode::kUsage, fmt::format("incompatible types: {{{} {}}} {{{} {}}}",
                                                  finest.type, finest.unit, type.type, type.unit));
     }
-    if (Scale(1, type.unit, finest.unit).value < 1) {
+    if (ConvertUnit(1, type.unit, finest.unit).value < 1) {
       finest = type;
     }
   }
@@ -61,11 +63,11 @@ Result<Recording> InUnits(Recording recording, const std::vector<std::string>& u
   const std::vector<ValueType> types = TypesOf(recording);
   RecordingBuilder builder(std::move(recording));
   Metadata& metadata = builder.metadata();
-  metadata.period = ToInt(Scale(metadata.period, types.back().unit, units.back()).value);
+  metadata.period = ToInt(ConvertUnit(metadata.period, types.back().unit, units.back()).value);
   metadata.period_type.unit = builder.Intern(units.back());
   std::vector<double> factors;
   for (std::size_t t = 0; t + 1 < types.size(); ++t) {
-    factors.push_back(Scale(1, types[t].unit, units[t]).value);
+    factors.push_back(ConvertUnit(1, types[t].unit, units[t]).value);
     builder.samples().types[t].unit = builder.Intern(units[t]);
   }
   auto changed = std::move(builder).Finish();
@@ -198,19 +200,12 @@ Result<Recording> SetLabel(Recording recording, std::string_view key, std::strin
   RecordingBuilder builder(std::move(recording));
   const Label added{
       .key = builder.Intern(key), .text = builder.Intern(value), .unit = StringId(0U)};
-  std::vector<LabelSetId> rows;
-  const std::size_t sets = builder.label_set_count();
-  for (std::uint32_t i = 0; i < sets; ++i) {
-    const auto old = builder.Labels(LabelSetId(i));
-    std::vector<Label> labels(old.begin(), old.end());
-    std::erase_if(labels, [&](const Label& l) { return !l.numeric && l.key == added.key; });
-    labels.push_back(added);
-    rows.push_back(builder.InternLabels(labels));
-  }
-  for (LabelSetId& set : builder.samples().label_sets) {
-    set = rows[set.value()];
-  }
-  return std::move(builder).Finish();
+  return std::move(builder).Finish().and_then([&added](Recording named) {
+    return ChangeLabels(std::move(named), [&added](std::vector<Label>& labels) {
+      std::erase_if(labels, [&](const Label& l) { return !l.numeric && l.key == added.key; });
+      labels.push_back(added);
+    });
+  });
 }
 
 }  // namespace memtool::commands::pprof

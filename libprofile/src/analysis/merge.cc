@@ -35,8 +35,8 @@ class RowMerger {
     stack_rows_.assign(from.stack_count(), kNone);
     set_rows_.assign(from.label_set_count(), kNone);
     if (!exact_) {
-      if (builder_.recording().mappings.empty()) {
-        from.mappings.empty() ? FakeMapping() : OfMapping(MappingId(0U));
+      if (builder_.recording().mappings.empty() && !from.mappings.empty()) {
+        OfMapping(MappingId(0U));
       }
       return;
     }
@@ -104,10 +104,6 @@ class RowMerger {
     }
   }
 
-  MappingId FakeMapping() {
-    return InternMapping(Mapping{.filename = StringId(0U), .build_id = StringId(0U)});
-  }
-
   MappingId OfMapping(MappingId id) {
     std::uint32_t& row = mapping_rows_[id.value()];
     if (row == kNone) {
@@ -159,15 +155,10 @@ class RowMerger {
     }
     const Location& location = from_->At(id);
     Location mapped{.address = location.address, .folded = location.folded};
-    std::uint64_t start = 0;
     if (location.mapping.valid()) {
       mapped.mapping = OfMapping(location.mapping);
-      start = builder_.recording().mappings[mapped.mapping.value()].start;
+      const std::uint64_t start = builder_.recording().mappings[mapped.mapping.value()].start;
       mapped.address += start - from_->mappings[location.mapping.value()].start;
-    } else if (!exact_ && from_->mappings.empty()) {
-      mapped.mapping = FakeMapping();
-      start = builder_.recording().mappings[mapped.mapping.value()].start;
-      mapped.address += start;
     }
     std::vector<Line> lines;
     std::vector<std::int64_t> key{static_cast<std::int64_t>(mapped.mapping.value()),

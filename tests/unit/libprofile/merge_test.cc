@@ -111,13 +111,6 @@ TEST(MergeAsPprof, DropsWhatOnlyCancelledSamplesUsed) {
   EXPECT_THAT(test::Stacks(merged), testing::ElementsAre("g 20"));
 }
 
-TEST(MergeAsPprof, GivesAProfileWithoutMappingsOne) {
-  const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
-  const Recording merged = MergedAsPprof({{&a, 1}});
-  ASSERT_EQ(merged.mappings.size(), 1U);
-  EXPECT_EQ(merged.locations[0].mapping, MappingId(0U));
-}
-
 TEST(MergeAsPprof, LooksAtTheOrderOfValuesWithinAKeyOnly) {
   const auto merged_size = [](std::string_view labels, std::string_view others) {
     const Recording a =

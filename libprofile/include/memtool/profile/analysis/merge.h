@@ -22,8 +22,8 @@ enum class MergeRules : std::uint8_t {
   // samples of unknown size apart. Sums stick. All rows stay, in the order of the inputs' tables.
   kExact,
   // As pprof merges: mappings by build id or else name, offset and size in pages; no columns; label
-  // values in their order within a key; an input without mappings gets one, which stands for the
-  // program. Sums wrap around. Rows stay when a sample needs them (and the first mapping), in the
+  // values in their order within a key. Sums wrap around. Rows stay when a sample needs them (and
+  // the first mapping), in the
   // order of first need: pprof's -raw shows it.
   kPprof,
 };
