@@ -35,14 +35,15 @@ class TopProfile {
                            {.type = builder_.Intern("flat"), .unit = unit}},
                           StringId(0U));
     for (const std::uint32_t row : graph_.graph().shown) {
-      AddNode(graph_.graph().nodes[row]);
+      AddNode(row);
     }
     return std::move(builder_).Finish();
   }
 
  private:
-  void AddNode(const GraphNode& node) {
-    const NodeInfo& info = (*graph_.table)[node.info];
+  void AddNode(std::uint32_t row) {
+    const CallNode& node = graph_.graph().calls.nodes[row];
+    const Node& info = (*graph_.table)[graph_.graph().info[row]];
     const auto [function, added] = functions_.try_emplace({info.name, info.file, info.start_line});
     if (added) {
       function->second =
@@ -53,7 +54,7 @@ class TopProfile {
     }
     const Line line{.function = function->second, .line = info.line};
     const LocationId location = builder_.AddLocation({.address = info.address}, {&line, 1});
-    const std::array values{Scaled(node.cum.Mean()), Scaled(node.flat.Mean())};
+    const std::array values{Scaled(Mean(node.cum)), Scaled(Mean(node.flat))};
     builder_.AddSample(builder_.AddStack({&location, 1}), LabelSetId(0U), values);
   }
   [[nodiscard]] std::int64_t Scaled(std::int64_t value) const {

@@ -72,12 +72,12 @@ std::int64_t Total(const Recording& recording, std::size_t type, bool mean) {
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const std::int64_t value = Abs(profile.values[type][i]);
     const std::int64_t divisor = mean ? profile.values[0][i] : 0;
-    all.Add(value, divisor);
+    Add(all, {value, divisor});
     if (of_base[profile.label_sets[i].value()] != 0) {
-      base.Add(value, divisor);
+      Add(base, {value, divisor});
     }
   }
-  return base.value > 0 ? base.Mean() : all.Mean();
+  return base.value > 0 ? Mean(base) : Mean(all);
 }
 
 std::vector<std::string> ActiveFilters(const Settings& settings) {
@@ -160,8 +160,8 @@ void SelectUnit(Report& report, const Graph& graph) {
   }
   std::int64_t smallest = 0;
   for (const std::uint32_t row : graph.shown) {
-    std::int64_t value = Abs(graph.nodes[row].flat.Mean());
-    value = value == 0 ? Abs(graph.nodes[row].cum.Mean()) : value;
+    std::int64_t value = Abs(Mean(graph.calls.nodes[row].flat));
+    value = value == 0 ? Abs(Mean(graph.calls.nodes[row].cum)) : value;
     smallest = value > 0 && (smallest == 0 || value < smallest) ? value : smallest;
   }
   std::int64_t largest = report.total;
@@ -359,7 +359,7 @@ std::vector<std::string> ReportLabels(const Report& report, const GraphReport& g
   labels.insert(labels.end(), filters.begin(), filters.end());
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
-    sum = WrapAdd(sum, graph.graph().nodes[row].flat.Mean());
+    sum = WrapAdd(sum, Mean(graph.graph().calls.nodes[row].flat));
   }
   labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total", report.Value(sum),
                                TrimmedPercentage(sum, report.total), report.Value(report.total)));

@@ -39,7 +39,7 @@ struct GraphReport {
 
   [[nodiscard]] const Graph& graph() const { return trimmed.graph; }
   [[nodiscard]] const std::string& Name(std::uint32_t node) const {
-    return table->Name(graph().nodes[node].info);
+    return table->Name(graph().info[node]);
   }
 };
 // Builds the report's graph and chooses the unit that it is written in.
