@@ -75,7 +75,7 @@ class Writer {
       auto& numbers = of(row);
       numbers.try_emplace(graph.function[row], numbers.size() + 1);
     }
-    names_.resize(graph.calls.nodes.size());
+    names_.resize(graph.calls.nodes().size());
     for (const std::uint32_t row : graph.shown) {
       const auto& numbers = of(row);
       names_[row] = Text(Info(row).name);
@@ -93,11 +93,11 @@ class Writer {
       out_ += fmt::format("fl={}\n", files_(Text(info.file)));
       out_ += fmt::format("fn={}\n", functions_(Text(info.name)));
     }
-    const CallNode& node = graph_.graph().calls.nodes[row];
+    const CallNode& node = graph_.graph().calls.nodes()[row];
     out_ += fmt::format("{} {} {}\n", Address(before, info.address), info.line,
                         Scaled(Mean(node.flat)));
     for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
-      const CallEdge& edge = graph_.graph().calls.edges[edge_row];
+      const CallEdge& edge = graph_.graph().calls.edges()[edge_row];
       const Node& callee = Info(edge.to);
       out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));
       out_ += fmt::format("cfn={}\n", functions_(names_[edge.to]));

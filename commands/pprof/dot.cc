@@ -178,26 +178,26 @@ class Writer {
     out_ = fmt::format("digraph \"{}\" {{\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
                        title.empty() ? "unnamed" : title);
     AddLegend(title);
-    numbers_.assign(graph.calls.nodes.size(), 0);
-    with_tags_.assign(graph.calls.nodes.size(), 0);
+    numbers_.assign(graph.calls.nodes().size(), 0);
+    with_tags_.assign(graph.calls.nodes().size(), 0);
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < graph.shown.size(); ++i) {
       numbers_[graph.shown[i]] = i + 1;
-      largest = std::max(largest, Abs(Mean(graph.calls.nodes[graph.shown[i]].flat)));
+      largest = std::max(largest, Abs(Mean(graph.calls.nodes()[graph.shown[i]].flat)));
     }
     std::vector<std::uint32_t> edges;
     for (const std::uint32_t row : graph.shown) {
       AddNode(row, static_cast<double>(largest));
       AddTags(row);
-      for (const std::uint32_t edge : graph.calls.nodes[row].out) {
+      for (const std::uint32_t edge : graph.calls.nodes()[row].out) {
         // pprof also draws edges to nodes that it left out, as edges to a node "N0".
-        if (!graph.calls.edges[edge].removed && numbers_[graph.calls.edges[edge].to] != 0) {
+        if (!graph.calls.edges()[edge].removed && numbers_[graph.calls.edges()[edge].to] != 0) {
           edges.push_back(edge);
         }
       }
     }
     for (const std::uint32_t edge : SortedEdges(graph, *report_graph_.table, std::move(edges))) {
-      AddEdge(graph.calls.edges[edge]);
+      AddEdge(graph.calls.edges()[edge]);
     }
     return out_ + "}\n";
   }
@@ -221,7 +221,7 @@ class Writer {
   }
 
   void AddNode(std::uint32_t row, double largest) {
-    const CallNode& node = report_graph_.graph().calls.nodes[row];
+    const CallNode& node = report_graph_.graph().calls.nodes()[row];
     const std::int64_t flat = Mean(node.flat);
     const std::int64_t cum = Mean(node.cum);
     std::string label =
@@ -252,9 +252,9 @@ class Writer {
   void AddTags(std::uint32_t row) {
     const Graph& graph = report_graph_.graph();
     const NodeTags& tags = graph.tags[row];
-    const auto& out = graph.calls.nodes[row].out;
+    const auto& out = graph.calls.nodes()[row].out;
     const bool flat = std::any_of(out.begin(), out.end(),
-                                  [&](std::uint32_t e) { return !graph.calls.edges[e].removed; });
+                                  [&](std::uint32_t e) { return !graph.calls.edges()[e].removed; });
     std::vector<const Tag*> texts;
     for (const auto& [name, tag] : tags.texts) {
       texts.push_back(&tag);

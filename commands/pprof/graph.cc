@@ -87,8 +87,8 @@ class Builder {
   Graph Finish() {
     graph_.calls.Resize(graph_.info.size());
     for (std::uint32_t i = 0; i < graph_.info.size(); ++i) {
-      const std::int64_t flat = graph_.calls.nodes[i].flat.value;
-      const std::int64_t cum = graph_.calls.nodes[i].cum.value;
+      const std::int64_t flat = graph_.calls.nodes()[i].flat.value;
+      const std::int64_t cum = graph_.calls.nodes()[i].cum.value;
       const bool negative = flat < 0 || (flat == 0 && cum < 0);
       if ((flat != 0 || cum != 0) && !(input_.settings.drop_negative && negative)) {
         graph_.shown.push_back(i);

@@ -160,8 +160,8 @@ void SelectUnit(Report& report, const Graph& graph) {
   }
   std::int64_t smallest = 0;
   for (const std::uint32_t row : graph.shown) {
-    std::int64_t value = Abs(Mean(graph.calls.nodes[row].flat));
-    value = value == 0 ? Abs(Mean(graph.calls.nodes[row].cum)) : value;
+    std::int64_t value = Abs(Mean(graph.calls.nodes()[row].flat));
+    value = value == 0 ? Abs(Mean(graph.calls.nodes()[row].cum)) : value;
     smallest = value > 0 && (smallest == 0 || value < smallest) ? value : smallest;
   }
   std::int64_t largest = report.total;
@@ -359,7 +359,7 @@ std::vector<std::string> ReportLabels(const Report& report, const GraphReport& g
   labels.insert(labels.end(), filters.begin(), filters.end());
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
-    sum = WrapAdd(sum, Mean(graph.graph().calls.nodes[row].flat));
+    sum = WrapAdd(sum, Mean(graph.graph().calls.nodes()[row].flat));
   }
   labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total", report.Value(sum),
                                TrimmedPercentage(sum, report.total), report.Value(report.total)));

@@ -21,8 +21,8 @@ std::string Lines(const std::vector<std::string>& labels) {
 std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
   bool inlined = false;
   bool called = false;
-  for (const std::uint32_t row : graph.calls.nodes[node].in) {
-    const CallEdge& edge = graph.calls.edges[row];
+  for (const std::uint32_t row : graph.calls.nodes()[node].in) {
+    const CallEdge& edge = graph.calls.edges()[row];
     inlined = inlined || (!edge.removed && edge.inlined);
     called = called || (!edge.removed && !edge.inlined);
   }
@@ -32,10 +32,10 @@ std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
 // The lines of callers or callees in a tree.
 void AppendEdges(const Report& report, const GraphReport& graph, std::uint32_t node, bool callers,
                  std::string& out) {
-  const CallNode& self = graph.graph().calls.nodes[node];
+  const CallNode& self = graph.graph().calls.nodes()[node];
   for (const std::uint32_t row :
        SortedEdges(graph.graph(), *graph.table, callers ? self.in : self.out)) {
-    const CallEdge& edge = graph.graph().calls.edges[row];
+    const CallEdge& edge = graph.graph().calls.edges()[row];
     out += fmt::format("{} {} |   {}{}\n", PadLeft(report.Value(edge.weight.value), 50),
                        Percentage(edge.weight.value, Mean(self.cum)),
                        Shown(graph.Name(callers ? edge.from : edge.to)),
@@ -201,8 +201,8 @@ std::string WriteTop(Report& report) {
   out += "      flat  flat%   sum%        cum   cum%\n";
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
-    const std::int64_t flat = Mean(graph.graph().calls.nodes[row].flat);
-    const std::int64_t cum = Mean(graph.graph().calls.nodes[row].cum);
+    const std::int64_t flat = Mean(graph.graph().calls.nodes()[row].flat);
+    const std::int64_t cum = Mean(graph.graph().calls.nodes()[row].cum);
     sum = WrapAdd(sum, flat);
     out += fmt::format("{} {} {} {} {}  {}{}\n", PadLeft(report.Value(flat), 10),
                        Percentage(flat, report.total), Percentage(sum, report.total),
@@ -232,8 +232,8 @@ Result<std::string> WriteTree(Report& report) {
       continue;
     }
     matched = true;
-    const std::int64_t flat = Mean(graph.graph().calls.nodes[row].flat);
-    const std::int64_t cum = Mean(graph.graph().calls.nodes[row].cum);
+    const std::int64_t flat = Mean(graph.graph().calls.nodes()[row].flat);
+    const std::int64_t cum = Mean(graph.graph().calls.nodes()[row].cum);
     sum = WrapAdd(sum, flat);
     out += kLine;
     AppendEdges(report, graph, row, true, out);

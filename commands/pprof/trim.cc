@@ -23,21 +23,21 @@ class Ranking {
   Ranking(Graph& graph, const NodeTable& table) : graph_(graph), table_(table) {}
 
   void ByFlat() {
-    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes[row].flat.value); },
-         [this](std::uint32_t row) { return Abs(graph_.calls.nodes[row].cum.value); });
+    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); },
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].cum.value); });
   }
   void ByCum() {
-    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes[row].cum.value); },
-         [this](std::uint32_t row) { return Abs(graph_.calls.nodes[row].flat.value); });
+    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].cum.value); },
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); });
   }
   // What tells most first: nodes that merely pass on what comes in are penalised.
   void ByEntropy() {
-    std::vector<std::int64_t> scores(graph_.calls.nodes.size());
+    std::vector<std::int64_t> scores(graph_.calls.nodes().size());
     for (const std::uint32_t row : graph_.shown) {
       scores[row] = Abs(graph_.calls.Score(row));
     }
     Sort([&scores](std::uint32_t row) { return scores[row]; },
-         [this](std::uint32_t row) { return Abs(graph_.calls.nodes[row].flat.value); });
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); });
   }
 
  private:
@@ -76,7 +76,7 @@ class Trimmer {
     graph_ = BuildGraph(input_, {});
     std::int64_t sum = 0;
     for (const std::uint32_t row : graph_.shown) {
-      sum = WrapAdd(sum, graph_.calls.nodes[row].flat.value);
+      sum = WrapAdd(sum, graph_.calls.nodes()[row].flat.value);
     }
     const auto cutoff = [sum](double fraction) {
       return Abs(ToInt(static_cast<double>(sum) * fraction));
@@ -86,7 +86,7 @@ class Trimmer {
     if (node_cutoff > 0) {
       auto kept = graph_.shown;
       std::erase_if(kept, [&](std::uint32_t row) {
-        return Abs(graph_.calls.nodes[row].cum.value) < node_cutoff;
+        return Abs(graph_.calls.nodes()[row].cum.value) < node_cutoff;
       });
       trimmed.dropped_nodes = graph_.shown.size() - kept.size();
       KeepOnly(kept);
@@ -128,7 +128,7 @@ class Trimmer {
     if (rows.size() == graph_.shown.size()) {
       return false;
     }
-    std::vector<char> kept(input_.tree ? graph_.calls.nodes.size() : input_.table.size(), 0);
+    std::vector<char> kept(input_.tree ? graph_.calls.nodes().size() : input_.table.size(), 0);
     for (const std::uint32_t row : rows) {
       kept[row] = 1;  // in a graph, nodes are rows of the table
     }
@@ -165,10 +165,10 @@ class Trimmer {
   std::size_t TrimEdges(std::int64_t cutoff) {
     std::size_t dropped = 0;
     for (const std::uint32_t row : graph_.shown) {
-      for (const std::uint32_t in : graph_.calls.nodes[row].in) {
-        CallEdge& edge = graph_.calls.edges[in];
+      for (const std::uint32_t in : graph_.calls.nodes()[row].in) {
+        const CallEdge& edge = graph_.calls.edges()[in];
         if (!edge.removed && Abs(edge.weight.value) < cutoff) {
-          edge.removed = true;
+          graph_.calls.SetRemoved(in, true);
           ++dropped;
         }
       }
@@ -207,12 +207,12 @@ class Trimmer {
 
   void RemoveRedundantEdges() {
     for (const std::uint32_t row : Backwards<std::uint32_t>(graph_.shown)) {
-      const auto in = SortedEdges(graph_, input_.table, graph_.calls.nodes[row].in);
+      const auto in = SortedEdges(graph_, input_.table, graph_.calls.nodes()[row].in);
       for (const std::uint32_t edge : Backwards<std::uint32_t>(in)) {
-        if (!graph_.calls.edges[edge].residual) {
+        if (!graph_.calls.edges()[edge].residual) {
           break;
         }
-        graph_.calls.edges[edge].removed = graph_.calls.HasOtherWay(edge);
+        graph_.calls.SetRemoved(edge, graph_.calls.HasOtherWay(edge));
       }
     }
   }
@@ -230,10 +230,10 @@ Trimmed BuildTrimmed(const GraphInput& input, bool visual) {
 
 std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
                                        std::vector<std::uint32_t> edges) {
-  std::erase_if(edges, [&](std::uint32_t row) { return graph.calls.edges[row].removed; });
+  std::erase_if(edges, [&](std::uint32_t row) { return graph.calls.edges()[row].removed; });
   std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const CallEdge& left = graph.calls.edges[a];
-    const CallEdge& right = graph.calls.edges[b];
+    const CallEdge& left = graph.calls.edges()[a];
+    const CallEdge& right = graph.calls.edges()[b];
     if (Abs(left.weight.value) != Abs(right.weight.value)) {
       return Abs(left.weight.value) > Abs(right.weight.value);
     }

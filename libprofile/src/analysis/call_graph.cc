@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "memtool/profile/analysis/values.h"
 
@@ -20,9 +21,11 @@ std::int64_t Truncated(double value) {
 }  // namespace
 
 std::int64_t CallGraph::Sum(std::int64_t a, std::int64_t b) const {
-  return rules_ == GraphRules::kPprof ? static_cast<std::int64_t>(static_cast<std::uint64_t>(a) +
-                                                                  static_cast<std::uint64_t>(b))
-                                      : SaturatingAdd(a, b);
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum) || rules_ == GraphRules::kPprof) {
+    return sum;  // on overflow it has wrapped around
+  }
+  return SaturatingAdd(a, b);
 }
 
 Weight CallGraph::Sum(const Weight& a, const Weight& b) const {
@@ -30,8 +33,8 @@ Weight CallGraph::Sum(const Weight& a, const Weight& b) const {
 }
 
 void CallGraph::Resize(std::size_t count) {
-  if (count > nodes.size()) {
-    nodes.resize(count);
+  if (count > nodes_.size()) {
+    nodes_.resize(count);
     seen_.resize(count, 0);
   }
 }
@@ -50,7 +53,7 @@ std::uint32_t CallGraph::AddStack(std::span<const NodeId> stack, std::span<const
     }
     if (seen_[node] != stack_) {
       seen_[node] = stack_;
-      nodes[node].cum = Sum(nodes[node].cum, weight);
+      nodes_[node].cum = Sum(nodes_[node].cum, weight);
       counted_.push_back(node);
     }
     if (with_edges_ && caller != kNone && caller != node) {
@@ -62,7 +65,7 @@ std::uint32_t CallGraph::AddStack(std::span<const NodeId> stack, std::span<const
   if (caller == kNone || residual) {
     return kNone;
   }
-  nodes[caller].flat = Sum(nodes[caller].flat, weight);
+  nodes_[caller].flat = Sum(nodes_[caller].flat, weight);
   return caller;
 }
 
@@ -71,7 +74,7 @@ std::size_t CallGraph::Find(std::uint32_t from, std::uint32_t to) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = (key * 0x9e3779b97f4a7c15ULL >> 32U) & mask;
   while (slots_[at] != 0 &&
-         (edges[slots_[at] - 1].from != from || edges[slots_[at] - 1].to != to)) {
+         (edges_[slots_[at] - 1].from != from || edges_[slots_[at] - 1].to != to)) {
     at = (at + 1) & mask;
   }
   return at;
@@ -80,24 +83,24 @@ std::size_t CallGraph::Find(std::uint32_t from, std::uint32_t to) const {
 void CallGraph::Grow() {
   constexpr std::size_t kFirst = 1024;
   slots_.assign(std::max(kFirst, slots_.size() * 2), 0);
-  for (std::uint32_t i = 0; i < edges.size(); ++i) {
-    slots_[Find(edges[i].from, edges[i].to)] = i + 1;
+  for (std::uint32_t i = 0; i < edges_.size(); ++i) {
+    slots_[Find(edges_[i].from, edges_[i].to)] = i + 1;
   }
 }
 
 void CallGraph::AddEdge(std::uint32_t from, std::uint32_t to, const Weight& weight, bool residual,
                         bool inlined) {
-  if ((edges.size() + 1) * 2 > slots_.size()) {
+  if ((edges_.size() + 1) * 2 > slots_.size()) {
     Grow();
   }
   std::uint32_t& slot = slots_[Find(from, to)];
   if (slot == 0) {
-    edges.push_back({.from = from, .to = to});
-    slot = static_cast<std::uint32_t>(edges.size());
-    nodes[from].out.push_back(slot - 1);
-    nodes[to].in.push_back(slot - 1);
+    edges_.push_back({.from = from, .to = to});
+    slot = static_cast<std::uint32_t>(edges_.size());
+    nodes_[from].out.push_back(slot - 1);
+    nodes_[to].in.push_back(slot - 1);
   }
-  CallEdge& edge = edges[slot - 1];
+  CallEdge& edge = edges_[slot - 1];
   const bool counted = edge.stack == stack_;
   if (!counted || rules_ == GraphRules::kMemtool) {
     edge.residual = edge.residual || residual;
@@ -113,8 +116,8 @@ void CallGraph::AddEdge(std::uint32_t from, std::uint32_t to, const Weight& weig
 std::vector<std::int64_t> CallGraph::Flows(const std::vector<std::uint32_t>& rows) const {
   std::vector<std::int64_t> flows;
   for (const std::uint32_t row : rows) {
-    if (!edges[row].removed) {
-      flows.push_back(edges[row].weight.value);
+    if (!edges_[row].removed) {
+      flows.push_back(edges_[row].weight.value);
     }
   }
   std::sort(flows.begin(), flows.end());
@@ -146,28 +149,28 @@ double CallGraph::Entropy(const std::vector<std::int64_t>& flows, std::int64_t o
   return entropy;
 }
 
-std::int64_t CallGraph::Score(std::uint32_t row) const {
-  const CallNode& node = nodes[row];
-  const auto in = Flows(node.in);
-  const auto out = Flows(node.out);
+std::int64_t CallGraph::Score(std::uint32_t node) const {
+  const auto& [flat, cum, in_edges, out_edges] = nodes_[node];
+  const auto in = Flows(in_edges);
+  const auto out = Flows(out_edges);
   const double factor =
-      (in.empty() ? 1.0 : Entropy(in, 0)) + (out.empty() ? 1.0 : Entropy(out, node.flat.value));
-  const double score = factor * static_cast<double>(node.cum.value);
+      (in.empty() ? 1.0 : Entropy(in, 0)) + (out.empty() ? 1.0 : Entropy(out, flat.value));
+  const double score = factor * static_cast<double>(cum.value);
   return Sum(rules_ == GraphRules::kPprof
                  ? Truncated(score)
                  : static_cast<std::int64_t>(std::clamp(score, -9.2e18, 9.2e18)),
-             node.flat.value);
+             flat.value);
 }
 
 bool CallGraph::HasOtherWay(std::uint32_t edge) const {
-  const std::uint32_t source = edges[edge].from;
-  std::vector<char> seen(nodes.size(), 0);
-  std::vector<std::uint32_t> queue{edges[edge].to};
+  const std::uint32_t source = edges_[edge].from;
+  std::vector<char> seen(nodes_.size(), 0);
+  std::vector<std::uint32_t> queue{edges_[edge].to};
   seen[queue.front()] = 1;
   for (std::size_t at = 0; at < queue.size(); ++at) {
-    for (const std::uint32_t in : nodes[queue[at]].in) {
-      const std::uint32_t from = edges[in].from;
-      if (in == edge || edges[in].removed || seen[from] != 0) {
+    for (const std::uint32_t in : nodes_[queue[at]].in) {
+      const std::uint32_t from = edges_[in].from;
+      if (in == edge || edges_[in].removed || seen[from] != 0) {
         continue;
       }
       if (from == source) {
@@ -180,28 +183,28 @@ bool CallGraph::HasOtherWay(std::uint32_t edge) const {
   return false;
 }
 
-void CallGraph::Splice(std::uint32_t row) {
-  CallNode& node = nodes[row];
-  const auto above = std::find_if(node.in.begin(), node.in.end(),
-                                  [this](std::uint32_t edge) { return !edges[edge].removed; });
-  if (above != node.in.end()) {
-    edges[*above].removed = true;
+void CallGraph::Splice(std::uint32_t node) {
+  const std::vector<std::uint32_t>& in = nodes_[node].in;
+  const std::vector<std::uint32_t> out = std::exchange(nodes_[node].out, {});
+  const auto above = std::find_if(in.begin(), in.end(),
+                                  [this](std::uint32_t edge) { return !edges_[edge].removed; });
+  if (above != in.end()) {
+    edges_[*above].removed = true;
   }
-  for (const std::uint32_t below : node.out) {
-    CallEdge& edge = edges[below];
+  for (const std::uint32_t below : out) {
+    CallEdge& edge = edges_[below];
     if (edge.removed) {
       continue;
     }
-    if (above == node.in.end()) {
+    if (above == in.end()) {
       edge.removed = true;
       continue;
     }
-    edge.from = edges[*above].from;
+    edge.from = edges_[*above].from;
     edge.residual = true;
-    edge.inlined = edge.inlined && edges[*above].inlined;
-    nodes[edge.from].out.push_back(below);
+    edge.inlined = edge.inlined && edges_[*above].inlined;
+    nodes_[edge.from].out.push_back(below);
   }
-  node.out.clear();
 }
 
 }  // namespace memtool

@@ -64,7 +64,7 @@ class GraphPass {
 // Which nodes to draw, most telling first.
 std::vector<NodeId> SelectNodes(const GraphPass& all, const GraphOptions& options,
                                 const NodeSpace& space, Graph& graph) {
-  const std::vector<CallNode>& values = all.calls().nodes;
+  const std::vector<CallNode>& values = all.calls().nodes();
   std::int64_t flat_sum = 0;
   for (const CallNode& value : values) {
     flat_sum = SaturatingAdd(flat_sum, value.flat.value);
@@ -133,17 +133,17 @@ void LimitEdges(std::vector<Flow>& edges, const Graph& graph, const GraphOptions
 
 // Takes out residual edges whose ends are joined by another way (pprof's rule), lightest first.
 void DropRedundant(std::vector<Flow>& flows, CallGraph& calls) {
-  for (CallEdge& edge : calls.edges) {
-    edge.removed = true;
+  for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
+    calls.SetRemoved(row, true);
   }
   for (const Flow& flow : flows) {
-    calls.edges[flow.row].removed = false;
+    calls.SetRemoved(flow.row, false);
   }
   for (std::size_t i = flows.size(); i-- > 0;) {
-    CallEdge& edge = calls.edges[flows[i].row];
-    edge.removed = edge.residual && calls.HasOtherWay(flows[i].row);
+    const std::uint32_t row = flows[i].row;
+    calls.SetRemoved(row, calls.edges()[row].residual && calls.HasOtherWay(row));
   }
-  std::erase_if(flows, [&](const Flow& flow) { return calls.edges[flow.row].removed; });
+  std::erase_if(flows, [&](const Flow& flow) { return calls.edges()[flow.row].removed; });
 }
 
 std::string TagText(const View& view, LabelSetId labels) {
@@ -250,8 +250,8 @@ void SortEdges(std::vector<Flow>& edges) {
 void AddEdges(CallGraph& calls, const std::vector<std::uint32_t>& index_of,
               const GraphOptions& options, Graph& graph) {
   std::vector<Flow> flows;
-  for (std::uint32_t row = 0; row < calls.edges.size(); ++row) {
-    const CallEdge& edge = calls.edges[row];
+  for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
+    const CallEdge& edge = calls.edges()[row];
     flows.push_back(
         {{index_of[edge.from], index_of[edge.to], edge.weight.value, edge.residual}, row});
   }
@@ -300,7 +300,7 @@ Graph BuildGraph(std::span<const SignedInput> inputs, const GraphOptions& option
   GraphPass pass(inputs, options.granularity, space);
   pass.Run(kept);
   for (const NodeId id : selected) {
-    const CallNode& node = pass.calls().nodes[id.value()];
+    const CallNode& node = pass.calls().nodes()[id.value()];
     graph.nodes.push_back({.id = id, .value = {.flat = node.flat.value, .cum = node.cum.value}});
     graph.shown = SaturatingAdd(graph.shown, graph.nodes.back().value.flat);
   }

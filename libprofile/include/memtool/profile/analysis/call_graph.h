@@ -54,11 +54,11 @@ class CallGraph {
 
   // Nodes are numbers below `count`; more may come later.
   void Resize(std::size_t count);
-  // Adds one stack, innermost first. `inlined`: beside the nodes, 1 = inlined into the next; empty
+  // Adds one stack, innermost first. `inlined`: beside its nodes, 1 = inlined into the next; empty
   // = none is. `kept`: per node, 0 = leave out, the stack closes over it; empty = all. Nodes whose
   // cum it adds to are listed in counted(). Returns the node that its flat value goes to: the
   // innermost, or kNone when that is left out or the stack is empty.
-  std::uint32_t AddStack(std::span<const NodeId> nodes, std::span<const char> inlined,
+  std::uint32_t AddStack(std::span<const NodeId> stack, std::span<const char> inlined,
                          const Weight& weight, const std::vector<char>& kept);
   [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
 
@@ -71,8 +71,10 @@ class CallGraph {
   // a + b as the rules want it.
   [[nodiscard]] Weight Sum(const Weight& a, const Weight& b) const;
 
-  std::vector<CallNode> nodes;
-  std::vector<CallEdge> edges;
+  [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }
+  // In the order in which stacks brought them.
+  [[nodiscard]] const std::vector<CallEdge>& edges() const { return edges_; }
+  void SetRemoved(std::uint32_t edge, bool removed) { edges_[edge].removed = removed; }
 
  private:
   void AddEdge(std::uint32_t from, std::uint32_t to, const Weight& weight, bool residual,
@@ -85,6 +87,8 @@ class CallGraph {
 
   GraphRules rules_;
   bool with_edges_;
+  std::vector<CallNode> nodes_;
+  std::vector<CallEdge> edges_;
   std::uint32_t stack_ = 0;
   std::vector<std::uint32_t> seen_;  // per node: the last stack that was counted
   std::vector<std::uint32_t> counted_;
