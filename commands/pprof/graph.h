@@ -98,7 +98,6 @@ struct GraphInput {
   bool with_tags = false;
   bool tree = false;  // nodes per call path
   const LabelUnits& units;
-  std::vector<LabelSet> labels;  // per label set; with tags
   // The text tags of each label set, joined; the row number of an equal text is the same.
   std::vector<std::string> joined;
 };

@@ -59,15 +59,6 @@ const NumberLabel* LabelSet::Number(StringId key) const {
   return FindKey(numbers, key);
 }
 
-std::vector<LabelSet> GroupAllLabels(const Recording& recording) {
-  std::vector<LabelSet> sets;
-  sets.reserve(recording.label_set_count());
-  for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
-    sets.push_back(GroupLabels(recording.Labels(LabelSetId(i))));
-  }
-  return sets;
-}
-
 Result<Recording> ChangeLabels(Recording recording,
                                const std::function<void(std::vector<Label>&)>& change) {
   RecordingBuilder builder(std::move(recording));

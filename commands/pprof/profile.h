@@ -52,8 +52,6 @@ struct LabelSet {
   [[nodiscard]] const NumberLabel* Number(StringId key) const;
 };
 LabelSet GroupLabels(std::span<const Label> labels);
-// Of every label set, by row.
-std::vector<LabelSet> GroupAllLabels(const Recording& recording);
 
 // Changes the label set of every sample.
 Result<Recording> ChangeLabels(Recording recording,

@@ -277,7 +277,6 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
       .with_tags = visual,
       .tree = report.settings.call_tree && (visual || callgrind),
       .units = report.units,
-      .labels = visual ? GroupAllLabels(report.recording) : std::vector<LabelSet>{},
       .joined = visual ? JoinLabels(report.recording) : std::vector<std::string>{}};
   graph.trimmed = BuildTrimmed(input, visual);
   SelectUnit(report, graph.trimmed.graph);
