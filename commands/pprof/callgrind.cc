@@ -27,7 +27,7 @@ class Names {
 };
 
 // Relative to the address before, when that is shorter.
-std::string Address(const NodeInfo* before, std::uint64_t address) {
+std::string Address(const Node* before, std::uint64_t address) {
   std::string absolute = fmt::format("{:#x}", address);
   if (before == nullptr) {
     return absolute;
@@ -47,7 +47,7 @@ class Writer {
     NameNodes();
     out_ = fmt::format("positions: instr line\nevents: {}({})\n", Shown(report_.type_name),
                        Shown(report_.output_unit));
-    const NodeInfo* before = nullptr;
+    const Node* before = nullptr;
     for (const std::uint32_t row : graph_.graph().shown) {
       AppendNode(row, before);
       before = &Info(row);
@@ -56,12 +56,12 @@ class Writer {
   }
 
  private:
-  [[nodiscard]] const NodeInfo& Info(std::uint32_t node) const {
-    return (*graph_.table)[graph_.graph().nodes[node].info];
+  [[nodiscard]] const Node& Info(std::uint32_t node) const {
+    return (*graph_.table)[graph_.graph().info[node]];
   }
   [[nodiscard]] std::string Text(StringId id) const { return Shown(graph_.table->Text(id)); }
   [[nodiscard]] std::int64_t Scaled(std::int64_t value) const {
-    return ToInt(Scale(value, report_.unit, report_.output_unit).value);
+    return ToInt(ConvertUnit(value, report_.unit, report_.output_unit).value);
   }
 
   // KCachegrind merges what has one name: functions that must stay apart get a number.
@@ -73,33 +73,32 @@ class Writer {
     };
     for (const std::uint32_t row : graph.shown) {
       auto& numbers = of(row);
-      numbers.try_emplace(graph.nodes[row].function, numbers.size() + 1);
+      numbers.try_emplace(graph.function[row], numbers.size() + 1);
     }
-    names_.resize(graph.nodes.size());
+    names_.resize(graph.calls.nodes().size());
     for (const std::uint32_t row : graph.shown) {
       const auto& numbers = of(row);
       names_[row] = Text(Info(row).name);
       if (numbers.size() > 1) {
-        names_[row] +=
-            fmt::format(" [{}/{}]", numbers.at(graph.nodes[row].function), numbers.size());
+        names_[row] += fmt::format(" [{}/{}]", numbers.at(graph.function[row]), numbers.size());
       }
     }
   }
 
-  void AppendNode(std::uint32_t row, const NodeInfo* before) {
-    const NodeInfo& info = Info(row);
-    if (before == nullptr || info.objfile != before->objfile || info.file != before->file ||
+  void AppendNode(std::uint32_t row, const Node* before) {
+    const Node& info = Info(row);
+    if (before == nullptr || info.binary != before->binary || info.file != before->file ||
         info.name != before->name) {
-      out_ += fmt::format("\nob={}\n", objects_(Text(info.objfile)));
+      out_ += fmt::format("\nob={}\n", objects_(Text(info.binary)));
       out_ += fmt::format("fl={}\n", files_(Text(info.file)));
       out_ += fmt::format("fn={}\n", functions_(Text(info.name)));
     }
-    const GraphNode& node = graph_.graph().nodes[row];
+    const CallNode& node = graph_.graph().calls.nodes()[row];
     out_ += fmt::format("{} {} {}\n", Address(before, info.address), info.line,
-                        Scaled(node.flat.Mean()));
+                        Scaled(Mean(node.flat)));
     for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
-      const GraphEdge& edge = graph_.graph().edges[edge_row];
-      const NodeInfo& callee = Info(edge.to);
+      const CallEdge& edge = graph_.graph().calls.edges()[edge_row];
+      const Node& callee = Info(edge.to);
       out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));
       out_ += fmt::format("cfn={}\n", functions_(names_[edge.to]));
       out_ += fmt::format("calls=0 {} {}\n* * {}\n", Address(before, callee.address), callee.line,

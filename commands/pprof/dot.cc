@@ -75,7 +75,7 @@ std::string Quoted(std::string_view name) {
 }
 
 // One line per part of the name.
-std::string NodeLabel(const NodeTable& table, const NodeInfo& info) {
+std::string NodeLabel(const NodeTable& table, const Node& info) {
   std::string out;
   if (info.address != 0) {
     out += fmt::format("{:016x}\\n", info.address);
@@ -93,14 +93,14 @@ std::string NodeLabel(const NodeTable& table, const NodeInfo& info) {
   } else if (!file.empty()) {
     out += file + "\\n";
   } else if (info.name.value() == 0) {
-    out += info.objfile.value() != 0 ? "[" + Quoted(BasePath(table.Text(info.objfile))) + "]\\n"
-                                     : "<unknown>\\n";
+    out += info.binary.value() != 0 ? "[" + Quoted(BasePath(table.Text(info.binary))) + "]\\n"
+                                    : "<unknown>\\n";
   }
   return out;
 }
 
 double Distance(const Tag& a, const Tag& b) {
-  return std::fabs(Scale(b.number, b.unit, a.unit).value - static_cast<double>(a.number));
+  return std::fabs(ConvertUnit(b.number, b.unit, a.unit).value - static_cast<double>(a.number));
 }
 
 // "64kB..1MB" for several, with the sums of all.
@@ -109,17 +109,17 @@ Tag Group(const std::vector<const Tag*>& tags) {
   const Tag* largest = tags[0];
   Tag group{.name = ScaledLabel(tags[0]->number, tags[0]->unit, "auto")};
   for (const Tag* tag : tags) {
-    group.flat.Add(tag->flat.value, tag->flat.divisor);
-    group.cum.Add(tag->cum.value, tag->cum.divisor);
-    if (ToInt(Scale(tag->number, tag->unit, smallest->unit).value) < smallest->number) {
+    Add(group.flat, tag->flat);
+    Add(group.cum, tag->cum);
+    if (ToInt(ConvertUnit(tag->number, tag->unit, smallest->unit).value) < smallest->number) {
       smallest = tag;
     }
-    if (ToInt(Scale(tag->number, tag->unit, largest->unit).value) > largest->number) {
+    if (ToInt(ConvertUnit(tag->number, tag->unit, largest->unit).value) > largest->number) {
       largest = tag;
     }
   }
-  group.flat = {group.flat.Mean(), 0};
-  group.cum = {group.cum.Mean(), 0};
+  group.flat = {Mean(group.flat), 0};
+  group.cum = {Mean(group.cum), 0};
   if (tags.size() > 1) {
     group.name = ScaledLabel(smallest->number, smallest->unit, "auto") + ".." +
                  ScaledLabel(largest->number, largest->unit, "auto");
@@ -178,26 +178,26 @@ class Writer {
     out_ = fmt::format("digraph \"{}\" {{\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
                        title.empty() ? "unnamed" : title);
     AddLegend(title);
-    numbers_.assign(graph.nodes.size(), 0);
-    with_tags_.assign(graph.nodes.size(), 0);
+    numbers_.assign(graph.calls.nodes().size(), 0);
+    with_tags_.assign(graph.calls.nodes().size(), 0);
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < graph.shown.size(); ++i) {
       numbers_[graph.shown[i]] = i + 1;
-      largest = std::max(largest, Abs(graph.nodes[graph.shown[i]].flat.Mean()));
+      largest = std::max(largest, Abs(Mean(graph.calls.nodes()[graph.shown[i]].flat)));
     }
     std::vector<std::uint32_t> edges;
     for (const std::uint32_t row : graph.shown) {
       AddNode(row, static_cast<double>(largest));
       AddTags(row);
-      for (const std::uint32_t edge : graph.nodes[row].out) {
+      for (const std::uint32_t edge : graph.calls.nodes()[row].out) {
         // pprof also draws edges to nodes that it left out, as edges to a node "N0".
-        if (!graph.edges[edge].removed && numbers_[graph.edges[edge].to] != 0) {
+        if (!graph.calls.edges()[edge].removed && numbers_[graph.calls.edges()[edge].to] != 0) {
           edges.push_back(edge);
         }
       }
     }
     for (const std::uint32_t edge : SortedEdges(graph, *report_graph_.table, std::move(edges))) {
-      AddEdge(graph.edges[edge]);
+      AddEdge(graph.calls.edges()[edge]);
     }
     return out_ + "}\n";
   }
@@ -221,10 +221,11 @@ class Writer {
   }
 
   void AddNode(std::uint32_t row, double largest) {
-    const GraphNode& node = report_graph_.graph().nodes[row];
-    const std::int64_t flat = node.flat.Mean();
-    const std::int64_t cum = node.cum.Mean();
-    std::string label = NodeLabel(*report_graph_.table, (*report_graph_.table)[node.info]);
+    const CallNode& node = report_graph_.graph().calls.nodes()[row];
+    const std::int64_t flat = Mean(node.flat);
+    const std::int64_t cum = Mean(node.cum);
+    std::string label =
+        NodeLabel(*report_graph_.table, (*report_graph_.table)[report_graph_.graph().info[row]]);
     const std::string flat_text = report_.Value(flat);
     label +=
         flat == 0 ? "0" : fmt::format("{} ({})", flat_text, TrimmedPercentage(flat, report_.total));
@@ -251,9 +252,9 @@ class Writer {
   void AddTags(std::uint32_t row) {
     const Graph& graph = report_graph_.graph();
     const NodeTags& tags = graph.tags[row];
-    const auto& out = graph.nodes[row].out;
+    const auto& out = graph.calls.nodes()[row].out;
     const bool flat = std::any_of(out.begin(), out.end(),
-                                  [&](std::uint32_t e) { return !graph.edges[e].removed; });
+                                  [&](std::uint32_t e) { return !graph.calls.edges()[e].removed; });
     std::vector<const Tag*> texts;
     for (const auto& [name, tag] : tags.texts) {
       texts.push_back(&tag);
@@ -263,7 +264,7 @@ class Writer {
     const std::size_t before = out_.size();
     const std::size_t number = numbers_[row];
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::int64_t weight = flat ? texts[i]->flat.Mean() : texts[i]->cum.Mean();
+      const std::int64_t weight = flat ? Mean(texts[i]->flat) : Mean(texts[i]->cum);
       if (weight == 0) {
         continue;
       }
@@ -287,8 +288,8 @@ class Writer {
     }
     const std::vector<Tag> groups = Collapse(std::move(numbers), flat);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      const std::int64_t own = groups[i].flat.Mean();
-      const std::int64_t all = groups[i].cum.Mean();
+      const std::int64_t own = Mean(groups[i].flat);
+      const std::int64_t all = Mean(groups[i].cum);
       const bool solid = flat || own == all;
       if ((solid ? own : all) != 0) {
         AddBox(source, fmt::format("N{}_{}", source, i), Quoted(groups[i].name),
@@ -321,8 +322,8 @@ class Writer {
     }
   }
 
-  void AddEdge(const GraphEdge& edge) {
-    const std::int64_t weight = edge.weight.Mean();
+  void AddEdge(const CallEdge& edge) {
+    const std::int64_t weight = Mean(edge.weight);
     const std::string text = report_.Value(weight);
     std::string attributes =
         fmt::format("label=\" {}{}\"", text, edge.inlined ? "\\n (inline)" : "");

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
-#include "pprof/flat_map.h"
 #include "pprof/go_text.h"
 #include "pprof/measure.h"
 
@@ -14,301 +14,219 @@ namespace {
 
 // One sample as graphs count it.
 struct Sample {
-  std::int64_t value = 0;
-  std::int64_t divisor = 0;
-  std::uint32_t stack = 0;
-  std::uint32_t labels = 0;
+  Weight weight;
+  StackId stack;
+  LabelSetId labels;
 };
 
 // Calls visit(Sample) for every sample that counts. Without tags, samples of one stack are one: the
 // sums are the same, and profiles have many samples per stack.
 template <class Visit>
 void ForEachSample(const GraphInput& input, Visit visit) {
-  const MutableProfile& profile = input.profile;
+  const Profile& profile = *input.recording.profile;
   const auto& values = profile.values[input.type];
   const auto sample = [&](std::size_t i) {
-    return Sample{values[i], input.mean ? profile.values[0][i] : 0, profile.sample_stacks[i],
-                  profile.sample_labels[i]};
+    return Sample{{values[i], input.mean ? profile.values[0][i] : 0},
+                  profile.stacks[i],
+                  profile.label_sets[i]};
   };
   if (input.with_tags) {
     for (std::size_t i = 0; i < profile.size(); ++i) {
       const Sample one = sample(i);
-      if (one.value != 0 || one.divisor != 0) {
+      if (one.weight.value != 0 || one.weight.divisor != 0) {
         visit(one);
       }
     }
     return;
   }
-  std::vector<Weight> sums(profile.stacks.size());
-  std::vector<char> touched(profile.stacks.size(), 0);
+  std::vector<Weight> sums(input.recording.stack_count());
+  std::vector<char> touched(input.recording.stack_count(), 0);
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const Sample one = sample(i);
-    if (one.value != 0 || one.divisor != 0) {
-      sums[one.stack].Add(one.value, one.divisor);
-      touched[one.stack] = 1;
+    if (one.weight.value != 0 || one.weight.divisor != 0) {
+      Add(sums[one.stack.value()], one.weight);
+      touched[one.stack.value()] = 1;
     }
   }
   for (std::uint32_t stack = 0; stack < sums.size(); ++stack) {
     if (touched[stack] != 0) {
-      visit(Sample{sums[stack].value, sums[stack].divisor, stack, 0});
+      visit(Sample{sums[stack], StackId(stack), {}});
     }
   }
 }
 
-// Adds samples to nodes and edges.
-class Adder {
+class Builder {
  public:
-  Adder(const GraphInput& input, Graph& graph) : input_(input), graph_(graph) {}
+  Builder(const GraphInput& input, const std::vector<char>& kept)
+      : input_(input),
+        kept_(kept),
+        graph_{.calls = CallGraph(GraphRules::kPprof, input.with_edges)} {
+    for (std::uint32_t row = 0; !input.tree && row < input.table.size(); ++row) {
+      AddNode(row, input.table.FunctionOf(row));
+    }
+  }
 
-  std::uint32_t AddNode(std::uint32_t info, std::uint32_t function) {
-    graph_.nodes.push_back({.info = info, .function = function});
+  void Add(const Sample& sample) {
+    Expand(input_.recording.Stack(sample.stack));
+    if (input_.tree) {
+      FollowPath();
+    }
+    graph_.calls.Resize(graph_.info.size());
+    const std::uint32_t leaf = graph_.calls.AddStack(nodes_, inlined_, sample.weight, kept_);
     if (input_.with_tags) {
-      graph_.tags.emplace_back();
-    }
-    return static_cast<std::uint32_t>(graph_.nodes.size() - 1);
-  }
-
-  void AddSample(std::uint32_t row, const Sample& sample, bool flat) {
-    GraphNode& node = graph_.nodes[row];
-    (flat ? node.flat : node.cum).Add(sample.value, sample.divisor);
-    if (!input_.with_tags) {
-      return;
-    }
-    NodeTags& tags = graph_.tags[row];
-    const std::string& joined = input_.joined[sample.labels];
-    if (!joined.empty()) {
-      AddTag(tags.texts, joined, {}, 0, sample, flat);
-    }
-    for (const NumberLabel& label : input_.profile.label_sets[sample.labels].numbers) {
-      if (input_.profile.Text(label.key) != "bytes") {
-        continue;  // the only numbers that pprof draws
+      for (const std::uint32_t node : graph_.calls.counted()) {
+        AddTags(graph_.tags[node], sample, false);
       }
-      const auto unit = input_.units.find("bytes");
-      const std::string name = unit == input_.units.end() ? "bytes" : unit->second;
-      for (const std::int64_t value : label.values) {
-        AddTag(tags.numbers[joined], ScaledLabel(value, name, input_.settings.unit), name, value,
-               sample, flat);
+      if (leaf != CallGraph::kNone) {
+        AddTags(graph_.tags[leaf], sample, true);
       }
     }
-  }
-
-  // At most once per edge and sample (`stamp`).
-  void AddEdge(std::uint32_t from, std::uint32_t to, const Sample& sample, std::uint32_t stamp,
-               bool residual, bool inlined) {
-    bool added = false;
-    const std::uint32_t row = edges_.At(std::uint64_t{from} << 32U | to,
-                                        static_cast<std::uint32_t>(graph_.edges.size()), &added);
-    if (added) {
-      graph_.edges.push_back({.from = from, .to = to});
-      stamps_.push_back(kNoRow);
-      graph_.nodes[from].out.push_back(row);
-      graph_.nodes[to].in.push_back(row);
-    }
-    if (stamps_[row] == stamp) {
-      return;
-    }
-    stamps_[row] = stamp;
-    GraphEdge& edge = graph_.edges[row];
-    edge.weight.Add(sample.value, sample.divisor);
-    edge.residual = edge.residual || residual;
-    edge.inlined = edge.inlined && inlined;
   }
 
   // Which of all nodes are shown: those that hold something.
-  void Select() {
-    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-      const std::int64_t flat = graph_.nodes[i].flat.value;
-      const std::int64_t cum = graph_.nodes[i].cum.value;
+  Graph Finish() {
+    graph_.calls.Resize(graph_.info.size());
+    for (std::uint32_t i = 0; i < graph_.info.size(); ++i) {
+      const std::int64_t flat = graph_.calls.nodes()[i].flat.value;
+      const std::int64_t cum = graph_.calls.nodes()[i].cum.value;
       const bool negative = flat < 0 || (flat == 0 && cum < 0);
       if ((flat != 0 || cum != 0) && !(input_.settings.drop_negative && negative)) {
         graph_.shown.push_back(i);
       }
     }
+    return std::move(graph_);
   }
 
  private:
-  static void AddTag(std::map<std::string, Tag>& tags, const std::string& name,
-                     const std::string& unit, std::int64_t number, const Sample& sample,
+  std::uint32_t AddNode(std::uint32_t info, std::uint32_t function) {
+    graph_.info.push_back(info);
+    graph_.function.push_back(function);
+    if (input_.with_tags) {
+      graph_.tags.emplace_back();
+    }
+    return static_cast<std::uint32_t>(graph_.info.size() - 1);
+  }
+
+  void Expand(std::span<const LocationId> stack) {
+    nodes_.clear();
+    inlined_.clear();
+    for (const LocationId location : stack) {
+      const auto rows = input_.table.Of(location);
+      nodes_.insert(nodes_.end(), rows.begin(), rows.end());
+      inlined_.insert(inlined_.end(), rows.size() - 1, 1);
+      inlined_.push_back(0);
+    }
+  }
+
+  // One node per path from the root, instead of rows of the table.
+  void FollowPath() {
+    std::uint64_t above = std::uint64_t{kNoRow} << 32U;
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      const std::uint32_t row = nodes_[i].value();
+      const auto [child, added] = children_.try_emplace(above | row);
+      if (added) {
+        const auto fresh = static_cast<std::uint32_t>(graph_.info.size());
+        const auto function =
+            functions_.try_emplace(above | input_.table.FunctionOf(row), fresh).first->second;
+        child->second = AddNode(row, function);
+      }
+      nodes_[i] = NodeId(child->second);
+      above = std::uint64_t{child->second} << 32U;
+    }
+  }
+
+  void AddTags(NodeTags& tags, const Sample& sample, bool flat) const {
+    const std::string& joined = input_.joined[sample.labels.value()];
+    if (!joined.empty()) {
+      AddTag(tags.texts, {.name = joined}, sample, flat);
+    }
+    for (const Label& label : input_.recording.Labels(sample.labels)) {
+      if (!label.numeric || input_.recording.Text(label.key) != "bytes") {
+        continue;  // the only numbers that pprof draws
+      }
+      const auto unit = input_.units.find("bytes");
+      const std::string name = unit == input_.units.end() ? "bytes" : unit->second;
+      AddTag(tags.numbers[joined],
+             {.name = ScaledLabel(label.number, name, input_.settings.unit),
+              .unit = name,
+              .number = label.number},
+             sample, flat);
+    }
+  }
+
+  static void AddTag(std::map<std::string, Tag>& tags, const Tag& fresh, const Sample& sample,
                      bool flat) {
-    const auto [tag, added] = tags.try_emplace(name);
-    if (added) {
-      tag->second = {.name = name, .unit = unit, .number = number};
-    }
-    (flat ? tag->second.flat : tag->second.cum).Add(sample.value, sample.divisor);
-  }
-
-  const GraphInput& input_;
-  Graph& graph_;
-  FlatMap edges_;
-  std::vector<std::uint32_t> stamps_;  // per edge: the last sample that went over it
-};
-
-// Walks samples from the root inwards, in a graph where nodes are rows of the table.
-class GraphWalk {
- public:
-  GraphWalk(const GraphInput& input, const std::vector<char>& kept, Adder& adder)
-      : input_(input), kept_(kept), adder_(adder), seen_(input.table.size(), kNoRow) {}
-
-  void Add(const Sample& sample) {
-    parent_ = kNoRow;
-    residual_ = false;
-    for (const std::uint32_t place :
-         Backwards<std::uint32_t>(input_.profile.stacks[sample.stack])) {
-      AddPlace(input_.table.Of(place), sample);
-    }
-    if (parent_ != kNoRow && !residual_) {
-      adder_.AddSample(parent_, sample, true);
-    }
-    ++stamp_;
-  }
-
- private:
-  void AddPlace(std::span<const std::uint32_t> rows, const Sample& sample) {
-    for (std::size_t i = rows.size(); i > 0; --i) {
-      const std::uint32_t row = rows[i - 1];
-      if (!kept_.empty() && kept_[row] == 0) {
-        residual_ = true;
-        continue;
-      }
-      if (seen_[row] != stamp_) {
-        seen_[row] = stamp_;
-        adder_.AddSample(row, sample, false);
-      }
-      if (input_.with_edges && parent_ != kNoRow && parent_ != row) {
-        adder_.AddEdge(parent_, row, sample, stamp_, residual_, i != rows.size());
-      }
-      parent_ = row;
-      residual_ = false;
-    }
+    Tag& tag = tags.try_emplace(fresh.name, fresh).first->second;
+    pprof::Add(flat ? tag.flat : tag.cum, sample.weight);
   }
 
   const GraphInput& input_;
   const std::vector<char>& kept_;
-  Adder& adder_;
-  std::vector<std::uint32_t> seen_;  // per node: the last sample that has it
-  std::uint32_t stamp_ = 0;
-  std::uint32_t parent_ = kNoRow;
-  bool residual_ = false;  // a node was left out since the parent
+  Graph graph_;
+  std::vector<NodeId> nodes_;  // of the stack at hand, innermost first
+  std::vector<char> inlined_;
+  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // (parent, row of the table) → node
+  std::unordered_map<std::uint64_t, std::uint32_t> functions_;  // (parent, function) → number
 };
-
-Graph BuildNodeGraph(const GraphInput& input, const std::vector<char>& kept) {
-  Graph graph;
-  Adder adder(input, graph);
-  for (std::uint32_t row = 0; row < input.table.size(); ++row) {
-    adder.AddNode(row, input.table.FunctionOf(row));
-  }
-  GraphWalk walk(input, kept, adder);
-  ForEachSample(input, [&walk](const Sample& sample) { walk.Add(sample); });
-  adder.Select();
-  return graph;
-}
-
-// One node per path from the root.
-Graph BuildTree(const GraphInput& input) {
-  Graph graph;
-  Adder adder(input, graph);
-  FlatMap children;   // (parent, row of the table) → node
-  FlatMap functions;  // (parent, function) → number
-  std::uint32_t stamp = 0;
-  ForEachSample(input, [&](const Sample& sample) {
-    std::uint32_t parent = kNoRow;
-    for (const std::uint32_t place : Backwards<std::uint32_t>(input.profile.stacks[sample.stack])) {
-      const auto rows = input.table.Of(place);
-      for (auto at = rows.rbegin(); at != rows.rend(); ++at) {
-        bool added = false;
-        const std::uint64_t above = std::uint64_t{parent} << 32U;
-        const std::uint32_t row =
-            children.At(above | *at, static_cast<std::uint32_t>(graph.nodes.size()), &added);
-        if (added) {
-          bool fresh = false;
-          adder.AddNode(*at, functions.At(above | input.table.FunctionOf(*at), row, &fresh));
-        }
-        adder.AddSample(row, sample, false);
-        if (parent != kNoRow) {
-          adder.AddEdge(parent, row, sample, stamp, false, at != rows.rbegin());
-        }
-        parent = row;
-      }
-    }
-    if (parent != kNoRow) {
-      adder.AddSample(parent, sample, true);
-    }
-    ++stamp;
-  });
-  adder.Select();
-  return graph;
-}
 
 }  // namespace
 
-std::size_t NodeTable::Hash::operator()(const NodeInfo& info) const {
-  std::uint64_t hash = info.address;
-  for (const std::uint64_t part :
-       {std::uint64_t{info.name.value()}, std::uint64_t{info.file.value()},
-        static_cast<std::uint64_t>(info.start_line), static_cast<std::uint64_t>(info.line),
-        std::uint64_t{info.objfile.value()}}) {
-    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 31U;
-  }
-  return hash;
-}
-
-NodeTable::NodeTable(MutableProfile& profile, bool with_binaries) : profile_(profile) {
-  std::vector<StringId> clean(profile.strings.size());
-  const auto clean_id = [&](StringId file) {
-    if (profile.Text(file).empty()) {
-      return StringId(0U);
-    }
-    if (!clean[file.value()].valid()) {
-      clean[file.value()] = profile.strings.Intern(CleanPath(profile.Text(file)));
-    }
-    return clean[file.value()];
-  };
-  for (const Place& place : profile.places) {
-    const StringId objfile =
-        place.mapping == kNoRow
-            ? StringId(0U)
-            : profile.strings.Intern(profile.Text(profile.mappings[place.mapping].filename));
-    for (const Frame& frame : place.frames) {
-      const Function& function = profile.functions[frame.function];
-      NodeInfo info{.name = profile.strings.Intern(profile.Text(function.name)),
-                    .address = place.address,
-                    .file = clean_id(function.filename),
-                    .line = frame.line};
-      if (with_binaries || info.name.value() == 0) {
-        info.objfile = objfile;
-        info.start_line = function.start_line;
-      }
-      rows_.push_back(Intern(info));
-    }
-    if (place.frames.empty()) {
-      rows_.push_back(Intern({.address = place.address, .objfile = objfile}));
-    }
-    inlined_ = inlined_ || place.frames.size() > 1;
+NodeTable::NodeTable(const Recording& recording, const NodeKey& key) {
+  for (const Location& location : recording.locations) {
+    AddLocation(recording, location, key);
     begin_.push_back(static_cast<std::uint32_t>(rows_.size()));
   }
-  names_.resize(infos_.size());
+  names_.resize(space_.size());
 }
 
-std::uint32_t NodeTable::Intern(const NodeInfo& info) {
-  const auto [found, added] = index_.try_emplace(info, static_cast<std::uint32_t>(infos_.size()));
-  if (added) {
-    infos_.push_back(info);
+void NodeTable::AddLocation(const Recording& recording, const Location& location,
+                            const NodeKey& key) {
+  const StringId none(0U);
+  const std::uint64_t address = key.address ? location.address : 0;
+  const StringId binary =
+      space_.InternText(location.mapping.valid()
+                            ? recording.Text(recording.mappings[location.mapping.value()].filename)
+                            : std::string_view{});
+  auto frames = Frames(recording, location);
+  if (frames.empty()) {
+    rows_.push_back(
+        space_.Intern({.name = none, .file = none, .address = address, .binary = binary}));
   }
-  return found->second;
+  frames = key.inlined || frames.empty() ? frames : frames.last(1);
+  inlined_ = inlined_ || frames.size() > 1;
+  for (const Line& frame : frames) {
+    const Function& function = recording.functions[frame.function.value()];
+    const std::string_view file = recording.Text(function.filename);
+    Node node{.name = none,
+              .file = none,
+              .line = key.line ? frame.line : 0,
+              .address = address,
+              .binary = none};
+    if (key.function) {
+      node.name = space_.InternText(recording.Text(function.name));
+    }
+    if (key.file && !file.empty()) {
+      node.file = space_.InternText(CleanPath(key.file_name ? key.file_name(file) : file));
+    }
+    if (key.binaries || node.name.value() == 0) {
+      node.binary = binary;
+      node.start_line = function.start_line;
+    }
+    rows_.push_back(space_.Intern(node));
+  }
 }
 
 std::uint32_t NodeTable::FunctionOf(std::uint32_t row) {
-  NodeInfo info = infos_[row];
-  info.address = 0;
-  info.line = 0;
-  return functions_.try_emplace(info, static_cast<std::uint32_t>(functions_.size())).first->second;
+  Node node = space_[NodeId(row)];
+  node.address = 0;
+  node.line = 0;
+  return functions_.Intern(node).value();
 }
 
 const std::string& NodeTable::Name(std::uint32_t row) const {
   std::string& name = names_[row];
   if (name.empty()) {
-    const NodeInfo& info = infos_[row];
+    const Node& info = space_[NodeId(row)];
     std::vector<std::string> parts;
     if (info.address != 0) {
       parts.push_back(fmt::format("{:016x}", info.address));
@@ -321,25 +239,26 @@ const std::string& NodeTable::Name(std::uint32_t row) const {
     } else if (info.file.value() != 0) {
       parts.emplace_back(Text(info.file));
     } else if (info.name.value() == 0) {
-      parts.push_back(info.objfile.value() != 0 ? "[" + BasePath(Text(info.objfile)) + "]"
-                                                : "<unknown>");
+      parts.push_back(info.binary.value() != 0 ? "[" + BasePath(Text(info.binary)) + "]"
+                                               : "<unknown>");
     }
     name = fmt::format("{}", fmt::join(parts, " "));
   }
   return name;
 }
 
-void Weight::Add(std::int64_t more, std::int64_t more_divisor) {
-  value = WrapAdd(value, more);
-  divisor = WrapAdd(divisor, more_divisor);
+std::int64_t Mean(const Weight& weight) {
+  return weight.divisor == 0 ? weight.value : Quotient(weight.value, weight.divisor);
 }
 
-std::int64_t Weight::Mean() const {
-  return divisor == 0 ? value : Quotient(value, divisor);
+void Add(Weight& to, const Weight& more) {
+  to = {WrapAdd(to.value, more.value), WrapAdd(to.divisor, more.divisor)};
 }
 
 Graph BuildGraph(const GraphInput& input, const std::vector<char>& kept) {
-  return input.tree ? BuildTree(input) : BuildNodeGraph(input, kept);
+  Builder builder(input, kept);
+  ForEachSample(input, [&builder](const Sample& sample) { builder.Add(sample); });
+  return builder.Finish();
 }
 
 }  // namespace memtool::commands::pprof

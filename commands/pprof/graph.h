@@ -1,74 +1,69 @@
-// The call graph as pprof builds, trims and orders it. Beside libprofile's graph.h, because what
-// pprof prints depends on its own order of trimming, on labels taking the place of nodes, and on
-// edges that lead to nodes which are not shown.
+// The call graph as pprof trims and orders it. libprofile's CallGraph adds it up; beside
+// libprofile's graph.h, because what pprof prints depends on its own order of trimming, on labels
+// taking the place of nodes, and on edges that lead to nodes which are not shown.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "pprof/edits.h"
+#include "memtool/profile/analysis/call_graph.h"
+#include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/analysis/node_space.h"
 #include "pprof/profile.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {
 
-// What makes two frames one node.
-struct NodeInfo {
-  StringId name{0U};
-  std::uint64_t address = 0;
-  StringId file{0U};  // cleaned
-  std::int64_t start_line = 0;
-  std::int64_t line = 0;
-  StringId objfile{0U};
-  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+// What the granularity tells apart.
+struct NodeKey {
+  bool function = true;
+  bool file = true;
+  bool line = true;
+  bool address = true;
+  bool inlined = true;    // false: of a location only the outermost frame
+  bool binaries = false;  // functions of different binaries stay apart (callgrind)
+  std::function<std::string_view(std::string_view)> file_name;  // what is shown of a file's name
 };
 
-// The distinct nodes of a profile and which ones each location stands for.
+// The nodes that each location stands for. Files' names are cleaned; `binary` is the mapping's
+// name.
 class NodeTable {
  public:
-  // `with_binaries`: functions of different binaries stay apart (callgrind, raw).
-  NodeTable(MutableProfile& profile, bool with_binaries);
+  NodeTable(const Recording& recording, const NodeKey& key);
 
-  [[nodiscard]] std::size_t size() const { return infos_.size(); }
-  [[nodiscard]] const NodeInfo& operator[](std::uint32_t row) const { return infos_[row]; }
+  [[nodiscard]] std::size_t size() const { return space_.size(); }
+  [[nodiscard]] const Node& operator[](std::uint32_t row) const { return space_[NodeId(row)]; }
   // Innermost first.
-  [[nodiscard]] std::span<const std::uint32_t> Of(std::uint32_t place) const {
-    return std::span(rows_).subspan(begin_[place], begin_[place + 1] - begin_[place]);
+  [[nodiscard]] std::span<const NodeId> Of(LocationId location) const {
+    const std::uint32_t begin = begin_[location.value()];
+    return std::span(rows_).subspan(begin, begin_[location.value() + 1] - begin);
   }
   // "ADDRESS NAME FILE:LINE" of what there is, as bytes.
   [[nodiscard]] const std::string& Name(std::uint32_t row) const;
-  [[nodiscard]] std::string_view Text(StringId id) const { return profile_.Text(id); }
+  [[nodiscard]] std::string_view Text(StringId id) const { return space_.Text(id); }
   // True when one location has several frames: only then edges can be inlined calls.
   [[nodiscard]] bool inlined() const { return inlined_; }
   // A number per (name, file, start line, binary), whatever the line and address.
   [[nodiscard]] std::uint32_t FunctionOf(std::uint32_t row);
 
  private:
-  struct Hash {
-    std::size_t operator()(const NodeInfo& info) const;
-  };
-  std::uint32_t Intern(const NodeInfo& info);
+  void AddLocation(const Recording& recording, const Location& location, const NodeKey& key);
 
-  MutableProfile& profile_;
-  std::vector<NodeInfo> infos_;
-  std::unordered_map<NodeInfo, std::uint32_t, Hash> index_;
-  std::unordered_map<NodeInfo, std::uint32_t, Hash> functions_;
+  NodeSpace space_;
+  NodeSpace functions_;
   std::vector<std::uint32_t> begin_{0};
-  std::vector<std::uint32_t> rows_;
+  std::vector<NodeId> rows_;
   mutable std::vector<std::string> names_;
   bool inlined_ = false;
 };
 
-// A sum with its divisor (of -mean; 0 without).
-struct Weight {
-  std::int64_t value = 0;
-  std::int64_t divisor = 0;
-  void Add(std::int64_t more, std::int64_t more_divisor);
-  [[nodiscard]] std::int64_t Mean() const;
-};
+// The sum, or with a divisor the mean.
+std::int64_t Mean(const Weight& weight);
+// Sums wrap around.
+void Add(Weight& to, const Weight& more);
 
 struct Tag {
   std::string name;
@@ -84,34 +79,17 @@ struct NodeTags {
   std::map<std::string, std::map<std::string, Tag>> numbers;
 };
 
-struct GraphNode {
-  std::uint32_t info = 0;      // row of the NodeTable
-  std::uint32_t function = 0;  // the same for all lines and addresses of a function
-  Weight flat;
-  Weight cum;
-  std::vector<std::uint32_t> in;   // edges
-  std::vector<std::uint32_t> out;  // edges
-};
-
-struct GraphEdge {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
-  Weight weight;
-  bool residual = false;
-  bool inlined = true;  // every sample says so
-  bool removed = false;
-};
-
 struct Graph {
-  std::vector<GraphNode> nodes;  // all that some sample touches, shown or not
-  std::vector<NodeTags> tags;    // beside nodes; empty when not asked for
-  std::vector<GraphEdge> edges;
-  std::vector<std::uint32_t> shown;  // nodes, in order
+  CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
+  std::vector<std::uint32_t> info;      // per node: row of the NodeTable
+  std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
+  std::vector<NodeTags> tags;           // beside nodes; empty when not asked for
+  std::vector<std::uint32_t> shown;     // nodes, in order
 };
 
 // What a graph is made of.
 struct GraphInput {
-  MutableProfile& profile;
+  const Recording& recording;
   NodeTable& table;
   const Settings& settings;
   std::size_t type = 0;  // of values

@@ -1,53 +1,46 @@
-// Edits that concern labels: units, label frames, tag filters.
+// Edits that concern labels: units, empty labels, label frames.
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
+#include <map>
 #include <optional>
 #include <set>
 
+#include "memtool/profile/recording_builder.h"
 #include "pprof/edits.h"
-#include "pprof/flat_map.h"
 #include "pprof/measure.h"
+#include "pprof/profile.h"
 
 namespace memtool::commands::pprof {
 
 namespace {
 
-std::vector<std::string> SplitComma(std::string_view text, bool drop_empty) {
+std::vector<std::string> SplitComma(std::string_view text) {
   std::vector<std::string> parts;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    if (comma != 0 || !drop_empty) {
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    if (comma != 0) {
       parts.emplace_back(text.substr(0, comma));
     }
-    if (comma == std::string_view::npos) {
-      break;
-    }
-    text.remove_prefix(comma + 1);
-  }
-  if (drop_empty) {
-    std::erase(parts, "");
+    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return parts;
 }
 
 // The values of one key, numbers in `unit`.
-std::vector<std::string> ValuesOf(const MutableProfile& profile, const LabelSet& set, StringId key,
+std::vector<std::string> ValuesOf(const Recording& recording, const LabelSet& set, StringId key,
                                   const std::string& unit) {
   std::vector<std::string> values;
   if (const TextLabel* text = set.Text(key)) {
     for (const StringId value : text->values) {
-      values.emplace_back(profile.Text(value));
+      values.emplace_back(recording.Text(value));
     }
   }
   if (const NumberLabel* number = set.Number(key)) {
     for (std::size_t i = 0; i < number->values.size(); ++i) {
-      values.push_back(number->units.empty()
-                           ? ScaledLabel(number->values[i], "", "")
-                           : ScaledLabel(number->values[i], profile.Text(number->units[i]), unit));
+      values.push_back(number->units.empty() ? ScaledLabel(number->values[i], "", "")
+                                             : ScaledLabel(number->values[i],
+                                                           recording.Text(number->units[i]), unit));
     }
   }
   return values;
@@ -56,167 +49,88 @@ std::vector<std::string> ValuesOf(const MutableProfile& profile, const LabelSet&
 // Makes frames of label values, one location per (value, key).
 class LabelFrames {
  public:
-  LabelFrames(MutableProfile& profile, std::string unit)
-      : profile_(profile), unit_(std::move(unit)) {}
+  LabelFrames(Recording recording, const Settings& settings)
+      : builder_(std::move(recording)),
+        unit_(settings.unit),
+        roots_(SplitComma(settings.tagroot)),
+        leaves_(SplitComma(settings.tagleaf)) {}
+
+  // Rows are made in the order of samples: it is the order that -raw shows.
+  void Run() {
+    std::vector<std::optional<Added>> added(builder_.label_set_count());
+    std::map<std::pair<StackId, LabelSetId>, StackId> rows;
+    Profile& profile = builder_.samples();
+    for (std::size_t i = 0; i < profile.size(); ++i) {
+      const LabelSetId set = profile.label_sets[i];
+      std::optional<Added>& frames = added[set.value()];
+      if (!frames) {
+        const LabelSet labels = GroupLabels(builder_.Labels(set));
+        frames.emplace();
+        frames->roots = Make(labels, roots_, root_found_);
+        frames->leaves = Make(labels, leaves_, leaf_found_);
+      }
+      const auto [row, fresh] = rows.try_emplace({profile.stacks[i], set});
+      if (fresh) {
+        std::vector<LocationId> places = frames->leaves;
+        const auto old = builder_.recording().Stack(profile.stacks[i]);
+        places.insert(places.end(), old.begin(), old.end());
+        places.insert(places.end(), frames->roots.begin(), frames->roots.end());
+        row->second = builder_.AddStack(places);
+      }
+      profile.stacks[i] = row->second;
+    }
+  }
+  [[nodiscard]] bool root_found() const { return root_found_; }
+  [[nodiscard]] bool leaf_found() const { return leaf_found_; }
+  Result<Recording> Finish() { return std::move(builder_).Finish(); }
+
+ private:
+  struct Added {
+    std::vector<LocationId> roots;
+    std::vector<LocationId> leaves;
+  };
 
   // Locations for `keys`, the last key's first: innermost first.
-  std::vector<std::uint32_t> Make(const LabelSet& set, const std::vector<std::string>& keys,
-                                  bool& any) {
-    std::vector<std::uint32_t> places;
+  std::vector<LocationId> Make(const LabelSet& set, const std::vector<std::string>& keys,
+                               bool& any) {
+    std::vector<LocationId> places;
     for (const std::string& key : Backwards<std::string>(keys)) {
-      const StringId key_id = profile_.strings.Intern(key);
-      const auto values = ValuesOf(profile_, set, key_id, unit_);
+      const StringId key_id = builder_.Intern(key);
+      const auto values = ValuesOf(builder_.recording(), set, key_id, unit_);
       any = any || !values.empty();
       places.push_back(Intern(fmt::format("{}", fmt::join(values, ",")), key_id));
     }
     return places;
   }
 
- private:
-  std::uint32_t Intern(const std::string& name, StringId key) {
-    const auto row = static_cast<std::uint32_t>(profile_.places.size());
-    const auto [found, added] = rows_.try_emplace({name, key}, row);
+  LocationId Intern(const std::string& name, StringId key) {
+    const auto [found, added] = rows_.try_emplace({name, key});
     if (added) {
-      const auto function = static_cast<std::uint32_t>(profile_.functions.size());
-      profile_.functions.push_back(
-          {.name = profile_.strings.Intern(name), .system_name = StringId(0U), .filename = key});
-      profile_.places.push_back({.frames = {{function, 0}}});
+      const Line line{
+          .function = builder_.AddFunction(
+              {.name = builder_.Intern(name), .system_name = StringId(0U), .filename = key})};
+      found->second = builder_.AddLocation({}, {&line, 1});
     }
     return found->second;
   }
 
-  MutableProfile& profile_;
+  RecordingBuilder builder_;
   std::string unit_;
-  std::map<std::pair<std::string, StringId>, std::uint32_t> rows_;
+  std::vector<std::string> roots_;
+  std::vector<std::string> leaves_;
+  bool root_found_ = false;
+  bool leaf_found_ = false;
+  std::map<std::pair<std::string, StringId>, LocationId> rows_;
 };
-
-// "32kb", "32kb:", ":32kb", "32kb:64mb", with one unit throughout.
-struct Range {
-  std::string unit;
-  std::optional<double> low;
-  std::optional<double> high;
-
-  [[nodiscard]] bool Holds(std::int64_t value, std::string_view from) const {
-    const Measured measured = Scale(value, from, unit);
-    return measured.unit == unit && (!low || measured.value >= *low) &&
-           (!high || measured.value <= *high);
-  }
-};
-
-struct RangeEnd {
-  std::string text;
-  std::int64_t number = 0;
-  std::string unit;
-};
-
-std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
-  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
-  re2::StringPiece rest(text.data(), text.size());
-  std::vector<RangeEnd> ends;
-  std::string digits;
-  std::string unit;
-  while (ends.size() < 2) {
-    unit.clear();
-    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
-      break;
-    }
-    RangeEnd end{.text = digits + unit, .unit = unit};
-    const std::size_t sign = digits[0] == '+' ? 1 : 0;
-    const auto parsed =
-        std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
-    if (parsed.ec != std::errc()) {
-      return {};  // more than an int64: pprof crashes on it, here it is an expression
-    }
-    ends.push_back(std::move(end));
-  }
-  return ends;
-}
-
-std::optional<Range> ParseRange(std::string_view text) {
-  const std::vector<RangeEnd> ends = FindRangeEnds(text);
-  if (ends.empty()) {
-    return std::nullopt;
-  }
-  const Measured first = Scale(ends[0].number, ends[0].unit, ends[0].unit);
-  if (ends.size() == 1) {
-    if (text == ends[0].text) {
-      return Range{first.unit, first.value, first.value};
-    }
-    if (text == ends[0].text + ":") {
-      return Range{first.unit, first.value, std::nullopt};
-    }
-    if (text == ":" + ends[0].text) {
-      return Range{first.unit, std::nullopt, first.value};
-    }
-    return std::nullopt;
-  }
-  const Measured second = Scale(ends[1].number, ends[1].unit, first.unit);
-  if (text != ends[0].text + ":" + ends[1].text || first.unit != second.unit) {
-    return std::nullopt;
-  }
-  return Range{first.unit, first.value, second.value};
-}
-
-LabelMatch RangeMatch(const MutableProfile& profile, std::optional<std::string> key, Range range,
-                      const LabelUnits& units) {
-  return [&profile, &units, key = std::move(key), range = std::move(range)](const LabelSet& set) {
-    return std::any_of(set.numbers.begin(), set.numbers.end(), [&](const NumberLabel& number) {
-      const std::string_view name = profile.Text(number.key);
-      if (key && name != *key) {
-        return false;
-      }
-      const auto unit = units.find(name);
-      const std::string_view from = unit == units.end() ? std::string_view{} : unit->second;
-      return std::any_of(number.values.begin(), number.values.end(),
-                         [&](std::int64_t value) { return range.Holds(value, from); });
-    });
-  };
-}
-
-using Expressions = std::vector<std::shared_ptr<RE2>>;
-
-bool AnyText(const MutableProfile& profile, const TextLabel& label, const RE2& expression,
-             bool with_key) {
-  return std::any_of(label.values.begin(), label.values.end(), [&](StringId value) {
-    const std::string text =
-        with_key ? fmt::format("{}:{}", profile.Text(label.key), profile.Text(value))
-                 : std::string(profile.Text(value));
-    return RE2::PartialMatch(text, expression);
-  });
-}
-
-// Without a key every expression must match some "key:value".
-LabelMatch AllMatch(const MutableProfile& profile, Expressions expressions) {
-  return [&profile, expressions = std::move(expressions)](const LabelSet& set) {
-    return std::all_of(expressions.begin(), expressions.end(), [&](const auto& expression) {
-      return std::any_of(set.texts.begin(), set.texts.end(), [&](const TextLabel& label) {
-        return AnyText(profile, label, *expression, true);
-      });
-    });
-  };
-}
-
-// With a key one expression must match one value.
-LabelMatch KeyMatch(const MutableProfile& profile, std::string key, Expressions expressions) {
-  return
-      [&profile, key = std::move(key), expressions = std::move(expressions)](const LabelSet& set) {
-        return std::any_of(set.texts.begin(), set.texts.end(), [&](const TextLabel& label) {
-          return profile.Text(label.key) == key &&
-                 std::any_of(expressions.begin(), expressions.end(), [&](const auto& expression) {
-                   return AnyText(profile, label, *expression, false);
-                 });
-        });
-      };
-}
 
 // The first unit of each key counts; `others` are met later.
-void NoteUnits(const MutableProfile& profile, const LabelSet& set, LabelUnits& units,
+void NoteUnits(const Recording& recording, const LabelSet& set, LabelUnits& units,
                std::map<std::string, std::set<std::string>>& others) {
   for (const NumberLabel& number : set.numbers) {
-    const std::string key(profile.Text(number.key));
+    const std::string key(recording.Text(number.key));
     std::string& unit = units[key];
     for (const StringId id : number.units) {
-      const std::string text(profile.Text(id));
+      const std::string text(recording.Text(id));
       unit = unit.empty() ? text : unit;
       if (!text.empty() && text != unit) {
         others[key].insert(text);
@@ -225,15 +139,20 @@ void NoteUnits(const MutableProfile& profile, const LabelSet& set, LabelUnits& u
   }
 }
 
+bool IsEmpty(const Label& label) {
+  const auto none = [](StringId id) { return !id.valid() || id.value() == 0; };
+  return label.numeric ? label.number == 0 && none(label.unit) : none(label.text);
+}
+
 }  // namespace
 
-LabelUnits FindLabelUnits(const MutableProfile& profile, const WarnUser& warn) {
+LabelUnits FindLabelUnits(const Recording& recording, const WarnUser& warn) {
   LabelUnits units;
   std::map<std::string, std::set<std::string>> others;
-  std::vector<char> seen(profile.label_sets.size(), 0);
-  for (const std::uint32_t row : profile.sample_labels) {
-    if (std::exchange(seen[row], 1) == 0) {
-      NoteUnits(profile, profile.label_sets[row], units, others);
+  std::vector<char> seen(recording.label_set_count(), 0);
+  for (const LabelSetId row : recording.profile->label_sets) {
+    if (std::exchange(seen[row.value()], 1) == 0) {
+      NoteUnits(recording, GroupLabels(recording.Labels(row)), units, others);
     }
   }
   for (auto& [key, unit] : units) {
@@ -248,101 +167,29 @@ LabelUnits FindLabelUnits(const MutableProfile& profile, const WarnUser& warn) {
   return units;
 }
 
-void DropEmptyLabels(MutableProfile& profile) {
-  ChangeLabels(profile, [&](LabelSet& set) {
-    for (TextLabel& label : set.texts) {
-      std::erase(label.values, StringId(0U));
-    }
-    std::erase_if(set.texts, [](const TextLabel& label) { return label.values.empty(); });
-    for (NumberLabel& label : set.numbers) {
-      std::size_t kept = 0;
-      const bool with_units = !label.units.empty();
-      for (std::size_t i = 0; i < label.values.size(); ++i) {
-        if (label.values[i] == 0 && (!with_units || label.units[i].value() == 0)) {
-          continue;
-        }
-        label.values[kept] = label.values[i];
-        if (with_units) {
-          label.units[kept] = label.units[i];
-        }
-        ++kept;
-      }
-      label.values.resize(kept);
-      label.units.resize(with_units ? kept : 0);
-    }
-    std::erase_if(set.numbers, [](const NumberLabel& label) { return label.values.empty(); });
-  });
+Result<Recording> DropEmptyLabels(Recording recording) {
+  const auto labels = recording.label_sets.items();
+  if (std::none_of(labels.begin(), labels.end(), IsEmpty)) {
+    return recording;
+  }
+  return ChangeLabels(std::move(recording),
+                      [](std::vector<Label>& set) { std::erase_if(set, IsEmpty); });
 }
 
-void AddLabelFrames(MutableProfile& profile, const Settings& settings, const WarnUser& warn) {
-  const auto roots = SplitComma(settings.tagroot, true);
-  const auto leaves = SplitComma(settings.tagleaf, true);
-  bool root_found = false;
-  bool leaf_found = false;
-  if (!roots.empty() || !leaves.empty()) {
-    LabelFrames frames(profile, settings.unit);
-    // Rows are made in the order of samples: it is the order that -raw shows.
-    std::vector<std::optional<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>>>
-        added(profile.label_sets.size());
-    Stacks stacks;
-    FlatMap rows;
-    for (std::size_t i = 0; i < profile.size(); ++i) {
-      const std::uint32_t set = profile.sample_labels[i];
-      if (!added[set]) {
-        added[set].emplace();
-        added[set]->first = frames.Make(profile.label_sets[set], roots, root_found);
-        added[set]->second = frames.Make(profile.label_sets[set], leaves, leaf_found);
-      }
-      bool fresh = false;
-      std::uint32_t& row = rows.At(std::uint64_t{profile.sample_stacks[i]} << 32U | set, 0, &fresh);
-      if (fresh) {
-        std::vector<std::uint32_t> places = added[set]->second;
-        const auto old = profile.stacks[profile.sample_stacks[i]];
-        places.insert(places.end(), old.begin(), old.end());
-        places.insert(places.end(), added[set]->first.begin(), added[set]->first.end());
-        row = stacks.Add(places);
-      }
-      profile.sample_stacks[i] = row;
-    }
-    profile.stacks = std::move(stacks);
+Result<Recording> AddLabelFrames(Recording recording, const Settings& settings,
+                                 const WarnUser& warn) {
+  if (settings.tagroot.empty() && settings.tagleaf.empty()) {
+    return recording;
   }
-  if (!settings.tagroot.empty() && !root_found) {
+  LabelFrames frames(std::move(recording), settings);
+  frames.Run();
+  if (!settings.tagroot.empty() && !frames.root_found()) {
     warn("TagRoot expression matched no samples");
   }
-  if (!settings.tagleaf.empty() && !leaf_found) {
+  if (!settings.tagleaf.empty() && !frames.leaf_found()) {
     warn("TagLeaf expression matched no samples");
   }
-}
-
-Result<LabelMatch> CompileTagFilter(const MutableProfile& profile, std::string_view option,
-                                    const std::string& text, const LabelUnits& units,
-                                    const WarnUser& warn) {
-  if (text.empty()) {
-    return LabelMatch();
-  }
-  std::optional<std::string> key;
-  std::string value = text;
-  if (const std::size_t equals = text.find('='); equals != std::string::npos) {
-    key = text.substr(0, equals);
-    value = text.substr(equals + 1);
-  }
-  if (key && key->empty()) {
-    key.reset();  // "=x" names no key
-  }
-  if (auto range = ParseRange(value)) {
-    warn(fmt::format("{}:Interpreted '{}' as range, not regexp", option, value));
-    return RangeMatch(profile, std::move(key), *std::move(range), units);
-  }
-  Expressions expressions;
-  for (const std::string& part : SplitComma(value, false)) {
-    expressions.push_back(std::make_shared<RE2>(part, RE2::Quiet));
-    if (!expressions.back()->ok()) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("parsing {} regexp: {}", option, expressions.back()->error()));
-    }
-  }
-  return key ? KeyMatch(profile, *std::move(key), std::move(expressions))
-             : AllMatch(profile, std::move(expressions));
+  return frames.Finish();
 }
 
 }  // namespace memtool::commands::pprof

@@ -7,6 +7,8 @@
 #include <array>
 
 #include "memtool/formats/load.h"
+#include "memtool/profile/recording_builder.h"
+#include "pprof/edits.h"
 #include "pprof/go_text.h"
 #include "pprof/merge.h"
 #include "session.h"
@@ -51,95 +53,143 @@ Program TakeProgram(std::vector<std::string>& sources, const Settings& settings)
   return program;
 }
 
-Result<MutableProfile> LoadOne(const std::string& name, const Program& program) {
+// The program is the first mapping; a profile without mappings gets one, which stands for it.
+Result<Recording> WithProgram(Recording recording, const Program& program) {
+  if (program.file.empty() && program.build_id.empty() && !recording.mappings.empty()) {
+    return recording;
+  }
+  RecordingBuilder builder(std::move(recording));
+  if (builder.mappings().empty()) {
+    builder.AddMapping({.filename = StringId(0U), .build_id = StringId(0U)});
+    for (Location& location : builder.locations()) {
+      location.mapping = MappingId(0U);
+    }
+  }
+  Mapping& first = builder.mappings()[0];
+  first.filename = program.file.empty() ? first.filename : builder.Intern(program.file);
+  first.build_id = program.build_id.empty() ? first.build_id : builder.Intern(program.build_id);
+  return std::move(builder).Finish();
+}
+
+Result<Recording> LoadOne(const std::string& name, const Program& program) {
   if (name.find("://") != std::string::npos) {
     return Fail(Error{.code = ErrorCode::kUsage,
                       .input = name,
                       .message = "memtool fetches nothing",
                       .hint = "download it first: curl -o profile.pb.gz URL"});
   }
-  const auto named = [&name](Error error) {
+  auto loaded = formats::LoadFile(name, {})
+                    .and_then([](Recording recording) {
+                      std::vector<MomentOfTrace> moments;
+                      return StandAt(std::move(recording), {}, {}, &moments);
+                    })
+                    .and_then([&program](Recording recording) -> Result<Recording> {
+                      if (!recording.profile) {
+                        return Fail(ErrorCode::kUnsupported, "holds no samples");
+                      }
+                      return WithProgram(std::move(recording), program);
+                    });
+  if (!loaded) {
+    Error error = std::move(loaded.error());
     error.input = error.input.empty() ? name : error.input;
     return Fail(std::move(error));
-  };
-  auto recording = formats::LoadFile(name, {});
-  if (!recording) {
-    return named(std::move(recording.error()));
   }
-  std::vector<MomentOfTrace> moments;
-  auto standing = StandAt(*std::move(recording), {}, {}, &moments);
-  if (!standing) {
-    return named(std::move(standing.error()));
-  }
-  auto profile = Import(*std::move(standing));
-  if (!profile) {
-    return named(std::move(profile.error()));
-  }
-  if (!program.file.empty()) {
-    profile->mappings[0].filename = profile->strings.Intern(program.file);
-  }
-  if (!program.build_id.empty()) {
-    profile->mappings[0].build_id = profile->strings.Intern(program.build_id);
-  }
-  return profile;
+  return loaded;
 }
 
-Result<MutableProfile> LoadSeveral(const std::vector<std::string>& names, const Program& program) {
-  std::vector<MutableProfile> profiles;
-  for (const std::string& name : names) {
-    auto profile = LoadOne(name, program);
-    if (!profile) {
-      return profile;
+// Merging one source with nothing changes the order of rows and joins equal samples. Reports that
+// sum over samples show neither, unless a sample takes something away or is nothing.
+bool NeedsMerge(const Recording& recording, const std::string& report) {
+  if (report == "raw" || report == "proto" || report == "traces") {
+    return true;
+  }
+  const auto& values = recording.profile->values;
+  std::vector<char> holds(recording.profile->size(), 0);
+  for (const auto& column : values) {
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      if (column[i] < 0) {
+        return true;
+      }
+      holds[i] = static_cast<char>(holds[i] != 0 || column[i] != 0);
     }
-    profiles.push_back(*std::move(profile));
   }
-  return Combine(std::move(profiles));
+  return std::find(holds.begin(), holds.end(), 0) != holds.end();
 }
 
-Result<MutableProfile> TakeAway(MutableProfile profile, MutableProfile base,
-                                const Settings& settings) {
+Result<Recording> LoadSeveral(const std::vector<std::string>& names, const Program& program,
+                              const Settings& settings) {
+  std::vector<Recording> recordings;
+  for (const std::string& name : names) {
+    auto recording = LoadOne(name, program);
+    if (!recording) {
+      return recording;
+    }
+    recordings.push_back(*std::move(recording));
+  }
+  if (recordings.size() == 1 && settings.bases.empty() &&
+      !NeedsMerge(recordings[0], settings.report)) {
+    return std::move(recordings[0]);
+  }
+  return Combine(std::move(recordings));
+}
+
+Result<Recording> TakeAway(Recording recording, Recording base, const Settings& settings) {
   if (settings.diff_base) {
-    SetLabel(base, "pprof::base", "true");
+    auto labelled = SetLabel(std::move(base), "pprof::base", "true");
+    if (!labelled) {
+      return labelled;
+    }
+    base = *std::move(labelled);
   }
   if (settings.normalize) {
-    if (auto normalized = Normalize(profile, base); !normalized) {
-      return Fail(std::move(normalized.error()));
+    auto normalized = Normalize(std::move(recording), base);
+    if (!normalized) {
+      return normalized;
     }
+    recording = *std::move(normalized);
   }
-  ScaleValues(base, std::vector<double>(base.types.size(), -1.0));
-  std::vector<MutableProfile> both;
-  both.push_back(std::move(profile));
-  both.push_back(std::move(base));
+  const std::vector<double> minus(base.profile->types.size(), -1.0);
+  auto negative = ScaleValues(std::move(base), minus);
+  if (!negative) {
+    return negative;
+  }
+  std::vector<Recording> both;
+  both.push_back(std::move(recording));
+  both.push_back(*std::move(negative));
   return Combine(std::move(both));
 }
 
 }  // namespace
 
-Result<MutableProfile> LoadProfile(const Settings& settings) {
+Result<Recording> LoadProfile(const Settings& settings) {
   std::vector<std::string> sources = settings.sources;
   const Program program = TakeProgram(sources, settings);
-  auto profile = LoadSeveral(sources, program);
-  if (profile && !settings.bases.empty()) {
-    auto base = LoadSeveral(settings.bases, program);
+  auto recording = LoadSeveral(sources, program, settings);
+  if (recording && !settings.bases.empty()) {
+    auto base = LoadSeveral(settings.bases, program, settings);
     if (!base) {
       return base;
     }
-    profile = TakeAway(*std::move(profile), *std::move(base), settings);
+    recording = TakeAway(*std::move(recording), *std::move(base), settings);
   }
-  if (!profile) {
-    return profile;
+  if (recording) {
+    recording = DropUninteresting(*std::move(recording));
   }
-  DropUninteresting(*profile);
-  for (Mapping& mapping : profile->mappings) {
+  if (!recording) {
+    return recording;
+  }
+  RecordingBuilder builder(*std::move(recording));
+  for (Mapping& mapping : builder.mappings()) {
     // A source's address that stood in for the program's name.
-    if (profile->Text(mapping.build_id).empty() && IsAbsoluteUrl(profile->Text(mapping.filename))) {
+    if (builder.Text(mapping.build_id).empty() && IsAbsoluteUrl(builder.Text(mapping.filename))) {
       mapping.filename = StringId(0U);
     }
   }
   if (!settings.add_comment.empty()) {
-    profile->comments.push_back(settings.add_comment);
+    const StringId comment = builder.Intern(settings.add_comment);
+    builder.metadata().comments.push_back(comment);
   }
-  return profile;
+  return std::move(builder).Finish();
 }
 
 }  // namespace memtool::commands::pprof

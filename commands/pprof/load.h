@@ -1,14 +1,14 @@
 // Reads the sources and bases of `memtool pprof` into the one profile that it reports on.
 #pragma once
 
-#include "pprof/edits.h"
-#include "pprof/profile.h"
+#include "memtool/profile/recording.h"
+#include "memtool/profile/result.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {
 
 // Merged, the base taken away, uninteresting frames dropped. Errors: of any input (unlike pprof,
 // which goes on without a source that it cannot read), and kUsage for sources that do not fit.
-Result<MutableProfile> LoadProfile(const Settings& settings);
+Result<Recording> LoadProfile(const Settings& settings);
 
 }  // namespace memtool::commands::pprof

@@ -3,97 +3,116 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <tuple>
 
-#include "pprof/flat_map.h"
+#include "memtool/profile/analysis/merge.h"
+#include "memtool/profile/recording_builder.h"
 #include "pprof/measure.h"
+#include "pprof/profile.h"
 
 namespace memtool::commands::pprof {
 
 namespace {
 
+struct ValueType {
+  std::string type;
+  std::string unit;
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+ValueType Named(const Recording& recording, const SampleType& type) {
+  return {std::string(recording.Text(type.type)), std::string(recording.Text(type.unit))};
+}
+
+// The sample types, and behind them that of the period.
+std::vector<ValueType> TypesOf(const Recording& recording) {
+  std::vector<ValueType> types;
+  for (const SampleType& type : recording.profile->types) {
+    types.push_back(Named(recording, type));
+  }
+  types.push_back(Named(recording, recording.metadata.period_type));
+  return types;
+}
+
 bool Compatible(const ValueType& a, const ValueType& b) {
   const auto singular = [](std::string_view type) {
     return type.ends_with('s') ? type.substr(0, type.size() - 1) : type;
   };
-  return singular(a.type) == singular(b.type) && (a.unit == b.unit || SameFamily(a.unit, b.unit));
+  return singular(a.type) == singular(b.type) &&
+         (a.unit == b.unit || SameUnitFamily(a.unit, b.unit));
 }
 
-// The type with the finest unit.
-Result<ValueType> CommonType(std::span<const ValueType> types, std::string_view what) {
-  ValueType finest = types[0];
-  for (const ValueType& type : types.subspan(1)) {
+// The finest unit of the types at one position.
+Result<std::string> CommonUnit(const std::vector<std::vector<ValueType>>& types, std::size_t at) {
+  ValueType finest = types[0][at];
+  for (const auto& of_one : types) {
+    const ValueType& type = of_one[at];
     if (!Compatible(finest, type)) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{}: incompatible types: {{{} {}}} {{{} {}}}", what, finest.type,
-                              finest.unit, type.type, type.unit));
+      return Fail(ErrorCode::kUsage, fmt::format("incompatible types: {{{} {}}} {{{} {}}}",
+                                                 finest.type, finest.unit, type.type, type.unit));
     }
-    if (Scale(1, type.unit, finest.unit).value < 1) {
+    if (ConvertUnit(1, type.unit, finest.unit).value < 1) {
       finest = type;
     }
   }
-  return finest;
+  return finest.unit;
 }
 
-template <class Pick>
-std::vector<ValueType> Collect(const std::vector<MutableProfile>& profiles, Pick pick) {
-  std::vector<ValueType> types;
-  types.reserve(profiles.size());
-  for (const MutableProfile& profile : profiles) {
-    types.push_back(pick(profile));
+// One recording in other units: those of the sample types, and behind them that of the period.
+Result<Recording> InUnits(Recording recording, const std::vector<std::string>& units) {
+  const std::vector<ValueType> types = TypesOf(recording);
+  RecordingBuilder builder(std::move(recording));
+  Metadata& metadata = builder.metadata();
+  metadata.period = ToInt(ConvertUnit(metadata.period, types.back().unit, units.back()).value);
+  metadata.period_type.unit = builder.Intern(units.back());
+  std::vector<double> factors;
+  for (std::size_t t = 0; t + 1 < types.size(); ++t) {
+    factors.push_back(ConvertUnit(1, types[t].unit, units[t]).value);
+    builder.samples().types[t].unit = builder.Intern(units[t]);
   }
-  return types;
+  auto changed = std::move(builder).Finish();
+  return changed ? ScaleValues(*std::move(changed), factors) : changed;
 }
 
-Result<void> UnifyUnits(std::vector<MutableProfile>& profiles) {
-  if (profiles.size() < 2) {
+Result<void> UnifyUnits(std::vector<Recording>& recordings) {
+  if (recordings.size() < 2) {
     return {};
   }
-  for (const MutableProfile& profile : profiles) {
-    if (profile.types.size() != profiles[0].types.size()) {
+  std::vector<std::vector<ValueType>> types;
+  for (const Recording& recording : recordings) {
+    types.push_back(TypesOf(recording));
+    if (types.back().size() != types[0].size()) {
       return Fail(ErrorCode::kUsage, fmt::format("inconsistent samples type count: {} != {}",
-                                                 profiles[0].types.size(), profile.types.size()));
+                                                 types[0].size() - 1, types.back().size() - 1));
     }
   }
-  const auto period = CommonType(
-      Collect(profiles, [](const MutableProfile& p) { return p.period_type; }), "period type");
-  if (!period) {
-    return Fail(period.error());
-  }
-  std::vector<ValueType> types;
-  for (std::size_t i = 0; i < profiles[0].types.size(); ++i) {
-    auto type = CommonType(Collect(profiles, [i](const MutableProfile& p) { return p.types[i]; }),
-                           "sample types");
-    if (!type) {
-      return Fail(std::move(type.error()));
+  std::vector<std::string> units;
+  for (std::size_t at = 0; at < types[0].size(); ++at) {
+    auto unit = CommonUnit(types, at);
+    if (!unit) {
+      return Fail(std::move(unit.error()));
     }
-    types.push_back(*std::move(type));
+    units.push_back(*std::move(unit));
   }
-  for (MutableProfile& profile : profiles) {
-    profile.period = ToInt(Scale(profile.period, profile.period_type.unit, period->unit).value);
-    profile.period_type.unit = period->unit;
-    std::vector<double> factors;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      factors.push_back(Scale(1, profile.types[i].unit, types[i].unit).value);
-      profile.types[i].unit = types[i].unit;
+  for (Recording& recording : recordings) {
+    auto changed = InUnits(std::move(recording), units);
+    if (!changed) {
+      return Fail(std::move(changed.error()));
     }
-    ScaleValues(profile, factors);
+    recording = *std::move(changed);
   }
   return {};
 }
 
-Result<void> CheckSameTypes(const MutableProfile& a, const MutableProfile& b) {
-  if (a.period_type == b.period_type && a.types == b.types) {
+Result<void> CheckSameTypes(const Recording& a, const Recording& b) {
+  if (TypesOf(a) == TypesOf(b)) {
     return {};
   }
-  const auto text = [](const MutableProfile& profile) {
+  const auto text = [](const Recording& recording) {
     std::string out;
-    for (const ValueType& type : profile.types) {
-      out += fmt::format("{}{}/{}", out.empty() ? "" : " ", type.type, type.unit);
+    for (const SampleType& type : recording.profile->types) {
+      out += fmt::format("{}{}/{}", out.empty() ? "" : " ", recording.Text(type.type),
+                         recording.Text(type.unit));
     }
     return out;
   };
@@ -101,286 +120,45 @@ Result<void> CheckSameTypes(const MutableProfile& a, const MutableProfile& b) {
               fmt::format("incompatible sample types [{}] and [{}]", text(a), text(b)));
 }
 
-std::uint64_t HashPlaces(std::span<const std::uint32_t> places) {
-  std::uint64_t hash = places.size();
-  for (const std::uint32_t place : places) {
-    hash = (hash ^ place) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 29U;
-  }
-  return hash;
-}
-
-// Equal stacks get one row: a chain of rows per hash.
-class StackRows {
- public:
-  explicit StackRows(Stacks& stacks) : stacks_(stacks) {}
-  std::uint32_t Intern(std::span<const std::uint32_t> places) {
-    bool added = false;
-    std::uint32_t& head = first_.At(HashPlaces(places), kNoRow, &added);
-    for (std::uint32_t row = head; row != kNoRow; row = next_[row]) {
-      const auto other = stacks_[row];
-      if (std::equal(places.begin(), places.end(), other.begin(), other.end())) {
-        return row;
+// Drops the samples that `keep` (one per sample) says 0 for.
+void Keep(Profile& profile, const std::vector<char>& keep) {
+  const auto filter = [&keep](auto& column) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (keep[i] != 0) {
+        column[kept++] = column[i];
       }
     }
-    next_.push_back(head);
-    head = stacks_.Add(places);
-    return head;
-  }
-
- private:
-  Stacks& stacks_;
-  FlatMap first_;
-  std::vector<std::uint32_t> next_;
-};
-
-// Rows of tables are made when a sample first needs them: their order, which -raw shows, is the
-// order of first use.
-class Merger {
- public:
-  Merger() : label_sets_(to_), stack_rows_(to_.stacks) {}
-
-  void Add(const MutableProfile& from) {
-    from_ = &from;
-    to_.values.resize(from.types.size());
-    strings_.assign(from.strings.size(), kNoRow);
-    mapping_rows_.assign(from.mappings.size(), kNoRow);
-    function_rows_.assign(from.functions.size(), kNoRow);
-    place_rows_.assign(from.places.size(), kNoRow);
-    std::vector<std::uint32_t> stack_rows(from.stacks.size(), kNoRow);
-    std::vector<std::uint32_t> set_rows(from.label_sets.size(), kNoRow);
-    if (to_.mappings.empty() && !from.mappings.empty()) {
-      OfMapping(0);  // the first mapping is the program, used or not
-    }
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (IsZero(from, i)) {
-        continue;
-      }
-      std::uint32_t& stack = stack_rows[from.sample_stacks[i]];
-      stack = stack == kNoRow ? OfStack(from.stacks[from.sample_stacks[i]]) : stack;
-      std::uint32_t& set = set_rows[from.sample_labels[i]];
-      set = set == kNoRow ? OfLabels(from.label_sets[from.sample_labels[i]]) : set;
-      AddSample(stack, set, i);
-    }
-  }
-
-  [[nodiscard]] bool has_zero() const {
-    for (std::size_t i = 0; i < to_.size(); ++i) {
-      if (IsZero(to_, i)) {
-        return true;
-      }
-    }
-    return false;
-  }
-  MutableProfile Take() { return std::move(to_); }
-  MutableProfile& header() { return to_; }
-
- private:
-  static bool IsZero(const MutableProfile& profile, std::size_t sample) {
-    return std::all_of(profile.values.begin(), profile.values.end(),
-                       [sample](const auto& column) { return column[sample] == 0; });
-  }
-
-  void AddSample(std::uint32_t stack, std::uint32_t set, std::size_t sample) {
-    bool added = false;
-    const auto row = samples_.At(std::uint64_t{stack} << 32U | set,
-                                 static_cast<std::uint32_t>(to_.size()), &added);
-    for (std::size_t t = 0; t < to_.values.size(); ++t) {
-      const std::int64_t value = from_->values[t][sample];
-      if (added) {
-        to_.values[t].push_back(value);
-      } else {
-        to_.values[t][row] = WrapAdd(to_.values[t][row], value);
-      }
-    }
-    if (added) {
-      to_.sample_stacks.push_back(stack);
-      to_.sample_labels.push_back(set);
-    }
-  }
-
-  StringId OfString(StringId id) {
-    if (!id.valid()) {
-      return StringId(0U);
-    }
-    std::uint32_t& row = strings_[id.value()];
-    row = row == kNoRow ? to_.strings.Intern(from_->strings[id]).value() : row;
-    return StringId(row);
-  }
-
-  std::uint32_t OfStack(std::span<const std::uint32_t> stack) {
-    places_.clear();
-    for (const std::uint32_t place : stack) {
-      places_.push_back(OfPlace(place));
-    }
-    return stack_rows_.Intern(places_);
-  }
-
-  std::uint32_t OfLabels(const LabelSet& from) {
-    LabelSet set = from;
-    for (TextLabel& text : set.texts) {
-      text.key = OfString(text.key);
-      for (StringId& value : text.values) {
-        value = OfString(value);
-      }
-    }
-    for (NumberLabel& number : set.numbers) {
-      number.key = OfString(number.key);
-      for (StringId& unit : number.units) {
-        unit = OfString(unit);
-      }
-    }
-    return label_sets_.Intern(std::move(set));
-  }
-
-  // Addresses count from the start of the mapping, which may be loaded elsewhere in each process.
-  std::uint32_t OfPlace(std::uint32_t row) {
-    if (place_rows_[row] != kNoRow) {
-      return place_rows_[row];
-    }
-    const Place& from = from_->places[row];
-    Place place{.address = from.address, .folded = from.folded, .frames = {}};
-    std::string key(1, from.folded ? 'F' : '-');
-    const auto append = [&key](std::uint64_t number) {
-      key.append(reinterpret_cast<const char*>(&number), sizeof(number));
-    };
-    if (from.mapping != kNoRow) {
-      place.mapping = OfMapping(from.mapping);
-      const std::uint64_t start = to_.mappings[place.mapping].start;
-      place.address = from.address + start - from_->mappings[from.mapping].start;
-      append(place.address - start);
-    } else {
-      append(place.address);
-    }
-    append(place.mapping);
-    for (const Frame& frame : from.frames) {
-      place.frames.push_back({OfFunction(frame.function), frame.line});
-      append(place.frames.back().function);
-      append(static_cast<std::uint64_t>(frame.line));
-    }
-    const auto [found, added] =
-        place_keys_.try_emplace(std::move(key), static_cast<std::uint32_t>(to_.places.size()));
-    if (added) {
-      to_.places.push_back(std::move(place));
-    }
-    place_rows_[row] = found->second;
-    return found->second;
-  }
-
-  std::uint32_t OfMapping(std::uint32_t row) {
-    if (mapping_rows_[row] != kNoRow) {
-      return mapping_rows_[row];
-    }
-    Mapping mapping = from_->mappings[row];
-    mapping.filename = OfString(mapping.filename);
-    mapping.build_id = OfString(mapping.build_id);
-    // Sizes are compared in pages; without a build id and a name every mapping is the same.
-    constexpr std::uint64_t kPage = 0x1000;
-    const std::uint64_t size = (mapping.limit - mapping.start + kPage - 1) / kPage;
-    const StringId name = mapping.build_id.value() != 0 ? mapping.build_id : mapping.filename;
-    const auto [found, added] =
-        mapping_keys_.try_emplace(std::tuple(size, mapping.offset, name.value()),
-                                  static_cast<std::uint32_t>(to_.mappings.size()));
-    if (added) {
-      to_.mappings.push_back(mapping);
-    }
-    mapping_rows_[row] = found->second;
-    return found->second;
-  }
-
-  std::uint32_t OfFunction(std::uint32_t row) {
-    if (function_rows_[row] != kNoRow) {
-      return function_rows_[row];
-    }
-    Function function = from_->functions[row];
-    function.name = OfString(function.name);
-    function.system_name = OfString(function.system_name);
-    function.filename = OfString(function.filename);
-    const auto [found, added] = function_keys_.try_emplace(
-        std::tuple(function.start_line, function.name.value(), function.system_name.value(),
-                   function.filename.value()),
-        static_cast<std::uint32_t>(to_.functions.size()));
-    if (added) {
-      to_.functions.push_back(function);
-    }
-    function_rows_[row] = found->second;
-    return found->second;
-  }
-
-  MutableProfile to_;
-  LabelSets label_sets_;
-  StackRows stack_rows_;
-  FlatMap samples_;
-  std::unordered_map<std::string, std::uint32_t> place_keys_;
-  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, std::uint32_t> mapping_keys_;
-  std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t>
-      function_keys_;
-
-  // Of the source at hand: its rows to ours.
-  const MutableProfile* from_ = nullptr;
-  std::vector<std::uint32_t> strings_;
-  std::vector<std::uint32_t> mapping_rows_;
-  std::vector<std::uint32_t> function_rows_;
-  std::vector<std::uint32_t> place_rows_;
-  std::vector<std::uint32_t> places_;
-};
-
-void CombineHeaders(const std::vector<MutableProfile>& profiles, MutableProfile& to) {
-  const MutableProfile& first = profiles[0];
-  to.types = first.types;
-  to.drop_frames = first.drop_frames;
-  to.keep_frames = first.keep_frames;
-  to.period_type = first.period_type;
-  for (const MutableProfile& from : profiles) {
-    if (to.time_nanos == 0 || from.time_nanos < to.time_nanos) {
-      to.time_nanos = from.time_nanos;
-    }
-    to.duration_nanos = WrapAdd(to.duration_nanos, from.duration_nanos);
-    to.period = to.period == 0 ? from.period : std::max(to.period, from.period);
-    for (const std::string& comment : from.comments) {
-      if (std::find(to.comments.begin(), to.comments.end(), comment) == to.comments.end()) {
-        to.comments.push_back(comment);
-      }
-    }
-    to.default_type = to.default_type.empty() ? from.default_type : to.default_type;
-  }
-}
-
-MutableProfile MergeAll(std::vector<MutableProfile> profiles) {
-  while (true) {
-    Merger merger;
-    CombineHeaders(profiles, merger.header());
-    for (MutableProfile& profile : profiles) {
-      merger.Add(profile);
-      profile = {};  // frees it: profiles may be as large as memory allows
-    }
-    if (!merger.has_zero()) {
-      return merger.Take();
-    }
-    // Samples cancelled out; what only they used goes too.
-    profiles.clear();
-    profiles.push_back(merger.Take());
-  }
+    column.resize(kept);
+  };
+  filter(profile.stacks);
+  filter(profile.label_sets);
+  std::for_each(profile.values.begin(), profile.values.end(), filter);
+  profile.unknown_size.clear();  // pprof knows of none
 }
 
 }  // namespace
 
-Result<MutableProfile> Combine(std::vector<MutableProfile> profiles) {
-  if (auto unified = UnifyUnits(profiles); !unified) {
+Result<Recording> Combine(std::vector<Recording> recordings) {
+  if (auto unified = UnifyUnits(recordings); !unified) {
     return Fail(std::move(unified.error()));
   }
-  for (const MutableProfile& profile : profiles) {
-    if (auto same = CheckSameTypes(profiles[0], profile); !same) {
+  std::vector<MergeInput> inputs;
+  for (const Recording& recording : recordings) {
+    if (auto same = CheckSameTypes(recordings[0], recording); !same) {
       return Fail(std::move(same.error()));
     }
+    inputs.push_back({&recording, 1});
   }
-  return MergeAll(std::move(profiles));
+  return Merge(inputs, MergeRules::kPprof);
 }
 
-void ScaleValues(MutableProfile& profile, std::span<const double> factors) {
+Result<Recording> ScaleValues(Recording recording, std::span<const double> factors) {
   if (std::all_of(factors.begin(), factors.end(), [](double factor) { return factor == 1; })) {
-    return;
+    return recording;
   }
+  RecordingBuilder builder(std::move(recording));
+  Profile& profile = builder.samples();
   // A type with factor 1 does not count for whether the sample is zero: pprof's rule.
   std::vector<char> keep(profile.size(), 0);
   for (std::size_t t = 0; t < factors.size(); ++t) {
@@ -393,12 +171,13 @@ void ScaleValues(MutableProfile& profile, std::span<const double> factors) {
       keep[i] = static_cast<char>(keep[i] != 0 || value != 0);
     }
   }
-  profile.Keep(keep);
+  Keep(profile, keep);
+  return std::move(builder).Finish();
 }
 
-Result<void> Normalize(MutableProfile& profile, const MutableProfile& base) {
-  if (auto same = CheckSameTypes(profile, base); !same) {
-    return same;
+Result<Recording> Normalize(Recording recording, const Recording& base) {
+  if (auto same = CheckSameTypes(recording, base); !same) {
+    return Fail(std::move(same.error()));
   }
   const auto sum = [](const std::vector<std::int64_t>& column) {
     std::int64_t total = 0;
@@ -408,21 +187,24 @@ Result<void> Normalize(MutableProfile& profile, const MutableProfile& base) {
     return total;
   };
   std::vector<double> factors;
-  for (std::size_t t = 0; t < profile.types.size(); ++t) {
-    const std::int64_t own = sum(profile.values[t]);
-    factors.push_back(
-        own == 0 ? 0.0 : static_cast<double>(sum(base.values[t])) / static_cast<double>(own));
+  for (std::size_t t = 0; t < recording.profile->types.size(); ++t) {
+    const std::int64_t own = sum(recording.profile->values[t]);
+    factors.push_back(own == 0 ? 0.0
+                               : static_cast<double>(sum(base.profile->values[t])) /
+                                     static_cast<double>(own));
   }
-  ScaleValues(profile, factors);
-  return {};
+  return ScaleValues(std::move(recording), factors);
 }
 
-void SetLabel(MutableProfile& profile, std::string_view key, std::string_view value) {
-  const StringId key_id = profile.strings.Intern(key);
-  const StringId value_id = profile.strings.Intern(value);
-  ChangeLabels(profile, [&](LabelSet& set) {
-    std::erase_if(set.texts, [&](const TextLabel& text) { return text.key == key_id; });
-    set.texts.push_back({.key = key_id, .values = {value_id}});
+Result<Recording> SetLabel(Recording recording, std::string_view key, std::string_view value) {
+  RecordingBuilder builder(std::move(recording));
+  const Label added{
+      .key = builder.Intern(key), .text = builder.Intern(value), .unit = StringId(0U)};
+  return std::move(builder).Finish().and_then([&added](Recording named) {
+    return ChangeLabels(std::move(named), [&added](std::vector<Label>& labels) {
+      std::erase_if(labels, [&](const Label& l) { return !l.numeric && l.key == added.key; });
+      labels.push_back(added);
+    });
   });
 }
 

@@ -15,17 +15,20 @@ namespace {
 constexpr std::string_view kBaseLabel = "pprof::base";
 
 // By number, by name, by name without "inuse_"; with none the profile's default or the last.
-Result<std::size_t> ChooseType(const MutableProfile& profile, const std::string& wanted) {
-  const auto find = [&profile](std::string_view name, std::string_view other) {
-    return static_cast<std::size_t>(
-        std::find_if(profile.types.begin(), profile.types.end(),
-                     [&](const ValueType& t) { return t.type == name || t.type == other; }) -
-        profile.types.begin());
+Result<std::size_t> ChooseType(const Recording& recording, const std::string& wanted) {
+  const Profile& profile = *recording.profile;
+  const auto find = [&](std::string_view name, std::string_view other) {
+    return static_cast<std::size_t>(std::find_if(profile.types.begin(), profile.types.end(),
+                                                 [&](const SampleType& t) {
+                                                   return recording.Text(t.type) == name ||
+                                                          recording.Text(t.type) == other;
+                                                 }) -
+                                    profile.types.begin());
   };
   if (wanted.empty()) {
-    const std::size_t found = find(profile.default_type, profile.default_type);
-    return !profile.default_type.empty() && found < profile.types.size() ? found
-                                                                         : profile.types.size() - 1;
+    const std::string_view own = recording.Text(profile.default_type);
+    const std::size_t found = find(own, own);
+    return !own.empty() && found < profile.types.size() ? found : profile.types.size() - 1;
   }
   std::int64_t number = 0;
   const char* end = wanted.data() + wanted.size();
@@ -44,36 +47,37 @@ Result<std::size_t> ChooseType(const MutableProfile& profile, const std::string&
     return found;
   }
   std::string types;
-  for (const ValueType& type : profile.types) {
-    types += (types.empty() ? "" : " ") + type.type;
+  for (const SampleType& type : profile.types) {
+    types += types.empty() ? "" : " ";
+    types += recording.Text(type.type);
   }
   return Fail(ErrorCode::kUsage,
               fmt::format("sample_index \"{}\" must be one of: [{}]", wanted, types));
 }
 
 // Σ|value| of all samples; with a diff base, of the base's.
-std::int64_t Total(MutableProfile& profile, std::size_t type, bool mean) {
-  const StringId key = profile.strings.Intern(kBaseLabel);
-  const StringId yes = profile.strings.Intern("true");
+std::int64_t Total(const Recording& recording, std::size_t type, bool mean) {
   std::vector<char> of_base;
-  for (const LabelSet& set : profile.label_sets) {
-    const TextLabel* label = set.Text(key);
-    of_base.push_back(label != nullptr && std::find(label->values.begin(), label->values.end(),
-                                                    yes) != label->values.end()
-                          ? 1
-                          : 0);
+  for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
+    const auto labels = recording.Labels(LabelSetId(i));
+    const bool base = std::any_of(labels.begin(), labels.end(), [&](const Label& label) {
+      return !label.numeric && recording.Text(label.key) == kBaseLabel &&
+             recording.Text(label.text) == "true";
+    });
+    of_base.push_back(base ? 1 : 0);
   }
+  const Profile& profile = *recording.profile;
   Weight all;
   Weight base;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const std::int64_t value = Abs(profile.values[type][i]);
     const std::int64_t divisor = mean ? profile.values[0][i] : 0;
-    all.Add(value, divisor);
-    if (of_base[profile.sample_labels[i]] != 0) {
-      base.Add(value, divisor);
+    Add(all, {value, divisor});
+    if (of_base[profile.label_sets[i].value()] != 0) {
+      Add(base, {value, divisor});
     }
   }
-  return base.value > 0 ? base.Mean() : all.Mean();
+  return base.value > 0 ? Mean(base) : Mean(all);
 }
 
 std::vector<std::string> ActiveFilters(const Settings& settings) {
@@ -132,29 +136,15 @@ std::string_view TrimPath(std::string_view path, const Settings& settings) {
   return path;
 }
 
-// What every graph does to the profile first.
-void PrepareForGraph(MutableProfile& profile, const Settings& settings) {
-  for (Function& function : profile.functions) {
-    const std::string_view path = profile.Text(function.filename);
-    const std::string_view trimmed = TrimPath(path, settings);
-    if (trimmed.size() != path.size()) {
-      function.filename = profile.strings.Intern(std::string(trimmed));
-    }
-  }
-  const StringId base = profile.strings.Intern(kBaseLabel);
-  ChangeLabels(profile, [base](LabelSet& set) {
-    std::erase_if(set.texts, [base](const TextLabel& label) { return label.key == base; });
-  });
-}
-
 // "key:value\nkey:value", sorted, with pprof's literal "\n" between.
-std::vector<std::string> JoinLabels(const MutableProfile& profile) {
+std::vector<std::string> JoinLabels(const Recording& recording) {
   std::vector<std::string> joined;
-  for (const LabelSet& set : profile.label_sets) {
+  for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
     std::vector<std::string> labels;
-    for (const TextLabel& label : set.texts) {
-      for (const StringId value : label.values) {
-        labels.push_back(fmt::format("{}:{}", profile.Text(label.key), profile.Text(value)));
+    for (const Label& label : recording.Labels(LabelSetId(i))) {
+      if (!label.numeric && recording.Text(label.key) != kBaseLabel) {
+        labels.push_back(
+            fmt::format("{}:{}", recording.Text(label.key), recording.Text(label.text)));
       }
     }
     std::sort(labels.begin(), labels.end());
@@ -170,8 +160,8 @@ void SelectUnit(Report& report, const Graph& graph) {
   }
   std::int64_t smallest = 0;
   for (const std::uint32_t row : graph.shown) {
-    std::int64_t value = Abs(graph.nodes[row].flat.Mean());
-    value = value == 0 ? Abs(graph.nodes[row].cum.Mean()) : value;
+    std::int64_t value = Abs(Mean(graph.calls.nodes()[row].flat));
+    value = value == 0 ? Abs(Mean(graph.calls.nodes()[row].cum)) : value;
     smallest = value > 0 && (smallest == 0 || value < smallest) ? value : smallest;
   }
   std::int64_t largest = report.total;
@@ -184,7 +174,7 @@ void SelectUnit(Report& report, const Graph& graph) {
     return static_cast<std::int64_t>(100 * static_cast<std::uint64_t>(value));
   };
   const auto unit_of = [&report](std::int64_t value) {
-    return Scale(value, report.unit, "minimum").unit;
+    return ConvertUnit(value, report.unit, "minimum").unit;
   };
   std::string unit = unit_of(smallest);
   if (unit != unit_of(largest) && times_100(smallest) < largest &&
@@ -213,43 +203,58 @@ std::string Report::Fraction(double fraction) const {
   return Value(Abs(ToInt(static_cast<double>(total) * fraction)));
 }
 
-Result<Report> MakeReport(MutableProfile profile, Settings settings, const WarnUser& warn) {
-  DropEmptyLabels(profile);
-  Report report{.profile = std::move(profile), .settings = std::move(settings)};
+NodeKey KeyOf(const Settings& settings) {
+  const std::string& by = settings.granularity;
+  NodeKey key;
+  key.address = by == "addresses";
+  key.inlined = !settings.noinlines;
+  key.line = key.address || by == "lines";
+  key.file = key.line || by == "files" || by == "filefunctions";
+  key.function = by != "files";
+  return key;
+}
+
+Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser& warn) {
+  Report report{.settings = std::move(settings)};
+  const Settings& wanted = report.settings;
   ApplyReportDefaults(report.settings);
-  report.units = FindLabelUnits(report.profile, warn);
-  AddLabelFrames(report.profile, report.settings, warn);
-  const auto filter = [&]() {
-    return ApplyFilters(report.profile, report.settings, report.units, warn);
+  const auto filter = [&](Recording unfiltered) {
+    return ApplyFilters(std::move(unfiltered), wanted, report.units, warn);
   };
-  if (report.settings.relative_percentages) {
-    if (auto filtered = filter(); !filtered) {
-      return Fail(std::move(filtered.error()));
-    }
+  auto edited = DropEmptyLabels(std::move(recording)).and_then([&](Recording whole) {
+    report.units = FindLabelUnits(whole, warn);
+    return AddLabelFrames(std::move(whole), wanted, warn);
+  });
+  if (edited && wanted.relative_percentages) {
+    edited = filter(*std::move(edited));
   }
-  if (report.profile.types.empty()) {
+  if (!edited) {
+    return Fail(std::move(edited.error()));
+  }
+  if (edited->profile->types.empty()) {
     return Fail(ErrorCode::kUnsupported, "profile has no samples");
   }
-  auto type = ChooseType(report.profile, report.settings.sample_index);
+  auto type = ChooseType(*edited, wanted.sample_index);
   if (!type) {
     return Fail(std::move(type.error()));
   }
   report.type = *type;
-  report.type_name = (report.settings.mean ? "mean_" : "") + report.profile.types[report.type].type;
-  report.unit = report.profile.types[report.type].unit;
-  report.output_unit = report.settings.unit;
-  report.ratio = 1 / report.settings.divide_by;
-  if (!report.profile.mappings.empty() &&
-      !report.profile.Text(report.profile.mappings[0].filename).empty()) {
-    report.title = BasePath(report.profile.Text(report.profile.mappings[0].filename));
+  const SampleType& chosen = edited->profile->types[report.type];
+  report.type_name = (wanted.mean ? "mean_" : "") + std::string(edited->Text(chosen.type));
+  report.unit = edited->Text(chosen.unit);
+  report.output_unit = wanted.unit;
+  report.ratio = 1 / wanted.divide_by;
+  if (!edited->mappings.empty() && !edited->Text(edited->mappings[0].filename).empty()) {
+    report.title = BasePath(edited->Text(edited->mappings[0].filename));
   }
-  report.total = Total(report.profile, report.type, report.settings.mean);
-  if (!report.settings.relative_percentages) {
-    if (auto filtered = filter(); !filtered) {
-      return Fail(std::move(filtered.error()));
-    }
+  report.total = Total(*edited, report.type, wanted.mean);
+  if (!wanted.relative_percentages) {
+    edited = filter(*std::move(edited));
   }
-  Aggregate(report.profile, report.settings);
+  if (!edited) {
+    return Fail(std::move(edited.error()));
+  }
+  report.recording = *std::move(edited);
   return report;
 }
 
@@ -257,11 +262,13 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
   const std::string& name = report.settings.report;
   const bool callgrind = name == "callgrind";
   const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
-  PrepareForGraph(report.profile, report.settings);
+  NodeKey key = KeyOf(report.settings);
+  key.binaries = callgrind;
+  key.file_name = [&report](std::string_view path) { return TrimPath(path, report.settings); };
   GraphReport graph;
-  graph.table = std::make_unique<NodeTable>(report.profile, callgrind);
+  graph.table = std::make_unique<NodeTable>(report.recording, key);
   const GraphInput input{
-      .profile = report.profile,
+      .recording = report.recording,
       .table = *graph.table,
       .settings = report.settings,
       .type = report.type,
@@ -270,7 +277,7 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
       .with_tags = visual,
       .tree = report.settings.call_tree && (visual || callgrind),
       .units = report.units,
-      .joined = visual ? JoinLabels(report.profile) : std::vector<std::string>{}};
+      .joined = visual ? JoinLabels(report.recording) : std::vector<std::string>{}};
   graph.trimmed = BuildTrimmed(input, visual);
   SelectUnit(report, graph.trimmed.graph);
   return graph;
@@ -307,35 +314,36 @@ Result<std::string> WriteReport(Report& report) {
 
 std::vector<std::string> ProfileLabels(const Report& report) {
   std::vector<std::string> labels;
-  const MutableProfile& profile = report.profile;
-  if (!profile.mappings.empty()) {
-    const Mapping& program = profile.mappings[0];
-    if (const std::string_view file = profile.Text(program.filename); !file.empty()) {
+  const Recording& recording = report.recording;
+  const Metadata& metadata = recording.metadata;
+  if (!recording.mappings.empty()) {
+    const Mapping& program = recording.mappings[0];
+    if (const std::string_view file = recording.Text(program.filename); !file.empty()) {
       labels.push_back("File: " + Shown(BasePath(file)));
     }
-    if (const std::string_view id = profile.Text(program.build_id); !id.empty()) {
+    if (const std::string_view id = recording.Text(program.build_id); !id.empty()) {
       labels.push_back("Build ID: " + Shown(id));
     }
   }
-  for (const std::string& comment : profile.comments) {
-    if (!comment.starts_with('#')) {
-      labels.push_back(Shown(comment));
+  for (const StringId comment : metadata.comments) {
+    if (!recording.Text(comment).starts_with('#')) {
+      labels.push_back(Shown(recording.Text(comment)));
     }
   }
   if (!report.type_name.empty()) {
     labels.push_back("Type: " + Shown(report.type_name));
   }
-  if (profile.time_nanos != 0) {
-    labels.push_back("Time: " + TimeLabel(profile.time_nanos));
+  if (metadata.time_nanos != 0) {
+    labels.push_back("Time: " + TimeLabel(metadata.time_nanos));
   }
-  if (profile.duration_nanos != 0) {
-    const Measured nanos = Scale(report.total, report.unit, "nanoseconds");
+  if (metadata.duration_nanos != 0) {
+    const Measured nanos = ConvertUnit(report.total, report.unit, "nanoseconds");
     std::string share;
     if (nanos.unit == "ns" && nanos.value != 0) {
-      share = "(" + Percentage(ToInt(nanos.value), profile.duration_nanos) + ")";
+      share = "(" + Percentage(ToInt(nanos.value), metadata.duration_nanos) + ")";
     }
     labels.push_back(fmt::format("Duration: {}, Total samples = {} {}",
-                                 ScaledLabel(profile.duration_nanos, "nanoseconds", "auto"),
+                                 ScaledLabel(metadata.duration_nanos, "nanoseconds", "auto"),
                                  report.Value(report.total), share));
   }
   return labels;
@@ -350,7 +358,7 @@ std::vector<std::string> ReportLabels(const Report& report, const GraphReport& g
   labels.insert(labels.end(), filters.begin(), filters.end());
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
-    sum = WrapAdd(sum, graph.graph().nodes[row].flat.Mean());
+    sum = WrapAdd(sum, Mean(graph.graph().calls.nodes()[row].flat));
   }
   labels.push_back(fmt::format("Showing nodes accounting for {}, {} of {} total", report.Value(sum),
                                TrimmedPercentage(sum, report.total), report.Value(report.total)));

@@ -13,7 +13,7 @@
 namespace memtool::commands::pprof {
 
 struct Report {
-  MutableProfile profile;
+  Recording recording;
   Settings settings;  // as the report wants them
   LabelUnits units;   // of numeric labels
   std::size_t type = 0;
@@ -30,7 +30,7 @@ struct Report {
 };
 
 // Turns a loaded profile into a report: label frames, total, filters, granularity.
-Result<Report> MakeReport(MutableProfile profile, Settings settings, const WarnUser& warn);
+Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser& warn);
 
 // A graph and everything it refers to.
 struct GraphReport {
@@ -39,11 +39,14 @@ struct GraphReport {
 
   [[nodiscard]] const Graph& graph() const { return trimmed.graph; }
   [[nodiscard]] const std::string& Name(std::uint32_t node) const {
-    return table->Name(graph().nodes[node].info);
+    return table->Name(graph().info[node]);
   }
 };
 // Builds the report's graph and chooses the unit that it is written in.
 GraphReport MakeGraph(Report& report, bool with_edges);
+
+// The nodes of the report's granularity, before or without a graph.
+NodeKey KeyOf(const Settings& settings);
 
 // The header lines; each is ready to be printed.
 std::vector<std::string> ProfileLabels(const Report& report);

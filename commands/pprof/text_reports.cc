@@ -21,8 +21,8 @@ std::string Lines(const std::vector<std::string>& labels) {
 std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
   bool inlined = false;
   bool called = false;
-  for (const std::uint32_t row : graph.nodes[node].in) {
-    const GraphEdge& edge = graph.edges[row];
+  for (const std::uint32_t row : graph.calls.nodes()[node].in) {
+    const CallEdge& edge = graph.calls.edges()[row];
     inlined = inlined || (!edge.removed && edge.inlined);
     called = called || (!edge.removed && !edge.inlined);
   }
@@ -32,19 +32,19 @@ std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
 // The lines of callers or callees in a tree.
 void AppendEdges(const Report& report, const GraphReport& graph, std::uint32_t node, bool callers,
                  std::string& out) {
-  const GraphNode& self = graph.graph().nodes[node];
+  const CallNode& self = graph.graph().calls.nodes()[node];
   for (const std::uint32_t row :
        SortedEdges(graph.graph(), *graph.table, callers ? self.in : self.out)) {
-    const GraphEdge& edge = graph.graph().edges[row];
+    const CallEdge& edge = graph.graph().calls.edges()[row];
     out += fmt::format("{} {} |   {}{}\n", PadLeft(report.Value(edge.weight.value), 50),
-                       Percentage(edge.weight.value, self.cum.Mean()),
+                       Percentage(edge.weight.value, Mean(self.cum)),
                        Shown(graph.Name(callers ? edge.from : edge.to)),
                        edge.inlined ? " (inline)" : "");
   }
 }
 
 std::string LabelLines(const Report& report, const LabelSet& set) {
-  const MutableProfile& profile = report.profile;
+  const Recording& profile = report.recording;
   std::vector<std::string> texts;
   for (const TextLabel& label : set.texts) {
     std::vector<std::string> values;
@@ -93,7 +93,7 @@ std::string TagBlock(const Report& report, const std::string& key,
     total = WrapAdd(total, sum);
   }
   const auto amount = [&report](std::int64_t value) {
-    const Measured measured = Scale(value, report.unit, report.output_unit);
+    const Measured measured = ConvertUnit(value, report.unit, report.output_unit);
     return Shown(fmt::format("{:.1f}{}", measured.value, measured.unit));
   };
   const auto rows = SortedSums(sums);
@@ -114,7 +114,7 @@ std::string TagBlock(const Report& report, const std::string& key,
   return out + "\n";
 }
 
-std::string RawLabels(const MutableProfile& profile, const LabelSet& set) {
+std::string RawLabels(const Recording& profile, const LabelSet& set) {
   constexpr std::string_view kIndent = "                ";
   std::string out;
   const auto add = [&](std::vector<std::string> labels) {
@@ -148,45 +148,47 @@ std::string RawLabels(const MutableProfile& profile, const LabelSet& set) {
   return out;
 }
 
-std::string RawPlace(const MutableProfile& profile, std::size_t row) {
-  const Place& place = profile.places[row];
-  std::string out = fmt::format("{:6}: {:#x} ", row + 1, place.address);
-  if (place.mapping != kNoRow) {
-    out += fmt::format("M={} ", place.mapping + 1);
+std::string RawLocation(const Recording& recording, std::size_t row) {
+  const Location& location = recording.locations[row];
+  std::string out = fmt::format("{:6}: {:#x} ", row + 1, location.address);
+  if (location.mapping.valid()) {
+    out += fmt::format("M={} ", location.mapping.value() + 1);
   }
-  out += place.folded ? "[F] " : "";
-  if (place.frames.empty()) {
-    return out + "\n";
+  out += location.folded ? "[F] " : "";
+  std::string_view indent;
+  for (const Line& frame : Frames(recording, location)) {
+    const Function& function = recording.functions[frame.function.value()];
+    const std::string_view name = recording.Text(function.name);
+    const std::string_view system_name = recording.Text(function.system_name);
+    out += fmt::format("{}{} {}:{} s={}{}\n", indent, Shown(name),
+                       Shown(recording.Text(function.filename)), frame.line, function.start_line,
+                       name == system_name ? "" : "(" + Shown(system_name) + ")");
+    indent = "             ";
   }
-  for (std::size_t i = 0; i < place.frames.size(); ++i) {
-    const Function& function = profile.functions[place.frames[i].function];
-    const std::string_view name = profile.Text(function.name);
-    const std::string_view system_name = profile.Text(function.system_name);
-    out +=
-        fmt::format("{}{} {}:{} s={}{}\n", i == 0 ? "" : "             ", Shown(name),
-                    Shown(profile.Text(function.filename)), place.frames[i].line,
-                    function.start_line, name == system_name ? "" : "(" + Shown(system_name) + ")");
-  }
-  return out;
+  return out + (indent.empty() ? "\n" : "");
 }
 
-std::string RawHeader(const MutableProfile& profile) {
+std::string RawHeader(const Recording& recording) {
+  const Metadata& metadata = recording.metadata;
   std::string out;
-  for (const std::string& comment : profile.comments) {
-    out += "Comment: " + Shown(comment) + "\n";
+  for (const StringId comment : metadata.comments) {
+    out += "Comment: " + Shown(recording.Text(comment)) + "\n";
   }
-  out += fmt::format("PeriodType: {} {}\nPeriod: {}\n", Shown(profile.period_type.type),
-                     Shown(profile.period_type.unit), profile.period);
-  if (profile.time_nanos != 0) {
-    out += "Time: " + TimeText(profile.time_nanos) + "\n";
+  out += fmt::format("PeriodType: {} {}\nPeriod: {}\n",
+                     Shown(recording.Text(metadata.period_type.type)),
+                     Shown(recording.Text(metadata.period_type.unit)), metadata.period);
+  if (metadata.time_nanos != 0) {
+    out += "Time: " + TimeText(metadata.time_nanos) + "\n";
   }
-  if (profile.duration_nanos != 0) {
-    out += fmt::format("Duration: {}\n", FirstCodePoints(DurationText(profile.duration_nanos), 4));
+  if (metadata.duration_nanos != 0) {
+    out += fmt::format("Duration: {}\n", FirstCodePoints(DurationText(metadata.duration_nanos), 4));
   }
   std::string types;
-  for (const ValueType& type : profile.types) {
-    types += fmt::format("{}{}/{}{}", types.empty() ? "" : " ", Shown(type.type), Shown(type.unit),
-                         type.type == profile.default_type ? "[dflt]" : "");
+  for (const SampleType& type : recording.profile->types) {
+    const std::string_view name = recording.Text(type.type);
+    types += fmt::format("{}{}/{}{}", types.empty() ? "" : " ", Shown(name),
+                         Shown(recording.Text(type.unit)),
+                         name == recording.Text(recording.profile->default_type) ? "[dflt]" : "");
   }
   return out + "Samples:\n" + types + "\n";
 }
@@ -199,8 +201,8 @@ std::string WriteTop(Report& report) {
   out += "      flat  flat%   sum%        cum   cum%\n";
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
-    const std::int64_t flat = graph.graph().nodes[row].flat.Mean();
-    const std::int64_t cum = graph.graph().nodes[row].cum.Mean();
+    const std::int64_t flat = Mean(graph.graph().calls.nodes()[row].flat);
+    const std::int64_t cum = Mean(graph.graph().calls.nodes()[row].cum);
     sum = WrapAdd(sum, flat);
     out += fmt::format("{} {} {} {} {}  {}{}\n", PadLeft(report.Value(flat), 10),
                        Percentage(flat, report.total), Percentage(sum, report.total),
@@ -230,8 +232,8 @@ Result<std::string> WriteTree(Report& report) {
       continue;
     }
     matched = true;
-    const std::int64_t flat = graph.graph().nodes[row].flat.Mean();
-    const std::int64_t cum = graph.graph().nodes[row].cum.Mean();
+    const std::int64_t flat = Mean(graph.graph().calls.nodes()[row].flat);
+    const std::int64_t cum = Mean(graph.graph().calls.nodes()[row].cum);
     sum = WrapAdd(sum, flat);
     out += kLine;
     AppendEdges(report, graph, row, true, out);
@@ -253,24 +255,24 @@ std::string WriteTraces(Report& report) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
   std::string out = Lines(ProfileLabels(report));
-  const NodeTable table(report.profile, false);
-  const MutableProfile& profile = report.profile;
+  const NodeTable table(report.recording, KeyOf(report.settings));
+  const Profile& profile = *report.recording.profile;
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    const auto stack = profile.stacks[profile.sample_stacks[i]];
+    const auto stack = report.recording.Stack(profile.stacks[i]);
     if (stack.empty()) {
       continue;
     }
     out += kLine;
-    out += LabelLines(report, profile.label_sets[profile.sample_labels[i]]);
+    out += LabelLines(report, GroupLabels(report.recording.Labels(profile.label_sets[i])));
     std::int64_t value = profile.values[report.type][i];
     if (report.settings.mean && profile.values[0][i] != 0) {
       value = Quotient(value, profile.values[0][i]);
     }
     std::string amount = report.Value(value);
-    for (const std::uint32_t place : stack) {
+    for (const LocationId place : stack) {
       const auto nodes = table.Of(place);
-      for (const std::uint32_t& node : nodes) {
-        out += fmt::format("{}   {}{}\n", PadLeft(amount, 10), Shown(table.Name(node)),
+      for (const NodeId& node : nodes) {
+        out += fmt::format("{}   {}{}\n", PadLeft(amount, 10), Shown(table.Name(node.value())),
                            &node == &nodes.back() ? "" : " (inline)");
         amount.clear();
       }
@@ -280,13 +282,14 @@ std::string WriteTraces(Report& report) {
 }
 
 std::string WriteTags(const Report& report) {
-  const MutableProfile& profile = report.profile;
-  std::vector<std::int64_t> by_set(profile.label_sets.size(), 0);
-  std::vector<char> used(profile.label_sets.size(), 0);
+  const Recording& recording = report.recording;
+  const Profile& profile = *recording.profile;
+  std::vector<std::int64_t> by_set(recording.label_set_count(), 0);
+  std::vector<char> used(recording.label_set_count(), 0);
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    std::int64_t& sum = by_set[profile.sample_labels[i]];
-    sum = WrapAdd(sum, profile.values[report.type][i]);
-    used[profile.sample_labels[i]] = 1;
+    const std::uint32_t set = profile.label_sets[i].value();
+    by_set[set] = WrapAdd(by_set[set], profile.values[report.type][i]);
+    used[set] = 1;
   }
   std::map<std::string, std::map<std::string, std::int64_t>> keys;
   const auto add = [&keys](std::string_view key, std::string_view value, std::int64_t sum) {
@@ -297,18 +300,13 @@ std::string WriteTags(const Report& report) {
     if (used[i] == 0) {
       continue;
     }
-    for (const TextLabel& label : profile.label_sets[i].texts) {
-      for (const StringId value : label.values) {
-        add(profile.Text(label.key), profile.Text(value), by_set[i]);
-      }
-    }
-    for (const NumberLabel& label : profile.label_sets[i].numbers) {
-      const auto unit = report.units.find(profile.Text(label.key));
-      for (const std::int64_t value : label.values) {
-        add(profile.Text(label.key),
-            ScaledLabel(value, unit == report.units.end() ? "" : unit->second, report.output_unit),
-            by_set[i]);
-      }
+    for (const Label& label : recording.Labels(LabelSetId(i))) {
+      const auto unit = report.units.find(recording.Text(label.key));
+      add(recording.Text(label.key),
+          label.numeric ? ScaledLabel(label.number, unit == report.units.end() ? "" : unit->second,
+                                      report.output_unit)
+                        : std::string(recording.Text(label.text)),
+          by_set[i]);
     }
   }
   std::string out;
@@ -319,27 +317,28 @@ std::string WriteTags(const Report& report) {
 }
 
 std::string WriteRaw(const Report& report) {
-  const MutableProfile& profile = report.profile;
-  std::string out = RawHeader(profile);
+  const Recording& recording = report.recording;
+  const Profile& profile = *recording.profile;
+  std::string out = RawHeader(recording);
   for (std::size_t i = 0; i < profile.size(); ++i) {
     for (const auto& column : profile.values) {
       out += fmt::format(" {:10}", column[i]);
     }
     out += ": ";
-    for (const std::uint32_t place : profile.stacks[profile.sample_stacks[i]]) {
-      out += fmt::format("{} ", place + 1);
+    for (const LocationId location : recording.Stack(profile.stacks[i])) {
+      out += fmt::format("{} ", location.value() + 1);
     }
-    out += "\n" + RawLabels(profile, profile.label_sets[profile.sample_labels[i]]);
+    out += "\n" + RawLabels(recording, GroupLabels(recording.Labels(profile.label_sets[i])));
   }
   out += "Locations\n";
-  for (std::size_t i = 0; i < profile.places.size(); ++i) {
-    out += RawPlace(profile, i);
+  for (std::size_t i = 0; i < recording.locations.size(); ++i) {
+    out += RawLocation(recording, i);
   }
   out += "Mappings\n";
-  for (std::size_t i = 0; i < profile.mappings.size(); ++i) {
-    const Mapping& m = profile.mappings[i];
+  for (std::size_t i = 0; i < recording.mappings.size(); ++i) {
+    const Mapping& m = recording.mappings[i];
     out += fmt::format("{}: {:#x}/{:#x}/{:#x} {} {} {}{}{}{}\n", i + 1, m.start, m.limit, m.offset,
-                       Shown(profile.Text(m.filename)), Shown(profile.Text(m.build_id)),
+                       Shown(recording.Text(m.filename)), Shown(recording.Text(m.build_id)),
                        m.has_functions ? "[FN]" : "", m.has_filenames ? "[FL]" : "",
                        m.has_line_numbers ? "[LN]" : "", m.has_inline_frames ? "[IN]" : "");
   }
@@ -348,8 +347,8 @@ std::string WriteRaw(const Report& report) {
 
 std::string WriteComments(const Report& report) {
   std::string out;
-  for (const std::string& comment : report.profile.comments) {
-    out += Shown(comment) + "\n";
+  for (const StringId comment : report.recording.metadata.comments) {
+    out += Shown(report.recording.Text(comment)) + "\n";
   }
   return out;
 }

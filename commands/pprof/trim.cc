@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 
 #include "pprof/graph.h"
 #include "pprof/measure.h"
@@ -15,9 +13,9 @@ namespace {
 
 // Go's Sprint of a node, its last resort to tell nodes apart.
 std::string Everything(const NodeTable& table, std::uint32_t row) {
-  const NodeInfo& info = table[row];
+  const Node& info = table[row];
   return fmt::format("{{{}  {} {} {} {} {}}}", table.Text(info.name), info.address,
-                     table.Text(info.file), info.start_line, info.line, table.Text(info.objfile));
+                     table.Text(info.file), info.start_line, info.line, table.Text(info.binary));
 }
 
 class Ranking {
@@ -25,21 +23,21 @@ class Ranking {
   Ranking(Graph& graph, const NodeTable& table) : graph_(graph), table_(table) {}
 
   void ByFlat() {
-    Sort([this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); },
-         [this](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value); });
+    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); },
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].cum.value); });
   }
   void ByCum() {
-    Sort([this](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value); },
-         [this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); });
+    Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].cum.value); },
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); });
   }
   // What tells most first: nodes that merely pass on what comes in are penalised.
   void ByEntropy() {
-    std::vector<std::int64_t> scores(graph_.nodes.size());
+    std::vector<std::int64_t> scores(graph_.calls.nodes().size());
     for (const std::uint32_t row : graph_.shown) {
-      scores[row] = Abs(Score(graph_.nodes[row]));
+      scores[row] = Abs(graph_.calls.Score(row));
     }
     Sort([&scores](std::uint32_t row) { return scores[row]; },
-         [this](std::uint32_t row) { return Abs(graph_.nodes[row].flat.value); });
+         [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); });
   }
 
  private:
@@ -50,56 +48,18 @@ class Ranking {
       if (first(a) != first(b)) {
         return first(a) > first(b);
       }
-      const std::string& name_a = table_.Name(graph_.nodes[a].info);
-      const std::string& name_b = table_.Name(graph_.nodes[b].info);
+      const std::string& name_a = table_.Name(graph_.info[a]);
+      const std::string& name_b = table_.Name(graph_.info[b]);
       if (name_a != name_b) {
         return name_a < name_b;
       }
       if (second(a) != second(b)) {
         return second(a) > second(b);
       }
-      const std::string all_a = Everything(table_, graph_.nodes[a].info);
-      const std::string all_b = Everything(table_, graph_.nodes[b].info);
+      const std::string all_a = Everything(table_, graph_.info[a]);
+      const std::string all_b = Everything(table_, graph_.info[b]);
       return all_a != all_b ? all_a < all_b : a < b;
     });
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> Weights(const std::vector<std::uint32_t>& edges) const {
-    std::vector<std::int64_t> weights;
-    for (const std::uint32_t row : edges) {
-      if (!graph_.edges[row].removed) {
-        weights.push_back(graph_.edges[row].weight.value);
-      }
-    }
-    std::sort(weights.begin(), weights.end());  // pprof's order is random; this one is not
-    return weights;
-  }
-
-  static double Entropy(const std::vector<std::int64_t>& weights, std::int64_t own) {
-    std::int64_t total = own;
-    for (const std::int64_t weight : weights) {
-      total = weight > 0 ? WrapAdd(total, weight) : total;
-    }
-    double score = 0;
-    const auto add = [&](std::int64_t weight) {
-      const double part = static_cast<double>(Abs(weight)) / static_cast<double>(total);
-      score += -part * std::log2(part);
-    };
-    if (total != 0) {
-      std::for_each(weights.begin(), weights.end(), add);
-      if (own > 0) {
-        add(own);
-      }
-    }
-    return score;
-  }
-
-  [[nodiscard]] std::int64_t Score(const GraphNode& node) const {
-    const auto in = Weights(node.in);
-    const auto out = Weights(node.out);
-    const double score =
-        (in.empty() ? 1.0 : Entropy(in, 0)) + (out.empty() ? 1.0 : Entropy(out, node.flat.value));
-    return WrapAdd(ToInt(score * static_cast<double>(node.cum.value)), node.flat.value);
   }
 
   Graph& graph_;
@@ -116,7 +76,7 @@ class Trimmer {
     graph_ = BuildGraph(input_, {});
     std::int64_t sum = 0;
     for (const std::uint32_t row : graph_.shown) {
-      sum = WrapAdd(sum, graph_.nodes[row].flat.value);
+      sum = WrapAdd(sum, graph_.calls.nodes()[row].flat.value);
     }
     const auto cutoff = [sum](double fraction) {
       return Abs(ToInt(static_cast<double>(sum) * fraction));
@@ -125,8 +85,9 @@ class Trimmer {
     const std::int64_t edge_cutoff = cutoff(settings.edgefraction);
     if (node_cutoff > 0) {
       auto kept = graph_.shown;
-      std::erase_if(
-          kept, [&](std::uint32_t row) { return Abs(graph_.nodes[row].cum.value) < node_cutoff; });
+      std::erase_if(kept, [&](std::uint32_t row) {
+        return Abs(graph_.calls.nodes()[row].cum.value) < node_cutoff;
+      });
       trimmed.dropped_nodes = graph_.shown.size() - kept.size();
       KeepOnly(kept);
     }
@@ -167,7 +128,7 @@ class Trimmer {
     if (rows.size() == graph_.shown.size()) {
       return false;
     }
-    std::vector<char> kept(input_.tree ? graph_.nodes.size() : input_.table.size(), 0);
+    std::vector<char> kept(input_.tree ? graph_.calls.nodes().size() : input_.table.size(), 0);
     for (const std::uint32_t row : rows) {
       kept[row] = 1;  // in a graph, nodes are rows of the table
     }
@@ -177,38 +138,12 @@ class Trimmer {
     }
     for (const std::uint32_t row : graph_.shown) {
       if (kept[row] == 0) {
-        Splice(row);
+        graph_.calls.Splice(row);
       }
     }
     std::erase_if(graph_.shown, [&](std::uint32_t row) { return kept[row] == 0; });
     RemoveRedundantEdges();
     return true;
-  }
-
-  // Hands the children of a node of a tree to its parent.
-  void Splice(std::uint32_t row) {
-    GraphNode& node = graph_.nodes[row];
-    const auto above = std::find_if(node.in.begin(), node.in.end(), [this](std::uint32_t edge) {
-      return !graph_.edges[edge].removed;
-    });
-    if (above != node.in.end()) {
-      graph_.edges[*above].removed = true;
-    }
-    for (const std::uint32_t below : node.out) {
-      GraphEdge& edge = graph_.edges[below];
-      if (edge.removed) {
-        continue;
-      }
-      if (above == node.in.end()) {
-        edge.removed = true;
-        continue;
-      }
-      edge.from = graph_.edges[*above].from;
-      edge.residual = true;
-      edge.inlined = edge.inlined && graph_.edges[*above].inlined;
-      graph_.nodes[edge.from].out.push_back(below);
-    }
-    node.out.clear();
   }
 
   void TrimTags(std::int64_t cutoff) {
@@ -230,10 +165,10 @@ class Trimmer {
   std::size_t TrimEdges(std::int64_t cutoff) {
     std::size_t dropped = 0;
     for (const std::uint32_t row : graph_.shown) {
-      for (const std::uint32_t in : graph_.nodes[row].in) {
-        GraphEdge& edge = graph_.edges[in];
+      for (const std::uint32_t in : graph_.calls.nodes()[row].in) {
+        const CallEdge& edge = graph_.calls.edges()[in];
         if (!edge.removed && Abs(edge.weight.value) < cutoff) {
-          edge.removed = true;
+          graph_.calls.SetRemoved(in, true);
           ++dropped;
         }
       }
@@ -272,38 +207,14 @@ class Trimmer {
 
   void RemoveRedundantEdges() {
     for (const std::uint32_t row : Backwards<std::uint32_t>(graph_.shown)) {
-      const auto in = SortedEdges(graph_, input_.table, graph_.nodes[row].in);
+      const auto in = SortedEdges(graph_, input_.table, graph_.calls.nodes()[row].in);
       for (const std::uint32_t edge : Backwards<std::uint32_t>(in)) {
-        if (!graph_.edges[edge].residual) {
+        if (!graph_.calls.edges()[edge].residual) {
           break;
         }
-        graph_.edges[edge].removed = IsRedundant(edge);
+        graph_.calls.SetRemoved(edge, graph_.calls.HasOtherWay(edge));
       }
     }
-  }
-
-  // Is there another way from the edge's source to its destination?
-  [[nodiscard]] bool IsRedundant(std::uint32_t edge) const {
-    const std::uint32_t source = graph_.edges[edge].from;
-    std::vector<char> seen(graph_.nodes.size(), 0);
-    std::deque<std::uint32_t> queue{graph_.edges[edge].to};
-    seen[queue.front()] = 1;
-    while (!queue.empty()) {
-      const GraphNode& node = graph_.nodes[queue.front()];
-      queue.pop_front();
-      for (const std::uint32_t in : node.in) {
-        const std::uint32_t from = graph_.edges[in].from;
-        if (in == edge || graph_.edges[in].removed || seen[from] != 0) {
-          continue;
-        }
-        if (from == source) {
-          return true;
-        }
-        seen[from] = 1;
-        queue.push_back(from);
-      }
-    }
-    return false;
   }
 
   const GraphInput& input_;
@@ -319,14 +230,14 @@ Trimmed BuildTrimmed(const GraphInput& input, bool visual) {
 
 std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
                                        std::vector<std::uint32_t> edges) {
-  std::erase_if(edges, [&](std::uint32_t row) { return graph.edges[row].removed; });
+  std::erase_if(edges, [&](std::uint32_t row) { return graph.calls.edges()[row].removed; });
   std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const GraphEdge& left = graph.edges[a];
-    const GraphEdge& right = graph.edges[b];
+    const CallEdge& left = graph.calls.edges()[a];
+    const CallEdge& right = graph.calls.edges()[b];
     if (Abs(left.weight.value) != Abs(right.weight.value)) {
       return Abs(left.weight.value) > Abs(right.weight.value);
     }
-    const auto name = [&](std::uint32_t node) { return table.Name(graph.nodes[node].info); };
+    const auto name = [&](std::uint32_t node) { return table.Name(graph.info[node]); };
     if (name(left.from) != name(right.from)) {
       return name(left.from) < name(right.from);
     }

@@ -1,13 +1,12 @@
 #include "memtool/profile/analysis/graph.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 
-#include "edge_map.h"
+#include "memtool/profile/analysis/call_graph.h"
 
 namespace memtool {
 
@@ -26,8 +25,8 @@ class GraphPass {
     }
   }
 
-  [[nodiscard]] std::vector<NodeValue>& values() { return values_; }
-  [[nodiscard]] const EdgeMap& edges() const { return edges_; }
+  [[nodiscard]] const CallGraph& calls() const { return calls_; }
+  [[nodiscard]] CallGraph& calls() { return calls_; }
   [[nodiscard]] std::int64_t without_stack() const { return without_stack_; }
   // Per input: the kept innermost node of each stack that has flat value there, or none.
   [[nodiscard]] const std::vector<std::vector<NodeId>>& leaves() const { return leaves_; }
@@ -36,8 +35,7 @@ class GraphPass {
   void RunInput(const SignedInput& signed_input, const std::vector<char>& kept) {
     const Input& input = signed_input.input;
     NodeWalker walker(*input.view, granularity_, space_);
-    values_.resize(space_.size());
-    last_seen_.resize(space_.size(), 0);
+    calls_.Resize(space_.size());
     std::vector<NodeId> leaves(input.view->recording().stack_count());
     NodeStack stack;
     for (const StackSum& sum : input.sums->rows) {
@@ -48,129 +46,48 @@ class GraphPass {
           signed_input.sign < 0 ? SaturatingSubtract(0, sum.value) : sum.value;
       if (stack.nodes.empty()) {
         without_stack_ = SaturatingAdd(without_stack_, value);
-        continue;
-      }
-      if (AddStack(stack, value, kept)) {
+      } else if (calls_.AddStack(stack.nodes, {}, {value}, kept) != CallGraph::kNone) {
         leaves[sum.stack.value()] = stack.nodes.front();
       }
     }
     leaves_.push_back(std::move(leaves));
   }
 
-  // Returns whether the innermost node was kept.
-  bool AddStack(const NodeStack& stack, std::int64_t value, const std::vector<char>& kept) {
-    ++epoch_;
-    NodeId caller;
-    bool residual = false;
-    for (std::size_t i = stack.nodes.size(); i-- > 0;) {
-      const NodeId node = stack.nodes[i];
-      if (!kept.empty() && kept[node.value()] == 0) {
-        residual = true;
-        continue;
-      }
-      if (last_seen_[node.value()] != epoch_) {
-        last_seen_[node.value()] = epoch_;
-        std::int64_t& cum = values_[node.value()].cum;
-        cum = SaturatingAdd(cum, value);
-      }
-      if (caller.valid() && caller != node) {
-        edges_.Add(caller.value(), node.value(), value, epoch_, residual);
-      }
-      caller = node;
-      residual = false;
-    }
-    const NodeId leaf = stack.nodes.front();
-    if (!kept.empty() && kept[leaf.value()] == 0) {
-      return false;
-    }
-    std::int64_t& flat = values_[leaf.value()].flat;
-    flat = SaturatingAdd(flat, value);
-    return true;
-  }
-
   std::span<const SignedInput> inputs_;
   Granularity granularity_;
   NodeSpace& space_;
-  std::vector<NodeValue> values_;
-  std::vector<std::uint32_t> last_seen_;
-  std::uint32_t epoch_ = 0;
-  EdgeMap edges_;
+  CallGraph calls_{GraphRules::kMemtool};
   std::vector<std::vector<NodeId>> leaves_;
   std::int64_t without_stack_ = 0;
 };
 
-double Entropy(const std::vector<std::int64_t>& weights, std::int64_t own, bool* any) {
-  auto total = static_cast<double>(own);
-  for (const std::int64_t weight : weights) {
-    total += weight > 0 ? static_cast<double>(weight) : 0;
-  }
-  *any = !weights.empty();
-  double entropy = 0;
-  const auto add = [&](std::int64_t weight) {
-    if (weight > 0 && total > 0) {
-      const double share = static_cast<double>(weight) / total;
-      entropy -= share * std::log2(share);
-    }
-  };
-  for (const std::int64_t weight : weights) {
-    add(weight);
-  }
-  add(own);
-  return entropy;
-}
-
-// pprof's measure of how much a node tells: branching counts, plain pass-through does not.
-std::vector<std::int64_t> Scores(const std::vector<NodeValue>& values,
-                                 const std::vector<EdgeMap::Edge>& edges) {
-  std::vector<std::vector<std::int64_t>> in(values.size());
-  std::vector<std::vector<std::int64_t>> out(values.size());
-  for (const EdgeMap::Edge& edge : edges) {
-    out[edge.from].push_back(edge.weight);
-    in[edge.to].push_back(edge.weight);
-  }
-  std::vector<std::int64_t> scores(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    // Summed in one order, whatever the hash table's.
-    std::sort(in[i].begin(), in[i].end());
-    std::sort(out[i].begin(), out[i].end());
-    bool any_in = false;
-    bool any_out = false;
-    const double in_entropy = Entropy(in[i], 0, &any_in);
-    const double out_entropy = Entropy(out[i], values[i].flat, &any_out);
-    const double factor = (any_in ? in_entropy : 1.0) + (any_out ? out_entropy : 1.0);
-    const double score = factor * static_cast<double>(values[i].cum);
-    scores[i] = SaturatingAdd(static_cast<std::int64_t>(std::clamp(score, -9.2e18, 9.2e18)),
-                              values[i].flat);
-  }
-  return scores;
-}
-
 // Which nodes to draw, most telling first.
-std::vector<NodeId> SelectNodes(GraphPass& all, const GraphOptions& options, const NodeSpace& space,
-                                Graph& graph) {
-  const std::vector<NodeValue>& values = all.values();
+std::vector<NodeId> SelectNodes(const GraphPass& all, const GraphOptions& options,
+                                const NodeSpace& space, Graph& graph) {
+  const std::vector<CallNode>& values = all.calls().nodes();
   std::int64_t flat_sum = 0;
-  for (const NodeValue& value : values) {
-    flat_sum = SaturatingAdd(flat_sum, value.flat);
+  for (const CallNode& value : values) {
+    flat_sum = SaturatingAdd(flat_sum, value.flat.value);
   }
   graph.node_cutoff = Magnitude(Scaled(flat_sum, options.node_fraction));
-  const std::vector<std::int64_t> scores = Scores(values, all.edges().Edges());
+  std::vector<std::int64_t> scores(values.size());
   std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < values.size(); ++i) {
-    if (values[i].flat == 0 && values[i].cum == 0) {
+    if (values[i].flat.value == 0 && values[i].cum.value == 0) {
       continue;
     }
     ++graph.nodes_all;
-    if (Magnitude(values[i].cum) < graph.node_cutoff) {
+    if (Magnitude(values[i].cum.value) < graph.node_cutoff) {
       ++graph.nodes_small;
     } else {
+      scores[i] = all.calls().Score(i);
       nodes.emplace_back(i);
     }
   }
   std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
     const auto key = [&](NodeId id) {
       return std::tuple(-Magnitude(scores[id.value()]), space.Name(id), space.File(id),
-                        space[id].line, -Magnitude(values[id.value()].flat));
+                        space[id].line, -Magnitude(values[id.value()].flat.value));
     };
     return key(a) < key(b);
   });
@@ -180,26 +97,32 @@ std::vector<NodeId> SelectNodes(GraphPass& all, const GraphOptions& options, con
   return nodes;
 }
 
+// An edge to be drawn and its row in the call graph.
+struct Flow {
+  GraphEdge edge;
+  std::uint32_t row = 0;
+};
+
 // The heaviest edges; a node's heaviest way in is kept, so that nothing hangs loose for want of it.
-void LimitEdges(std::vector<GraphEdge>& edges, const Graph& graph, const GraphOptions& options) {
+void LimitEdges(std::vector<Flow>& edges, const Graph& graph, const GraphOptions& options) {
   std::int64_t flat_sum = 0;
   for (const GraphNode& node : graph.nodes) {
     flat_sum = SaturatingAdd(flat_sum, node.value.flat);
   }
   const auto cutoff = Magnitude(Scaled(flat_sum, options.edge_fraction));
   std::vector<char> reached(graph.nodes.size(), 0);
-  std::vector<GraphEdge> kept;
-  std::vector<GraphEdge> spare;
-  for (const GraphEdge& edge : edges) {  // heaviest first
-    if (Magnitude(edge.weight) < cutoff) {
+  std::vector<Flow> kept;
+  std::vector<Flow> spare;
+  for (const Flow& flow : edges) {  // heaviest first
+    if (Magnitude(flow.edge.weight) < cutoff) {
       continue;
     }
-    (reached[edge.to] == 0 ? kept : spare).push_back(edge);
-    reached[edge.to] = 1;
+    (reached[flow.edge.to] == 0 ? kept : spare).push_back(flow);
+    reached[flow.edge.to] = 1;
   }
-  for (const GraphEdge& edge : spare) {
+  for (const Flow& flow : spare) {
     if (options.edge_count == 0 || kept.size() < options.edge_count) {
-      kept.push_back(edge);
+      kept.push_back(flow);
     }
   }
   if (options.edge_count > 0 && kept.size() > options.edge_count) {
@@ -208,33 +131,19 @@ void LimitEdges(std::vector<GraphEdge>& edges, const Graph& graph, const GraphOp
   edges = std::move(kept);
 }
 
-// Takes out residual edges whose ends are joined by another way (pprof's rule).
-void DropRedundant(std::vector<GraphEdge>& edges, std::size_t nodes) {
-  const auto reaches = [&edges, nodes](std::uint32_t from, std::uint32_t to, std::size_t without) {
-    std::vector<char> seen(nodes, 0);
-    std::vector<std::uint32_t> queue{from};
-    seen[from] = 1;
-    while (!queue.empty()) {
-      const std::uint32_t at = queue.back();
-      queue.pop_back();
-      for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (i != without && edges[i].from == at && seen[edges[i].to] == 0) {
-          if (edges[i].to == to) {
-            return true;
-          }
-          seen[edges[i].to] = 1;
-          queue.push_back(edges[i].to);
-        }
-      }
-    }
-    return false;
-  };
-  // Lightest first.
-  for (std::size_t i = edges.size(); i-- > 0;) {
-    if (edges[i].residual && reaches(edges[i].from, edges[i].to, i)) {
-      edges.erase(edges.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+// Takes out residual edges whose ends are joined by another way (pprof's rule), lightest first.
+void DropRedundant(std::vector<Flow>& flows, CallGraph& calls) {
+  for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
+    calls.SetRemoved(row, true);
   }
+  for (const Flow& flow : flows) {
+    calls.SetRemoved(flow.row, false);
+  }
+  for (std::size_t i = flows.size(); i-- > 0;) {
+    const std::uint32_t row = flows[i].row;
+    calls.SetRemoved(row, calls.edges()[row].residual && calls.HasOtherWay(row));
+  }
+  std::erase_if(flows, [&](const Flow& flow) { return calls.edges()[flow.row].removed; });
 }
 
 std::string TagText(const View& view, LabelSetId labels) {
@@ -330,24 +239,30 @@ void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options,
   }
 }
 
-void SortEdges(std::vector<GraphEdge>& edges) {
-  std::sort(edges.begin(), edges.end(), [](const GraphEdge& a, const GraphEdge& b) {
-    return std::tuple(-Magnitude(a.weight), a.from, a.to) <
-           std::tuple(-Magnitude(b.weight), b.from, b.to);
+void SortEdges(std::vector<Flow>& edges) {
+  std::sort(edges.begin(), edges.end(), [](const Flow& a, const Flow& b) {
+    return std::tuple(-Magnitude(a.edge.weight), a.edge.from, a.edge.to) <
+           std::tuple(-Magnitude(b.edge.weight), b.edge.from, b.edge.to);
   });
 }
 
 // The edges between the nodes shown, cut down to what can be laid out.
-void AddEdges(const GraphPass& pass, const std::vector<std::uint32_t>& index_of,
+void AddEdges(CallGraph& calls, const std::vector<std::uint32_t>& index_of,
               const GraphOptions& options, Graph& graph) {
-  for (const EdgeMap::Edge& edge : pass.edges().Edges()) {
-    graph.edges.push_back({index_of[edge.from], index_of[edge.to], edge.weight, edge.residual});
+  std::vector<Flow> flows;
+  for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
+    const CallEdge& edge = calls.edges()[row];
+    flows.push_back(
+        {{index_of[edge.from], index_of[edge.to], edge.weight.value, edge.residual}, row});
   }
-  graph.edges_all = graph.edges.size();
-  SortEdges(graph.edges);
-  LimitEdges(graph.edges, graph, options);
-  SortEdges(graph.edges);
-  DropRedundant(graph.edges, graph.nodes.size());
+  graph.edges_all = flows.size();
+  SortEdges(flows);
+  LimitEdges(flows, graph, options);
+  SortEdges(flows);
+  DropRedundant(flows, calls);
+  for (const Flow& flow : flows) {
+    graph.edges.push_back(flow.edge);
+  }
 }
 
 // What percentages are of: the bases when there are any, else everything.
@@ -385,10 +300,11 @@ Graph BuildGraph(std::span<const SignedInput> inputs, const GraphOptions& option
   GraphPass pass(inputs, options.granularity, space);
   pass.Run(kept);
   for (const NodeId id : selected) {
-    graph.nodes.push_back({.id = id, .value = pass.values()[id.value()]});
+    const CallNode& node = pass.calls().nodes()[id.value()];
+    graph.nodes.push_back({.id = id, .value = {.flat = node.flat.value, .cum = node.cum.value}});
     graph.shown = SaturatingAdd(graph.shown, graph.nodes.back().value.flat);
   }
-  AddEdges(pass, index_of, options, graph);
+  AddEdges(pass.calls(), index_of, options, graph);
   AddTags(inputs, pass, index_of, options, graph);
   AddPlaces(inputs, options, space, graph);
   return graph;

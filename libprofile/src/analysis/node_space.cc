@@ -6,13 +6,20 @@ namespace memtool {
 
 std::size_t NodeSpace::Hash::operator()(const Node& node) const {
   std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
-  hash ^= static_cast<std::uint64_t>(node.line) * 0x9e3779b97f4a7c15ULL;
-  hash *= 0xff51afd7ed558ccdULL;
-  return hash ^ (hash >> 32U);
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(node.line), node.address,
+        static_cast<std::uint64_t>(node.start_line), std::uint64_t{node.binary.value()}}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32U;
+  }
+  return hash;
 }
 
 NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
-  const Node node{strings_.Intern(name), strings_.Intern(file), line};
+  return Intern(Node{.name = strings_.Intern(name), .file = strings_.Intern(file), .line = line});
+}
+
+NodeId NodeSpace::Intern(const Node& node) {
   const auto [it, added] = index_.emplace(node, NodeId(nodes_.size()));
   if (added) {
     nodes_.push_back(node);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <limits>
 
 #include "memtool/profile/sizes.h"
+#include "memtool/profile/units.h"
 
 namespace memtool {
 
@@ -25,6 +27,35 @@ std::optional<std::int64_t> Number(std::string_view text, bool* has_unit) {
   }
   *has_unit = *has_unit || text.back() < '0' || text.back() > '9';
   return negative ? -*size : *size;
+}
+
+struct RangeEnd {
+  std::string text;
+  std::int64_t number = 0;
+  std::string unit;
+};
+
+std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
+  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
+  re2::StringPiece rest(text.data(), text.size());
+  std::vector<RangeEnd> ends;
+  std::string digits;
+  std::string unit;
+  while (ends.size() < 2) {
+    unit.clear();
+    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
+      break;
+    }
+    RangeEnd end{.text = digits + unit, .unit = unit};
+    const std::size_t sign = digits[0] == '+' ? 1 : 0;
+    const auto parsed =
+        std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
+    if (parsed.ec != std::errc()) {
+      return {};  // more than an int64: pprof crashes on it, here it is an expression
+    }
+    ends.push_back(std::move(end));
+  }
+  return ends;
 }
 
 }  // namespace
@@ -64,7 +95,39 @@ std::optional<TagMatcher::Range> TagMatcher::ParseRange(std::string_view text) {
   return range;
 }
 
-Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::string& text) {
+bool TagMatcher::UnitRange::Holds(std::int64_t value, std::string_view from) const {
+  const Measured measured = ConvertUnit(value, from, unit);
+  return measured.unit == unit && (!low || measured.value >= *low) &&
+         (!high || measured.value <= *high);
+}
+
+std::optional<TagMatcher::UnitRange> TagMatcher::ParseUnitRange(std::string_view text) {
+  const std::vector<RangeEnd> ends = FindRangeEnds(text);
+  if (ends.empty()) {
+    return std::nullopt;
+  }
+  const Measured first = ConvertUnit(ends[0].number, ends[0].unit, ends[0].unit);
+  if (ends.size() == 1) {
+    if (text == ends[0].text) {
+      return UnitRange{first.unit, first.value, first.value};
+    }
+    if (text == ends[0].text + ":") {
+      return UnitRange{first.unit, first.value, std::nullopt};
+    }
+    if (text == ":" + ends[0].text) {
+      return UnitRange{first.unit, std::nullopt, first.value};
+    }
+    return std::nullopt;
+  }
+  const Measured second = ConvertUnit(ends[1].number, ends[1].unit, first.unit);
+  if (text != ends[0].text + ":" + ends[1].text || first.unit != second.unit) {
+    return std::nullopt;
+  }
+  return UnitRange{first.unit, first.value, second.value};
+}
+
+Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::string& text,
+                                       const FilterOptions& options) {
   TagMatcher matcher;
   std::string_view value = text;
   const std::size_t equals = value.find('=');
@@ -72,13 +135,25 @@ Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::strin
     matcher.key_ = value.substr(0, equals);
     value.remove_prefix(equals + 1);
   }
-  matcher.range_ = ParseRange(value);
+  const bool as_pprof = options.rules == FilterRules::kPprof;
+  if (as_pprof) {
+    matcher.units_ = options.label_units;
+    matcher.unit_range_ = ParseUnitRange(value);
+    if (matcher.unit_range_) {
+      return matcher;
+    }
+  } else {
+    matcher.range_ = ParseRange(value);
+  }
   // A number also matches text labels that contain it, so that device=0 finds cuda:0.
   while (true) {
     const std::size_t comma = value.find(',');
     auto regex = CompileRegex(option, std::string(value.substr(0, comma)));
     if (!regex) {
       return Fail(std::move(regex.error()));
+    }
+    if (*regex == nullptr && as_pprof) {
+      *regex = std::make_unique<RE2>("");
     }
     if (*regex != nullptr) {
       matcher.regexes_.push_back(*std::move(regex));
@@ -92,7 +167,15 @@ Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::strin
 }
 
 bool TagMatcher::InRange(const Recording& recording, const Label& label) const {
-  if (!range_ || !label.numeric) {
+  if (!label.numeric) {
+    return false;
+  }
+  if (unit_range_) {
+    const auto of_key = units_.find(recording.Text(label.key));
+    return unit_range_->Holds(label.number,
+                              of_key == units_.end() ? std::string_view{} : of_key->second);
+  }
+  if (!range_) {
     return false;
   }
   std::int64_t number = label.number;

@@ -1,4 +1,5 @@
 // The tagfocus grammar: [KEY=]REGEX[,REGEX...] or [KEY=]N, N:, :N, N:M with units of one family.
+// What a number matches depends on the rules (FilterRules).
 #pragma once
 
 #include <re2/re2.h>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "memtool/profile/analysis/filter.h"
 #include "memtool/profile/recording.h"
 #include "memtool/profile/result.h"
 
@@ -16,7 +18,11 @@ namespace memtool {
 
 class TagMatcher {
  public:
-  static Result<TagMatcher> Compile(std::string_view option, const std::string& text);
+  // `options`: its rules and label units; the units are copied.
+  static Result<TagMatcher> Compile(std::string_view option, const std::string& text,
+                                    const FilterOptions& options);
+  // True when only numbers can match.
+  [[nodiscard]] bool is_range() const { return unit_range_.has_value(); }
   [[nodiscard]] bool Matches(const Recording& recording, LabelSetId labels) const;
 
  private:
@@ -26,10 +32,20 @@ class TagMatcher {
     bool is_bytes = false;  // given with a size unit
   };
   static std::optional<Range> ParseRange(std::string_view text);
+  // pprof's: "32kb", "32kb:", ":32kb", "32kb:64mb", with one unit throughout.
+  struct UnitRange {
+    std::string unit;
+    std::optional<double> low;
+    std::optional<double> high;
+    [[nodiscard]] bool Holds(std::int64_t value, std::string_view from) const;
+  };
+  static std::optional<UnitRange> ParseUnitRange(std::string_view text);
   [[nodiscard]] bool InRange(const Recording& recording, const Label& label) const;
 
-  std::string key_;  // empty = any
-  std::optional<Range> range_;
+  std::string key_;                      // empty = any
+  std::optional<Range> range_;           // kMemtool
+  std::optional<UnitRange> unit_range_;  // kPprof
+  LabelUnits units_;
   std::vector<std::unique_ptr<RE2>> regexes_;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "memtool/profile/analysis/flat_cum.h"
+#include "memtool/profile/analysis/keywords.h"
 #include "memtool/profile/analysis/values.h"
 
 namespace memtool {
@@ -90,6 +91,35 @@ TimelineGroups GroupByLabel(const Recording& recording, const std::string& key) 
     groups.of_label.push_back(names.Intern(text, {.name = text}));
   }
   groups.names = names.Take();
+  return groups;
+}
+
+// By the words of a dictionary that the stacks have; label: words know nothing of a timeline's
+// events.
+TimelineGroups GroupByBucket(const View& view, const By& by) {
+  const Recording& recording = view.recording();
+  const Dictionary& dictionary = by.keywords->dictionary();
+  const std::size_t axis = AxisIndex(dictionary, by.axis).value_or(0);
+  TimelineGroups groups;
+  for (const Category& category : dictionary.axes[axis].categories) {
+    groups.names.push_back({.name = category.name});
+  }
+  groups.names.push_back({.name = std::string(kOthers)});
+  const auto others = static_cast<std::uint32_t>(groups.names.size() - 1);
+  groups.of_stack.assign(recording.stack_count(), TimelineGroups::kRest);
+  KeywordMatches matches(*by.keywords, recording);
+  VisibleStack visible;
+  for (std::uint32_t i = 0; i < groups.of_stack.size(); ++i) {
+    if (!view.Expand(StackId(i), visible)) {
+      continue;
+    }
+    std::uint32_t group = others;
+    for (const std::uint32_t word : matches.Words(matches.Of(StackId(i), LabelSetId(0U)))) {
+      const WordPlace& place = by.keywords->places()[word];
+      group = place.axis == axis ? std::min(group, place.category) : group;
+    }
+    groups.of_stack[i] = group;
+  }
   return groups;
 }
 
@@ -262,13 +292,15 @@ Result<TimelineGroups> GroupForTimeline(const View& view, const By& by) {
       return GroupByStack(view, by);
     case By::Kind::kLabel:
       return GroupByLabel(view.recording(), by.label);
+    case By::Kind::kBucket:
+      return GroupByBucket(view, by);
     case By::Kind::kTag:
     case By::Kind::kSize:
     case By::Kind::kInput:
       break;
   }
-  return Fail(ErrorCode::kUsage, "--by: a timeline is split by frames, stacks or a label",
-              "function, filefunction, line, file, module, stack or label:KEY");
+  return Fail(ErrorCode::kUsage, "--by: a timeline is split by frames, stacks, a label or buckets",
+              "function, filefunction, line, file, module, stack, label:KEY or bucket");
 }
 
 TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,

@@ -24,6 +24,11 @@ class RecordingBuilder {
   [[nodiscard]] const Recording& recording() const { return recording_; }
 
   Metadata& metadata() { return recording_.metadata; }
+  // What has been added, to be changed in place; Finish() checks it.
+  std::vector<Mapping>& mappings() { return recording_.mappings; }
+  std::vector<Location>& locations() { return recording_.locations; }
+  Profile& samples() { return *recording_.profile; }
+
   void AddDiagnostic(Diagnostic diagnostic);
   void AddBlindSpot(std::string what, std::string why);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,20 @@
 
 namespace memtool {
 
+// Units of numeric labels by key.
+using LabelUnits = std::map<std::string, std::string, std::less<>>;
+
+// Where memtool's filters mean something else than pprof's of the same name.
+enum class FilterRules : std::uint8_t {
+  // A label's number also matches text; numbers have the units that they came with. `show` keeps
+  // unsymbolized frames of a mapping that it matches. Samples without a stack pass.
+  kMemtool,
+  // A tag filter that reads as a range matches numbers only, in the unit of their key
+  // (FilterOptions::label_units); an empty expression matches every label. `show` hides every
+  // unsymbolized frame. Samples without a stack are dropped.
+  kPprof,
+};
+
 // Regular expressions in RE2 syntax, unanchored; empty = not given. They match a frame's function
 // name, file name or mapping.
 struct FilterOptions {
@@ -25,6 +40,11 @@ struct FilterOptions {
   std::string show;
   std::string show_from;
   std::string prune_from;
+  // The file's own wish (Metadata::drop_frames): a frame whose whole name matches `drop_frames` and
+  // not `keep_frames` goes with all below it, but never the outermost frames. Before all others; a
+  // bad expression is ignored. No other option sees what it dropped, so use it alone.
+  std::string drop_frames;
+  std::string keep_frames;
   // [KEY=]REGEX[,REGEX...] or [KEY=]N, N:, :N, N:M with units.
   std::string tag_focus;
   std::string tag_ignore;
@@ -37,6 +57,8 @@ struct FilterOptions {
   FrameMode frames = FrameMode::kApp;
   // An ordinal ("3") or a whole name ("cuda:3"): only samples with a matching device label.
   std::string device;
+  FilterRules rules = FilterRules::kMemtool;
+  LabelUnits label_units;  // kPprof
 };
 
 // True when `name` ("cuda:3", "TPU_3(process=0,(1,0,0,1))", "3") is the device that `wanted` asks
@@ -55,6 +77,8 @@ class Filter {
 
   // True when some option may drop samples (frame modes never do).
   [[nodiscard]] bool drops_samples() const;
+  // Tag filters that are read as ranges: "tagfocus", "tagignore".
+  [[nodiscard]] std::vector<std::string_view> Ranges() const;
   [[nodiscard]] const FilterOptions& options() const;
 
  private:
@@ -82,12 +106,26 @@ class View {
   View(const Recording& recording, const Filter& filter);
 
   [[nodiscard]] const Recording& recording() const { return recording_; }
+  [[nodiscard]] const FilterOptions& filter_options() const;
 
   // False when the stack's samples are filtered out. `out` is reused between calls.
   bool Expand(StackId id, VisibleStack& out) const;
+  // The same as whole locations, before the frame mode: those with a visible line.
+  bool Expand(StackId id, std::vector<LocationId>& out) const;
+  // False for lines that hide, show, show-from, prune-from or drop-frames take out of every stack.
+  [[nodiscard]] bool Shows(LineId line) const {
+    return !filters_frames_ || line_hidden_[line.value()] == 0;
+  }
   [[nodiscard]] bool Keeps(LabelSetId labels) const { return keep_labels_[labels.value()] != 0; }
   // Labels shown by tag show and hide.
-  [[nodiscard]] bool ShowsKey(StringId key) const;
+  [[nodiscard]] bool ShowsKey(StringId key) const {
+    return MatchesTagShow(key) && !MatchesTagHide(key);
+  }
+  [[nodiscard]] bool MatchesTagShow(StringId key) const;  // true without one
+  [[nodiscard]] bool MatchesTagHide(StringId key) const;
+  // The tag filters alone; true for TagFocus without one, false for TagIgnore.
+  [[nodiscard]] bool MatchesTagFocus(LabelSetId labels) const;
+  [[nodiscard]] bool MatchesTagIgnore(LabelSetId labels) const;
 
   // Label frames: samples with the same group get the same extra frames. Group 0 has none unless
   // tag root or leaf was given.
@@ -116,10 +154,13 @@ class View {
   bool HideLines(const FrameMatcher& matcher, bool hide_matches);
   void MarkShowFrom(const FrameMatcher& matcher);
   void MarkPruneFrom();
+  void MarkDropFrames();
   void MatchLabels();
   void GroupLabels();
   [[nodiscard]] bool KeptByFocus(std::span<const LocationId> stack) const;
   [[nodiscard]] std::span<const LocationId> CutRange(std::span<const LocationId> stack) const;
+  [[nodiscard]] std::size_t CutDropped(std::span<const LocationId> stack) const;
+  bool Cut(std::span<const LocationId>& stack) const;
   void CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
   bool KeepClass(bool FrameClass::*kept, VisibleStack& out) const;
 
@@ -135,6 +176,8 @@ class View {
     bool hidden : 1 = false;  // no line left after hide and show
     bool show_from : 1 = false;
     bool prune_from : 1 = false;
+    bool drop : 1 = false;        // drop-frames matches
+    bool drop_whole : 1 = false;  // its outermost line, so the location goes too
   };
   std::vector<LocationMark> locations_;
   std::vector<char> line_hidden_;       // per line: cut by hide, show, show-from or prune-from

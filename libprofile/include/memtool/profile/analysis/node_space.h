@@ -31,18 +31,26 @@ struct Node {
   StringId name;          // function; empty for files and modules
   StringId file;          // empty when not part of the key
   std::int64_t line = 0;  // 0 when not part of the key
+  // What no granularity here tells apart, but pprof's -addresses and -callgrind do.
+  std::uint64_t address = 0;
+  std::int64_t start_line = 0;
+  StringId binary;
   friend bool operator==(const Node&, const Node&) = default;
 };
 
 class NodeSpace {
  public:
   NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
+  // Its texts are of this space (InternText).
+  NodeId Intern(const Node& node);
+  StringId InternText(std::string_view text) { return strings_.Intern(text); }
   // The node of each line of a recording (index = row of Recording::lines).
   std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
   NodeId OfLabelFrame(const LabelFrame& frame);
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id.value()]; }
+  [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
   [[nodiscard]] std::string_view Name(NodeId id) const { return strings_[nodes_[id.value()].name]; }
   [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
 
