@@ -138,6 +138,18 @@ std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t ze
   return clock;
 }
 
+// True when a layer holds nothing anywhere: a picture needs no key for it.
+bool IsEmpty(const Series& series, std::size_t layer) {
+  return std::all_of(series.traces.begin(), series.traces.end(), [layer](const TraceSeries& one) {
+    for (std::size_t i = 0; i < one.timeline.points.size(); ++i) {
+      if (one.timeline.LayersOf(i)[layer] != 0) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 Result<Series> MakeSeries(const Recording& recording, const Filter& filter,
@@ -212,6 +224,7 @@ AreaChart MakeChart(const Recording& recording, const Series& series, bool by_ti
   std::stable_partition(order.begin(), order.end(), [&series](std::size_t layer) {
     return series.layers[layer].style == BarSegment::Style::kUntrackable;
   });
+  std::erase_if(order, [&series](std::size_t layer) { return IsEmpty(series, layer); });
   for (const TraceSeries& one : series.traces) {
     const Timeline& timeline = one.timeline;
     AreaPanel panel{.x = PlacesOf(timeline, by_time, zero),

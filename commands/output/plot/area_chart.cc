@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "output/escape.h"
 #include "output/plot/charts.h"
@@ -14,6 +16,7 @@ namespace {
 constexpr double kHeadroom = 22;  // above a plot: heading, unit, names of marks
 constexpr double kGap = 8;
 constexpr double kSwatch = 7;
+constexpr double kSameSpot = 0.3;
 constexpr Stroke kReservedLine{.width = 0.9, .color = kInk, .dash = 2.5};
 constexpr Stroke kOomLine{.width = 0.9, .color = kAlarm, .dash = 0};
 constexpr Stroke kMarkLine{.width = 0.4, .color = kGrey, .dash = 1};
@@ -115,27 +118,35 @@ class AreaPanelDrawing {
     }
   }
 
-  // Every vertical; names above them as long as there is room.
+  // Verticals with names above them as long as there is room, out-of-memory first. Files may hold
+  // millions of marks: those on the same spot are one.
   void DrawMarks() {
-    double free_from = plot_.x;
+    std::map<double, double> taken;  // left → right
     for (const bool oom : {true, false}) {
+      double last = -1;
       for (const AreaMark& mark : panel_.marks) {
-        if (mark.oom != oom) {
-          continue;
-        }
         const double x = X(mark.x);
-        canvas_.Lines({{x, plot_.y - 3}, {x, plot_.y + plot_.height}}, oom ? kOomLine : kMarkLine);
+        if (mark.oom == oom && x >= last + kSameSpot) {
+          canvas_.Lines({{x, plot_.y - 3}, {x, plot_.y + plot_.height}},
+                        oom ? kOomLine : kMarkLine);
+          NameMark(mark, taken);
+          last = x;
+        }
       }
     }
-    for (const AreaMark& mark : panel_.marks) {
-      TextStyle style{.size = 6, .bold = mark.oom, .color = mark.oom ? kAlarm : kGrey};
-      const std::string name = canvas_.Elide(EscapeText(mark.name), plot_.width / 4, style);
-      const double width = canvas_.Width(name, style);
-      const double x = std::min(X(mark.x) + 1, plot_.x + plot_.width - width);
-      if (x >= free_from) {
-        canvas_.Text({x, plot_.y - 4.5}, name, style);
-        free_from = x + width + 4;
-      }
+  }
+
+  void NameMark(const AreaMark& mark, std::map<double, double>& taken) {
+    const TextStyle style{.size = 6, .bold = mark.oom, .color = mark.oom ? kAlarm : kGrey};
+    const std::string name = canvas_.Elide(EscapeText(mark.name), plot_.width / 4, style);
+    const double width = canvas_.Width(name, style);
+    const double left = std::min(X(mark.x) + 1, plot_.x + plot_.width - width);
+    const auto after = taken.lower_bound(left);
+    const bool fits = (after == taken.end() || left + width + 3 <= after->first) &&
+                      (after == taken.begin() || std::prev(after)->second <= left);
+    if (fits) {
+      canvas_.Text({left, plot_.y - 4.5}, name, style);
+      taken[left] = left + width + 3;
     }
   }
 

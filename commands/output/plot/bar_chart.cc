@@ -191,7 +191,7 @@ class BarPanelDrawing {
 
   // Inside, on a plate where there is a pattern; not at all where it would not fit.
   void DrawPercent(const std::string& text, const Rect& box, const Paint& paint) {
-    const bool dark = Lightness(paint.color) < 0.55;
+    const bool dark = Lightness(paint.color) < 0.48;
     const TextStyle style{.size = 6, .color = dark ? kPaper : kInk, .align = Align::kCenter};
     const double text_width = canvas_.Width(text, style);
     if (box.height < 7.5 || text_width > box.width - 2) {
