@@ -13,6 +13,7 @@ std::unique_ptr<Command> MakeTree();
 std::unique_ptr<Command> MakePeek();
 std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
+std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -24,12 +25,13 @@ std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-constexpr std::array<CommandEntry, 15> kCommands{{{"top", MakeTop},
+constexpr std::array<CommandEntry, 16> kCommands{{{"top", MakeTop},
                                                   {"diff", MakeDiff},
                                                   {"tags", MakeTags},
                                                   {"tree", MakeTree},
                                                   {"peek", MakePeek},
                                                   {"traces", MakeTraces},
+                                                  {"segments", MakeSegments},
                                                   {"info", MakeInfo},
                                                   {"dot", MakeDot},
                                                   {"svg", MakeSvg},
