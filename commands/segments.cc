@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -75,7 +76,7 @@ std::string Picture(const Segment& segment, std::span<const Block> blocks, std::
   for (std::size_t i = 0; i < width; ++i) {
     const double share = slice > 0 ? used[i] / slice : 0;
     // What is in use is never shown as empty, what has a hole never as full.
-    auto level = static_cast<std::size_t>(share * 8 + 0.5);
+    auto level = static_cast<std::size_t>(std::lround(share * 8));
     level = share > 0 ? std::clamp<std::size_t>(level, 1, share < 0.999999 ? 7 : 8) : 0;
     text += pending[i] > used[i] / 2 ? std::string_view("▒") : kFill.at(level);
   }

@@ -166,7 +166,7 @@ class Backward {
 
   StateAtMoment Make() {
     StateAtMoment result;
-    At at = placed_.begin();
+    auto at = placed_.cbegin();
     for (const auto& [address, range] : segments_.ranges()) {
       for (; at != placed_.end() && at->first < address; ++at) {
         Unplaced(at->second, result);
@@ -221,7 +221,7 @@ class Backward {
     }
     if (!freed_known_) {
       freed_known_ = true;
-      for (std::size_t i = static_cast<std::size_t>(last_ + 1); i < events_.size(); ++i) {
+      for (auto i = static_cast<std::size_t>(last_ + 1); i < events_.size(); ++i) {
         if (events_[i].action == Action::kFreeCompleted) {
           freed_.insert(events_[i].key);
         }
