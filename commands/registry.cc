@@ -16,6 +16,7 @@ std::unique_ptr<Command> MakePeek();
 std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
+std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -38,6 +39,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"peek", MakePeek},
     {"traces", MakeTraces},
     {"timeline", MakeTimeline},
+    {"segments", MakeSegments},
     {"info", MakeInfo},
     {"dot", MakeDot},
     {"svg", MakeSvg},
