@@ -30,24 +30,12 @@ namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-    {"top", MakeTop},
-    {"diff", MakeDiff},
-    {"buckets", MakeBuckets},
-    {"account", MakeAccount},
-    {"tags", MakeTags},
-    {"tree", MakeTree},
-    {"peek", MakePeek},
-    {"traces", MakeTraces},
-    {"timeline", MakeTimeline},
-    {"segments", MakeSegments},
-    {"info", MakeInfo},
-    {"dot", MakeDot},
-    {"svg", MakeSvg},
-    {"web", MakeWeb},
-    {"raw", MakeRaw},
-    {"convert", MakeConvert},
-    {"merge", MakeMerge},
-    {"pprof", MakePprof},
+    {"top", MakeTop},           {"diff", MakeDiff},     {"buckets", MakeBuckets},
+    {"account", MakeAccount},   {"tags", MakeTags},     {"tree", MakeTree},
+    {"peek", MakePeek},         {"traces", MakeTraces}, {"timeline", MakeTimeline},
+    {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
+    {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
+    {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
     {"help", MakeHelp},
 });
 
