@@ -44,7 +44,7 @@ struct Header {
   std::array<char, 64> rank;  // "RANK=3", empty when there is none
   std::array<char, 512> executable;
 };
-static_assert(sizeof(Header) == 784 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 768 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 
