@@ -20,11 +20,12 @@ std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
+std::unique_ptr<Command> MakeRun();
 std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-constexpr std::array<CommandEntry, 15> kCommands{{{"top", MakeTop},
+constexpr std::array<CommandEntry, 16> kCommands{{{"top", MakeTop},
                                                   {"diff", MakeDiff},
                                                   {"tags", MakeTags},
                                                   {"tree", MakeTree},
@@ -38,6 +39,7 @@ constexpr std::array<CommandEntry, 15> kCommands{{{"top", MakeTop},
                                                   {"convert", MakeConvert},
                                                   {"merge", MakeMerge},
                                                   {"pprof", MakePprof},
+                                                  {"run", MakeRun},
                                                   {"help", MakeHelp}}};
 
 }  // namespace

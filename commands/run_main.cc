@@ -82,7 +82,9 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   const std::unique_ptr<Command> command = entry.make();
   po::options_description options;
   command->Declare(options);
-  const bool help = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
+  // What follows "--" is not ours: `memtool run -- python --help`.
+  const bool help = std::any_of(args.begin(), std::find(args.begin(), args.end(), "--"),
+                                [](const std::string& arg) {
     return arg == "--help" || arg == "-help" || arg == "-h";
   });
   if (help) {

@@ -118,12 +118,23 @@ class Symbols::Module {
                                               nullptr, nullptr);
       if (name != nullptr) {
         symbols.push_back({.name = Demangle(name), .system_name = name});
+        LineAt(address + bias_, &symbols.back().file, &symbols.back().line);
       }
     }
     return symbols;
   }
 
  private:
+  void LineAt(std::uint64_t address, std::string* file, std::int64_t* line) {
+    if (Dwfl_Line* at = dwfl_module_getsrc(module_, address); at != nullptr) {
+      int number = 0;
+      const char* name = dwfl_lineinfo(at, nullptr, &number, nullptr, nullptr, nullptr);
+      *file = name == nullptr ? "" : name;
+      *line = number;
+    }
+  }
+
+  // Small debug information describes no functions but those with something inlined in them.
   void FromDwarf(std::uint64_t address, std::vector<Symbol>& symbols) {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
@@ -132,12 +143,7 @@ class Symbols::Module {
     }
     std::string file;
     std::int64_t line = 0;
-    if (Dwfl_Line* at = dwfl_module_getsrc(module_, address); at != nullptr) {
-      int number = 0;
-      const char* name = dwfl_lineinfo(at, nullptr, &number, nullptr, nullptr, nullptr);
-      file = name == nullptr ? "" : name;
-      line = number;
-    }
+    LineAt(address, &file, &line);
     Dwarf_Die* scopes = nullptr;
     const int count = dwarf_getscopes(unit, address - bias, &scopes);
     const std::unique_ptr<Dwarf_Die, Free> owned(count > 0 ? scopes : nullptr);
