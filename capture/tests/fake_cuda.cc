@@ -547,6 +547,15 @@ const Function kFunctions[] = {
     ROW("cuGetProcAddress", 12000, cuGetProcAddress_v2),
 };
 
+// FAKE_CUDA_QUERIES=FILE: what was asked for.
+void LogQuery(const char* symbol, bool found) {
+  const char* path = getenv("FAKE_CUDA_QUERIES");
+  if (FILE* out = path == nullptr ? nullptr : fopen(path, "a"); out != nullptr) {
+    fprintf(out, "%s %s\n", found ? "found" : "missing", symbol);
+    fclose(out);
+  }
+}
+
 }  // namespace
 
 // By name, version and the per-thread flag (2); the empty name is not found, as in the real one.
@@ -563,5 +572,6 @@ API int cuGetProcAddress_v2(const char* symbol, void** pointer, int version,
     }
   }
   *pointer = best == nullptr ? nullptr : best->address;
+  LogQuery(symbol, best != nullptr);
   return best == nullptr ? kNotFound : kOk;
 }
