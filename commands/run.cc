@@ -235,9 +235,15 @@ class RunCommand final : public Command {
     (void)streams.err.Flush();
     (void)streams.out.Flush();
     const Signals signals;
+    // The child may run, and a signal come, before its number is known here.
+    sigset_t all{};
+    sigset_t before{};
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, &before);
     const pid_t child = ::fork();
     if (child == 0) {
       signals.Restore();
+      ::sigprocmask(SIG_SETMASK, &before, nullptr);
       ::execvp(words.front(), words.data());
       const int reason = errno;
       const std::string message =
@@ -245,11 +251,12 @@ class RunCommand final : public Command {
       [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
       ::_exit(reason == ENOENT ? kNotFound : kCannotRun);
     }
+    g_child = child;
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
     if (child < 0) {
       Warn(streams, fmt::format("cannot start a process: {}", std::strerror(errno)));
       return kOwnFailure;
     }
-    g_child = child;
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

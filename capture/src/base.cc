@@ -62,12 +62,29 @@ void CopyText(char* to, std::size_t size, const char* text) {
 }
 
 bool StartsWith(const char* text, const char* prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
+  for (; *prefix != '\0'; ++text, ++prefix) {
+    if (*text != *prefix) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Equal(const char* a, const char* b) {
+  for (; *a == *b; ++a, ++b) {
+    if (*a == '\0') {
+      return true;
+    }
+  }
+  return false;
 }
 
 const char* BaseName(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
+  const char* name = path;
+  for (; *path != '\0'; ++path) {
+    name = *path == '/' ? path + 1 : name;
+  }
+  return name;
 }
 
 void Complain(const char* message, const char* detail) {

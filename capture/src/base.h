@@ -117,7 +117,9 @@ constexpr std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
 // Text without the C library's locale or allocation.
 std::size_t CutLength(const char* text, std::size_t most);
 void CopyText(char* to, std::size_t size, const char* text);
+// Loops of our own: dlsym is called before a sanitizer's replacements of strcmp and the like work.
 bool StartsWith(const char* text, const char* prefix);
+bool Equal(const char* a, const char* b);
 const char* BaseName(const char* path);
 // One line on stderr: only for settings that the user got wrong.
 void Complain(const char* message, const char* detail);

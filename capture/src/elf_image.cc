@@ -51,7 +51,7 @@ bool Defines(const Dynamic& dynamic, std::uint32_t index, const char* name) {
   const unsigned type = symbol.st_info & 0xfU;
   return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
          (type == STT_FUNC || type == STT_OBJECT) &&
-         strcmp(dynamic.strings + symbol.st_name, name) == 0;
+         Equal(dynamic.strings + symbol.st_name, name);
 }
 
 std::uint32_t FindGnu(const Dynamic& dynamic, const char* name) {

@@ -3,8 +3,6 @@
 // caller (RTLD_NEXT).
 #include <dlfcn.h>
 
-#include <cstring>
-
 #include "base.h"
 #include "elf_image.h"
 #include "provider.h"
@@ -145,7 +143,7 @@ Entry* FindEntry(const char* name, Provider** provider) {
   Provider* providers = Providers(&count);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t row = 0; row < providers[i].count; ++row) {
-      if (strcmp(providers[i].entries[row].name, name) == 0) {
+      if (Equal(providers[i].entries[row].name, name)) {
         *provider = &providers[i];
         return &providers[i].entries[row];
       }
@@ -188,11 +186,11 @@ Entry* EntryByRequest(Provider& provider, const char* symbol, std::uint32_t vers
   bool has_per_thread = false;
   for (std::size_t row = 0; row < provider.count; ++row) {
     has_per_thread = has_per_thread || (provider.entries[row].per_thread_stream &&
-                                        strcmp(provider.entries[row].base, symbol) == 0);
+                                        Equal(provider.entries[row].base, symbol));
   }
   for (std::size_t row = 0; row < provider.count; ++row) {
     Entry& entry = provider.entries[row];
-    if (strcmp(entry.base, symbol) == 0 && entry.min_version <= version &&
+    if (Equal(entry.base, symbol) && entry.min_version <= version &&
         entry.per_thread_stream == (per_thread && has_per_thread) &&
         (best == nullptr || entry.min_version > best->min_version)) {
       best = &entry;
@@ -210,7 +208,7 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   }
   for (std::size_t row = 0; row < provider.count; ++row) {
     Entry& entry = provider.entries[row];
-    if (strcmp(entry.base, symbol) == 0 && RealOf(entry, provider.library) == found) {
+    if (Equal(entry.base, symbol) && RealOf(entry, provider.library) == found) {
       return entry.wrapper;
     }
   }

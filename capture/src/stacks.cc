@@ -76,11 +76,12 @@ bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   return true;
 }
 
+std::atomic<std::uint32_t> g_looked{0};  // the version of the objects that was searched
+
 // An interpreter may be loaded long after the first event.
 void LookForPython() {
-  static std::atomic<std::uint32_t> looked{0};
   const std::uint32_t version = Objects::Version();
-  if (looked.exchange(version, std::memory_order_acq_rel) != version) {
+  if (g_looked.exchange(version, std::memory_order_acq_rel) != version) {
     Python::Look();
   }
 }
@@ -215,7 +216,7 @@ void CaptureStack(RawStack& stack) {
     stack.native_count = Unwind(stack.native, settings.depth, &stack.ended_early);
   }
   if (settings.python_stacks) {
-    if (Objects::Version() == 0) {
+    if (g_looked.load(std::memory_order_relaxed) == 0) {
       Objects objects;
       objects.Refresh();
       LookForPython();

@@ -277,7 +277,7 @@ def interpreters():
     return sorted(found.items())
 
 
-def expected_python(script, python):
+def expected_python(env, script, python):
     """Names and lines of each allocation's Python frames, from the interpreter itself."""
     probe = script.with_name("probe.py")
     probe.write_text(script.read_text().replace(
@@ -286,8 +286,10 @@ def expected_python(script, python):
         "    frames, frame = [], sys._getframe()\n    while frame: frames.append(f'"
         "{frame.f_code.co_name}:{frame.f_lineno}'); frame = frame.f_back\n    print(*frames)"),
         encoding="utf-8")
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    text = subprocess.run([str(python), str(probe)], capture_output=True, env=env).stdout.decode()
+    done = subprocess.run([str(python), str(probe)], capture_output=True, timeout=60,
+                          env=env.environment(shim=False, PYTHONIOENCODING="utf-8"))
+    assert done.returncode == 0, done.stderr.decode()
+    text = done.stdout.decode()
     return [line.split() for line in text.splitlines()]
 
 
@@ -319,7 +321,7 @@ def test_python(env):
             assert state in (1, 5) if kind == "CDLL" else state == 1, f"{version} {kind}: {state}"
             tried += 1
             got = python_frames(env, env.log())
-            want = expected_python(script, python)
+            want = expected_python(env, script, python)
             # The probe has two lines more above each line but the first three.
             want = [[shift(frame, script) for frame in row] for row in want]
             got = [[frame for frame in row] for row in got]
@@ -546,7 +548,7 @@ def test_truncated(env):
     cut.write_bytes(broken)
     answer = json.loads(env.ask("info", "--format", "json", cut))
     assert "lost_chunk" in {row["code"] for row in answer["diagnostics"]}, answer["diagnostics"]
-    subprocess.run([str(env.memtool), "info", "--strict", str(cut)], capture_output=True).returncode == 4
+    env.ask("info", "--strict", cut, status=4)
 
 
 def test_full(env):
@@ -636,7 +638,7 @@ def test_launcher(env):
 
     def launch(*words, **more):
         return subprocess.run([str(env.memtool), "run", *map(str, words)], env={**plain, **more},
-                              cwd=env.folder, capture_output=True, text=True)
+                              cwd=env.folder, capture_output=True, text=True, timeout=60)
     done = launch("--", program, "linked", "calls")
     same(0, done.returncode, done.stderr)
     log = env.log()
@@ -648,11 +650,15 @@ def test_launcher(env):
     same((0, "", "here.5.%.mtcap"), (done.returncode, done.stderr, env.log().name), "quiet")
     env.clear()
     child = subprocess.Popen([str(env.memtool), "run", "-q", "--", str(program), "linked",
-                              "endless"], env=plain, cwd=env.folder, stdout=subprocess.PIPE)
-    assert child.stdout.readline() == b"ready\n"
-    child.send_signal(signal.SIGTERM)
-    same(128 + signal.SIGTERM, child.wait(timeout=60), "a signal is passed on")
-    child.stdout.close()
+                              "endless"], env=plain, cwd=env.folder, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    same(b"ready\n", child.stdout.readline(), "started")
+    try:
+        child.send_signal(signal.SIGTERM)
+        same(128 + signal.SIGTERM, child.wait(timeout=60), "a signal is passed on")
+    finally:
+        child.kill()
+        child.stdout.close()
 
 
 TESTS = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}

@@ -178,10 +178,8 @@ void Books::Alloc(const Call& call) {
   }
   Call row = call;
   // Keys of one trace come from several spaces: arrays and handles are kept apart from pointers.
-  row.key = ledger->space == wire::Space::kDevicePointer ||
-                    ledger->space == wire::Space::kHostPointer
-                ? call.key
-                : call.key ^ static_cast<std::uint64_t>(ledger->space) << 56U;
+  const bool pointer = ledger->space <= wire::Space::kHostPointer || ledger->space >= wire::Space::kUser;
+  row.key = pointer ? call.key : call.key ^ static_cast<std::uint64_t>(ledger->space) << 56U;
   if (is_handle) {
     // A handle that is given out again while its memory is still mapped.
     row.key ^= key_in_use_[call.key]++ << 48U;
