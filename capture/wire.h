@@ -24,18 +24,18 @@ struct Header {
   std::uint32_t byte_order;
   std::uint32_t header_bytes;
   std::uint32_t chunk_bytes;
-  std::uint64_t committed;  // bytes of the file, from its start, that hold whole records
+  std::uint64_t committed;        // bytes of the file, from its start, that hold whole records
   std::uint64_t start_unix;       // ns since 1970 at time 0
   std::uint64_t start_monotonic;  // the monotonic clock at time 0, ns
   std::int32_t pid;
   std::int32_t parent_pid;
   std::uint64_t command_hash;
-  std::uint32_t flags;         // kEndedCleanly …
-  std::uint32_t stop_reason;   // Stop
-  std::uint64_t events;        // events committed
-  std::uint64_t dropped;       // events that were not written
-  std::uint64_t folded;        // stacks that were cut or replaced because a table was full
-  std::uint64_t unwind_stops;  // stacks whose unwinding ended early
+  std::uint32_t flags;            // kEndedCleanly …
+  std::uint32_t stop_reason;      // Stop
+  std::uint64_t events;           // events committed
+  std::uint64_t dropped;          // events that were not written
+  std::uint64_t folded;           // stacks that were cut or replaced because a table was full
+  std::uint64_t unwind_stops;     // stacks whose unwinding ended early
   std::uint64_t unknown_entries;  // driver functions handed out without a wrapper, by doubt
   std::uint64_t forked_from;      // start_monotonic of the parent's log, or 0
   std::uint32_t python_state;     // PythonState
@@ -50,14 +50,14 @@ inline constexpr std::uint32_t kEndedCleanly = 1;
 
 enum class Stop : std::uint32_t {
   kNone = 0,
-  kMaxBytes = 1,    // the bound that the user set
-  kDiskFull = 2,    // no space could be reserved
-  kFileLimit = 3,   // RLIMIT_FSIZE
-  kMapFailed = 4,   // the file could not be mapped
+  kMaxBytes = 1,   // the bound that the user set
+  kDiskFull = 2,   // no space could be reserved
+  kFileLimit = 3,  // RLIMIT_FSIZE
+  kMapFailed = 4,  // the file could not be mapped
 };
 
 enum class PythonState : std::uint32_t {
-  kNone = 0,         // no interpreter seen
+  kNone = 0,  // no interpreter seen
   kOn = 1,
   kOff = 2,          // switched off by the user
   kUnsupported = 3,  // a version without a table of offsets
@@ -67,15 +67,16 @@ enum class PythonState : std::uint32_t {
 
 struct ChunkHeader {
   std::uint32_t magic;
-  std::uint32_t sequence;  // 0, 1, …
-  std::uint32_t used;      // bytes of records, written when the chunk is sealed; 0 = still open
-  std::uint32_t crc;       // CRC-32C of these bytes
+  std::uint32_t sequence;   // 0, 1, …
+  std::uint32_t used;       // bytes of records, written when the chunk is sealed; 0 = still open
+  std::uint32_t crc;        // CRC-32C of these bytes
   std::uint64_t base_time;  // time of the chunk's first record, ns after time 0
   std::uint64_t reserved;
 };
 static_assert(sizeof(ChunkHeader) == 32);
 
-// The first byte of a record. From 0x80: the two frequent events, with what follows in the low bits.
+// The first byte of a record. From 0x80: the two frequent events, with what follows in the low
+// bits.
 enum class Tag : std::uint8_t {
   kNothing = 0x00,  // never written: what follows is unused space
   kMapping = 0x01,
@@ -122,8 +123,8 @@ enum class Space : std::uint8_t {
   kVmmHandle = 2,
   kArray = 3,
   kMipmap = 4,
-  kVirtual = 5,   // reserved addresses
-  kUser = 16,     // 16 + n: the n-th domain of memtool_capture_record_alloc
+  kVirtual = 5,  // reserved addresses
+  kUser = 16,    // 16 + n: the n-th domain of memtool_capture_record_alloc
 };
 
 enum class Kind : std::uint8_t { kDevice = 0, kManaged = 1, kPinned = 2, kHost = 3, kVmm = 4 };
@@ -163,7 +164,7 @@ inline std::uint32_t Crc32cPortable(const unsigned char* bytes, std::size_t size
 
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) inline std::uint32_t Crc32cSse(const unsigned char* bytes,
-                                                                  std::size_t size) {
+                                                                 std::size_t size) {
   std::uint64_t crc = 0xffffffffU;
   for (; size >= 8; bytes += 8, size -= 8) {
     std::uint64_t word = 0;

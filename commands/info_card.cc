@@ -85,9 +85,9 @@ void StateRows(const TraceSummary& s, Rows& rows) {
 void DeviceRows(const DeviceCard& card, const Trace& trace, bool has_state, Rows& rows) {
   const TraceSummary& s = card.summary;
   rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
-  rows.emplace_back(
-      "  live", fmt::format("peak {} {} · end {} · start {}", FormatSize(s.peak_bytes),
-                            AtEvent(s.peak_event), FormatSize(s.end_bytes), FormatSize(s.base_bytes)));
+  rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
+                                          FormatSize(s.peak_bytes), AtEvent(s.peak_event),
+                                          FormatSize(s.end_bytes), FormatSize(s.base_bytes)));
   if (has_state) {
     StateRows(s, rows);
   }

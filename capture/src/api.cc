@@ -1,10 +1,9 @@
 // The functions of memtool_capture.h.
 #define MEMTOOL_CAPTURE_API __attribute__((visibility("default")))
-#include "memtool_capture.h"
-
 #include <cstring>
 
 #include "base.h"
+#include "memtool_capture.h"
 #include "recorder.h"
 
 using memtool::capture::Book;

@@ -39,7 +39,7 @@ struct ThreadState {
   std::uint32_t thread_id;  // of the log; 0 = not written yet
   std::uint32_t epoch;      // the log that thread_id belongs to
   std::uint32_t tag_depth;
-  std::uint32_t tags[16];   // pushed tags, ids of the log
+  std::uint32_t tags[16];    // pushed tags, ids of the log
   std::uintptr_t stack_low;  // bounds of the thread's stack; 0 = not asked yet
   std::uintptr_t stack_high;
 };

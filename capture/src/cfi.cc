@@ -202,9 +202,7 @@ class Program {
       row_.ra_undefined = initial_.ra_undefined;
     }
   }
-  void Strange(std::uint64_t reg) {
-    row_.strange = row_.strange || reg == kRbp || reg == kReturn;
-  }
+  void Strange(std::uint64_t reg) { row_.strange = row_.strange || reg == kRbp || reg == kReturn; }
   void Advance(std::uint64_t delta) { location_ += delta * cie_.code_align; }
   [[nodiscard]] std::int64_t Scaled(std::uint64_t offset) const {
     return static_cast<std::int64_t>(offset) * cie_.data_align;
@@ -355,8 +353,7 @@ const unsigned char* FindFde(const unsigned char* hdr, std::uintptr_t address) {
       high = middle;
     }
   }
-  return low == 0 ? nullptr
-                  : hdr + std::intptr_t{Load<std::int32_t>(table + (low - 1) * 8 + 4)};
+  return low == 0 ? nullptr : hdr + std::intptr_t{Load<std::int32_t>(table + (low - 1) * 8 + 4)};
 }
 
 FrameRule ToRule(const Row& row) {

@@ -65,7 +65,8 @@ Book CudaBook(wire::Space space, wire::Kind kind, const char* name) {
 
 std::uint64_t CudaFreeBytes() {
   static std::atomic<void*> get_info{nullptr};
-  const auto info = Unwrapped<CuResult (*)(std::size_t*, std::size_t*)>("cuMemGetInfo_v2", get_info);
+  const auto info =
+      Unwrapped<CuResult (*)(std::size_t*, std::size_t*)>("cuMemGetInfo_v2", get_info);
   std::size_t free_bytes = 0;
   std::size_t total = 0;
   return info != nullptr && info(&free_bytes, &total) == 0 ? free_bytes : UINT64_MAX;

@@ -7,12 +7,12 @@
 #include "settings.h"
 
 // The driver's function of this name, or the status of a program without a driver.
-#define MEMTOOL_REAL(name)                                              \
-  const auto real = CudaReal<decltype(&::name)>(Cu::k_##name);          \
-  if (real == nullptr) {                                                \
-    return kCuNotInitialized;                                           \
-  }                                                                     \
-  const Busy busy;                                                      \
+#define MEMTOOL_REAL(name)                                     \
+  const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
+  if (real == nullptr) {                                       \
+    return kCuNotInitialized;                                  \
+  }                                                            \
+  const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()
 
 using namespace memtool::capture;  // NOLINT(google-build-using-namespace): wrappers are global

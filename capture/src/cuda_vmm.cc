@@ -1,15 +1,15 @@
-// Wrappers of the virtual memory functions, memory from other processes, pools and contexts. The log
-// gets what was called; what that means for physical memory is worked out by the reader.
+// Wrappers of the virtual memory functions, memory from other processes, pools and contexts. The
+// log gets what was called; what that means for physical memory is worked out by the reader.
 #include "base.h"
 #include "cuda_wrappers.h"
 #include "elf_image.h"
 
-#define MEMTOOL_REAL(name)                                              \
-  const auto real = CudaReal<decltype(&::name)>(Cu::k_##name);          \
-  if (real == nullptr) {                                                \
-    return kCuNotInitialized;                                           \
-  }                                                                     \
-  const Busy busy;                                                      \
+#define MEMTOOL_REAL(name)                                     \
+  const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
+  if (real == nullptr) {                                       \
+    return kCuNotInitialized;                                  \
+  }                                                            \
+  const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()
 
 using namespace memtool::capture;  // NOLINT(google-build-using-namespace): wrappers are global
@@ -59,8 +59,8 @@ CuObject PrimaryContext(CuDevice device) {
       reinterpret_cast<GetState>(FindSymbolAnywhere("cuDevicePrimaryCtxGetState", "libcuda.so"));
   const auto retain =
       reinterpret_cast<Retain>(FindSymbolAnywhere("cuDevicePrimaryCtxRetain", "libcuda.so"));
-  const auto release = CudaReal<decltype(&::cuDevicePrimaryCtxRelease_v2)>(
-      Cu::k_cuDevicePrimaryCtxRelease_v2);
+  const auto release =
+      CudaReal<decltype(&::cuDevicePrimaryCtxRelease_v2)>(Cu::k_cuDevicePrimaryCtxRelease_v2);
   unsigned flags = 0;
   int active = 0;
   CuObject context = nullptr;

@@ -5,9 +5,9 @@
 
 extern "C" {
 
+using memtool::capture::CuAllocationProp;
 using memtool::capture::CuArray3dDescriptor;
 using memtool::capture::CuArrayDescriptor;
-using memtool::capture::CuAllocationProp;
 using memtool::capture::CuDevice;
 using memtool::capture::CuHandle;
 using memtool::capture::CuIpcHandle;
@@ -29,10 +29,9 @@ MEMTOOL_EXPORT CuResult cuMemAllocManaged(CuPointer* pointer, std::size_t size, 
 MEMTOOL_EXPORT CuResult cuMemFree_v2(CuPointer pointer);
 
 MEMTOOL_EXPORT CuResult cuMemAllocAsync(CuPointer* pointer, std::size_t size, CuObject stream);
-MEMTOOL_EXPORT CuResult cuMemAllocAsync_ptsz(CuPointer* pointer, std::size_t size,
-                                             CuObject stream);
-MEMTOOL_EXPORT CuResult cuMemAllocFromPoolAsync(CuPointer* pointer, std::size_t size,
-                                                CuObject pool, CuObject stream);
+MEMTOOL_EXPORT CuResult cuMemAllocAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject stream);
+MEMTOOL_EXPORT CuResult cuMemAllocFromPoolAsync(CuPointer* pointer, std::size_t size, CuObject pool,
+                                                CuObject stream);
 MEMTOOL_EXPORT CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::size_t size,
                                                      CuObject pool, CuObject stream);
 MEMTOOL_EXPORT CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream);

@@ -50,8 +50,7 @@ bool Defines(const Dynamic& dynamic, std::uint32_t index, const char* name) {
   const ElfW(Sym)& symbol = dynamic.symbols[index];
   const unsigned type = symbol.st_info & 0xfU;
   return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
-         (type == STT_FUNC || type == STT_OBJECT) &&
-         Equal(dynamic.strings + symbol.st_name, name);
+         (type == STT_FUNC || type == STT_OBJECT) && Equal(dynamic.strings + symbol.st_name, name);
 }
 
 std::uint32_t FindGnu(const Dynamic& dynamic, const char* name) {
@@ -129,8 +128,8 @@ int Visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
     return 0;
   }
   if (search.name == nullptr) {
-    search.object_found = search.address == nullptr ||
-                          Holds(*info, reinterpret_cast<std::uintptr_t>(search.address));
+    search.object_found =
+        search.address == nullptr || Holds(*info, reinterpret_cast<std::uintptr_t>(search.address));
     return search.object_found ? 1 : 0;
   }
   if (search.after_shim && !search.passed_shim) {

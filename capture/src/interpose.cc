@@ -131,7 +131,7 @@ __asm__(
     "  .cfi_endproc\n"
     ".size dlsym, .-dlsym\n");
 #else
-#error "no dlsym trampoline for this processor"
+#  error "no dlsym trampoline for this processor"
 #endif
 
 Entry* FindEntry(const char* name, Provider** provider) {

@@ -175,8 +175,8 @@ std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, 
       return count;
     }
     const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
-    const std::uintptr_t cfa = base + static_cast<std::uintptr_t>(std::intptr_t{
-                                          static_cast<std::int32_t>(packed >> 32U)});
+    const std::uintptr_t cfa =
+        base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
     if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
       *ended_early = true;
       return count;
@@ -206,9 +206,8 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
                                                    bool* ended_early, bool* trusted) {
   Registers at{};
   // The address after the lea is one past an instruction of this function, as return addresses are.
-  __asm__ volatile(
-      "lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-      : "=r"(at.ip), "=r"(at.sp), "=r"(at.bp));
+  __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                   : "=r"(at.ip), "=r"(at.sp), "=r"(at.bp));
   if (t_state.stack_high == 0) {
     AskStack();
   }

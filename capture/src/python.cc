@@ -232,8 +232,8 @@ void Python::Look() {
     }
     return;
   }
-  const auto this_thread = reinterpret_cast<ThreadStateOf>(
-      FindSymbolAnywhere("PyGILState_GetThisThreadState", nullptr));
+  const auto this_thread =
+      reinterpret_cast<ThreadStateOf>(FindSymbolAnywhere("PyGILState_GetThisThreadState", nullptr));
   const auto version =
       reinterpret_cast<const char* (*)()>(FindSymbolAnywhere("Py_GetVersion", nullptr));
   if (this_thread == nullptr || version == nullptr) {
@@ -242,8 +242,7 @@ void Python::Look() {
   const char* text = version();
   g_python.version = ParseVersion(text);
   g_python.holds_lock = reinterpret_cast<Count>(FindSymbolAnywhere("PyGILState_Check", nullptr));
-  g_python.code_type =
-      reinterpret_cast<std::uintptr_t>(FindSymbolAnywhere("PyCode_Type", nullptr));
+  g_python.code_type = reinterpret_cast<std::uintptr_t>(FindSymbolAnywhere("PyCode_Type", nullptr));
   for (const Layout& layout : kLayouts) {
     if (g_python.version == (3U << 8U | layout.minor) && sizeof(void*) == 8) {
       g_python.layout = &layout;

@@ -1,6 +1,6 @@
 // Python frames of the calling thread, read from the interpreter's structures without its lock:
-// while the thread is inside a C function its frames cannot change, and they own their code objects.
-// CPython 3.9 to 3.13; anything else is off, and the log's header says why.
+// while the thread is inside a C function its frames cannot change, and they own their code
+// objects. CPython 3.9 to 3.13; anything else is off, and the log's header says why.
 #pragma once
 
 #include <cstddef>

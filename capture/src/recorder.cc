@@ -18,8 +18,8 @@ namespace memtool::capture {
 namespace {
 
 struct LedgerKey {
-  std::uint64_t packed;     // space, kind, level, device
-  const char* name;         // of static text or of a domain: compared by place
+  std::uint64_t packed;  // space, kind, level, device
+  const char* name;      // of static text or of a domain: compared by place
   friend bool operator==(const LedgerKey&, const LedgerKey&) = default;
   [[nodiscard]] std::uint64_t Hash() const {
     return Mix(Mix(13, packed), reinterpret_cast<std::uintptr_t>(name));
@@ -188,9 +188,8 @@ std::uint32_t LaneId(const Book& book, std::int64_t now) {
     Encoder out(at);
     out.Begin(wire::Tag::kLane);
     out.Varint(id);
-    for (const std::uint64_t field :
-         {std::uint64_t{thread}, std::uint64_t{ledger}, key.context, key.stream, key.pool,
-          key.tag}) {
+    for (const std::uint64_t field : {std::uint64_t{thread}, std::uint64_t{ledger}, key.context,
+                                      key.stream, key.pool, key.tag}) {
       out.Varint(field);
     }
     g_log.sink.Commit(out.at());
@@ -372,8 +371,9 @@ void PopTag() {
 Totals GetTotals() {
   const Hold hold(g_lock);
   const wire::Header* header = g_log.sink.header();
-  return header == nullptr ? Totals{0, g_log.lost, 0}
-                           : Totals{header->events, header->dropped + g_log.lost, header->committed};
+  return header == nullptr
+             ? Totals{0, g_log.lost, 0}
+             : Totals{header->events, header->dropped + g_log.lost, header->committed};
 }
 
 const char* LogPath() {

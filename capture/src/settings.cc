@@ -116,7 +116,9 @@ void ReadSettings() {
   }
   std::uint64_t depth = g_settings.depth;
   Number("MEMTOOL_CAPTURE_DEPTH", &depth);
-  g_settings.depth = depth < 1 ? 1 : depth > kMaxDepth ? kMaxDepth : static_cast<std::uint32_t>(depth);
+  g_settings.depth = depth < 1           ? 1
+                     : depth > kMaxDepth ? kMaxDepth
+                                         : static_cast<std::uint32_t>(depth);
   Number("MEMTOOL_CAPTURE_MAX_BYTES", &g_settings.max_bytes);
   Rank();
 }

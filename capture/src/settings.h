@@ -12,9 +12,9 @@ struct Settings {
   bool native_stacks = true;                   // STACKS=off|native|python|both
   bool python_stacks = true;
   bool free_stacks = false;
-  bool pinned = true;            // HOST=0: leave pinned host memory out
-  bool libgcc_unwinder = false;  // UNWIND=libgcc
-  std::uint32_t depth = 128;     // DEPTH
+  bool pinned = true;                                 // HOST=0: leave pinned host memory out
+  bool libgcc_unwinder = false;                       // UNWIND=libgcc
+  std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
 };
 

@@ -149,8 +149,8 @@ void Sink::Stop(wire::Stop reason) {
   header_->stop_reason = static_cast<std::uint32_t>(reason);
 }
 
-// Maps the next piece of the file. Space is reserved first: a store into a hole of a full disk would
-// be a SIGBUS in the program.
+// Maps the next piece of the file. Space is reserved first: a store into a hole of a full disk
+// would be a SIGBUS in the program.
 bool Sink::Grow() {
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;

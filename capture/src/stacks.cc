@@ -4,8 +4,8 @@
 
 #include "base.h"
 #include "encoder.h"
-#include "objects.h"
 #include "native_stack.h"
+#include "objects.h"
 
 namespace memtool::capture {
 

@@ -147,9 +147,9 @@ int Allocate(Pointer* out, std::uint64_t size, const char* kind, Context* contex
 }
 
 int AllocateHere(Pointer* out, std::uint64_t size, const char* kind, bool of_context = true) {
-  return t_context == nullptr ? static_cast<int>(kNoContext)
-                              : Allocate(out, size, kind, of_context ? t_context : nullptr,
-                                         t_context->device);
+  return t_context == nullptr
+             ? static_cast<int>(kNoContext)
+             : Allocate(out, size, kind, of_context ? t_context : nullptr, t_context->device);
 }
 
 int Release(Pointer pointer) {
@@ -233,9 +233,13 @@ struct AtExit {
 
 }  // namespace
 
-API void fakeWriteBooks() { WriteBooks(); }
+API void fakeWriteBooks() {
+  WriteBooks();
+}
 
-API int cuInit(unsigned) { return kOk; }
+API int cuInit(unsigned) {
+  return kOk;
+}
 API int cuDriverGetVersion(int* version) {
   *version = 13000;
   return kOk;
@@ -320,7 +324,9 @@ API int cuMemAllocPitch_v2(Pointer* pointer, std::size_t* pitch, std::size_t wid
 API int cuMemAllocManaged(Pointer* pointer, std::size_t size, unsigned) {
   return AllocateHere(pointer, size, "managed");
 }
-API int cuMemFree_v2(Pointer pointer) { return Release(pointer); }
+API int cuMemFree_v2(Pointer pointer) {
+  return Release(pointer);
+}
 
 API int cuMemAllocAsync(Pointer* pointer, std::size_t size, void*) {
   return AllocateHere(pointer, size, "async", false);
@@ -334,20 +340,28 @@ API int cuMemAllocFromPoolAsync(Pointer* pointer, std::size_t size, void* pool, 
 API int cuMemAllocFromPoolAsync_ptsz(Pointer* pointer, std::size_t size, void* pool, void* stream) {
   return cuMemAllocFromPoolAsync(pointer, size, pool, stream);
 }
-API int cuMemFreeAsync(Pointer pointer, void*) { return Release(pointer); }
-API int cuMemFreeAsync_ptsz(Pointer pointer, void*) { return Release(pointer); }
+API int cuMemFreeAsync(Pointer pointer, void*) {
+  return Release(pointer);
+}
+API int cuMemFreeAsync_ptsz(Pointer pointer, void*) {
+  return Release(pointer);
+}
 API int cuMemPoolCreate(void** pool, const int* props) {
   *pool = new Context{props[3], false};
   return kOk;
 }
-API int cuMemPoolDestroy(void*) { return kOk; }
-API int cuMemPoolTrimTo(void*, std::size_t) { return kOk; }
+API int cuMemPoolDestroy(void*) {
+  return kOk;
+}
+API int cuMemPoolTrimTo(void*, std::size_t) {
+  return kOk;
+}
 
 API int cuMemCreate(Pointer* handle, std::size_t size, const int* prop, unsigned long long) {
   const std::scoped_lock lock(B().mutex);
   const int device = prop[2] == 1 ? prop[3] : -1;
-  const Block block{.size = size, .book = BookName(device, "vmm"), .device = device,
-                    .context = nullptr};
+  const Block block{
+      .size = size, .book = BookName(device, "vmm"), .device = device, .context = nullptr};
   if (!Room(device, size)) {
     ++B().counts[block.book].failed;
     return kOutOfMemory;
@@ -398,7 +412,9 @@ API int cuMemAddressReserve(Pointer* address, std::size_t size, std::size_t, Poi
   B().next += size;
   return kOk;
 }
-API int cuMemAddressFree(Pointer, std::size_t) { return kOk; }
+API int cuMemAddressFree(Pointer, std::size_t) {
+  return kOk;
+}
 API int cuMemRetainAllocationHandle(Pointer* handle, void* address) {
   const std::scoped_lock lock(B().mutex);
   const auto found = B().maps.find(reinterpret_cast<Pointer>(address));
@@ -420,7 +436,9 @@ API int cuIpcOpenMemHandle_v2(Pointer* pointer, IpcHandle handle, unsigned) {
   *pointer = 0x600000000000 + static_cast<unsigned char>(handle.bytes[63]) * 0x1000;
   return kOk;
 }
-API int cuIpcCloseMemHandle(Pointer) { return kOk; }
+API int cuIpcCloseMemHandle(Pointer) {
+  return kOk;
+}
 
 API int cuMemHostAlloc(void** pointer, std::size_t size, unsigned) {
   *pointer = malloc(size);
@@ -439,7 +457,9 @@ API int cuMemFreeHost(void* pointer) {
 API int cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned) {
   return EnterHost(pointer, size, "registered");
 }
-API int cuMemHostUnregister(void* pointer) { return Release(reinterpret_cast<Pointer>(pointer)); }
+API int cuMemHostUnregister(void* pointer) {
+  return Release(reinterpret_cast<Pointer>(pointer));
+}
 
 struct ArrayDescriptor {
   std::size_t width;
@@ -463,7 +483,9 @@ API int cuArrayCreate_v2(Pointer* array, const ArrayDescriptor* d) {
 API int cuArray3DCreate_v2(Pointer* array, const Array3d* d) {
   return AllocateHere(array, d->width * d->height * d->depth * 4 * d->channels, "array");
 }
-API int cuArrayDestroy(Pointer array) { return Release(array); }
+API int cuArrayDestroy(Pointer array) {
+  return Release(array);
+}
 API int cuMipmappedArrayCreate(Pointer* array, const Array3d* d, unsigned levels) {
   std::uint64_t bytes = 0;
   Array3d level = *d;
@@ -474,7 +496,9 @@ API int cuMipmappedArrayCreate(Pointer* array, const Array3d* d, unsigned levels
   }
   return AllocateHere(array, bytes, "mipmapped array");
 }
-API int cuMipmappedArrayDestroy(Pointer array) { return Release(array); }
+API int cuMipmappedArrayDestroy(Pointer array) {
+  return Release(array);
+}
 
 API int cuGetProcAddress_v2(const char* symbol, void** pointer, int version,
                             unsigned long long flags, void* found);
@@ -492,8 +516,10 @@ struct Function {
   void* address;
 };
 
-#define ROW(base, version, name) {base, version, false, reinterpret_cast<void*>(&name)}
-#define ROW_PTSZ(base, version, name) {base, version, true, reinterpret_cast<void*>(&name)}
+#define ROW(base, version, name) \
+  { base, version, false, reinterpret_cast<void*>(&name) }
+#define ROW_PTSZ(base, version, name) \
+  { base, version, true, reinterpret_cast<void*>(&name) }
 
 const Function kFunctions[] = {
     ROW("cuInit", 2000, cuInit),

@@ -63,8 +63,7 @@ std::uint32_t Books::BookOf(const LedgerRow& ledger) {
   if (user) {
     name = fmt::format("{}@{}", ledger.name, name);
   }
-  const auto [found, added] =
-      book_index_.emplace(name, static_cast<std::uint32_t>(books_.size()));
+  const auto [found, added] = book_index_.emplace(name, static_cast<std::uint32_t>(books_.size()));
   if (added) {
     books_.push_back({.name = name, .device = ledger.device, .level = LevelOf(ledger.level)});
   }
@@ -72,8 +71,8 @@ std::uint32_t Books::BookOf(const LedgerRow& ledger) {
 }
 
 std::uint8_t Books::LedgerIndex(const LedgerRow& ledger, std::uint32_t book) {
-  const auto [found, added] = ledger_index_.emplace(
-      std::pair(book, ledger.name), static_cast<std::uint8_t>(ledgers_.size()));
+  const auto [found, added] = ledger_index_.emplace(std::pair(book, ledger.name),
+                                                    static_cast<std::uint8_t>(ledgers_.size()));
   if (added) {
     if (ledgers_.size() >= kMostLedgers) {
       ThrowRead(ErrorCode::kLimit, 0, {}, "more than 250 ledgers");
@@ -130,16 +129,15 @@ Books::Place Books::Add(const Call& call, const LaneRow& lane, const LedgerRow& 
     ThrowRead(ErrorCode::kLimit, 0, {}, "more than 4,294,967,295 events");
   }
   constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
-  rows.push_back(
-      {.event = {.key = call.key,
-                 .size = call.size,
-                 .time = SaturatingAdd(start_unix_,
-                                       static_cast<std::int64_t>(std::min(call.time, kMostTime))),
-                 .stream = StreamIndex(lane.stream),
-                 .ledger = index,
-                 .action = action},
-       .stack = call.stack,
-       .labels = Labels(call, lane, ledger)});
+  rows.push_back({.event = {.key = call.key,
+                            .size = call.size,
+                            .time = SaturatingAdd(start_unix_, static_cast<std::int64_t>(
+                                                                   std::min(call.time, kMostTime))),
+                            .stream = StreamIndex(lane.stream),
+                            .ledger = index,
+                            .action = action},
+                  .stack = call.stack,
+                  .labels = Labels(call, lane, ledger)});
   return {book, static_cast<std::uint32_t>(rows.size() - 1)};
 }
 
@@ -178,7 +176,8 @@ void Books::Alloc(const Call& call) {
   }
   Call row = call;
   // Keys of one trace come from several spaces: arrays and handles are kept apart from pointers.
-  const bool pointer = ledger->space <= wire::Space::kHostPointer || ledger->space >= wire::Space::kUser;
+  const bool pointer =
+      ledger->space <= wire::Space::kHostPointer || ledger->space >= wire::Space::kUser;
   row.key = pointer ? call.key : call.key ^ static_cast<std::uint64_t>(ledger->space) << 56U;
   if (is_handle) {
     // A handle that is given out again while its memory is still mapped.
@@ -217,10 +216,9 @@ void Books::Free(const Call& call) {
 
 void Books::Mark(const Call& call, const std::string& name, std::int64_t value) {
   constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
-  marks_.push_back(
-      {.name = value == 0 ? name : fmt::format("{}#{}", name, value),
-       .begin = SaturatingAdd(start_unix_,
-                              static_cast<std::int64_t>(std::min(call.time, kMostTime)))});
+  marks_.push_back({.name = value == 0 ? name : fmt::format("{}#{}", name, value),
+                    .begin = SaturatingAdd(
+                        start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)))});
 }
 
 void Books::Failed(const Call& call) {

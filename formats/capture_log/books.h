@@ -1,6 +1,6 @@
-// What the driver's calls mean for memory: which allocation a free ends, when the physical memory of
-// a handle goes, what a context takes with it. Calls come in, events of one history per device go
-// out.
+// What the driver's calls mean for memory: which allocation a free ends, when the physical memory
+// of a handle goes, what a context takes with it. Calls come in, events of one history per device
+// go out.
 #pragma once
 
 #include <array>
@@ -28,14 +28,14 @@ struct Call {
 
 // What the log says about the program, beside its memory.
 struct Counts {
-  std::uint64_t unknown_frees = 0;    // of memory that the log did not see allocated
-  std::uint64_t refused_frees = 0;    // the driver said no
-  std::uint64_t failed_calls = 0;     // allocations refused for other reasons than memory
-  std::uint64_t estimated = 0;        // arrays: the size was worked out
-  std::uint64_t imports = 0;          // memory of other processes
-  std::uint64_t unknown_lanes = 0;    // events whose definitions were lost
+  std::uint64_t unknown_frees = 0;  // of memory that the log did not see allocated
+  std::uint64_t refused_frees = 0;  // the driver said no
+  std::uint64_t failed_calls = 0;   // allocations refused for other reasons than memory
+  std::uint64_t estimated = 0;      // arrays: the size was worked out
+  std::uint64_t imports = 0;        // memory of other processes
+  std::uint64_t unknown_lanes = 0;  // events whose definitions were lost
   std::uint64_t ended_contexts = 0;
-  std::uint64_t reopened = 0;         // allocations at an address that was live
+  std::uint64_t reopened = 0;  // allocations at an address that was live
 };
 
 class Books {
@@ -77,9 +77,8 @@ class Books {
   using Key = std::pair<wire::Space, std::uint64_t>;
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return static_cast<std::size_t>((key.second ^ static_cast<std::uint64_t>(key.first) << 56U) *
-                                      0x9e3779b97f4a7c15U >>
-                                      7U);
+      return static_cast<std::size_t>(
+          (key.second ^ static_cast<std::uint64_t>(key.first) << 56U) * 0x9e3779b97f4a7c15U >> 7U);
     }
   };
   struct Handle {

@@ -110,7 +110,8 @@ class ChunkReader {
     std::memcpy(&chunk, bytes.data(), sizeof chunk);
     const auto records = bytes.subspan(sizeof chunk);
     const bool last = header_.committed - offset <= wire::kChunkBytes;
-    if (chunk.magic != wire::kChunkMagic || chunk.used > records.size() + (wire::kChunkBytes - bytes.size())) {
+    if (chunk.magic != wire::kChunkMagic ||
+        chunk.used > records.size() + (wire::kChunkBytes - bytes.size())) {
       return Damage("lost_chunk", fmt::format("chunk {} is not one", Number(offset)), offset);
     }
     if (chunk.used == 0 && !last) {
@@ -118,8 +119,8 @@ class ChunkReader {
     }
     const std::uint64_t used =
         chunk.used != 0 ? chunk.used : header_.committed - offset - sizeof chunk;
-    const auto whole = records.first(static_cast<std::size_t>(
-        std::min<std::uint64_t>(used, records.size())));
+    const auto whole =
+        records.first(static_cast<std::size_t>(std::min<std::uint64_t>(used, records.size())));
     if (chunk.used != 0 && whole.size() == chunk.used && Crc(whole) != chunk.crc) {
       return Damage("lost_chunk",
                     fmt::format("chunk {} fails its checksum: {} bytes of records are left out",
@@ -184,7 +185,8 @@ const char* PythonText(wire::PythonState state) {
 
 class Notes {
  public:
-  Notes(RecordingBuilder& builder, const wire::Header& header) : builder_(builder), header_(header) {}
+  Notes(RecordingBuilder& builder, const wire::Header& header)
+      : builder_(builder), header_(header) {}
 
   void Header(std::uint64_t events) {
     if (const char* why = StopText(static_cast<wire::Stop>(header_.stop_reason)); why != nullptr) {
@@ -216,8 +218,8 @@ class Notes {
         "frees of memory that was allocated before the recording, or while it was off",
         counts.unknown_frees);
     Add(Severity::kNote, "refused_frees", "frees that the driver refused", counts.refused_frees);
-    Add(Severity::kNote, "failed_calls",
-        "allocations that failed for other reasons than memory", counts.failed_calls);
+    Add(Severity::kNote, "failed_calls", "allocations that failed for other reasons than memory",
+        counts.failed_calls);
     Add(Severity::kNote, "estimated_sizes",
         "arrays, whose sizes were worked out from their descriptors", counts.estimated);
     Add(Severity::kNote, "shared_memory",

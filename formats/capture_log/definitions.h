@@ -1,5 +1,5 @@
-// What the records of a capture log define, by id: mappings, frames, Python code, stacks, lanes. Ids
-// come from the file: a table holds what was defined and nothing else, whatever an id claims.
+// What the records of a capture log define, by id: mappings, frames, Python code, stacks, lanes.
+// Ids come from the file: a table holds what was defined and nothing else, whatever an id claims.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Lines of Python code from the line tables that code objects carry, undecoded in the log: lnotab to
-// 3.9, PEP 626 in 3.10, PEP 657 from 3.11 on.
+// Lines of Python code from the line tables that code objects carry, undecoded in the log: lnotab
+// to 3.9, PEP 626 in 3.10, PEP 657 from 3.11 on.
 #pragma once
 
 #include <cstdint>

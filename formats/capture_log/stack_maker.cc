@@ -58,10 +58,10 @@ const StackMaker::Native& StackMaker::NativeOf(const FrameRow& row) {
     native.interpreter = IsInterpreter(symbols_.PathOf(*mapping));
     for (const Symbol& symbol : symbols_.At(*mapping, row.address - 1)) {
       native.evaluates = native.evaluates || symbol.system_name.starts_with(kEvaluates);
-      const FunctionId function =
-          builder_.AddFunction({.name = builder_.Intern(symbol.name),
-                                .system_name = builder_.Intern(symbol.system_name),
-                                .filename = builder_.Intern(symbol.file)});
+      const FunctionId function = builder_.AddFunction(
+          {.name = builder_.Intern(symbol.name),
+           .system_name = builder_.Intern(symbol.system_name),
+           .filename = builder_.Intern(symbol.file.empty() ? "??" : symbol.file)});
       lines.push_back({.function = function, .line = symbol.line});
     }
   }

@@ -38,7 +38,7 @@ class StackMaker {
   Symbols& symbols_;
   std::unordered_map<std::uint64_t, StackId> stacks_;
   std::map<std::vector<LocationId>, StackId> same_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Native> natives_;  // mapping, address
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Native> natives_;      // mapping, address
   std::map<std::pair<std::uint64_t, std::uint64_t>, LocationId> pythons_;  // code, position
   std::unordered_map<std::uint64_t, MappingId> mappings_;
 };

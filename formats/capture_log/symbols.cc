@@ -23,8 +23,7 @@ struct Free {
 
 std::string Demangle(const char* name) {
   int status = 0;
-  const std::unique_ptr<char, Free> plain(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  const std::unique_ptr<char, Free> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status));
   return status == 0 && plain != nullptr ? plain.get() : name;
 }
 
@@ -83,8 +82,8 @@ class Symbols::Module {
       return;
     }
     dwfl_ = dwfl_begin(&kCallbacks);
-    module_ = dwfl_ == nullptr ? nullptr
-                               : dwfl_report_offline(dwfl_, path.c_str(), path.c_str(), -1);
+    module_ =
+        dwfl_ == nullptr ? nullptr : dwfl_report_offline(dwfl_, path.c_str(), path.c_str(), -1);
     if (module_ == nullptr) {
       return;
     }
