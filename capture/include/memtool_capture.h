@@ -12,8 +12,10 @@
 #ifndef MEMTOOL_CAPTURE_H
 #define MEMTOOL_CAPTURE_H
 
+/* NOLINTBEGIN(modernize-deprecated-headers): also C */
 #include <stddef.h>
 #include <stdint.h>
+/* NOLINTEND(modernize-deprecated-headers) */
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,10 +2,10 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 
 namespace memtool::capture {
 

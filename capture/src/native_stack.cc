@@ -36,6 +36,7 @@ _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
 std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
   using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
   static Backtrace backtrace = nullptr;

@@ -1,10 +1,10 @@
 #include "recorder.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 
 #include "base.h"
 #include "encoder.h"
@@ -150,7 +150,7 @@ std::uint32_t LedgerId(const Book& book, std::int64_t now) {
   out.Varint(static_cast<std::uint64_t>(book.space));
   out.Varint(static_cast<std::uint64_t>(book.kind));
   out.Varint(static_cast<std::uint64_t>(book.level));
-  out.Varint(static_cast<std::uint64_t>(book.device + 1));
+  out.Varint(static_cast<std::uint64_t>(std::int64_t{book.device} + 1));
   out.Text(book.name, name);
   g_log.sink.Commit(out.at());
   return id;

@@ -33,8 +33,8 @@ void RecordFailed(const Book& book, std::uint64_t size, std::uint64_t status,
 
 // Events that are a tag and a few numbers.
 struct Numbers {
-  std::uint64_t values[4];
-  std::uint32_t count;
+  std::uint64_t values[4] = {};
+  std::uint32_t count = 0;
   bool with_stack = false;
 };
 void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers);

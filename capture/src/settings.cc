@@ -154,6 +154,7 @@ void PutNumber(Writer& writer, long value) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written by the writer
 void ExpandName(char* to, std::size_t size, const char* pattern) {
   Writer writer{to, to + size - 1};
   const char* rank = strchr(g_rank, '=');

@@ -9,8 +9,9 @@
 
 namespace memtool::capture {
 
-// A stack as it was found, before it has an id.
-struct RawStack {
+// A stack as it was found, before it has an id. The arrays are not cleared: only their counted
+// parts are ever read.
+struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::uint64_t hash = 0;
   std::uint32_t native_count = 0;
   std::uint32_t python_count = 0;

@@ -28,6 +28,7 @@ std::string Demangle(const char* name) {
 }
 
 // Separate debug files are looked for here only: libdwfl's own search would ask the network.
+// NOLINTNEXTLINE(readability-function-size): libdwfl's signature
 int FindDebugFile(Dwfl_Module* module, void** /*user*/, const char* /*name*/, Dwarf_Addr /*base*/,
                   const char* /*file*/, const char* /*link*/, GElf_Word /*crc*/, char** found) {
   const unsigned char* id = nullptr;
