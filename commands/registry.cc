@@ -24,6 +24,7 @@ std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
+std::unique_ptr<Command> MakeRun();
 std::unique_ptr<Command> MakeHelp();
 
 namespace {
@@ -36,6 +37,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
     {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
     {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
+    {"run", MakeRun},
     {"help", MakeHelp},
 });
 
