@@ -263,7 +263,6 @@ main()
 def interpreters():
     found = {}
     candidates = [Path("/usr/bin/python3"), Path(sys.executable),
-                  *Path("/root/.pyenv/versions").glob("3.*/bin/python3"),
                   *(Path(p) / f"python3.{m}" for p in os.get_exec_path() for m in range(9, 14)),
                   *Path.home().glob(".pyenv/versions/3.*/bin/python3")]
     for path in candidates:
