@@ -37,8 +37,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
     {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
     {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
-    {"run", MakeRun},
-    {"help", MakeHelp},
+    {"run", MakeRun},           {"help", MakeHelp},
 });
 
 }  // namespace

@@ -1,7 +1,7 @@
 /* memtool_capture.h: what a program can tell the capture shim (libmemtool_capture.so).
  *
- * Every function is weak: a program that is not run under `memtool run` links and runs all the same,
- * if it calls them through the MEMTOOL_CAPTURE macro, which does nothing then:
+ * Every function is weak: a program that is not run under `memtool run` links and runs all the
+ * same, if it calls them through the MEMTOOL_CAPTURE macro, which does nothing then:
  *
  *     MEMTOOL_CAPTURE(mark)("epoch", 3);
  *
@@ -22,13 +22,13 @@ extern "C" {
 #endif
 
 #ifndef MEMTOOL_CAPTURE_API
-#define MEMTOOL_CAPTURE_API __attribute__((weak))
+#  define MEMTOOL_CAPTURE_API __attribute__((weak))
 #endif
 
 /* Calls a function when the shim is loaded; its value is lost. */
-#define MEMTOOL_CAPTURE(name) \
+#define MEMTOOL_CAPTURE(name)    \
   if (!memtool_capture_##name) { \
-  } else \
+  } else                         \
     memtool_capture_##name
 
 /* Version of this interface: 1. */
@@ -44,8 +44,7 @@ MEMTOOL_CAPTURE_API int memtool_capture_is_active(void);
  * beside the driver's and never added to them. `domain` names the allocator and must live as long
  * as the process (a literal); `device` is the ordinal, -1 for the host; `stream` may be null. */
 MEMTOOL_CAPTURE_API void memtool_capture_record_alloc(const char* domain, const void* pointer,
-                                                      size_t size, int device,
-                                                      const void* stream);
+                                                      size_t size, int device, const void* stream);
 MEMTOOL_CAPTURE_API void memtool_capture_record_free(const char* domain, const void* pointer);
 
 /* Names what the calling thread allocates until the matching pop; tags nest, the innermost counts.

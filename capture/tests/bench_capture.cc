@@ -1,5 +1,5 @@
-// Prints the median ns of cuMemAlloc and of cuMemFree, 40 frames deep, the number of events, and the
-// resident memory in KiB: see tests/bench/capture_bench.py.
+// Prints the median ns of cuMemAlloc and of cuMemFree, 40 frames deep, the number of events, and
+// the resident memory in KiB: see tests/bench/capture_bench.py.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -87,8 +87,9 @@ View::View(const Recording& recording, const Filter& filter)
                                         [](const FrameClass& function) { return function.python; });
     line_class_.reserve(recording.lines.size());
     for (const Line& line : recording.lines) {
-      line_class_.push_back(line.function.valid() ? by_function[line.function.value()]
-                                                  : FrameClass{.app = !has_python, .python = false});
+      line_class_.push_back(line.function.valid()
+                                ? by_function[line.function.value()]
+                                : FrameClass{.app = !has_python, .python = false});
     }
   }
 }
