@@ -205,6 +205,10 @@ class AccountCommand final : public RowsCommand {
       facts_.reserved_note = PoolNote(std::nullopt);
     }
     TakeCounters(loaded);
+    if (loaded.recording.metadata.format == "capture_log" && !facts_.reserved) {
+      facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = "capture_log"};
+      facts_.reserved_note = "what the process took from the driver, whoever asked for it";
+    }
     if (!facts_.requested) {
       facts_.requested =
           Quantity{.bytes = KeptTotal(loaded), .source = loaded.recording.metadata.format};
