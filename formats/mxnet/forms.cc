@@ -15,6 +15,7 @@ constexpr std::string_view kAllocate = "Allocate ";
 constexpr std::string_view kGpuMemory = " GPU memory (";
 constexpr std::string_view kUnknownTag = "with unknown ";
 constexpr std::string_view kBacktrace = "[bt] (";
+constexpr double kNoSizeMib = 8796093022208.0;  // 2^63 bytes
 
 template <class T>
 std::optional<T> Parse(std::string_view text) {
@@ -96,10 +97,12 @@ std::optional<BareRow> ParseBareRow(std::string_view line) {
   }
   const std::string_view digits = line.substr(comma + 1);
   const auto number = ParseNumber(digits);
-  if (!number || *number < 0) {
+  const auto whole = ParseWhole(digits);
+  const bool only_digits = digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!number || *number < 0 || (only_digits && !whole) || (!whole && *number >= kNoSizeMib)) {
     return std::nullopt;
   }
-  return BareRow{.tag = line.substr(0, comma), .number = *number, .whole = ParseWhole(digits)};
+  return BareRow{.tag = line.substr(0, comma), .number = *number, .whole = whole};
 }
 
 std::optional<AllocateLine> ParseAllocateLine(std::string_view line) {
@@ -127,7 +130,7 @@ std::optional<AllocateLine> ParseAllocateLine(std::string_view line) {
                                 : std::nullopt;
   }
   const auto mebibytes = ParseNumber(amount.substr(0, space));
-  if (unit != "MB" || !mebibytes || *mebibytes < 0) {
+  if (unit != "MB" || !mebibytes || *mebibytes < 0 || *mebibytes >= kNoSizeMib) {
     return std::nullopt;
   }
   return AllocateLine{.tag = tag, .bytes = Scaled(1, std::round(*mebibytes * 1048576.0))};
@@ -146,7 +149,8 @@ std::optional<UnknownTagLine> ParseUnknownTagLine(std::string_view line) {
   std::string_view tag = line.substr(with + kUnknownTag.size());
   const bool echo = tag.starts_with("Memory Tag");
   constexpr std::size_t kWordsBefore = std::string_view("memory tag ").size();
-  if (!mebibytes || *mebibytes < 0 || (!echo && !tag.starts_with("memory tag"))) {
+  if (!mebibytes || *mebibytes < 0 || *mebibytes >= kNoSizeMib ||
+      (!echo && !tag.starts_with("memory tag"))) {
     return std::nullopt;
   }
   tag = tag.size() > kWordsBefore ? tag.substr(kWordsBefore) : std::string_view{};

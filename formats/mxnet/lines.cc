@@ -16,11 +16,15 @@ void Lines::More() {
   const std::size_t left = rest_.size();
   in_.Advance(given_);
   given_ = 0;
-  if (left > limits_.record_bytes) {
-    ThrowRead(ErrorCode::kLimit, in_.offset(), "line " + std::to_string(number_ + 1),
+  CheckSize(left);
+  rest_ = AsText(in_.Fill(left + kStep));
+}
+
+void Lines::CheckSize(std::size_t size) const {
+  if (size > limits_.record_bytes) {
+    ThrowRead(ErrorCode::kLimit, in_.offset() + given_, "line " + std::to_string(number_ + 1),
               "longer than the limit on records", "--limit record-bytes=SIZE raises it");
   }
-  rest_ = AsText(in_.Fill(left + kStep));
 }
 
 bool Lines::Next(std::string_view& line) {
@@ -36,9 +40,10 @@ bool Lines::Next(std::string_view& line) {
   if (rest_.empty()) {
     return false;
   }
+  line = rest_.substr(0, end);
+  CheckSize(line.size());
   offset_ = in_.offset() + given_;
   ++number_;
-  line = rest_.substr(0, end);
   const std::size_t step = end == std::string_view::npos ? rest_.size() : end + 1;
   given_ += step;
   rest_.remove_prefix(step);

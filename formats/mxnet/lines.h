@@ -22,6 +22,7 @@ class Lines {
 
  private:
   void More();
+  void CheckSize(std::size_t size) const;
 
   ByteWindow& in_;
   const Limits& limits_;

@@ -57,6 +57,7 @@ void Describe(RecordingBuilder& builder, std::string_view format, std::string di
   builder.metadata().format = format;
   builder.metadata().format_display = std::move(display);
   builder.metadata().default_by = "tag";
+  builder.metadata().frames_are_scopes = true;
 }
 
 void AddBlindSpots(RecordingBuilder& builder, bool frees) {
@@ -69,7 +70,12 @@ void AddBlindSpots(RecordingBuilder& builder, bool frees) {
   }
 }
 
-void NotePinned(RecordingBuilder& builder, const RowTable& rows) {
+void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
+  if (rows.saturated()) {
+    builder.AddDiagnostic({.severity = Severity::kWarning,
+                           .code = "saturated",
+                           .message = "sums of a tag leave the 64-bit range and stick at its end"});
+  }
   if (rows.pinned_rows() > 0) {
     builder.AddDiagnostic(
         {.severity = Severity::kNote,
@@ -106,9 +112,9 @@ void AddAmend(RecordingBuilder& builder, const mxnet::CsvRow& row) {
 
 Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
   RecordingBuilder builder;
-  RowTable rows;
-  BadLines bad;
   Lines lines(in, limits);
+  RowTable rows(lines, limits);
+  BadLines bad;
   const mxnet::CsvRows parser(form);
   mxnet::CsvRow row;
   std::string_view line;
@@ -142,7 +148,7 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
            official ? "MXNet GPU memory profile (CSV)" : "MXNet memory log (CSV with time stamps)");
   AddBlindSpots(builder, official);
   rows.Fill(builder, true, false);
-  NotePinned(builder, rows);
+  NoteRows(builder, rows);
   bad.MoveTo(builder, "rows");
   return std::move(builder).Finish();
 }
@@ -156,9 +162,9 @@ constexpr double kMoreThanAnyDevice = 1'000'000;
 
 Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
   RecordingBuilder builder;
-  RowTable rows;
-  BadLines bad;
   Lines lines(in, limits);
+  RowTable rows(lines, limits);
+  BadLines bad;
   std::string_view line;
   bool whole = true;
   double largest = 0;
@@ -187,6 +193,7 @@ Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
                       ? "numbers are read as bytes: all are whole and one is over 1,000,000"
                       : "numbers are read as MiB; they have six digits, so sums are approximate"});
   rows.Fill(builder, false, !bytes);
+  NoteRows(builder, rows);
   bad.MoveTo(builder, "rows (TAG,NUMBER)");
   return std::move(builder).Finish();
 }
@@ -219,9 +226,9 @@ struct DeviceMemory {
 
 Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
   RecordingBuilder builder;
-  RowTable rows;
-  BadLines bad;
   Lines lines(in, limits);
+  RowTable rows(lines, limits);
+  BadLines bad;
   DeviceMemory device;
   std::uint64_t releases = 0;
   std::string_view line;
@@ -239,6 +246,7 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
   Describe(builder, "mxnet", "MXNet memory log (TBD)");
   AddBlindSpots(builder, false);
   rows.Fill(builder, false, false);
+  NoteRows(builder, rows);
   if (device.total > 0) {
     builder.AddCounter({.name = "device_total", .value = device.total});
     builder.AddCounter({.name = "device_free_min", .value = device.free});
@@ -258,7 +266,8 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
 
 class StackLog {
  public:
-  explicit StackLog(RecordingBuilder& builder) : builder_(builder) {
+  StackLog(RecordingBuilder& builder, const Limits& limits)
+      : builder_(builder), depth_(limits.depth) {
     const auto type = [&builder](std::string_view name, std::string_view unit, Role role) {
       return SampleType{.type = builder.Intern(name), .unit = builder.Intern(unit), .role = role};
     };
@@ -269,6 +278,10 @@ class StackLog {
   }
 
   void Frame(const mxnet::BacktraceLine& line) {
+    if (frames_.size() >= depth_) {
+      ++cut_;
+      return;
+    }
     const std::pair<std::string, std::string> key(line.function, line.library);
     auto it = locations_.find(key);
     if (it == locations_.end()) {
@@ -279,11 +292,13 @@ class StackLog {
     }
     frames_.push_back(it->second);
   }
+  [[nodiscard]] std::uint64_t cut() const { return cut_; }
   void Message(const mxnet::UnknownTagLine& message) {
     if (message.stack_before) {
       Flush(message);
     } else {
       End();
+      frames_.clear();  // of another trace
       tag_ = message.tag;
       waiting_ = message;
     }
@@ -317,6 +332,8 @@ class StackLog {
   }
 
   RecordingBuilder& builder_;
+  std::uint64_t depth_;
+  std::uint64_t cut_ = 0;  // frames beyond it
   std::map<std::pair<std::string, std::string>, LocationId> locations_;
   std::map<std::vector<LocationId>, StackId> stacks_;
   std::vector<LocationId> frames_;
@@ -326,7 +343,7 @@ class StackLog {
 
 Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
   RecordingBuilder builder;
-  StackLog log(builder);
+  StackLog log(builder, limits);
   Lines lines(in, limits);
   std::string_view line;
   while (lines.Next(line)) {
@@ -336,11 +353,16 @@ Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
       log.Frame(*frame);
     } else if (line.empty()) {
       log.End();
-    } else if (line.find("Stack trace returned ") != std::string_view::npos) {
+    } else if (line.find("Stack trace") != std::string_view::npos) {
       log.Forget();
     }
   }
   log.End();
+  if (log.cut() > 0) {
+    builder.AddDiagnostic({.code = "deep_stack",
+                           .message = "frames deeper than --limit depth: left out",
+                           .count = log.cut()});
+  }
   Describe(builder, "mxnet-stacks", "MXNet call stacks of unknown tags");
   builder.AddBlindSpot("tags that are known", "they are in the log beside this one");
   return std::move(builder).Finish();

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "memtool/profile/analysis/keywords.h"
 #include "memtool/profile/analysis/values.h"
 #include "support/byte_cursor.h"
+#include "support/read_error.h"
 
 namespace memtool::formats::mxnet {
 
@@ -20,6 +25,9 @@ std::span<const std::byte> Bytes(std::string_view text) {
 }
 
 constexpr std::uint32_t kNoStructure = UINT32_MAX;
+// Flags of a key.
+constexpr std::uint32_t kReused = 1;
+constexpr std::uint32_t kPinned = 2;
 
 // Image batches are loaded into pinned host memory, which MXNet listed with the device of its
 // context until 2020-07 (its pull request 18582).
@@ -29,44 +37,58 @@ bool IsImageIo(std::string_view tag) {
 
 }  // namespace
 
+std::uint32_t RowTable::TagOf(std::string_view text) {
+  const std::uint32_t tag = tags_.Intern(Bytes(text));
+  if (tag < image_io_.size()) {
+    return tag;
+  }
+  const auto refuse = [this](std::string message, std::string hint) {
+    ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
+              std::move(message), std::move(hint));
+  };
+  if (text.size() > limits_.string_bytes) {
+    refuse("a tag longer than the limit on strings", "--limit string-bytes=SIZE raises it");
+  }
+  const auto colons = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), ':'));
+  if (colons >= limits_.depth) {
+    refuse(fmt::format("a tag of more than {} scopes", limits_.depth), "--limit depth=N raises it");
+  }
+  image_io_.push_back(static_cast<char>(IsImageIo(text)));
+  return tag;
+}
+
 RowTable::Sum& RowTable::SumOf(const Row& row) {
-  const std::uint32_t tag = tags_.Intern(Bytes(row.tag));
-  const std::uint32_t structure =
-      row.structure.empty() ? kNoStructure : structures_.Intern(Bytes(row.structure));
-  if (tag == first_.size()) {
-    first_.push_back(UINT32_MAX);
-    image_io_.push_back(static_cast<char>(IsImageIo(row.tag)));
+  Key key{
+      .tag = TagOf(row.tag),
+      .structure = row.structure.empty() ? kNoStructure : structures_.Intern(Bytes(row.structure)),
+      .device = row.device,
+      .flags = row.reused ? kReused : 0U};
+  static_assert(std::has_unique_object_representations_v<Key>);
+  if (row.unrounded && image_io_[key.tag] != 0) {
+    key.flags |= kPinned;
   }
-  const bool pinned = row.unrounded && image_io_[tag] != 0;
-  std::uint32_t* link = &first_[tag];
-  while (*link != UINT32_MAX) {
-    Sum& sum = sums_[*link];
-    if (sum.device == row.device && sum.reused == row.reused && sum.pinned == pinned &&
-        sum.structure == structure) {
-      return sum;
-    }
-    link = &sum.next;
+  const std::uint32_t sum = keys_.Intern(std::as_bytes(std::span(&key, 1)));
+  if (sum == sums_.size()) {
+    sums_.push_back({.key = key});
   }
-  *link = static_cast<std::uint32_t>(sums_.size());
-  sums_.push_back({.tag = tag,
-                   .structure = structure,
-                   .device = row.device,
-                   .reused = row.reused,
-                   .pinned = pinned});
-  return sums_.back();
+  return sums_[sum];
+}
+
+void RowTable::AddTo(std::int64_t& sum, std::int64_t value) {
+  saturated_ = saturated_ || sum > std::numeric_limits<std::int64_t>::max() - value;
+  sum = SaturatingAdd(sum, value);
 }
 
 void RowTable::Add(const Row& row) {
   ++rows_;
   Sum& sum = SumOf(row);
   ++sum.count;
-  sum.actual = SaturatingAdd(sum.actual, row.actual);
-  sum.requested = SaturatingAdd(sum.requested, row.requested);
+  AddTo(sum.actual, row.actual);
+  AddTo(sum.requested, row.requested);
   if (row.mebibytes != 0) {
-    sum.from_mebibytes =
-        SaturatingAdd(sum.from_mebibytes, Scaled(1, std::round(row.mebibytes * kMebibyte)));
+    AddTo(sum.from_mebibytes, Scaled(1, std::round(row.mebibytes * kMebibyte)));
   }
-  if (sum.pinned) {
+  if ((sum.key.flags & kPinned) != 0) {
     ++pinned_rows_;
     pinned_bytes_ = SaturatingAdd(pinned_bytes_, row.actual);
   }
@@ -93,6 +115,26 @@ StackId RowTable::StackOf(RecordingBuilder& builder, std::string_view tag,
   return builder.AddStack(locations);
 }
 
+LabelSetId RowTable::LabelsOf(RecordingBuilder& builder, const Key& key) const {
+  const auto label = [&builder](std::string_view name, std::string_view text) {
+    return Label{.key = builder.Intern(name), .text = builder.Intern(text)};
+  };
+  std::vector<Label> labels{label(kTagKey, AsText(tags_[key.tag]))};
+  if (key.device >= 0) {
+    labels.push_back(label("device", fmt::format("gpu:{}", key.device)));
+  }
+  if (key.structure != kNoStructure) {
+    labels.push_back(label("struct", AsText(structures_[key.structure])));
+  }
+  if ((key.flags & kReused) != 0) {
+    labels.push_back(label("reused", "1"));
+  }
+  if ((key.flags & kPinned) != 0) {
+    labels.push_back(label("memory", "pinned host"));
+  }
+  return builder.InternLabels(labels);
+}
+
 void RowTable::Fill(RecordingBuilder& builder, bool with_requested, bool mebibytes) const {
   const auto type = [&builder](std::string_view name, std::string_view unit, Role role) {
     return SampleType{.type = builder.Intern(name), .unit = builder.Intern(unit), .role = role};
@@ -106,38 +148,19 @@ void RowTable::Fill(RecordingBuilder& builder, bool with_requested, bool mebibyt
   builder.StartProfile(std::move(types), default_type);
 
   std::map<std::string, LocationId, std::less<>> scopes;
-  for (const std::uint32_t first : first_) {
-    const StackId stack = StackOf(builder, AsText(tags_[sums_[first].tag]), scopes);
-    for (std::uint32_t i = first; i != UINT32_MAX; i = sums_[i].next) {
-      const Sum& sum = sums_[i];
-      std::vector<std::int64_t> values{sum.count};
-      if (with_requested) {
-        values.push_back(sum.requested);
-      }
-      values.push_back(mebibytes ? sum.from_mebibytes : sum.actual);
-      builder.AddSample(stack, LabelsOf(builder, sum), values);
+  std::vector<StackId> stacks(image_io_.size());  // per tag
+  for (const Sum& sum : sums_) {
+    StackId& stack = stacks[sum.key.tag];
+    if (!stack.valid()) {
+      stack = StackOf(builder, AsText(tags_[sum.key.tag]), scopes);
     }
+    std::vector<std::int64_t> values{sum.count};
+    if (with_requested) {
+      values.push_back(sum.requested);
+    }
+    values.push_back(mebibytes ? sum.from_mebibytes : sum.actual);
+    builder.AddSample(stack, LabelsOf(builder, sum.key), values);
   }
-}
-
-LabelSetId RowTable::LabelsOf(RecordingBuilder& builder, const Sum& sum) const {
-  const auto label = [&builder](std::string_view key, std::string_view text) {
-    return Label{.key = builder.Intern(key), .text = builder.Intern(text)};
-  };
-  std::vector<Label> labels{label(kTagKey, AsText(tags_[sum.tag]))};
-  if (sum.device >= 0) {
-    labels.push_back(label("device", fmt::format("gpu:{}", sum.device)));
-  }
-  if (sum.structure != kNoStructure) {
-    labels.push_back(label("struct", AsText(structures_[sum.structure])));
-  }
-  if (sum.reused) {
-    labels.push_back(label("reused", "1"));
-  }
-  if (sum.pinned) {
-    labels.push_back(label("memory", "pinned host"));
-  }
-  return builder.InternLabels(labels);
 }
 
 }  // namespace memtool::formats::mxnet

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/formats/limits.h"
 #include "memtool/profile/recording_builder.h"
+#include "mxnet/lines.h"
 #include "support/byte_interner.h"
 
 namespace memtool::formats::mxnet {
@@ -26,6 +28,10 @@ struct Row {
 
 class RowTable {
  public:
+  // `lines` tells the place of the row that is added.
+  RowTable(const Lines& lines, const Limits& limits) : lines_(lines), limits_(limits) {}
+
+  // Throws ReadError when a tag is longer, or has more scopes, than the limits allow.
   void Add(const Row& row);
 
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
@@ -37,29 +43,40 @@ class RowTable {
   // form tells. `mebibytes`: values are those of Row::mebibytes, rounded to bytes row by row.
   void Fill(RecordingBuilder& builder, bool with_requested, bool mebibytes) const;
 
+  // True when a sum left the range of int64 and stays at its end.
+  [[nodiscard]] bool saturated() const { return saturated_; }
+
  private:
-  struct Sum {
+  // What tells rows apart, without padding: its bytes are interned.
+  struct Key {
     std::uint32_t tag = 0;
     std::uint32_t structure = 0;
     std::int32_t device = -1;
-    bool reused = false;
-    bool pinned = false;
-    std::uint32_t next = UINT32_MAX;  // of the same tag
+    std::uint32_t flags = 0;
+  };
+  struct Sum {
+    Key key;
     std::int64_t count = 0;
     std::int64_t requested = 0;
     std::int64_t actual = 0;
     std::int64_t from_mebibytes = 0;
   };
+  // The number of a tag; new ones must keep to the limits.
+  std::uint32_t TagOf(std::string_view tag);
   Sum& SumOf(const Row& row);
-  LabelSetId LabelsOf(RecordingBuilder& builder, const Sum& sum) const;
+  void AddTo(std::int64_t& sum, std::int64_t value);
+  [[nodiscard]] LabelSetId LabelsOf(RecordingBuilder& builder, const Key& key) const;
   StackId StackOf(RecordingBuilder& builder, std::string_view tag,
                   std::map<std::string, LocationId, std::less<>>& scopes) const;
 
+  const Lines& lines_;
+  const Limits& limits_;
   ByteInterner tags_;
   ByteInterner structures_;
-  std::vector<std::uint32_t> first_;  // per tag: row of sums_
-  std::vector<char> image_io_;        // per tag: its rows are pinned host memory when unrounded
-  std::vector<Sum> sums_;
+  ByteInterner keys_;
+  std::vector<char> image_io_;  // per tag: its rows are pinned host memory when unrounded
+  std::vector<Sum> sums_;       // per key
+  bool saturated_ = false;
   std::uint64_t rows_ = 0;
   std::uint64_t pinned_rows_ = 0;
   std::int64_t pinned_bytes_ = 0;

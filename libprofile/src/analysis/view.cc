@@ -79,8 +79,11 @@ View::View(const Recording& recording, const Filter& filter)
     std::vector<FrameClass> by_function;
     by_function.reserve(recording.functions.size());
     for (const Function& function : recording.functions) {
-      by_function.push_back(
-          ClassifyFrame(recording.Text(function.name), recording.Text(function.filename)));
+      const std::string_view file = recording.Text(function.filename);
+      // A scope is the user's own word, whatever code may be called so.
+      const bool scope = recording.metadata.frames_are_scopes && file.empty();
+      by_function.push_back(scope ? FrameClass{}
+                                  : ClassifyFrame(recording.Text(function.name), file));
     }
     // Beside Python, native code without a name is some runtime's.
     const bool has_python = std::any_of(by_function.begin(), by_function.end(),

@@ -83,6 +83,43 @@ TEST(Mxnet, ALineMayNotGrowWithoutLimit) {
   EXPECT_THAT(ToString(recording.error()), HasSubstr("line 2"));
 }
 
+TEST(Mxnet, TagsKeepToTheLimits) {
+  LoadOptions options;
+  options.limits.string_bytes = 8;
+  options.limits.depth = 3;
+  const std::string rows(kHeader);
+  EXPECT_TRUE(Load(rows + "\"a:b:c\",\"1\",\"0\",\"1\",\"0\"\n", options));
+  const auto deep = Load(rows + "\"a:b:c:d\",\"1\",\"0\",\"1\",\"0\"\n", options);
+  ASSERT_FALSE(deep);
+  EXPECT_THAT(ToString(deep.error()), HasSubstr("--limit depth"));
+  const auto longer = Load(rows + "\"abcdefghi\",\"1\",\"0\",\"1\",\"0\"\n", options);
+  ASSERT_FALSE(longer);
+  EXPECT_THAT(ToString(longer.error()), HasSubstr("--limit string-bytes"));
+}
+
+TEST(Mxnet, SumsBeyond64BitsStickAndSaySo) {
+  const std::string row = "\"a\",\"1\",\"0\",\"9223372036854775807\",\"0\"\n";
+  const auto recording = Load(std::string(kHeader) + row + row);
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  EXPECT_EQ(Total(*recording), INT64_MAX);
+  ASSERT_FALSE(recording->diagnostics.empty());
+  EXPECT_EQ(recording->diagnostics.front().code, "saturated");
+  // What no device can have is no size.
+  EXPECT_FALSE(Load("a,1e300\n"));
+  EXPECT_FALSE(Load("a,99999999999999999999\n"));
+}
+
+// A tag may come with any number of structures, devices and flags; each is a sample of its own.
+TEST(Mxnet, RowsDifferByAllTheySay) {
+  const auto recording = Load(std::string(kHeader) +
+                              "\"a\",\"1\",\"0\",\"1\",\"0\"\n\"a\",\"1\",\"0\",\"2\",\"1\"\n"
+                              "\"a\",\"1\",\"1\",\"4\",\"0\"\n\"a\",\"1\",\"0\",\"8\",\"0\"\n");
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  EXPECT_EQ(recording->profile->size(), 3U);
+  EXPECT_EQ(recording->stack_count(), 1U);
+  EXPECT_EQ(Total(*recording), 15);
+}
+
 TEST(Mxnet, TagsAreBytes) {
   const auto recording =
       Load(std::string_view("[mem] Allocate 5 bytes GPU memory (a\xff\0(b).\n"

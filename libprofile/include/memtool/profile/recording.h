@@ -101,6 +101,7 @@ struct Metadata {
   std::string format;               // the reader's name: "pprof"
   std::string format_display;       // for people: "JAX device memory profile (pprof)"
   std::string default_by;           // how rows are split unless asked otherwise: "tag", or empty
+  bool frames_are_scopes = false;   // frames without a file are parts of names, not code
   std::string packing;              // "gzip", "zlib", "zstd", or empty
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown
