@@ -66,7 +66,7 @@ def read_cases(path):
 
 
 def environment(case):
-    keep = {k: v for k, v in os.environ.items() if k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
+    keep = {k: v for k, v in os.environ.items() if k == "PATH" or k.endswith("SAN_OPTIONS")}
     keep.update(LC_ALL="C.UTF-8", TZ="UTC", TERM="dumb")
     keep.update(pair.split("=", 1) for pair in shlex.split(case.get("env", "")))
     return keep
