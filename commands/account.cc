@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <charconv>
 
@@ -44,6 +45,33 @@ std::int64_t KeptTotal(const Loaded& loaded) {
   return total;
 }
 
+constexpr std::string_view kDriverLog = "capture_log";
+
+bool IsHost(const Recording& recording, LabelSetId labels) {
+  const auto set = recording.Labels(labels);
+  return std::any_of(set.begin(), set.end(), [&recording](const Label& label) {
+    return recording.Text(label.key) == "device" && recording.Text(label.text) == "host";
+  });
+}
+
+// Takes the samples of host memory out of a log of the driver's calls: no device holds them.
+// Returns their bytes.
+std::int64_t LeaveHostOut(Loaded& loaded) {
+  Profile& profile = *loaded.recording.profile;
+  std::int64_t host = 0;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    if (loaded.view->Keeps(profile.label_sets[i]) &&
+        IsHost(loaded.recording, profile.label_sets[i])) {
+      host = SaturatingAdd(host, profile.values[loaded.choice.type][i]);
+      for (std::vector<std::int64_t>& values : profile.values) {
+        values[i] = 0;
+      }
+    }
+  }
+  loaded.sums = SumByStack(*loaded.view, loaded.choice);
+  return host;
+}
+
 class AccountCommand final : public RowsCommand {
  public:
   AccountCommand() : RowsCommand(false) {}
@@ -54,6 +82,7 @@ class AccountCommand final : public RowsCommand {
             .examples =
                 "memtool account snapshot.pickle --expected-sum @smi.csv --pid 4242\n"
                 "memtool account snapshot.pickle smi.csv --capacity 80GiB\n"
+                "memtool account snapshot.pickle train.mtcap smi.csv\n"
                 "memtool account memory_stats.json --capacity 24GiB --expected-sum 20GiB"};
   }
 
@@ -95,7 +124,7 @@ class AccountCommand final : public RowsCommand {
       return names;
     }
     for (std::string& name : *names) {
-      if (name == "-" || formats::RecognizedForCertain(name)) {
+      if (name == "-" || !formats::CertainFormat(name).empty()) {
         recordings.push_back(std::move(name));
         continue;
       }
@@ -192,6 +221,34 @@ class AccountCommand final : public RowsCommand {
     return device;
   }
 
+  // A log of the driver's calls: beside a snapshot it tells what is not the framework's, alone all
+  // that the process took.
+  Result<void> TakeDriverLog(const Session& session, Loaded& loaded) {
+    if (const std::int64_t host = LeaveHostOut(loaded); host > 0) {
+      statements_.push_back(
+          fmt::format("pinned host memory of {}: {}, on no device", loaded.name, FormatSize(host)));
+    }
+    const Quantity kept{.bytes = KeptTotal(loaded), .source = std::string(kDriverLog)};
+    if (!session.joins().driver()) {
+      TakeRecording(loaded);
+      return {};
+    }
+    facts_.recorded =
+        Quantity{.bytes = SaturatingAdd(facts_.recorded ? facts_.recorded->bytes : 0, kept.bytes),
+                 .source = kept.source};
+    if (!driver_table_) {
+      auto file = formats::ReadKeywords("builtin:driver");
+      auto keywords = file ? Keywords::Compile(std::move(file->dictionary))
+                           : Result<Keywords>(Fail(std::move(file.error())));
+      if (!keywords) {
+        return Fail(std::move(keywords.error()));
+      }
+      driver_keywords_ = *std::move(keywords);
+      driver_table_.emplace(*driver_keywords_, Multi::kFirst, space_);
+    }
+    return driver_table_->Add(loaded.AsInput());
+  }
+
   void TakeRecording(const Loaded& loaded) {
     const AccountFacts facts = FactsOf(loaded.recording, loaded.moments, DeviceNumber());
     for (auto fact : {&AccountFacts::free, &AccountFacts::reserved, &AccountFacts::allocated,
@@ -205,8 +262,8 @@ class AccountCommand final : public RowsCommand {
       facts_.reserved_note = PoolNote(std::nullopt);
     }
     TakeCounters(loaded);
-    if (loaded.recording.metadata.format == "capture_log" && !facts_.reserved) {
-      facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = "capture_log"};
+    if (loaded.recording.metadata.format == kDriverLog && !facts_.reserved) {
+      facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = std::string(kDriverLog)};
       facts_.reserved_note = "what the process took from the driver, whoever asked for it";
     }
     if (!facts_.requested) {
@@ -234,19 +291,25 @@ class AccountCommand final : public RowsCommand {
   }
 
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    NodeSpace space;
     std::optional<BucketTable> table;
     if (names.empty()) {
       return Describe(session, table);
     }
     auto done = session.ForEach(names, view(), [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
-      TakeRecording(*loaded);
+      if (loaded->recording.metadata.format == kDriverLog) {
+        auto taken = TakeDriverLog(session, *loaded);
+        if (!taken || session.joins().driver()) {
+          return taken;
+        }
+      } else {
+        TakeRecording(*loaded);
+      }
       auto keywords = keywords_.For(loaded->recording);
       if (!keywords) {
         return {};  // no dictionary fits: the ladder ends at what is requested
       }
       if (!table) {
-        table.emplace(**keywords, Multi::kFirst, space);
+        table.emplace(**keywords, Multi::kFirst, space_);
       }
       return table->Add(loaded->AsInput());
     });
@@ -269,12 +332,15 @@ class AccountCommand final : public RowsCommand {
                       {.key = "source", .title = "FROM", .left = true, .shrink = true, .drop = 1},
                       {.key = "note", .title = "WHAT IT IS", .left = true, .wrap = true}};
     report.measure = 2;
+    report.blocks = {0};  // a ladder is one piece: -n does not cut it
     const std::vector<AccountStep> steps = Account(facts_);
     const AccountStep* top = nullptr;
     for (const AccountStep& step : steps) {
-      const bool known = step.kind != AccountStep::Kind::kUnknown;
-      top = top == nullptr && known ? &step : top;
+      top = top == nullptr && IsWhole(step) ? &step : top;
       AddRow(report, step, top);
+      if (step.key == "recorded" && driver_table_) {
+        AddBuckets(report, *driver_table_, step, top);
+      }
     }
     if (table) {
       AddBuckets(report, *table, steps.back(), top);
@@ -293,12 +359,22 @@ class AccountCommand final : public RowsCommand {
     return report;
   }
 
+  // Shares are of the first step that is known and holds what follows.
+  static bool IsWhole(const AccountStep& step) {
+    constexpr std::array<std::string_view, 6> kWholes{"capacity", "used",      "process",
+                                                      "reserved", "allocated", "requested"};
+    return step.kind != AccountStep::Kind::kUnknown &&
+           std::find(kWholes.begin(), kWholes.end(), step.key) != kWholes.end();
+  }
+
   static void AddRow(Report& report, const AccountStep& step, const AccountStep* top) {
     const std::string indent(static_cast<std::size_t>(step.level) * 2, ' ');
     Cell bytes;
     Cell share;
     if (step.kind != AccountStep::Kind::kUnknown) {
       bytes = Amount{.value = step.bytes};
+    }
+    if (step.kind != AccountStep::Kind::kUnknown && top != nullptr) {
       share = Percent{static_cast<double>(step.bytes) / static_cast<double>(top->bytes)};
     }
     report.rows.push_back(
@@ -307,20 +383,37 @@ class AccountCommand final : public RowsCommand {
          step.kind == AccountStep::Kind::kUnknown ? "unknown: " + step.note : step.note});
   }
 
-  static void AddBuckets(Report& report, const BucketTable& table, const AccountStep& requested,
+  // Who has the most of a bucket.
+  static std::string LargestOf(const Bucket& bucket) {
+    constexpr std::size_t kMost = 3;
+    if (bucket.entries.size() == 1) {
+      return NameText(bucket.entries.front().name);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMost, bucket.entries.size()); ++i) {
+      const BucketEntry& entry = bucket.entries[i];
+      text += fmt::format("{}{} {}", i == 0 ? "" : ", ", NameText(entry.name),
+                          FormatSize(entry.sum.bytes));
+    }
+    return bucket.entries.size() > kMost
+               ? text + fmt::format(", {} more", bucket.entries.size() - kMost)
+               : text;
+  }
+
+  static void AddBuckets(Report& report, const BucketTable& table, const AccountStep& whole,
                          const AccountStep* top) {
     for (const Bucket& bucket : table.AxisAt(0).buckets) {
-      if (bucket.entries.empty()) {
+      if (bucket.sum.bytes == 0 && bucket.sum.unknown == 0) {
         continue;
       }
       AddRow(report,
              {.key = "bucket:" + bucket.name,
               .name = bucket.name,
-              .level = requested.level + 1,
+              .level = whole.level + 1,
               .kind = AccountStep::Kind::kFact,
               .bytes = bucket.sum.bytes,
               .source = table.keywords().dictionary().name,
-              .note = NameText(bucket.entries.front().name)},
+              .note = LargestOf(bucket)},
              top);
     }
   }
@@ -329,6 +422,9 @@ class AccountCommand final : public RowsCommand {
   KeywordsOption keywords_;
   std::string capacity_;
   AccountFacts facts_;
+  NodeSpace space_;
+  std::optional<Keywords> driver_keywords_;
+  std::optional<BucketTable> driver_table_;  // of what is recorded beside a framework
   std::vector<std::string> statements_;
 };
 

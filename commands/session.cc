@@ -6,7 +6,6 @@
 #include <future>
 #include <utility>
 
-#include "memtool/profile/analysis/join_tags.h"
 #include "rows.h"
 
 namespace memtool::commands {
@@ -95,8 +94,8 @@ Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const s
 }
 
 Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
-                                                 const ViewOptions& view,
-                                                 const MomentSpec& moment) {
+                                                 const ViewOptions& view, const MomentSpec& moment,
+                                                 std::size_t note) {
   auto loaded = std::make_unique<Loaded>();
   auto standing = StandAt(std::move(recording), moment, view.device(), &loaded->moments);
   if (!standing) {
@@ -110,7 +109,7 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   if (!choice_) {
     choice_ = *choice;
   }
-  notes_.back().moment = moment.text;
+  notes_[note].moment = moment.text;
   loaded->name = std::move(name);
   loaded->recording = *std::move(standing);
   for (std::string& line : MomentLines(*loaded)) {
@@ -130,44 +129,47 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   return loaded;
 }
 
+Result<void> Session::Give(std::string name, Recording recording, const ViewOptions& view,
+                           const MomentSpec& moment, std::size_t note, const Take& take) {
+  auto loaded = Prepare(std::move(name), std::move(recording), view, moment, note);
+  if (!loaded) {
+    return Fail(std::move(loaded.error()));
+  }
+  return take(*std::move(loaded));
+}
+
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                              const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
-                              std::size_t bases) {
+                              const Take& take, std::size_t bases) {
   std::size_t index = 0;
   const auto give = [&](std::string name, Recording recording) -> Result<void> {
-    auto loaded = Prepare(std::move(name), std::move(recording), view,
-                          index++ < bases ? view.base_moment() : view.moment());
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
-    return take(*std::move(loaded));
+    return Give(std::move(name), std::move(recording), view,
+                index++ < bases ? view.base_moment() : view.moment(), notes_.size() - 1, take);
   };
   if (bases > 0 || names.size() < 2) {
     return ForEachRecording(names, give);
   }
-  // Memory logs wait until all inputs are read: the call stacks of some of their rows may follow.
-  TaggedStacks stacks;
-  std::vector<std::pair<std::string, Recording>> logs;
+  struct Waiting {
+    std::string name;
+    Recording recording;
+    std::size_t note = 0;
+  };
+  std::vector<Waiting> waiting;
+  joins_ = JoinInputs(names);
   auto done = ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
-    if (recording.metadata.format == "mxnet") {
-      logs.emplace_back(std::move(name), std::move(recording));
+    if (JoinInputs::Waits(recording)) {
+      waiting.push_back({std::move(name), std::move(recording), notes_.size() - 1});
       return {};
     }
-    if (recording.metadata.format == "mxnet-stacks") {
-      stacks.Remember(recording);
-    }
-    return give(std::move(name), std::move(recording));
+    auto remembered = joins_.Remember(name, recording, view);
+    return remembered ? give(std::move(name), std::move(recording)) : remembered;
   });
-  for (auto it = logs.begin(); done && it != logs.end(); ++it) {
-    if (const std::int64_t bytes = stacks.TakeFrom(it->second); bytes > 0) {
-      diagnostics_.push_back(
-          {.severity = Severity::kNote,
-           .code = "joined",
-           .message = fmt::format("{} bytes of {} have call stacks in another input and are "
-                                  "counted there",
-                                  bytes, it->first)});
+  for (auto it = waiting.begin(); done && it != waiting.end(); ++it) {
+    MomentSpec moment = view.moment();
+    if (auto note = joins_.TakeFrom(it->name, it->recording, moment)) {
+      moment_lines_.push_back(note->message);
+      diagnostics_.push_back(*std::move(note));
     }
-    done = give(std::move(it->first), std::move(it->second));
+    done = Give(std::move(it->name), std::move(it->recording), view, moment, it->note, take);
   }
   return done;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command.h"
+#include "join_inputs.h"
 #include "memtool/profile/analysis/table.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
@@ -33,6 +34,8 @@ struct Loaded {
 
 class Session {
  public:
+  using Take = std::function<Result<void>(std::unique_ptr<Loaded>)>;
+
   Session(const InputOptions& inputs, Streams& streams) : inputs_(inputs), streams_(streams) {}
 
   // Loads each name in turn and gives it to `take`; reading ahead uses threads, `take` does not.
@@ -41,10 +44,10 @@ class Session {
   Result<void> ForEachRecording(const std::vector<std::string>& names,
                                 const std::function<Result<void>(std::string, Recording)>& take);
   // The same at the moment that `view` asks for, with view, value choice and sums; all inputs get
-  // the sample type of the first. The first `bases` names stand at --base-at.
+  // the sample type of the first. The first `bases` names stand at --base-at. Without bases, what
+  // two inputs tell of the same bytes counts once, see JoinInputs.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                       const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
-                       std::size_t bases = 0);
+                       const Take& take, std::size_t bases = 0);
 
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
@@ -57,16 +60,22 @@ class Session {
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
+  [[nodiscard]] const JoinInputs& joins() const { return joins_; }
   // For headers: peak, end and OOM of every history that was read, beside the moment shown.
   [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
  private:
   void Note(const std::string& name, const Recording& recording);
   Result<std::unique_ptr<Loaded>> Prepare(std::string name, Recording recording,
-                                          const ViewOptions& view, const MomentSpec& moment);
+                                          const ViewOptions& view, const MomentSpec& moment,
+                                          std::size_t note);
+  // `note`: the input's row of notes_.
+  Result<void> Give(std::string name, Recording recording, const ViewOptions& view,
+                    const MomentSpec& moment, std::size_t note, const Take& take);
 
   const InputOptions& inputs_;
   Streams& streams_;
+  JoinInputs joins_;
   std::vector<InputNote> notes_;
   std::vector<std::string> displays_;  // format names for people, per input
   std::vector<std::string> moment_lines_;

@@ -138,30 +138,30 @@ Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) 
   return Load(*std::move(source), name, options);
 }
 
-bool RecognizedForCertain(const std::string& path) {
+std::string_view CertainFormat(const std::string& path) {
   try {
     auto source = OpenFile(path);
     std::string packing;
     if (!source) {
-      return false;
+      return {};
     }
     auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
     if (!unpacked) {
-      return false;
+      return {};
     }
     ByteWindow window(*std::move(unpacked));
     const auto head = window.Fill(kSniffBytes);
     for (const Reader* reader : Readers()) {
       if (reader->Sniff(head.first(std::min(head.size(), kSniffBytes))) == Match::kCertain) {
-        return true;
+        return reader->name();
       }
     }
   } catch (const ReadError&) {
-    return false;
+    return {};
   } catch (const std::bad_alloc&) {
-    return false;
+    return {};
   }
-  return false;
+  return {};
 }
 
 }  // namespace memtool::formats

@@ -80,7 +80,7 @@ std::optional<std::string> NewestProfileHere() {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
   for (const auto& [time, name] : files) {
-    if (formats::RecognizedForCertain(name)) {
+    if (!formats::CertainFormat(name).empty()) {
       return name;
     }
   }

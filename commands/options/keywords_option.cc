@@ -19,6 +19,9 @@ std::string_view BuiltinFor(const Metadata& metadata) {
   if (format == "pprof" && metadata.format_display.starts_with("JAX")) {
     return "builtin:jax";
   }
+  if (format == "capture_log") {
+    return "builtin:driver";
+  }
   return {};
 }
 
@@ -27,7 +30,7 @@ std::string_view BuiltinFor(const Metadata& metadata) {
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", po::value(&name_)->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
-      "builtin:jax (default: the built-in one of the input's framework)");
+      "builtin:jax, builtin:driver (default: the built-in one of the input's framework)");
 }
 
 Result<void> KeywordsOption::Take(Result<formats::KeywordsFile> file) {
@@ -57,7 +60,7 @@ Result<void> KeywordsOption::ResolveBy(By& by) {
   }
   if (!given()) {
     return Fail(ErrorCode::kUsage, "--by bucket needs --keywords",
-                "a file, builtin:mxnet, builtin:pytorch or builtin:jax");
+                "a file, builtin:mxnet, builtin:pytorch, builtin:jax or builtin:driver");
   }
   if (auto read = Resolve(); !read) {
     return read;

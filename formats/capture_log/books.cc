@@ -45,6 +45,11 @@ Label TextLabel(RecordingBuilder& builder, std::string_view key, std::string_vie
 Books::Books(RecordingBuilder& builder, const Definitions& definitions, std::int64_t start_unix)
     : builder_(builder), definitions_(definitions), start_unix_(start_unix) {}
 
+std::int64_t Books::TimeOf(const Call& call) const {
+  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
+  return SaturatingAdd(start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)));
+}
+
 const LaneRow* Books::Lane(const Call& call) {
   const LaneRow* lane = definitions_.lanes.Find(call.lane);
   counts_.unknown_lanes += lane == nullptr ? 1 : 0;
@@ -128,11 +133,9 @@ Books::Place Books::Add(const Call& call, const LaneRow& lane, const LedgerRow& 
   if (rows.size() >= std::numeric_limits<std::uint32_t>::max()) {
     ThrowRead(ErrorCode::kLimit, 0, {}, "more than 4,294,967,295 events");
   }
-  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
   rows.push_back({.event = {.key = call.key,
                             .size = call.size,
-                            .time = SaturatingAdd(start_unix_, static_cast<std::int64_t>(
-                                                                   std::min(call.time, kMostTime))),
+                            .time = TimeOf(call),
                             .stream = StreamIndex(lane.stream),
                             .ledger = index,
                             .action = action},
@@ -148,9 +151,7 @@ Books::Place Books::AddEnd(const Call& call, Place place, Action action) {
     ThrowRead(ErrorCode::kLimit, 0, {}, "more than 4,294,967,295 events");
   }
   Row row = opened;
-  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
-  row.event.time =
-      SaturatingAdd(start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)));
+  row.event.time = TimeOf(call);
   row.event.action = action;
   row.stack = 0;
   rows.push_back(row);
@@ -215,10 +216,8 @@ void Books::Free(const Call& call) {
 }
 
 void Books::Mark(const Call& call, const std::string& name, std::int64_t value) {
-  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
-  marks_.push_back({.name = value == 0 ? name : fmt::format("{}#{}", name, value),
-                    .begin = SaturatingAdd(
-                        start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)))});
+  marks_.push_back(
+      {.name = value == 0 ? name : fmt::format("{}#{}", name, value), .begin = TimeOf(call)});
 }
 
 void Books::Failed(const Call& call) {
@@ -289,9 +288,32 @@ void Books::Unmap(const Call& call) {
   auto at = mapped_.lower_bound(begin);
   while (at != mapped_.end() && at->first - begin < call.numbers[1]) {
     undo.mappings.emplace_back(*at);
+    if (!handles_[at->second.handle].live.imported) {
+      ranges_[at->second.range].range.end = TimeOf(call);
+    }
     --handles_[at->second.handle].mappings;
     DropHandle(call, at->second.handle, undo);
     at = mapped_.erase(at);
+  }
+}
+
+void Books::Map(const Call& call) {
+  const auto found = handle_of_.find(call.numbers[0]);
+  if (found == handle_of_.end()) {
+    return;
+  }
+  Handle& handle = handles_[found->second];
+  const MapRow row{.size = call.numbers[2], .handle = found->second, .range = ranges_.size()};
+  if (!mapped_.emplace(call.numbers[1], row).second) {
+    return;
+  }
+  ++handle.mappings;
+  if (!handle.live.imported) {
+    ranges_.push_back({.place = handle.live.place,
+                       .range = {.address = call.numbers[1],
+                                 .size = static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                     row.size, std::numeric_limits<std::int64_t>::max())),
+                                 .begin = TimeOf(call)}});
   }
 }
 
@@ -304,6 +326,9 @@ void Books::TakeBackHandles(const Undo& undo) {
   for (const auto& [address, row] : undo.mappings) {
     ++handles_[row.handle].mappings;
     mapped_.emplace(address, row);
+    if (!handles_[row.handle].live.imported) {
+      ranges_[row.range].range.end = kNoTime;
+    }
   }
   if (undo.space == wire::Space::kVmmHandle && undo.known) {
     ++handles_[undo.handle].references;
@@ -392,11 +417,7 @@ void Books::Other(wire::Tag tag, const Call& call) {
       }
       return;
     case wire::Tag::kMap:
-      if (const auto found = handle_of_.find(call.numbers[0]); found != handle_of_.end()) {
-        const MapRow row{.size = call.numbers[2], .handle = found->second};
-        handles_[found->second].mappings += mapped_.emplace(call.numbers[1], row).second ? 1 : 0;
-      }
-      return;
+      return Map(call);
     default:
       return;  // addresses and pools: no memory moves
   }

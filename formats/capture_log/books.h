@@ -91,6 +91,11 @@ class Books {
   struct MapRow {
     std::uint64_t size = 0;
     std::size_t handle = 0;
+    std::size_t range = 0;  // row of ranges_
+  };
+  struct Range {
+    Place place;
+    AddressRange range;
   };
   // What the last free of a thread did, to take it back when the driver refused it.
   struct Undo {
@@ -121,7 +126,9 @@ class Books {
   void Unmap(const Call& call);
   void Import(const Call& call);
   void ContextEnd(const Call& call);
+  void Map(const Call& call);
   void TakeBackHandles(const Undo& undo);
+  [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
   bool DropHandle(const Call& call, std::size_t handle, Undo& undo);
 
   RecordingBuilder& builder_;
@@ -136,6 +143,7 @@ class Books {
   std::vector<Handle> handles_;
   std::unordered_map<std::uint64_t, std::size_t> handle_of_;
   std::map<std::uint64_t, MapRow> mapped_;
+  std::vector<Range> ranges_;
   std::unordered_map<std::uint64_t, Undo> undo_;  // by thread
   std::vector<std::uint64_t> streams_{0};
   std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
@@ -157,7 +165,9 @@ History Books::Finish(StackOf stack_of) {
     const std::int64_t device = book.device < 0 ? INT64_MAX : book.device;
     order[{static_cast<int>(book.level), {device, book.name}}] = &book;
   }
+  std::vector<std::uint64_t> first_event(books_.size());
   for (auto& [key, book] : order) {
+    first_event[static_cast<std::size_t>(book - books_.data())] = history.events.size();
     history.traces.push_back({.device = book->device,
                               .name = book->name,
                               .first_event = history.events.size(),
@@ -170,6 +180,10 @@ History Books::Finish(StackOf stack_of) {
       history.labels.push_back(row.labels);
     }
     book->rows = {};
+  }
+  for (const Range& range : ranges_) {
+    history.mapped.push_back(range.range);
+    history.mapped.back().event = first_event[range.place.book] + range.place.row;
   }
   return history;
 }

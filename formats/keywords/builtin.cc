@@ -101,8 +101,32 @@ keywords:
   Unknown: [(no stack)]
 )";
 
-constexpr std::array<BuiltinKeywords, 3> kBuiltins{
-    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}}};
+constexpr std::string_view kDriver =
+    R"(# Categories of what a process takes from the driver, by the library whose code asked for it: a word is searched
+# in the functions of all frames of a stack, file: words in their files and in the libraries that they are in.
+# - Libraries come before the frameworks that call them, graphs before both: what a graph keeps is the graph's.
+# - Framework's allocator: its segments. Beside a snapshot of the framework only what the snapshot lacks is there.
+keywords:
+  Pinned host memory: [label:device=host]
+  Graphs: ["/^(?:cu|cuda|hip)Graph/"]
+  NCCL: ["/^p?nccl[A-Z_]/", file:libnccl, file:librccl]
+  NVSHMEM, UCX and MPI: ["/^nvshmemx?_/", "/^(?:ucp|uct|ucm)_/", file:libnvshmem, file:libucp, file:libmpi]
+  cuDNN and MIOpen: ["/^(?:cudnn|miopen)[A-Z]/", file:libcudnn, file:libMIOpen]
+  BLAS: ["/^(?:cublas|rocblas_|hipblas)/", file:libcublas, file:librocblas, file:libhipblas]
+  Other math libraries: [file:libcufft, file:libcusolver, file:libcusparse, file:libcurand, file:libnvjpeg, file:libnpp,
+    file:libnvinfer, file:librocfft, file:librocsolver, file:librocsparse, file:libcudf, file:librmm, file:libcupy]
+  Framework's allocator:
+    - CUDACachingAllocator
+    - CUDAMallocAsyncAllocator
+    - BFCAllocator
+    - GpuCudaMallocAsyncAllocator
+    - stream_executor
+    - mxnet::storage
+  Unknown: [(before recording), (no stack)]
+)";
+
+constexpr std::array<BuiltinKeywords, 4> kBuiltins{
+    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"driver", kDriver}}};
 
 }  // namespace
 
@@ -117,7 +141,7 @@ Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
                                 [wanted](const auto& each) { return each.name == wanted; });
   if (it == kBuiltins.end()) {
     return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
-                "builtin:mxnet, builtin:pytorch or builtin:jax");
+                "builtin:mxnet, builtin:pytorch, builtin:jax or builtin:driver");
   }
   return *it;
 }

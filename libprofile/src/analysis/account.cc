@@ -161,6 +161,14 @@ std::vector<AccountStep> Account(const AccountFacts& given) {
               "nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
   ladder.Difference(3, "below_framework", "below the framework", facts.process, facts.reserved,
                     "CUDA context, cuBLAS, cuDNN, NCCL, graphs, other allocators");
+  if (facts.recorded) {
+    ladder.Fact(4, "recorded", "in the driver's log", facts.recorded,
+                "allocated beside the framework's allocator", {});
+    const Maybe below =
+        facts.process && facts.reserved ? Maybe(Minus(*facts.process, *facts.reserved)) : Maybe();
+    ladder.Difference(4, "unrecorded", "not in the log", below, facts.recorded,
+                      "CUDA context and modules: the driver takes them without a call");
+  }
   const bool noted = !facts.reserved_note.empty();
   ladder.Fact(3, "reserved", "reserved", facts.reserved,
               noted ? facts.reserved_note : "what the framework took from the driver",

@@ -133,6 +133,7 @@ KeywordMatches::KeywordMatches(const Keywords& keywords, const Recording& record
       recording_(recording),
       name_words_(recording.functions.size()),
       file_words_(recording.functions.size()),
+      mapping_words_(recording.mappings.size()),
       by_name_(recording.stack_count()),
       by_file_(recording.stack_count()) {
   Intern({});
@@ -213,14 +214,26 @@ WordSetId KeywordMatches::OfFile(FunctionId id) {
   return words;
 }
 
+WordSetId KeywordMatches::OfMapping(MappingId id) {
+  WordSetId& words = mapping_words_[id.value()];
+  if (!words.valid()) {
+    words = Intern(keywords_.Find(recording_.Text(recording_.mappings[id.value()].filename), true));
+  }
+  return words;
+}
+
 WordSetId KeywordMatches::OfStack(StackId id, bool names) {
   WordSetId& cached = names ? by_name_[id.value()] : by_file_[id.value()];
   if (cached.valid()) {
     return cached;
   }
   WordSetId words(std::uint32_t{0});
-  for (const LocationId location : recording_.Stack(id)) {
-    for (const Line& line : recording_.Lines(recording_.At(location))) {
+  for (const LocationId id_of_location : recording_.Stack(id)) {
+    const Location& location = recording_.At(id_of_location);
+    if (location.mapping.valid()) {
+      words = Union(words, OfMapping(location.mapping));
+    }
+    for (const Line& line : recording_.Lines(location)) {
       if (line.function.valid()) {
         words = Union(words, OfFile(line.function));
         words = names ? Union(words, OfName(line.function)) : words;
@@ -235,7 +248,7 @@ WordSetId KeywordMatches::OfStack(StackId id, bool names) {
 }
 
 WordSetId KeywordMatches::Of(StackId stack, LabelSetId labels) {
-  const bool tagged = tags_[labels.value()].valid();
+  const bool tagged = OnlyTag(labels);
   return Union(label_words_[labels.value()], OfStack(stack, !tagged));
 }
 
@@ -245,23 +258,39 @@ std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack,
   if (kind == Word::Kind::kLabel) {
     return {};
   }
-  if (kind != Word::Kind::kFile && TagOf(labels).valid()) {
-    return recording_.Text(TagOf(labels));
+  const std::string_view tag = recording_.Text(TagOf(labels));
+  if (kind != Word::Kind::kFile && TagOf(labels).valid() &&
+      (OnlyTag(labels) || keywords_.Matches(word, tag))) {
+    return tag;
   }
   for (const LocationId location : recording_.Stack(stack)) {
-    for (const Line& line : recording_.Lines(recording_.At(location))) {
-      if (!line.function.valid()) {
-        continue;
-      }
+    if (const auto text = MatchedIn(word, recording_.At(location))) {
+      return *text;
+    }
+  }
+  return kNoStack;
+}
+
+std::optional<std::string_view> KeywordMatches::MatchedIn(std::uint32_t word,
+                                                          const Location& location) const {
+  const bool file = keywords_.word(word).kind == Word::Kind::kFile;
+  for (const Line& line : recording_.Lines(location)) {
+    if (line.function.valid()) {
       const Function& function = recording_.functions[line.function.value()];
-      const std::string_view text =
-          recording_.Text(kind == Word::Kind::kFile ? function.filename : function.name);
+      const std::string_view text = recording_.Text(file ? function.filename : function.name);
       if (keywords_.Matches(word, text)) {
         return text;
       }
     }
   }
-  return kNoStack;
+  if (file && location.mapping.valid()) {
+    const std::string_view text =
+        recording_.Text(recording_.mappings[location.mapping.value()].filename);
+    if (keywords_.Matches(word, text)) {
+      return text;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace memtool

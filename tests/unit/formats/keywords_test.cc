@@ -172,7 +172,7 @@ TEST(Keywords, PathsInAFileAreMeantFromTheFile) {
 }
 
 TEST(Keywords, BuiltinsReadAsTheirOwnFiles) {
-  ASSERT_EQ(BuiltinDictionaries().size(), 3U);
+  ASSERT_EQ(BuiltinDictionaries().size(), 4U);
   for (const BuiltinKeywords& each : BuiltinDictionaries()) {
     const auto file = ReadKeywords("builtin:" + std::string(each.name));
     ASSERT_TRUE(file) << ToString(file.error());

@@ -212,9 +212,9 @@ TEST(TorchSnapshot, DamageIsNoted) {
 TEST(TorchSnapshot, IsRecognisedForCertain) {
   for (const char* name : {"proto2.pickle", "proto4.pickle", "native.pickle", "list.pickle",
                            "snapshot.json", "list.json", "page.html", "packed.pickle.gz"}) {
-    EXPECT_TRUE(formats::RecognizedForCertain(CorpusFile(std::string("forms/") + name))) << name;
+    EXPECT_FALSE(formats::CertainFormat(CorpusFile(std::string("forms/") + name)).empty()) << name;
   }
-  EXPECT_FALSE(formats::RecognizedForCertain(CorpusFile("malformed/global.pickle")));
+  EXPECT_EQ(formats::CertainFormat(CorpusFile("malformed/global.pickle")), "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "memtool/formats/limits.h"
 #include "memtool/formats/source.h"
@@ -22,7 +23,7 @@ Result<Recording> LoadFile(const std::string& name, const LoadOptions& options);
 Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
                        const LoadOptions& options);
 
-// True when a reader recognises the file for certain (used to pick a default input).
-bool RecognizedForCertain(const std::string& path);
+// The format of a file that a reader recognises for certain, by Metadata::format; else empty.
+std::string_view CertainFormat(const std::string& path);
 
 }  // namespace memtool::formats

@@ -77,6 +77,15 @@ struct Mark {
   std::int64_t end = kNoTime;  // kNoTime when it never ended
 };
 
+// Where physical memory that a handle names (LedgerKind::kVmm) can be seen, and how long.
+struct AddressRange {
+  std::uint64_t event = 0;  // row of History::events: the allocation of the memory
+  std::uint64_t address = 0;
+  std::int64_t size = 0;
+  std::int64_t begin = kNoTime;
+  std::int64_t end = kNoTime;  // kNoTime when it was never unmapped
+};
+
 enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 
 struct History {
@@ -87,6 +96,7 @@ struct History {
   std::vector<LabelSetId> labels;
   std::vector<std::uint64_t> streams;  // raw stream handles; [0] is 0, the default stream
   std::vector<Mark> marks;
+  std::vector<AddressRange> mapped;
   Clock clock = Clock::kAbsent;
 };
 

@@ -4,6 +4,7 @@
 //   capacity = free + used
 //   used     = other processes + this process
 //   process  = below the framework + reserved     (context, libraries, NCCL, other allocators)
+//   below    = recorded + unrecorded              (a log of the driver's calls tells)
 //   reserved = cached + allocated                 (cached = releasable + fragmented)
 //   allocated = rounding + requested
 //   requested = buckets
@@ -28,9 +29,12 @@ struct Quantity {
 
 struct AccountFacts {
   std::optional<Quantity> capacity;
-  std::optional<Quantity> free;       // of the device
-  std::optional<Quantity> used;       // of the device
-  std::optional<Quantity> process;    // this process on the device
+  std::optional<Quantity> free;     // of the device
+  std::optional<Quantity> used;     // of the device
+  std::optional<Quantity> process;  // this process on the device
+  // Of the process, beside the framework: what a log of the driver's calls holds outside of
+  // segments.
+  std::optional<Quantity> recorded;
   std::optional<Quantity> reserved;   // the framework's allocator took this from the driver
   std::optional<Quantity> allocated;  // and gave this out, rounded
   std::optional<Quantity> requested;  // for this many bytes asked for

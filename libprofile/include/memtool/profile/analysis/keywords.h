@@ -2,8 +2,8 @@
 //
 // A dictionary has one or more axes (layers, kinds of data); each axis splits all bytes into its
 // categories, first match in file order wins. The rules are those of MXNet's profile analyser, made
-// exact: a word is a case-sensitive substring of a sample's tag, or, for samples without a tag, of
-// the function of any of its frames, hidden ones included.
+// exact: a word is a case-sensitive substring of a sample's tag, or of the function of any of its
+// frames, hidden ones included. Where frames are parts of the tag, the tag alone counts.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Word {
     kText,   // TEXT: substring of tag or function
     kRegex,  // /REGEX/: RE2, unanchored, of the same
     kLabel,  // label:KEY=VALUE: a label with exactly this value ("16384" or "16384 bytes")
-    kFile,   // file:TEXT: substring of any frame's file
+    kFile,   // file:TEXT: substring of any frame's file, or of the library that its code is in
   };
   Kind kind = Kind::kText;
   std::string key;   // of kLabel
@@ -124,6 +124,13 @@ class KeywordMatches {
   void MatchLabels();
   WordSetId OfName(FunctionId id);
   WordSetId OfFile(FunctionId id);
+  WordSetId OfMapping(MappingId id);
+  // True when the words of a sample are its tag's alone.
+  [[nodiscard]] bool OnlyTag(LabelSetId labels) const {
+    return TagOf(labels).valid() && recording_.metadata.frames_are_scopes;
+  }
+  [[nodiscard]] std::optional<std::string_view> MatchedIn(std::uint32_t word,
+                                                          const Location& location) const;
   // Of the files of all frames, or of names and files.
   WordSetId OfStack(StackId id, bool names);
 
@@ -135,11 +142,12 @@ class KeywordMatches {
   std::vector<StringId> tags_;          // per label set
   std::vector<WordSetId> label_words_;  // per label set: of the tag and of labels
   // None = not asked yet.
-  std::vector<WordSetId> name_words_;  // per function: of its name
-  std::vector<WordSetId> file_words_;  // per function: of its file
-  std::vector<WordSetId> by_name_;     // per stack: of names and files
-  std::vector<WordSetId> by_file_;     // per stack: of files
-  WordSetId nameless_;                 // of what has neither tag nor frames
+  std::vector<WordSetId> name_words_;     // per function: of its name
+  std::vector<WordSetId> file_words_;     // per function: of its file
+  std::vector<WordSetId> mapping_words_;  // per mapping: of its file
+  std::vector<WordSetId> by_name_;        // per stack: of names and files
+  std::vector<WordSetId> by_file_;        // per stack: of files
+  WordSetId nameless_;                    // of what has neither tag nor frames
 };
 
 }  // namespace memtool
