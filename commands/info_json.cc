@@ -53,7 +53,7 @@ void Ledgers(Json& json, const Recording& recording) {
       Text(json, ledger.name);
       Number(json, "device", ledger.device);
       json.Key("kind");
-      constexpr const char* kKinds[] = {"device", "managed", "pinned", "host", "vmm"};
+      constexpr const char* kKinds[] = {"device", "managed", "pinned", "host", "vmm", "cpu"};
       json.String(kKinds[static_cast<std::size_t>(ledger.kind)]);
       json.Key("level");
       constexpr const char* kLevels[] = {"driver", "allocator", "user"};

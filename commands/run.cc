@@ -68,6 +68,7 @@ std::uint64_t UnixNow() {
 
 // What signals do to the child is its own matter: those from the terminal reach it anyway, the
 // others are passed on.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
 volatile sig_atomic_t g_child = 0;
 void PassOn(int signal) {
   if (g_child > 0) {

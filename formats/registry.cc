@@ -3,10 +3,12 @@
 #include <array>
 
 #include "capture_log/capture_log_reader.h"
+#include "kineto/kineto_reader.h"
 #include "memtool/formats/reader.h"
 #include "mxnet/mxnet_reader.h"
 #include "pprof/pprof_reader.h"
 #include "torch_snapshot/torch_snapshot_reader.h"
+#include "torch_timeline/torch_timeline_reader.h"
 
 namespace memtool::formats {
 
@@ -16,8 +18,10 @@ std::span<const Reader* const> Readers() {
   static const MxnetReader mxnet;
   static const MxnetStacksReader mxnet_stacks;
   static const CaptureLogReader capture_log;
-  static const auto readers =
-      std::to_array<const Reader*>({&pprof, &torch_snapshot, &mxnet, &mxnet_stacks, &capture_log});
+  static const KinetoReader kineto;
+  static const TorchTimelineReader torch_timeline;
+  static const auto readers = std::to_array<const Reader*>(
+      {&pprof, &torch_snapshot, &mxnet, &mxnet_stacks, &capture_log, &kineto, &torch_timeline});
   return readers;
 }
 

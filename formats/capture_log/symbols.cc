@@ -52,7 +52,7 @@ int FindDebugFile(Dwfl_Module* module, void** /*user*/, const char* /*name*/, Dw
   return fd;
 }
 
-const Dwfl_Callbacks kCallbacks = {.find_elf = nullptr,
+constexpr Dwfl_Callbacks kCallbacks = {.find_elf = nullptr,
                                    .find_debuginfo = FindDebugFile,
                                    .section_address = dwfl_offline_section_address,
                                    .debuginfo_path = nullptr};

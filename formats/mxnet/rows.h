@@ -62,7 +62,7 @@ class RowTable {
     std::int64_t from_mebibytes = 0;
   };
   // The number of a tag; new ones must keep to the limits.
-  std::uint32_t TagOf(std::string_view tag);
+  std::uint32_t TagOf(std::string_view text);
   Sum& SumOf(const Row& row);
   void AddTo(std::int64_t& sum, std::int64_t value);
   [[nodiscard]] LabelSetId LabelsOf(RecordingBuilder& builder, const Key& key) const;

@@ -1,16 +1,14 @@
 #include "torch_snapshot/json_form.h"
 
 #include <fmt/format.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
 
 #include <unordered_map>
 #include <vector>
 
 #include "support/byte_interner.h"
+#include "support/json_stream.h"
 #include "support/read_error.h"
 #include "support/value_stack.h"
-#include "torch_snapshot/json_stream.h"
 
 namespace memtool::formats::torch_snapshot {
 
@@ -143,25 +141,7 @@ class Handler {
 Value ReadJson(ByteWindow& in, SnapshotBuilder& builder, const Limits& limits) {
   JsonStream stream(in, limits);
   Handler handler(stream, builder, limits);
-  rapidjson::Reader reader;
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
-                              rapidjson::kParseNanAndInfFlag;
-  rapidjson::ParseResult result;
-  try {
-    result = reader.Parse<kFlags>(stream, handler);
-  } catch (const ReadError& error) {
-    Error placed = error.error();
-    placed.offset = placed.offset ? placed.offset : stream.Offset();
-    throw ReadError(std::move(placed));
-  }
-  if (result.IsError()) {
-    const bool ended = stream.Peek() == '\0' && in.AtEnd();
-    ThrowRead(ended ? ErrorCode::kTruncated : ErrorCode::kMalformed, result.Offset(), {},
-              ended
-                  ? std::string("the JSON text ends early: the file was cut")
-                  : fmt::format("not valid JSON: {}", rapidjson::GetParseError_En(result.Code())));
-  }
-  stream.Release();
+  ParseJson(stream, handler);
   return handler.root();
 }
 

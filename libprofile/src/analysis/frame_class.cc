@@ -81,9 +81,12 @@ bool IsFrameworkFile(std::string_view file) {
     return std::find(kFrameworkPackages.begin(), kFrameworkPackages.end(), package) !=
            kFrameworkPackages.end();
   }
-  return std::any_of(
-      kFrameworkFolders.begin(), kFrameworkFolders.end(),
-      [file](std::string_view folder) { return file.find(folder) != std::string_view::npos; });
+  // PyTorch's profiler leaves out what comes before the package.
+  return std::any_of(kFrameworkFolders.begin(), kFrameworkFolders.end(),
+                     [file](std::string_view folder) {
+                       return file.find(folder) != std::string_view::npos ||
+                              file.starts_with(folder.substr(1));
+                     });
 }
 
 // "/usr/lib/python3.11/contextlib.py", "/opt/conda/lib/python3.9/threading.py"
@@ -108,6 +111,27 @@ bool IsNativeRuntime(std::string_view function, std::string_view file) {
              [&](std::string_view part) { return function.find(part) != std::string_view::npos; });
 }
 
+// Operations as PyTorch's profiler names them, without a file.
+struct Operation {
+  bool known = false;
+  bool telling = false;  // more than that memory was allocated
+};
+Operation ProfilerOperation(std::string_view function, std::string_view file) {
+  if (!file.empty()) {
+    return {};
+  }
+  if (function.starts_with("aten::")) {
+    return {true, !function.starts_with("aten::empty") && function != "aten::resize_"};
+  }
+  if (function.starts_with("autograd::engine::evaluate_function: ")) {
+    return {true, false};
+  }
+  const std::size_t digits = function.find_last_not_of("0123456789") + 1;
+  const bool backward =
+      digits < function.size() && function.substr(0, digits).ends_with("Backward");
+  return {backward, backward};
+}
+
 }  // namespace
 
 FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
@@ -115,17 +139,19 @@ FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
   std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
   const std::string_view file = normal;
   const bool python = IsPythonFile(file);
-  const bool hidden =
-      IsFrameworkFile(file) || (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
+  const Operation operation = ProfilerOperation(function, file);
+  const bool hidden = operation.known || IsFrameworkFile(file) ||
+                      (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
   // The interpreter's own frames, and guesses at names, do not say which call it was either.
   const bool interpreter =
       !python && (file == "??" || function.starts_with("Py") || function.starts_with("_Py") ||
                   function.starts_with("_object* torch::"));
   const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
                                                            function) != kWrappers.end());
-  const bool op = !python &&
-                  function.find("torch::autograd::generated::") != std::string_view::npos &&
-                  function.find("::apply(") != std::string_view::npos;
+  const bool native_op = !python &&
+                         function.find("torch::autograd::generated::") != std::string_view::npos &&
+                         function.find("::apply(") != std::string_view::npos;
+  const bool op = native_op || operation.telling;
   return {.app = !hidden, .python = python, .op = op, .wrapper = wrapper};
 }
 

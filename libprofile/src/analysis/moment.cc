@@ -357,11 +357,17 @@ Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const 
   const History& history = *recording.history;
   std::vector<std::size_t> chosen;
   std::string names;
+  const auto is_cpu = [&history](const Trace& trace) {
+    return history.ledgers[trace.blocks.value()].kind == LedgerKind::kCpu;
+  };
+  const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
   for (std::size_t i = 0; i < history.traces.size(); ++i) {
     // A caller's own books lie within the driver's: together they would count bytes twice.
     const Trace& trace = history.traces[i];
     const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
-    if (user ? trace.name == device : device.empty() || DeviceMatches(trace.name, device)) {
+    const bool by_default = !is_cpu(trace) || only_cpu;
+    if (user ? trace.name == device
+             : (device.empty() ? by_default : DeviceMatches(trace.name, device))) {
       chosen.push_back(i);
     }
     names += (names.empty() ? "" : ", ") + history.traces[i].name;

@@ -144,12 +144,13 @@ TraceSummary Replay::Summarize() const {
         block.state == BlockState::kActive ? s.live_block_bytes : s.pending_free_bytes;
     sum = SaturatingAdd(sum, block.requested);
   });
-  s.reserved_end_bytes = ReservedEnd(recording_, trace_);
   std::int64_t net = 0;
   for (const Event& event : events_) {
     net = SaturatingAdd(net, ReservedChange(event));
   }
   s.base_bytes = SaturatingAdd(s.unmatched_bytes, s.ghost_bytes);
+  // Without a state at the end nothing is known of segments before the first event.
+  s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_) : net;
   s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
   std::int64_t live = s.peak_bytes = s.base_bytes;
   std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;

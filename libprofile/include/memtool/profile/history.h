@@ -15,7 +15,9 @@ namespace memtool {
 using LedgerId = Id<struct LedgerTag>;  // a book that events go to
 using TraceId = Id<struct TraceTag>;    // one ordered list of events
 
-enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm };
+// kCpu: what a framework's allocator for the CPU gives out; on no device, and left out of sums over
+// all devices unless there is nothing else.
+enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
 enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
 
 // What the driver gives is booked at driver level (PyTorch's segments); what an allocator hands out

@@ -1,10 +1,13 @@
-#include "torch_snapshot/json_stream.h"
+#include "support/json_stream.h"
 
 #include <fmt/format.h>
+#include <rapidjson/error/en.h>
+
+#include <string>
 
 #include "support/read_error.h"
 
-namespace memtool::formats::torch_snapshot {
+namespace memtool::formats {
 
 namespace {
 
@@ -114,4 +117,14 @@ void JsonStream::Release() {
   }
 }
 
-}  // namespace memtool::formats::torch_snapshot
+void CheckJson(JsonStream& stream, const rapidjson::ParseResult& result) {
+  if (!result.IsError()) {
+    return;
+  }
+  const bool ended = stream.Peek() == '\0' && stream.in_.AtEnd();
+  ThrowRead(ended ? ErrorCode::kTruncated : ErrorCode::kMalformed, result.Offset(), {},
+            ended ? std::string("the JSON text ends early: the file was cut")
+                  : fmt::format("not valid JSON: {}", rapidjson::GetParseError_En(result.Code())));
+}
+
+}  // namespace memtool::formats

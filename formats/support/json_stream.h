@@ -2,15 +2,19 @@
 // an array that was met before can be stepped over, and the parser sees a null in its place.
 #pragma once
 
+#include <rapidjson/reader.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
 #include "support/byte_window.h"
+#include "support/read_error.h"
 
-namespace memtool::formats::torch_snapshot {
+namespace memtool::formats {
 
 class JsonStream {
  public:
@@ -51,6 +55,7 @@ class JsonStream {
 
  private:
   void Refill();
+  friend void CheckJson(JsonStream& stream, const rapidjson::ParseResult& result);
 
   ByteWindow& in_;
   Limits limits_;
@@ -62,4 +67,25 @@ class JsonStream {
   std::uint64_t token_ = 0;
 };
 
-}  // namespace memtool::formats::torch_snapshot
+// Turns what RapidJSON says about the end of a text into an error. Throws ReadError.
+void CheckJson(JsonStream& stream, const rapidjson::ParseResult& result);
+
+// Reads one JSON value with a handler of RapidJSON's events; no recursion, NaN and Infinity
+// allowed. What comes after the value stays unread. Throws ReadError, with the place where it
+// happened.
+template <class Handler>
+void ParseJson(JsonStream& stream, Handler& handler) {
+  rapidjson::Reader reader;
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
+                              rapidjson::kParseNanAndInfFlag;
+  try {
+    CheckJson(stream, reader.Parse<kFlags>(stream, handler));
+  } catch (const ReadError& error) {
+    Error placed = error.error();
+    placed.offset = placed.offset ? placed.offset : stream.Offset();
+    throw ReadError(std::move(placed));
+  }
+  stream.Release();
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,237 @@
+#include "kineto/kineto_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "kineto/code_stacks.h"
+#include "kineto/trace_events.h"
+#include "memtool/profile/analysis/moment.h"
+#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/recording_builder.h"
+#include "support/byte_cursor.h"
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using kineto::MemoryEvent;
+using kineto::TraceEvents;
+
+constexpr std::size_t kMostDevices = 250;  // an event names its ledger with one byte
+
+// What a trace means: the memory events of each device in the order of their times.
+class HistoryMaker {
+ public:
+  HistoryMaker(RecordingBuilder& builder, const TraceEvents& trace)
+      : builder_(builder), trace_(trace) {
+    history_.streams = {0};
+  }
+
+  History Make(const std::vector<StackId>& stacks) {
+    std::map<std::int64_t, std::vector<std::uint32_t>> rows;  // devices first, then the CPU
+    for (std::uint32_t row = 0; row < trace_.memory.size(); ++row) {
+      const std::int32_t device = trace_.memory[row].device;
+      rows[device < 0 ? std::numeric_limits<std::int32_t>::max() : device].push_back(row);
+    }
+    if (rows.size() > kMostDevices) {
+      ThrowRead(ErrorCode::kLimit, 0, {}, fmt::format("memory of {} devices", rows.size()));
+    }
+    for (auto& [device, of_device] : rows) {
+      std::stable_sort(of_device.begin(), of_device.end(), [this](auto a, auto b) {
+        return trace_.memory[a].time < trace_.memory[b].time;
+      });
+      AddTrace(of_device, stacks);
+    }
+    for (const kineto::Step& step : trace_.steps) {
+      history_.marks.push_back(
+          {.name = step.name, .begin = TimeOf(step.begin), .end = TimeOf(step.end)});
+    }
+    for (const std::int64_t time : trace_.out_of_memory) {
+      history_.marks.push_back({.name = "OutOfMemory", .begin = TimeOf(time)});
+    }
+    std::stable_sort(history_.marks.begin(), history_.marks.end(),
+                     [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
+    // Times below the year 2001 are of a clock that began with the machine.
+    constexpr std::int64_t kUnix = 978'307'200'000'000'000;
+    const bool unix = !history_.events.empty() && history_.events.front().time > kUnix;
+    history_.clock = unix ? Clock::kUnix : Clock::kRelative;
+    return std::move(history_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t TimeOf(std::int64_t time) const {
+    return SaturatingAdd(trace_.base_time, time);
+  }
+
+  void AddTrace(const std::vector<std::uint32_t>& rows, const std::vector<StackId>& stacks) {
+    const std::int32_t device = trace_.memory[rows.front()].device;
+    const bool cpu = device < 0;
+    const LedgerId ledger(history_.ledgers.size());
+    history_.ledgers.push_back(
+        {.name = "blocks", .device = device, .kind = cpu ? LedgerKind::kCpu : LedgerKind::kDevice});
+    ledger_ = static_cast<std::uint8_t>(ledger.value());
+    reserved_ = 0;
+    const std::uint64_t first = history_.events.size();
+    if (!cpu) {
+      AddBase(rows);
+    }
+    for (const std::uint32_t row : rows) {
+      const MemoryEvent& event = trace_.memory[row];
+      if (!cpu && event.reserved >= 0) {
+        AddReserved(event);
+      }
+      const bool matched = event.address != 0;
+      Add({.key = event.address,
+           .size = matched ? std::abs(event.bytes) : event.bytes,
+           .time = TimeOf(event.time),
+           .stack = stacks[row],
+           .action = !matched          ? Action::kAdjust
+                     : event.bytes < 0 ? Action::kFreeCompleted
+                                       : Action::kAlloc},
+          event.thread);
+    }
+    history_.traces.push_back({.device = device,
+                               .name = cpu ? "cpu" : std::to_string(device),
+                               .first_event = first,
+                               .event_count = history_.events.size() - first,
+                               .blocks = ledger,
+                               .segments = ledger});
+  }
+
+  // What was allocated before the trace and is still there at its end is in no event: the total
+  // after the first event tells it. It becomes one allocation, so that sums are the allocator's.
+  void AddBase(const std::vector<std::uint32_t>& rows) {
+    const MemoryEvent& first = trace_.memory[rows.front()];
+    if (first.allocated < 0) {
+      return;
+    }
+    std::unordered_map<std::uint64_t, std::int64_t> live;
+    std::int64_t base = SaturatingSubtract(first.allocated, first.bytes);
+    for (const std::uint32_t row : rows) {
+      const MemoryEvent& event = trace_.memory[row];
+      if (event.bytes >= 0) {
+        live[event.address] = event.bytes;
+      } else if (live.erase(event.address) == 0) {
+        base = SaturatingAdd(base, event.bytes);  // its free tells of it
+      }
+    }
+    if (base > 0) {
+      Add({.key = std::numeric_limits<std::uint64_t>::max(),
+           .size = base,
+           .time = TimeOf(first.time),
+           .stack = BeforeRecording(),
+           .action = Action::kAlloc},
+          first.thread);
+    }
+  }
+
+  void AddReserved(const MemoryEvent& event) {
+    if (event.reserved == reserved_) {
+      return;
+    }
+    const bool more = event.reserved > reserved_;
+    Add({.key = 0,
+         .size = more ? event.reserved - reserved_ : reserved_ - event.reserved,
+         .time = TimeOf(event.time),
+         .stack = {},
+         .action = more ? Action::kSegmentAlloc : Action::kSegmentFree},
+        event.thread);
+    reserved_ = event.reserved;
+  }
+
+  void Add(Event event, std::uint32_t thread) {
+    event.ledger = ledger_;
+    history_.events.push_back(event);
+    auto [it, added] = thread_labels_.emplace(thread, LabelSetId{});
+    if (added) {
+      const Label label{.key = builder_.Intern("thread"),
+                        .text = builder_.Intern(trace_.threads[thread]),
+                        .unit = StringId(0U)};
+      it->second = builder_.InternLabels(std::span(&label, 1));
+    }
+    history_.labels.push_back(it->second);
+  }
+
+  StackId BeforeRecording() {
+    if (!before_.valid()) {
+      const StringId name = builder_.Intern(kBeforeRecording);
+      const Line line{.function = builder_.AddFunction(
+                          {.name = name, .system_name = name, .filename = StringId(0U)})};
+      const LocationId location = builder_.AddLocation({}, std::span(&line, 1));
+      before_ = builder_.AddStack(std::span(&location, 1));
+    }
+    return before_;
+  }
+
+  RecordingBuilder& builder_;
+  const TraceEvents& trace_;
+  History history_;
+  std::uint8_t ledger_ = 0;
+  std::int64_t reserved_ = 0;
+  StackId before_;
+  std::map<std::uint32_t, LabelSetId> thread_labels_;
+};
+
+void AddNotes(RecordingBuilder& builder, const TraceEvents& trace, std::uint64_t cut) {
+  const auto add = [&builder](Severity severity, std::string code, std::string message,
+                              std::uint64_t count) {
+    if (count > 0) {
+      builder.AddDiagnostic({.severity = severity,
+                             .code = std::move(code),
+                             .message = std::move(message),
+                             .count = count});
+    }
+  };
+  add(Severity::kWarning, "bad_event", "events without a usable time, length or size: left out",
+      trace.bad_times);
+  add(Severity::kNote, "no_address", "memory events without an address: only their sums count",
+      trace.without_address);
+  add(Severity::kNote, "deep_stack", "stacks deeper than --limit depth: outermost frames left out",
+      cut);
+  builder.AddBlindSpot("the allocator's segments and blocks", "a trace holds only their sums");
+  if (trace.spans.empty()) {
+    builder.AddBlindSpot("who allocated", "the trace has no operations and no Python functions");
+  }
+}
+
+}  // namespace
+
+Match KinetoReader::Sniff(std::span<const std::byte> head) const {
+  const std::string_view text = AsText(head);
+  const auto has = [text](std::string_view part) { return text.find(part) != text.npos; };
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (text[first] != '{' && text[first] != '[')) {
+    return Match::kNo;
+  }
+  // Other programs' traces in this format have no such keys before their events.
+  const bool kineto = has("\"traceEvents\"") && (has("\"schemaVersion\"") ||
+                                                 has("\"deviceProperties\"") || has("\"Ev Idx\""));
+  const bool events = has("\"cpu_instant_event\"") && has("\"[memory]\"");
+  return kineto || events ? Match::kCertain : Match::kNo;
+}
+
+Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const {
+  TraceEvents trace = kineto::ReadTraceEvents(in, limits);
+  if (trace.memory.empty()) {
+    return Fail(
+        ErrorCode::kMalformed,
+        fmt::format("a profiler trace without memory events ({} other events)", trace.events),
+        "record it with torch.profiler.profile(profile_memory=True, with_stack=True)");
+  }
+  RecordingBuilder builder;
+  builder.Intern({});
+  builder.metadata().format = name();
+  builder.metadata().format_display = "PyTorch profiler trace";
+  kineto::CodeStacks code(builder, trace, limits.depth);
+  const std::vector<StackId> stacks = code.Around(trace.memory);
+  builder.SetHistory(HistoryMaker(builder, trace).Make(stacks));
+  AddNotes(builder, trace, code.cut());
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,56 @@
+// What memtool needs of a trace: spans that name code, and memory events. Everything else is passed
+// over while it streams by.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "memtool/formats/limits.h"
+#include "support/byte_interner.h"
+#include "support/byte_window.h"
+
+namespace memtool::formats::kineto {
+
+// Times in nanoseconds as the file has them, before its base time.
+struct Span {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint32_t name = 0;  // of TraceEvents::names
+  std::uint32_t thread = 0;
+};
+
+struct MemoryEvent {
+  std::int64_t time = 0;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;      // negative: freed
+  std::int64_t allocated = 0;  // on the device after the event; -1 = not told
+  std::int64_t reserved = 0;   // the same
+  std::int32_t device = -1;    // -1: the CPU
+  std::uint32_t thread = 0;
+};
+
+struct Step {
+  std::string name;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+struct TraceEvents {
+  std::vector<Span> spans;
+  std::vector<MemoryEvent> memory;
+  std::vector<Step> steps;                  // ProfilerStep#N
+  std::vector<std::int64_t> out_of_memory;  // times
+  ByteInterner names;
+  std::vector<std::string> threads;
+  std::int64_t base_time = 0;         // unix, added to all times
+  std::uint64_t events = 0;           // of any kind
+  std::uint64_t without_address = 0;  // memory events that cannot be matched
+  std::uint64_t bad_times = 0;        // events left out
+};
+
+// Throws ReadError.
+TraceEvents ReadTraceEvents(ByteWindow& in, const Limits& limits);
+
+}  // namespace memtool::formats::kineto

@@ -1,0 +1,222 @@
+// PyTorch's profiler: traces with memory events, and memory timelines.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "memtool/profile/analysis/replay.h"
+#include "support/files.h"
+
+namespace memtool::formats {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<Recording> Load(std::string_view text, const LoadOptions& options = {}) {
+  return test::LoadBytes(test::ToBytes(text), options);
+}
+
+Recording LoadFile(std::string_view name) {
+  auto recording = test::LoadBytes(test::ReadFile(test::TestFolder("") / name), {});
+  EXPECT_TRUE(recording) << ToString(recording.error());
+  return *std::move(recording);
+}
+
+std::vector<std::string> Frames(const Recording& recording, StackId stack) {
+  std::vector<std::string> names;
+  for (const LocationId location : recording.Stack(stack)) {
+    const Line& line = recording.Lines(recording.At(location)).front();
+    names.emplace_back(recording.Text(recording.functions[line.function.value()].name));
+  }
+  return names;
+}
+
+std::string Memory(double time, std::uint64_t address, std::int64_t bytes, std::int64_t total) {
+  return fmt::format(
+      R"({{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":5,"ts":{:.3f},)"
+      R"("args":{{"Total Reserved":{},"Total Allocated":{},"Bytes":{},"Addr":{},"Device Id":0,"Device Type":1}}}})",
+      time, total + 1000, total, bytes, address);
+}
+
+std::string Trace(const std::vector<std::string>& events) {
+  return fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}]}})", fmt::join(events, ","));
+}
+
+// The allocator's own totals are the oracle: at every event the replay holds what they say,
+// whenever the trace began and in whatever order the file has its events.
+TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    std::map<std::uint64_t, std::int64_t> live;
+    std::int64_t total = 0;
+    std::vector<std::string> events;
+    std::vector<std::int64_t> totals;
+    const int skipped = static_cast<int>(random() % 40);
+    for (int i = 0; i < 120; ++i) {
+      std::int64_t bytes = 0;
+      std::uint64_t address = 0;
+      if (live.empty() || random() % 5 < 3) {
+        address = 0x1000 * (1 + random() % 200);
+        bytes = live.contains(address) ? 0 : static_cast<std::int64_t>(512 * (1 + random() % 9));
+      }
+      if (bytes > 0) {
+        live[address] = bytes;
+      } else if (!live.empty()) {
+        const auto it =
+            std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+        address = it->first;
+        bytes = -it->second;
+        live.erase(it);
+      } else {
+        continue;
+      }
+      total += bytes;
+      if (i >= skipped) {
+        events.push_back(Memory(1000 + i, address, bytes, total));
+        totals.push_back(total);
+      }
+    }
+    std::shuffle(events.begin(), events.end(), random);
+    const auto recording = Load(Trace(events));
+    ASSERT_TRUE(recording) << ToString(recording.error());
+    const memtool::Trace& trace = recording->history->traces.at(0);
+    std::size_t next = 0;
+    std::int64_t replayed = Replay(*recording, trace).Summarize().base_bytes;
+    std::int64_t reserved = 0;
+    for (const Event& event : EventsOf(*recording, trace)) {
+      replayed += LiveChange(event);
+      reserved += ReservedChange(event);
+      const bool of_file = event.action == Action::kAlloc || event.action == Action::kFreeCompleted;
+      if (of_file && event.key != UINT64_MAX) {
+        ASSERT_EQ(replayed, totals[next]) << "seed " << seed << " event " << next;
+        ASSERT_EQ(reserved, totals[next] + 1000);
+        ++next;
+      }
+    }
+    EXPECT_EQ(next, totals.size());
+  }
+}
+
+TEST(Kineto, SpansAroundAnEventAreItsStack) {
+  const Recording recording = LoadFile("kineto/trace.json");
+  const auto events = EventsOf(recording, recording.history->traces.at(0));
+  std::map<std::uint64_t, std::vector<std::string>> stacks;
+  for (const Event& event : events) {
+    if (event.action == Action::kAlloc) {
+      stacks[event.key] = Frames(recording, event.stack);
+    }
+  }
+  EXPECT_THAT(stacks[0x7F0000000000], ElementsAre("aten::empty", "aten::linear", "forward",
+                                                  "nn.Module: Linear_0", "step", "main"));
+  EXPECT_THAT(stacks[0x7F0000020000],
+              ElementsAre("aten::empty_strided", "ReluBackward0",
+                          "autograd::engine::evaluate_function: ReluBackward0"));
+  EXPECT_THAT(stacks[0x7F0000030000], ElementsAre("main"));
+  EXPECT_THAT(stacks[UINT64_MAX], ElementsAre("(before recording)"));
+  EXPECT_EQ(recording.history->clock, Clock::kUnix);
+  EXPECT_EQ(events[2].time, 1'700'000'000'001'350'250);
+  ASSERT_EQ(recording.history->marks.size(), 2U);
+  EXPECT_EQ(recording.history->marks[0].name, "ProfilerStep#3");
+  EXPECT_EQ(recording.history->marks[1].name, "OutOfMemory");
+}
+
+TEST(Kineto, EventsThatCannotBeUsed) {
+  const std::string good = Memory(1, 4096, 512, 512);
+  const auto recording = Load(
+      Trace({good, R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":2,"args":{}})",
+             R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","args":{"Bytes":7}})",
+             R"({"ph":"X","cat":"cpu_op","name":"x","ts":1e300,"dur":1})",
+             R"({"ph":"X","cat":"cpu_op","name":"x","ts":1,"dur":-1})", "[]", "7", "\"text\"",
+             R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":3,)"
+             R"("args":{"Bytes":5,"Device Type":1,"Device Id":0,"more":{"Bytes":9}}})"}));
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  std::map<std::string, std::uint64_t> counts;
+  for (const Diagnostic& diagnostic : recording->diagnostics) {
+    counts[diagnostic.code] = diagnostic.count;
+  }
+  EXPECT_EQ(counts["bad_event"], 4U);
+  EXPECT_EQ(counts["no_address"], 1U);
+  EXPECT_EQ(Replay(*recording, recording->history->traces[0]).Summarize().end_bytes, 517);
+}
+
+TEST(Kineto, ATraceWithoutMemoryEventsSaysHowToRecordThem) {
+  const auto recording = Load(Trace({R"({"ph":"X","cat":"cpu_op","name":"x","ts":1,"dur":1})"}));
+  ASSERT_FALSE(recording);
+  EXPECT_THAT(ToString(recording.error()), HasSubstr("profile_memory=True"));
+}
+
+TEST(Kineto, HostileTraces) {
+  std::vector<std::string> nested{Memory(900000, 1, 2, 2)};
+  for (int i = 0; i < 50000; ++i) {
+    nested.push_back(fmt::format(
+        R"({{"ph":"X","cat":"cpu_op","name":"f","tid":5,"ts":{},"dur":{}}})", i, 1800000 - 2 * i));
+  }
+  const auto deep = Load(Trace(nested));
+  ASSERT_TRUE(deep) << ToString(deep.error());
+  EXPECT_EQ(deep->Stack(StackId(0U)).size(), LoadOptions{}.limits.depth);
+  EXPECT_FALSE(Load(R"({"schemaVersion":1,"traceEvents":)" + std::string(100000, '[')));
+  std::string many;
+  for (int i = 0; i < 300; ++i) {
+    many += fmt::format(R"({}{{"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":1,)"
+                        R"("args":{{"Bytes":1,"Addr":1,"Device Type":1,"Device Id":{}}}}})",
+                        i == 0 ? "" : ",", i);
+  }
+  const auto devices = Load("[" + many + "]");
+  ASSERT_FALSE(devices);
+  EXPECT_EQ(devices.error().code, ErrorCode::kLimit);
+}
+
+// Bytes by category after the last event of each µs.
+std::map<std::int64_t, std::map<std::string, std::int64_t>> Sums(const Recording& recording) {
+  std::map<std::int64_t, std::map<std::string, std::int64_t>> sums;
+  std::map<std::string, std::int64_t> now;
+  for (const Event& event : EventsOf(recording, recording.history->traces.at(0))) {
+    std::int64_t& sum = now[Frames(recording, event.stack).at(0)];
+    sum += LiveChange(event);
+    if (sum == 0) {
+      now.erase(Frames(recording, event.stack).at(0));
+    }
+    sums[event.time / 1000] = now;
+  }
+  return sums;
+}
+
+// The coalesced file was summed up by the script that wrote both.
+TEST(TorchTimeline, BothFormsHoldTheSameSums) {
+  const auto raw = Sums(LoadFile("torch_timeline/raw.json"));
+  const auto coalesced = Sums(LoadFile("torch_timeline/coalesced.json"));
+  EXPECT_GT(raw.size(), 40U);
+  // A µs without a change is in the raw form only.
+  for (const auto& [time, sums] : raw) {
+    const auto at = std::prev(coalesced.upper_bound(time));
+    EXPECT_EQ(sums, at->second) << time;
+  }
+}
+
+TEST(TorchTimeline, AFreeWithoutAnAllocationWasThereBefore) {
+  const auto recording = Load("[[5, 4, -100, 0], [6, 2, 30, 1], [7, 4, -30, 1]]");
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  const TraceSummary summary = Replay(*recording, recording->history->traces[0]).Summarize();
+  EXPECT_EQ(summary.base_bytes, 100);
+  EXPECT_EQ(summary.end_bytes, 0);
+}
+
+TEST(TorchTimeline, OneEventAndOtherLists) {
+  EXPECT_TRUE(Load("[[-1, 1, 4096, 0]]"));
+  EXPECT_TRUE(Load("[[5], [[0,1,2,3,4,5,6,7,8]]]"));
+  for (const std::string_view text :
+       {"[[5, 2, 7, 8]]", "[[5, 9, 7, 1]]", "[[5, 2, 7, 1], [5, 2]]", "[[5, 2, 7, 1], 5]",
+        "[[5, 6], [[0,1,2,3,4,5,6,7,8]]]", "[[5], [[0,1,2,3,4,5,6,7]]]",
+        "[[5], [[0,1,2,3,4,5,6,7,8],[0,1,2,3,4,5,6,7,8]]]", "[[5], [[[0]]]]", "[[1, 2, 3.5, 4]]",
+        "[[1,2,3,99999999999999999999]]", "[[1,2,-9223372036854775808,3]]", "[[1,2,3,4],{}]",
+        "[[1,2,3,4]", "[[]]", "[[1,2,3,4,5]]"}) {
+    const auto recording = Load(text);
+    EXPECT_FALSE(recording) << text;
+  }
+}
+
+}  // namespace
+}  // namespace memtool::formats
