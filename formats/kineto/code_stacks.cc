@@ -32,6 +32,11 @@ Place PlaceOf(std::string_view name) {
   return whole && !place.function.empty() ? place : Place{.function = name, .file = {}};
 }
 
+// In the order of threads, then times.
+bool IsBefore(const Span& span, const MemoryEvent& event) {
+  return span.thread < event.thread || (span.thread == event.thread && span.begin <= event.time);
+}
+
 }  // namespace
 
 CodeStacks::CodeStacks(RecordingBuilder& builder, TraceEvents& trace, std::uint64_t depth)
@@ -54,7 +59,7 @@ std::vector<StackId> CodeStacks::Around(const std::vector<MemoryEvent>& memory) 
   });
   std::vector<StackId> stacks(memory.size());
   std::vector<Open> open;
-  auto span = trace_.spans.begin();
+  std::size_t next = 0;  // span
   std::uint32_t thread = 0;
   for (const std::uint32_t row : order) {
     const MemoryEvent& event = memory[row];
@@ -62,17 +67,10 @@ std::vector<StackId> CodeStacks::Around(const std::vector<MemoryEvent>& memory) 
       open.clear();
       thread = event.thread;
     }
-    span = std::find_if(span, trace_.spans.end(),
-                        [&event](const Span& each) { return each.thread >= event.thread; });
-    for (; span != trace_.spans.end() && span->thread == event.thread && span->begin <= event.time;
-         ++span) {
-      while (!open.empty() && open.back().end <= span->begin) {
-        open.pop_back();
+    for (; next < trace_.spans.size() && IsBefore(trace_.spans[next], event); ++next) {
+      if (trace_.spans[next].thread == thread) {
+        Enter(trace_.spans[next], open);
       }
-      // One that outlives its caller ends with it, so that what is open always nests.
-      const bool called = !open.empty();
-      open.push_back({called ? std::min(span->end, open.back().end) : span->end,
-                      NodeOf(called ? open.back().node : 0, span->name)});
     }
     while (!open.empty() && open.back().end < event.time) {
       open.pop_back();
@@ -80,6 +78,16 @@ std::vector<StackId> CodeStacks::Around(const std::vector<MemoryEvent>& memory) 
     stacks[row] = open.empty() ? StackId{} : StackOf(open.back().node);
   }
   return stacks;
+}
+
+void CodeStacks::Enter(const Span& span, std::vector<Open>& open) {
+  while (!open.empty() && open.back().end <= span.begin) {
+    open.pop_back();
+  }
+  // One that outlives its caller ends with it, so that what is open always nests.
+  const bool called = !open.empty();
+  open.push_back({called ? std::min(span.end, open.back().end) : span.end,
+                  NodeOf(called ? open.back().node : 0, span.name)});
 }
 
 std::uint32_t CodeStacks::NodeOf(std::uint32_t parent, std::uint32_t name) {

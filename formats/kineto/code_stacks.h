@@ -31,6 +31,7 @@ class CodeStacks {
     std::uint32_t node = 0;
   };
 
+  void Enter(const Span& span, std::vector<Open>& open);
   std::uint32_t NodeOf(std::uint32_t parent, std::uint32_t name);
   StackId StackOf(std::uint32_t node);
   LocationId LocationOf(std::uint32_t name);
