@@ -69,3 +69,17 @@ def test_fork(env):
     same((2, 5 << 20), (sums["0 device"]["allocs"], sums["0 device"]["live"]), "parent")
     sums, _ = sums_of(events_of(env, headers[child][0]))
     same((2, 5 << 20), (sums["0 device"]["allocs"], sums["0 device"]["live"]), "child")
+
+
+def test_hip(env):
+    for how in ("linked", "dlsym", "proc"):
+        for scenario in ("calls", "vmm", "resets", "oom"):
+            env.clear()
+            env.run(env.programs / "hip_program", how, scenario, FAKE_DRIVER_CAPACITY=90_000_000)
+            compare_books(env, f"hip {how} {scenario}")
+            header = read_header(env.log())
+            same((1, 0, 0), (header["flags"], header["dropped"], header["stop"]), "header")
+            ooms = [row for row in events_of(env, env.log()) if row[1] == "oom"]
+            free = 90_000_000 - 5 * (1 << 20)
+            same([(100 << 20, free), (90 << 20, free)] if scenario == "oom" else [],
+                 [(row[3], row[2]) for row in ooms], f"hip {how} {scenario}: ooms")
