@@ -37,11 +37,6 @@ Provider& CudaProvider() {
   return g_cuda;
 }
 
-Provider* Providers(std::size_t* count) {
-  *count = 1;
-  return &g_cuda;
-}
-
 void* CudaReal(Cu function) {
   return RealOf(g_entries[static_cast<std::size_t>(function)], kLibrary);
 }

@@ -59,7 +59,6 @@ enum class Cu : std::uint8_t {
   kCount,
 };
 
-Provider& CudaProvider();
 void* CudaReal(Cu function);
 
 template <class Function>

@@ -5,6 +5,7 @@
 #include "cuda_wrappers.h"
 #include "elf_image.h"
 #include "settings.h"
+#include "wrapping.h"
 
 // The driver's function of this name, or the status of a program without a driver.
 #define MEMTOOL_REAL(name)                                     \
@@ -21,34 +22,6 @@ namespace {
 
 using memtool::wire::Kind;
 using memtool::wire::Space;
-using memtool::wire::Tag;
-
-std::uint64_t Address(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-std::uint64_t Product(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-Book FreeBook(Space space) {
-  return {.space = space, .name = "free"};
-}
-
-// A free is written before the driver's call: see FORMAT.md.
-template <class Call>
-CuResult Free(bool wanted, const Book& book, std::uint64_t key, Call call) {
-  const bool record = wanted && key != 0;
-  if (record) {
-    RecordFree(book, key);
-  }
-  const CuResult status = call();
-  if (record && status != 0) {
-    RecordFreeFailed(book, key, static_cast<std::uint64_t>(status));
-  }
-  return status;
-}
 
 template <class Real>
 CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject stream) {
@@ -74,44 +47,11 @@ CuResult AllocFromPool(Real real, bool wanted, CuPointer* pointer, std::size_t s
   return status;
 }
 
-Book StreamBook(CuObject stream) {
-  Book book = FreeBook(Space::kDevicePointer);
-  book.stream = Address(stream);
-  return book;
-}
-
-// Bytes of one element, from CUarray_format; 0 = unknown (block-compressed and planar forms).
-std::uint64_t FormatBytes(int format) {
-  switch (format) {
-    case 0x01:
-    case 0x08:
-      return 1;
-    case 0x02:
-    case 0x09:
-    case 0x10:
-      return 2;
-    case 0x03:
-    case 0x0a:
-    case 0x20:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
-// Without the driver's own rounding: an estimate, and marked as one.
-std::uint64_t ArrayBytes(std::size_t width, std::size_t height, std::size_t depth, int format,
-                         unsigned channels) {
-  const auto at_least_one = [](std::size_t n) { return n == 0 ? std::size_t{1} : n; };
-  return Product(Product(Product(at_least_one(width), at_least_one(height)), at_least_one(depth)),
-                 FormatBytes(format) * channels);
-}
-
 std::uint64_t MipmapBytes(CuArray3dDescriptor descriptor, unsigned levels) {
   std::uint64_t bytes = 0;
   for (unsigned level = 0; level < levels && level < 32; ++level) {
-    const std::uint64_t more = ArrayBytes(descriptor.width, descriptor.height, descriptor.depth,
-                                          descriptor.format, descriptor.channels);
+    const std::uint64_t more = ArrayBytes({descriptor.width, descriptor.height, descriptor.depth},
+                                          FormatBytes(descriptor.format) * descriptor.channels);
     bytes = bytes > UINT64_MAX - more ? UINT64_MAX : bytes + more;
     descriptor.width /= 2;
     descriptor.height /= 2;
@@ -165,7 +105,8 @@ CuResult cuMemAllocManaged(CuPointer* pointer, std::size_t size, unsigned flags)
 
 CuResult cuMemFree_v2(CuPointer pointer) {
   MEMTOOL_REAL(cuMemFree_v2);
-  return Free(wanted, FreeBook(Space::kDevicePointer), pointer, [&] { return real(pointer); });
+  return RecordedFree(wanted, FreeBook(Space::kDevicePointer), pointer,
+                      [&] { return real(pointer); });
 }
 
 CuResult cuMemAllocAsync(CuPointer* pointer, std::size_t size, CuObject stream) {
@@ -192,12 +133,12 @@ CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::size_t size, CuOb
 
 CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync);
-  return Free(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
 }
 
 CuResult cuMemFreeAsync_ptsz(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync_ptsz);
-  return Free(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
 }
 
 CuResult cuMemHostAlloc(void** pointer, std::size_t size, unsigned flags) {
@@ -216,8 +157,8 @@ CuResult cuMemAllocHost_v2(void** pointer, std::size_t size) {
 
 CuResult cuMemFreeHost(void* pointer) {
   MEMTOOL_REAL(cuMemFreeHost);
-  return Free(wanted && GetSettings().pinned, FreeBook(Space::kHostPointer), Address(pointer),
-              [&] { return real(pointer); });
+  return RecordedFree(wanted && GetSettings().pinned, FreeBook(Space::kHostPointer),
+                      Address(pointer), [&] { return real(pointer); });
 }
 
 CuResult cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned flags) {
@@ -229,8 +170,8 @@ CuResult cuMemHostRegister_v2(void* pointer, std::size_t size, unsigned flags) {
 
 CuResult cuMemHostUnregister(void* pointer) {
   MEMTOOL_REAL(cuMemHostUnregister);
-  return Free(wanted && GetSettings().pinned, FreeBook(Space::kHostPointer), Address(pointer),
-              [&] { return real(pointer); });
+  return RecordedFree(wanted && GetSettings().pinned, FreeBook(Space::kHostPointer),
+                      Address(pointer), [&] { return real(pointer); });
 }
 
 CuResult cuArrayCreate_v2(CuObject* array, const CuArrayDescriptor* descriptor) {
@@ -239,8 +180,8 @@ CuResult cuArrayCreate_v2(CuObject* array, const CuArrayDescriptor* descriptor) 
   if (wanted && descriptor != nullptr) {
     CudaAllocated(CudaBook(Space::kArray, Kind::kDevice, "array"), status,
                   status == 0 ? Address(*array) : 0,
-                  ArrayBytes(descriptor->width, descriptor->height, 1, descriptor->format,
-                             descriptor->channels),
+                  ArrayBytes({descriptor->width, descriptor->height, 1},
+                             FormatBytes(descriptor->format) * descriptor->channels),
                   true);
   }
   return status;
@@ -258,7 +199,7 @@ CuResult cuArray3DCreate_v2(CuObject* array, const CuArray3dDescriptor* descript
 
 CuResult cuArrayDestroy(CuObject array) {
   MEMTOOL_REAL(cuArrayDestroy);
-  return Free(wanted, FreeBook(Space::kArray), Address(array), [&] { return real(array); });
+  return RecordedFree(wanted, FreeBook(Space::kArray), Address(array), [&] { return real(array); });
 }
 
 CuResult cuMipmappedArrayCreate(CuObject* array, const CuArray3dDescriptor* descriptor,
@@ -274,7 +215,8 @@ CuResult cuMipmappedArrayCreate(CuObject* array, const CuArray3dDescriptor* desc
 
 CuResult cuMipmappedArrayDestroy(CuObject array) {
   MEMTOOL_REAL(cuMipmappedArrayDestroy);
-  return Free(wanted, FreeBook(Space::kMipmap), Address(array), [&] { return real(array); });
+  return RecordedFree(wanted, FreeBook(Space::kMipmap), Address(array),
+                      [&] { return real(array); });
 }
 
 }  // extern "C"

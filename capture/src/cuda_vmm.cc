@@ -3,6 +3,7 @@
 #include "base.h"
 #include "cuda_wrappers.h"
 #include "elf_image.h"
+#include "wrapping.h"
 
 #define MEMTOOL_REAL(name)                                     \
   const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
@@ -23,32 +24,8 @@ using memtool::wire::Tag;
 
 constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 
-std::uint64_t Address(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-Book HandleBook() {
-  return {.space = Space::kVmmHandle, .kind = Kind::kVmm, .name = "vmm"};
-}
-
-Book VirtualBook() {
-  return {.space = Space::kVirtual, .kind = Kind::kVmm, .name = "addresses"};
-}
-
 std::int32_t DeviceOf(const CuLocation& location) {
   return location.type == kOnDevice ? location.id : -1;
-}
-
-void RecordPool(CuObject pool, PoolOp operation, std::int32_t device, std::uint64_t size) {
-  RecordPlain(Tag::kPool, {.name = "pool"},
-              {.values = {Address(pool), static_cast<std::uint64_t>(operation),
-                          static_cast<std::uint64_t>(device + 1), size},
-               .count = 4});
-}
-
-void RecordContextEnd(CuObject context, CuDevice device) {
-  RecordPlain(Tag::kContextEnd, {.name = "context"},
-              {.values = {Address(context), static_cast<std::uint64_t>(device + 1)}, .count = 2});
 }
 
 // The device's primary context, when it is active; leaves its count as it was.
@@ -183,15 +160,8 @@ CuResult cuIpcOpenMemHandle_v2(CuPointer* pointer, CuIpcHandle handle, unsigned 
 
 CuResult cuIpcCloseMemHandle(CuPointer pointer) {
   MEMTOOL_REAL(cuIpcCloseMemHandle);
-  const Book book{.name = "free"};
-  if (wanted) {
-    RecordFree(book, pointer);
-  }
-  const CuResult status = real(pointer);
-  if (wanted && status != 0) {
-    RecordFreeFailed(book, pointer, static_cast<std::uint64_t>(status));
-  }
-  return status;
+  return RecordedFree(wanted, FreeBook(Space::kDevicePointer), pointer,
+                      [&] { return real(pointer); });
 }
 
 CuResult cuMemPoolCreate(CuObject* pool, const CuPoolProps* props) {
@@ -225,7 +195,7 @@ CuResult cuCtxDestroy_v2(CuObject context) {
   MEMTOOL_REAL(cuCtxDestroy_v2);
   const CuResult status = real(context);
   if (wanted && status == 0) {
-    RecordContextEnd(context, -1);
+    RecordContextEnd(Address(context), -1);
   }
   return status;
 }
@@ -235,7 +205,7 @@ CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
   CuObject context = wanted ? PrimaryContext(device) : nullptr;
   const CuResult status = real(device);
   if (wanted && status == 0 && context != nullptr && !PrimaryIsActive(device)) {
-    RecordContextEnd(context, device);
+    RecordContextEnd(Address(context), device);
   }
   return status;
 }
@@ -245,7 +215,7 @@ CuResult cuDevicePrimaryCtxReset_v2(CuDevice device) {
   CuObject context = wanted ? PrimaryContext(device) : nullptr;
   const CuResult status = real(device);
   if (wanted && status == 0 && context != nullptr) {
-    RecordContextEnd(context, device);
+    RecordContextEnd(Address(context), device);
   }
   return status;
 }

@@ -139,26 +139,22 @@ Entry* FindEntry(const char* name, Provider** provider) {
   if ((name[0] != 'c' || name[1] != 'u') && (name[0] != 'h' || name[1] != 'i')) {
     return nullptr;
   }
-  std::size_t count = 0;
-  Provider* providers = Providers(&count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t row = 0; row < providers[i].count; ++row) {
-      if (Equal(providers[i].entries[row].name, name)) {
-        *provider = &providers[i];
-        return &providers[i].entries[row];
-      }
+  // Nor can a name of one be found in the other.
+  Provider& candidate = name[0] == 'c' ? CudaProvider() : HipProvider();
+  for (std::size_t row = 0; row < candidate.count; ++row) {
+    if (Equal(candidate.entries[row].name, name)) {
+      *provider = &candidate;
+      return &candidate.entries[row];
     }
   }
   return nullptr;
 }
 
 Entry* FindWrapper(const void* wrapper) {
-  std::size_t count = 0;
-  Provider* providers = Providers(&count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t row = 0; row < providers[i].count; ++row) {
-      if (providers[i].entries[row].wrapper == wrapper) {
-        return &providers[i].entries[row];
+  for (Provider* provider : {&CudaProvider(), &HipProvider()}) {
+    for (std::size_t row = 0; row < provider->count; ++row) {
+      if (provider->entries[row].wrapper == wrapper) {
+        return &provider->entries[row];
       }
     }
   }

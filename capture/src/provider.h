@@ -1,6 +1,6 @@
 // A provider is a driver library whose functions are wrapped: a table of exported names, each with
-// our wrapper and the driver's function once it is known. Provider 0 is CUDA; HIP uses the same
-// table.
+// our wrapper and the driver's function once it is known. CUDA is one, HIP the
+// other.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,10 @@ struct Provider {
   std::size_t count;
 };
 
-// All providers, and how to find an entry in them.
-Provider* Providers(std::size_t* count);
+Provider& CudaProvider();
+Provider& HipProvider();
+
+// How to find an entry in all of them.
 Entry* FindEntry(const char* name, Provider** provider);
 Entry* FindWrapper(const void* wrapper);
 

@@ -1,0 +1,100 @@
+// What the wrappers of all providers share: a free's order, sizes of arrays, books of the records
+// that are only numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder.h"
+
+namespace memtool::capture {
+
+inline std::uint64_t Address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+inline std::uint64_t Product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+inline Book FreeBook(wire::Space space) {
+  return {.space = space, .name = "free"};
+}
+
+inline Book StreamBook(const void* stream) {
+  Book book = FreeBook(wire::Space::kDevicePointer);
+  book.stream = Address(stream);
+  return book;
+}
+
+inline Book HandleBook() {
+  return {.space = wire::Space::kVmmHandle, .kind = wire::Kind::kVmm, .name = "vmm"};
+}
+
+inline Book VirtualBook() {
+  return {.space = wire::Space::kVirtual, .kind = wire::Kind::kVmm, .name = "addresses"};
+}
+
+// A free is written before the driver's call: see FORMAT.md.
+template <class Call>
+int RecordedFree(bool wanted, const Book& book, std::uint64_t key, Call call) {
+  const bool record = wanted && key != 0;
+  if (record) {
+    RecordFree(book, key);
+  }
+  const int status = call();
+  if (record && status != 0) {
+    RecordFreeFailed(book, key, static_cast<std::uint64_t>(status));
+  }
+  return status;
+}
+
+inline void RecordPool(const void* pool, wire::PoolOp operation, std::int32_t device,
+                       std::uint64_t size) {
+  RecordPlain(wire::Tag::kPool, {.name = "pool"},
+              {.values = {Address(pool), static_cast<std::uint64_t>(operation),
+                          static_cast<std::uint64_t>(device + 1), size},
+               .count = 4});
+}
+
+inline void RecordContextEnd(std::uint64_t context, std::int32_t device) {
+  RecordPlain(wire::Tag::kContextEnd, {.name = "context"},
+              {.values = {context, static_cast<std::uint64_t>(device + 1)}, .count = 2});
+}
+
+// Bytes of one channel, from CUarray_format, which HIP shares; 0 = unknown (block-compressed and
+// planar forms).
+inline std::uint64_t FormatBytes(int format) {
+  switch (format) {
+    case 0x01:
+    case 0x08:
+      return 1;
+    case 0x02:
+    case 0x09:
+    case 0x10:
+      return 2;
+    case 0x03:
+    case 0x0a:
+    case 0x20:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+struct Extent {
+  std::size_t width;
+  std::size_t height;
+  std::size_t depth;
+};
+
+// Without the driver's own rounding: an estimate, and marked as one.
+inline std::uint64_t ArrayBytes(const Extent& extent, std::uint64_t element) {
+  const auto at_least_one = [](std::size_t n) { return n == 0 ? std::size_t{1} : n; };
+  return Product(Product(Product(at_least_one(extent.width), at_least_one(extent.height)),
+                         at_least_one(extent.depth)),
+                 element);
+}
+
+}  // namespace memtool::capture

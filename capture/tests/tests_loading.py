@@ -1,0 +1,126 @@
+"""The library in other people's processes: look-ups, exports, programs without a device."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import compare_books, compile_c, same
+
+
+def test_harmless(env):
+    """No output, no file, no other exit status in programs that have no device."""
+    libasan = subprocess.run(["gcc", "-print-file-name=libasan.a"], capture_output=True, text=True)
+    source = env.folder / "plain.c"
+    source.write_text('#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+                      'int main(void) { void* p = malloc(10); free(p);\n'
+                      '  printf("%d\\n", dlsym(RTLD_DEFAULT, "cuInit") != 0); return 3; }\n')
+    commands = [["/bin/true"], ["/bin/ls", "/"], [sys.executable, "-c", "print(1)"],
+                ["git", "--version"], ["sh", "-c", "echo a; exit 4"]]
+    compilers = {"plain": ["cc"], "static": ["cc", "-static"]}
+    if Path(libasan.stdout.strip()).is_absolute():
+        compilers["asan"] = ["cc", "-fsanitize=address", "-static-libasan"]
+        compilers["ubsan"] = ["cc", "-fsanitize=undefined", "-static-libubsan"]
+    for name, words in compilers.items():
+        built = subprocess.run([*words, "-o", str(env.folder / name), str(source), "-ldl"],
+                               capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        commands.append([str(env.folder / name)])
+    for command in commands:
+        plain = subprocess.run(command, env=env.environment(shim=False), capture_output=True)
+        under = subprocess.run(command, env=env.environment(), capture_output=True)
+        same((plain.returncode, plain.stdout, plain.stderr),
+             (under.returncode, under.stdout, under.stderr), command)
+    same([], env.logs(), "no log")
+    # A driver that is loaded and started, but allocates nothing.
+    env.program("dlsym", "nothing")
+    same([], env.logs(), "no log before the first allocation")
+
+
+DLSYM = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+static void* hammer(void* driver) {
+  void* first = dlsym(driver, "cuMemAlloc_v2");
+  for (int i = 0; i < 20000; ++i) {
+    if (dlsym(driver, "cuMemAlloc_v2") != first || dlsym(driver, "cuInit") == 0 ||
+        dlsym(RTLD_DEFAULT, "curl_easy_init") != 0 || dlsym(RTLD_DEFAULT, "strlen") == 0) {
+      return (void*)1;
+    }
+  }
+  return 0;
+}
+int main(void) {
+  printf("%d", dlsym(RTLD_DEFAULT, "cudnnCreate") != 0);
+  printf("%d", dlsym(RTLD_DEFAULT, "curl_easy_init") != 0);
+  printf("%d", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") != 0);
+  printf("%d", dlerror() != 0);
+  printf("%d", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") != 0);
+  void* self = dlopen(0, RTLD_NOW);
+  printf("%d", dlsym(self, "cuGetProcAddress_v2") != 0);
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  printf(" %d", dlsym(driver, "cuMemAlloc_v2") != 0);
+  printf("%d", dlsym(driver, "cuMemNever_v2") != 0);
+  printf("%d", dlvsym(RTLD_DEFAULT, "strlen", "GLIBC_2.2.5") != 0);
+  pthread_t threads[8];
+  void* failed = 0;
+  for (int i = 0; i < 8; ++i) pthread_create(&threads[i], 0, hammer, driver);
+  for (int i = 0; i < 8; ++i) { void* out; pthread_join(threads[i], &out); if (out) failed = out; }
+  printf(" %d\n", failed != 0);
+  return 0;
+}
+'''
+
+NEXT = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+/* As LLVM's OpenMP does it: wraps a function and asks for the next one, twice. */
+const char* zlibVersion(void);
+int puts(const char* text) {
+  static int (*next)(const char*);
+  next = dlsym(RTLD_NEXT, "puts");
+  int (*again)(const char*) = dlsym(RTLD_NEXT, "puts");
+  if (next == puts || again != next) { fprintf(stderr, "loop\n"); return -1; }
+  fputs("wrapped ", stdout);
+  return next(text);
+}
+/* Another interposer of the driver: its RTLD_NEXT must not lead back to itself. */
+int cuMemAlloc_v2(unsigned long long* pointer, unsigned long size) {
+  static int (*next)(unsigned long long*, unsigned long);
+  next = dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+  if (next == cuMemAlloc_v2 || next == 0) { fprintf(stderr, "loop\n"); return 999; }
+  return next(pointer, size);
+}
+'''
+
+
+def test_dlsym(env):
+    program = compile_c(env, "dlsym_program", DLSYM)
+    same("000100 101 0\n", env.run(program).stdout, "look-ups")
+    other = compile_c(env, "other.so", NEXT, "-shared", "-fPIC")
+    talk = compile_c(env, "talk", '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }')
+    for order in (f"{env.shim}:{other}", f"{other}:{env.shim}"):
+        same("wrapped hello\n", env.run(talk, LD_PRELOAD=order).stdout, order)
+        for path in env.logs():
+            path.unlink()
+        for path in env.folder.glob("books.*"):
+            path.unlink()
+        env.program("linked", "calls", LD_PRELOAD=order)
+        compare_books(env, order)
+
+
+def test_symbols(env):
+    """Nothing newer than GLIBC_2.28, no C++ runtime, nothing exported by accident."""
+    text = subprocess.run(["objdump", "-T", str(env.shim)], capture_output=True, text=True).stdout
+    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", text)}
+    assert versions and max(versions) <= (2, 28), sorted(versions)
+    exported = {line.split()[-1] for line in text.splitlines()
+                if " g " in line and "*UND*" not in line and line.split()[-1] != "Base"}
+    odd = {name for name in exported
+           if not re.match(r"cu[A-Z]|hip[A-Z]|memtool_capture_|dlsym$", name)}
+    same(set(), odd, "exports")
+    needed = subprocess.run(["objdump", "-p", str(env.shim)], capture_output=True, text=True).stdout
+    same({"libc.so.6"}, set(re.findall(r"NEEDED +(\S+)", needed)) - {"ld-linux-x86-64.so.2"}, "needs")
