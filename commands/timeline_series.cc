@@ -47,14 +47,13 @@ Result<TimelineRange> RangeOf(const Recording& recording, const Trace& trace,
 
 Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const SeriesOptions& options,
                                            Series& series) {
+  const auto chosen = TracesOf(recording, options.device);
+  if (!chosen) {
+    return Fail(chosen.error());
+  }
   std::vector<Replayed> replayed;
-  std::string names;
   const auto& traces = recording.history->traces;
-  for (std::size_t i = 0; i < traces.size(); ++i) {
-    names += (names.empty() ? "" : ", ") + traces[i].name;
-    if (!options.device.empty() && !DeviceMatches(traces[i].name, options.device)) {
-      continue;
-    }
+  for (const std::size_t i : *chosen) {
     if (traces[i].event_count == 0) {
       series.silent.push_back(i);
       continue;
@@ -64,10 +63,6 @@ Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const Ser
       return Fail(std::move(range.error()));
     }
     replayed.push_back({i, Replay(recording, traces[i]), *range});
-  }
-  if (replayed.empty() && series.silent.empty()) {
-    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", options.device),
-                "devices: " + names);
   }
   return replayed;
 }

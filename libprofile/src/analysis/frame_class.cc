@@ -82,11 +82,10 @@ bool IsFrameworkFile(std::string_view file) {
            kFrameworkPackages.end();
   }
   // PyTorch's profiler leaves out what comes before the package.
-  return std::any_of(kFrameworkFolders.begin(), kFrameworkFolders.end(),
-                     [file](std::string_view folder) {
-                       return file.find(folder) != std::string_view::npos ||
-                              file.starts_with(folder.substr(1));
-                     });
+  return std::any_of(
+      kFrameworkFolders.begin(), kFrameworkFolders.end(), [file](std::string_view folder) {
+        return file.find(folder) != std::string_view::npos || file.starts_with(folder.substr(1));
+      });
 }
 
 // "/usr/lib/python3.11/contextlib.py", "/opt/conda/lib/python3.9/threading.py"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "memtool/profile/analysis/allocator_state.h"
-#include "memtool/profile/analysis/filter.h"
 #include "memtool/profile/analysis/replay.h"
 #include "memtool/profile/analysis/values.h"
 
@@ -178,10 +177,12 @@ Result<void> FrameworkSegments::Remember(std::string name, const Recording& snap
   }
   const History& history = *snapshot.history;
   Snapshot remembered{.name = std::move(name)};
-  for (const Trace& trace : history.traces) {
-    if (!device.empty() && !DeviceMatches(trace.name, device)) {
-      continue;
-    }
+  const auto chosen = TracesOf(snapshot, device);
+  if (!chosen) {
+    return Fail(chosen.error());
+  }
+  for (const std::size_t row : *chosen) {
+    const Trace& trace = history.traces[row];
     const auto last = ResolveMoment(snapshot, trace, moment);
     if (!last && moment.kind == MomentSpec::Kind::kOom) {
       continue;  // another device's

@@ -175,6 +175,14 @@ Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& s
   return time;
 }
 
+std::string TraceNames(const Recording& recording) {
+  std::string names;
+  for (const Trace& trace : recording.history->traces) {
+    names += (names.empty() ? "" : ", ") + trace.name;
+  }
+  return names;
+}
+
 // Labels and stack of one live block, as rows of the recording being built.
 class SampleMaker {
  public:
@@ -270,6 +278,32 @@ class SampleMaker {
 
 }  // namespace
 
+Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device) {
+  const History& history = *recording.history;
+  const auto ledger = [&history](const Trace& trace) -> const Ledger& {
+    return history.ledgers[trace.blocks.value()];
+  };
+  const auto is_cpu = [&ledger](const Trace& trace) {
+    return ledger(trace).kind == LedgerKind::kCpu;
+  };
+  const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < history.traces.size(); ++i) {
+    const Trace& trace = history.traces[i];
+    const bool user = ledger(trace).level == LedgerLevel::kUser;
+    const bool by_default = !user && (only_cpu || !is_cpu(trace));
+    const bool by_name = user ? trace.name == device : DeviceMatches(trace.name, device);
+    if (device.empty() ? by_default : by_name) {
+      chosen.push_back(i);
+    }
+  }
+  if (chosen.empty() && !device.empty()) {
+    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", device),
+                "devices: " + TraceNames(recording));
+  }
+  return chosen;
+}
+
 Result<MomentSpec> ParseMoment(std::string_view text) {
   MomentSpec spec;
   spec.text = text;
@@ -354,33 +388,12 @@ struct ChosenTrace {
 
 Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
                                               std::string_view device) {
-  const History& history = *recording.history;
-  std::vector<std::size_t> chosen;
-  std::string names;
-  const auto is_cpu = [&history](const Trace& trace) {
-    return history.ledgers[trace.blocks.value()].kind == LedgerKind::kCpu;
-  };
-  const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
-  for (std::size_t i = 0; i < history.traces.size(); ++i) {
-    // A caller's own books lie within the driver's: together they would count bytes twice.
-    const Trace& trace = history.traces[i];
-    const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
-    const bool by_default = !is_cpu(trace) || only_cpu;
-    if (user ? trace.name == device
-             : (device.empty() ? by_default : DeviceMatches(trace.name, device))) {
-      chosen.push_back(i);
-    }
-    names += (names.empty() ? "" : ", ") + history.traces[i].name;
-  }
-  if (chosen.empty() && !device.empty()) {
-    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", device),
-                "devices: " + names);
-  }
-  if (chosen.size() > 1 && spec.kind == Kind::kEvent) {
+  auto chosen = TracesOf(recording, device);
+  if (chosen && chosen->size() > 1 && spec.kind == Kind::kEvent) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("--at {}: each device counts its own events; choose one with --device",
                             spec.text),
-                "devices: " + names);
+                "devices: " + TraceNames(recording));
   }
   return chosen;
 }

@@ -8,6 +8,7 @@
 
 #include "memtool/profile/analysis/flat_cum.h"
 #include "memtool/profile/analysis/keywords.h"
+#include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/values.h"
 
 namespace memtool {
@@ -309,11 +310,23 @@ TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, con
       trace_(trace),
       replay_(replay),
       groups_(groups),
-      events_(EventsOf(recording, trace)) {}
+      events_(EventsOf(recording, trace)) {
+  // Where a format tells only the sum of what was there before, its reader makes it an allocation.
+  const auto named =
+      std::find_if(groups.names.begin(), groups.names.end(), [](const TimelineGroups::Name& each) {
+        return each.name == kBeforeRecording && each.file.empty();
+      });
+  if (named != groups.names.end()) {
+    before_group_ = static_cast<std::uint32_t>(named - groups.names.begin());
+  }
+}
 
 std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
-  return stack.valid() && stack.value() < groups_.of_stack.size() ? groups_.of_stack[stack.value()]
-                                                                  : TimelineGroups::kRest;
+  if (!stack.valid() || stack.value() >= groups_.of_stack.size()) {
+    return TimelineGroups::kRest;
+  }
+  const std::uint32_t group = groups_.of_stack[stack.value()];
+  return group == before_group_ && group != TimelineGroups::kRest ? kBefore : group;
 }
 
 // The group of the allocation that an event makes or ends.

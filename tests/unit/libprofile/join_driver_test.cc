@@ -102,7 +102,8 @@ Recording SnapshotOf(const std::vector<Segment>& segments, std::int64_t time) {
   history.clock = Clock::kUnix;
   history.streams = {0};
   history.events.push_back({.time = time, .stack = {}, .action = Action::kOther});
-  history.traces.push_back({.device = 0, .name = "0", .event_count = 1});
+  history.ledgers = {{.name = "blocks", .device = 0}};
+  history.traces.push_back({.device = 0, .name = "0", .event_count = 1, .blocks = LedgerId(0U)});
   snapshot.history = std::move(history);
   snapshot.state = AllocatorState{.segments = segments, .blocks = {}};
   return snapshot;

@@ -45,6 +45,12 @@ Result<MomentSpec> ParseMoment(std::string_view text);
 Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
                                    const MomentSpec& spec);
 
+// The traces of a history that commands look at: of `device`, or, when it is empty, all but those
+// that would count bytes twice or are on no device. A caller's own books (LedgerLevel::kUser) lie
+// within the driver's and are asked for by their whole name; a CPU's (LedgerKind::kCpu) count when
+// there is nothing else. Errors: kUsage for a device that does not exist.
+Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
+
 struct MomentOfTrace {
   std::size_t trace = 0;  // row of History::traces
   std::int32_t device = -1;

@@ -88,6 +88,7 @@ class TimelineMaker {
   const Replay& replay_;
   const TimelineGroups& groups_;
   std::span<const Event> events_;
+  std::uint32_t before_group_ = TimelineGroups::kRest;  // the group of "(before recording)"
 };
 
 }  // namespace memtool
