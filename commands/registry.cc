@@ -23,6 +23,7 @@ std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
 std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
+std::unique_ptr<Command> MakeCut();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
 std::unique_ptr<Command> MakeRun();
@@ -37,8 +38,9 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"peek", MakePeek},         {"traces", MakeTraces},   {"timeline", MakeTimeline},
     {"segments", MakeSegments}, {"events", MakeEvents},   {"info", MakeInfo},
     {"dot", MakeDot},           {"svg", MakeSvg},         {"web", MakeWeb},
-    {"raw", MakeRaw},           {"convert", MakeConvert}, {"merge", MakeMerge},
-    {"pprof", MakePprof},       {"run", MakeRun},         {"help", MakeHelp},
+    {"raw", MakeRaw},           {"convert", MakeConvert}, {"cut", MakeCut},
+    {"merge", MakeMerge},       {"pprof", MakePprof},     {"run", MakeRun},
+    {"help", MakeHelp},
 });
 
 }  // namespace

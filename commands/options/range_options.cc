@@ -79,7 +79,11 @@ Result<std::vector<EventRange>> RangeOptions::In(const Recording& recording,
     const bool chosen =
         user ? trace.name == device : device.empty() || DeviceMatches(trace.name, device);
     known = known || chosen;
-    if (!chosen || trace.event_count == 0) {
+    if (!chosen) {
+      continue;
+    }
+    if (trace.event_count == 0) {
+      ranges.push_back({.trace = i});
       continue;
     }
     auto range = RangeIn(recording, i, from_, to_);

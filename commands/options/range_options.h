@@ -16,10 +16,10 @@ class RangeOptions {
   void Declare(po::options_description_easy_init add);
   // Errors: kUsage for what is no moment and no event number.
   Result<void> Resolve();
-  // The range in each chosen trace that has events; both ends are included, and a moment is the
-  // last event that has happened by then. A caller's own books lie within the driver's, so they are
-  // left out unless `device` names them. Errors: kUsage for a device or a moment that the recording
-  // does not have.
+  // The range in each chosen trace, empty in one without events; both ends are included, and a
+  // moment is the last event that has happened by then. A caller's own books lie within the
+  // driver's, so they are left out unless `device` names them. Errors: kUsage for a device or a
+  // moment that the recording does not have.
   [[nodiscard]] Result<std::vector<EventRange>> In(const Recording& recording,
                                                    const std::string& device) const;
   // "start to end", for headers and JSON.
