@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "memtool/formats/torch_writer.h"
+#include "memtool/profile/analysis/redact.h"
 #include "memtool/profile/sizes.h"
 #include "options/input_options.h"
 #include "options/range_options.h"
@@ -23,8 +24,8 @@ class CutCommand final : public Command {
             .usage = "[options] -o FILE [FILE]",
             .examples =
                 "memtool cut --from 120000 --to 125000 -o small.pickle snapshot.pickle\n"
-                "memtool cut --from mark:forward --to mark:forward:end -o step.pickle "
-                "snapshot.pickle"};
+                "memtool cut --from step:3 --to step:4 --device 0 -o step.pickle snapshot.pickle\n"
+                "memtool cut --redact -o report.pickle snapshot.pickle"};
   }
 
   void Declare(po::options_description& options) override {
@@ -34,6 +35,10 @@ class CutCommand final : public Command {
     range_.Declare(add);
     add("device", po::value(&device_)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
+    add("redact", po::bool_switch(&redact_),
+        "hashes for names of functions and files, labels and annotations; lines stay");
+    add("salt", po::value(&salt_)->value_name("TEXT"),
+        "a secret for these hashes, so that nobody can test guesses");
     add("output,o", po::value(&output_)->value_name("FILE"),
         "the snapshot to write; '-' is stdout");
     options.add(group);
@@ -44,6 +49,9 @@ class CutCommand final : public Command {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }
+    }
+    if (!salt_.empty() && !redact_) {
+      return Fail(ErrorCode::kUsage, "--salt is for --redact");
     }
     if (output_.empty()) {
       return Fail(ErrorCode::kUsage, "cut needs -o FILE", "-o - writes to stdout");
@@ -86,6 +94,9 @@ class CutCommand final : public Command {
     if (!cut) {
       return Fail(std::move(cut.error()));
     }
+    if (redact_) {
+      cut->recording = Redact(std::move(cut->recording), salt_);
+    }
     auto written = formats::WriteTorchSnapshot(cut->recording);
     if (!written) {
       return Fail(std::move(written.error()));
@@ -111,13 +122,16 @@ class CutCommand final : public Command {
                                 count(cut.forgotten_blocks), FormatSize(cut.forgotten_bytes)));
     }
     if (cut.unplaced_blocks > 0) {
-      Warn(streams, fmt::format("left out: {} live blocks with {} lie in no known segment",
+      Warn(streams, fmt::format("note: {} live blocks with {} lie in no known segment: each is "
+                                "written as a segment of its own",
                                 count(cut.unplaced_blocks), FormatSize(cut.unplaced_bytes)));
     }
   }
 
   InputOptions input_;
   RangeOptions range_;
+  bool redact_ = false;
+  std::string salt_;
   std::string device_;
   std::string output_;
 };

@@ -10,6 +10,8 @@ namespace memtool {
 
 namespace {
 
+constexpr std::int64_t kSmallBlock = 1 << 20;  // PyTorch takes segments of 2 MiB for up to this
+
 struct TimeSpan {
   std::int64_t first = INT64_MAX;
   std::int64_t last = INT64_MIN;
@@ -43,8 +45,9 @@ class Cutter {
 
   void Add(const EventRange& range, Cut& cut) {
     Trace trace = from_.history->traces[range.trace];
-    CountForgotten(trace, range, cut);
-    AddState(trace, range, cut);
+    const Replay replay(from_, trace);
+    CountForgotten(trace, replay, range, cut);
+    AddState(trace, replay, range, cut);
     const auto events = EventsOf(from_, trace);
     const std::uint64_t first = trace.first_event + static_cast<std::uint64_t>(range.first);
     trace.first_event = history_.events.size();
@@ -80,8 +83,8 @@ class Cutter {
   AllocatorState TakeState() { return std::move(state_); }
 
  private:
-  void CountForgotten(const Trace& trace, const EventRange& range, Cut& cut) const {
-    const Replay replay(from_, trace);
+  void CountForgotten(const Trace& trace, const Replay& replay, const EventRange& range,
+                      Cut& cut) const {
     const auto events = EventsOf(from_, trace);
     for (std::int64_t i = range.first; i <= range.last; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -94,8 +97,12 @@ class Cutter {
     }
   }
 
-  void AddState(const Trace& trace, const EventRange& range, Cut& cut) {
-    const StateAtMoment at = StateAt(from_, trace, range.last);
+  void AddState(const Trace& trace, const Replay& replay, const EventRange& range, Cut& cut) {
+    StateAtMoment at = StateAt(from_, trace, range.last);
+    const bool replayed = range.last + 1 < static_cast<std::int64_t>(trace.event_count);
+    const std::vector<LiveBlock> live = replay.LiveAt(range.last);
+    Complete(at.state.blocks, live, replayed);
+    Complete(at.unplaced, live, replayed);
     cut.unplaced_blocks += at.unplaced_blocks;
     cut.unplaced_bytes = SaturatingAdd(cut.unplaced_bytes, at.unplaced_bytes);
     cut.segments += at.state.segments.size();
@@ -107,6 +114,63 @@ class Cutter {
       state_.segments.push_back(segment);
     }
     state_.blocks.insert(state_.blocks.end(), at.state.blocks.begin(), at.state.blocks.end());
+    const std::size_t known = state_.segments.size() - at.state.segments.size();
+    for (std::size_t i = 0; i < at.unplaced.size(); ++i) {
+      AddStandIn(trace, at, i);
+    }
+    std::sort(state_.segments.begin() + static_cast<std::ptrdiff_t>(known), state_.segments.end(),
+              [](const Segment& a, const Segment& b) { return a.address < b.address; });
+  }
+
+  // Blocks get the stacks of their allocations, which the file may tell by the events alone;
+  // replayed ones all bytes that a trace with holes has live at their address, so that the base
+  // stays right.
+  static void Complete(std::vector<Block>& blocks, std::span<const LiveBlock> live, bool replayed) {
+    for (Block& block : blocks) {
+      if (block.state == BlockState::kInactive) {
+        continue;
+      }
+      auto at = std::lower_bound(
+          live.begin(), live.end(), block.address,
+          [](const LiveBlock& one, std::uint64_t address) { return one.address < address; });
+      std::int64_t bytes = 0;
+      for (; at != live.end() && at->address == block.address; ++at) {
+        bytes = SaturatingAdd(bytes, at->size);
+        block.stack = block.stack.valid() ? block.stack : at->stack;
+      }
+      block.requested = replayed ? bytes : block.requested;
+    }
+  }
+
+  // A segment around one block that lies in none; it ends where the next thing begins.
+  void AddStandIn(const Trace& trace, const StateAtMoment& at, std::size_t row) {
+    Block block = at.unplaced[row];
+    const auto limit = [&block](std::uint64_t next) {
+      if (next > block.address && next - block.address < static_cast<std::uint64_t>(block.size)) {
+        block.size = static_cast<std::int64_t>(next - block.address);
+      }
+    };
+    if (row + 1 < at.unplaced.size()) {
+      limit(at.unplaced[row + 1].address);
+    }
+    const auto after = std::upper_bound(
+        at.state.segments.begin(), at.state.segments.end(), block.address,
+        [](std::uint64_t address, const Segment& segment) { return address < segment.address; });
+    if (after != at.state.segments.end()) {
+      limit(after->address);
+    }
+    state_.segments.push_back({.address = block.address,
+                               .size = block.size,
+                               .allocated = block.state == BlockState::kActive ? block.size : 0,
+                               .active = block.size,
+                               .requested = block.requested,
+                               .device = trace.device,
+                               .stack = {},
+                               .first_block = static_cast<std::uint32_t>(state_.blocks.size()),
+                               .block_count = 1,
+                               .small = block.size <= kSmallBlock,
+                               .host = trace.device < 0});
+    state_.blocks.push_back(block);
   }
 
   void AddMarks(const Trace& trace, const TimeSpan& span) {

@@ -152,28 +152,34 @@ bool EventCursor::EnterTrace() {
   return true;
 }
 
-// What was given up and waited for a stream: its allocation is that of its completion. Requests
-// that complete in the very next event, as nearly all do, are looked up when they are asked for.
+// Requests that complete in the very next event, as nearly all do, have the allocation of that; the
+// others are matched here, by following their addresses alone.
 void EventCursor::MatchRequests() {
-  AddressMap completed;
-  for (auto i = static_cast<std::int64_t>(events_.size()); i-- > 0;) {
-    const auto at = static_cast<std::size_t>(i);
-    const Event& event = events_[at];
-    if (event.action == Action::kFreeCompleted) {
-      const bool adjacent = at > 0 && events_[at - 1].action == Action::kFreeRequested &&
-                            events_[at - 1].key == event.key;
-      if (!adjacent) {
-        completed.Put(event.key, static_cast<std::uint32_t>(i));
-      }
-    } else if (event.action == Action::kFreeRequested && completed.size() > 0) {
-      const std::uint32_t end = completed.Get(event.key);
-      if (end != AddressMap::kNone && replay_->partners()[end] != Replay::kNoEvent &&
-          replay_->partners()[end] < at) {
-        others_[i] = replay_->partners()[end];
-        completed.Take(event.key);
-      }
+  AddressMap waiting;
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    if (events_[i].action == Action::kFreeRequested && !CompletesNext(i)) {
+      waiting.Put(events_[i].key, 0);
     }
   }
+  AddressMap open;
+  for (std::size_t i = 0; waiting.size() > 0 && i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    if (event.action > Action::kFreeCompleted || waiting.Get(event.key) == AddressMap::kNone) {
+      continue;
+    }
+    if (event.action == Action::kAlloc) {
+      open.Put(event.key, static_cast<std::uint32_t>(i));
+    } else if (event.action == Action::kFreeCompleted) {
+      open.Take(event.key);
+    } else if (const std::uint32_t opened = open.Get(event.key); opened != AddressMap::kNone) {
+      others_[static_cast<std::int64_t>(i)] = opened;
+    }
+  }
+}
+
+bool EventCursor::CompletesNext(std::size_t request) const {
+  return request + 1 < events_.size() && events_[request + 1].key == events_[request].key &&
+         events_[request + 1].action == Action::kFreeCompleted;
 }
 
 void EventCursor::MatchSegments() {
@@ -215,8 +221,7 @@ std::optional<std::int64_t> EventCursor::PartnerOf(std::int64_t number) const {
   const auto at = static_cast<std::size_t>(number);
   const auto partners = replay_->partners();
   std::uint32_t partner = partners[at];
-  if (events_[at].action == Action::kFreeRequested && at + 1 < events_.size() &&
-      events_[at + 1].action == Action::kFreeCompleted && events_[at + 1].key == events_[at].key) {
+  if (events_[at].action == Action::kFreeRequested && CompletesNext(at)) {
     partner = partners[at + 1];
   }
   if (partner != Replay::kNoEvent) {

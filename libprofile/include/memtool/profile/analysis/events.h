@@ -92,6 +92,7 @@ class EventCursor {
   bool EnterTrace();
   void MatchRequests();
   void MatchSegments();
+  [[nodiscard]] bool CompletesNext(std::size_t request) const;
   std::optional<BlockId> Count(const Event& event);
   bool Keeps(const ListedEvent& listed);
   [[nodiscard]] std::optional<std::int64_t> PartnerOf(std::int64_t number) const;
