@@ -6,6 +6,8 @@
 
 #include "command.h"
 #include "events_rows.h"
+#include "events_story.h"
+#include "events_summary.h"
 #include "options/event_options.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
@@ -36,6 +38,11 @@ class EventsCommand final : public Command {
     auto add = group.add_options();
     chosen_.Declare(add);
     add("stacks", po::bool_switch(&stacks_), "the whole stack under each event");
+    add("summary", po::bool_switch(&summary_),
+        "instead of events: who allocates how much, and how long it lives");
+    add("short-lived", po::value(&short_text_)->value_name("WITHIN"),
+        "what --summary calls short-lived: freed within so many events (default 100), or a time "
+        "such as 5ms");
     options.add(group);
     view_.DeclareForEvents(options);
     output_.Declare(options);
@@ -69,6 +76,23 @@ class EventsCommand final : public Command {
   }
 
  private:
+  Result<void> ResolveSummary() {
+    auto limit = ParseShortLived(short_text_.empty() ? "100" : short_text_);
+    if (!limit) {
+      return Fail(std::move(limit.error()));
+    }
+    short_ = *limit;
+    if (summary_ && (stacks_ || chosen_.id() || chosen_.by_action())) {
+      return Fail(ErrorCode::kUsage,
+                  "--summary counts allocations: --stacks, --id and --action do not go with it",
+                  "--by stack shows stacks");
+    }
+    if (!summary_ && !(short_text_.empty() && view_.by_text().empty())) {
+      return Fail(ErrorCode::kUsage, "--by and --short-lived are for --summary");
+    }
+    return {};
+  }
+
   Result<void> Show(const Session& session, const Recording& recording, Streams& streams) {
     if (!recording.history) {
       return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no events",
@@ -83,7 +107,28 @@ class EventsCommand final : public Command {
     for (const std::string_view option : view.Unmatched()) {
       Warn(streams, fmt::format("--{} matched nothing", option));
     }
-    return List(session, view, *ranges, *filter, streams);
+    return summary_ ? Summarize(session, view, *ranges, *filter, streams)
+                    : List(session, view, *ranges, *filter, streams);
+  }
+
+  Result<void> Summarize(const Session& session, const View& view,
+                         const std::vector<EventRange>& ranges, const EventFilter& filter,
+                         Streams& streams) const {
+    auto groups = GroupAllocations(view, view_.by());
+    if (!groups) {
+      return Fail(std::move(groups.error()));
+    }
+    const ChurnSums sums = SumChurn(view, ranges, filter, *groups, short_);
+    Report report = Begin(session, SummaryColumns());
+    AddSummary(sums, *groups, short_, report);
+    report.head.insert(report.head.begin(), InputsText(session) + " · " + chosen_.range().Text());
+    if (const std::string filters = view_.Describe(); !filters.empty()) {
+      report.head.push_back("filters: " + filters);
+    }
+    if (sums.total.allocations == 0) {
+      Warn(streams, "no allocation matches");
+    }
+    return output_.Print(report, streams);
   }
 
   // Data without a limit is written as it is found; else rows are made up to the limit, and what
@@ -107,7 +152,11 @@ class EventsCommand final : public Command {
       return output_.Print(report, streams);
     }
     std::vector<Cell> row;
+    std::vector<ListedEvent> about;  // of one block, for its story
     while (cursor.Next(event)) {
+      if (chosen_.id()) {
+        about.push_back(event);
+      }
       if (output_.limit() == 0 || report.rows.size() < output_.limit()) {
         rows.Make(event, row);
         report.rows.push_back(row);
@@ -118,7 +167,9 @@ class EventsCommand final : public Command {
     const auto count = static_cast<std::int64_t>(report.rows.size() + report.unmade_rows);
     report.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
                                count == 1 ? "" : "s", chosen_.range().Text())};
-    if (count == 0) {
+    if (chosen_.id()) {
+      report.head.push_back(StoryOf(view, names, rows, *chosen_.id(), about));
+    } else if (count == 0) {
       Warn(streams, "no event matches");
     }
     return output_.Print(report, streams);
@@ -139,6 +190,9 @@ class EventsCommand final : public Command {
   OutputOptions output_;
   EventOptions chosen_;
   bool stacks_ = false;
+  bool summary_ = false;
+  std::string short_text_;
+  ShortLived short_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class EventOptions {
   // The filter by the recording's clock. Errors: kUsage when times are asked for and it has none.
   [[nodiscard]] Result<EventFilter> FilterFor(const Recording& recording) const;
   [[nodiscard]] const std::optional<BlockId>& id() const { return filter_.id; }
+  [[nodiscard]] bool by_action() const { return !action_text_.empty(); }
 
  private:
   Result<void> ResolveSizes(SizeBase base);

@@ -125,11 +125,24 @@ bool EventFilter::Matches(const Event& event) const {
           *address - event.key < static_cast<std::uint64_t>(std::max<std::int64_t>(event.size, 1)));
 }
 
+bool EventKeeper::Keeps(LabelSetId labels, StackId stack) {
+  if (!view_.Keeps(labels)) {
+    return false;
+  }
+  const FilterOptions& options = view_.filter_options();
+  if (!stack.valid()) {
+    return options.focus.empty() && options.show_from.empty();
+  }
+  char& kept = kept_[stack.value()];
+  if (kept == kUnknown) {
+    kept = view_.Expand(stack, visible_) ? kKept : kDropped;
+  }
+  return kept == kKept;
+}
+
 EventCursor::EventCursor(const View& view, std::vector<EventRange> ranges,
                          const EventFilter& filter)
-    : view_(view), recording_(view.recording()), ranges_(std::move(ranges)), filter_(filter) {
-  stack_kept_.assign(recording_.stack_count(), 0);
-}
+    : recording_(view.recording()), keeper_(view), ranges_(std::move(ranges)), filter_(filter) {}
 
 // Traces that nobody asked for still count versions, as they do in the viewer.
 bool EventCursor::EnterTrace() {
@@ -231,21 +244,6 @@ std::optional<std::int64_t> EventCursor::PartnerOf(std::int64_t number) const {
   return other == others_.end() ? std::nullopt : std::optional(other->second);
 }
 
-bool EventCursor::Keeps(const ListedEvent& listed) {
-  if (!view_.Keeps(listed.labels)) {
-    return false;
-  }
-  const FilterOptions& options = view_.filter_options();
-  if (!listed.stack.valid()) {
-    return options.focus.empty() && options.show_from.empty();
-  }
-  char& kept = stack_kept_[listed.stack.value()];
-  if (kept == 0) {
-    kept = view_.Expand(listed.stack, visible_) ? 1 : 2;
-  }
-  return kept == 1;
-}
-
 bool EventCursor::Next(ListedEvent& out) {
   const History& history = *recording_.history;
   while (inside_ || EnterTrace()) {
@@ -274,7 +272,7 @@ bool EventCursor::Next(ListedEvent& out) {
         const bool freed = out.partner && *out.partner < number;
         out.stack = freed ? events_[static_cast<std::size_t>(*out.partner)].stack : StackId();
       }
-      if (Keeps(out)) {
+      if (keeper_.Keeps(out.labels, out.stack)) {
         return true;
       }
     }

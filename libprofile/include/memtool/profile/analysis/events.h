@@ -72,6 +72,21 @@ struct ListedEvent {
   std::optional<std::int64_t> partner;
 };
 
+// The filters of a view, asked of events; each stack is asked about once.
+class EventKeeper {
+ public:
+  explicit EventKeeper(const View& view)
+      : view_(view), kept_(view.recording().stack_count(), kUnknown) {}
+  // What has no stack passes unless a frame is asked for (focus, show-from).
+  bool Keeps(LabelSetId labels, StackId stack);
+
+ private:
+  enum : char { kUnknown, kKept, kDropped };
+  const View& view_;
+  std::vector<char> kept_;  // per stack
+  VisibleStack visible_;
+};
+
 // Walks the chosen events in the order of the file. Memory: what one replay needs.
 class EventCursor {
  public:
@@ -94,11 +109,10 @@ class EventCursor {
   void MatchSegments();
   [[nodiscard]] bool CompletesNext(std::size_t request) const;
   std::optional<BlockId> Count(const Event& event);
-  bool Keeps(const ListedEvent& listed);
   [[nodiscard]] std::optional<std::int64_t> PartnerOf(std::int64_t number) const;
 
-  const View& view_;
   const Recording& recording_;
+  EventKeeper keeper_;
   std::vector<EventRange> ranges_;
   EventFilter filter_;
   std::size_t trace_ = 0;
@@ -112,8 +126,6 @@ class EventCursor {
   std::unordered_map<std::int64_t, std::int64_t> others_;  // partners that a replay does not match
   Versions block_versions_;
   Versions segment_versions_;
-  std::vector<char> stack_kept_;  // per stack: 0 not asked yet, 1 kept, 2 dropped
-  VisibleStack visible_;
 };
 
 }  // namespace memtool
