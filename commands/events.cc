@@ -51,7 +51,7 @@ class EventsCommand final : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved :
          {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
-          chosen_.Resolve(input_.size_base())}) {
+          chosen_.Resolve(input_.size_base()), ResolveSummary()}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
       }

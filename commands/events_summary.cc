@@ -50,13 +50,19 @@ std::optional<double> Rate(std::int64_t amount, const std::optional<std::int64_t
              : std::nullopt;
 }
 
+std::string RateText(double rate) {
+  constexpr double kWhole = 100;  // from here on, parts of one say nothing
+  return rate < kWhole ? fmt::format("{:.3g}", rate)
+                       : FormatCount(static_cast<std::int64_t>(std::min(rate, 9.2e18)));
+}
+
 void AddHead(const ChurnSums& sums, const ShortLived& limit, Report& report) {
   const Churn& all = sums.total;
   std::string first =
       fmt::format("{} of {} in all", Allocations(all.allocations), FormatSize(all.bytes));
   if (const auto rate = Rate(all.allocations, sums.nanos)) {
     first += fmt::format(
-        " within {}: {:.4g} allocations and {} a second", DurationText(*sums.nanos), *rate,
+        " within {}: {} allocations and {} a second", DurationText(*sums.nanos), RateText(*rate),
         FormatSize(static_cast<std::int64_t>(std::min(*Rate(all.bytes, sums.nanos), 9.2e18))));
   }
   report.head.push_back(std::move(first));
