@@ -136,11 +136,11 @@ class EventsCommand final : public Command {
   Result<void> List(const Session& session, const View& view, const std::vector<EventRange>& ranges,
                     const EventFilter& filter, Streams& streams) {
     EventNames names(view);
-    EventRows rows(view, names, stacks_);
+    const bool text = output_.format() == Format::kTable || output_.format() == Format::kMarkdown;
+    EventRows rows(view, names, stacks_, text);
     EventCursor cursor(view, ranges, filter);
     Report report = Begin(session, rows.Columns());
     ListedEvent event;
-    const bool text = output_.format() == Format::kTable || output_.format() == Format::kMarkdown;
     if (!text && output_.limit() == 0) {
       report.more = [&](std::vector<Cell>& row) {
         const bool found = cursor.Next(event);

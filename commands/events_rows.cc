@@ -14,6 +14,32 @@ namespace memtool::commands {
 
 namespace {
 
+// Where the columns stand in a row; Columns() has the same order.
+enum Place : std::size_t {
+  kEvent,
+  kWhen,
+  kDevice,
+  kAction,
+  kSize,
+  kId,
+  kLived,
+  kLive,
+  kBy,
+  kTime,
+  kAddress,
+  kStream,
+  kPartner,
+  kLivedEvents,
+  kLivedTime,
+  kDeviceFree,
+  kName,
+  kFile,
+  kLine,
+  kVia,
+  kLabels,
+  kStack,  // with whole stacks only
+};
+
 std::string PlaceAfter(const EventNames::Name& name) {
   const std::string place = PlaceText(name.file, name.line);
   return NameText(name.name) + (place.empty() ? "" : "  " + place);
@@ -73,8 +99,8 @@ std::string EventNames::Short(StackId stack) {
   return PlaceAfter(Of(stack));
 }
 
-EventRows::EventRows(const View& view, EventNames& names, bool stacks)
-    : view_(view), recording_(view.recording()), names_(names), stacks_(stacks) {
+EventRows::EventRows(const View& view, EventNames& names, bool stacks, bool text)
+    : view_(view), recording_(view.recording()), names_(names), stacks_(stacks), text_(text) {
   zero_ = FirstTimeOf(*recording_.history);
 }
 
@@ -138,53 +164,67 @@ std::string EventRows::Labels(LabelSetId set) const {
 
 void EventRows::Make(const ListedEvent& listed, std::vector<Cell>& row) {
   const Event& event = *listed.event;
-  const Trace& trace = recording_.history->traces[listed.trace];
   const EventNames::Name& name = names_.Of(listed.stack);
-  const bool oom = event.action == Action::kOom;
-  const Cell null;
-  row.assign({listed.number,
-              When(event.time),
-              std::int64_t{trace.device},
-              std::string(ActionName(event.action)),
-              Amount{.value = event.size},
-              listed.id ? Cell(ToString(*listed.id)) : null,
-              null,
-              Amount{.value = listed.live},
-              stacks_ ? name.lines : PlaceAfter(name),
-              event.time == kNoTime ? null : Cell(event.time / 1000),
-              listed.id ? Cell(fmt::format("0x{:x}", event.key)) : null,
-              fmt::format("0x{:x}", recording_.history->streams[event.stream]),
-              null,
-              null,
-              null,
-              oom ? Cell(static_cast<std::int64_t>(event.key)) : null,
-              name.name,
-              name.file,
-              LineCell(name.line),
-              name.via.empty() ? null : Cell(name.via),
-              listed.labels.value() == 0 ? std::string{} : Labels(listed.labels)});
-  constexpr std::size_t kLived = 6;
-  if (!listed.partner && listed.id) {
-    const bool begins = event.action == Action::kAlloc || event.action == Action::kSegmentAlloc;
-    row[kLived] = begins                                   ? Cell(std::string("to the end"))
-                  : event.action == Action::kFreeCompleted ? Cell(std::string("from before"))
-                                                           : null;
+  row.assign(stacks_ ? kStack + 1 : kStack, Cell());
+  row[kEvent] = listed.number;
+  row[kDevice] = std::int64_t{recording_.history->traces[listed.trace].device};
+  row[kAction] = std::string(ActionName(event.action));
+  row[kSize] = Amount{.value = event.size};
+  row[kLive] = Amount{.value = listed.live};
+  if (event.time != kNoTime) {
+    row[kTime] = event.time / 1000;
+  }
+  if (listed.id) {
+    row[kId] = ToString(*listed.id);
+    row[kAddress] = fmt::format("0x{:x}", event.key);
+  }
+  row[kStream] = fmt::format("0x{:x}", recording_.history->streams[event.stream]);
+  if (event.action == Action::kOom) {
+    row[kDeviceFree] = static_cast<std::int64_t>(event.key);
+  }
+  row[kName] = name.name;
+  row[kFile] = name.file;
+  row[kLine] = LineCell(name.line);
+  if (!name.via.empty()) {
+    row[kVia] = name.via;
+  }
+  row[kLabels] = listed.labels.value() == 0 ? std::string{} : Labels(listed.labels);
+  if (stacks_) {
+    row[kStack] = name.stack;
   }
   if (listed.partner) {
-    constexpr std::size_t kPartner = 12;
-    const std::int64_t from = std::min(listed.number, *listed.partner);
-    const std::int64_t to = std::max(listed.number, *listed.partner);
-    const std::int64_t begin = At(trace, from).time;
-    const std::int64_t end = At(trace, to).time;
-    row[kLived] = Lived(trace, from, to);
-    row[kPartner] = *listed.partner;
-    row[kPartner + 1] = to - from;
-    if (begin != kNoTime && end != kNoTime) {
-      row[kPartner + 2] = SaturatingSubtract(end, begin) / 1000;
-    }
+    PutLife(listed, row);
   }
-  if (stacks_) {
-    row.emplace_back(name.stack);
+  if (text_) {
+    PutText(listed, name, row);
+  }
+}
+
+void EventRows::PutLife(const ListedEvent& listed, std::vector<Cell>& row) const {
+  const Trace& trace = recording_.history->traces[listed.trace];
+  const std::int64_t from = std::min(listed.number, *listed.partner);
+  const std::int64_t to = std::max(listed.number, *listed.partner);
+  const std::int64_t begin = At(trace, from).time;
+  const std::int64_t end = At(trace, to).time;
+  row[kPartner] = *listed.partner;
+  row[kLivedEvents] = to - from;
+  if (begin != kNoTime && end != kNoTime) {
+    row[kLivedTime] = SaturatingSubtract(end, begin) / 1000;
+  }
+}
+
+void EventRows::PutText(const ListedEvent& listed, const EventNames::Name& name,
+                        std::vector<Cell>& row) const {
+  const Action action = listed.event->action;
+  row[kWhen] = When(listed.event->time);
+  row[kBy] = stacks_ ? name.lines : PlaceAfter(name);
+  if (listed.partner) {
+    const auto [from, to] = std::minmax(listed.number, *listed.partner);
+    row[kLived] = Lived(recording_.history->traces[listed.trace], from, to);
+  } else if (action == Action::kAlloc || action == Action::kSegmentAlloc) {
+    row[kLived] = std::string("to the end");
+  } else if (action == Action::kFreeCompleted) {
+    row[kLived] = std::string("from before");
   }
 }
 

@@ -40,8 +40,9 @@ class EventNames {
 
 class EventRows {
  public:
-  // The view and the names must outlive it. `stacks`: whole stacks, not only who.
-  EventRows(const View& view, EventNames& names, bool stacks);
+  // The view and the names must outlive it. `stacks`: whole stacks, not only who. `text`: also what
+  // people read, which data formats leave out.
+  EventRows(const View& view, EventNames& names, bool stacks, bool text);
 
   [[nodiscard]] std::vector<Column> Columns() const;
   void Make(const ListedEvent& listed, std::vector<Cell>& row);
@@ -53,11 +54,15 @@ class EventRows {
  private:
   [[nodiscard]] const Event& At(const Trace& trace, std::int64_t number) const;
   [[nodiscard]] std::string Labels(LabelSetId set) const;
+  void PutLife(const ListedEvent& listed, std::vector<Cell>& row) const;
+  void PutText(const ListedEvent& listed, const EventNames::Name& name,
+               std::vector<Cell>& row) const;
 
   const View& view_;
   const Recording& recording_;
   EventNames& names_;
   bool stacks_;
+  bool text_;
   std::int64_t zero_ = kNoTime;
 };
 

@@ -276,13 +276,23 @@ class Writer {
     return {};
   }
 
+  // `otherwise`: what stands where nothing was recorded, in nearly all events.
+  void PutLabel(Word key, LabelSetId set, Word otherwise) {
+    const std::string_view text = LabelOf(set, kWords.at(static_cast<std::size_t>(key)));
+    out_.Key(key);
+    if (text.empty()) {
+      out_.Text(otherwise);
+    } else {
+      out_.Text(text);
+    }
+  }
+
   void Labels(LabelSetId set) {
     if (keys_.Has(Word::kCompileContext)) {
-      const std::string_view context = LabelOf(set, "compile_context");
-      PutText(Word::kCompileContext, context.empty() ? "N/A" : context);
+      PutLabel(Word::kCompileContext, set, Word::kNotAvailable);
     }
     if (keys_.Has(Word::kUserMetadata)) {
-      PutText(Word::kUserMetadata, LabelOf(set, "user_metadata"));
+      PutLabel(Word::kUserMetadata, set, Word::kNoWord);
     }
     if (const std::string_view category = LabelOf(set, "category"); !category.empty()) {
       PutText(Word::kCategory, category);
