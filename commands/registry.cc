@@ -17,11 +17,13 @@ std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeSegments();
+std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
 std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
+std::unique_ptr<Command> MakeCut();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
 std::unique_ptr<Command> MakeRun();
@@ -31,13 +33,14 @@ namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-    {"top", MakeTop},           {"diff", MakeDiff},     {"buckets", MakeBuckets},
-    {"account", MakeAccount},   {"tags", MakeTags},     {"tree", MakeTree},
-    {"peek", MakePeek},         {"traces", MakeTraces}, {"timeline", MakeTimeline},
-    {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
-    {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
-    {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
-    {"run", MakeRun},           {"help", MakeHelp},
+    {"top", MakeTop},           {"diff", MakeDiff},       {"buckets", MakeBuckets},
+    {"account", MakeAccount},   {"tags", MakeTags},       {"tree", MakeTree},
+    {"peek", MakePeek},         {"traces", MakeTraces},   {"timeline", MakeTimeline},
+    {"segments", MakeSegments}, {"events", MakeEvents},   {"info", MakeInfo},
+    {"dot", MakeDot},           {"svg", MakeSvg},         {"web", MakeWeb},
+    {"raw", MakeRaw},           {"convert", MakeConvert}, {"cut", MakeCut},
+    {"merge", MakeMerge},       {"pprof", MakePprof},     {"run", MakeRun},
+    {"help", MakeHelp},
 });
 
 }  // namespace

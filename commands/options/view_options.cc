@@ -71,6 +71,28 @@ void ViewOptions::Declare(po::options_description& options, bool with_by) {
   options.add(group);
 }
 
+void ViewOptions::DeclareForEvents(po::options_description& options) {
+  of_events_ = true;
+  po::options_description group("Selection");
+  auto add = group.add_options();
+  add("by", po::value(&by_text_)->value_name("WHAT"),
+      "rows of --summary: function, filefunction (default), line, file, module, stack, label:KEY, "
+      "bucket or bucket:AXIS");
+  keywords_.Declare(add);
+  add("device", po::value(&options_.device)->value_name("DEVICE"),
+      "only this device: its number, or its whole name");
+  add("frames", po::value(&frames_text_)->value_name("MODE"),
+      "app (default): hide framework and runtime frames; python: Python frames; all");
+  for (const RegexOption& option : kRegexOptions) {
+    if (!std::string_view(option.name).starts_with("tagroot") &&
+        !std::string_view(option.name).starts_with("tagleaf")) {
+      add(option.name, po::value(&(options_.*option.member))->value_name(option.value),
+          option.help);
+    }
+  }
+  options.add(group);
+}
+
 void ViewOptions::DeclareBase(po::options_description& options) {
   options.add_options()("base-at", po::value(&base_moment_text_)->value_name("MOMENT"),
                         "the moment of the base (default: the same as --at)");
@@ -98,7 +120,11 @@ Result<void> ViewOptions::Resolve() {
   if (auto resolved = keywords_.ResolveBy(by_); !resolved) {
     return resolved;
   }
-  auto filter = Filter::Compile(options_);
+  FilterOptions compiled = options_;
+  if (of_events_) {
+    compiled.device.clear();
+  }
+  auto filter = Filter::Compile(compiled);
   if (!filter) {
     return Fail(std::move(filter.error()));
   }

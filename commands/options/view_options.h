@@ -19,6 +19,9 @@ class ViewOptions {
  public:
   // `with_by`: also --by and --cum, for commands that print rows of frames.
   void Declare(po::options_description& options, bool with_by);
+  // Declares what chooses events: --by, --device, --frames and the filters. There is no moment to
+  // stand at, and device() is for the caller to apply: events have no device label.
+  void DeclareForEvents(po::options_description& options);
   // Declares --base-at, for comparisons.
   void DeclareBase(po::options_description& options);
   Result<void> Resolve();
@@ -46,6 +49,7 @@ class ViewOptions {
   std::string moment_text_ = "end";
   std::string base_moment_text_;
   bool cum_ = false;
+  bool of_events_ = false;
   MomentSpec moment_;
   MomentSpec base_moment_;
   By by_;

@@ -55,6 +55,18 @@ std::size_t Printed(const Report& report, std::size_t limit) {
   return limit == 0 ? report.rows.size() : std::min(limit, report.rows.size());
 }
 
+// Every row that is to be printed, in order.
+template <class Visit>
+void ForEachRow(const Report& report, std::size_t limit, Visit visit) {
+  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+    visit(report.rows[r]);
+  }
+  std::vector<Cell> row;
+  while (report.more && report.more(row)) {
+    visit(row);
+  }
+}
+
 void PutDiagnostics(Json& json, const Report& report) {
   json.StartArray();
   for (const Diagnostic& diagnostic : report.diagnostics) {
@@ -124,13 +136,15 @@ void WriteJson(const Report& report, std::size_t limit, Sink& out) {
   // The object stays open: rows follow one a line, so that big results stream and diff well.
   out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   out.Write(",\n\"rows\":[");
-  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+  bool first = true;
+  ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
     buffer.Clear();
     json.Reset(buffer);
-    PutRow(json, report, report.rows[r]);
-    out.Write(r == 0 ? "\n" : ",\n");
+    PutRow(json, report, row);
+    out.Write(first ? "\n" : ",\n");
     out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
-  }
+    first = false;
+  });
   buffer.Clear();
   json.Reset(buffer);
   PutDiagnostics(json, report);
@@ -142,13 +156,13 @@ void WriteJson(const Report& report, std::size_t limit, Sink& out) {
 void WriteJsonLines(const Report& report, std::size_t limit, Sink& out) {
   rapidjson::StringBuffer buffer;
   Json json(buffer);
-  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+  ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
     buffer.Clear();
     json.Reset(buffer);
-    PutRow(json, report, report.rows[r]);
+    PutRow(json, report, row);
     out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
     out.Write("\n");
-  }
+  });
 }
 
 void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
@@ -169,18 +183,19 @@ void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
     }
     std::string operator()(const RawJson& json) const { return EscapeCsv(json.text); }
   };
-  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
+  ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
     line.clear();
     bool first = true;
     for (std::size_t i = 0; i < report.columns.size(); ++i) {
       if (!report.columns[i].key.empty()) {
         line += first ? "" : ",";
-        line += std::visit(Visitor{}, report.rows[r][i]);
+        line += std::visit(Visitor{}, row[i]);
         first = false;
       }
     }
-    out.Write(line + "\r\n");
-  }
+    line += "\r\n";
+    out.Write(line);
+  });
 }
 
 }  // namespace memtool::commands

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,10 @@ struct Report {
   std::vector<std::pair<std::string, Cell>> totals;  // JSON keys beside the rows, in order
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
+  // Reports too long to hold: in data formats this gives further rows, one a call, until it returns
+  // false; rows that a limit keeps from being made at all are counted here.
+  std::function<bool(std::vector<Cell>&)> more;
+  std::uint64_t unmade_rows = 0;
   std::size_t measure = 0;              // the column whose bytes the cut rows are summed by
   bool row_unit = false;                // one unit per row (comparisons) instead of per cell
   // Where blocks of rows begin, for reports that choose whole blocks by themselves; a limit on rows

@@ -68,11 +68,8 @@ SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit un
 }
 
 CutOff CutBy(const Report& report, std::size_t limit) {
-  CutOff cut;
-  if (limit == 0) {
-    return cut;
-  }
-  for (std::size_t r = limit; r < report.rows.size(); ++r) {
+  CutOff cut{.rows = report.unmade_rows};
+  for (std::size_t r = limit == 0 ? report.rows.size() : limit; r < report.rows.size(); ++r) {
     ++cut.rows;
     if (const auto* amount = std::get_if<Amount>(&report.rows[r][report.measure])) {
       cut.bytes = SaturatingAdd(cut.bytes, amount->value);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/read_error.h"
+#include "torch_snapshot/eras.h"
 #include "torch_snapshot/snapshot_builder.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -217,37 +218,14 @@ void SnapshotBuilder::Marks(History& history) {
 
 // The version of PyTorch that first wrote the newest of the keys seen.
 std::string SnapshotBuilder::Era() const {
-  const KeySet seen = context_.seen;
-  if (seen.Has(Word::kHostSegments) || seen.Has(Word::kHostTraces) ||
-      seen.Has(Word::kTraceAllocOverflowed)) {
-    return "later than 2.11";
+  // Frames of torch.fx came with the metadata of users.
+  const std::uint64_t seen = context_.seen.bits | (context_.fx ? Bit(Word::kUserMetadata) : 0);
+  for (const auto& era : kEras) {
+    if ((seen & era.keys) != 0) {
+      return std::string(era.name);
+    }
   }
-  if (seen.Has(Word::kPoolId) || seen.Has(Word::kForwardFrames)) {
-    return "2.11 or later";
-  }
-  if (seen.Has(Word::kUserMetadata) || seen.Has(Word::kGraphCaptureRecordStreamReuse) ||
-      context_.fx) {
-    return "2.10";
-  }
-  if (seen.Has(Word::kCompileContext)) {
-    return "2.8 or 2.9";
-  }
-  if (seen.Has(Word::kExternalAnnotations)) {
-    return "2.5 to 2.7";
-  }
-  if (seen.Has(Word::kAllocatorSettings)) {
-    return "2.3 or 2.4";
-  }
-  if (seen.Has(Word::kTimeUs)) {
-    return "2.2 to 2.4";
-  }
-  if (seen.Has(Word::kSegmentPoolId) || seen.Has(Word::kIsExpandable)) {
-    return "2.1 or later";
-  }
-  if (seen.Has(Word::kRequestedSize)) {
-    return "2.0 or later";
-  }
-  return "1.12 to 2.0";
+  return std::string(kEras.back().name);
 }
 
 void SnapshotBuilder::Describe(const History& history) {
@@ -255,7 +233,7 @@ void SnapshotBuilder::Describe(const History& history) {
   const bool nothing = history.traces.empty();
   builder.metadata().format_display =
       nothing ? fmt::format("PyTorch CUDA snapshot ({})", context_.form)
-              : fmt::format("PyTorch CUDA snapshot ({}, schema of {})", context_.form, Era());
+              : fmt::format("PyTorch CUDA snapshot ({}, {}{})", context_.form, kSchemaOf, Era());
   if (nothing) {
     context_.notes.Add(
         Severity::kWarning, "empty_snapshot",

@@ -297,6 +297,7 @@ class Backward {
   static void Unplaced(const Placed& placed, StateAtMoment& result) {
     ++result.unplaced_blocks;
     result.unplaced_bytes = SaturatingAdd(result.unplaced_bytes, placed.block.requested);
+    result.unplaced.push_back(placed.block);
   }
 
   using At = std::map<std::uint64_t, Placed>::const_iterator;

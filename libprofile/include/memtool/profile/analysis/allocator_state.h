@@ -18,6 +18,7 @@ struct StateAtMoment {
   // Live blocks that lie in no known segment (the file lacks segment events), in requested bytes.
   std::int64_t unplaced_bytes = 0;
   std::uint64_t unplaced_blocks = 0;
+  std::vector<Block> unplaced;  // by address
 };
 
 // The state of `trace` after its event `last` (-1 = before the first). After the last event it is

@@ -1,0 +1,33 @@
+// Which version of PyTorch wrote a snapshot, told by the keys in it.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "torch_snapshot/words.h"
+
+namespace memtool::formats::torch_snapshot {
+
+struct Era {
+  std::string_view name;
+  std::uint64_t keys;  // none of which is older
+};
+
+// Newest first; the last has none of these keys.
+inline constexpr std::array<Era, 10> kEras{
+    {{"later than 2.11",
+      Bit(Word::kHostSegments) | Bit(Word::kHostTraces) | Bit(Word::kTraceAllocOverflowed)},
+     {"2.11 or later", Bit(Word::kPoolId) | Bit(Word::kForwardFrames)},
+     {"2.10", Bit(Word::kUserMetadata) | Bit(Word::kGraphCaptureRecordStreamReuse)},
+     {"2.8 or 2.9", Bit(Word::kCompileContext)},
+     {"2.5 to 2.7", Bit(Word::kExternalAnnotations)},
+     {"2.3 or 2.4", Bit(Word::kAllocatorSettings)},
+     {"2.2 to 2.4", Bit(Word::kTimeUs)},
+     {"2.1 or later", Bit(Word::kSegmentPoolId) | Bit(Word::kIsExpandable)},
+     {"2.0 or later", Bit(Word::kRequestedSize)},
+     {"1.12 to 2.0", 0}}};
+
+// How Metadata::format_display names the era.
+inline constexpr std::string_view kSchemaOf = "schema of ";
+
+}  // namespace memtool::formats::torch_snapshot
