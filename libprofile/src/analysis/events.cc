@@ -244,37 +244,51 @@ std::optional<std::int64_t> EventCursor::PartnerOf(std::int64_t number) const {
   return other == others_.end() ? std::nullopt : std::optional(other->second);
 }
 
-bool EventCursor::Next(ListedEvent& out) {
+void EventCursor::Describe(std::int64_t number, const std::optional<BlockId>& id,
+                           ListedEvent& out) const {
   const History& history = *recording_.history;
+  const Event& event = events_[static_cast<std::size_t>(number)];
+  const std::uint64_t row = history.traces[trace_].first_event + static_cast<std::uint64_t>(number);
+  out = {.trace = trace_,
+         .number = number,
+         .event = &event,
+         .labels = history.labels.empty() ? LabelSetId(0U) : history.labels[row],
+         .id = id,
+         .stack = event.stack,
+         .live = live_,
+         .partner = PartnerOf(number)};
+  const bool has_frames = out.stack.valid() && !recording_.Stack(out.stack).empty();
+  if (!has_frames) {
+    const bool freed = out.partner && *out.partner < number;
+    out.stack = freed ? events_[static_cast<std::size_t>(*out.partner)].stack : StackId();
+  }
+}
+
+bool EventCursor::NextInTrace(ListedEvent& out) {
+  // Past the range only versions are counted, as long as a later trace needs them.
+  const auto count = static_cast<std::int64_t>(events_.size());
+  const std::int64_t end = next_range_ < ranges_.size() ? count : range_.last + 1;
+  while (at_ < end) {
+    const std::int64_t number = at_++;
+    const Event& event = events_[static_cast<std::size_t>(number)];
+    const std::optional<BlockId> id = Count(event);
+    live_ = SaturatingAdd(live_, LiveChange(event));
+    const bool inside = number >= range_.first && number <= range_.last;
+    if (!inside || !filter_.Matches(event) || (filter_.id && id != filter_.id)) {
+      continue;
+    }
+    Describe(number, id, out);
+    if (keeper_.Keeps(out.labels, out.stack)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool EventCursor::Next(ListedEvent& out) {
   while (inside_ || EnterTrace()) {
-    for (; at_ < static_cast<std::int64_t>(events_.size()) &&
-           (at_ <= range_.last || next_range_ < ranges_.size());) {
-      const std::int64_t number = at_++;
-      const Event& event = events_[static_cast<std::size_t>(number)];
-      const std::optional<BlockId> id = Count(event);
-      live_ = SaturatingAdd(live_, LiveChange(event));
-      if (number < range_.first || number > range_.last || !filter_.Matches(event) ||
-          (filter_.id && id != filter_.id)) {
-        continue;
-      }
-      const std::uint64_t row =
-          history.traces[trace_].first_event + static_cast<std::uint64_t>(number);
-      out = {.trace = trace_,
-             .number = number,
-             .event = &event,
-             .labels = history.labels.empty() ? LabelSetId(0U) : history.labels[row],
-             .id = id,
-             .stack = event.stack,
-             .live = live_,
-             .partner = PartnerOf(number)};
-      const bool has_frames = out.stack.valid() && !recording_.Stack(out.stack).empty();
-      if (!has_frames) {
-        const bool freed = out.partner && *out.partner < number;
-        out.stack = freed ? events_[static_cast<std::size_t>(*out.partner)].stack : StackId();
-      }
-      if (keeper_.Keeps(out.labels, out.stack)) {
-        return true;
-      }
+    if (NextInTrace(out)) {
+      return true;
     }
     inside_ = false;
     ++trace_;

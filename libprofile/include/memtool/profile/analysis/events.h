@@ -109,6 +109,8 @@ class EventCursor {
   void MatchSegments();
   [[nodiscard]] bool CompletesNext(std::size_t request) const;
   std::optional<BlockId> Count(const Event& event);
+  bool NextInTrace(ListedEvent& out);
+  void Describe(std::int64_t number, const std::optional<BlockId>& id, ListedEvent& out) const;
   [[nodiscard]] std::optional<std::int64_t> PartnerOf(std::int64_t number) const;
 
   const Recording& recording_;
