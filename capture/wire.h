@@ -43,8 +43,11 @@ struct Header {
   std::array<char, 64> host;
   std::array<char, 64> rank;  // "RANK=3", empty when there is none
   std::array<char, 512> executable;
+  std::uint32_t backend;         // Backend
+  std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
+  std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
 };
-static_assert(sizeof(Header) == 768 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 840 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 
@@ -55,6 +58,13 @@ enum class Stop : std::uint32_t {
   kFileLimit = 3,  // RLIMIT_FSIZE
   kMapFailed = 4,  // the file could not be mapped
 };
+
+enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };
+inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is not one
+// Of CUptiResult.
+inline constexpr std::uint32_t kCuptiPrivileges = 35;
+inline constexpr std::uint32_t kCuptiOtherSubscriber = 39;
+inline constexpr std::uint32_t kCuptiHypervisor = 40;
 
 enum class PythonState : std::uint32_t {
   kNone = 0,  // no interpreter seen

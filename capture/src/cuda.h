@@ -70,6 +70,10 @@ Function CudaReal(Cu function) {
 Book CudaBook(wire::Space space, wire::Kind kind, const char* name);
 std::uint64_t CudaFreeBytes();
 
+// The device's primary context, when it is active; leaves its count as it was.
+CuObject CudaPrimaryContext(CuDevice device);
+bool CudaPrimaryIsActive(CuDevice device);
+
 // What an allocation reported: records it, or its failure.
 void CudaAllocated(const Book& book, CuResult status, std::uint64_t key, std::uint64_t size,
                    bool estimated = false);

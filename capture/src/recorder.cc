@@ -387,6 +387,14 @@ void CountUnknownEntry() {
   }
 }
 
+void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subscriber) {
+  const Hold hold(g_lock);
+  g_log.sink.SetBackend(backend, status, subscriber);
+  if (status != 0) {
+    Begin(kPlainRecord, Now(CLOCK_MONOTONIC));
+  }
+}
+
 void CloseLog() {
   const Hold hold(g_lock);
   if (g_log.sink.header() != nullptr && !g_log.sink.stopped()) {

@@ -52,6 +52,10 @@ Totals GetTotals();
 const char* LogPath();
 void CountUnknownEntry();
 
+// Who reports events, and why it cannot (0 = it can); `subscriber` as in the header. A log is made
+// for it only when it cannot.
+void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
+
 void CloseLog();
 
 // Around fork().

@@ -15,6 +15,7 @@ namespace {
 Settings g_settings;
 char g_out[4096];
 char g_rank[64];
+char g_cupti[4096];
 
 const char* Variable(const char* name) {
   const char* value = getenv(name);
@@ -103,6 +104,10 @@ void ReadSettings() {
   if (const char* out = Variable("MEMTOOL_CAPTURE_OUT"); out != nullptr) {
     CopyText(g_out, sizeof g_out, out);
     g_settings.out = g_out;
+  }
+  if (const char* cupti = Variable("MEMTOOL_CAPTURE_CUPTI"); cupti != nullptr) {
+    CopyText(g_cupti, sizeof g_cupti, cupti);
+    g_settings.cupti = g_cupti;
   }
   Switch("MEMTOOL_CAPTURE_ENABLED", &g_settings.enabled);
   Switch("MEMTOOL_CAPTURE_HOST", &g_settings.pinned);

@@ -13,6 +13,7 @@ struct Settings {
   bool python_stacks = true;
   bool free_stacks = false;
   bool pinned = true;                                 // HOST=0: leave pinned host memory out
+  const char* cupti = nullptr;                        // CUPTI: path of the library
   bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
