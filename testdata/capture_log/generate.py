@@ -134,4 +134,5 @@ def main():
     (folder / "log.mtcap").write_bytes(header(committed, 17, 2) + first + second)
 
 
-main()
+if __name__ == "__main__":
+    main()
