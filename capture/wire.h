@@ -112,6 +112,7 @@ enum class Tag : std::uint8_t {
   kPool = 0x2a,
   kMark = 0x2b,
   kDropped = 0x2c,
+  kGraphNode = 0x2d,
   kEnd = 0x2f,
 };
 
@@ -134,11 +135,13 @@ enum class Space : std::uint8_t {
   kArray = 3,
   kMipmap = 4,
   kVirtual = 5,  // reserved addresses
+  kGraphs = 6,   // device + 1: what its graphs hold
   kUser = 16,    // 16 + n: the n-th domain of memtool_capture_record_alloc
 };
 
 enum class Kind : std::uint8_t { kDevice = 0, kManaged = 1, kPinned = 2, kHost = 3, kVmm = 4 };
 enum class Level : std::uint8_t { kDriver = 0, kAllocator = 1, kUser = 2 };
+enum class GraphOp : std::uint8_t { kAlloc = 0, kFree = 1 };
 enum class PoolOp : std::uint8_t { kCreate = 0, kDestroy = 1, kTrim = 2 };
 
 inline constexpr std::uint8_t kPyEntry = 1;  // the frame was entered from C

@@ -20,13 +20,24 @@ using namespace memtool::capture;  // NOLINT(google-build-using-namespace): wrap
 
 namespace {
 
+using memtool::wire::GraphOp;
 using memtool::wire::Kind;
 using memtool::wire::Space;
 
+// Which of the two forms of a function of streams was called.
+enum class Stream : bool { kPlain, kPerThread };
+
+bool Captured(bool wanted, CuObject stream, Stream form) {
+  return wanted && CudaCapturing(stream, form == Stream::kPerThread);
+}
+
 template <class Real>
-CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject stream) {
+CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject stream,
+                    Stream form) {
   const CuResult status = real(pointer, size, stream);
-  if (wanted) {
+  if (status == 0 && Captured(wanted, stream, form)) {
+    CudaGraphNode(GraphOp::kAlloc, *pointer, size);
+  } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
     book.stream = Address(stream);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
@@ -36,15 +47,29 @@ CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size
 
 template <class Real>
 CuResult AllocFromPool(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject pool,
-                       CuObject stream) {
+                       CuObject stream, Stream form) {
   const CuResult status = real(pointer, size, pool, stream);
-  if (wanted) {
+  if (status == 0 && Captured(wanted, stream, form)) {
+    CudaGraphNode(GraphOp::kAlloc, *pointer, size);
+  } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
     book.stream = Address(stream);
     book.pool = Address(pool);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
   }
   return status;
+}
+
+template <class Real>
+CuResult FreeAsync(Real real, bool wanted, CuPointer pointer, CuObject stream, Stream form) {
+  if (Captured(wanted, stream, form)) {
+    const CuResult status = real(pointer, stream);
+    if (status == 0) {
+      CudaGraphNode(GraphOp::kFree, pointer, 0);
+    }
+    return status;
+  }
+  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
 }
 
 std::uint64_t MipmapBytes(CuArray3dDescriptor descriptor, unsigned levels) {
@@ -111,34 +136,34 @@ CuResult cuMemFree_v2(CuPointer pointer) {
 
 CuResult cuMemAllocAsync(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync);
-  return AllocAsync(real, wanted, pointer, size, stream);
+  return AllocAsync(real, wanted, pointer, size, stream, Stream::kPlain);
 }
 
 CuResult cuMemAllocAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync_ptsz);
-  return AllocAsync(real, wanted, pointer, size, stream);
+  return AllocAsync(real, wanted, pointer, size, stream, Stream::kPerThread);
 }
 
 CuResult cuMemAllocFromPoolAsync(CuPointer* pointer, std::size_t size, CuObject pool,
                                  CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream);
+  return AllocFromPool(real, wanted, pointer, size, pool, stream, Stream::kPlain);
 }
 
 CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject pool,
                                       CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync_ptsz);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream);
+  return AllocFromPool(real, wanted, pointer, size, pool, stream, Stream::kPerThread);
 }
 
 CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync);
-  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return FreeAsync(real, wanted, pointer, stream, Stream::kPlain);
 }
 
 CuResult cuMemFreeAsync_ptsz(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync_ptsz);
-  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return FreeAsync(real, wanted, pointer, stream, Stream::kPerThread);
 }
 
 CuResult cuMemHostAlloc(void** pointer, std::size_t size, unsigned flags) {

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "base.h"
+#include "cuda.h"
 #include "recorder.h"
 #include "settings.h"
 
@@ -13,7 +14,10 @@ namespace {
 __attribute__((constructor(101))) void Load() {
   ReadSettings();
   SetRecording(GetSettings().enabled);
-  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  pthread_atfork(BeforeFork, AfterForkInParent, [] {
+    AfterForkInChild();
+    ForgetGraphs();
+  });
 }
 
 __attribute__((destructor)) void Unload() {

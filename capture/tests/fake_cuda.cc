@@ -3,48 +3,14 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "fake_books.h"
-#include "fake_observer.h"
+#include "fake_graphs.h"
+#include "fake_trace.h"
 
 using namespace fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
-
-// What CUPTI sees of a call: its number and a struct of its arguments, before and after. Calls that
-// the driver makes itself are not shown.
-Observer g_observer = nullptr;
-thread_local int t_depth = 0;
-
-// The arguments as a C struct of them lies in memory.
-template <class... Args>
-struct Arguments {
-  explicit Arguments(const Args&... args) { (Put(args), ...); }
-  template <class Arg>
-  void Put(const Arg& arg) {
-    at = (at + alignof(Arg) - 1) / alignof(Arg) * alignof(Arg);
-    std::memcpy(bytes + at, &arg, sizeof arg);
-    at += sizeof arg;
-  }
-  alignas(16) char bytes[(std::size_t{0} + ... + (sizeof(Args) + 8))];
-  std::size_t at = 0;
-};
-
-template <class Body, class... Args>
-int Traced(unsigned id, const Body& body, Args... args) {
-  if (g_observer == nullptr || t_depth > 0) {
-    return body();
-  }
-  ++t_depth;
-  Arguments<Args...> arguments(args...);
-  std::uint64_t correlation = 0;
-  g_observer({id, false, arguments.bytes, nullptr, &correlation});
-  const int status = body();
-  g_observer({id, true, arguments.bytes, &status, &correlation});
-  --t_depth;
-  return status;
-}
 
 // As the real driver does it: the first cuInit loads the library that the environment names.
 void Inject() {
@@ -181,35 +147,46 @@ API int cuMemFree_v2(Pointer pointer) {
       245, [&]() -> int { return Release(pointer); }, pointer);
 }
 
-API int cuMemAllocAsync(Pointer* pointer, std::size_t size, void* unused2) {
+API int cuMemAllocAsync(Pointer* pointer, std::size_t size, void* stream) {
   return Traced(
-      598, [&]() -> int { return AllocateHere(pointer, size, "async", false); }, pointer, size,
-      unused2);
+      598,
+      [&]() -> int {
+        return NodeOfCapture(stream, size, pointer) ? static_cast<int>(kOk)
+                                                    : AllocateHere(pointer, size, "async", false);
+      },
+      pointer, size, stream);
 }
 API int cuMemAllocAsync_ptsz(Pointer* pointer, std::size_t size, void* stream) {
   return Traced(
       599, [&]() -> int { return cuMemAllocAsync(pointer, size, stream); }, pointer, size, stream);
 }
-API int cuMemAllocFromPoolAsync(Pointer* pointer, std::size_t size, void* pool, void* unused3) {
+API int cuMemAllocFromPoolAsync(Pointer* pointer, std::size_t size, void* pool, void* stream) {
   return Traced(
       611,
       [&]() -> int {
+        if (NodeOfCapture(stream, size, pointer)) {
+          return kOk;
+        }
         return Allocate(pointer, size, "async", nullptr, static_cast<Context*>(pool)->device);
       },
-      pointer, size, pool, unused3);
+      pointer, size, pool, stream);
 }
 API int cuMemAllocFromPoolAsync_ptsz(Pointer* pointer, std::size_t size, void* pool, void* stream) {
   return Traced(
       612, [&]() -> int { return cuMemAllocFromPoolAsync(pointer, size, pool, stream); }, pointer,
       size, pool, stream);
 }
-API int cuMemFreeAsync(Pointer pointer, void* unused1) {
+API int cuMemFreeAsync(Pointer pointer, void* stream) {
   return Traced(
-      600, [&]() -> int { return Release(pointer); }, pointer, unused1);
+      600,
+      [&]() -> int {
+        return FreedInGraph(stream, pointer) ? static_cast<int>(kOk) : Release(pointer);
+      },
+      pointer, stream);
 }
-API int cuMemFreeAsync_ptsz(Pointer pointer, void* unused1) {
+API int cuMemFreeAsync_ptsz(Pointer pointer, void* stream) {
   return Traced(
-      601, [&]() -> int { return Release(pointer); }, pointer, unused1);
+      601, [&]() -> int { return cuMemFreeAsync(pointer, stream); }, pointer, stream);
 }
 API int cuMemPoolCreate(void** pool, const int* props) {
   return Traced(

@@ -74,7 +74,7 @@ def test_cupti(env):
     """The driver loads the library, a mock of CUPTI reports the calls."""
     program = str(env.programs / "driver_program")
     for how in ("linked", "runtime", "ptsz"):
-        for scenario in ("calls", "vmm", "contexts", "oom", "unknown_frees"):
+        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees"):
             env.clear()
             done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, how, scenario,
                                 FAKE_DRIVER_CAPACITY="90000000")
@@ -122,6 +122,6 @@ def test_cupti_header(env):
     theirs = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+) += (\d+)", found[0].read_text()))
     rows = (env.sources.parent / "src" / "cupti_functions.inc").read_text()
     ours = dict(re.findall(r"MEMTOOL_CUPTI\((\w+), (\d+)", rows))
-    assert len(ours) == 36, len(ours)
+    assert len(ours) == 43, len(ours)
     same({name: theirs.get(name) for name in ours}, ours, "numbers")
     return 0

@@ -9,6 +9,7 @@
 #include "capture_log/decoder.h"
 #include "capture_log/stack_maker.h"
 #include "capture_log/symbols.h"
+#include "memtool/profile/sizes.h"
 #include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
@@ -249,6 +250,12 @@ class Notes {
     Add(Severity::kNote, "refused_frees", "frees that the driver refused", counts.refused_frees);
     Add(Severity::kNote, "failed_calls", "allocations that failed for other reasons than memory",
         counts.failed_calls);
+    Add(Severity::kNote, "graph_nodes",
+        fmt::format("allocations in CUDA graphs, {} in all: the ledger 'graphs' has what their "
+                    "launches took",
+                    FormatSize(static_cast<std::int64_t>(
+                        std::min<std::uint64_t>(counts.graph_bytes, INT64_MAX)))),
+        counts.graph_nodes);
     Add(Severity::kNote, "estimated_sizes",
         "arrays, whose sizes were worked out from their descriptors", counts.estimated);
     Add(Severity::kNote, "shared_memory",
