@@ -39,6 +39,8 @@ struct Numbers {
 };
 void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers);
 
+// From a signal handler: the mark "snapshot", before the next event.
+void WantSnapshot();
 void RecordMark(const char* name, std::int64_t value);
 void PushTag(const char* name);
 void PopTag();

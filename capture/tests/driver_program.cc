@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -253,6 +254,16 @@ void Threads(int rounds) {
   }
 }
 
+// The first signal is before any log, the second between two allocations.
+void Signalled() {
+  NewContext(0);
+  raise(SIGUSR2);
+  Alloc(1 << 20U);
+  Alloc(2 << 20U);
+  raise(SIGUSR2);
+  Alloc(4 << 20U);
+}
+
 void Fork() {
   NewContext(0);
   Alloc(1 << 20U);
@@ -325,6 +336,8 @@ int Run(std::string_view scenario, int rounds) {
     Calls(1);
   } else if (scenario == "vmm") {
     Vmm();
+  } else if (scenario == "signalled") {
+    Signalled();
   } else if (scenario == "graphs") {
     Graphs();
   } else if (scenario == "oom") {

@@ -97,5 +97,8 @@ def test_hip(env):
             same((1, 0, 0), (header["flags"], header["dropped"], header["stop"]), "header")
             ooms = [row for row in events_of(env, env.log()) if row[1] == "oom"]
             free = 90_000_000 - 5 * (1 << 20)
+            notes = {row["code"]: row["count"] for row in json.loads(
+                env.ask("info", "--format", "json", env.log()))["diagnostics"]}
+            same(2 if scenario == "calls" else None, notes.get("graph_nodes"), "nodes")
             same([(100 << 20, free), (90 << 20, free)] if scenario == "oom" else [],
                  [(row[3], row[2]) for row in ooms], f"hip {how} {scenario}: ooms")

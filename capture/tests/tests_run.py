@@ -125,3 +125,17 @@ def test_cupti_header(env):
     assert len(ours) == 43, len(ours)
     same({name: theirs.get(name) for name in ours}, ours, "numbers")
     return 0
+
+
+def test_signal(env):
+    """A mark where the signal came; a program that has no handler dies of it without the setting."""
+    env.program("linked", "signalled", MEMTOOL_CAPTURE_SIGNAL="SIGUSR2")
+    text = env.ask("raw", env.log())
+    same(2, len(re.findall(r"^mark snapshot ", text, re.M)), "marks")
+    # The order in the log: the mark, then the allocation that came after the signal.
+    at = json.loads(env.ask("top", "--at", "mark:snapshot", "--format", "json", env.log()))
+    assert at["total"] in (0, 3 << 20), at["total"]
+    env.clear()
+    env.program("linked", "signalled", status=-signal.SIGUSR2)
+    done = env.program("linked", "calls", MEMTOOL_CAPTURE_SIGNAL="KILL")
+    same("memtool capture: MEMTOOL_CAPTURE_SIGNAL is none of USR1, USR2: KILL\n", done.stderr, "")

@@ -251,8 +251,8 @@ class Notes {
     Add(Severity::kNote, "failed_calls", "allocations that failed for other reasons than memory",
         counts.failed_calls);
     Add(Severity::kNote, "graph_nodes",
-        fmt::format("allocations in CUDA graphs, {} in all: the ledger 'graphs' has what their "
-                    "launches took",
+        fmt::format("allocations in graphs, {} in all, which the calls do not take: what launches "
+                    "of CUDA graphs took is in the ledger 'graphs'",
                     FormatSize(static_cast<std::int64_t>(
                         std::min<std::uint64_t>(counts.graph_bytes, INT64_MAX)))),
         counts.graph_nodes);
