@@ -24,22 +24,25 @@ using memtool::wire::GraphOp;
 using memtool::wire::Kind;
 using memtool::wire::Space;
 
-// Which of the two forms of a function of streams was called.
-enum class Stream : bool { kPlain, kPerThread };
+// A stream, and which of the two forms of a function was called with it.
+struct Stream {
+  CuObject object;
+  bool per_thread;
+};
 
-bool Captured(bool wanted, CuObject stream, Stream form) {
-  return wanted && CudaCapturing(stream, form == Stream::kPerThread);
+bool Captured(bool wanted, const Stream& stream) {
+  return wanted && CudaCapturing(stream.object, stream.per_thread);
 }
 
 template <class Real>
-CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject stream,
-                    Stream form) {
-  const CuResult status = real(pointer, size, stream);
-  if (status == 0 && Captured(wanted, stream, form)) {
+CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size,
+                    const Stream& stream) {
+  const CuResult status = real(pointer, size, stream.object);
+  if (status == 0 && Captured(wanted, stream)) {
     CudaGraphNode(GraphOp::kAlloc, *pointer, size);
   } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
-    book.stream = Address(stream);
+    book.stream = Address(stream.object);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
   }
   return status;
@@ -47,13 +50,13 @@ CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size
 
 template <class Real>
 CuResult AllocFromPool(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject pool,
-                       CuObject stream, Stream form) {
-  const CuResult status = real(pointer, size, pool, stream);
-  if (status == 0 && Captured(wanted, stream, form)) {
+                       const Stream& stream) {
+  const CuResult status = real(pointer, size, pool, stream.object);
+  if (status == 0 && Captured(wanted, stream)) {
     CudaGraphNode(GraphOp::kAlloc, *pointer, size);
   } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
-    book.stream = Address(stream);
+    book.stream = Address(stream.object);
     book.pool = Address(pool);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
   }
@@ -61,15 +64,16 @@ CuResult AllocFromPool(Real real, bool wanted, CuPointer* pointer, std::size_t s
 }
 
 template <class Real>
-CuResult FreeAsync(Real real, bool wanted, CuPointer pointer, CuObject stream, Stream form) {
-  if (Captured(wanted, stream, form)) {
-    const CuResult status = real(pointer, stream);
+CuResult FreeAsync(Real real, bool wanted, CuPointer pointer, const Stream& stream) {
+  if (Captured(wanted, stream)) {
+    const CuResult status = real(pointer, stream.object);
     if (status == 0) {
       CudaGraphNode(GraphOp::kFree, pointer, 0);
     }
     return status;
   }
-  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return RecordedFree(wanted, StreamBook(stream.object), pointer,
+                      [&] { return real(pointer, stream.object); });
 }
 
 std::uint64_t MipmapBytes(CuArray3dDescriptor descriptor, unsigned levels) {
@@ -136,34 +140,34 @@ CuResult cuMemFree_v2(CuPointer pointer) {
 
 CuResult cuMemAllocAsync(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync);
-  return AllocAsync(real, wanted, pointer, size, stream, Stream::kPlain);
+  return AllocAsync(real, wanted, pointer, size, {stream, false});
 }
 
 CuResult cuMemAllocAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync_ptsz);
-  return AllocAsync(real, wanted, pointer, size, stream, Stream::kPerThread);
+  return AllocAsync(real, wanted, pointer, size, {stream, true});
 }
 
 CuResult cuMemAllocFromPoolAsync(CuPointer* pointer, std::size_t size, CuObject pool,
                                  CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream, Stream::kPlain);
+  return AllocFromPool(real, wanted, pointer, size, pool, {stream, false});
 }
 
 CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject pool,
                                       CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync_ptsz);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream, Stream::kPerThread);
+  return AllocFromPool(real, wanted, pointer, size, pool, {stream, true});
 }
 
 CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync);
-  return FreeAsync(real, wanted, pointer, stream, Stream::kPlain);
+  return FreeAsync(real, wanted, pointer, {stream, false});
 }
 
 CuResult cuMemFreeAsync_ptsz(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync_ptsz);
-  return FreeAsync(real, wanted, pointer, stream, Stream::kPerThread);
+  return FreeAsync(real, wanted, pointer, {stream, true});
 }
 
 CuResult cuMemHostAlloc(void** pointer, std::size_t size, unsigned flags) {

@@ -62,15 +62,15 @@ constexpr std::array<std::size_t, sizeof...(Args)> Offsets() {
   std::size_t at = 0;
   std::size_t index = 0;
   ((at = (at + alignof(Args) - 1) / alignof(Args) * alignof(Args), offsets[index++] = at,
-    at += sizeof(Args)),
+    at += sizeof(Args)),  // NOLINT(bugprone-sizeof-expression): of pointers too
    ...);
   return offsets;
 }
 
 template <class Value>
 Value Read(const void* from) {
-  Value value;
-  __builtin_memcpy(&value, from, sizeof value);
+  Value value{};
+  __builtin_memcpy(&value, from, sizeof value);  // NOLINT(bugprone-sizeof-expression)
   return value;
 }
 
@@ -198,7 +198,7 @@ bool LoadCupti() {
   return false;
 }
 
-std::uint32_t StartCupti(char* holder, std::size_t holder_size) {
+std::uint32_t StartCupti(std::array<char, 64>& holder) {
   const auto enable = LoadCupti() ? CuptiFunction<Enable>("cuptiEnableCallback") : nullptr;
   const auto unsubscribe = CuptiFunction<Unsubscribe>("cuptiUnsubscribe");
   const auto subscribe = CuptiFunction<Subscribe>("cuptiSubscribe");
@@ -207,7 +207,7 @@ std::uint32_t StartCupti(char* holder, std::size_t holder_size) {
     return wire::kNoCupti;
   }
   void* subscriber = nullptr;
-  SubscriberParams params{sizeof params, "memtool", holder, holder_size};
+  SubscriberParams params{sizeof params, "memtool", holder.data(), holder.size()};
   int status = subscribe_v2 == nullptr ? subscribe(&subscriber, OnCall, nullptr)
                                        : subscribe_v2(&subscriber, OnCall, nullptr, &params);
   if (status != 0) {
@@ -235,7 +235,7 @@ extern "C" MEMTOOL_EXPORT int InitializeInjection() {
   }
   std::array<char, 64> holder{};
   const Busy busy;
-  const std::uint32_t status = StartCupti(holder.data(), holder.size());
+  const std::uint32_t status = StartCupti(holder);
   RecordBackend(memtool::wire::Backend::kCupti, status, holder.data());
   return 1;
 }

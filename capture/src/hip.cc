@@ -182,9 +182,11 @@ HipStatus hipMemAllocPitch(void** pointer, std::size_t* pitch, std::size_t width
 HipStatus hipMalloc3D(HipPitched* pitched, Extent extent) {
   MEMTOOL_HIP_REAL(hipMalloc3D);
   const HipStatus status = real(pitched, extent);
-  Allocated(
-      wanted && pitched != nullptr, status, &pitched->pointer,
-      Product(Product(status == 0 ? pitched->pitch : extent.width, extent.height), extent.depth));
+  if (pitched != nullptr) {
+    Allocated(
+        wanted, status, &pitched->pointer,
+        Product(Product(status == 0 ? pitched->pitch : extent.width, extent.height), extent.depth));
+  }
   return status;
 }
 

@@ -1,5 +1,6 @@
 // The reader of capture logs: a whole file, or (bytes without the magic) the records of one open
 // chunk, which no checksum hides from the fuzzer. What it accepts must replay and be summed.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
