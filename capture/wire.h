@@ -43,8 +43,11 @@ struct Header {
   std::array<char, 64> host;
   std::array<char, 64> rank;  // "RANK=3", empty when there is none
   std::array<char, 512> executable;
+  std::uint32_t backend;         // Backend
+  std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
+  std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
 };
-static_assert(sizeof(Header) == 768 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 840 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 
@@ -55,6 +58,13 @@ enum class Stop : std::uint32_t {
   kFileLimit = 3,  // RLIMIT_FSIZE
   kMapFailed = 4,  // the file could not be mapped
 };
+
+enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };
+inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is not one
+// Of CUptiResult.
+inline constexpr std::uint32_t kCuptiPrivileges = 35;
+inline constexpr std::uint32_t kCuptiOtherSubscriber = 39;
+inline constexpr std::uint32_t kCuptiHypervisor = 40;
 
 enum class PythonState : std::uint32_t {
   kNone = 0,  // no interpreter seen
@@ -102,6 +112,7 @@ enum class Tag : std::uint8_t {
   kPool = 0x2a,
   kMark = 0x2b,
   kDropped = 0x2c,
+  kGraphNode = 0x2d,
   kEnd = 0x2f,
 };
 
@@ -124,11 +135,13 @@ enum class Space : std::uint8_t {
   kArray = 3,
   kMipmap = 4,
   kVirtual = 5,  // reserved addresses
+  kGraphs = 6,   // device + 1: what its graphs hold
   kUser = 16,    // 16 + n: the n-th domain of memtool_capture_record_alloc
 };
 
 enum class Kind : std::uint8_t { kDevice = 0, kManaged = 1, kPinned = 2, kHost = 3, kVmm = 4 };
 enum class Level : std::uint8_t { kDriver = 0, kAllocator = 1, kUser = 2 };
+enum class GraphOp : std::uint8_t { kAlloc = 0, kFree = 1 };
 enum class PoolOp : std::uint8_t { kCreate = 0, kDestroy = 1, kTrim = 2 };
 
 inline constexpr std::uint8_t kPyEntry = 1;  // the frame was entered from C

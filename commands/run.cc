@@ -128,6 +128,8 @@ class RunCommand final : public Command {
                         "the log; %h is the host, %p the process, %r the rank")(
         "stacks", po::value(&stacks_)->value_name("KIND"), "off, native, python or both")(
         "depth", po::value(&depth_)->value_name("N"), "frames of a stack, at most 256")(
+        "backend", po::value(&backend_)->value_name("WAY"),
+        "preload (default) or cupti: how calls are seen")(
         "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "where a log ends (default 1G)")(
         "no-pinned", po::bool_switch(&no_pinned_), "leave pinned host memory out")(
         "paused", po::bool_switch(&paused_), "record nothing until memtool_capture_start()")(
@@ -139,8 +141,8 @@ class RunCommand final : public Command {
     // The program's own options are not ours: cut before the first word that is neither an option
     // nor the value of one.
     std::size_t cut = 0;
-    constexpr std::array<std::string_view, 5> kWithValue{"-o", "--output", "--stacks", "--depth",
-                                                         "--max-bytes"};
+    constexpr std::array<std::string_view, 6> kWithValue{"-o",      "--output",    "--stacks",
+                                                         "--depth", "--max-bytes", "--backend"};
     while (cut < args.size() && args[cut].starts_with('-') && args[cut] != "--") {
       const bool value =
           std::find(kWithValue.begin(), kWithValue.end(), args[cut]) != kWithValue.end();
@@ -175,6 +177,9 @@ class RunCommand final : public Command {
     if (usage_.empty() && library.empty()) {
       usage_ = fmt::format("{} is neither beside this program nor in its installation", kLibrary);
     }
+    if (usage_.empty() && !backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
+      usage_ = fmt::format("'{}' is none of preload, cupti", backend_);
+    }
     if (usage_.empty() && library.find_first_of(" :") != std::string::npos) {
       usage_ = fmt::format("'{}' has a space or colon in its path, which LD_PRELOAD cannot hold",
                            library);
@@ -196,10 +201,14 @@ class RunCommand final : public Command {
   static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
 
   void SetEnvironment(const std::string& library) {
-    const char* others = std::getenv("LD_PRELOAD");
-    const std::string preload =
-        others == nullptr || *others == '\0' ? library : library + ":" + others;
-    ::setenv("LD_PRELOAD", preload.c_str(), 1);
+    if (backend_ == "cupti") {
+      ::setenv("CUDA_INJECTION64_PATH", library.c_str(), 1);
+    } else {
+      const char* others = std::getenv("LD_PRELOAD");
+      const std::string preload =
+          others == nullptr || *others == '\0' ? library : library + ":" + others;
+      ::setenv("LD_PRELOAD", preload.c_str(), 1);
+    }
     const char* given = std::getenv("MEMTOOL_CAPTURE_OUT");
     std::string name = !output_.empty()   ? output_
                        : given != nullptr ? std::string(given)
@@ -322,6 +331,7 @@ class RunCommand final : public Command {
   std::string stacks_;
   std::string depth_;
   std::string max_bytes_;
+  std::string backend_;
   bool no_pinned_ = false;
   bool paused_ = false;
   bool quiet_ = false;

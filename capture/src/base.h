@@ -42,6 +42,8 @@ struct ThreadState {
   std::uint32_t tags[16];    // pushed tags, ids of the log
   std::uintptr_t stack_low;  // bounds of the thread's stack; 0 = not asked yet
   std::uintptr_t stack_high;
+  std::uint32_t replay;        // a wrapper is told what a call did that has happened: see cupti.cc
+  std::int32_t replay_status;  // the call's
 };
 extern __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 

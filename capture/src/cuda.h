@@ -51,6 +51,26 @@ struct CuArray3dDescriptor {
   unsigned flags;
 };
 
+struct CuGraphAllocation {  // CUDA_MEM_ALLOC_NODE_PARAMS
+  CuPoolProps pool;
+  char pool_rest[72];
+  const void* access;
+  std::size_t access_count;
+  std::size_t size;
+  CuPointer pointer;  // filled in by the driver
+};
+static_assert(sizeof(CuGraphAllocation) == 120);
+inline constexpr int kCuAllocationNode = 10;
+inline constexpr int kCuFreeNode = 11;
+struct CuGraphNodeParams {
+  int type;
+  int reserved[3];
+  union {
+    CuGraphAllocation allocation;
+    CuPointer freed;
+  };
+};
+
 // Rows of the entry table, by name.
 enum class Cu : std::uint8_t {
 #define MEMTOOL_CU(name, base, version, ptsz) k_##name,
@@ -69,6 +89,16 @@ Function CudaReal(Cu function) {
 // The calling thread's context and its device, for a book of the given kind.
 Book CudaBook(wire::Space space, wire::Kind kind, const char* name);
 std::uint64_t CudaFreeBytes();
+
+// The device's primary context, when it is active; leaves its count as it was.
+CuObject CudaPrimaryContext(CuDevice device);
+bool CudaPrimaryIsActive(CuDevice device);
+
+// An allocation in a stream that is being captured is a node of a graph: nothing is taken yet.
+bool CudaCapturing(CuObject stream, bool per_thread);
+// A node that will allocate or free when its graph runs.
+void ForgetGraphs();  // in a forked child
+void CudaGraphNode(wire::GraphOp operation, CuPointer pointer, std::size_t size);
 
 // What an allocation reported: records it, or its failure.
 void CudaAllocated(const Book& book, CuResult status, std::uint64_t key, std::uint64_t size,

@@ -20,15 +20,29 @@ using namespace memtool::capture;  // NOLINT(google-build-using-namespace): wrap
 
 namespace {
 
+using memtool::wire::GraphOp;
 using memtool::wire::Kind;
 using memtool::wire::Space;
 
+// A stream, and which of the two forms of a function was called with it.
+struct Stream {
+  CuObject object;
+  bool per_thread;
+};
+
+bool Captured(bool wanted, const Stream& stream) {
+  return wanted && CudaCapturing(stream.object, stream.per_thread);
+}
+
 template <class Real>
-CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject stream) {
-  const CuResult status = real(pointer, size, stream);
-  if (wanted) {
+CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size,
+                    const Stream& stream) {
+  const CuResult status = real(pointer, size, stream.object);
+  if (status == 0 && Captured(wanted, stream)) {
+    CudaGraphNode(GraphOp::kAlloc, *pointer, size);
+  } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
-    book.stream = Address(stream);
+    book.stream = Address(stream.object);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
   }
   return status;
@@ -36,15 +50,30 @@ CuResult AllocAsync(Real real, bool wanted, CuPointer* pointer, std::size_t size
 
 template <class Real>
 CuResult AllocFromPool(Real real, bool wanted, CuPointer* pointer, std::size_t size, CuObject pool,
-                       CuObject stream) {
-  const CuResult status = real(pointer, size, pool, stream);
-  if (wanted) {
+                       const Stream& stream) {
+  const CuResult status = real(pointer, size, pool, stream.object);
+  if (status == 0 && Captured(wanted, stream)) {
+    CudaGraphNode(GraphOp::kAlloc, *pointer, size);
+  } else if (wanted) {
     Book book = CudaBook(Space::kDevicePointer, Kind::kDevice, "async");
-    book.stream = Address(stream);
+    book.stream = Address(stream.object);
     book.pool = Address(pool);
     CudaAllocated(book, status, status == 0 ? *pointer : 0, size);
   }
   return status;
+}
+
+template <class Real>
+CuResult FreeAsync(Real real, bool wanted, CuPointer pointer, const Stream& stream) {
+  if (Captured(wanted, stream)) {
+    const CuResult status = real(pointer, stream.object);
+    if (status == 0) {
+      CudaGraphNode(GraphOp::kFree, pointer, 0);
+    }
+    return status;
+  }
+  return RecordedFree(wanted, StreamBook(stream.object), pointer,
+                      [&] { return real(pointer, stream.object); });
 }
 
 std::uint64_t MipmapBytes(CuArray3dDescriptor descriptor, unsigned levels) {
@@ -111,34 +140,34 @@ CuResult cuMemFree_v2(CuPointer pointer) {
 
 CuResult cuMemAllocAsync(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync);
-  return AllocAsync(real, wanted, pointer, size, stream);
+  return AllocAsync(real, wanted, pointer, size, {stream, false});
 }
 
 CuResult cuMemAllocAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject stream) {
   MEMTOOL_REAL(cuMemAllocAsync_ptsz);
-  return AllocAsync(real, wanted, pointer, size, stream);
+  return AllocAsync(real, wanted, pointer, size, {stream, true});
 }
 
 CuResult cuMemAllocFromPoolAsync(CuPointer* pointer, std::size_t size, CuObject pool,
                                  CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream);
+  return AllocFromPool(real, wanted, pointer, size, pool, {stream, false});
 }
 
 CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::size_t size, CuObject pool,
                                       CuObject stream) {
   MEMTOOL_REAL(cuMemAllocFromPoolAsync_ptsz);
-  return AllocFromPool(real, wanted, pointer, size, pool, stream);
+  return AllocFromPool(real, wanted, pointer, size, pool, {stream, true});
 }
 
 CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync);
-  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return FreeAsync(real, wanted, pointer, {stream, false});
 }
 
 CuResult cuMemFreeAsync_ptsz(CuPointer pointer, CuObject stream) {
   MEMTOOL_REAL(cuMemFreeAsync_ptsz);
-  return RecordedFree(wanted, StreamBook(stream), pointer, [&] { return real(pointer, stream); });
+  return FreeAsync(real, wanted, pointer, {stream, true});
 }
 
 CuResult cuMemHostAlloc(void** pointer, std::size_t size, unsigned flags) {

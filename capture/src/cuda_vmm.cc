@@ -28,16 +28,17 @@ std::int32_t DeviceOf(const CuLocation& location) {
   return location.type == kOnDevice ? location.id : -1;
 }
 
-// The device's primary context, when it is active; leaves its count as it was.
-CuObject PrimaryContext(CuDevice device) {
+}  // namespace
+
+CuObject memtool::capture::CudaPrimaryContext(CuDevice device) {
   using GetState = CuResult (*)(CuDevice, unsigned*, int*);
   using Retain = CuResult (*)(CuObject*, CuDevice);
   const auto state =
       reinterpret_cast<GetState>(FindSymbolAnywhere("cuDevicePrimaryCtxGetState", "libcuda.so"));
   const auto retain =
       reinterpret_cast<Retain>(FindSymbolAnywhere("cuDevicePrimaryCtxRetain", "libcuda.so"));
-  const auto release =
-      CudaReal<decltype(&::cuDevicePrimaryCtxRelease_v2)>(Cu::k_cuDevicePrimaryCtxRelease_v2);
+  const auto release = reinterpret_cast<decltype(&::cuDevicePrimaryCtxRelease_v2)>(
+      FindSymbolAnywhere("cuDevicePrimaryCtxRelease_v2", "libcuda.so"));
   unsigned flags = 0;
   int active = 0;
   CuObject context = nullptr;
@@ -49,7 +50,7 @@ CuObject PrimaryContext(CuDevice device) {
   return context;
 }
 
-bool PrimaryIsActive(CuDevice device) {
+bool memtool::capture::CudaPrimaryIsActive(CuDevice device) {
   using GetState = CuResult (*)(CuDevice, unsigned*, int*);
   const auto state =
       reinterpret_cast<GetState>(FindSymbolAnywhere("cuDevicePrimaryCtxGetState", "libcuda.so"));
@@ -57,8 +58,6 @@ bool PrimaryIsActive(CuDevice device) {
   int active = 0;
   return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
 }
-
-}  // namespace
 
 extern "C" {
 
@@ -202,9 +201,9 @@ CuResult cuCtxDestroy_v2(CuObject context) {
 
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
   MEMTOOL_REAL(cuDevicePrimaryCtxRelease_v2);
-  CuObject context = wanted ? PrimaryContext(device) : nullptr;
+  CuObject context = wanted ? CudaPrimaryContext(device) : nullptr;
   const CuResult status = real(device);
-  if (wanted && status == 0 && context != nullptr && !PrimaryIsActive(device)) {
+  if (wanted && status == 0 && context != nullptr && !CudaPrimaryIsActive(device)) {
     RecordContextEnd(Address(context), device);
   }
   return status;
@@ -212,7 +211,7 @@ CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
 
 CuResult cuDevicePrimaryCtxReset_v2(CuDevice device) {
   MEMTOOL_REAL(cuDevicePrimaryCtxReset_v2);
-  CuObject context = wanted ? PrimaryContext(device) : nullptr;
+  CuObject context = wanted ? CudaPrimaryContext(device) : nullptr;
   const CuResult status = real(device);
   if (wanted && status == 0 && context != nullptr) {
     RecordContextEnd(Address(context), device);

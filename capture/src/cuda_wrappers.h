@@ -9,6 +9,8 @@ using memtool::capture::CuAllocationProp;
 using memtool::capture::CuArray3dDescriptor;
 using memtool::capture::CuArrayDescriptor;
 using memtool::capture::CuDevice;
+using memtool::capture::CuGraphAllocation;
+using memtool::capture::CuGraphNodeParams;
 using memtool::capture::CuHandle;
 using memtool::capture::CuIpcHandle;
 using memtool::capture::CuObject;
@@ -69,6 +71,21 @@ MEMTOOL_EXPORT CuResult cuMipmappedArrayCreate(CuObject* array,
                                                const CuArray3dDescriptor* descriptor,
                                                unsigned levels);
 MEMTOOL_EXPORT CuResult cuMipmappedArrayDestroy(CuObject array);
+
+MEMTOOL_EXPORT CuResult cuGraphAddMemAllocNode(CuObject* node, CuObject graph,
+                                               const CuObject* before, std::size_t count,
+                                               CuGraphAllocation* params);
+MEMTOOL_EXPORT CuResult cuGraphAddMemFreeNode(CuObject* node, CuObject graph,
+                                              const CuObject* before, std::size_t count,
+                                              CuPointer pointer);
+MEMTOOL_EXPORT CuResult cuGraphAddNode(CuObject* node, CuObject graph, const CuObject* before,
+                                       std::size_t count, CuGraphNodeParams* params);
+MEMTOOL_EXPORT CuResult cuGraphAddNode_v2(CuObject* node, CuObject graph, const CuObject* before,
+                                          const void* edges, std::size_t count,
+                                          CuGraphNodeParams* params);
+MEMTOOL_EXPORT CuResult cuGraphLaunch(CuObject graph, CuObject stream);
+MEMTOOL_EXPORT CuResult cuGraphLaunch_ptsz(CuObject graph, CuObject stream);
+MEMTOOL_EXPORT CuResult cuDeviceGraphMemTrim(CuDevice device);
 
 MEMTOOL_EXPORT CuResult cuCtxDestroy_v2(CuObject context);
 MEMTOOL_EXPORT CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device);

@@ -84,8 +84,28 @@ void Allocated(bool wanted, HipStatus status, void* const* pointer, std::uint64_
   }
 }
 
+// An allocation in a captured stream is a node of a graph: nothing is taken by the call.
+bool Captured(HipObject stream) {
+  static std::atomic<void*> is_capturing{nullptr};
+  const auto ask = CachedSymbol<HipStatus (*)(HipObject, int*)>(
+      {.library = "libamdhip64.so", .name = "hipStreamIsCapturing"}, is_capturing);
+  int state = 0;
+  return ask != nullptr && ask(stream, &state) == 0 && state == 1;
+}
+
+void GraphNode(memtool::wire::GraphOp operation, const void* pointer, std::size_t size) {
+  RecordPlain(memtool::wire::Tag::kGraphNode,
+              HipBook(Space::kDevicePointer, Kind::kDevice, "graph nodes"),
+              {.values = {static_cast<std::uint64_t>(operation), Address(pointer), size},
+               .count = 3,
+               .with_stack = true});
+}
+
 void Async(HipStatus status, void* const* pointer, std::size_t size, const void* pool,
-           const void* stream) {
+           HipObject stream) {
+  if (status == 0 && Captured(stream)) {
+    return GraphNode(memtool::wire::GraphOp::kAlloc, *pointer, size);
+  }
   Book book = HipBook(Space::kDevicePointer, Kind::kDevice, "async");
   book.stream = Address(stream);
   book.pool = Address(pool);
@@ -162,9 +182,11 @@ HipStatus hipMemAllocPitch(void** pointer, std::size_t* pitch, std::size_t width
 HipStatus hipMalloc3D(HipPitched* pitched, Extent extent) {
   MEMTOOL_HIP_REAL(hipMalloc3D);
   const HipStatus status = real(pitched, extent);
-  Allocated(
-      wanted && pitched != nullptr, status, &pitched->pointer,
-      Product(Product(status == 0 ? pitched->pitch : extent.width, extent.height), extent.depth));
+  if (pitched != nullptr) {
+    Allocated(
+        wanted, status, &pitched->pointer,
+        Product(Product(status == 0 ? pitched->pitch : extent.width, extent.height), extent.depth));
+  }
   return status;
 }
 
@@ -195,6 +217,13 @@ HipStatus hipMallocFromPoolAsync(void** pointer, std::size_t size, HipObject poo
 
 HipStatus hipFreeAsync(void* pointer, HipObject stream) {
   MEMTOOL_HIP_REAL(hipFreeAsync);
+  if (wanted && Captured(stream)) {
+    const HipStatus status = real(pointer, stream);
+    if (status == 0) {
+      GraphNode(memtool::wire::GraphOp::kFree, pointer, 0);
+    }
+    return status;
+  }
   return RecordedFree(wanted, StreamBook(stream), Address(pointer),
                       [&] { return real(pointer, stream); });
 }

@@ -68,6 +68,7 @@ Log g_log;
 Lock g_lock;
 std::atomic<bool> g_on{false};
 std::atomic<std::uint32_t> g_epoch{1};
+std::atomic<bool> g_snapshot_wanted{false};
 
 void NewChunk() {
   if (g_log.chunk != g_log.sink.chunk()) {
@@ -261,7 +262,22 @@ void SetRecording(bool on) {
   g_on.store(on, std::memory_order_relaxed);
 }
 
+void WantSnapshot() {
+  g_snapshot_wanted.store(true, std::memory_order_relaxed);
+}
+
+namespace {
+
+void SnapshotIfWanted() {
+  if (g_snapshot_wanted.load(std::memory_order_relaxed) && g_snapshot_wanted.exchange(false)) {
+    RecordMark("snapshot", 0);
+  }
+}
+
+}  // namespace
+
 void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool estimated) {
+  SnapshotIfWanted();
   RawStack stack;
   CaptureStack(stack);
   const std::int64_t now = Now(CLOCK_MONOTONIC);
@@ -271,6 +287,7 @@ void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool e
 }
 
 void RecordFree(const Book& book, std::uint64_t key) {
+  SnapshotIfWanted();
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
   WriteHot(book, key, 0, 0, wire::kHotFree, now);
@@ -384,6 +401,14 @@ void CountUnknownEntry() {
   const Hold hold(g_lock);
   if (wire::Header* header = g_log.sink.header(); header != nullptr) {
     ++header->unknown_entries;
+  }
+}
+
+void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subscriber) {
+  const Hold hold(g_lock);
+  g_log.sink.SetBackend(backend, status, subscriber);
+  if (status != 0) {
+    Begin(kPlainRecord, Now(CLOCK_MONOTONIC));
   }
 }
 

@@ -39,6 +39,8 @@ struct Numbers {
 };
 void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers);
 
+// From a signal handler: the mark "snapshot", before the next event.
+void WantSnapshot();
 void RecordMark(const char* name, std::int64_t value);
 void PushTag(const char* name);
 void PopTag();
@@ -51,6 +53,10 @@ struct Totals {
 Totals GetTotals();
 const char* LogPath();
 void CountUnknownEntry();
+
+// Who reports events, and why it cannot (0 = it can); `subscriber` as in the header. A log is made
+// for it only when it cannot.
+void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
 void CloseLog();
 

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,6 +16,7 @@ namespace {
 Settings g_settings;
 char g_out[4096];
 char g_rank[64];
+char g_cupti[4096];
 
 const char* Variable(const char* name) {
   const char* value = getenv(name);
@@ -75,6 +77,19 @@ void Stacks() {
   }
 }
 
+// USR1, USR2, with or without SIG.
+void Signal() {
+  const char* text = Variable("MEMTOOL_CAPTURE_SIGNAL");
+  if (text == nullptr) {
+    return;
+  }
+  const char* name = StartsWith(text, "SIG") ? text + 3 : text;
+  g_settings.signal = Equal(name, "USR1") ? SIGUSR1 : Equal(name, "USR2") ? SIGUSR2 : 0;
+  if (g_settings.signal == 0) {
+    Complain("MEMTOOL_CAPTURE_SIGNAL is none of USR1, USR2: ", text);
+  }
+}
+
 void Rank() {
   const char* const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                "SLURM_PROCID"};
@@ -104,6 +119,10 @@ void ReadSettings() {
     CopyText(g_out, sizeof g_out, out);
     g_settings.out = g_out;
   }
+  if (const char* cupti = Variable("MEMTOOL_CAPTURE_CUPTI"); cupti != nullptr) {
+    CopyText(g_cupti, sizeof g_cupti, cupti);
+    g_settings.cupti = g_cupti;
+  }
   Switch("MEMTOOL_CAPTURE_ENABLED", &g_settings.enabled);
   Switch("MEMTOOL_CAPTURE_HOST", &g_settings.pinned);
   Switch("MEMTOOL_CAPTURE_FREES_STACK", &g_settings.free_stacks);
@@ -121,6 +140,7 @@ void ReadSettings() {
                                          : static_cast<std::uint32_t>(depth);
   Number("MEMTOOL_CAPTURE_MAX_BYTES", &g_settings.max_bytes);
   Rank();
+  Signal();
 }
 
 namespace {

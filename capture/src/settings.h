@@ -13,6 +13,8 @@ struct Settings {
   bool python_stacks = true;
   bool free_stacks = false;
   bool pinned = true;                                 // HOST=0: leave pinned host memory out
+  int signal = 0;                                     // SIGNAL=USR1|USR2: a mark, when it comes
+  const char* cupti = nullptr;                        // CUPTI: path of the library
   bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES

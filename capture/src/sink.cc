@@ -110,8 +110,22 @@ void Sink::FillHeader(std::int64_t now) {
   CopyText(header.rank.data(), header.rank.size(), RankText());
   const ssize_t length =
       readlink("/proc/self/exe", header.executable.data(), header.executable.size() - 1);
+  SetBackend(backend_, backend_status_, subscriber_);
   header.executable[length < 0 ? 0 : static_cast<std::size_t>(length)] = '\0';
   __atomic_store_n(&header.committed, wire::kHeaderBytes, __ATOMIC_RELEASE);
+}
+
+void Sink::SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber) {
+  backend_ = backend;
+  backend_status_ = status;
+  if (subscriber != subscriber_) {
+    CopyText(subscriber_, sizeof subscriber_, subscriber);
+  }
+  if (header_ != nullptr) {
+    header_->backend = static_cast<std::uint32_t>(backend);
+    header_->backend_status = status;
+    CopyText(header_->subscriber.data(), header_->subscriber.size(), subscriber_);
+  }
 }
 
 bool Sink::Open(std::int64_t now) {

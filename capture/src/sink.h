@@ -26,6 +26,9 @@ class Sink {
   [[nodiscard]] const char* path() const { return path_; }
   [[nodiscard]] bool stopped() const { return stopped_; }
 
+  // For the header, now or when there is one.
+  void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
+
   // Seals the last chunk and cuts the file to what it holds. Nothing is written afterwards.
   void Close();
   // In a forked child: lets go of the parent's file. The next Begin makes a new one.
@@ -54,6 +57,9 @@ class Sink {
   int fd_ = -1;
   bool tried_ = false;
   bool stopped_ = false;
+  wire::Backend backend_ = wire::Backend::kPreload;
+  std::uint32_t backend_status_ = 0;
+  char subscriber_[64] = "";
   char path_[4096] = "";
 };
 

@@ -47,7 +47,7 @@ struct Known {
   std::uint64_t hash;
   std::uint32_t id;
 };
-constexpr std::size_t kKnown = 8192;
+constexpr std::size_t kKnown = 65536;
 Known g_known[kKnown];
 
 std::uint32_t g_chunk = 0;  // the chunk that g_last_address belongs to
@@ -121,6 +121,7 @@ void WriteMappings(Sink& sink, std::int64_t now) {
 
 std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
   std::uint32_t parent = 0;
+  bool mapped = false;
   for (std::uint32_t i = stack.native_count; i-- > 0;) {
     bool added = false;
     const std::uint32_t id = g_frames.Find({stack.native[i], parent}, &added);
@@ -129,6 +130,11 @@ std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, 
       return parent;
     }
     if (added) {
+      // Asking the dynamic linker costs more than all the rest: only for addresses that are new.
+      if (!mapped) {
+        WriteMappings(sink, now);
+        mapped = true;
+      }
       std::uint8_t* at = sink.Begin(kPlainRecord, now);
       if (at == nullptr) {
         return parent;
@@ -243,7 +249,9 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
   if (known.id != 0 && known.hash == stack.hash) {
     return known.id;
   }
-  WriteMappings(sink, now);
+  if (stack.native_count == 0) {
+    WriteMappings(sink, now);  // for an interpreter that was loaded meanwhile
+  }
   const std::uint32_t native = InternFrames(stack, sink, now, folded);
   const std::uint32_t python = InternPyFrames(stack, sink, now, folded);
   bool added = false;

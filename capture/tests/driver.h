@@ -50,7 +50,20 @@ struct IpcHandle {
   F(cuArray3DCreate_v2, "cuArray3DCreate", (Pointer*, const void*))                            \
   F(cuArrayDestroy, "cuArrayDestroy", (Pointer))                                               \
   F(cuMipmappedArrayCreate, "cuMipmappedArrayCreate", (Pointer*, const void*, unsigned))       \
-  F(cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", (Pointer))
+  F(cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", (Pointer))                             \
+  F(cuStreamBeginCapture_v2, "cuStreamBeginCapture", (void*, int))                             \
+  F(cuStreamEndCapture, "cuStreamEndCapture", (void*, void**))                                 \
+  F(cuGraphCreate, "cuGraphCreate", (void**, unsigned))                                        \
+  F(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",                                \
+    (void**, void*, unsigned long long))                                                       \
+  F(cuGraphAddMemAllocNode, "cuGraphAddMemAllocNode",                                          \
+    (void**, void*, void* const*, std::size_t, void*))                                         \
+  F(cuGraphAddMemFreeNode, "cuGraphAddMemFreeNode",                                            \
+    (void**, void*, void* const*, std::size_t, Pointer))                                       \
+  F(cuGraphAddNode_v2, "cuGraphAddNode",                                                       \
+    (void**, void*, void* const*, const void*, std::size_t, void*))                            \
+  F(cuGraphLaunch, "cuGraphLaunch", (void*, void*))                                            \
+  F(cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim", (int))
 
 struct Driver {
 #define MEMBER(name, base, arguments) int(*name) arguments;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -180,6 +181,53 @@ void Contexts() {
   Alloc(32 << 20U);
 }
 
+// Allocations of a graph take memory when it first runs.
+void Graphs() {
+  NewContext(0);
+  int stream = 0;
+  Alloc(1 << 20U);
+  void* graphs[3] = {};
+  Pointer pointers[3] = {};
+  Check(g.cuStreamBeginCapture_v2(&stream, 0) == 0, "capture");
+  Check(g.cuMemAllocAsync(&pointers[0], 5 << 20U, &stream) == 0, "in a captured stream");
+  Check(g.cuMemAllocAsync(&pointers[1], 3 << 20U, &stream) == 0, "in a captured stream");
+  Check(g.cuMemFreeAsync(pointers[1], &stream) == 0, "a node that frees");
+  Check(g.cuStreamEndCapture(&stream, &graphs[0]) == 0, "capture");
+  Check(g.cuMemAllocAsync(&pointers[1], 4096, &stream) == 0, "captured no longer");
+
+  struct {
+    int pool[22];
+    const void* access;
+    std::size_t access_count, size;
+    Pointer pointer;
+  } node{};
+  void* added = nullptr;
+  node.size = 7 << 20U;
+  Check(g.cuGraphCreate(&graphs[1], 0) == 0 && g.cuGraphCreate(&graphs[2], 0) == 0, "graphs");
+  Check(g.cuGraphAddMemAllocNode(&added, graphs[1], nullptr, 0, &node) == 0, "node");
+  Check(g.cuGraphAddMemFreeNode(&added, graphs[1], nullptr, 0, node.pointer) == 0, "node");
+  struct {
+    int type, reserved[3];
+    int pool[22];
+    const void* access;
+    std::size_t access_count, size;
+    Pointer pointer;
+  } other{};
+  other.type = 10;
+  other.size = 11 << 20U;
+  Check(g.cuGraphAddNode_v2(&added, graphs[2], nullptr, nullptr, 0, &other) == 0, "node");
+  for (void*& graph : graphs) {
+    Check(g.cuGraphInstantiateWithFlags(&graph, graph, 0) == 0, "instantiate");
+  }
+  for (int round = 0; round < 3; ++round) {
+    Check(g.cuGraphLaunch(graphs[0], &stream) == 0, "launch");
+    Check(g.cuGraphLaunch(graphs[1], &stream) == 0, "launch");
+  }
+  Check(g.cuMemFreeAsync(pointers[0], &stream) == 0, "memory of a graph, freed outside of it");
+  Check(g.cuDeviceGraphMemTrim(0) == 0 && g.cuDeviceGraphMemTrim(0) == 0, "trim");
+  Check(g.cuGraphLaunch(graphs[2], &stream) == 0, "launch");
+}
+
 void Work(unsigned seed, void* context, int rounds) {
   g.cuCtxSetCurrent(context);
   std::mt19937 random(seed);
@@ -205,6 +253,16 @@ void Threads(int rounds) {
   for (std::thread& thread : threads) {
     thread.join();
   }
+}
+
+// The first signal is before any log, the second between two allocations.
+void Signalled() {
+  NewContext(0);
+  raise(SIGUSR2);
+  Alloc(1 << 20U);
+  Alloc(2 << 20U);
+  raise(SIGUSR2);
+  Alloc(4 << 20U);
 }
 
 void Fork() {
@@ -279,6 +337,10 @@ int Run(std::string_view scenario, int rounds) {
     Calls(1);
   } else if (scenario == "vmm") {
     Vmm();
+  } else if (scenario == "signalled") {
+    Signalled();
+  } else if (scenario == "graphs") {
+    Graphs();
   } else if (scenario == "oom") {
     Oom();
   } else if (scenario == "unknown_frees") {

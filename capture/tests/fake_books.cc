@@ -40,8 +40,6 @@ void Enter(const Block& block) {
   }
 }
 
-namespace {
-
 void Leave(const Block& block) {
   Count& count = B().counts[block.book];
   ++count.frees;
@@ -50,6 +48,8 @@ void Leave(const Block& block) {
     B().used[block.device] -= block.size;
   }
 }
+
+namespace {
 
 Pointer NewAddress(std::uint64_t size) {
   if (const auto old = B().reusable.find(size); old != B().reusable.end()) {

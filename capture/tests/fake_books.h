@@ -76,6 +76,7 @@ std::string BookName(int device, const char* kind);
 // With the lock held.
 bool Room(int device, std::uint64_t size);
 void Enter(const Block& block);
+void Leave(const Block& block);
 
 int Allocate(Pointer* out, std::uint64_t size, const char* kind, Context* context, int device);
 int AllocateHere(Pointer* out, std::uint64_t size, const char* kind, bool of_context = true);

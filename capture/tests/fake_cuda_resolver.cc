@@ -50,7 +50,20 @@
   ROW(cuArray3DCreate, 3020, false, cuArray3DCreate_v2)                             \
   ROW(cuArrayDestroy, 2000, false, cuArrayDestroy)                                  \
   ROW(cuMipmappedArrayCreate, 5000, false, cuMipmappedArrayCreate)                  \
-  ROW(cuMipmappedArrayDestroy, 5000, false, cuMipmappedArrayDestroy)
+  ROW(cuMipmappedArrayDestroy, 5000, false, cuMipmappedArrayDestroy)                \
+  ROW(cuStreamBeginCapture, 10010, false, cuStreamBeginCapture_v2)                  \
+  ROW(cuStreamEndCapture, 10000, false, cuStreamEndCapture)                         \
+  ROW(cuStreamIsCapturing, 10000, false, cuStreamIsCapturing)                       \
+  ROW(cuStreamIsCapturing, 10000, true, cuStreamIsCapturing_ptsz)                   \
+  ROW(cuGraphCreate, 10000, false, cuGraphCreate)                                   \
+  ROW(cuGraphInstantiateWithFlags, 11040, false, cuGraphInstantiateWithFlags)       \
+  ROW(cuGraphAddMemAllocNode, 11040, false, cuGraphAddMemAllocNode)                 \
+  ROW(cuGraphAddMemFreeNode, 11040, false, cuGraphAddMemFreeNode)                   \
+  ROW(cuGraphAddNode, 12020, false, cuGraphAddNode)                                 \
+  ROW(cuGraphAddNode, 12030, false, cuGraphAddNode_v2)                              \
+  ROW(cuGraphLaunch, 10000, false, cuGraphLaunch)                                   \
+  ROW(cuGraphLaunch, 10000, true, cuGraphLaunch_ptsz)                               \
+  ROW(cuDeviceGraphMemTrim, 11040, false, cuDeviceGraphMemTrim)
 
 // Only their addresses matter here.
 extern "C" {

@@ -74,6 +74,9 @@ void Calls(int device) {
   Check(g.hipMallocAsync(&p[13], 4096, &stream) == 0, "async");
   Check(g.hipMallocAsync(&p[14], 5 << 20, nullptr) == 0, "async");
   Check(g.hipMallocFromPoolAsync(&p[15], 6 << 20, pool, &stream) == 0, "from pool");
+  void* captured = reinterpret_cast<void*>(0xca97);
+  Check(g.hipMallocAsync(&p[26], 9 << 20, captured) == 0, "a node of a graph");
+  Check(g.hipFreeAsync(p[26], captured) == 0, "a node of a graph");
   Check(g.hipFreeAsync(p[14], nullptr) == 0 && g.hipFree(p[15]) == 0, "free async");
   Check(g.hipMemPoolTrimTo(pool, 0) == 0 && g.hipMemPoolDestroy(pool) == 0, "pool end");
   static char registered[1 << 16];

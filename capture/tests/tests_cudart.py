@@ -77,8 +77,11 @@ PLAIN = {
     "cuMipmappedArrayCreate": "cuMipmappedArrayCreate",
     "cuMipmappedArrayDestroy": "cuMipmappedArrayDestroy",
     "cuIpcOpenMemHandle": "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle": "cuIpcCloseMemHandle",
+    "cuGraphAddMemAllocNode": "cuGraphAddMemAllocNode",
+    "cuGraphAddMemFreeNode": "cuGraphAddMemFreeNode",
+    "cuDeviceGraphMemTrim": "cuDeviceGraphMemTrim",
 }
-BY_STREAM = ("cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync")
+BY_STREAM = ("cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync", "cuGraphLaunch")
 # Of the driver API, but no runtime asks for them.
 DRIVER_ONLY = {
     "cuMemCreate": "cuMemCreate", "cuMemRelease": "cuMemRelease", "cuMemMap": "cuMemMap",
@@ -118,12 +121,16 @@ def check_swaps(answers, plain, how, streams):
         for per_thread in streams:
             name = symbol + ("_ptsz" if per_thread else "")
             same({(SHIM, name)}, answers.get((symbol, per_thread)), f"{how}: by stream")
+    # Two forms, by the version that is asked for.
+    nodes = {name for (symbol, _), names in answers.items() if symbol == "cuGraphAddNode"
+             for name in names}
+    assert nodes and nodes <= {(SHIM, "cuGraphAddNode"), (SHIM, "cuGraphAddNode_v2")}, nodes
     resolver = {name for (symbol, _), names in answers.items() if symbol == "cuGetProcAddress"
                 for name in names}
     same({(SHIM, "cuGetProcAddress_v2")}, resolver - {(SHIM, "cuGetProcAddress")},
          f"{how}: the resolver")
     # And nothing else: every other answer is the driver's own pointer.
-    known = {*want, *BY_STREAM, "cuGetProcAddress"}
+    known = {*want, *BY_STREAM, "cuGetProcAddress", "cuGraphAddNode"}
     same(set(), {symbol for symbol, _ in swapped} - known, f"{how}: swapped by mistake")
     for key, names in answers.items():
         if key not in swapped:

@@ -1,10 +1,13 @@
 """`memtool run` and the public header."""
 import json
 import re
+import shutil
 import signal
 import subprocess
 
-from harness import events_of, same, sums_of
+from pathlib import Path
+
+from harness import SKIPPED, compare_books, events_of, read_header, same, sums_of
 
 
 def test_api(env):
@@ -56,3 +59,83 @@ def test_launcher(env):
     finally:
         child.kill()
         child.stdout.close()
+
+
+def launch_cupti(env, *words, **more):
+    # By name the dynamic linker may find NVIDIA's.
+    plain = {k: v for k, v in env.environment(
+        shim=False, MEMTOOL_CAPTURE_CUPTI=env.programs / "driver" / "libcupti.so.12").items()
+        if k != "MEMTOOL_CAPTURE_OUT"}
+    return subprocess.run([str(env.memtool), "run", *words], env={**plain, **more}, cwd=env.folder,
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_cupti(env):
+    """The driver loads the library, a mock of CUPTI reports the calls."""
+    program = str(env.programs / "driver_program")
+    for how in ("linked", "runtime", "ptsz"):
+        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees"):
+            env.clear()
+            done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, how, scenario,
+                                FAKE_DRIVER_CAPACITY="90000000")
+            same((0, ""), (done.returncode, done.stderr), f"{how} {scenario}")
+            compare_books(env, f"cupti {how} {scenario}")
+    env.clear()
+    launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "deep")
+    text = env.ask("traces", "--frames", "all", env.log())
+    same(31, len(re.findall(r"^ +(?:\(anonymous namespace\)::)?Recurse", text, re.M)), "stacks")
+    # Both ways at once: nothing is recorded twice.
+    env.clear()
+    env.run(program, "runtime", "calls", CUDA_INJECTION64_PATH=env.shim,
+            MEMTOOL_CAPTURE_CUPTI=env.programs / "driver" / "libcupti.so.12")
+    compare_books(env, "both backends")
+    explained = {
+        ("MOCK_CUPTI_SUBSCRIBE", "39"): "Nsight Systems is one already",
+        ("MOCK_CUPTI_SUBSCRIBE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
+        ("MOCK_CUPTI_ENABLE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
+        ("MOCK_CUPTI_ENABLE", "40"): "by its hypervisor",
+        ("MOCK_CUPTI_SUBSCRIBE", "7"): "CUPTI refused with its error 7",
+        ("MEMTOOL_CAPTURE_CUPTI", "/nonexistent/libcupti.so"): "library was not found",
+    }
+    for (variable, value), words in explained.items():
+        env.clear()
+        done = launch_cupti(env, "--backend", "cupti", "--", program, "linked", "calls",
+                            **{variable: value})
+        same(0, done.returncode, "the program runs all the same")
+        assert "0 events; nothing was recorded: CUPTI" in done.stderr, done.stderr
+        assert words in done.stderr and "--backend preload" in done.stderr, done.stderr
+        notes = json.loads(env.ask("info", "--format", "json", env.log()))["diagnostics"]
+        assert any(row["code"] == "no_backend" and words in row["message"] for row in notes), notes
+        same(0, read_header(env.log())["events"], "nothing")
+    done = launch_cupti(env, "--backend", "ebpf", "--", program, "linked", "calls")
+    same(125, done.returncode, done.stderr)
+
+
+def test_cupti_header(env):
+    """The numbers of the callbacks, against NVIDIA's header where it is installed."""
+    nvcc = shutil.which("nvcc")
+    roots = [Path(nvcc).resolve().parents[1]] if nvcc else []
+    found = [path for root in roots for path in root.glob("**/cupti_driver_cbid.h")]
+    if not found:
+        print("no CUPTI header")
+        return SKIPPED
+    theirs = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+) += (\d+)", found[0].read_text()))
+    rows = (env.sources.parent / "src" / "cupti_functions.inc").read_text()
+    ours = dict(re.findall(r"MEMTOOL_CUPTI\((\w+), (\d+)", rows))
+    assert len(ours) == 43, len(ours)
+    same({name: theirs.get(name) for name in ours}, ours, "numbers")
+    return 0
+
+
+def test_signal(env):
+    """A mark where the signal came; a program that has no handler dies of it without the setting."""
+    env.program("linked", "signalled", MEMTOOL_CAPTURE_SIGNAL="SIGUSR2")
+    text = env.ask("raw", env.log())
+    marks = [int(time) for time in re.findall(r"^mark snapshot device=-1 (\d+) ", text, re.M)]
+    allocs = [int(time) for time in re.findall(r": alloc 0x.* t=(\d+) ", text)]
+    same((2, 3), (len(marks), len(allocs)), "marks and allocations")
+    assert marks[0] <= allocs[0] < allocs[1] < marks[1] <= allocs[2], (marks, allocs)
+    env.clear()
+    env.program("linked", "signalled", status=-signal.SIGUSR2)
+    done = env.program("linked", "calls", MEMTOOL_CAPTURE_SIGNAL="KILL")
+    same("memtool capture: MEMTOOL_CAPTURE_SIGNAL is none of USR1, USR2: KILL\n", done.stderr, "")

@@ -203,7 +203,11 @@ void Books::Free(const Call& call) {
   undo = Undo{.space = ledger->space, .key = call.key};
   const auto found = live_.find({ledger->space, call.key});
   if (found == live_.end()) {
-    ++counts_.unknown_frees;
+    // Memory of a graph goes with the graphs' own.
+    const bool of_graph =
+        ledger->space == wire::Space::kDevicePointer && graph_pointers_.erase(call.key) > 0;
+    undo.of_graph = of_graph;
+    counts_.unknown_frees += of_graph ? 0 : 1;
     return;
   }
   undo.known = true;
@@ -213,6 +217,16 @@ void Books::Free(const Call& call) {
     undo.has_row = true;
   }
   live_.erase(found);
+}
+
+void Books::GraphNode(const Call& call) {
+  if (call.numbers[0] == static_cast<std::uint64_t>(wire::GraphOp::kFree)) {
+    graph_pointers_.erase(call.numbers[1]);
+    return;
+  }
+  ++counts_.graph_nodes;
+  counts_.graph_bytes += std::min(call.numbers[2], UINT64_MAX - counts_.graph_bytes);
+  graph_pointers_.insert(call.numbers[1]);
 }
 
 void Books::Mark(const Call& call, const std::string& name, std::int64_t value) {
@@ -345,7 +359,9 @@ void Books::FreeFailed(const Call& call) {
   if (undo.key != call.numbers[0]) {
     return;
   }
-  if (!undo.known) {
+  if (undo.of_graph) {
+    graph_pointers_.insert(undo.key);
+  } else if (!undo.known) {
     counts_.unknown_frees -= counts_.unknown_frees > 0 ? 1 : 0;
   } else if (undo.space == wire::Space::kVmmHandle || undo.space == wire::Space::kVirtual) {
     TakeBackHandles(undo);

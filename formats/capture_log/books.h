@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture_log/definitions.h"
@@ -35,7 +36,9 @@ struct Counts {
   std::uint64_t imports = 0;        // memory of other processes
   std::uint64_t unknown_lanes = 0;  // events whose definitions were lost
   std::uint64_t ended_contexts = 0;
-  std::uint64_t reopened = 0;  // allocations at an address that was live
+  std::uint64_t graph_nodes = 0;  // allocations in graphs: taken by launches, not by the call
+  std::uint64_t graph_bytes = 0;  // of them
+  std::uint64_t reopened = 0;     // allocations at an address that was live
 };
 
 class Books {
@@ -45,6 +48,8 @@ class Books {
   void Alloc(const Call& call);
   void Free(const Call& call);
   void Mark(const Call& call, const std::string& name, std::int64_t value);
+  // numbers: operation, pointer, size.
+  void GraphNode(const Call& call);
   void Other(wire::Tag tag, const Call& call);
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -102,6 +107,7 @@ class Books {
     wire::Space space = wire::Space::kDevicePointer;
     std::uint64_t key = 0;
     bool known = false;
+    bool of_graph = false;
     Live live;
     Place freed;
     bool has_row = false;
@@ -144,7 +150,8 @@ class Books {
   std::unordered_map<std::uint64_t, std::size_t> handle_of_;
   std::map<std::uint64_t, MapRow> mapped_;
   std::vector<Range> ranges_;
-  std::unordered_map<std::uint64_t, Undo> undo_;  // by thread
+  std::unordered_set<std::uint64_t> graph_pointers_;  // may be freed outside of their graph
+  std::unordered_map<std::uint64_t, Undo> undo_;      // by thread
   std::vector<std::uint64_t> streams_{0};
   std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
   std::unordered_map<std::uint64_t, LabelSetId> label_index_;  // by lane

@@ -9,6 +9,7 @@
 #include "capture_log/decoder.h"
 #include "capture_log/stack_maker.h"
 #include "capture_log/symbols.h"
+#include "memtool/profile/sizes.h"
 #include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
@@ -183,6 +184,32 @@ const char* PythonText(wire::PythonState state) {
   }
 }
 
+// What a user can do about a backend that records nothing.
+std::string BackendText(const wire::Header& header) {
+  constexpr std::string_view kInstead = "; --backend preload needs no CUPTI";
+  switch (header.backend_status) {
+    case wire::kNoCupti:
+      return fmt::format("CUPTI's library was not found (MEMTOOL_CAPTURE_CUPTI names it){}",
+                         kInstead);
+    case wire::kCuptiOtherSubscriber: {
+      const std::string holder = FixedText(header.subscriber);
+      return fmt::format(
+          "CUPTI serves one subscriber at a time, and {} is one already: end that profiler or "
+          "debugger{}",
+          holder.empty() ? "another tool" : holder, kInstead);
+    }
+    case wire::kCuptiPrivileges:
+      return fmt::format(
+          "CUPTI needs more privileges than this user has: the administrator can open it to all "
+          "users (driver option NVreg_RestrictProfilingToAdminUsers=0){}",
+          kInstead);
+    case wire::kCuptiHypervisor:
+      return fmt::format("CUPTI is not allowed on this virtual GPU by its hypervisor{}", kInstead);
+    default:
+      return fmt::format("CUPTI refused with its error {}{}", header.backend_status, kInstead);
+  }
+}
+
 class Notes {
  public:
   Notes(RecordingBuilder& builder, const wire::Header& header)
@@ -191,6 +218,9 @@ class Notes {
   void Header(std::uint64_t events) {
     if (const char* why = StopText(static_cast<wire::Stop>(header_.stop_reason)); why != nullptr) {
       Add(Severity::kWarning, "stopped_early", fmt::format("recording ended early: {}", why), 1);
+    }
+    if (header_.backend_status != 0) {
+      Add(Severity::kWarning, "no_backend", "nothing was recorded: " + BackendText(header_), 1);
     }
     Add(Severity::kWarning, "dropped_events", "events that were not written", header_.dropped);
     Add(Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
@@ -220,6 +250,12 @@ class Notes {
     Add(Severity::kNote, "refused_frees", "frees that the driver refused", counts.refused_frees);
     Add(Severity::kNote, "failed_calls", "allocations that failed for other reasons than memory",
         counts.failed_calls);
+    Add(Severity::kNote, "graph_nodes",
+        fmt::format("allocations in graphs, {} in all, which the calls do not take: what launches "
+                    "of CUDA graphs took is in the ledger 'graphs'",
+                    FormatSize(static_cast<std::int64_t>(
+                        std::min<std::uint64_t>(counts.graph_bytes, INT64_MAX)))),
+        counts.graph_nodes);
     Add(Severity::kNote, "estimated_sizes",
         "arrays, whose sizes were worked out from their descriptors", counts.estimated);
     Add(Severity::kNote, "shared_memory",

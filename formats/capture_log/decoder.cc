@@ -210,6 +210,17 @@ void Decoder::Hot(std::uint8_t first, ByteCursor& in) {
   }
 }
 
+void Decoder::GraphNode(ByteCursor& in) {
+  Call call = Begin(in);
+  call.stack = in.Varint();
+  for (std::size_t i = 0; i < 3; ++i) {
+    call.numbers[i] = in.Varint();
+  }
+  books_.GraphNode(call);
+  time_ = call.time;
+  ++events_;
+}
+
 void Decoder::Event(wire::Tag tag, ByteCursor& in) {
   if (tag == wire::Tag::kDropped || tag == wire::Tag::kEnd) {
     time_ = Begin(in, false).time;
@@ -217,6 +228,9 @@ void Decoder::Event(wire::Tag tag, ByteCursor& in) {
       in.Varint();
     }
     return;
+  }
+  if (tag == wire::Tag::kGraphNode) {
+    return GraphNode(in);
   }
   if (tag < wire::Tag::kFailed || tag > wire::Tag::kMark) {
     Malformed(in, "a record of an unknown kind");

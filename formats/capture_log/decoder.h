@@ -31,6 +31,7 @@ class Decoder {
   void Ledger(ByteCursor& in);
   void Lane(ByteCursor& in);
   void Hot(std::uint8_t first, ByteCursor& in);
+  void GraphNode(ByteCursor& in);
   void Event(wire::Tag tag, ByteCursor& in);
   Call Begin(ByteCursor& in, bool with_lane = true);
   std::string Text(ByteCursor& in, std::size_t most = wire::kMaxText);

@@ -1,0 +1,74 @@
+// The reader of capture logs: a whole file, or (bytes without the magic) the records of one open
+// chunk, which no checksum hides from the fuzzer. What it accepts must replay and be summed.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "../../capture/wire.h"
+#include "memtool/formats/pprof_writer.h"
+#include "memtool/formats/reader.h"
+#include "memtool/profile/analysis/replay.h"
+#include "support/byte_window.h"
+#include "support/read_error.h"
+
+namespace {
+
+using namespace memtool;
+
+std::vector<std::byte> AsLog(std::span<const std::byte> bytes) {
+  if (bytes.size() >= wire::kMagic.size() &&
+      std::memcmp(bytes.data(), wire::kMagic.data(), wire::kMagic.size()) == 0) {
+    return {bytes.begin(), bytes.end()};
+  }
+  constexpr std::size_t kBefore = wire::kHeaderBytes + sizeof(wire::ChunkHeader);
+  const std::size_t size = std::min(bytes.size(), wire::kChunkBytes - sizeof(wire::ChunkHeader));
+  std::vector<std::byte> log(kBefore + size);
+  wire::Header header{};
+  header.magic = wire::kMagic;
+  header.version = wire::kVersion;
+  header.byte_order = wire::kByteOrder;
+  header.header_bytes = wire::kHeaderBytes;
+  header.chunk_bytes = wire::kChunkBytes;
+  header.committed = log.size();
+  const wire::ChunkHeader chunk{.magic = wire::kChunkMagic};
+  std::memcpy(log.data(), &header, sizeof header);
+  std::memcpy(log.data() + wire::kHeaderBytes, &chunk, sizeof chunk);
+  std::memcpy(log.data() + kBefore, bytes.data(), size);
+  return log;
+}
+
+Result<Recording> Read(std::span<const std::byte> bytes) {
+  for (const formats::Reader* reader : formats::Readers()) {
+    if (reader->name() == "capture_log") {
+      formats::ByteWindow window(formats::MakeMemorySource(bytes));
+      try {
+        return reader->Read(window, {});
+      } catch (const formats::ReadError& error) {
+        return Fail(error.error());
+      }
+    }
+  }
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::vector<std::byte> log = AsLog(std::as_bytes(std::span(data, size)));
+  const auto recording = Read(log);
+  if (!recording) {
+    return 0;
+  }
+  for (const Trace& trace : recording->history->traces) {
+    const TraceSummary summary = Replay(*recording, trace).Summarize();
+    // Frees are of allocations that were seen: live memory is never less than nothing.
+    if (summary.end_bytes < 0 || summary.peak_bytes < summary.end_bytes) {
+      std::abort();
+    }
+  }
+  return 0;
+}
