@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/formats/oom_text.h"
 #include "memtool/formats/reader.h"
+#include "oom_text/scan.h"
+#include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
 
@@ -85,38 +88,59 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptio
   return Fail(Unknown(head));
 }
 
-Result<Recording> LoadUnpacked(std::unique_ptr<Source> source, const std::string& packing,
-                               const LoadOptions& options) {
-  ByteWindow window(std::move(source));
-  const auto head = window.Fill(kSniffBytes);
-  auto reader = ReaderFor(head.first(std::min(head.size(), kSniffBytes)), options);
-  if (!reader) {
-    return Fail(std::move(reader.error()));
-  }
-  auto recording = (*reader)->Read(window, options.limits);
+Result<Recording> ReadWith(const Reader* reader, ByteWindow& window, const std::string& packing,
+                           const LoadOptions& options) {
+  auto recording = reader->Read(window, options.limits);
   if (recording) {
-    recording->metadata.format = (*reader)->name();
+    recording->metadata.format = reader->name();
     recording->metadata.packing = packing;
     recording->metadata.unpacked_bytes = window.offset();
   }
   return recording;
 }
 
-}  // namespace
+Result<Recording> LoadUnpacked(std::unique_ptr<Source> source, const std::string& packing,
+                               const LoadOptions& options) {
+  ByteWindow window(std::move(source));
+  const auto head = window.Fill(kSniffBytes);
+  auto reader = ReaderFor(head.first(std::min(head.size(), kSniffBytes)), options);
+  return reader ? ReadWith(*reader, window, packing, options) : Fail(std::move(reader.error()));
+}
 
-Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
-                       const LoadOptions& options) {
+Result<RecordingOrLog> LoadEither(std::unique_ptr<Source> source, const std::string& packing,
+                                  const LoadOptions& options) {
+  ByteWindow window(std::move(source));
+  auto head = window.Fill(kSniffBytes);
+  head = head.first(std::min(head.size(), kSniffBytes));
+  auto reader = ReaderFor(head, options);
+  if (!reader && options.format.empty() && oom_text::IsLog(AsText(head))) {
+    OomLog log = oom_text::ScanLog(window);
+    log.packing = packing;
+    return log;
+  }
+  auto recording =
+      reader ? ReadWith(*reader, window, packing, options) : Fail(std::move(reader.error()));
+  return recording ? Result<RecordingOrLog>(*std::move(recording))
+                   : Fail(std::move(recording.error()));
+}
+
+// Unpacks and hands over to `load`; what is thrown below becomes an Error here.
+template <class Loaded>
+Result<Loaded> LoadGuarded(std::unique_ptr<Source> source, const std::string& name,
+                           const LoadOptions& options,
+                           Result<Loaded> (*load)(std::unique_ptr<Source>, const std::string&,
+                                                  const LoadOptions&)) {
   try {
     std::string packing;
     auto unpacked = Unpack(std::move(source), options.limits, &packing);
     if (!unpacked) {
       return Fail(WithInput(std::move(unpacked.error()), name));
     }
-    auto recording = LoadUnpacked(*std::move(unpacked), packing, options);
-    if (!recording) {
-      return Fail(WithInput(std::move(recording.error()), name));
+    auto loaded = load(*std::move(unpacked), packing, options);
+    if (!loaded) {
+      return Fail(WithInput(std::move(loaded.error()), name));
     }
-    return recording;
+    return loaded;
   } catch (const ReadError& error) {
     return Fail(WithInput(error.error(), name));
   } catch (const std::bad_alloc&) {
@@ -125,6 +149,13 @@ Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
                                 .message = "needs more memory than this machine gives"},
                           name));
   }
+}
+
+}  // namespace
+
+Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
+                       const LoadOptions& options) {
+  return LoadGuarded<Recording>(std::move(source), name, options, LoadUnpacked);
 }
 
 Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) {
@@ -136,6 +167,18 @@ Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) 
     return Fail(WithInput(std::move(source.error()), name));
   }
   return Load(*std::move(source), name, options);
+}
+
+Result<RecordingOrLog> LoadRecordingOrLog(const std::string& name, const LoadOptions& options) {
+  if (name == "-") {
+    return LoadGuarded<RecordingOrLog>(MakeFdSource(STDIN_FILENO, false), "standard input", options,
+                                       LoadEither);
+  }
+  auto source = OpenFile(name);
+  if (!source) {
+    return Fail(WithInput(std::move(source.error()), name));
+  }
+  return LoadGuarded<RecordingOrLog>(*std::move(source), name, options, LoadEither);
 }
 
 bool RecognizedForCertain(const std::string& path) {

@@ -1,0 +1,203 @@
+#include "memtool/profile/analysis/oom.h"
+
+#include <algorithm>
+
+#include "memtool/profile/analysis/values.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kSmall = kMiB;              // blocks up to this live in small segments
+constexpr std::int64_t kSmallSegment = 2 * kMiB;   // their size
+constexpr std::int64_t kMinLarge = 10 * kMiB;      // below this, a segment of
+constexpr std::int64_t kLargeSegment = 20 * kMiB;  // this size is shared
+constexpr std::int64_t kRoundLarge = 2 * kMiB;
+
+std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->bytes : 0;
+}
+std::int64_t PrecisionOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->precision : 0;
+}
+
+// Parts and what is left of the whole for the next.
+class Dividing {
+ public:
+  Dividing(OomLadder& ladder, const Quantity& whole)
+      : ladder_(ladder), left_(whole.bytes), precision_(whole.precision) {
+    ladder_.whole = whole;
+  }
+  void Take(std::string key, const Quantity& part) {
+    left_ = SaturatingSubtract(left_, part.bytes);
+    precision_ = SaturatingAdd(precision_, part.precision);
+    ladder_.parts.push_back({std::move(key), part.bytes, part.precision});
+  }
+  // What is left, all of it.
+  void Rest(std::string key) {
+    ladder_.adds_up = ladder_.adds_up && left_ >= -precision_;
+    ladder_.parts.push_back({std::move(key), left_, precision_});
+  }
+
+ private:
+  OomLadder& ladder_;
+  std::int64_t left_;
+  std::int64_t precision_;
+};
+
+// What the framework's allocator holds, in its parts.
+std::vector<std::pair<std::string, Quantity>> Held(const OomFacts& facts) {
+  std::vector<std::pair<std::string, Quantity>> parts;
+  for (const auto& [key, part] :
+       {std::pair("live", &facts.live), std::pair("pending", &facts.pending),
+        std::pair("cached", &facts.cached)}) {
+    if (*part) {
+      parts.emplace_back(key, **part);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
+  if (!facts.free || !facts.live) {
+    return std::nullopt;
+  }
+  OomLadder ladder;
+  Quantity held;
+  const auto parts = Held(facts);
+  for (const auto& [key, part] : parts) {
+    held.bytes = SaturatingAdd(held.bytes, part.bytes);
+    held.precision = SaturatingAdd(held.precision, part.precision);
+  }
+  ladder.whole_known = facts.capacity.has_value();
+  const Quantity known{.bytes = SaturatingAdd(facts.free->bytes, held.bytes),
+                       .precision = SaturatingAdd(facts.free->precision, held.precision)};
+  Dividing divide(ladder, facts.capacity.value_or(known));
+  divide.Take("free", *facts.free);
+  for (const auto& [key, part] : parts) {
+    divide.Take(key, part);
+  }
+  if (!facts.capacity) {
+    return ladder;
+  }
+  ladder.process_unusable =
+      facts.process &&
+      SaturatingAdd(facts.process->bytes, SaturatingAdd(facts.process->precision, held.precision)) <
+          held.bytes;
+  if (facts.process && facts.cached && !ladder.process_unusable) {
+    divide.Take("non_framework",
+                {.bytes = SaturatingSubtract(facts.process->bytes, held.bytes),
+                 .precision = SaturatingAdd(facts.process->precision, held.precision)});
+    divide.Rest("other");
+    // As capacity − free − process: what the framework holds cancels out.
+    ladder.parts.back().precision =
+        facts.capacity->precision + facts.free->precision + facts.process->precision;
+  } else {
+    divide.Rest("outside");
+  }
+  return ladder;
+}
+
+OomState StateForRequest(const StateAtMoment& at, const OomRequest& request) {
+  OomState state;
+  const auto add = [](std::int64_t& sum, std::int64_t bytes) { sum = SaturatingAdd(sum, bytes); };
+  for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
+    const Segment& segment = at.state.segments[i];
+    const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
+    ++state.segments;
+    state.estimated += at.estimated[i] != 0 ? 1 : 0;
+    state.expandable += segment.expandable ? 1 : 0;
+    add(state.reserved, segment.size);
+    add(state.live, segment.allocated);
+    add(state.pending, SaturatingSubtract(segment.active, segment.allocated));
+    add(state.free, free);
+    if (segment.active == 0) {
+      ++state.unused_segments;
+      add(state.unused_bytes, segment.size);
+    }
+    const bool same_pool =
+        segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
+    const bool same_class = !request.asked || segment.small == (*request.asked <= kSmall);
+    const bool same_stream = !request.asked || segment.stream == request.stream;
+    if (!same_pool) {
+      add(state.private_reserved, segment.size);
+      add(state.private_live, segment.active);
+      add(state.private_free, free);
+    } else if (!same_class) {
+      add(state.other_class_free, free);
+    } else if (!same_stream) {
+      add(state.other_stream_free, free);
+    }
+    for (std::uint32_t b = 0; b < segment.block_count; ++b) {
+      const Block& block = at.state.blocks[segment.first_block + b];
+      if (block.state != BlockState::kInactive) {
+        add(state.requested, block.requested);
+        continue;
+      }
+      ++state.pieces;
+      state.largest_free = std::max(state.largest_free, block.size);
+      if (same_pool && same_class && same_stream) {
+        ++state.usable_pieces;
+        add(state.usable_free, block.size);
+        state.usable_largest = std::max(state.usable_largest, block.size);
+      }
+    }
+  }
+  state.unplaced = at.unplaced_bytes;
+  return state;
+}
+
+std::int64_t SegmentFor(std::int64_t asked) {
+  if (asked <= kSmall) {
+    return kSmallSegment;
+  }
+  if (asked < kMinLarge) {
+    return kLargeSegment;
+  }
+  return asked > INT64_MAX - kRoundLarge ? asked
+                                         : (asked + kRoundLarge - 1) / kRoundLarge * kRoundLarge;
+}
+
+OomVerdict Judge(const OomFacts& facts, const OomState* state) {
+  OomVerdict verdict;
+  if (!facts.asked || !facts.free) {
+    return verdict;
+  }
+  const std::int64_t asked = facts.asked->bytes;
+  const Quantity& wanted = facts.wanted ? *facts.wanted : *facts.asked;
+  const std::int64_t free = facts.free->bytes;
+  const std::int64_t cached = state != nullptr ? state->usable_free : BytesOf(facts.cached);
+  const std::int64_t blur = SaturatingAdd(facts.asked->precision, facts.free->precision);
+  verdict.short_of_driver = std::max<std::int64_t>(SaturatingSubtract(wanted.bytes, free), 0);
+  verdict.in_all = SaturatingAdd(free, cached);
+  verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+  const std::int64_t held = SaturatingAdd(
+      SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
+  if (facts.limit && facts.live && facts.cached &&
+      SaturatingAdd(held, wanted.bytes) > facts.limit->bytes) {
+    // The limit bites before the device only where the device had room for the request.
+    if (verdict.short_of_driver == 0) {
+      verdict.why = OomWhy::kLimit;
+      verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
+      verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+      return verdict;
+    }
+  }
+  if (verdict.short_of_driver == 0) {
+    verdict.why = OomWhy::kUnexplained;
+    verdict.close = SaturatingSubtract(free, wanted.bytes) <= blur;
+    return verdict;
+  }
+  if (state == nullptr && !facts.cached) {
+    return verdict;  // what the allocator has free is not known
+  }
+  verdict.why = verdict.short_in_all == 0 ? OomWhy::kFragmentation : OomWhy::kFull;
+  const std::int64_t distance = Magnitude(SaturatingSubtract(asked, verdict.in_all));
+  verdict.close = distance <= SaturatingAdd(blur, state != nullptr ? 0 : PrecisionOf(facts.cached));
+  return verdict;
+}
+
+}  // namespace memtool
