@@ -11,6 +11,7 @@
 #include "memtool/formats/ground_truth.h"
 #include "memtool/formats/load.h"
 #include "memtool/profile/analysis/buckets.h"
+#include "memtool/profile/analysis/values.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "rows.h"
@@ -30,6 +31,17 @@ std::string_view KindName(AccountStep::Kind kind) {
       break;
   }
   return "unknown";
+}
+
+constexpr std::int64_t kMebibyte = 1048576;
+
+// What the filters keep, a device for example.
+std::int64_t KeptTotal(const Loaded& loaded) {
+  std::int64_t total = 0;
+  for (const StackSum& sum : loaded.sums.rows) {
+    total = SaturatingAdd(total, sum.value);
+  }
+  return total;
 }
 
 class AccountCommand final : public RowsCommand {
@@ -192,9 +204,32 @@ class AccountCommand final : public RowsCommand {
         facts_.reserved_note.empty()) {
       facts_.reserved_note = PoolNote(std::nullopt);
     }
+    TakeCounters(loaded);
+    if (loaded.recording.metadata.format == "capture_log" && !facts_.reserved) {
+      facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = "capture_log"};
+      facts_.reserved_note = "what the process took from the driver, whoever asked for it";
+    }
     if (!facts_.requested) {
       facts_.requested =
-          Quantity{.bytes = loaded.sums.total, .source = loaded.recording.metadata.format};
+          Quantity{.bytes = KeptTotal(loaded), .source = loaded.recording.metadata.format};
+    }
+  }
+
+  // MXNet's log tells what NVML saw beyond its rows, TBD's what the device has.
+  void TakeCounters(const Loaded& loaded) {
+    std::optional<std::int64_t> beyond;
+    for (const Counter& counter : loaded.recording.counters) {
+      if (DeviceNumber() >= 0 && counter.device >= 0 && counter.device != DeviceNumber()) {
+        continue;
+      }
+      if (counter.name == "nvml_amend") {
+        beyond = SaturatingAdd(beyond.value_or(0), counter.value);
+      } else if (counter.name == "device_total") {
+        Put(facts_.capacity, counter.value, kMebibyte / 2, loaded.recording.metadata.format);
+      }
+    }
+    if (beyond) {
+      Put(facts_.process, SaturatingAdd(KeptTotal(loaded), *beyond), 0, "nvml_amend");
     }
   }
 

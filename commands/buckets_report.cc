@@ -302,6 +302,7 @@ BarChart ChartOf(const std::vector<BucketTable>& tables, const std::vector<std::
   const Dictionary& dictionary = tables.front().keywords().dictionary();
   for (std::size_t a = 0; a < dictionary.axes.size(); ++a) {
     std::vector<BucketAxis> inputs;
+    inputs.reserve(tables.size());
     for (const BucketTable& table : tables) {
       inputs.push_back(table.AxisAt(a));
     }

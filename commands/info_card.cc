@@ -60,18 +60,15 @@ std::string RecordingText(const DeviceCard& card) {
   return text;
 }
 
-void DeviceRows(const DeviceCard& card, const Trace& trace, Rows& rows) {
-  const TraceSummary& s = card.summary;
-  const auto at = [](std::int64_t event) {
-    return event < 0 ? std::string("at the start") : "@" + FormatCount(event);
-  };
-  rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
-  rows.emplace_back(
-      "  live", fmt::format("peak {} {} · end {} · start {}", FormatSize(s.peak_bytes),
-                            at(s.peak_event), FormatSize(s.end_bytes), FormatSize(s.base_bytes)));
+std::string AtEvent(std::int64_t event) {
+  return event < 0 ? "at the start" : "@" + FormatCount(event);
+}
+
+// What only an input that lists segments and blocks can say.
+void StateRows(const TraceSummary& s, Rows& rows) {
   rows.emplace_back("  reserved",
                     fmt::format("peak {} {} · end {}{}", FormatSize(s.reserved_peak_bytes),
-                                at(s.reserved_peak_event), FormatSize(s.reserved_end_bytes),
+                                AtEvent(s.reserved_peak_event), FormatSize(s.reserved_end_bytes),
                                 s.segment_events == 0 ? " (no segment events)" : ""));
   rows.emplace_back(
       "  replay",
@@ -83,6 +80,17 @@ void DeviceRows(const DeviceCard& card, const Trace& trace, Rows& rows) {
                 "holes",
                 FormatCount(s.end_bytes),
                 FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
+}
+
+void DeviceRows(const DeviceCard& card, const Trace& trace, bool has_state, Rows& rows) {
+  const TraceSummary& s = card.summary;
+  rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
+  rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
+                                          FormatSize(s.peak_bytes), AtEvent(s.peak_event),
+                                          FormatSize(s.end_bytes), FormatSize(s.base_bytes)));
+  if (has_state) {
+    StateRows(s, rows);
+  }
   rows.emplace_back("  recording", RecordingText(card));
   const StackCoverage& c = card.at_peak;
   const double all = static_cast<double>(c.with_stack) + static_cast<double>(c.before_recording) +
@@ -124,7 +132,7 @@ std::string MomentsText(const Recording& recording) {
 
 void HistoryRows(const Recording& recording, const InputCard& card, Rows& rows) {
   for (std::size_t i = 0; i < card.devices.size(); ++i) {
-    DeviceRows(card.devices[i], recording.history->traces[i], rows);
+    DeviceRows(card.devices[i], recording.history->traces[i], recording.state.has_value(), rows);
   }
   rows.emplace_back("moments", MomentsText(recording));
   if (recording.state) {

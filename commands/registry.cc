@@ -24,31 +24,20 @@ std::unique_ptr<Command> MakeRaw();
 std::unique_ptr<Command> MakeConvert();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
+std::unique_ptr<Command> MakeRun();
 std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-    {"top", MakeTop},
-    {"diff", MakeDiff},
-    {"buckets", MakeBuckets},
-    {"account", MakeAccount},
-    {"tags", MakeTags},
-    {"tree", MakeTree},
-    {"peek", MakePeek},
-    {"traces", MakeTraces},
-    {"timeline", MakeTimeline},
-    {"segments", MakeSegments},
-    {"info", MakeInfo},
-    {"dot", MakeDot},
-    {"svg", MakeSvg},
-    {"web", MakeWeb},
-    {"raw", MakeRaw},
-    {"convert", MakeConvert},
-    {"merge", MakeMerge},
-    {"pprof", MakePprof},
-    {"help", MakeHelp},
+    {"top", MakeTop},           {"diff", MakeDiff},     {"buckets", MakeBuckets},
+    {"account", MakeAccount},   {"tags", MakeTags},     {"tree", MakeTree},
+    {"peek", MakePeek},         {"traces", MakeTraces}, {"timeline", MakeTimeline},
+    {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
+    {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
+    {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
+    {"run", MakeRun},           {"help", MakeHelp},
 });
 
 }  // namespace

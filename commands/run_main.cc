@@ -82,9 +82,10 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   const std::unique_ptr<Command> command = entry.make();
   po::options_description options;
   command->Declare(options);
-  const bool help = std::any_of(args.begin(), args.end(), [](const std::string& arg) {
-    return arg == "--help" || arg == "-help" || arg == "-h";
-  });
+  // What follows "--" is not ours: `memtool run -- python --help`.
+  const bool help = std::any_of(
+      args.begin(), std::find(args.begin(), args.end(), "--"),
+      [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
   if (help) {
     streams.out.Write(CommandHelp(entry.name, *command, options));
     return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);

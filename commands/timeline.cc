@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "options/input_options.h"
+#include "options/keywords_option.h"
 #include "options/output_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
@@ -41,7 +42,9 @@ class TimelineCommand final : public Command {
     po::options_description group("Series");
     auto add = group.add_options();
     add("by", po::value(&by_text_)->value_name("WHAT"),
-        "layers: function, filefunction, line, file, module, stack or label:KEY");
+        "layers: function, filefunction, line, file, module, stack, label:KEY, bucket or "
+        "bucket:AXIS");
+    keywords_.Declare(add);
     add("top", po::value(&series_.top)->value_name("K"),
         "layers with a name, those that hold most at any one time (default 8)");
     add("frames", po::value(&frames_text_)->value_name("MODE"),
@@ -118,14 +121,16 @@ class TimelineCommand final : public Command {
       return Fail(std::move(compiled.error()));
     }
     filter_ = *std::move(compiled);
-    if (by_text_.empty()) {
-      return {};
-    }
-    auto by = ParseBy(by_text_);
+    auto by = ParseBy(by_text_.empty() ? "function" : by_text_);
     if (!by) {
       return Fail(std::move(by.error()));
     }
-    series_.by = *std::move(by);
+    if (auto resolved = keywords_.ResolveBy(*by); !resolved) {
+      return resolved;
+    }
+    if (!by_text_.empty()) {
+      series_.by = *std::move(by);
+    }
     return {};
   }
 
@@ -243,6 +248,7 @@ class TimelineCommand final : public Command {
   PlotSize plot_size_;
   std::deque<std::string> columns_;  // keys and titles of layers
   std::string by_text_;
+  KeywordsOption keywords_;
   std::string frames_text_ = "app";
   std::string from_text_ = "start";
   std::string to_text_ = "end";

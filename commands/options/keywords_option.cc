@@ -48,6 +48,27 @@ Result<void> KeywordsOption::Resolve() {
   return name_.empty() ? Result<void>{} : Take(formats::ReadKeywords(name_));
 }
 
+Result<void> KeywordsOption::ResolveBy(By& by) {
+  if (by.kind != By::Kind::kBucket) {
+    if (given()) {
+      return Fail(ErrorCode::kUsage, "--keywords needs --by bucket");
+    }
+    return {};
+  }
+  if (!given()) {
+    return Fail(ErrorCode::kUsage, "--by bucket needs --keywords",
+                "a file, builtin:mxnet, builtin:pytorch or builtin:jax");
+  }
+  if (auto read = Resolve(); !read) {
+    return read;
+  }
+  by.keywords = keywords();
+  if (!AxisIndex(by.keywords->dictionary(), by.axis)) {
+    return Fail(ErrorCode::kUsage, "--by: " + name() + " has no axis '" + by.axis + "'");
+  }
+  return {};
+}
+
 Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
   if (!keywords_) {
     const std::string_view builtin = BuiltinFor(recording.metadata);

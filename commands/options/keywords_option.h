@@ -9,6 +9,7 @@
 #include "command.h"
 #include "memtool/formats/keywords.h"
 #include "memtool/profile/analysis/keywords.h"
+#include "memtool/profile/analysis/table.h"
 #include "memtool/profile/recording.h"
 
 namespace memtool::commands {
@@ -18,6 +19,9 @@ class KeywordsOption {
   void Declare(po::options_description_easy_init add);
   // Reads the file that was given. Errors: those of ReadKeywords.
   Result<void> Resolve();
+  // For commands with --by: reads the file and puts it into `by` when that splits by bucket.
+  // Errors: kUsage when only one of the two options was given, or there is no such axis.
+  Result<void> ResolveBy(By& by);
   // The dictionary: the one that was given, else the built-in one of the recording's format, chosen
   // once. Errors: kUsage when there is none.
   Result<const Keywords*> For(const Recording& recording);

@@ -95,7 +95,7 @@ Result<void> ViewOptions::Resolve() {
   }
   by_ = *std::move(by);
   by_.automatic = by_text_.empty();
-  if (auto resolved = ResolveBuckets(); !resolved) {
+  if (auto resolved = keywords_.ResolveBy(by_); !resolved) {
     return resolved;
   }
   auto filter = Filter::Compile(options_);
@@ -103,27 +103,6 @@ Result<void> ViewOptions::Resolve() {
     return Fail(std::move(filter.error()));
   }
   filter_ = *std::move(filter);
-  return {};
-}
-
-Result<void> ViewOptions::ResolveBuckets() {
-  if (by_.kind != By::Kind::kBucket) {
-    if (keywords_.given()) {
-      return Fail(ErrorCode::kUsage, "--keywords needs --by bucket");
-    }
-    return {};
-  }
-  if (!keywords_.given()) {
-    return Fail(ErrorCode::kUsage, "--by bucket needs --keywords",
-                "a file, builtin:mxnet, builtin:pytorch or builtin:jax");
-  }
-  if (auto read = keywords_.Resolve(); !read) {
-    return read;
-  }
-  by_.keywords = keywords_.keywords();
-  if (!AxisIndex(by_.keywords->dictionary(), by_.axis)) {
-    return Fail(ErrorCode::kUsage, "--by: " + keywords_.name() + " has no axis '" + by_.axis + "'");
-  }
   return {};
 }
 

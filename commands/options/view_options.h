@@ -39,8 +39,6 @@ class ViewOptions {
   [[nodiscard]] std::string Describe() const;
 
  private:
-  Result<void> ResolveBuckets();
-
   FilterOptions options_;
   std::string frames_text_ = "app";
   std::string sample_index_;

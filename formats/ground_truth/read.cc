@@ -9,6 +9,7 @@
 #include "ground_truth/text.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/sizes.h"
+#include "memtool/profile/utf8.h"
 #include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
@@ -25,34 +26,12 @@ constexpr std::string_view kForms =
     "JSON "
     "of torch.cuda.memory_stats() or JAX's memory_stats(), a number of bytes";
 
-// Length of the UTF-8 sequence at the front; 0 when it is none.
-std::size_t SequenceAt(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const auto lead = byte(0);
-  const std::size_t size = lead < 0x80   ? 1
-                           : lead < 0xC2 ? 0
-                           : lead < 0xE0 ? 2
-                           : lead < 0xF0 ? 3
-                                         : 4;
-  if (lead == 0 || lead > 0xF4 || size == 0 || size > text.size()) {
-    return 0;
-  }
-  for (std::size_t at = 1; at < size; ++at) {
-    if ((byte(at) & 0xC0U) != 0x80U) {
-      return 0;
-    }
-  }
-  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xED && byte(1) > 0x9F;
-  const bool beyond = lead == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || beyond ? 0 : size;
-}
-
 void CheckText(std::string_view text) {
   Place place;
   for (std::size_t at = 0; at < text.size();) {
-    const auto size = SequenceAt(text.substr(at));
-    if (size == 0) {
+    const CodePoint point = DecodeUtf8(text.substr(at));
+    const std::size_t size = point.size;
+    if (!point.valid || point.value == 0) {
       Refuse(place, "a byte here is not text (UTF-8)",
              "give the text that the tool wrote, not a picture or a database");
     }

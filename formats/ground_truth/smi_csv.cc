@@ -86,11 +86,12 @@ void SetName(Reading& reading, std::string_view column, std::string_view field) 
   const bool process = reading.scope == TruthScope::kProcess;
   if (column == "process_name" || (process && column == "name")) {
     reading.process = field;
-  } else if (column == "gpu_uuid" || column == "uuid") {
-    reading.gpu_name = field;
-  } else if ((column == "gpu_bus_id" || column == "pci.bus_id" || column == "gpu_name" ||
-              column == "name") &&
-             reading.gpu_name.empty()) {
+    return;
+  }
+  const bool is_uuid = column == "gpu_uuid" || column == "uuid";  // says most
+  const bool is_name =
+      column == "gpu_bus_id" || column == "pci.bus_id" || column == "gpu_name" || column == "name";
+  if (is_uuid || (is_name && reading.gpu_name.empty())) {
     reading.gpu_name = field;
   }
 }

@@ -19,7 +19,7 @@ constexpr std::string_view kMxnet =
 # profile: gpu_memory_profile-pid_1234.csv
 # expected_sum: 11GB
 keywords:
-  Optimizer state: [optimizer_state, "updater:"]
+  Optimizer state: [optimizer, "updater:"]
   Gradients: [arg_grad, head_grad]
   Communication: ["comm_dev:", "kvstore:"]
   Workspace: [workspace, temp_space, reserve_space, cudnn_rnn, dropout_state, "resource:"]

@@ -106,35 +106,38 @@ void RowTable::Fill(RecordingBuilder& builder, bool with_requested, bool mebibyt
   builder.StartProfile(std::move(types), default_type);
 
   std::map<std::string, LocationId, std::less<>> scopes;
-  const auto label = [&builder](std::string_view key, std::string_view text) {
-    return Label{.key = builder.Intern(key), .text = builder.Intern(text)};
-  };
   for (const std::uint32_t first : first_) {
-    const std::string_view tag = AsText(tags_[sums_[first].tag]);
-    const StackId stack = StackOf(builder, tag, scopes);
+    const StackId stack = StackOf(builder, AsText(tags_[sums_[first].tag]), scopes);
     for (std::uint32_t i = first; i != UINT32_MAX; i = sums_[i].next) {
       const Sum& sum = sums_[i];
-      std::vector<Label> labels{label(kTagKey, tag)};
-      if (sum.device >= 0) {
-        labels.push_back(label("device", fmt::format("gpu:{}", sum.device)));
-      }
-      if (sum.structure != kNoStructure) {
-        labels.push_back(label("struct", AsText(structures_[sum.structure])));
-      }
-      if (sum.reused) {
-        labels.push_back(label("reused", "1"));
-      }
-      if (sum.pinned) {
-        labels.push_back(label("memory", "pinned host"));
-      }
       std::vector<std::int64_t> values{sum.count};
       if (with_requested) {
         values.push_back(sum.requested);
       }
       values.push_back(mebibytes ? sum.from_mebibytes : sum.actual);
-      builder.AddSample(stack, builder.InternLabels(labels), values);
+      builder.AddSample(stack, LabelsOf(builder, sum), values);
     }
   }
+}
+
+LabelSetId RowTable::LabelsOf(RecordingBuilder& builder, const Sum& sum) const {
+  const auto label = [&builder](std::string_view key, std::string_view text) {
+    return Label{.key = builder.Intern(key), .text = builder.Intern(text)};
+  };
+  std::vector<Label> labels{label(kTagKey, AsText(tags_[sum.tag]))};
+  if (sum.device >= 0) {
+    labels.push_back(label("device", fmt::format("gpu:{}", sum.device)));
+  }
+  if (sum.structure != kNoStructure) {
+    labels.push_back(label("struct", AsText(structures_[sum.structure])));
+  }
+  if (sum.reused) {
+    labels.push_back(label("reused", "1"));
+  }
+  if (sum.pinned) {
+    labels.push_back(label("memory", "pinned host"));
+  }
+  return builder.InternLabels(labels);
 }
 
 }  // namespace memtool::formats::mxnet

@@ -51,6 +51,7 @@ class RowTable {
     std::int64_t from_mebibytes = 0;
   };
   Sum& SumOf(const Row& row);
+  LabelSetId LabelsOf(RecordingBuilder& builder, const Sum& sum) const;
   StackId StackOf(RecordingBuilder& builder, std::string_view tag,
                   std::map<std::string, LocationId, std::less<>>& scopes) const;
 

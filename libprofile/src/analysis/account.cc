@@ -195,6 +195,9 @@ AccountFacts FactsOf(const Recording& recording, const std::vector<MomentOfTrace
     if (device >= 0 && trace.device != device) {
       continue;
     }
+    if (moment.summary.segment_events == 0 && moment.summary.reserved_base_bytes == 0) {
+      continue;  // a history without segments does not tell
+    }
     const std::int64_t reserved =
         ReservedAt(recording, trace, moment.event, moment.summary.reserved_base_bytes);
     facts.reserved =

@@ -358,7 +358,10 @@ Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const 
   std::vector<std::size_t> chosen;
   std::string names;
   for (std::size_t i = 0; i < history.traces.size(); ++i) {
-    if (device.empty() || DeviceMatches(history.traces[i].name, device)) {
+    // A caller's own books lie within the driver's: together they would count bytes twice.
+    const Trace& trace = history.traces[i];
+    const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
+    if (user ? trace.name == device : device.empty() || DeviceMatches(trace.name, device)) {
       chosen.push_back(i);
     }
     names += (names.empty() ? "" : ", ") + history.traces[i].name;

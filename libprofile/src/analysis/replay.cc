@@ -171,6 +171,9 @@ TraceSummary Replay::Summarize() const {
     }
   }
   s.end_bytes = live;
+  if (!recording_.state) {
+    s.live_block_bytes = live;  // the input lists no blocks to compare with
+  }
   return s;
 }
 

@@ -82,10 +82,14 @@ View::View(const Recording& recording, const Filter& filter)
       by_function.push_back(
           ClassifyFrame(recording.Text(function.name), recording.Text(function.filename)));
     }
+    // Beside Python, native code without a name is some runtime's.
+    const bool has_python = std::any_of(by_function.begin(), by_function.end(),
+                                        [](const FrameClass& function) { return function.python; });
     line_class_.reserve(recording.lines.size());
     for (const Line& line : recording.lines) {
-      line_class_.push_back(line.function.valid() ? by_function[line.function.value()]
-                                                  : FrameClass{.app = true, .python = false});
+      line_class_.push_back(line.function.valid()
+                                ? by_function[line.function.value()]
+                                : FrameClass{.app = !has_python, .python = false});
     }
   }
 }

@@ -13,8 +13,8 @@ struct CodePoint {
   bool valid = false;
 };
 
-// The code point that `text`, which is not empty, begins with. Overlong forms, surrogates and values
-// above U+10FFFF are not valid; then `value` is the first byte and `size` 1.
+// The code point that `text`, which is not empty, begins with. Overlong forms, surrogates and
+// values above U+10FFFF are not valid; then `value` is the first byte and `size` 1.
 CodePoint DecodeUtf8(std::string_view text);
 
 // Where the first byte is that is not part of a code point; npos when all is UTF-8.

@@ -1,0 +1,139 @@
+// Provider 0: the table, the resolver, and what all wrappers need to know about the driver's state.
+#include "cuda.h"
+
+#include "base.h"
+#include "cuda_wrappers.h"
+#include "elf_image.h"
+
+namespace memtool::capture {
+
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so";
+
+Entry g_entries[] = {
+#define MEMTOOL_CU(name, base, version, ptsz) \
+  {#name, base, version, ptsz, reinterpret_cast<void*>(&::name), {nullptr}},
+#include "cuda_functions.inc"
+#undef MEMTOOL_CU
+};
+
+Provider g_cuda{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0]};
+
+// Functions of the driver that the shim calls but does not wrap.
+template <class Function>
+Function Unwrapped(const char* name, std::atomic<void*>& cache) {
+  void* found = cache.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = FindSymbolAnywhere(name, kLibrary);
+    cache.store(found, std::memory_order_release);
+  }
+  return reinterpret_cast<Function>(found);
+}
+
+}  // namespace
+
+Provider& CudaProvider() {
+  return g_cuda;
+}
+
+Provider* Providers(std::size_t* count) {
+  *count = 1;
+  return &g_cuda;
+}
+
+void* CudaReal(Cu function) {
+  return RealOf(g_entries[static_cast<std::size_t>(function)], kLibrary);
+}
+
+Book CudaBook(wire::Space space, wire::Kind kind, const char* name) {
+  static std::atomic<void*> get_context{nullptr};
+  static std::atomic<void*> get_device{nullptr};
+  Book book{.space = space, .kind = kind, .name = name};
+  const auto context = Unwrapped<CuResult (*)(CuObject*)>("cuCtxGetCurrent", get_context);
+  const auto device = Unwrapped<CuResult (*)(CuDevice*)>("cuCtxGetDevice", get_device);
+  CuObject current = nullptr;
+  if (context != nullptr && context(&current) == 0) {
+    book.context = reinterpret_cast<std::uintptr_t>(current);
+  }
+  CuDevice ordinal = -1;
+  if (current != nullptr && device != nullptr && device(&ordinal) == 0) {
+    book.device = ordinal;
+  }
+  return book;
+}
+
+std::uint64_t CudaFreeBytes() {
+  static std::atomic<void*> get_info{nullptr};
+  const auto info =
+      Unwrapped<CuResult (*)(std::size_t*, std::size_t*)>("cuMemGetInfo_v2", get_info);
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  return info != nullptr && info(&free_bytes, &total) == 0 ? free_bytes : UINT64_MAX;
+}
+
+void CudaAllocated(const Book& book, CuResult status, std::uint64_t key, std::uint64_t size,
+                   bool estimated) {
+  if (status == 0) {
+    RecordAlloc(book, key, size, estimated);
+  } else {
+    RecordFailed(book, size, static_cast<std::uint64_t>(status),
+                 status == kCuOutOfMemory && book.space != wire::Space::kHostPointer
+                     ? CudaFreeBytes()
+                     : UINT64_MAX);
+  }
+}
+
+}  // namespace memtool::capture
+
+using memtool::capture::Busy;
+using memtool::capture::Cu;
+using memtool::capture::CudaProvider;
+using memtool::capture::CudaReal;
+using memtool::capture::CuResult;
+using memtool::capture::SwapByPointer;
+
+namespace {
+
+constexpr std::uint64_t kPerThreadStream = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+void Swap(const char* symbol, void** pointer, int version, std::uint64_t flags) {
+  if (pointer != nullptr && *pointer != nullptr && symbol != nullptr) {
+    *pointer = SwapByPointer(CudaProvider(), *pointer, symbol, static_cast<std::uint32_t>(version),
+                             (flags & kPerThreadStream) != 0);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+MEMTOOL_EXPORT CuResult cuGetProcAddress(const char* symbol, void** pointer, int version,
+                                         std::uint64_t flags) {
+  const auto real = CudaReal<decltype(&cuGetProcAddress)>(Cu::k_cuGetProcAddress);
+  if (real == nullptr) {
+    return memtool::capture::kCuNotInitialized;
+  }
+  const Busy busy;
+  const CuResult status = real(symbol, pointer, version, flags);
+  if (status == 0 && busy.entered()) {
+    Swap(symbol, pointer, version, flags);
+  }
+  return status;
+}
+
+MEMTOOL_EXPORT CuResult cuGetProcAddress_v2(const char* symbol, void** pointer, int version,
+                                            std::uint64_t flags, void* found) {
+  const auto real = CudaReal<decltype(&cuGetProcAddress_v2)>(Cu::k_cuGetProcAddress_v2);
+  if (real == nullptr) {
+    return memtool::capture::kCuNotInitialized;
+  }
+  const Busy busy;
+  const CuResult status = real(symbol, pointer, version, flags, found);
+  if (status == 0 && busy.entered()) {
+    Swap(symbol, pointer, version, flags);
+  }
+  return status;
+}
+
+}  // extern "C"

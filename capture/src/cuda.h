@@ -1,0 +1,83 @@
+// The CUDA driver API as far as the shim wraps it: types of our own, from the documented ABI, so
+// that no vendor header is needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "provider.h"
+#include "recorder.h"
+
+namespace memtool::capture {
+
+using CuResult = int;
+using CuDevice = int;
+using CuPointer = unsigned long long;
+using CuHandle = unsigned long long;
+using CuObject = void*;  // contexts, streams, arrays, pools
+
+inline constexpr CuResult kCuOutOfMemory = 2;
+inline constexpr CuResult kCuNotInitialized = 3;
+
+struct CuLocation {
+  int type;  // 1 = device
+  int id;
+};
+struct CuAllocationProp {  // the head of CUmemAllocationProp
+  int type;
+  int handle_types;
+  CuLocation location;
+};
+struct CuPoolProps {  // the head of CUmemPoolProps
+  int type;
+  int handle_types;
+  CuLocation location;
+};
+struct CuIpcHandle {
+  char bytes[64];
+};
+struct CuArrayDescriptor {
+  std::size_t width;
+  std::size_t height;
+  int format;
+  unsigned channels;
+};
+struct CuArray3dDescriptor {
+  std::size_t width;
+  std::size_t height;
+  std::size_t depth;
+  int format;
+  unsigned channels;
+  unsigned flags;
+};
+
+// Rows of the entry table, by name.
+enum class Cu : std::uint8_t {
+#define MEMTOOL_CU(name, base, version, ptsz) k_##name,
+#include "cuda_functions.inc"
+#undef MEMTOOL_CU
+  kCount,
+};
+
+Provider& CudaProvider();
+void* CudaReal(Cu function);
+
+template <class Function>
+Function CudaReal(Cu function) {
+  return reinterpret_cast<Function>(CudaReal(function));
+}
+
+// The calling thread's context and its device, for a book of the given kind.
+Book CudaBook(wire::Space space, wire::Kind kind, const char* name);
+std::uint64_t CudaFreeBytes();
+
+// What an allocation reported: records it, or its failure.
+void CudaAllocated(const Book& book, CuResult status, std::uint64_t key, std::uint64_t size,
+                   bool estimated = false);
+
+}  // namespace memtool::capture
+
+// Exported by the shim under the driver's names.
+extern "C" {
+#define MEMTOOL_EXPORT __attribute__((visibility("default")))
+}

@@ -1,0 +1,253 @@
+// Wrappers of the virtual memory functions, memory from other processes, pools and contexts. The
+// log gets what was called; what that means for physical memory is worked out by the reader.
+#include "base.h"
+#include "cuda_wrappers.h"
+#include "elf_image.h"
+
+#define MEMTOOL_REAL(name)                                     \
+  const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
+  if (real == nullptr) {                                       \
+    return kCuNotInitialized;                                  \
+  }                                                            \
+  const Busy busy;                                             \
+  const bool wanted = busy.entered() && Recording()
+
+using namespace memtool::capture;  // NOLINT(google-build-using-namespace): wrappers are global
+
+namespace {
+
+using memtool::wire::Kind;
+using memtool::wire::PoolOp;
+using memtool::wire::Space;
+using memtool::wire::Tag;
+
+constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+
+std::uint64_t Address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+Book HandleBook() {
+  return {.space = Space::kVmmHandle, .kind = Kind::kVmm, .name = "vmm"};
+}
+
+Book VirtualBook() {
+  return {.space = Space::kVirtual, .kind = Kind::kVmm, .name = "addresses"};
+}
+
+std::int32_t DeviceOf(const CuLocation& location) {
+  return location.type == kOnDevice ? location.id : -1;
+}
+
+void RecordPool(CuObject pool, PoolOp operation, std::int32_t device, std::uint64_t size) {
+  RecordPlain(Tag::kPool, {.name = "pool"},
+              {.values = {Address(pool), static_cast<std::uint64_t>(operation),
+                          static_cast<std::uint64_t>(device + 1), size},
+               .count = 4});
+}
+
+void RecordContextEnd(CuObject context, CuDevice device) {
+  RecordPlain(Tag::kContextEnd, {.name = "context"},
+              {.values = {Address(context), static_cast<std::uint64_t>(device + 1)}, .count = 2});
+}
+
+// The device's primary context, when it is active; leaves its count as it was.
+CuObject PrimaryContext(CuDevice device) {
+  using GetState = CuResult (*)(CuDevice, unsigned*, int*);
+  using Retain = CuResult (*)(CuObject*, CuDevice);
+  const auto state =
+      reinterpret_cast<GetState>(FindSymbolAnywhere("cuDevicePrimaryCtxGetState", "libcuda.so"));
+  const auto retain =
+      reinterpret_cast<Retain>(FindSymbolAnywhere("cuDevicePrimaryCtxRetain", "libcuda.so"));
+  const auto release =
+      CudaReal<decltype(&::cuDevicePrimaryCtxRelease_v2)>(Cu::k_cuDevicePrimaryCtxRelease_v2);
+  unsigned flags = 0;
+  int active = 0;
+  CuObject context = nullptr;
+  if (state == nullptr || retain == nullptr || release == nullptr ||
+      state(device, &flags, &active) != 0 || active == 0 || retain(&context, device) != 0) {
+    return nullptr;
+  }
+  release(device);
+  return context;
+}
+
+bool PrimaryIsActive(CuDevice device) {
+  using GetState = CuResult (*)(CuDevice, unsigned*, int*);
+  const auto state =
+      reinterpret_cast<GetState>(FindSymbolAnywhere("cuDevicePrimaryCtxGetState", "libcuda.so"));
+  unsigned flags = 0;
+  int active = 0;
+  return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+CuResult cuMemCreate(CuHandle* handle, std::size_t size, const CuAllocationProp* prop,
+                     unsigned long long flags) {
+  MEMTOOL_REAL(cuMemCreate);
+  const CuResult status = real(handle, size, prop, flags);
+  if (wanted && prop != nullptr) {
+    Book book = HandleBook();
+    book.device = DeviceOf(prop->location);
+    CudaAllocated(book, status, status == 0 ? *handle : 0, size);
+  }
+  return status;
+}
+
+CuResult cuMemRelease(CuHandle handle) {
+  MEMTOOL_REAL(cuMemRelease);
+  // Before the call, as frees are: the driver may hand out the handle again at once.
+  if (wanted) {
+    RecordPlain(Tag::kRelease, HandleBook(), {.values = {handle}, .count = 1});
+  }
+  const CuResult status = real(handle);
+  if (wanted && status != 0) {
+    RecordFreeFailed(HandleBook(), handle, static_cast<std::uint64_t>(status));
+  }
+  return status;
+}
+
+CuResult cuMemRetainAllocationHandle(CuHandle* handle, void* address) {
+  MEMTOOL_REAL(cuMemRetainAllocationHandle);
+  const CuResult status = real(handle, address);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kRetain, HandleBook(), {.values = {*handle}, .count = 1});
+  }
+  return status;
+}
+
+CuResult cuMemMap(CuPointer pointer, std::size_t size, std::size_t offset, CuHandle handle,
+                  unsigned long long flags) {
+  MEMTOOL_REAL(cuMemMap);
+  const CuResult status = real(pointer, size, offset, handle, flags);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kMap, HandleBook(), {.values = {handle, pointer, size, offset}, .count = 4});
+  }
+  return status;
+}
+
+CuResult cuMemUnmap(CuPointer pointer, std::size_t size) {
+  MEMTOOL_REAL(cuMemUnmap);
+  if (wanted) {
+    RecordPlain(Tag::kUnmap, VirtualBook(), {.values = {pointer, size}, .count = 2});
+  }
+  const CuResult status = real(pointer, size);
+  if (wanted && status != 0) {
+    RecordFreeFailed(VirtualBook(), pointer, static_cast<std::uint64_t>(status));
+  }
+  return status;
+}
+
+CuResult cuMemAddressReserve(CuPointer* pointer, std::size_t size, std::size_t alignment,
+                             CuPointer wish, unsigned long long flags) {
+  MEMTOOL_REAL(cuMemAddressReserve);
+  const CuResult status = real(pointer, size, alignment, wish, flags);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kReserve, VirtualBook(),
+                {.values = {*pointer, size}, .count = 2, .with_stack = true});
+  }
+  return status;
+}
+
+CuResult cuMemAddressFree(CuPointer pointer, std::size_t size) {
+  MEMTOOL_REAL(cuMemAddressFree);
+  const CuResult status = real(pointer, size);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kUnreserve, VirtualBook(), {.values = {pointer, size}, .count = 2});
+  }
+  return status;
+}
+
+CuResult cuMemImportFromShareableHandle(CuHandle* handle, void* shared, int type) {
+  MEMTOOL_REAL(cuMemImportFromShareableHandle);
+  const CuResult status = real(handle, shared, type);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kImport, HandleBook(),
+                {.values = {*handle, 0}, .count = 2, .with_stack = true});
+  }
+  return status;
+}
+
+CuResult cuIpcOpenMemHandle_v2(CuPointer* pointer, CuIpcHandle handle, unsigned flags) {
+  MEMTOOL_REAL(cuIpcOpenMemHandle_v2);
+  const CuResult status = real(pointer, handle, flags);
+  if (wanted && status == 0) {
+    RecordPlain(Tag::kImport, CudaBook(Space::kDevicePointer, Kind::kDevice, "shared"),
+                {.values = {*pointer, 0}, .count = 2, .with_stack = true});
+  }
+  return status;
+}
+
+CuResult cuIpcCloseMemHandle(CuPointer pointer) {
+  MEMTOOL_REAL(cuIpcCloseMemHandle);
+  const Book book{.name = "free"};
+  if (wanted) {
+    RecordFree(book, pointer);
+  }
+  const CuResult status = real(pointer);
+  if (wanted && status != 0) {
+    RecordFreeFailed(book, pointer, static_cast<std::uint64_t>(status));
+  }
+  return status;
+}
+
+CuResult cuMemPoolCreate(CuObject* pool, const CuPoolProps* props) {
+  MEMTOOL_REAL(cuMemPoolCreate);
+  const CuResult status = real(pool, props);
+  if (wanted && status == 0 && props != nullptr) {
+    RecordPool(*pool, PoolOp::kCreate, DeviceOf(props->location), 0);
+  }
+  return status;
+}
+
+CuResult cuMemPoolDestroy(CuObject pool) {
+  MEMTOOL_REAL(cuMemPoolDestroy);
+  const CuResult status = real(pool);
+  if (wanted && status == 0) {
+    RecordPool(pool, PoolOp::kDestroy, -1, 0);
+  }
+  return status;
+}
+
+CuResult cuMemPoolTrimTo(CuObject pool, std::size_t keep) {
+  MEMTOOL_REAL(cuMemPoolTrimTo);
+  const CuResult status = real(pool, keep);
+  if (wanted && status == 0) {
+    RecordPool(pool, PoolOp::kTrim, -1, keep);
+  }
+  return status;
+}
+
+CuResult cuCtxDestroy_v2(CuObject context) {
+  MEMTOOL_REAL(cuCtxDestroy_v2);
+  const CuResult status = real(context);
+  if (wanted && status == 0) {
+    RecordContextEnd(context, -1);
+  }
+  return status;
+}
+
+CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
+  MEMTOOL_REAL(cuDevicePrimaryCtxRelease_v2);
+  CuObject context = wanted ? PrimaryContext(device) : nullptr;
+  const CuResult status = real(device);
+  if (wanted && status == 0 && context != nullptr && !PrimaryIsActive(device)) {
+    RecordContextEnd(context, device);
+  }
+  return status;
+}
+
+CuResult cuDevicePrimaryCtxReset_v2(CuDevice device) {
+  MEMTOOL_REAL(cuDevicePrimaryCtxReset_v2);
+  CuObject context = wanted ? PrimaryContext(device) : nullptr;
+  const CuResult status = real(device);
+  if (wanted && status == 0 && context != nullptr) {
+    RecordContextEnd(context, device);
+  }
+  return status;
+}
+
+}  // extern "C"

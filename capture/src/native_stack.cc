@@ -1,0 +1,249 @@
+#include "native_stack.h"
+
+#include <pthread.h>
+#include <unwind.h>
+
+#include <atomic>
+
+#include "base.h"
+#include "cfi.h"
+#include "elf_image.h"
+#include "settings.h"
+
+namespace memtool::capture {
+
+namespace {
+
+// --- libgcc's unwinder, looked up at run time: slow, but it knows every form.
+
+struct Trace {
+  std::uintptr_t* addresses;
+  std::uint32_t most;
+  std::uint32_t count;
+};
+
+_Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
+  static const auto get_ip = reinterpret_cast<_Unwind_Ptr (*)(_Unwind_Context*)>(
+      FindSymbolAnywhere("_Unwind_GetIP", "libgcc_s.so"));
+  Trace& trace = *static_cast<Trace*>(data);
+  if (get_ip == nullptr || trace.count == trace.most) {
+    return _URC_END_OF_STACK;
+  }
+  const std::uintptr_t address = get_ip(context);
+  if (address != 0 && !InShim(address)) {
+    trace.addresses[trace.count++] = address;
+  }
+  return _URC_NO_REASON;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
+std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
+  using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
+  static Backtrace backtrace = nullptr;
+  static bool tried = false;
+  if (backtrace == nullptr && !tried) {
+    using Dlopen = void* (*)(const char*, int);
+    const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
+    if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
+      open("libgcc_s.so.1", 1);
+    }
+    backtrace = reinterpret_cast<Backtrace>(FindSymbolAnywhere("_Unwind_Backtrace", "libgcc_s.so"));
+    tried = true;
+  }
+  Trace trace{addresses, most, 0};
+  if (backtrace != nullptr) {
+    backtrace(OnFrame, &trace);
+  }
+  return trace.count;
+}
+
+#if defined(__x86_64__)
+
+// --- cached rules: an address and its rule in two words, valid while the address reads the same
+// before and after. Writers take turns.
+
+constexpr std::size_t kRules = 16384;
+
+struct Slot {
+  std::atomic<std::uintptr_t> address;
+  std::atomic<std::uint64_t> rule;
+};
+
+Slot g_rules[kRules];
+Lock g_write;
+std::atomic<std::uint32_t> g_unloads_seen{0};
+
+std::uint64_t Pack(const FrameRule& rule) {
+  return static_cast<std::uint64_t>(rule.kind) | std::uint64_t{rule.from_frame_pointer} << 2U |
+         std::uint64_t{rule.frame_pointer_saved} << 3U |
+         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rule.saved_at)) & 0xfffffffU)
+             << 4U |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(rule.cfa_offset)) << 32U;
+}
+
+// Sign-extends the 28 bits in which `saved_at` travels.
+std::int32_t SavedAt(std::uint64_t packed) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(packed) & 0xfffffff0U) >> 4;
+}
+
+std::uint64_t FindAndStore(std::uintptr_t address, Slot& slot) {
+  std::uint64_t packed = 0;
+  {
+    Objects objects;
+    const Object* object = objects.Find(address - 1);
+    if (object == nullptr && objects.Refresh()) {
+      object = objects.Find(address - 1);
+    }
+    // A return address may be the first byte after its function (a call that never returns).
+    packed = object == nullptr ? 0 : Pack(FindRule(*object, address - 1));
+  }
+  const Hold hold(g_write);
+  slot.address.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  slot.rule.store(packed, std::memory_order_relaxed);
+  slot.address.store(address, std::memory_order_release);
+  return packed;
+}
+
+inline std::uint64_t RuleAt(std::uintptr_t address) {
+  Slot& slot = g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+  if (slot.address.load(std::memory_order_acquire) == address) {
+    const std::uint64_t packed = slot.rule.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (slot.address.load(std::memory_order_relaxed) == address) {
+      return packed;
+    }
+  }
+  return FindAndStore(address, slot);
+}
+
+void ForgetAfterUnload() {
+  const std::uint32_t unloads = Objects::UnloadCount();
+  if (g_unloads_seen.load(std::memory_order_relaxed) != unloads) {
+    const Hold hold(g_write);
+    for (Slot& slot : g_rules) {
+      slot.address.store(0, std::memory_order_relaxed);
+    }
+    g_unloads_seen.store(unloads, std::memory_order_relaxed);
+  }
+}
+
+// The thread's stack, asked once. Functions of newer symbol versions are looked up.
+void AskStack() {
+  using GetAttributes = int (*)(pthread_t, pthread_attr_t*);
+  using GetStack = int (*)(const pthread_attr_t*, void**, std::size_t*);
+  using Destroy = int (*)(pthread_attr_t*);
+  using Self = pthread_t (*)();
+  static const auto get = reinterpret_cast<GetAttributes>(FindNext("pthread_getattr_np"));
+  static const auto stack = reinterpret_cast<GetStack>(FindNext("pthread_attr_getstack"));
+  static const auto destroy = reinterpret_cast<Destroy>(FindNext("pthread_attr_destroy"));
+  static const auto self = reinterpret_cast<Self>(FindNext("pthread_self"));
+  t_state.stack_low = t_state.stack_high = 1;
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  std::size_t size = 0;
+  if (get == nullptr || stack == nullptr || destroy == nullptr || self == nullptr ||
+      get(self(), &attributes) != 0) {
+    return;
+  }
+  if (stack(&attributes, &low, &size) == 0) {
+    t_state.stack_low = reinterpret_cast<std::uintptr_t>(low);
+    t_state.stack_high = t_state.stack_low + size;
+  }
+  destroy(&attributes);
+}
+
+std::uintptr_t Word(std::uintptr_t at) {
+  return *reinterpret_cast<const std::uintptr_t*>(at);
+}
+
+struct Registers {
+  std::uintptr_t ip;
+  std::uintptr_t sp;
+  std::uintptr_t bp;
+};
+
+// Walks to the outermost frame. Every address that is read lies between the stack pointer and the
+// end of the thread's stack.
+std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
+  std::uint32_t count = 0;
+  const std::uintptr_t high = t_state.stack_high;
+  while (count < most) {
+    const std::uint64_t packed = RuleAt(at.ip);
+    const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
+    if (kind != FrameRule::Kind::kStep) {
+      *ended_early = kind == FrameRule::Kind::kUnsupported;
+      return count;
+    }
+    const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
+    const std::uintptr_t cfa =
+        base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
+    if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
+      *ended_early = true;
+      return count;
+    }
+    if ((packed & 8U) != 0) {
+      const std::uintptr_t saved =
+          cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
+      if (saved < at.sp || saved + 8 > high) {
+        *ended_early = true;
+        return count;
+      }
+      at.bp = Word(saved);
+    }
+    at.ip = Word(cfa - 8);
+    at.sp = cfa;
+    if (at.ip == 0) {
+      return count;
+    }
+    if (count > 0 || !InShim(at.ip)) {
+      addresses[count++] = at.ip;
+    }
+  }
+  return count;
+}
+
+__attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, std::uint32_t most,
+                                                   bool* ended_early, bool* trusted) {
+  Registers at{};
+  // The address after the lea is one past an instruction of this function, as return addresses are.
+  __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                   : "=r"(at.ip), "=r"(at.sp), "=r"(at.bp));
+  if (t_state.stack_high == 0) {
+    AskStack();
+  }
+  ForgetAfterUnload();
+  *trusted = at.sp >= t_state.stack_low && at.sp < t_state.stack_high;
+  return *trusted ? Walk(at, addresses, most, ended_early) : 0;
+}
+
+#endif
+
+}  // namespace
+
+std::uint32_t Unwind(std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
+  *ended_early = false;
+#if defined(__x86_64__)
+  if (!GetSettings().libgcc_unwinder) {
+    bool trusted = false;
+    const std::uint32_t count = UnwindFast(addresses, most, ended_early, &trusted);
+    if (trusted && !*ended_early) {
+      return count;
+    }
+    // A stack of its own (coroutines) or a form that the fast way does not know.
+    std::uintptr_t deeper[kMaxDepth];
+    const std::uint32_t other = UnwindWithLibgcc(deeper, most);
+    if (other <= count) {
+      return count;
+    }
+    for (std::uint32_t i = 0; i < other; ++i) {
+      addresses[i] = deeper[i];
+    }
+    *ended_early = false;
+    return other;
+  }
+#endif
+  return UnwindWithLibgcc(addresses, most);
+}
+
+}  // namespace memtool::capture

@@ -1,0 +1,40 @@
+// A provider is a driver library whose functions are wrapped: a table of exported names, each with
+// our wrapper and the driver's function once it is known. Provider 0 is CUDA; HIP uses the same
+// table.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memtool::capture {
+
+struct Entry {
+  const char* name;           // as the library exports it: "cuMemAlloc_v2"
+  const char* base;           // as cuGetProcAddress is asked: "cuMemAlloc"
+  std::uint32_t min_version;  // of the driver API in which this form appeared
+  bool per_thread_stream;     // the _ptsz form
+  void* wrapper;
+  std::atomic<void*> real;
+};
+
+struct Provider {
+  const char* library;  // beginning of the library's file name
+  Entry* entries;
+  std::size_t count;
+};
+
+// All providers, and how to find an entry in them.
+Provider* Providers(std::size_t* count);
+Entry* FindEntry(const char* name, Provider** provider);
+Entry* FindWrapper(const void* wrapper);
+
+// The driver's function behind an entry; nullptr when no such library is loaded.
+void* RealOf(Entry& entry, const char* library);
+
+// What cuGetProcAddress (hipGetProcAddress) should hand out instead of `found`; `found` when it is
+// none of ours.
+void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::uint32_t version,
+                    bool per_thread);
+
+}  // namespace memtool::capture

@@ -1,0 +1,62 @@
+// From what happened to records: who (thread, stack), which book, and the log's lock. Every call
+// may come from any thread, and none of them fails: what cannot be written is counted.
+#pragma once
+
+#include <cstdint>
+
+#include "../wire.h"
+
+namespace memtool::capture {
+
+// What an event belongs to.
+struct Book {
+  wire::Space space = wire::Space::kDevicePointer;
+  wire::Kind kind = wire::Kind::kDevice;
+  wire::Level level = wire::Level::kDriver;
+  std::int32_t device = -1;  // -1 = host, or not known (frees)
+  const char* name = "device";
+  std::uint64_t context = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t pool = 0;
+};
+
+// True when events are wanted: the capture is on and the log has not stopped for good.
+bool Recording();
+void SetRecording(bool on);
+
+void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool estimated = false);
+void RecordFree(const Book& book, std::uint64_t key);
+void RecordFreeFailed(const Book& book, std::uint64_t key, std::uint64_t status);
+// `free_bytes`: what the driver says is free, or UINT64_MAX.
+void RecordFailed(const Book& book, std::uint64_t size, std::uint64_t status,
+                  std::uint64_t free_bytes);
+
+// Events that are a tag and a few numbers.
+struct Numbers {
+  std::uint64_t values[4] = {};
+  std::uint32_t count = 0;
+  bool with_stack = false;
+};
+void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers);
+
+void RecordMark(const char* name, std::int64_t value);
+void PushTag(const char* name);
+void PopTag();
+
+struct Totals {
+  std::uint64_t events;
+  std::uint64_t dropped;
+  std::uint64_t bytes;  // of the log
+};
+Totals GetTotals();
+const char* LogPath();
+void CountUnknownEntry();
+
+void CloseLog();
+
+// Around fork().
+void BeforeFork();
+void AfterForkInParent();
+void AfterForkInChild();
+
+}  // namespace memtool::capture

@@ -1,0 +1,32 @@
+// MEMTOOL_CAPTURE_* variables, read once when the library is loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memtool::capture {
+
+struct Settings {
+  const char* out = "memtool.%h.%p.%r.mtcap";  // MEMTOOL_CAPTURE_OUT; see ExpandName
+  bool enabled = true;                         // ENABLED=0: nothing until memtool_capture_start()
+  bool native_stacks = true;                   // STACKS=off|native|python|both
+  bool python_stacks = true;
+  bool free_stacks = false;
+  bool pinned = true;                                 // HOST=0: leave pinned host memory out
+  bool libgcc_unwinder = false;                       // UNWIND=libgcc
+  std::uint32_t depth = 128;                          // DEPTH
+  std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
+};
+
+inline constexpr std::uint32_t kMaxDepth = 256;
+
+const Settings& GetSettings();
+void ReadSettings();
+
+// The file name for this process: %h host, %p pid, %r rank (with the dot before it left out when
+// there is no rank), %% a percent sign.
+void ExpandName(char* to, std::size_t size, const char* pattern);
+// "RANK=3" from the launcher's variables, or "".
+const char* RankText();
+
+}  // namespace memtool::capture

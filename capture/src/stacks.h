@@ -1,0 +1,32 @@
+// Stacks of the log: captured outside of its lock, interned inside.
+#pragma once
+
+#include <cstdint>
+
+#include "python.h"
+#include "settings.h"
+#include "sink.h"
+
+namespace memtool::capture {
+
+// A stack as it was found, before it has an id. The arrays are not cleared: only their counted
+// parts are ever read.
+struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::uint64_t hash = 0;
+  std::uint32_t native_count = 0;
+  std::uint32_t python_count = 0;
+  bool ended_early = false;
+  std::uintptr_t native[kMaxDepth];
+  PyFrame python[kMaxDepth];
+};
+
+void CaptureStack(RawStack& stack);
+
+// Under the log's lock: the id of the stack, 0 for none. Writes what the log does not define yet;
+// *folded when a table was full and the stack was cut or left out.
+std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded);
+
+// In a forked child: the new log defines everything anew.
+void ForgetStacks();
+
+}  // namespace memtool::capture

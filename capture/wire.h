@@ -1,0 +1,181 @@
+// The words of the .mtcap file (FORMAT.md), shared by the shim that writes them and the reader
+// formats/capture_log. Plain constants and byte helpers: no library, no allocation, no exceptions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace memtool::wire {
+
+inline constexpr std::array<char, 8> kMagic{'M', 'T', 'C', 'A', 'P', '\r', '\n', '\x1a'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;  // as the writer's processor stores it
+inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::size_t kChunkBytes = 65536;
+inline constexpr std::uint32_t kChunkMagic = 0x4b43544d;  // "MTCK"
+inline constexpr std::size_t kMaxRecord = 32768;          // no record is longer
+inline constexpr std::size_t kMaxText = 4096;             // a name in a record; longer ones are cut
+
+// The first page. Text fields end in NUL and are cut to fit.
+struct Header {
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t byte_order;
+  std::uint32_t header_bytes;
+  std::uint32_t chunk_bytes;
+  std::uint64_t committed;        // bytes of the file, from its start, that hold whole records
+  std::uint64_t start_unix;       // ns since 1970 at time 0
+  std::uint64_t start_monotonic;  // the monotonic clock at time 0, ns
+  std::int32_t pid;
+  std::int32_t parent_pid;
+  std::uint64_t command_hash;
+  std::uint32_t flags;            // kEndedCleanly …
+  std::uint32_t stop_reason;      // Stop
+  std::uint64_t events;           // events committed
+  std::uint64_t dropped;          // events that were not written
+  std::uint64_t folded;           // stacks that were cut or replaced because a table was full
+  std::uint64_t unwind_stops;     // stacks whose unwinding ended early
+  std::uint64_t unknown_entries;  // driver functions handed out without a wrapper, by doubt
+  std::uint64_t forked_from;      // start_monotonic of the parent's log, or 0
+  std::uint32_t python_state;     // PythonState
+  std::uint32_t python_version;   // major << 8 | minor, 0 = none seen
+  std::array<char, 64> host;
+  std::array<char, 64> rank;  // "RANK=3", empty when there is none
+  std::array<char, 512> executable;
+};
+static_assert(sizeof(Header) == 768 && sizeof(Header) <= kHeaderBytes);
+
+inline constexpr std::uint32_t kEndedCleanly = 1;
+
+enum class Stop : std::uint32_t {
+  kNone = 0,
+  kMaxBytes = 1,   // the bound that the user set
+  kDiskFull = 2,   // no space could be reserved
+  kFileLimit = 3,  // RLIMIT_FSIZE
+  kMapFailed = 4,  // the file could not be mapped
+};
+
+enum class PythonState : std::uint32_t {
+  kNone = 0,  // no interpreter seen
+  kOn = 1,
+  kOff = 2,          // switched off by the user
+  kUnsupported = 3,  // a version without a table of offsets
+  kSelfTest = 4,     // the self-test disagreed with the public API
+  kUnverified = 5,   // no chance for the self-test yet: the thread never held the lock
+};
+
+struct ChunkHeader {
+  std::uint32_t magic;
+  std::uint32_t sequence;   // 0, 1, …
+  std::uint32_t used;       // bytes of records, written when the chunk is sealed; 0 = still open
+  std::uint32_t crc;        // CRC-32C of these bytes
+  std::uint64_t base_time;  // time of the chunk's first record, ns after time 0
+  std::uint64_t reserved;
+};
+static_assert(sizeof(ChunkHeader) == 32);
+
+// The first byte of a record. From 0x80: the two frequent events, with what follows in the low
+// bits.
+enum class Tag : std::uint8_t {
+  kNothing = 0x00,  // never written: what follows is unused space
+  kMapping = 0x01,
+  kMappingGone = 0x02,
+  kFrame = 0x03,
+  kPyCode = 0x04,
+  kPyFrame = 0x05,
+  kStack = 0x06,
+  kThread = 0x07,
+  kLedger = 0x08,
+  kLane = 0x09,
+  kTagName = 0x0a,
+  kFailed = 0x20,
+  kFreeFailed = 0x21,
+  kRelease = 0x22,
+  kRetain = 0x23,
+  kMap = 0x24,
+  kUnmap = 0x25,
+  kReserve = 0x26,
+  kUnreserve = 0x27,
+  kImport = 0x28,
+  kContextEnd = 0x29,
+  kPool = 0x2a,
+  kMark = 0x2b,
+  kDropped = 0x2c,
+  kEnd = 0x2f,
+};
+
+inline constexpr std::uint8_t kHot = 0x80;
+inline constexpr std::uint8_t kHotFree = 0x40;       // else an allocation
+inline constexpr std::uint8_t kHotFarKey = 0x20;     // the key's difference is not shifted by 8
+inline constexpr std::uint8_t kHotOddSize = 0x10;    // the size is not shifted by 9
+inline constexpr std::uint8_t kHotNewLane = 0x08;    // a lane follows; else the last event's
+inline constexpr std::uint8_t kHotNewStack = 0x04;   // a stack follows; else the last allocation's
+inline constexpr std::uint8_t kHotEstimated = 0x02;  // the size was worked out from a descriptor
+
+inline constexpr unsigned kKeyShift = 8;
+inline constexpr unsigned kSizeShift = 9;
+
+// What a key names. Keys are unique within their space.
+enum class Space : std::uint8_t {
+  kDevicePointer = 0,
+  kHostPointer = 1,
+  kVmmHandle = 2,
+  kArray = 3,
+  kMipmap = 4,
+  kVirtual = 5,  // reserved addresses
+  kUser = 16,    // 16 + n: the n-th domain of memtool_capture_record_alloc
+};
+
+enum class Kind : std::uint8_t { kDevice = 0, kManaged = 1, kPinned = 2, kHost = 3, kVmm = 4 };
+enum class Level : std::uint8_t { kDriver = 0, kAllocator = 1, kUser = 2 };
+enum class PoolOp : std::uint8_t { kCreate = 0, kDestroy = 1, kTrim = 2 };
+
+inline constexpr std::uint8_t kPyEntry = 1;  // the frame was entered from C
+
+constexpr std::uint64_t ZigZag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63U);
+}
+constexpr std::int64_t UnZigZag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1U) ^ -static_cast<std::int64_t>(value & 1U);
+}
+
+// Table of the CRC-32C (Castagnoli) polynomial, one byte at a time.
+constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc & 1U) != 0 ? crc >> 1U ^ 0x82f63b78U : crc >> 1U;
+    }
+    table[i] = crc;
+  }
+  return table;
+}
+inline constexpr std::array<std::uint32_t, 256> kCrcTable = MakeCrcTable();
+
+inline std::uint32_t Crc32cPortable(const unsigned char* bytes, std::size_t size) {
+  std::uint32_t crc = ~0U;
+  for (std::size_t i = 0; i < size; ++i) {
+    crc = kCrcTable[(crc ^ bytes[i]) & 0xffU] ^ crc >> 8U;
+  }
+  return ~crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) inline std::uint32_t Crc32cSse(const unsigned char* bytes,
+                                                                 std::size_t size) {
+  std::uint64_t crc = 0xffffffffU;
+  for (; size >= 8; bytes += 8, size -= 8) {
+    std::uint64_t word = 0;
+    __builtin_memcpy(&word, bytes, 8);
+    crc = __builtin_ia32_crc32di(crc, word);
+  }
+  for (; size > 0; ++bytes, --size) {
+    crc = __builtin_ia32_crc32qi(static_cast<std::uint32_t>(crc), *bytes);
+  }
+  return ~static_cast<std::uint32_t>(crc);
+}
+#endif
+
+}  // namespace memtool::wire

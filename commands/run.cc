@@ -1,0 +1,338 @@
+// memtool run: another program under the capture shim.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "../capture/wire.h"
+#include "command.h"
+#include "memtool/formats/load.h"
+#include "memtool/profile/analysis/replay.h"
+#include "memtool/profile/sizes.h"
+
+namespace memtool::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kOwnFailure = 125;  // as env(1) and timeout(1)
+constexpr int kCannotRun = 126;
+constexpr int kNotFound = 127;
+constexpr int kSignalled = 128;
+constexpr std::string_view kLibrary = "libmemtool_capture.so";
+constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
+// Larger logs are named, not summed up: their reading would delay the end of a job.
+constexpr std::uintmax_t kMostToRead = std::uintmax_t{512} << 20U;
+
+// Beside this program: in the build folder, or where the installation put it.
+std::string FindLibrary() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = program.parent_path();
+  for (const fs::path& place :
+       {folder / "../capture" / kLibrary, folder / MEMTOOL_LIBRARY_FROM_BIN / kLibrary,
+        folder / "../lib/memtool" / kLibrary}) {
+    if (fs::is_regular_file(place, error)) {
+      return fs::canonical(place, error).string();
+    }
+  }
+  return {};
+}
+
+bool IsLog(const fs::path& path, std::uint64_t since, wire::Header* header) {
+  std::ifstream in(path, std::ios::binary);
+  in.read(reinterpret_cast<char*>(header), sizeof *header);
+  return in.gcount() == static_cast<std::streamsize>(sizeof *header) &&
+         header->magic == wire::kMagic && header->start_unix >= since;
+}
+
+std::uint64_t UnixNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// What signals do to the child is its own matter: those from the terminal reach it anyway, the
+// others are passed on.
+volatile sig_atomic_t g_child = 0;
+void PassOn(int signal) {
+  if (g_child > 0) {
+    ::kill(g_child, signal);
+  }
+}
+
+constexpr std::array kPassedOn{SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+constexpr std::array kFromTerminal{SIGINT, SIGQUIT};
+
+class Signals {
+ public:
+  Signals() {
+    struct sigaction action {};
+    action.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
+      action.sa_handler = PassOn;
+      ::sigaction(kPassedOn[i], &action, &passed_on_[i]);
+    }
+    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
+      action.sa_handler = SIG_IGN;
+      ::sigaction(kFromTerminal[i], &action, &from_terminal_[i]);
+    }
+  }
+  ~Signals() { Restore(); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  void Restore() const {
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
+      ::sigaction(kPassedOn[i], &passed_on_[i], nullptr);
+    }
+    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
+      ::sigaction(kFromTerminal[i], &from_terminal_[i], nullptr);
+    }
+  }
+
+ private:
+  std::array<struct sigaction, kPassedOn.size()> passed_on_{};
+  std::array<struct sigaction, kFromTerminal.size()> from_terminal_{};
+};
+
+class RunCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "run a program and record its device allocations",
+            .usage = "[options] -- PROGRAM [ARGUMENT...]",
+            .examples =
+                "memtool run -- python train.py\n"
+                "memtool run -o /scratch/%h.%p.%r.mtcap -- torchrun train.py\n"
+                "memtool top --at peak memtool.*.mtcap"};
+  }
+
+  void Declare(po::options_description& options) override {
+    po::options_description group("Recording");
+    group.add_options()("output,o", po::value(&output_)->value_name("NAME"),
+                        "the log; %h is the host, %p the process, %r the rank")(
+        "stacks", po::value(&stacks_)->value_name("KIND"), "off, native, python or both")(
+        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, at most 256")(
+        "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "where a log ends (default 1G)")(
+        "no-pinned", po::bool_switch(&no_pinned_), "leave pinned host memory out")(
+        "paused", po::bool_switch(&paused_), "record nothing until memtool_capture_start()")(
+        "quiet,q", po::bool_switch(&quiet_), "say nothing at the end");
+    options.add(group);
+  }
+
+  std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
+    // The program's own options are not ours: cut before the first word that is neither an option
+    // nor the value of one.
+    std::size_t cut = 0;
+    constexpr std::array<std::string_view, 5> kWithValue{"-o", "--output", "--stacks", "--depth",
+                                                         "--max-bytes"};
+    while (cut < args.size() && args[cut].starts_with('-') && args[cut] != "--") {
+      const bool value =
+          std::find(kWithValue.begin(), kWithValue.end(), args[cut]) != kWithValue.end();
+      cut = std::min(args.size(), cut + (value ? 2 : 1));
+    }
+    const std::vector<std::string> own(args.begin(),
+                                       args.begin() + static_cast<std::ptrdiff_t>(cut));
+    const std::size_t program = cut < args.size() && args[cut] == "--" ? cut + 1 : cut;
+    program_.assign(args.begin() + static_cast<std::ptrdiff_t>(program), args.end());
+    po::options_description options;
+    Declare(options);
+    try {
+      po::variables_map values;
+      po::store(
+          po::command_line_parser(own)
+              .options(options)
+              .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+              .run(),
+          values);
+      po::notify(values);
+    } catch (const po::error& error) {
+      usage_ = error.what();
+    }
+    return Result<void>{};
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    if (usage_.empty() && program_.empty()) {
+      usage_ = "no program is named (memtool run [options] -- PROGRAM ...)";
+    }
+    const std::string library = FindLibrary();
+    if (usage_.empty() && library.empty()) {
+      usage_ = fmt::format("{} is neither beside this program nor in its installation", kLibrary);
+    }
+    if (usage_.empty() && library.find_first_of(" :") != std::string::npos) {
+      usage_ = fmt::format("'{}' has a space or colon in its path, which LD_PRELOAD cannot hold",
+                           library);
+    }
+    if (!usage_.empty()) {
+      Warn(streams, usage_);
+      return Code(kOwnFailure);
+    }
+    SetEnvironment(library);
+    const std::uint64_t start = UnixNow();
+    const int code = RunProgram(streams);
+    if (!quiet_ && code != kNotFound && code != kCannotRun) {
+      SumUp(streams, start);
+    }
+    return Code(code);
+  }
+
+ private:
+  static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
+
+  void SetEnvironment(const std::string& library) {
+    const char* others = std::getenv("LD_PRELOAD");
+    const std::string preload =
+        others == nullptr || *others == '\0' ? library : library + ":" + others;
+    ::setenv("LD_PRELOAD", preload.c_str(), 1);
+    const char* given = std::getenv("MEMTOOL_CAPTURE_OUT");
+    std::string name = !output_.empty()   ? output_
+                       : given != nullptr ? std::string(given)
+                                          : std::string(kDefaultName);
+    std::error_code error;
+    if (name.empty() || name.front() != '/') {
+      // A folder's own percent signs are not ours to expand.
+      std::string folder = fs::current_path(error).string();
+      for (std::size_t at = 0; (at = folder.find('%', at)) != std::string::npos; at += 2) {
+        folder.insert(at, 1, '%');
+      }
+      name = folder + "/" + name;
+    }
+    pattern_ = name;
+    ::setenv("MEMTOOL_CAPTURE_OUT", name.c_str(), 1);
+    const auto set = [](const char* variable, const std::string& value) {
+      if (!value.empty()) {
+        ::setenv(variable, value.c_str(), 1);
+      }
+    };
+    set("MEMTOOL_CAPTURE_STACKS", stacks_);
+    set("MEMTOOL_CAPTURE_DEPTH", depth_);
+    set("MEMTOOL_CAPTURE_MAX_BYTES", max_bytes_);
+    set("MEMTOOL_CAPTURE_HOST", no_pinned_ ? "0" : "");
+    set("MEMTOOL_CAPTURE_ENABLED", paused_ ? "0" : "");
+  }
+
+  int RunProgram(Streams& streams) {
+    std::vector<char*> words;
+    for (std::string& word : program_) {
+      words.push_back(word.data());
+    }
+    words.push_back(nullptr);
+    (void)streams.err.Flush();
+    (void)streams.out.Flush();
+    const Signals signals;
+    // The child may run, and a signal come, before its number is known here.
+    sigset_t all{};
+    sigset_t before{};
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, &before);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      signals.Restore();
+      ::sigprocmask(SIG_SETMASK, &before, nullptr);
+      ::execvp(words.front(), words.data());
+      const int reason = errno;
+      const std::string message =
+          fmt::format("memtool: {}: {}\n", program_.front(), std::strerror(reason));
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+      ::_exit(reason == ENOENT ? kNotFound : kCannotRun);
+    }
+    g_child = child;
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (child < 0) {
+      Warn(streams, fmt::format("cannot start a process: {}", std::strerror(errno)));
+      return kOwnFailure;
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    g_child = 0;
+    return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+  // Logs that began during the run, in the folder that the pattern names.
+  [[nodiscard]] std::vector<fs::path> Logs(std::uint64_t start) const {
+    std::vector<fs::path> logs;
+    std::string folder = fs::path(pattern_).parent_path().string();
+    for (std::size_t at = 0; (at = folder.find("%%", at)) != std::string::npos; ++at) {
+      folder.erase(at, 1);
+    }
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+      wire::Header header{};
+      if (entry.is_regular_file(error) && IsLog(entry.path(), start, &header)) {
+        logs.push_back(entry.path());
+      }
+    }
+    std::sort(logs.begin(), logs.end());
+    return logs;
+  }
+
+  void SumUp(Streams& streams, std::uint64_t start) const {
+    const std::vector<fs::path> logs = Logs(start);
+    if (logs.empty()) {
+      Warn(streams, "no device allocation was seen, so no log was written");
+    }
+    for (const fs::path& log : logs) {
+      Warn(streams, fmt::format("{}: {}", log.string(), Summary(log)));
+    }
+  }
+
+  static std::string Summary(const fs::path& log) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(log, error);
+    if (size > kMostToRead) {
+      return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
+    }
+    const auto recording = formats::LoadFile(log.string(), {});
+    if (!recording) {
+      return ToString(recording.error());
+    }
+    const History& history = *recording->history;
+    std::string text =
+        fmt::format("{} events", FormatCount(static_cast<std::int64_t>(history.events.size())));
+    for (const Trace& trace : history.traces) {
+      const TraceSummary summary = Replay(*recording, trace).Summarize();
+      text += fmt::format(", {}{}: peak {}, end {}{}", trace.device < 0 ? "" : "device ",
+                          trace.name, FormatSize(summary.peak_bytes), FormatSize(summary.end_bytes),
+                          summary.ooms.empty() ? "" : ", OUT OF MEMORY");
+    }
+    for (const Diagnostic& note : recording->diagnostics) {
+      text += note.severity == Severity::kNote ? "" : "; " + note.message;
+    }
+    return text;
+  }
+
+  std::string output_;
+  std::string stacks_;
+  std::string depth_;
+  std::string max_bytes_;
+  bool no_pinned_ = false;
+  bool paused_ = false;
+  bool quiet_ = false;
+  std::vector<std::string> program_;
+  std::string usage_;
+  std::string pattern_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRun() {
+  return std::make_unique<RunCommand>();
+}
+
+}  // namespace memtool::commands

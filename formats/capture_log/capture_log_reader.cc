@@ -1,0 +1,280 @@
+#include "capture_log/capture_log_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "capture_log/books.h"
+#include "capture_log/decoder.h"
+#include "capture_log/stack_maker.h"
+#include "capture_log/symbols.h"
+#include "support/byte_cursor.h"
+#include "support/byte_window.h"
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using capture_log::Books;
+using capture_log::Counts;
+using capture_log::Decoder;
+using capture_log::Definitions;
+using capture_log::StackMaker;
+using capture_log::Symbols;
+
+bool HasMagic(std::span<const std::byte> head) {
+  return head.size() >= wire::kMagic.size() &&
+         std::memcmp(head.data(), wire::kMagic.data(), wire::kMagic.size()) == 0;
+}
+
+template <std::size_t kSize>
+std::string FixedText(const std::array<char, kSize>& text) {
+  return {text.data(), strnlen(text.data(), kSize)};
+}
+
+wire::Header ReadHeader(ByteWindow& in) {
+  const auto head = in.Fill(wire::kHeaderBytes);
+  if (!HasMagic(head)) {
+    ThrowRead(ErrorCode::kMalformed, 0, {}, "this is not a capture log");
+  }
+  if (head.size() < sizeof(wire::Header)) {
+    ThrowRead(ErrorCode::kTruncated, head.size(), "header", "the file ends inside its header");
+  }
+  wire::Header header{};
+  std::memcpy(&header, head.data(), sizeof header);
+  if (header.byte_order != wire::kByteOrder || header.version != wire::kVersion) {
+    ThrowRead(ErrorCode::kUnsupported, 8, "header",
+              fmt::format("a capture log of version {}; this program reads version {} of its own "
+                          "byte order",
+                          header.version, wire::kVersion));
+  }
+  if (header.header_bytes != wire::kHeaderBytes || header.chunk_bytes != wire::kChunkBytes) {
+    ThrowRead(ErrorCode::kMalformed, 16, "header", "sizes that this version does not have");
+  }
+  in.Advance(std::min(head.size(), wire::kHeaderBytes));
+  return header;
+}
+
+std::uint32_t Crc(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2") != 0) {
+    return wire::Crc32cSse(data, bytes.size());
+  }
+#endif
+  return wire::Crc32cPortable(data, bytes.size());
+}
+
+// Walks the chunks; damage is said and read around.
+class ChunkReader {
+ public:
+  ChunkReader(ByteWindow& in, const wire::Header& header, RecordingBuilder& builder,
+              Decoder& decoder)
+      : in_(in), header_(header), builder_(builder), decoder_(decoder) {}
+
+  void Run() {
+    while (in_.offset() < header_.committed) {
+      const std::uint64_t offset = in_.offset();
+      auto bytes = in_.Fill(wire::kChunkBytes);
+      bytes = bytes.first(std::min(bytes.size(), wire::kChunkBytes));
+      if (bytes.empty()) {
+        break;
+      }
+      One(bytes, offset);
+      in_.Advance(bytes.size());
+      end_ = in_.offset();
+    }
+    end_ = std::max(end_, in_.offset());
+    if (end_ < header_.committed) {
+      Damage("truncated",
+             fmt::format("the file ends {} bytes before its last record", header_.committed - end_),
+             end_);
+    }
+  }
+
+ private:
+  void Damage(const char* code, std::string message, std::uint64_t offset) {
+    builder_.AddDiagnostic({.severity = Severity::kDamage,
+                            .code = code,
+                            .message = std::move(message),
+                            .offset = offset});
+  }
+
+  void One(std::span<const std::byte> bytes, std::uint64_t offset) {
+    wire::ChunkHeader chunk{};
+    if (bytes.size() < sizeof chunk) {
+      return;  // the cut is said at the end
+    }
+    std::memcpy(&chunk, bytes.data(), sizeof chunk);
+    const auto records = bytes.subspan(sizeof chunk);
+    const bool last = header_.committed - offset <= wire::kChunkBytes;
+    if (chunk.magic != wire::kChunkMagic ||
+        chunk.used > records.size() + (wire::kChunkBytes - bytes.size())) {
+      return Damage("lost_chunk", fmt::format("chunk {} is not one", Number(offset)), offset);
+    }
+    if (chunk.used == 0 && !last) {
+      return Damage("lost_chunk", fmt::format("chunk {} was never sealed", Number(offset)), offset);
+    }
+    const std::uint64_t used =
+        chunk.used != 0 ? chunk.used : header_.committed - offset - sizeof chunk;
+    const auto whole =
+        records.first(static_cast<std::size_t>(std::min<std::uint64_t>(used, records.size())));
+    if (chunk.used != 0 && whole.size() == chunk.used && Crc(whole) != chunk.crc) {
+      return Damage("lost_chunk",
+                    fmt::format("chunk {} fails its checksum: {} bytes of records are left out",
+                                Number(offset), chunk.used),
+                    offset);
+    }
+    Decode(whole, offset + sizeof chunk, chunk.base_time, whole.size() < used);
+  }
+
+  void Decode(std::span<const std::byte> records, std::uint64_t offset, std::uint64_t base_time,
+              bool cut) {
+    try {
+      decoder_.Chunk(records, offset, base_time);
+    } catch (const ReadError& error) {
+      if (error.error().code == ErrorCode::kLimit) {
+        throw;
+      }
+      // A record at the cut is expected to be part of one.
+      if (!cut || error.error().code != ErrorCode::kTruncated) {
+        Damage("lost_records", "the rest of a chunk is left out: " + error.error().message,
+               error.error().offset.value_or(offset));
+      }
+    }
+  }
+
+  static std::uint64_t Number(std::uint64_t offset) {
+    return (offset - wire::kHeaderBytes) / wire::kChunkBytes;
+  }
+
+  ByteWindow& in_;
+  const wire::Header& header_;
+  RecordingBuilder& builder_;
+  Decoder& decoder_;
+  std::uint64_t end_ = 0;
+};
+
+const char* StopText(wire::Stop stop) {
+  switch (stop) {
+    case wire::Stop::kMaxBytes:
+      return "the log reached its largest size (MEMTOOL_CAPTURE_MAX_BYTES)";
+    case wire::Stop::kDiskFull:
+      return "the disk was full";
+    case wire::Stop::kFileLimit:
+      return "the limit on file sizes (RLIMIT_FSIZE) was reached";
+    case wire::Stop::kMapFailed:
+      return "the file could not be mapped";
+    default:
+      return nullptr;
+  }
+}
+
+const char* PythonText(wire::PythonState state) {
+  switch (state) {
+    case wire::PythonState::kUnsupported:
+      return "Python frames are missing: no table of this interpreter's version";
+    case wire::PythonState::kSelfTest:
+      return "Python frames are missing: the self-test disagreed with the interpreter";
+    default:
+      return nullptr;
+  }
+}
+
+class Notes {
+ public:
+  Notes(RecordingBuilder& builder, const wire::Header& header)
+      : builder_(builder), header_(header) {}
+
+  void Header(std::uint64_t events) {
+    if (const char* why = StopText(static_cast<wire::Stop>(header_.stop_reason)); why != nullptr) {
+      Add(Severity::kWarning, "stopped_early", fmt::format("recording ended early: {}", why), 1);
+    }
+    Add(Severity::kWarning, "dropped_events", "events that were not written", header_.dropped);
+    Add(Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
+        header_.folded);
+    Add(Severity::kNote, "unwind_stops", "native stacks whose outer part could not be followed",
+        header_.unwind_stops);
+    if ((header_.flags & wire::kEndedCleanly) == 0) {
+      Add(Severity::kNote, "not_ended",
+          "the process did not end by exit: it was killed, left by _exit, ran another program, or "
+          "still runs",
+          1);
+    }
+    if (events < header_.events) {
+      Add(Severity::kDamage, "lost_events", "events that were written and are not readable here",
+          header_.events - events);
+    }
+    if (const char* why = PythonText(static_cast<wire::PythonState>(header_.python_state));
+        why != nullptr) {
+      Add(Severity::kWarning, "no_python", why, 1);
+    }
+  }
+
+  void Calls(const Counts& counts) {
+    Add(Severity::kNote, "unknown_frees",
+        "frees of memory that was allocated before the recording, or while it was off",
+        counts.unknown_frees);
+    Add(Severity::kNote, "refused_frees", "frees that the driver refused", counts.refused_frees);
+    Add(Severity::kNote, "failed_calls", "allocations that failed for other reasons than memory",
+        counts.failed_calls);
+    Add(Severity::kNote, "estimated_sizes",
+        "arrays, whose sizes were worked out from their descriptors", counts.estimated);
+    Add(Severity::kNote, "shared_memory",
+        "pieces of other processes' memory that were opened here: not counted", counts.imports);
+    Add(Severity::kDamage, "lost_definitions", "events whose definitions are lost",
+        counts.unknown_lanes);
+    Add(Severity::kNote, "reused_addresses",
+        "allocations at an address whose free was not recorded", counts.reopened);
+  }
+
+ private:
+  void Add(Severity severity, const char* code, std::string message, std::uint64_t count) {
+    if (count > 0) {
+      builder_.AddDiagnostic(
+          {.severity = severity, .code = code, .message = std::move(message), .count = count});
+    }
+  }
+
+  RecordingBuilder& builder_;
+  const wire::Header& header_;
+};
+
+void Describe(RecordingBuilder& builder, const wire::Header& header) {
+  Metadata& metadata = builder.metadata();
+  const std::string rank = FixedText(header.rank);
+  metadata.format_display = fmt::format("capture log of process {} on {}{}{}", header.pid,
+                                        FixedText(header.host), rank.empty() ? "" : ", ", rank);
+  metadata.time_nanos = static_cast<std::int64_t>(header.start_unix & INT64_MAX);
+  builder.AddSetting("program", FixedText(header.executable));
+  builder.AddBlindSpot("CUDA context and modules", "the driver takes them without a call");
+  builder.AddBlindSpot("pools", "what a stream-ordered pool holds beyond its allocations");
+  builder.AddBlindSpot("other processes", "a log holds one process");
+}
+
+}  // namespace
+
+Match CaptureLogReader::Sniff(std::span<const std::byte> head) const {
+  return HasMagic(head) ? Match::kCertain : Match::kNo;
+}
+
+Result<Recording> CaptureLogReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
+  const wire::Header header = ReadHeader(in);
+  RecordingBuilder builder;
+  Definitions definitions;
+  Books books(builder, definitions, static_cast<std::int64_t>(header.start_unix & INT64_MAX));
+  Decoder decoder(definitions, books);
+  ChunkReader(in, header, builder, decoder).Run();
+  Notes notes(builder, header);
+  notes.Header(decoder.events());
+  notes.Calls(books.counts());
+  Describe(builder, header);
+  Symbols symbols(FixedText(header.executable));
+  StackMaker stacks(builder, definitions, symbols);
+  builder.SetHistory(books.Finish([&stacks](std::uint64_t id) { return stacks.Of(id); }));
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,51 @@
+// Records to definitions and calls. A record has an effect only when all of it was there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "capture_log/books.h"
+#include "capture_log/definitions.h"
+#include "support/byte_cursor.h"
+
+namespace memtool::formats::capture_log {
+
+class Decoder {
+ public:
+  Decoder(Definitions& definitions, Books& books) : definitions_(definitions), books_(books) {}
+
+  // The records of one chunk. Throws ReadError at the first that is cut or makes no sense; those
+  // before it count.
+  void Chunk(std::span<const std::byte> records, std::uint64_t offset, std::uint64_t base_time);
+
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+ private:
+  void Record(ByteCursor& in);
+  void Definition(wire::Tag tag, ByteCursor& in);
+  void Mapping(ByteCursor& in);
+  void Frame(ByteCursor& in);
+  void Code(ByteCursor& in);
+  void Ledger(ByteCursor& in);
+  void Lane(ByteCursor& in);
+  void Hot(std::uint8_t first, ByteCursor& in);
+  void Event(wire::Tag tag, ByteCursor& in);
+  Call Begin(ByteCursor& in, bool with_lane = true);
+  std::string Text(ByteCursor& in, std::size_t most = wire::kMaxText);
+  void Unique(bool is_new, const ByteCursor& in);
+
+  Definitions& definitions_;
+  Books& books_;
+  std::map<std::uint64_t, std::uint64_t> loaded_;  // start of a mapping now in place -> its id
+  // Differences within the chunk.
+  std::uint64_t time_ = 0;
+  std::uint64_t key_ = 0;
+  std::uint64_t address_ = 0;
+  std::uint64_t lane_ = 0;
+  std::uint64_t stack_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace memtool::formats::capture_log

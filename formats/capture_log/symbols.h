@@ -1,0 +1,44 @@
+// Names and lines of native addresses, from the program files when they are on this machine: an
+// object counts only when its build id is the one in the log. Nothing is fetched or run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture_log/definitions.h"
+
+namespace memtool::formats::capture_log {
+
+struct Symbol {
+  std::string name;
+  std::string system_name;  // before demangling
+  std::string file;         // empty when there is no line information
+  std::int64_t line = 0;
+};
+
+class Symbols {
+ public:
+  // `executable`: the program, whose mapping has no name of its own.
+  explicit Symbols(std::string executable);
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  // What stands at `address` (of the process), innermost inlined function first; empty when it is
+  // not known.
+  std::vector<Symbol> At(const MappingRow& mapping, std::uint64_t address);
+  // The mapping's file, with the main program's name filled in.
+  [[nodiscard]] std::string PathOf(const MappingRow& mapping) const;
+
+ private:
+  class Module;
+  Module* Open(const MappingRow& mapping);
+
+  std::string executable_;
+  std::unordered_map<std::string, std::unique_ptr<Module>> modules_;  // by path and build id
+};
+
+}  // namespace memtool::formats::capture_log
