@@ -95,10 +95,10 @@ Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const s
 }
 
 Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
-                                                 const ViewOptions& view,
-                                                 const MomentSpec& moment) {
+                                                 const ViewOptions& view, const MomentSpec& moment,
+                                                 const std::string& device) {
   auto loaded = std::make_unique<Loaded>();
-  auto standing = StandAt(std::move(recording), moment, view.device(), &loaded->moments);
+  auto standing = StandAt(std::move(recording), moment, device, &loaded->moments);
   if (!standing) {
     return Fail(std::move(standing.error()));
   }
@@ -130,13 +130,25 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   return loaded;
 }
 
+Result<std::unique_ptr<Loaded>> Session::Take(const std::string& name, Recording recording,
+                                              const ViewOptions& view, const MomentSpec& moment,
+                                              const std::string& device) {
+  Note(name, recording);
+  return Prepare(name, std::move(recording), view, moment, device);
+}
+
+void Session::Note(InputNote note, std::string display) {
+  notes_.push_back(std::move(note));
+  displays_.push_back(std::move(display));
+}
+
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                               const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
                               std::size_t bases) {
   std::size_t index = 0;
   const auto give = [&](std::string name, Recording recording) -> Result<void> {
     auto loaded = Prepare(std::move(name), std::move(recording), view,
-                          index++ < bases ? view.base_moment() : view.moment());
+                          index++ < bases ? view.base_moment() : view.moment(), view.device());
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }

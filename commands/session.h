@@ -46,6 +46,13 @@ class Session {
                        const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
                        std::size_t bases = 0);
 
+  // The same for one recording that the caller loaded, at a moment and for a device that it chose.
+  Result<std::unique_ptr<Loaded>> Take(const std::string& name, Recording recording,
+                                       const ViewOptions& view, const MomentSpec& moment,
+                                       const std::string& device);
+  // A place in headers and JSON for an input that is no recording.
+  void Note(InputNote note, std::string display);
+
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
   // kOk, or kDamage when --strict asks for it.
@@ -63,7 +70,8 @@ class Session {
  private:
   void Note(const std::string& name, const Recording& recording);
   Result<std::unique_ptr<Loaded>> Prepare(std::string name, Recording recording,
-                                          const ViewOptions& view, const MomentSpec& moment);
+                                          const ViewOptions& view, const MomentSpec& moment,
+                                          const std::string& device);
 
   const InputOptions& inputs_;
   Streams& streams_;

@@ -340,7 +340,7 @@ std::string NameOf(OomWording wording) {
 std::string DisplayOf(const OomMessage& message) {
   switch (message.wording) {
     case OomWording::kTorchCached:
-      return "PyTorch, wording of up to 1.3";
+      return "PyTorch, wording of 1.0 to 1.3";
     case OomWording::kTorchReserved:
       return "PyTorch, wording of 1.4 to 2.0";
     case OomWording::kTorchUnallocated:

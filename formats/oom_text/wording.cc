@@ -49,12 +49,12 @@ void ParseParenthesis(Phrases& in, Parsed& parsed) {
     } else if (in.Take("allowed")) {
       message.limit = size;
     } else if (in.Take("cached")) {
+      // Only what is free in the allocator, unlike "reserved" of later years.
       message.wording = OomWording::kTorchCached;
-      // In this wording, too, it is all that the allocator took from the driver.
-      message.reserved = size;
+      message.unallocated = size;
     } else if (in.Take("reserved in total by PyTorch") || in.Take("reserved")) {
       message.reserved = size;
-    } else if (!in.Take("current active")) {
+    } else if (!in.Take("current active") && !in.Take("inactive")) {
       break;
     }
     parsed.consumed = in.at();

@@ -49,20 +49,29 @@ class Dividing {
 // What the framework's allocator holds, in its parts.
 std::vector<std::pair<std::string, Quantity>> Held(const OomFacts& facts) {
   std::vector<std::pair<std::string, Quantity>> parts;
-  for (const auto& [key, part] :
-       {std::pair("live", &facts.live), std::pair("pending", &facts.pending),
-        std::pair("cached", &facts.cached)}) {
-    if (*part) {
-      parts.emplace_back(key, **part);
+  const auto add = [&parts](const char* key, const std::optional<Quantity>& part) {
+    if (part) {
+      parts.emplace_back(key, *part);
     }
+  };
+  if (facts.live && facts.private_pools) {
+    parts.emplace_back(
+        "live", Quantity{.bytes = SaturatingSubtract(facts.live->bytes, facts.private_pools->bytes),
+                         .precision =
+                             SaturatingAdd(facts.live->precision, facts.private_pools->precision)});
+    parts.emplace_back("private_pools", *facts.private_pools);
+  } else {
+    add("live", facts.live);
   }
+  add("pending", facts.pending);
+  add("cached", facts.cached);
   return parts;
 }
 
 }  // namespace
 
 std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
-  if (!facts.free || !facts.live) {
+  if (!facts.live) {
     return std::nullopt;
   }
   OomLadder ladder;
@@ -72,15 +81,21 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
     held.bytes = SaturatingAdd(held.bytes, part.bytes);
     held.precision = SaturatingAdd(held.precision, part.precision);
   }
-  ladder.whole_known = facts.capacity.has_value();
-  const Quantity known{.bytes = SaturatingAdd(facts.free->bytes, held.bytes),
-                       .precision = SaturatingAdd(facts.free->precision, held.precision)};
-  Dividing divide(ladder, facts.capacity.value_or(known));
-  divide.Take("free", *facts.free);
+  const bool whole_device = facts.capacity && facts.free;
+  ladder.kind = whole_device ? OomWhole::kCapacity
+                : facts.free ? OomWhole::kKnown
+                             : OomWhole::kReserved;
+  const Quantity free = facts.free.value_or(Quantity{});
+  const Quantity known{.bytes = SaturatingAdd(free.bytes, held.bytes),
+                       .precision = SaturatingAdd(free.precision, held.precision)};
+  Dividing divide(ladder, whole_device ? *facts.capacity : known);
+  if (facts.free) {
+    divide.Take("free", *facts.free);
+  }
   for (const auto& [key, part] : parts) {
     divide.Take(key, part);
   }
-  if (!facts.capacity) {
+  if (!whole_device) {
     return ladder;
   }
   ladder.process_unusable =
@@ -101,8 +116,7 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
   return ladder;
 }
 
-OomState StateForRequest(const StateAtMoment& at, const OomRequest& request) {
-  OomState state;
+void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state) {
   const auto add = [](std::int64_t& sum, std::int64_t bytes) { sum = SaturatingAdd(sum, bytes); };
   for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
     const Segment& segment = at.state.segments[i];
@@ -146,8 +160,7 @@ OomState StateForRequest(const StateAtMoment& at, const OomRequest& request) {
       }
     }
   }
-  state.unplaced = at.unplaced_bytes;
-  return state;
+  add(state.unplaced, at.unplaced_bytes);
 }
 
 std::int64_t SegmentFor(std::int64_t asked) {
@@ -176,15 +189,24 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
   const std::int64_t held = SaturatingAdd(
       SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
-  if (facts.limit && facts.live && facts.cached &&
-      SaturatingAdd(held, wanted.bytes) > facts.limit->bytes) {
-    // The limit bites before the device only where the device had room for the request.
-    if (verdict.short_of_driver == 0) {
+  // The limit bites before the device only where the device had room for the request.
+  if (facts.limit && facts.live && facts.cached && verdict.short_of_driver == 0) {
+    const std::int64_t over =
+        SaturatingSubtract(SaturatingAdd(held, wanted.bytes), facts.limit->bytes);
+    const std::int64_t rounding =
+        SaturatingAdd(SaturatingAdd(facts.limit->precision, wanted.precision),
+                      SaturatingAdd(PrecisionOf(facts.live), PrecisionOf(facts.cached)));
+    if (over > -rounding) {
       verdict.why = OomWhy::kLimit;
+      verdict.close = over <= rounding;
       verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
       verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
       return verdict;
     }
+  }
+  if (state != nullptr && state->usable_largest >= asked) {
+    verdict.why = OomWhy::kUnexplained;
+    return verdict;
   }
   if (verdict.short_of_driver == 0) {
     verdict.why = OomWhy::kUnexplained;

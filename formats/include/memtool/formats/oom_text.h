@@ -28,7 +28,7 @@ struct OomProcess {
 };
 
 enum class OomWording : std::uint8_t {
-  kTorchCached,       // "(GPU 0; … free; … cached)": up to PyTorch 1.3
+  kTorchCached,       // "(GPU 0; … free; … cached)": PyTorch 1.0 to 1.3
   kTorchReserved,     // "(GPU 0; … reserved in total by PyTorch)": 1.4 to 2.0
   kTorchUnallocated,  // "… is reserved by PyTorch but unallocated.": since 2.1
   kTorchAsync,        // "Allocation on device … would exceed allowed memory.": cudaMallocAsync
@@ -50,9 +50,9 @@ struct OomMessage {
   std::optional<OomNumber> limit{};          // set_per_process_memory_fraction
   std::optional<OomNumber> process{};        // this process on the device, all allocators
   std::optional<OomNumber> allocated{};      // by PyTorch's allocator, private pools included
-  std::optional<OomNumber> private_pools{};  // of `allocated`: kept by CUDA graphs and MemPools
-  std::optional<OomNumber> unallocated{};    // reserved by PyTorch's allocator, and free in it
-  std::optional<OomNumber> reserved{};       // both together, where the message says so
+  std::optional<OomNumber> private_pools{};  // of `allocated`: free in pools of CUDA graphs, MemPools
+  std::optional<OomNumber> unallocated{};    // taken from the driver and free: "cached" up to 1.3
+  std::optional<OomNumber> reserved{};       // both together, where the message says that instead
   std::vector<OomProcess> others{};
   std::vector<std::string> advice{};  // settings that the message names, by their own names
 };

@@ -23,18 +23,25 @@ struct OomFacts {
   std::optional<Quantity> live;      // in blocks given out; private pools' included where they hide
   std::optional<Quantity> pending;   // given up, but a stream may still use it
   std::optional<Quantity> cached;    // free inside the allocator
-  // Of `live`: what CUDA graphs and MemPools keep, where the figures do not tell it apart.
+  // Of `live`: what is free in pools of CUDA graphs and MemPools, where a message counts it as live.
   std::optional<Quantity> private_pools;
 };
 
 // A part of the device. Parts of one ladder sum exactly to its whole.
 struct OomPart {
-  std::string key;  // "free", "live", "pending", "cached", "non_framework", "other", "outside"
+  // "free", "live", "private_pools", "pending", "cached", "non_framework", "other", "outside"
+  std::string key;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
 };
+// What the parts of a ladder sum to, as far as the figures reach.
+enum class OomWhole : std::uint8_t {
+  kCapacity,  // of the device
+  kKnown,     // what the driver has free and what the allocator holds
+  kReserved,  // what the allocator holds
+};
 struct OomLadder {
-  bool whole_known = false;  // true: the whole is the device's capacity; false: what is known of it
+  OomWhole kind = OomWhole::kReserved;
   Quantity whole;
   std::vector<OomPart> parts;
   // False: a part is negative by more than rounding explains. The figures contradict each other,
@@ -43,7 +50,7 @@ struct OomLadder {
   // The driver's figure for this process is smaller than what the allocator holds: not used.
   bool process_unusable = false;
 };
-// Nothing when neither free nor live memory is known.
+// Nothing when it is not known what is live.
 std::optional<OomLadder> MakeLadder(const OomFacts& facts);
 
 enum class OomWhy : std::uint8_t {
@@ -70,22 +77,22 @@ struct OomState {
   std::int64_t largest_free = 0;  // of all
   std::int64_t usable_free = 0, usable_pieces = 0, usable_largest = 0;  // for this request
   std::int64_t other_stream_free = 0;
-  std::int64_t other_class_free =
-      0;  // in segments for small blocks when it is large, or vice versa
+  // Free in segments for small blocks when the request is large, or the other way round.
+  std::int64_t other_class_free = 0;
   std::int64_t private_reserved = 0, private_live = 0, private_free = 0;  // in other pools
   std::int64_t unused_segments = 0, unused_bytes = 0;                     // without a live block
   std::int64_t segments = 0, estimated = 0;  // segments, and those that are estimated
   std::int64_t expandable = 0;               // segments that can grow
   std::int64_t unplaced = 0;                 // live bytes in no known segment
 };
-// `at`: the state of the device. `asked`, `stream`: of the request; without `asked` all free memory
-// counts as usable. The default pool is taken unless `pool` says otherwise.
+// `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
 struct OomRequest {
   std::optional<std::int64_t> asked;
   std::uint16_t stream = 0;
   std::uint64_t pool_owner = 0, pool_id = 0;
 };
-OomState StateForRequest(const StateAtMoment& at, const OomRequest& request);
+// Adds the state of a device to `state`.
+void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state);
 
 // What PyTorch's allocator wants of the driver for a block of `asked` bytes: 2 MiB for small ones,
 // 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,
