@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
-#include <charconv>
 
 #include "command.h"
 #include "memtool/formats/oom_text.h"
@@ -155,23 +154,6 @@ class OomCommand final : public RowsCommand {
 
   // --- recordings ---
 
-  // The trace that ran out last: by time where there is one, else the last of the file.
-  static std::optional<std::size_t> TraceWithOom(const Recording& recording) {
-    std::optional<std::size_t> best;
-    std::int64_t best_time = kNoTime;
-    for (std::size_t i = 0; i < recording.history->traces.size(); ++i) {
-      const auto events = EventsOf(recording, recording.history->traces[i]);
-      const auto last = std::find_if(events.rbegin(), events.rend(), [](const Event& event) {
-        return event.action == Action::kOom;
-      });
-      if (last != events.rend() && (!best || last->time >= best_time)) {
-        best = i;
-        best_time = last->time;
-      }
-    }
-    return best;
-  }
-
   Result<Report> FromRecording(Session& session, Recording recording) {
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
@@ -181,12 +163,8 @@ class OomCommand final : public RowsCommand {
     }
     MomentSpec moment = view().moment();
     std::string device = view().device();
-    const bool any = TraceWithOom(recording).has_value();
-    if (!view().has_moment() && any && device.empty()) {
-      const Trace& trace = recording.history->traces[*TraceWithOom(recording)];
-      device = std::to_string(trace.device);
-    }
-    if (!view().has_moment() && any) {
+    if (const auto last = LastOom(recording, device); last && !view().has_moment()) {
+      device = device.empty() ? *last : device;
       moment = *ParseMoment("oom");
     }
     auto loaded = session.Take(path_, std::move(recording), view(), moment, device);
@@ -197,7 +175,7 @@ class OomCommand final : public RowsCommand {
   }
 
   Result<Report> FromLoaded(Session& session, const Loaded& loaded) {
-    const OomCase found = CaseOfLoaded(loaded);
+    const OomCase found = CaseOf(loaded, view().has_moment() ? view().moment().text : "");
     std::vector<Holder> holders = Holders(loaded, *found.state);
     Report report = Describe(session, found, std::move(holders));
     std::string source = InputsText(session);
@@ -217,81 +195,6 @@ class OomCommand final : public RowsCommand {
           FormatSize(state.unplaced)));
     }
     return report;
-  }
-
-  [[nodiscard]] OomCase CaseOfLoaded(const Loaded& loaded) const {
-    const Recording& recording = loaded.recording;
-    OomCase found{.snapshot = true, .settings = recording.settings};
-    OomRequest request;
-    const Event* oom = nullptr;
-    for (const MomentOfTrace& moment : loaded.moments) {
-      const auto events = EventsOf(recording, recording.history->traces[moment.trace]);
-      if (moment.event >= 0 && moment.event < static_cast<std::int64_t>(events.size()) &&
-          events[static_cast<std::size_t>(moment.event)].action == Action::kOom) {
-        oom = &events[static_cast<std::size_t>(moment.event)];
-        request = {.asked = oom->size, .stream = oom->stream};
-        TakePool(recording, *oom, request);
-      }
-    }
-    found.state.emplace();
-    for (const MomentOfTrace& moment : loaded.moments) {
-      const Trace& trace = recording.history->traces[moment.trace];
-      AddState(StateAt(recording, trace, moment.event), request, *found.state);
-    }
-    found.at = loaded.moments.empty() ? "end" : MomentWord(loaded);
-    const MomentOfTrace* only = loaded.moments.size() == 1 ? &loaded.moments.front() : nullptr;
-    found.moment = only == nullptr || only->summary.events == 0 ||
-                           only->event + 1 == static_cast<std::int64_t>(only->summary.events)
-                       ? "the end"
-                       : fmt::format("event {}", FormatCount(only->event));
-    found.where = only == nullptr ? "" : TraceText(recording.history->traces[only->trace]);
-    FillFacts(oom, found);
-    Conclude(found);
-    return found;
-  }
-
-  static void FillFacts(const Event* oom, OomCase& found) {
-    const OomState& state = *found.state;
-    const auto fact = [](std::int64_t bytes) {
-      return Quantity{.bytes = bytes, .source = "snapshot"};
-    };
-    OomFacts& facts = found.facts;
-    facts.live = fact(state.live);
-    facts.cached = fact(state.free);
-    if (state.pending > 0) {
-      facts.pending = fact(state.pending);
-    }
-    if (oom == nullptr) {
-      return;
-    }
-    found.failed = true;
-    facts.asked = fact(oom->size);
-    // Expandable segments grow by pages; others come whole.
-    facts.wanted = state.expandable > 0 ? facts.asked : fact(SegmentFor(oom->size));
-    if (oom->key <= static_cast<std::uint64_t>(INT64_MAX)) {
-      facts.free = fact(static_cast<std::int64_t>(oom->key));
-    }
-  }
-
-  // "(0, 1)" as the event's label has it.
-  static void TakePool(const Recording& recording, const Event& event, OomRequest& request) {
-    const History& history = *recording.history;
-    if (history.labels.empty()) {
-      return;
-    }
-    const auto row = static_cast<std::size_t>(&event - history.events.data());
-    for (const Label& label : recording.Labels(history.labels[row])) {
-      if (recording.Text(label.key) != "pool") {
-        continue;
-      }
-      std::string_view text = recording.Text(label.text);
-      const std::size_t comma = text.find(", ");
-      if (!text.starts_with('(') || comma == std::string_view::npos) {
-        return;
-      }
-      std::from_chars(text.data() + 1, text.data() + comma, request.pool_owner);
-      std::from_chars(text.data() + comma + 2, text.data() + text.size(), request.pool_id);
-    }
   }
 
   // Who holds what is live, most first; with the rounding they sum to live, pending and unplaced.
@@ -476,16 +379,6 @@ class OomCommand final : public RowsCommand {
     for (const OomSentence& sentence : Advice(found, path_)) {
       report.foot.push_back(line(sentence));
     }
-  }
-
-  // How --at names the moment that is shown.
-  [[nodiscard]] std::string MomentWord(const Loaded& loaded) const {
-    const MomentOfTrace& moment = loaded.moments.front();
-    const auto& ooms = moment.summary.ooms;
-    if (!view().has_moment()) {
-      return ooms.empty() ? "end" : "oom";
-    }
-    return view().moment().text;
   }
 
   std::int64_t message_ = -1;

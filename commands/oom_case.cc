@@ -88,7 +88,7 @@ std::string PartText(const OomCase& found, const OomPart& part) {
       {"live", "PyTorch live: blocks that the program holds"},
       {"private_pools", "free in pools of CUDA graphs: only their graphs can use it"},
       {"pending", "PyTorch pending: given up, but a stream may still use it"},
-      {"cached", "PyTorch cached: taken from the driver, free inside its allocator"},
+      {"cached", "PyTorch cached: free in its allocator"},
       {"non_framework", "this process outside PyTorch: CUDA context, libraries, NCCL"},
       {"other", "everything else: other processes, the driver"},
       {"outside", "outside PyTorch: CUDA context, libraries, other processes"},
@@ -97,7 +97,7 @@ std::string PartText(const OomCase& found, const OomPart& part) {
       kTexts.begin(), kTexts.end(), [&part](const auto& each) { return each.first == part.key; });
   std::string text(known == kTexts.end() ? std::string_view(part.key) : known->second);
   if (part.key == "cached" && found.state && found.state->pieces > 0) {
-    text += fmt::format(" ({} piece{}, the largest {})", FormatCount(found.state->pieces),
+    text += fmt::format(" ({} piece{}, largest {})", FormatCount(found.state->pieces),
                         found.state->pieces == 1 ? "" : "s", FormatSize(found.state->largest_free));
   }
   if (part.bytes < -part.precision) {

@@ -10,15 +10,17 @@
 #include "memtool/formats/oom_text.h"
 #include "memtool/profile/analysis/oom.h"
 #include "memtool/profile/recording.h"
+#include "session.h"
 
 namespace memtool::commands {
 
 struct OomCase {
-  bool failed = false;    // an allocation failed
-  bool snapshot = false;  // the figures come from a snapshot, not from a log
-  std::string where;      // "GPU 0"; empty when it is not told
-  std::string moment;     // of a snapshot: "event 12,000", "the end"
-  std::string at;         // of a snapshot: what --at calls the moment
+  bool failed = false;     // an allocation failed
+  bool snapshot = false;   // the figures come from a snapshot, not from a log
+  bool elsewhere = false;  // no allocation failed at this moment, but at others
+  std::string where;       // "GPU 0"; empty when it is not told
+  std::string moment;      // of a snapshot: "event 12,000", "the end"
+  std::string at;          // of a snapshot: what --at calls the moment
   OomFacts facts;
   std::optional<OomState> state;  // of a snapshot
   std::optional<OomLadder> ladder;
@@ -31,6 +33,11 @@ struct OomCase {
 void Conclude(OomCase& found);
 
 OomCase CaseOf(const formats::OomMessage& message);
+// The moment that `loaded` stands at. `at`: how the command line names it, or empty.
+OomCase CaseOf(const Loaded& loaded, const std::string& at);
+// The device that ran out last, as --device names it: by time where there is one, else by the order
+// of the file. Nothing when none did, or not `device` (empty = any).
+std::optional<std::string> LastOom(const Recording& recording, const std::string& device);
 
 // "WHY", "fragmentation: …"
 struct OomSentence {

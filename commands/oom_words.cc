@@ -244,9 +244,15 @@ class Adviser {
     if (!found_.facts.live) {
       return;
     }
+    const std::int64_t lacking = found_.verdict.short_in_all;
+    if (lacking > found_.facts.live->bytes) {
+      Add("TRY", fmt::format("a smaller request: giving up all {} live would not make room for {}",
+                             SizeOf(found_.facts.live), SizeOf(found_.facts.asked)));
+      return;
+    }
     Add("TRY", fmt::format("to hold {} less of the {} live: a smaller batch, checkpointing, "
                            "sharding, or offloading",
-                           FormatSize(found_.verdict.short_in_all), SizeOf(found_.facts.live)));
+                           FormatSize(lacking), SizeOf(found_.facts.live)));
   }
 
   // Memory that others hold and that alone would have been enough.
@@ -317,9 +323,10 @@ std::string Headline(const OomCase& found) {
   const std::string where = found.where.empty() ? "" : " on " + found.where;
   const OomFacts& facts = found.facts;
   if (!found.failed) {
-    return fmt::format("NO OUT-OF-MEMORY EVENT{}: at {}, {} reserved, {} live, {} free in reserved",
-                       where, found.moment, FormatSize(found.state->reserved),
-                       FormatSize(found.state->live), FormatSize(found.state->free));
+    return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
+                       found.elsewhere ? "at this moment" : "in this file", where,
+                       FormatSize(found.state->reserved), FormatSize(found.state->live),
+                       found.moment);
   }
   std::string text = "OUT OF MEMORY" + where;
   if (!facts.asked) {
