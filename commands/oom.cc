@@ -86,11 +86,8 @@ class OomCommand final : public RowsCommand {
     InputNote note{.path = path_ == "-" ? "standard input" : path_, .format = "oom-text"};
     if (log.messages.empty()) {
       session.Note(std::move(note), "text log");
-      Report report = Empty(session, 0);
-      report.head = {
-          "NO OUT-OF-MEMORY MESSAGE in " + session.notes().front().path + " (" + size + ")",
-          "what a snapshot would tell: see memtool help recording"};
-      return report;
+      return Empty(session, "NO OUT-OF-MEMORY MESSAGE in " + session.notes().front().path + " (" +
+                                size + ")");
     }
     const auto found = static_cast<std::int64_t>(log.found);
     const auto kept = static_cast<std::int64_t>(log.messages.size());
@@ -232,14 +229,18 @@ class OomCommand final : public RowsCommand {
 
   // --- the report ---
 
-  static Report Empty(const Session& session, std::int64_t messages) {
+  static Report Empty(const Session& session, std::string head) {
     Report report{.command = "oom"};
+    report.head = {std::move(head), "what a snapshot would tell: see memtool help recording"};
     session.Describe(report);
     report.sample_type = "memory";
     report.unit = "bytes";
     report.columns = Columns();
-    report.totals = {
-        {"total", std::int64_t{0}}, {"verdict", std::string("none")}, {"messages", messages}};
+    report.totals = {{"total", std::int64_t{0}},
+                     {"verdict", std::string("none")},
+                     {"answer", report.head.front()},
+                     {"sentences", RawJson{"[]"}},
+                     {"messages", std::int64_t{0}}};
     return report;
   }
 

@@ -119,6 +119,10 @@ OomCase CaseOf(const Loaded& loaded, const std::string& at) {
     found.moment = "the end";
   }
   found.at = !at.empty() ? at : oom != nullptr ? "oom" : "end";
+  if (recording.history->traces.size() > 1 && loaded.moments.size() == 1) {
+    const Trace& trace = recording.history->traces[loaded.moments.front().trace];
+    found.at += fmt::format(" --device {}", trace.device);
+  }
   FillFacts(oom, found);
   Conclude(found);
   return found;

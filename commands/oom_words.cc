@@ -355,9 +355,11 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
   }
   const OomState& state = *found.state;
   sentences.push_back(
-      {"KNOWN", fmt::format("{:.1f}% of what is reserved is free, in {} piece{}, the largest {}",
-                            100 * Share(state.free, state.reserved), FormatCount(state.pieces),
-                            state.pieces == 1 ? "" : "s", FormatSize(state.largest_free))});
+      {"KNOWN",
+       fmt::format("{} of what is reserved is free ({:.2f}%), in {} piece{}, the largest {}",
+                   FormatSize(state.free), 100 * Share(state.free, state.reserved),
+                   FormatCount(state.pieces), state.pieces == 1 ? "" : "s",
+                   FormatSize(state.largest_free))});
   return sentences;
 }
 
