@@ -68,10 +68,13 @@ class OomCommand final : public RowsCommand {
     if (!either) {
       return Fail(std::move(either.error()));
     }
-    if (const auto* log = std::get_if<formats::OomLog>(&*either)) {
-      return FromLog(session, *log);
+    const auto* log = std::get_if<formats::OomLog>(&*either);
+    auto report = log != nullptr ? FromLog(session, *log)
+                                 : FromRecording(session, std::get<Recording>(std::move(*either)));
+    if (!report && report.error().input.empty()) {
+      report.error().input = path_;
     }
-    return FromRecording(session, std::get<Recording>(std::move(*either)));
+    return report;
   }
 
   // --- logs ---

@@ -49,8 +49,7 @@ std::size_t EscapeEnd(std::string_view line, std::size_t at) {
 
 // The line as a person sees it: without escape sequences and the zeros of UTF-16.
 std::string_view Clean(std::string_view line, std::string& buffer) {
-  constexpr std::string_view kDirty("\x1b\0", 2);
-  if (line.find_first_of(kDirty) == std::string_view::npos) {
+  if (line.find('\x1b') == std::string_view::npos && line.find('\0') == std::string_view::npos) {
     return line;
   }
   buffer.clear();
@@ -145,20 +144,22 @@ std::string_view BodyOf(std::string_view line, std::string_view tag) {
 }  // namespace
 
 void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) {
+  const std::string_view seen = Clean(line, clean_);
   if (!open_.empty()) {
-    const std::string_view seen = Clean(line, clean_);
     GoOn(seen.substr(0, kMostText));
   }
-  // Cheap words first: most lines say nothing of memory.
-  constexpr std::string_view kZero("\0", 1);
-  const bool wide = line.find(kZero) != std::string_view::npos;
-  if (!wide && line.find("f memory") == std::string_view::npos &&
-      line.find("OUT_OF_MEMORY") == std::string_view::npos &&
-      line.find("OutOfMemory") == std::string_view::npos &&
-      line.find("cudaErrorMemoryAllocation") == std::string_view::npos) {
-    return;
+  if (seen.size() != line.size() && until < line.size()) {
+    std::string behind;
+    const std::size_t left = Clean(line.substr(until), behind).size();
+    until = seen.size() - std::min(left, seen.size());
   }
-  FindIn(Clean(line, clean_), number, until);
+  // Cheap words first: most lines say nothing of memory.
+  if (seen.find("f memory") != std::string_view::npos ||
+      seen.find("OUT_OF_MEMORY") != std::string_view::npos ||
+      seen.find("OutOfMemory") != std::string_view::npos ||
+      seen.find("cudaErrorMemoryAllocation") != std::string_view::npos) {
+    FindIn(seen, number, until);
+  }
 }
 
 void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {

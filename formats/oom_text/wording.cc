@@ -338,20 +338,29 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
 }  // namespace
 
 std::size_t FindStart(std::string_view line, std::size_t from) {
-  std::size_t found = std::string_view::npos;
-  for (const std::string_view word :
-       {std::string_view("out of memory"), std::string_view("Out of memory")}) {
-    const std::size_t at = line.find(word, from);
-    if (at != std::string_view::npos) {
-      found = std::min(found, StartAround(line, at, from));
+  // Window by window: a word that a long line lacks is not searched to its end after each hit.
+  constexpr std::size_t kWindow = 2048;
+  constexpr std::size_t kLongestWord = 64;
+  for (std::size_t begin = from; begin < line.size(); begin += kWindow) {
+    const std::string_view window = line.substr(begin, kWindow + kLongestWord);
+    std::size_t found = std::string_view::npos;
+    for (const std::string_view word :
+         {std::string_view("out of memory"), std::string_view("Out of memory")}) {
+      const std::size_t at = window.find(word);
+      if (at < kWindow) {
+        found = std::min(found, StartAround(line, begin + at, from));
+      }
+    }
+    for (const std::string_view bare : kBare) {
+      const bool worded = bare.find("out of memory") != std::string_view::npos;
+      const std::size_t at = worded ? std::string_view::npos : window.find(bare);
+      found = at < kWindow ? std::min(found, begin + at) : found;
+    }
+    if (found != std::string_view::npos) {
+      return found;
     }
   }
-  for (const std::string_view bare : kBare) {
-    if (bare.find("out of memory") == std::string_view::npos) {
-      found = std::min(found, line.find(bare, from));
-    }
-  }
-  return found;
+  return std::string_view::npos;
 }
 
 std::optional<Parsed> ParseMessage(std::string_view text) {
