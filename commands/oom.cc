@@ -163,9 +163,10 @@ class OomCommand final : public RowsCommand {
     }
     MomentSpec moment = view().moment();
     std::string device = view().device();
-    if (const auto last = LastOom(recording, device); last && !view().has_moment()) {
+    const bool at_oom = !view().has_moment() || moment.kind == MomentSpec::Kind::kOom;
+    if (const auto last = LastOom(recording, device); last && at_oom) {
       device = device.empty() ? *last : device;
-      moment = *ParseMoment("oom");
+      moment = view().has_moment() ? moment : *ParseMoment("oom");
     }
     auto loaded = session.Take(path_, std::move(recording), view(), moment, device);
     if (!loaded) {

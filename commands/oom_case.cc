@@ -97,8 +97,9 @@ std::string PartText(const OomCase& found, const OomPart& part) {
       kTexts.begin(), kTexts.end(), [&part](const auto& each) { return each.first == part.key; });
   std::string text(known == kTexts.end() ? std::string_view(part.key) : known->second);
   if (part.key == "cached" && found.state && found.state->pieces > 0) {
-    text += fmt::format(" ({} piece{}, largest {})", FormatCount(found.state->pieces),
-                        found.state->pieces == 1 ? "" : "s", FormatSize(found.state->largest_free));
+    text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
+                       FormatCount(found.state->pieces), found.state->pieces == 1 ? "" : "s",
+                       FormatSize(found.state->largest_free));
   }
   if (part.bytes < -part.precision) {
     text += " (negative: the figures contradict each other)";

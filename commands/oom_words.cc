@@ -136,9 +136,12 @@ std::optional<std::string> Not(const OomCase& found) {
     return std::nullopt;
   }
   if (found.verdict.why == OomWhy::kFull) {
-    const std::int64_t gaps = found.state ? found.state->usable_free : BytesOf(facts.cached);
-    return fmt::format("fragmentation: with all {} of cached memory in one piece it would not fit",
-                       FormatSize(gaps));
+    if (!found.state) {
+      return fmt::format("fragmentation: with the {} cached in one piece it would not fit",
+                         SizeOf(facts.cached));
+    }
+    return fmt::format("fragmentation: {} of the {} cached can serve this request",
+                       FormatSize(found.state->usable_free), FormatSize(found.state->free));
   }
   return std::nullopt;
 }

@@ -63,17 +63,24 @@ Error Unknown(std::span<const std::byte> head) {
                .hint = "formats read: " + ReaderNames() + "; choose one with --input-format"};
 }
 
+const Reader* CertainReader(std::span<const std::byte> head) {
+  const auto readers = Readers();
+  const auto found = std::find_if(readers.begin(), readers.end(), [head](const Reader* reader) {
+    return reader->Sniff(head) == Match::kCertain;
+  });
+  return found == readers.end() ? nullptr : *found;
+}
+
 Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptions& options) {
   if (!options.format.empty()) {
     return ReaderByName(options.format);
   }
+  if (const Reader* certain = CertainReader(head)) {
+    return certain;
+  }
   std::vector<const Reader*> possible;
   for (const Reader* reader : Readers()) {
-    const Match match = reader->Sniff(head);
-    if (match == Match::kCertain) {
-      return reader;
-    }
-    if (match == Match::kPossible) {
+    if (reader->Sniff(head) == Match::kPossible) {
       possible.push_back(reader);
     }
   }
@@ -112,12 +119,15 @@ Result<RecordingOrLog> LoadEither(std::unique_ptr<Source> source, const std::str
   ByteWindow window(std::move(source));
   auto head = window.Fill(kSniffBytes);
   head = head.first(std::min(head.size(), kSniffBytes));
-  auto reader = ReaderFor(head, options);
-  if (!reader && options.format.empty() && oom_text::IsLog(AsText(head))) {
+  // Of text, what a reader merely might read is a log.
+  constexpr std::byte kPickle{0x80};
+  if (options.format.empty() && !CertainReader(head) && oom_text::IsLog(AsText(head)) &&
+      head.front() != kPickle) {
     OomLog log = oom_text::ScanLog(window);
     log.packing = packing;
     return log;
   }
+  auto reader = ReaderFor(head, options);
   auto recording =
       reader ? ReadWith(*reader, window, packing, options) : Fail(std::move(reader.error()));
   return recording ? Result<RecordingOrLog>(*std::move(recording))
@@ -194,11 +204,7 @@ bool RecognizedForCertain(const std::string& path) {
     }
     ByteWindow window(*std::move(unpacked));
     const auto head = window.Fill(kSniffBytes);
-    for (const Reader* reader : Readers()) {
-      if (reader->Sniff(head.first(std::min(head.size(), kSniffBytes))) == Match::kCertain) {
-        return true;
-      }
-    }
+    return CertainReader(head.first(std::min(head.size(), kSniffBytes))) != nullptr;
   } catch (const ReadError&) {
     return false;
   } catch (const std::bad_alloc&) {
