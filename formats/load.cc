@@ -210,7 +210,6 @@ bool RecognizedForCertain(const std::string& path) {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  return false;
 }
 
 }  // namespace memtool::formats

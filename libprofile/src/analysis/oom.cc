@@ -1,6 +1,7 @@
 #include "memtool/profile/analysis/oom.h"
 
 #include <algorithm>
+#include <span>
 
 #include "memtool/profile/analysis/values.h"
 
@@ -116,51 +117,71 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
   return ladder;
 }
 
+namespace {
+
+void Add(std::int64_t& sum, std::int64_t bytes) {
+  sum = SaturatingAdd(sum, bytes);
+}
+
+// Free memory in a segment that this request cannot use, by what keeps it from that.
+void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& state) {
+  const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
+  if (segment.pool_owner != request.pool_owner || segment.pool_id != request.pool_id) {
+    Add(state.private_free, free);
+  } else if (request.asked && segment.small != (*request.asked <= kSmall)) {
+    Add(state.other_class_free, free);
+  } else {
+    Add(state.other_stream_free, free);
+  }
+}
+
+bool CanServe(const Segment& segment, const OomRequest& request) {
+  const bool same_pool =
+      segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
+  return same_pool && (!request.asked || (segment.small == (*request.asked <= kSmall) &&
+                                          segment.stream == request.stream));
+}
+
+void AddBlock(const Block& block, bool usable, OomState& state) {
+  if (block.state != BlockState::kInactive) {
+    Add(state.requested, block.requested);
+    return;
+  }
+  ++state.pieces;
+  state.largest_free = std::max(state.largest_free, block.size);
+  if (usable) {
+    ++state.usable_pieces;
+    Add(state.usable_free, block.size);
+    state.usable_largest = std::max(state.usable_largest, block.size);
+  }
+}
+
+}  // namespace
+
 void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state) {
-  const auto add = [](std::int64_t& sum, std::int64_t bytes) { sum = SaturatingAdd(sum, bytes); };
   for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
     const Segment& segment = at.state.segments[i];
-    const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
     ++state.segments;
     state.estimated += at.estimated[i] != 0 ? 1 : 0;
     state.expandable += segment.expandable ? 1 : 0;
-    add(state.reserved, segment.size);
-    add(state.live, segment.allocated);
-    add(state.pending, SaturatingSubtract(segment.active, segment.allocated));
-    add(state.free, free);
+    Add(state.reserved, segment.size);
+    Add(state.live, segment.allocated);
+    Add(state.pending, SaturatingSubtract(segment.active, segment.allocated));
+    Add(state.free, SaturatingSubtract(segment.size, segment.active));
     if (segment.active == 0) {
       ++state.unused_segments;
-      add(state.unused_bytes, segment.size);
+      Add(state.unused_bytes, segment.size);
     }
-    const bool same_pool =
-        segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
-    const bool same_class = !request.asked || segment.small == (*request.asked <= kSmall);
-    const bool same_stream = !request.asked || segment.stream == request.stream;
-    if (!same_pool) {
-      add(state.private_reserved, segment.size);
-      add(state.private_live, segment.active);
-      add(state.private_free, free);
-    } else if (!same_class) {
-      add(state.other_class_free, free);
-    } else if (!same_stream) {
-      add(state.other_stream_free, free);
+    const bool usable = CanServe(segment, request);
+    if (!usable) {
+      AddOutOfReach(segment, request, state);
     }
-    for (std::uint32_t b = 0; b < segment.block_count; ++b) {
-      const Block& block = at.state.blocks[segment.first_block + b];
-      if (block.state != BlockState::kInactive) {
-        add(state.requested, block.requested);
-        continue;
-      }
-      ++state.pieces;
-      state.largest_free = std::max(state.largest_free, block.size);
-      if (same_pool && same_class && same_stream) {
-        ++state.usable_pieces;
-        add(state.usable_free, block.size);
-        state.usable_largest = std::max(state.usable_largest, block.size);
-      }
+    for (const Block& block :
+         std::span(at.state.blocks).subspan(segment.first_block, segment.block_count)) {
+      AddBlock(block, usable, state);
     }
   }
-  add(state.unplaced, at.unplaced_bytes);
+  Add(state.unplaced, at.unplaced_bytes);
 }
 
 std::int64_t SegmentFor(std::int64_t asked) {

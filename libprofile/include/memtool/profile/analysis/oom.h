@@ -23,7 +23,8 @@ struct OomFacts {
   std::optional<Quantity> live;      // in blocks given out; private pools' included where they hide
   std::optional<Quantity> pending;   // given up, but a stream may still use it
   std::optional<Quantity> cached;    // free inside the allocator
-  // Of `live`: what is free in pools of CUDA graphs and MemPools, where a message counts it as live.
+  // Of `live`: what is free in pools of CUDA graphs and MemPools, where a message counts it as
+  // live.
   std::optional<Quantity> private_pools;
 };
 
@@ -79,11 +80,11 @@ struct OomState {
   std::int64_t other_stream_free = 0;
   // Free in segments for small blocks when the request is large, or the other way round.
   std::int64_t other_class_free = 0;
-  std::int64_t private_reserved = 0, private_live = 0, private_free = 0;  // in other pools
-  std::int64_t unused_segments = 0, unused_bytes = 0;                     // without a live block
-  std::int64_t segments = 0, estimated = 0;  // segments, and those that are estimated
-  std::int64_t expandable = 0;               // segments that can grow
-  std::int64_t unplaced = 0;                 // live bytes in no known segment
+  std::int64_t private_free = 0;                       // in other pools
+  std::int64_t unused_segments = 0, unused_bytes = 0;  // without a live block
+  std::int64_t segments = 0, estimated = 0;            // segments, and those that are estimated
+  std::int64_t expandable = 0;                         // segments that can grow
+  std::int64_t unplaced = 0;                           // live bytes in no known segment
 };
 // `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
 struct OomRequest {
