@@ -18,6 +18,7 @@ std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeEvents();
+std::unique_ptr<Command> MakeOom();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -33,14 +34,31 @@ namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-    {"top", MakeTop},           {"diff", MakeDiff},       {"buckets", MakeBuckets},
-    {"account", MakeAccount},   {"tags", MakeTags},       {"tree", MakeTree},
-    {"peek", MakePeek},         {"traces", MakeTraces},   {"timeline", MakeTimeline},
-    {"segments", MakeSegments}, {"events", MakeEvents},   {"info", MakeInfo},
-    {"dot", MakeDot},           {"svg", MakeSvg},         {"web", MakeWeb},
-    {"raw", MakeRaw},           {"convert", MakeConvert}, {"cut", MakeCut},
-    {"merge", MakeMerge},       {"pprof", MakePprof},     {"run", MakeRun},
+// clang-format off
+    {"top", MakeTop},
+    {"diff", MakeDiff},
+    {"buckets", MakeBuckets},
+    {"account", MakeAccount},
+    {"tags", MakeTags},
+    {"tree", MakeTree},
+    {"peek", MakePeek},
+    {"traces", MakeTraces},
+    {"timeline", MakeTimeline},
+    {"segments", MakeSegments},
+    {"events", MakeEvents},
+    {"oom", MakeOom},
+    {"info", MakeInfo},
+    {"dot", MakeDot},
+    {"svg", MakeSvg},
+    {"web", MakeWeb},
+    {"raw", MakeRaw},
+    {"convert", MakeConvert},
+    {"cut", MakeCut},
+    {"merge", MakeMerge},
+    {"pprof", MakePprof},
+    {"run", MakeRun},
     {"help", MakeHelp},
+    // clang-format on
 });
 
 }  // namespace

@@ -94,10 +94,9 @@ Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const s
 }
 
 Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
-                                                 const ViewOptions& view, const MomentSpec& moment,
-                                                 std::size_t note) {
+                                                 const ViewOptions& view, const Standing& at) {
   auto loaded = std::make_unique<Loaded>();
-  auto standing = StandAt(std::move(recording), moment, view.device(), &loaded->moments);
+  auto standing = StandAt(std::move(recording), at.moment, at.device, &loaded->moments);
   if (!standing) {
     return Fail(std::move(standing.error()));
   }
@@ -109,7 +108,7 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   if (!choice_) {
     choice_ = *choice;
   }
-  notes_[note].moment = moment.text;
+  notes_[at.note].moment = at.moment.text;
   loaded->name = std::move(name);
   loaded->recording = *std::move(standing);
   for (std::string& line : MomentLines(*loaded)) {
@@ -129,21 +128,34 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   return loaded;
 }
 
+Result<std::unique_ptr<Loaded>> Session::Take(const std::string& name, Recording recording,
+                                              const ViewOptions& view, const MomentSpec& moment,
+                                              const std::string& device) {
+  Note(name, recording);
+  return Prepare(name, std::move(recording), view, {moment, device, notes_.size() - 1});
+}
+
 Result<void> Session::Give(std::string name, Recording recording, const ViewOptions& view,
-                           const MomentSpec& moment, std::size_t note, const Take& take) {
-  auto loaded = Prepare(std::move(name), std::move(recording), view, moment, note);
+                           const Standing& at, const Visit& visit) {
+  auto loaded = Prepare(std::move(name), std::move(recording), view, at);
   if (!loaded) {
     return Fail(std::move(loaded.error()));
   }
-  return take(*std::move(loaded));
+  return visit(*std::move(loaded));
+}
+
+void Session::Note(InputNote note, std::string display) {
+  notes_.push_back(std::move(note));
+  displays_.push_back(std::move(display));
 }
 
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                              const Take& take, std::size_t bases) {
+                              const Visit& visit, std::size_t bases) {
   std::size_t index = 0;
   const auto give = [&](std::string name, Recording recording) -> Result<void> {
+    const MomentSpec& moment = index++ < bases ? view.base_moment() : view.moment();
     return Give(std::move(name), std::move(recording), view,
-                index++ < bases ? view.base_moment() : view.moment(), notes_.size() - 1, take);
+                {moment, view.device(), notes_.size() - 1}, visit);
   };
   if (bases > 0 || names.size() < 2) {
     return ForEachRecording(names, give);
@@ -169,7 +181,8 @@ Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewO
       moment_lines_.push_back(note->message);
       diagnostics_.push_back(*std::move(note));
     }
-    done = Give(std::move(it->name), std::move(it->recording), view, moment, it->note, take);
+    done = Give(std::move(it->name), std::move(it->recording), view,
+                {moment, view.device(), it->note}, visit);
   }
   return done;
 }

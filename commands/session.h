@@ -34,7 +34,7 @@ struct Loaded {
 
 class Session {
  public:
-  using Take = std::function<Result<void>(std::unique_ptr<Loaded>)>;
+  using Visit = std::function<Result<void>(std::unique_ptr<Loaded>)>;
 
   Session(const InputOptions& inputs, Streams& streams) : inputs_(inputs), streams_(streams) {}
 
@@ -47,7 +47,14 @@ class Session {
   // the sample type of the first. The first `bases` names stand at --base-at. Without bases, what
   // two inputs tell of the same bytes counts once, see JoinInputs.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                       const Take& take, std::size_t bases = 0);
+                       const Visit& visit, std::size_t bases = 0);
+
+  // The same for one recording that the caller loaded, at a moment and for a device that it chose.
+  Result<std::unique_ptr<Loaded>> Take(const std::string& name, Recording recording,
+                                       const ViewOptions& view, const MomentSpec& moment,
+                                       const std::string& device);
+  // A place in headers and JSON for an input that is no recording.
+  void Note(InputNote note, std::string display);
 
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
@@ -65,13 +72,17 @@ class Session {
   [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
  private:
+  // Where a history is looked at, and the input's row of notes_.
+  struct Standing {
+    const MomentSpec& moment;
+    const std::string& device;
+    std::size_t note;
+  };
   void Note(const std::string& name, const Recording& recording);
   Result<std::unique_ptr<Loaded>> Prepare(std::string name, Recording recording,
-                                          const ViewOptions& view, const MomentSpec& moment,
-                                          std::size_t note);
-  // `note`: the input's row of notes_.
+                                          const ViewOptions& view, const Standing& at);
   Result<void> Give(std::string name, Recording recording, const ViewOptions& view,
-                    const MomentSpec& moment, std::size_t note, const Take& take);
+                    const Standing& at, const Visit& visit);
 
   const InputOptions& inputs_;
   Streams& streams_;

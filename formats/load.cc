@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/formats/oom_text.h"
 #include "memtool/formats/reader.h"
+#include "oom_text/scan.h"
+#include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
 
@@ -60,17 +63,24 @@ Error Unknown(std::span<const std::byte> head) {
                .hint = "formats read: " + ReaderNames() + "; choose one with --input-format"};
 }
 
+const Reader* CertainReader(std::span<const std::byte> head) {
+  const auto readers = Readers();
+  const auto found = std::find_if(readers.begin(), readers.end(), [head](const Reader* reader) {
+    return reader->Sniff(head) == Match::kCertain;
+  });
+  return found == readers.end() ? nullptr : *found;
+}
+
 Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptions& options) {
   if (!options.format.empty()) {
     return ReaderByName(options.format);
   }
+  if (const Reader* certain = CertainReader(head)) {
+    return certain;
+  }
   std::vector<const Reader*> possible;
   for (const Reader* reader : Readers()) {
-    const Match match = reader->Sniff(head);
-    if (match == Match::kCertain) {
-      return reader;
-    }
-    if (match == Match::kPossible) {
+    if (reader->Sniff(head) == Match::kPossible) {
       possible.push_back(reader);
     }
   }
@@ -85,38 +95,62 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const LoadOptio
   return Fail(Unknown(head));
 }
 
-Result<Recording> LoadUnpacked(std::unique_ptr<Source> source, const std::string& packing,
-                               const LoadOptions& options) {
-  ByteWindow window(std::move(source));
-  const auto head = window.Fill(kSniffBytes);
-  auto reader = ReaderFor(head.first(std::min(head.size(), kSniffBytes)), options);
-  if (!reader) {
-    return Fail(std::move(reader.error()));
-  }
-  auto recording = (*reader)->Read(window, options.limits);
+Result<Recording> ReadWith(const Reader* reader, ByteWindow& window, const std::string& packing,
+                           const LoadOptions& options) {
+  auto recording = reader->Read(window, options.limits);
   if (recording) {
-    recording->metadata.format = (*reader)->name();
+    recording->metadata.format = reader->name();
     recording->metadata.packing = packing;
     recording->metadata.unpacked_bytes = window.offset();
   }
   return recording;
 }
 
-}  // namespace
+Result<Recording> LoadUnpacked(std::unique_ptr<Source> source, const std::string& packing,
+                               const LoadOptions& options) {
+  ByteWindow window(std::move(source));
+  const auto head = window.Fill(kSniffBytes);
+  auto reader = ReaderFor(head.first(std::min(head.size(), kSniffBytes)), options);
+  return reader ? ReadWith(*reader, window, packing, options) : Fail(std::move(reader.error()));
+}
 
-Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
-                       const LoadOptions& options) {
+Result<RecordingOrLog> LoadEither(std::unique_ptr<Source> source, const std::string& packing,
+                                  const LoadOptions& options) {
+  ByteWindow window(std::move(source));
+  auto head = window.Fill(kSniffBytes);
+  head = head.first(std::min(head.size(), kSniffBytes));
+  // Of text, what a reader merely might read is a log.
+  constexpr std::byte kPickle{0x80};
+  if (options.format.empty() && !CertainReader(head) && oom_text::IsLog(AsText(head)) &&
+      head.front() != kPickle) {
+    OomLog log = oom_text::ScanLog(window);
+    log.packing = packing;
+    return log;
+  }
+  auto reader = ReaderFor(head, options);
+  auto recording =
+      reader ? ReadWith(*reader, window, packing, options) : Fail(std::move(reader.error()));
+  return recording ? Result<RecordingOrLog>(*std::move(recording))
+                   : Fail(std::move(recording.error()));
+}
+
+// Unpacks and hands over to `load`; what is thrown below becomes an Error here.
+template <class Loaded>
+Result<Loaded> LoadGuarded(std::unique_ptr<Source> source, const std::string& name,
+                           const LoadOptions& options,
+                           Result<Loaded> (*load)(std::unique_ptr<Source>, const std::string&,
+                                                  const LoadOptions&)) {
   try {
     std::string packing;
     auto unpacked = Unpack(std::move(source), options.limits, &packing);
     if (!unpacked) {
       return Fail(WithInput(std::move(unpacked.error()), name));
     }
-    auto recording = LoadUnpacked(*std::move(unpacked), packing, options);
-    if (!recording) {
-      return Fail(WithInput(std::move(recording.error()), name));
+    auto loaded = load(*std::move(unpacked), packing, options);
+    if (!loaded) {
+      return Fail(WithInput(std::move(loaded.error()), name));
     }
-    return recording;
+    return loaded;
   } catch (const ReadError& error) {
     return Fail(WithInput(error.error(), name));
   } catch (const std::bad_alloc&) {
@@ -125,6 +159,13 @@ Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
                                 .message = "needs more memory than this machine gives"},
                           name));
   }
+}
+
+}  // namespace
+
+Result<Recording> Load(std::unique_ptr<Source> source, const std::string& name,
+                       const LoadOptions& options) {
+  return LoadGuarded<Recording>(std::move(source), name, options, LoadUnpacked);
 }
 
 Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) {
@@ -136,6 +177,18 @@ Result<Recording> LoadFile(const std::string& name, const LoadOptions& options) 
     return Fail(WithInput(std::move(source.error()), name));
   }
   return Load(*std::move(source), name, options);
+}
+
+Result<RecordingOrLog> LoadRecordingOrLog(const std::string& name, const LoadOptions& options) {
+  if (name == "-") {
+    return LoadGuarded<RecordingOrLog>(MakeFdSource(STDIN_FILENO, false), "standard input", options,
+                                       LoadEither);
+  }
+  auto source = OpenFile(name);
+  if (!source) {
+    return Fail(WithInput(std::move(source.error()), name));
+  }
+  return LoadGuarded<RecordingOrLog>(*std::move(source), name, options, LoadEither);
 }
 
 std::string_view CertainFormat(const std::string& path) {
@@ -151,17 +204,13 @@ std::string_view CertainFormat(const std::string& path) {
     }
     ByteWindow window(*std::move(unpacked));
     const auto head = window.Fill(kSniffBytes);
-    for (const Reader* reader : Readers()) {
-      if (reader->Sniff(head.first(std::min(head.size(), kSniffBytes))) == Match::kCertain) {
-        return reader->name();
-      }
-    }
+    const Reader* reader = CertainReader(head.first(std::min(head.size(), kSniffBytes)));
+    return reader == nullptr ? std::string_view{} : reader->name();
   } catch (const ReadError&) {
     return {};
   } catch (const std::bad_alloc&) {
     return {};
   }
-  return {};
 }
 
 }  // namespace memtool::formats

@@ -32,6 +32,8 @@ class ViewOptions {
   [[nodiscard]] const std::string& by_text() const { return by_text_; }
   [[nodiscard]] SortBy sort() const { return cum_ ? SortBy::kCum : SortBy::kFlat; }
   [[nodiscard]] const MomentSpec& moment() const { return moment_; }
+  // True when the command line names a moment.
+  [[nodiscard]] bool has_moment() const { return has_moment_; }
   // The base's moment in comparisons: --base-at, else --at.
   [[nodiscard]] const MomentSpec& base_moment() const { return base_moment_; }
   [[nodiscard]] bool has_base_moment() const { return !base_moment_text_.empty(); }
@@ -50,6 +52,7 @@ class ViewOptions {
   std::string base_moment_text_;
   bool cum_ = false;
   bool of_events_ = false;
+  bool has_moment_ = false;
   MomentSpec moment_;
   MomentSpec base_moment_;
   By by_;

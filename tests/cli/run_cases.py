@@ -111,6 +111,10 @@ def total_is_sum(command, answer):
         total = sum(row[measure] for row in answer["rows"])
         if total != answer["total"]:
             raise Failure(f"rows sum to {total}, but total says {answer['total']}")
+    if command == "oom":
+        parts = sum(row["bytes"] for row in answer["rows"] if row["kind"] == "part")
+        if parts != answer["total"]:
+            raise Failure(f"parts sum to {parts}, but total says {answer['total']}")
     if command == "top" and "unknown" in answer:
         unknown = sum(row["unknown"] for row in answer["rows"])
         if unknown != answer["unknown"]:

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "memtool/profile/analysis/oom.h"
 #include "snapshot_text.h"
 
 namespace memtool::tests {
@@ -118,6 +119,23 @@ TEST(TorchReference, RealFilesReplayToTheOracle) {
     }
   }
   EXPECT_EQ(found, expected);
+}
+
+// A snapshot that was taken after a failure, without the failure in it.
+TEST(TorchReference, WhatIsKnownWithoutAnOom) {
+  const char* folder = std::getenv("MEMTOOL_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe)
+  if (folder == nullptr) {
+    GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
+  }
+  const auto recording = formats::LoadFile(std::string(folder) + "/torch/yiyi_oom.pickle", {});
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  const Trace& trace = recording->history->traces.front();
+  OomState state;
+  AddState(StateAt(*recording, trace, static_cast<std::int64_t>(trace.event_count) - 1), {}, state);
+  EXPECT_NEAR(static_cast<double>(state.reserved) / (1U << 30U), 11.031, 0.0005);
+  EXPECT_NEAR(static_cast<double>(state.free) / (1U << 20U), 4.3, 0.05);
+  EXPECT_EQ(state.live + state.pending + state.free, state.reserved);
+  EXPECT_LE(state.largest_free, state.free);
 }
 
 }  // namespace

@@ -1,0 +1,135 @@
+#include "oom_text/phrases.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace memtool::formats::oom_text {
+
+namespace {
+
+// More than any device has; what is written beyond it stands for "unknown".
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60U;
+constexpr std::size_t kMostDecimals = 6;  // so that a fraction of a TiB stays within int64
+
+constexpr std::array<std::pair<std::string_view, unsigned>, 14> kUnits{{{"bytes", 0},
+                                                                        {"byte", 0},
+                                                                        {"KiB", 10},
+                                                                        {"MiB", 20},
+                                                                        {"GiB", 30},
+                                                                        {"TiB", 40},
+                                                                        {"KB", 10},
+                                                                        {"MB", 20},
+                                                                        {"GB", 30},
+                                                                        {"TB", 40},
+                                                                        {"K", 10},
+                                                                        {"M", 20},
+                                                                        {"G", 30},
+                                                                        {"B", 0}}};
+
+bool IsSpace(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The size of "WHOLE.FRACTION" units of 2^shift bytes, or nothing when it is beyond all devices.
+std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fraction, unsigned shift) {
+  std::int64_t units = 0;
+  const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), units);
+  if (error != std::errc{} || units > kMostBytes >> shift) {
+    return std::nullopt;
+  }
+  fraction = fraction.substr(0, kMostDecimals);
+  std::int64_t part = 0;
+  std::int64_t scale = 1;
+  for (const char digit : fraction) {
+    part = part * 10 + (digit - '0');
+    scale *= 10;
+  }
+  const std::int64_t unit = std::int64_t{1} << shift;
+  // A last digit stands for everything within half of it; whole bytes are exact.
+  const std::int64_t precision = unit == 1 ? 0 : (unit + 2 * scale - 1) / (2 * scale);
+  return OomNumber{.bytes = units * unit + (part * unit + scale / 2) / scale,
+                   .precision = precision};
+}
+
+}  // namespace
+
+std::size_t Phrases::SkipSpaces(std::size_t at) const {
+  while (at < text_.size() && IsSpace(text_[at])) {
+    ++at;
+  }
+  return at;
+}
+
+bool Phrases::Take(std::string_view phrase) {
+  std::size_t at = SkipSpaces(at_);
+  for (const char wanted : phrase) {
+    if (at == text_.size()) {
+      starved_ = true;
+      return false;
+    }
+    if (wanted == ' ') {
+      if (!IsSpace(text_[at])) {
+        return false;
+      }
+      at = SkipSpaces(at);
+    } else if (text_[at++] != wanted) {
+      return false;
+    }
+  }
+  at_ = at;
+  return true;
+}
+
+std::string_view Phrases::Digits(std::size_t& at) const {
+  const std::size_t begin = at;
+  while (at < text_.size() && IsDigit(text_[at])) {
+    ++at;
+  }
+  return text_.substr(begin, at - begin);
+}
+
+bool Phrases::TakeSize(std::optional<OomNumber>& size) {
+  std::size_t at = SkipSpaces(at_);
+  const std::string_view whole = Digits(at);
+  if (whole.empty()) {
+    starved_ = starved_ || at == text_.size();
+    return false;
+  }
+  std::string_view fraction;
+  if (at < text_.size() && text_[at] == '.') {
+    fraction = Digits(++at);
+  }
+  at = SkipSpaces(at);
+  const std::string_view rest = text_.substr(at);
+  for (const auto& [unit, shift] : kUnits) {
+    if (rest.starts_with(unit)) {
+      at_ = at + unit.size();
+      size = SizeOf(whole, fraction, shift);
+      return true;
+    }
+  }
+  starved_ = starved_ || rest.size() < kUnits.front().first.size();
+  return false;
+}
+
+bool Phrases::TakeInteger(std::int64_t& number) {
+  std::size_t at = SkipSpaces(at_);
+  const std::string_view digits = Digits(at);
+  if (digits.empty()) {
+    starved_ = starved_ || at == text_.size();
+    return false;
+  }
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{}) {
+    return false;
+  }
+  at_ = at;
+  return true;
+}
+
+}  // namespace memtool::formats::oom_text

@@ -1,0 +1,39 @@
+// Matching of worded text: phrases, sizes and numbers, tolerant of how a log folded its spaces.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "memtool/formats/oom_text.h"
+
+namespace memtool::formats::oom_text {
+
+class Phrases {
+ public:
+  explicit Phrases(std::string_view text) : text_(text) {}
+
+  // Steps over `phrase` when the text goes on with it. A space of the phrase is one or more of the
+  // text; spaces before it are skipped. Otherwise nothing is consumed.
+  bool Take(std::string_view phrase);
+  // "2.00 GiB", "6291456 bytes", "8.00GiB". A size that no device can have (a driver's "unknown",
+  // written as 2^64 bytes) is taken and absent. False: the text goes on with something else.
+  bool TakeSize(std::optional<OomNumber>& size);
+  bool TakeInteger(std::int64_t& number);
+
+  // True when the last thing that did not match might have, had the text not ended.
+  [[nodiscard]] bool starved() const { return starved_; }
+  void ClearStarved() { starved_ = false; }
+  [[nodiscard]] std::size_t at() const { return at_; }
+  [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
+
+ private:
+  [[nodiscard]] std::size_t SkipSpaces(std::size_t at) const;
+  std::string_view Digits(std::size_t& at) const;
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  bool starved_ = false;
+};
+
+}  // namespace memtool::formats::oom_text

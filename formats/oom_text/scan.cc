@@ -1,0 +1,359 @@
+#include "oom_text/scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "support/byte_cursor.h"
+
+namespace memtool::formats::oom_text {
+
+namespace {
+
+constexpr std::size_t kStep = std::size_t{256} << 10U;    // bytes read at a time
+constexpr std::size_t kMostLine = std::size_t{1} << 20U;  // a longer line comes in pieces,
+constexpr std::size_t kOverlap = std::size_t{32} << 10U;  // which share this much
+constexpr std::size_t kMostText = kOverlap / 2;           // of one message
+constexpr std::size_t kMostOpen = 256;                    // cut-off messages at a time
+constexpr std::size_t kMostKept = 10'000;                 // messages in the answer
+constexpr int kPatience = 64;
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Where the escape sequence at `at` (which is ESC) ends: CSI, OSC, or two characters.
+std::size_t EscapeEnd(std::string_view line, std::size_t at) {
+  constexpr char kBell = '\x07';
+  constexpr char kEscape = '\x1b';
+  std::size_t end = at + 2;
+  if (at + 1 >= line.size()) {
+    return line.size();
+  }
+  if (line[at + 1] == '[') {
+    while (end < line.size() && (line[end] < '\x40' || line[end] > '\x7e')) {
+      ++end;
+    }
+    return std::min(end + 1, line.size());
+  }
+  if (line[at + 1] == ']') {
+    while (end < line.size() && line[end] != kBell && line[end] != kEscape) {
+      ++end;
+    }
+    // ESC \ ends it as well.
+    return std::min(end + (end < line.size() && line[end] == kEscape ? 2 : 1), line.size());
+  }
+  return std::min(end, line.size());
+}
+
+// The line as a person sees it: without escape sequences and the zeros of UTF-16.
+std::string_view Clean(std::string_view line, std::string& buffer) {
+  if (line.find('\x1b') == std::string_view::npos && line.find('\0') == std::string_view::npos) {
+    return line;
+  }
+  buffer.clear();
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\x1b') {
+      at = EscapeEnd(line, at);
+    } else {
+      if (line[at] != '\0') {
+        buffer.push_back(line[at]);
+      }
+      ++at;
+    }
+  }
+  return buffer;
+}
+
+// "[rank3]: ", "[1,3]<stderr>:", "(pid=71) ", "3: ": what launchers put before each line of a
+// process. Empty when there is none.
+std::string_view TagOf(std::string_view line) {
+  if (line.empty()) {
+    return {};
+  }
+  std::size_t end = 0;
+  if (line.front() == '[' || line.front() == '(') {
+    const std::size_t close = line.find(line.front() == '[' ? ']' : ')');
+    if (close == std::string_view::npos) {
+      return {};
+    }
+    end = close + 1;
+    if (line.substr(end).starts_with("<std")) {
+      end = std::min(line.find('>', end), line.size() - 1) + 1;
+    }
+  } else {
+    while (end < line.size() && IsDigit(line[end])) {
+      ++end;
+    }
+    if (end == 0 || end == line.size() || line[end] != ':') {
+      return {};
+    }
+  }
+  return line.substr(0, end + (end < line.size() && line[end] == ':' ? 1 : 0));
+}
+
+std::optional<int> NumberAt(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+// From "[rank3]", "rank=3", "Rank 3", "[1,3]<stderr>", "3:".
+std::optional<int> RankOf(std::string_view tag, std::string_view before) {
+  for (const std::string_view word : {std::string_view("rank"), std::string_view("Rank")}) {
+    if (const std::size_t at = before.rfind(word); at != std::string_view::npos) {
+      std::string_view rest = before.substr(at + word.size());
+      rest.remove_prefix(std::min(rest.find_first_not_of(" =:_"), rest.size()));
+      if (auto number = NumberAt(rest)) {
+        return number;
+      }
+    }
+  }
+  if (const std::size_t comma = tag.find(',');
+      comma != std::string_view::npos && tag.find("]<std") != std::string_view::npos) {
+    return NumberAt(tag.substr(comma + 1));
+  }
+  return !tag.empty() && IsDigit(tag.front()) ? NumberAt(tag) : std::nullopt;
+}
+
+// A continuation without its tag and what frames, comments and quotes draw before it.
+std::string_view BodyOf(std::string_view line, std::string_view tag) {
+  line.remove_prefix(tag.size());
+  for (bool more = true; more && !line.empty();) {
+    more = false;
+    for (const std::string_view mark :
+         {std::string_view(" "), std::string_view("\t"), std::string_view("#"),
+          std::string_view(">"), std::string_view("│"), std::string_view("|")}) {
+      if (line.starts_with(mark)) {
+        line.remove_prefix(mark.size());
+        more = true;
+      }
+    }
+  }
+  while (!line.empty() && (line.back() == ' ' || line.back() == '|')) {
+    line.remove_suffix(1);
+  }
+  constexpr std::string_view kBar = "│";
+  if (line.ends_with(kBar)) {
+    line.remove_suffix(kBar.size());
+  }
+  return line;
+}
+
+}  // namespace
+
+void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) {
+  const std::string_view seen = Clean(line, clean_);
+  if (!open_.empty()) {
+    GoOn(seen.substr(0, kMostText));
+  }
+  if (seen.size() != line.size() && until < line.size()) {
+    std::string behind;
+    const std::size_t left = Clean(line.substr(until), behind).size();
+    until = seen.size() - std::min(left, seen.size());
+  }
+  // Cheap words first: most lines say nothing of memory.
+  if (seen.find("f memory") != std::string_view::npos ||
+      seen.find("OUT_OF_MEMORY") != std::string_view::npos ||
+      seen.find("OutOfMemory") != std::string_view::npos ||
+      seen.find("cudaErrorMemoryAllocation") != std::string_view::npos) {
+    FindIn(seen, number, until);
+  }
+}
+
+void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {
+  const std::string_view tag = TagOf(line);
+  for (std::size_t from = 0; from < line.size();) {
+    const std::size_t at = FindStart(line, from);
+    if (at >= std::min(until, line.size())) {
+      return;
+    }
+    const std::string_view text = line.substr(at, kMostText);
+    auto parsed = ParseMessage(text);
+    if (!parsed) {
+      // Past the words that were found, whatever stood around them.
+      constexpr std::size_t kWords = std::string_view("out of memory").size();
+      const std::size_t words = line.find("ut of memory", at);
+      from = std::max(at + 1, words == std::string_view::npos ? 0 : words + kWords - 1);
+      continue;
+    }
+    parsed->message.line = number;
+    constexpr std::size_t kBefore = 200;
+    const std::size_t left = at > kBefore ? at - kBefore : 0;
+    parsed->message.rank = RankOf(tag, line.substr(left, at - left));
+    from = at + std::max<std::size_t>(parsed->consumed, 1);
+    if (parsed->starved && open_.size() < kMostOpen) {
+      open_.push_back({.message = std::move(parsed->message),
+                       .text = std::string(text),
+                       .tag = std::string(tag),
+                       .consumed = parsed->consumed,
+                       .patience = kPatience});
+    } else {
+      Add(std::move(parsed->message));
+    }
+  }
+}
+
+// Gives the line to the messages that may go on with it.
+void Scan::GoOn(std::string_view line) {
+  const std::string_view tag = TagOf(line);
+  for (Open& open : open_) {
+    if (tag != open.tag) {
+      open.closed = --open.patience <= 0;
+      continue;
+    }
+    std::string text = open.text;
+    text += ' ';
+    text += BodyOf(line, tag);
+    auto parsed = ParseMessage(text);
+    const bool more = parsed && parsed->consumed > open.text.size() && text.size() <= kMostText;
+    // A line may end before anything that counts came: "(e.g.," and the like.
+    const bool waits = parsed && parsed->starved && text.size() <= kMostText &&
+                       parsed->consumed >= open.consumed && open.patience > 1;
+    if (!more && !waits) {
+      open.closed = true;
+      continue;
+    }
+    parsed->message.line = open.message.line;
+    parsed->message.rank = open.message.rank;
+    open.message = std::move(parsed->message);
+    open.consumed = parsed->consumed;
+    open.text = std::move(text);
+    open.closed = !parsed->starved;
+    --open.patience;
+  }
+  for (Open& open : open_) {
+    if (open.closed) {
+      Add(std::move(open.message));
+    }
+  }
+  std::erase_if(open_, [](const Open& open) { return open.closed; });
+}
+
+// Messages that were cut off end later than others that began after them.
+void Scan::Add(OomMessage message) {
+  ++log_.found;
+  auto at = log_.messages.end();
+  while (at != log_.messages.begin() && (at - 1)->line > message.line) {
+    --at;
+  }
+  log_.messages.insert(at, std::move(message));
+  if (log_.messages.size() > kMostKept) {
+    log_.messages.pop_front();
+  }
+}
+
+OomLog Scan::Finish() {
+  for (Open& open : open_) {
+    Add(std::move(open.message));
+  }
+  open_.clear();
+  return std::move(log_);
+}
+
+namespace {
+
+// A progress bar rewrites its line: each state is one to look at, under the line's number.
+void TakeStates(Scan& scan, std::string_view line, std::uint64_t number) {
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find('\r'), line.size());
+    if (end > 0) {
+      scan.Take(line.substr(0, end), number);
+    }
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+}
+
+}  // namespace
+
+OomLog ScanLog(ByteWindow& in) {
+  Scan scan;
+  std::uint64_t number = 1;
+  for (std::size_t left = 0;;) {
+    const std::string_view hand = AsText(in.Fill(left + kStep));
+    const bool last = hand.size() < left + kStep;
+    std::size_t given = 0;
+    for (std::size_t end = hand.find('\n', left); end != std::string_view::npos;
+         end = hand.find('\n', given)) {
+      TakeStates(scan, hand.substr(given, end - given), number);
+      ++number;
+      given = end + 1;
+    }
+    const std::string_view open = hand.substr(given);
+    if (last) {
+      TakeStates(scan, open, number);
+      number -= open.empty() ? 1 : 0;
+      in.Advance(hand.size());
+      break;
+    }
+    if (open.size() >= kMostLine) {
+      const std::size_t state = open.rfind('\r');
+      if (state != std::string_view::npos) {
+        TakeStates(scan, open.substr(0, state), number);
+        given += state + 1;
+      } else {
+        scan.Take(open, number, open.size() - kOverlap);
+        given = hand.size() - kOverlap;
+      }
+    }
+    in.Advance(given);
+    left = hand.size() - given;
+  }
+  OomLog log = scan.Finish();
+  log.lines = number;
+  log.bytes = in.offset();
+  return log;
+}
+
+bool IsLog(std::string_view head) {
+  const bool utf16 = head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF");
+  return !head.empty() && (utf16 || head.find('\0') == std::string_view::npos);
+}
+
+}  // namespace memtool::formats::oom_text
+
+namespace memtool::formats {
+
+OomLog FindOoms(std::string_view text) {
+  ByteWindow window(MakeMemorySource(std::as_bytes(std::span(text))));
+  return oom_text::ScanLog(window);
+}
+
+std::string NameOf(OomWording wording) {
+  switch (wording) {
+    case OomWording::kTorchCached:
+      return "torch-cached";
+    case OomWording::kTorchReserved:
+      return "torch-reserved";
+    case OomWording::kTorchUnallocated:
+      return "torch-unallocated";
+    case OomWording::kTorchAsync:
+      return "torch-async";
+    case OomWording::kXla:
+      return "xla";
+    case OomWording::kNoFigures:
+      break;
+  }
+  return "no-figures";
+}
+
+std::string DisplayOf(const OomMessage& message) {
+  switch (message.wording) {
+    case OomWording::kTorchCached:
+      return "PyTorch, wording of 1.0 to 1.3";
+    case OomWording::kTorchReserved:
+      return "PyTorch, wording of 1.4 to 2.0";
+    case OomWording::kTorchUnallocated:
+      return "PyTorch, wording since 2.1";
+    case OomWording::kTorchAsync:
+      return "PyTorch on cudaMallocAsync";
+    case OomWording::kXla:
+      return "XLA (JAX, TensorFlow)";
+    case OomWording::kNoFigures:
+      break;
+  }
+  return "without figures";
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,49 @@
+// A log of any size, line by line, with the messages in it put together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/formats/oom_text.h"
+#include "oom_text/wording.h"
+#include "support/byte_window.h"
+
+namespace memtool::formats::oom_text {
+
+class Scan {
+ public:
+  // `line` without its end, and with what terminals use to colour it. `number` from 1. Starts of
+  // messages are looked for before `until`; what is behind belongs to the next piece.
+  void Take(std::string_view line, std::uint64_t number,
+            std::size_t until = std::string_view::npos);
+  OomLog Finish();
+
+ private:
+  // A message that its line cut off: programs wrap what they print.
+  struct Open {
+    OomMessage message;
+    std::string text;
+    std::string tag;  // what the lines of its process begin with
+    std::size_t consumed = 0;
+    int patience = 0;  // lines of other processes that may come between
+    bool closed = false;
+  };
+
+  void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
+  void GoOn(std::string_view line);
+  void Add(OomMessage message);
+
+  std::vector<Open> open_;
+  OomLog log_;
+  std::string clean_;
+};
+
+// Searches all of `in`. Throws ReadError on I/O and unpacking errors.
+OomLog ScanLog(ByteWindow& in);
+
+// Bytes of a log: no NUL in them, or UTF-16 as some shells write it.
+bool IsLog(std::string_view head);
+
+}  // namespace memtool::formats::oom_text

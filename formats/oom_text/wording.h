@@ -1,0 +1,25 @@
+// The wordings of an out-of-memory message, from the place on where a log has one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "memtool/formats/oom_text.h"
+
+namespace memtool::formats::oom_text {
+
+// Where the next message of a line begins, at or after `from`; npos for none. What is found need
+// not parse.
+std::size_t FindStart(std::string_view line, std::size_t from);
+
+struct Parsed {
+  OomMessage message{};
+  std::size_t consumed = 0;  // characters that belong to it for certain
+  bool starved = false;      // the text ended inside it: more lines may tell more
+};
+
+// Reads the message that begins `text`. Nothing when this is no such message after all.
+std::optional<Parsed> ParseMessage(std::string_view text);
+
+}  // namespace memtool::formats::oom_text

@@ -1,0 +1,276 @@
+#include "memtool/formats/oom_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "oom_text/scan.h"
+#include "support/byte_window.h"
+#include "support/files.h"
+
+namespace memtool::formats {
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+
+std::int64_t MiB(double value) {
+  return static_cast<std::int64_t>(value * static_cast<double>(kMiB) + 0.5);
+}
+std::int64_t GiB(double value) {
+  return static_cast<std::int64_t>(value * static_cast<double>(kGiB) + 0.5);
+}
+std::int64_t Bytes(const std::optional<OomNumber>& number) {
+  return number ? number->bytes : -1;
+}
+
+OomLog LogOf(const std::string& name) {
+  const auto bytes = test::TestFile("oom_text/" + name);
+  return FindOoms(test::AsView(bytes));
+}
+
+constexpr std::string_view k23 =
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
+    "total "
+    "capacity of 15.90 GiB of which 1.08 GiB is free. Including non-PyTorch memory, this process "
+    "has 14.81 GiB memory in use. Of the allocated memory 11.97 GiB is allocated by PyTorch, and "
+    "2.30 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large "
+    "try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.";
+
+TEST(OomText, Torch04SaysNothingButThatItHappened) {
+  const OomLog log = LogOf("torch_0.4.log");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].wording, OomWording::kNoFigures);
+  EXPECT_EQ(log.messages[0].line, 10U);
+  EXPECT_FALSE(log.messages[0].asked);
+}
+
+TEST(OomText, Torch10CallsFreeInTheAllocatorCached) {
+  const OomMessage m = LogOf("torch_1.0.log").messages.at(0);
+  EXPECT_EQ(m.wording, OomWording::kTorchCached);
+  EXPECT_EQ(m.gpu, 0);
+  EXPECT_EQ(Bytes(m.asked), 512 * kMiB);
+  EXPECT_EQ(Bytes(m.capacity), GiB(10.92));
+  EXPECT_EQ(Bytes(m.allocated), GiB(9.61));
+  EXPECT_EQ(Bytes(m.free), MiB(243.44));
+  EXPECT_EQ(Bytes(m.unallocated), MiB(604.50));
+  EXPECT_FALSE(m.reserved);
+  EXPECT_TRUE(m.complete);
+  EXPECT_EQ(m.asked->precision, 5243) << "half of the last digit, 0.005 MiB";
+}
+
+TEST(OomText, Torch113AfterProgressBars) {
+  const OomLog log = LogOf("torch_1.13.log");
+  ASSERT_EQ(log.found, 1U);
+  const OomMessage& m = log.messages[0];
+  EXPECT_EQ(m.wording, OomWording::kTorchReserved);
+  EXPECT_EQ(m.line, 10U);
+  EXPECT_EQ(Bytes(m.asked), GiB(1.99));
+  EXPECT_EQ(Bytes(m.capacity), GiB(23.56));
+  EXPECT_EQ(Bytes(m.allocated), GiB(14.73));
+  EXPECT_EQ(Bytes(m.free), GiB(1.23));
+  EXPECT_EQ(Bytes(m.reserved), GiB(21.12));
+  EXPECT_EQ(m.advice, std::vector<std::string>{"max_split_size_mb"});
+}
+
+TEST(OomText, Torch20WithALimit) {
+  const OomLog log = LogOf("torch_2.0.log");
+  ASSERT_EQ(log.found, 2U);
+  EXPECT_EQ(log.messages[0].line, 2U);
+  EXPECT_FALSE(log.messages[0].limit);
+  const OomMessage& m = log.messages[1];
+  EXPECT_EQ(m.gpu, 3);
+  EXPECT_EQ(Bytes(m.limit), GiB(4.77));
+  EXPECT_EQ(Bytes(m.reserved), GiB(4.76));
+}
+
+TEST(OomText, Torch23OfTwoRanks) {
+  const OomLog log = LogOf("torch_2.3.log");
+  ASSERT_EQ(log.found, 2U);
+  const OomMessage& first = log.messages[0];
+  EXPECT_EQ(first.rank, 1);
+  EXPECT_EQ(first.gpu, 1);
+  ASSERT_EQ(first.others.size(), 1U);
+  EXPECT_EQ(first.others[0].pid, 1246069);
+  EXPECT_EQ(Bytes(first.others[0].used), 577 * kMiB);
+  const OomMessage& m = log.messages[1];
+  EXPECT_EQ(m.rank, 0);
+  EXPECT_EQ(m.wording, OomWording::kTorchUnallocated);
+  EXPECT_EQ(Bytes(m.asked), 2 * kGiB);
+  EXPECT_EQ(Bytes(m.capacity), GiB(15.90));
+  EXPECT_EQ(Bytes(m.free), GiB(1.08));
+  EXPECT_EQ(Bytes(m.process), GiB(14.81));
+  EXPECT_EQ(Bytes(m.allocated), GiB(11.97));
+  EXPECT_EQ(Bytes(m.unallocated), GiB(2.30));
+  EXPECT_EQ(m.advice, std::vector<std::string>{"expandable_segments"});
+}
+
+TEST(OomText, Torch28WithPrivatePools) {
+  const OomLog log = LogOf("torch_2.8.log");
+  ASSERT_EQ(log.found, 1U);
+  const OomMessage& m = log.messages[0];
+  EXPECT_TRUE(m.complete);
+  EXPECT_EQ(Bytes(m.private_pools), GiB(1.17));
+  EXPECT_EQ(Bytes(m.allocated), GiB(21.40));
+  EXPECT_EQ(Bytes(m.unallocated), MiB(137.31));
+  EXPECT_EQ(m.others.size(), 2U);
+  EXPECT_FALSE(m.process);
+}
+
+TEST(OomText, WrappedLinesOfOneProcessAreOneMessage) {
+  const OomLog log = LogOf("torch_wrapped.log");
+  ASSERT_EQ(log.found, 1U);
+  const OomMessage& m = log.messages[0];
+  EXPECT_TRUE(m.complete);
+  EXPECT_EQ(m.line, 1U);
+  EXPECT_EQ(m.rank, 2);
+  EXPECT_EQ(m.gpu, 2);
+  EXPECT_EQ(Bytes(m.free), GiB(1.94));
+  EXPECT_EQ(Bytes(m.process), GiB(37.44));
+  EXPECT_EQ(Bytes(m.allocated), GiB(33.81));
+  EXPECT_EQ(Bytes(m.unallocated), GiB(2.65));
+}
+
+TEST(OomText, XlaSaysWhatWasAsked) {
+  const OomLog log = LogOf("xla.log");
+  ASSERT_EQ(log.found, 2U);
+  EXPECT_EQ(Bytes(log.messages[0].asked), 2441334272);
+  EXPECT_EQ(Bytes(log.messages[1].asked), 2441334240);
+  EXPECT_EQ(log.messages[1].asked->precision, 0);
+}
+
+TEST(OomText, HipLimitBeforeWhatIsAllocated) {
+  const OomLog log = FindOoms(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total "
+      "capacity of 255.98 GiB of which 244.65 GiB is free. 1.05 GiB allowed; Of the allocated "
+      "memory 1017.01 MiB is allocated by PyTorch, with 17.00 MiB allocated in private pools "
+      "(e.g., "
+      "HIP Graphs), and 54.99 MiB is reserved by PyTorch but unallocated.\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].kind, "HIP");
+  EXPECT_EQ(Bytes(log.messages[0].limit), GiB(1.05));
+  EXPECT_EQ(Bytes(log.messages[0].private_pools), 17 * kMiB);
+  EXPECT_TRUE(log.messages[0].complete);
+}
+
+TEST(OomText, TalkOfItIsNoMessage) {
+  for (const char* text : {"", "\n", "out of memory", "if 'CUDA out of memory' in str(e):\n",
+                           "CUDA out of memoryTried", "step 3: 12 out of memory banks\n"}) {
+    EXPECT_EQ(FindOoms(text).found, 0U) << text;
+  }
+}
+
+// Cut anywhere, a message is no more than it was, and never a figure that it did not have.
+TEST(OomText, CutOffMessages) {
+  const OomMessage whole = FindOoms(k23).messages.at(0);
+  for (std::size_t length = 0; length < k23.size(); ++length) {
+    const OomLog log = FindOoms(k23.substr(0, length));
+    ASSERT_LE(log.found, 1U);
+    if (log.found == 0) {
+      continue;
+    }
+    const OomMessage& cut = log.messages[0];
+    for (const auto& [part, all] :
+         {std::pair(cut.asked, whole.asked), std::pair(cut.capacity, whole.capacity),
+          std::pair(cut.free, whole.free), std::pair(cut.process, whole.process),
+          std::pair(cut.allocated, whole.allocated),
+          std::pair(cut.unallocated, whole.unallocated)}) {
+      ASSERT_TRUE(!part || part->bytes == all->bytes) << length;
+    }
+  }
+}
+
+TEST(OomText, HostileNumbers) {
+  const OomLog log = FindOoms(
+      "CUDA out of memory. Tried to allocate 99999999999999999999999.99 GiB (GPU "
+      "99999999999999999999; 18446744073709551615 bytes total capacity; 1.00 GiB already "
+      "allocated; -3.00 GiB free; 2.00 GiB reserved in total by PyTorch)\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_FALSE(log.messages[0].asked);
+  EXPECT_FALSE(log.messages[0].gpu);
+  EXPECT_FALSE(log.messages[0].capacity);
+  EXPECT_FALSE(log.messages[0].free);
+  EXPECT_FALSE(log.messages[0].complete);
+}
+
+TEST(OomText, ColoursAndUtf16AreSeenThrough) {
+  EXPECT_EQ(
+      Bytes(FindOoms("\x1b[31mCUDA out of \x1b[1mmemory\x1b[0m. Tried to allocate 2.00 GiB. GPU")
+                .messages.at(0)
+                .asked),
+      2 * kGiB);
+  std::string wide = "\xFF\xFE";
+  for (const char c : k23) {
+    wide += c;
+    wide += '\0';
+  }
+  EXPECT_EQ(Bytes(FindOoms(wide).messages.at(0).free), GiB(1.08));
+}
+
+TEST(OomText, ManyMessagesKeepTheLast) {
+  std::string text;
+  for (int i = 0; i < 12'000; ++i) {
+    text += "CUDA out of memory. Tried to allocate " + std::to_string(i) + ".00 MiB\n";
+  }
+  const OomLog log = FindOoms(text);
+  EXPECT_EQ(log.found, 12'000U);
+  EXPECT_EQ(log.lines, 12'000U);
+  ASSERT_EQ(log.messages.size(), 10'000U);
+  EXPECT_EQ(Bytes(log.messages.back().asked), 11'999 * kMiB);
+  EXPECT_EQ(log.messages.front().line, 2001U);
+}
+
+// A source that never ends a line: what is held stays bounded, messages in it are found.
+class Endless : public Source {
+ public:
+  Endless(std::uint64_t size, std::size_t* most) : left_(size), most_(most) {}
+  Result<std::size_t> Read(std::span<std::byte> to) override {
+    *most_ = std::max(*most_, to.size());
+    std::size_t wrote = 0;
+    while (wrote < to.size() && left_ > 0) {
+      to[wrote++] = static_cast<std::byte>(k23[at_++ % k23.size()]);
+      --left_;
+    }
+    return wrote;
+  }
+
+ private:
+  std::uint64_t left_;
+  std::size_t* most_;
+  std::size_t at_ = 0;
+};
+
+TEST(OomText, OneEndlessLine) {
+  constexpr std::uint64_t kMessages = 100'000;
+  std::size_t most = 0;
+  ByteWindow window(std::make_unique<Endless>(kMessages * k23.size(), &most));
+  const OomLog log = oom_text::ScanLog(window);
+  EXPECT_EQ(log.bytes, kMessages * k23.size());
+  EXPECT_EQ(log.found, kMessages) << "each once, at the borders of pieces too";
+  EXPECT_LT(most, std::size_t{4} << 20U) << "room in the window's buffer";
+}
+
+// Any bytes: no crash, no endless loop, line numbers that rise.
+TEST(OomText, NoiseWithPiecesOfMessages) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) {
+      const std::size_t from = random() % k23.size();
+      text += k23.substr(from, random() % 200);
+      text += static_cast<char>(random() % 256);
+      text += random() % 3 == 0 ? "\n" : random() % 3 == 0 ? "\r" : "CUDA out of memory. ";
+    }
+    const OomLog log = FindOoms(text);
+    EXPECT_EQ(log.bytes, text.size());
+    for (std::size_t i = 1; i < log.messages.size(); ++i) {
+      ASSERT_LE(log.messages[i - 1].line, log.messages[i].line);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace memtool::formats
