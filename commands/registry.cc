@@ -17,6 +17,7 @@ std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeSegments();
+std::unique_ptr<Command> MakeLeaks();
 std::unique_ptr<Command> MakeInfo();
 std::unique_ptr<Command> MakeDot();
 std::unique_ptr<Command> MakeSvg();
@@ -31,13 +32,13 @@ namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-    {"top", MakeTop},           {"diff", MakeDiff},     {"buckets", MakeBuckets},
-    {"account", MakeAccount},   {"tags", MakeTags},     {"tree", MakeTree},
-    {"peek", MakePeek},         {"traces", MakeTraces}, {"timeline", MakeTimeline},
-    {"segments", MakeSegments}, {"info", MakeInfo},     {"dot", MakeDot},
-    {"svg", MakeSvg},           {"web", MakeWeb},       {"raw", MakeRaw},
-    {"convert", MakeConvert},   {"merge", MakeMerge},   {"pprof", MakePprof},
-    {"run", MakeRun},           {"help", MakeHelp},
+    {"top", MakeTop},           {"diff", MakeDiff},       {"buckets", MakeBuckets},
+    {"account", MakeAccount},   {"tags", MakeTags},       {"tree", MakeTree},
+    {"peek", MakePeek},         {"traces", MakeTraces},   {"timeline", MakeTimeline},
+    {"segments", MakeSegments}, {"leaks", MakeLeaks},     {"info", MakeInfo},
+    {"dot", MakeDot},           {"svg", MakeSvg},         {"web", MakeWeb},
+    {"raw", MakeRaw},           {"convert", MakeConvert}, {"merge", MakeMerge},
+    {"pprof", MakePprof},       {"run", MakeRun},         {"help", MakeHelp},
 });
 
 }  // namespace
