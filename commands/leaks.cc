@@ -204,7 +204,7 @@ class LeaksCommand final : public RowsCommand {
     report.totals.emplace_back("order", std::string(OrderWord(order)));
     report.totals.emplace_back("measure", "input");
     report.totals.emplace_back("step_mark", Cell{});
-    report.head = Head(session, InputsLine(session, series, order));
+    report.head.push_back(InputsLine(session, series, order));
     AddVerdict(series, report);
     if (saturated) {
       report.foot.emplace_back("some sums left the 64-bit range and stick at its end");
@@ -216,12 +216,14 @@ class LeaksCommand final : public RowsCommand {
     return order == InputOrder::kTime ? "time" : order == InputOrder::kName ? "name" : "given";
   }
 
-  static std::string InputsLine(const Session& session, const GrowthSeries& series,
-                                InputOrder order) {
+  [[nodiscard]] std::string InputsLine(const Session& session, const GrowthSeries& series,
+                                       InputOrder order) const {
     const std::string_view how = order == InputOrder::kTime   ? "in order of time"
                                  : order == InputOrder::kName ? "in order of their names"
                                                               : "as given";
-    return fmt::format("{} inputs {}: {} … {} · {} {} → {}", series.points.size(), how,
+    const MomentSpec& at = view().moment();
+    const std::string moment = at.kind == MomentSpec::Kind::kEnd ? "" : ", each at " + at.text;
+    return fmt::format("{} inputs {}{}: {} … {} · {} {} → {}", series.points.size(), how, moment,
                        series.points.front().name, series.points.back().name, session.choice().name,
                        AmountText(session, series.whole.first),
                        AmountText(session, series.whole.last));
@@ -298,8 +300,7 @@ class LeaksCommand final : public RowsCommand {
     report.totals.emplace_back("order", "event");
     report.totals.emplace_back("measure", std::string(measure));
     report.totals.emplace_back("step_mark", growth.mark.empty() ? Cell{} : Cell(growth.mark));
-    report.head = Head(session, InputsText(session));
-    report.head.push_back(HistoryLine(growth));
+    report.head = {InputsText(session), HistoryLine(growth)};
     AddVerdict(series, report);
     if (growth.mark.empty()) {
       report.foot.emplace_back(
@@ -315,7 +316,8 @@ class LeaksCommand final : public RowsCommand {
         growth.mark.empty()
             ? fmt::format("{} equal parts by {}", series.points.size(),
                           history_.by_time ? "time" : "events")
-            : fmt::format("{} steps by the marks {}", series.points.size(), growth.mark);
+            : fmt::format("{} steps by the marks {}{}", series.points.size(), growth.mark,
+                          growth.unfinished ? " (the last has no end: left out)" : "");
     const std::string_view measure =
         growth.measure == StepMeasure::kEnd   ? "live bytes at the end of each"
         : growth.measure == StepMeasure::kLow ? "the lowest live bytes inside each"
@@ -328,6 +330,9 @@ class LeaksCommand final : public RowsCommand {
   void AddVerdict(const GrowthSeries& series, Report& report) const {
     const std::vector<std::string> verdict = LeaksVerdict(series, context_);
     report.head.insert(report.head.begin(), verdict.begin(), verdict.end());
+    if (const std::string filters = view().Describe(); !filters.empty()) {
+      report.head.push_back("filters: " + filters);
+    }
   }
 
   bool all_ = false;

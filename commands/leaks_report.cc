@@ -78,6 +78,17 @@ std::string PaceText(const Growth& growth, const LeaksContext& context) {
   return text;
 }
 
+// Two points.
+std::string OneStepText(const GrowthSeries& series, const LeaksContext& context) {
+  const Group grew(series, [](const Growth& growth) { return growth.grew > 0; });
+  return fmt::format(
+      "one step shows a difference, not a trend: {}; three points or more tell "
+      "growth from chance",
+      grew.empty() ? "nothing grew"
+                   : fmt::format("{} grew by {}: {}", Plural(grew.rows.size(), "row"),
+                                 Text(context, grew.sum.delta()), grew.Names(context)));
+}
+
 std::string CapacityText(const Growth& growth, std::int64_t held, std::int64_t capacity) {
   const std::string size = FormatSize(capacity);
   if (held >= capacity) {
@@ -89,11 +100,13 @@ std::string CapacityText(const Growth& growth, std::int64_t held, std::int64_t c
   }
   const double steps = std::ceil((static_cast<double>(capacity) - static_cast<double>(held)) /
                                  static_cast<double>(growth.slope));
+  const std::string_view about = growth.detail == GrowthDetail::kAccelerating ? "less than"
+                                 : growth.detail == GrowthDetail::kSlowing    ? "more than"
+                                                                              : "about";
   return fmt::format(
-      "at {} per step the {} of now reach --capacity {} in {}{:.0f} more steps; "
-      "what the device holds beside these rows fills it earlier",
-      FormatSize(growth.slope, SizeUnit::kAuto, true), FormatSize(held), size,
-      growth.detail == GrowthDetail::kAccelerating ? "less than " : "about ", steps);
+      "at {} per step live bytes go from {} to --capacity {} in {} {:.0f} steps; what else the "
+      "device holds makes it earlier",
+      FormatSize(growth.slope, SizeUnit::kAuto, true), FormatSize(held), size, about, steps);
 }
 
 std::string Rendered(const GrowthSeries& series) {
@@ -154,17 +167,21 @@ std::vector<Cell> RowCells(const GrowthRow& row, const LeaksContext& context) {
     return Amount{.value = value, .bytes = context.bytes, .sign = sign};
   };
   const auto count = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+  const auto of = [](std::size_t part, std::size_t whole) {
+    return fmt::format("{} of {}", part, whole);
+  };
   const auto kept = [&](Cell cell) { return context.history ? cell : Cell{}; };
   const auto unknown = [&row](bool last) {
     return row.unknown.empty() ? std::int64_t{0} : last ? row.unknown.back() : row.unknown.front();
   };
   const std::string_view detail = DetailWord(growth.detail);
-  std::string moved = fmt::format("{} of {}", growth.grew, growth.steps);
   return {amount(growth.slope, true),
           amount(growth.first),
           amount(growth.last),
           amount(growth.delta(), true),
-          std::move(moved),
+          of(growth.grew, growth.steps),
+          growth.fit ? Cell(Percent{*growth.fit}) : Cell{},
+          of(row.kept_steps, row.series.size()),
           KindText(growth),
           Sparkline(row.series),
           row.name,
@@ -176,7 +193,6 @@ std::vector<Cell> RowCells(const GrowthRow& row, const LeaksContext& context) {
           NameText(row.via),
           std::string(KindWord(growth.kind)),
           detail.empty() ? Cell{} : Cell(std::string(detail)),
-          growth.fit ? Cell(Percent{*growth.fit}) : Cell{},
           count(growth.steps),
           count(growth.grew),
           count(growth.shrank),
@@ -225,9 +241,9 @@ std::string_view KindWord(GrowthKind kind) {
 }
 
 std::string_view DetailWord(GrowthDetail detail) {
-  constexpr std::array<std::string_view, 11> kWords{"",       "even",    "accelerating", "slowing",
-                                                    "uneven", "once",    "stopped",      "repeated",
-                                                    "rising", "falling", "level"};
+  constexpr std::array<std::string_view, 12> kWords{"",         "even",   "accelerating", "slowing",
+                                                    "uneven",   "once",   "stopped",      "late",
+                                                    "repeated", "rising", "falling",      "level"};
   return kWords[static_cast<std::size_t>(detail)];
 }
 
@@ -250,41 +266,37 @@ std::string Sparkline(const std::vector<std::int64_t>& series) {
 }
 
 std::vector<std::string> LeaksVerdict(const GrowthSeries& series, const LeaksContext& context) {
-  std::vector<std::string> lines;
+  if (series.whole.steps == 1) {
+    return {OneStepText(series, context)};
+  }
   const std::size_t steps = series.whole.steps;
   const Group steady(series, [](const Growth& g) { return g.kind == GrowthKind::kSteady; });
-  const Group repeated(
-      series, [](const Growth& g) { return g.kind != GrowthKind::kSteady && g.goes_on(); });
-  const Group settled(series, [](const Growth& g) {
-    return g.detail == GrowthDetail::kOnce || g.detail == GrowthDetail::kStopped;
-  });
-  if (steps == 1) {
-    const Group grew(series, [](const Growth& g) { return g.grew > 0; });
-    lines.push_back(
-        fmt::format("one step shows a difference, not a trend: {}{}; three points or "
-                    "more tell growth from chance",
-                    grew.empty() ? "nothing grew" : Plural(grew.rows.size(), "row"),
-                    grew.empty() ? ""
-                                 : fmt::format(" grew by {}: {}", Text(context, grew.sum.delta()),
-                                               grew.Names(context))));
-    return lines;
-  }
-  if (!steady.empty()) {
-    lines.push_back(fmt::format("GROWING: {} {} at every one of {} steps, together {}: {}",
-                                Plural(steady.rows.size(), "row"),
-                                steady.rows.size() == 1 ? "grows" : "grow", steps,
-                                PaceText(steady.sum, context), steady.Names(context)));
-  }
-  if (!repeated.empty()) {
-    lines.push_back(
-        fmt::format("{}{} {} again and again, though not at every step, together {}: {}",
-                    steady.empty() ? "GROWING: " : "", Plural(repeated.rows.size(), "row"),
-                    repeated.rows.size() == 1 ? "grows" : "grow", PaceText(repeated.sum, context),
-                    repeated.Names(context)));
-  }
+  const auto of = [&series](GrowthDetail detail) {
+    return Group(series, [detail](const Growth& g) { return g.detail == detail; });
+  };
+  std::vector<std::string> lines;
+  const auto grows = [&](const Group& group, const std::string& how) {
+    if (!group.empty()) {
+      lines.push_back(fmt::format("{}{} {} {}, together {}: {}", lines.empty() ? "GROWING: " : "",
+                                  Plural(group.rows.size(), "row"),
+                                  group.rows.size() == 1 ? "grows" : "grow", how,
+                                  PaceText(group.sum, context), group.Names(context)));
+    }
+  };
+  grows(steady, fmt::format("at every one of {} steps", steps));
+  grows(of(GrowthDetail::kRepeated), "again and again, though not at every step");
+  grows(of(GrowthDetail::kRising), "on the whole, with ups and downs");
   if (lines.empty()) {
     lines.push_back(fmt::format("no row keeps growing over the {} steps", steps));
   }
+  if (const Group late = of(GrowthDetail::kLate); !late.empty()) {
+    lines.push_back(fmt::format("{} began to grow later, by {} since: {}",
+                                Plural(late.rows.size(), "row"), Text(context, late.sum.delta()),
+                                late.Names(context)));
+  }
+  const Group settled(series, [](const Growth& g) {
+    return g.detail == GrowthDetail::kOnce || g.detail == GrowthDetail::kStopped;
+  });
   if (!settled.empty()) {
     lines.push_back(fmt::format("{} grew by {} and then stayed, as start-up and caches do: {}",
                                 Plural(settled.rows.size(), "row"),
@@ -304,6 +316,8 @@ Report LeaksReport(const GrowthSeries& series, const LeaksContext& context) {
                     {"last", "LAST"},
                     {"delta", ""},
                     {.key = "", .title = "GREW", .drop = 2},
+                    {.key = "fit", .title = "FIT", .drop = 5},
+                    {.key = "", .title = context.history ? "KEPT" : "", .drop = 4},
                     {.key = "", .title = "KIND", .left = true, .drop = 1},
                     {.key = "", .title = "SHAPE", .left = true, .drop = 3},
                     {"name", ""},
@@ -315,7 +329,6 @@ Report LeaksReport(const GrowthSeries& series, const LeaksContext& context) {
                     {"", "VIA", true, true},
                     {"kind", ""},
                     {"detail", ""},
-                    {"fit", ""},
                     {"steps", ""},
                     {"grew", ""},
                     {"shrank", ""},

@@ -64,8 +64,9 @@ double FitOf(std::span<const std::int64_t> series, Wide moment) {
 // The increments of a series, one after the other.
 struct Steps {
   Growth growth;
-  std::size_t last_growth = 0;  // number of the last step that grew, from 1
-  bool never_less = true;       // than the step before
+  bool early = false;      // something was added in the first third or half
+  bool late = false;       // in the last
+  bool never_less = true;  // than the step before
   bool never_more = true;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
@@ -75,12 +76,14 @@ struct Steps {
     growth.last = series.back();
     growth.steps = series.size() - 1;
     growth.even_bend = growth.steps > 1;
+    const std::size_t part = growth.steps / (growth.steps < 6 ? 2 : 3);
     std::int64_t first_bend = 0;
     for (std::size_t i = 1; i < series.size(); ++i) {
       const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
       growth.grew += step > 0 ? 1 : 0;
       growth.shrank += step < 0 ? 1 : 0;
-      last_growth = step > 0 ? i : last_growth;
+      early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
+      late = late || (step > 0 && i + part > growth.steps);
       if (i == 1) {
         first_step = growth.least_step = growth.most_step = step;
       } else {
@@ -134,13 +137,16 @@ GrowthDetail DetailOf(const Steps& steps) {
     case GrowthKind::kSteady:
       return PaceOf(steps);
     case GrowthKind::kStepwise:
-      if (growth.grew == 1) {
+      if (growth.grew == 1 && (!steps.late || growth.steps == 1)) {
         return GrowthDetail::kOnce;
       }
-      return 2 * steps.last_growth <= growth.steps ? GrowthDetail::kStopped
-                                                   : GrowthDetail::kRepeated;
+      return !steps.late    ? GrowthDetail::kStopped
+             : !steps.early ? GrowthDetail::kLate
+                            : GrowthDetail::kRepeated;
     case GrowthKind::kNoisy: {
-      const bool trend = growth.steps >= 3 && growth.fit.value_or(0) >= kTrendFit;
+      const std::size_t with = growth.slope > 0 ? growth.grew : growth.shrank;
+      const bool trend =
+          growth.steps >= kTrendSteps && with > 1 && growth.fit.value_or(0) >= kTrendFit;
       return !trend             ? GrowthDetail::kLevel
              : growth.slope > 0 ? GrowthDetail::kRising
                                 : GrowthDetail::kFalling;
@@ -158,14 +164,15 @@ int RankOf(const Growth& growth) {
     case GrowthKind::kSteady:
       return 0;
     case GrowthKind::kStepwise:
-    case GrowthKind::kNoisy:
       return growth.goes_on() ? 1 : 2;
+    case GrowthKind::kNoisy:
+      return growth.goes_on() ? 1 : 3;
     case GrowthKind::kShrinking:
-      return 3;
+      return 4;
     case GrowthKind::kConstant:
       break;
   }
-  return 4;
+  return 5;
 }
 
 bool Before(const GrowthRow& a, const GrowthRow& b) {

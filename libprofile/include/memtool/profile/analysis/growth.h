@@ -31,17 +31,21 @@ enum class GrowthDetail : std::uint8_t {
   kAccelerating,  // no step adds less than the one before, the last more than the first
   kSlowing,       // the other way round
   kUneven,
-  // Of stepwise growth.
-  kOnce,      // one step only; start-up looks like this
-  kStopped,   // not in the second half of the steps
-  kRepeated,  // again and again
-  // Of noise, by its straight line: slope and fit of at least kTrendFit over four points or more.
+  // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
+  // something was added.
+  kOnce,      // one step only, and not in the last; start-up looks like this
+  kStopped,   // nothing in the last
+  kLate,      // nothing in the first
+  kRepeated,  // in all, or in all but the middle
+  // Of noise, by its straight line: it explains at least kTrendFit of at least kTrendSteps steps,
+  // and at least two of them grew (shrank).
   kRising,
   kFalling,
   kLevel,
 };
 
-inline constexpr double kTrendFit = 0.5;
+inline constexpr double kTrendFit = 0.8;  // a single jump explains up to three quarters
+inline constexpr std::size_t kTrendSteps = 4;
 
 struct Growth {
   GrowthKind kind = GrowthKind::kConstant;

@@ -46,6 +46,7 @@ struct HistoryGrowth {
   std::string mark;  // whose marks the steps are; empty for equal parts
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
+  bool unfinished = false;  // a last mark without an end was left out: it stops anywhere
 };
 
 // `space`: where the nodes of rows are interned. Errors: kUsage for a mark, moment, device or
