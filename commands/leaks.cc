@@ -154,6 +154,7 @@ class LeaksCommand final : public RowsCommand {
 
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     context_.all = all_;
+    context_.cum = view().sort() == SortBy::kCum;
     return names.size() == 1 ? OverHistory(session, names) : OverInputs(session, names);
   }
 
@@ -167,8 +168,11 @@ class LeaksCommand final : public RowsCommand {
                   "--steps, --step-mark, --measure, --axis, --from and --to are of one history",
                   "give one FILE; several are one point each, at --at");
     }
-    NodeSpace space;
     By by = view().by();
+    if (by.kind == By::Kind::kInput) {
+      return Fail(ErrorCode::kUsage, "--by input: every input is one point of the series");
+    }
+    NodeSpace space;
     GrowthTable table;
     bool saturated = false;
     auto done = ForEachInput(session, names, [&](std::unique_ptr<Loaded> loaded) {
@@ -232,7 +236,7 @@ class LeaksCommand final : public RowsCommand {
   // --- one history
 
   Result<void> CheckHistory(const Recording& recording) const {
-    if (!recording.history) {
+    if (!recording.history || recording.history->events.empty()) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("a {} is one moment: growth needs several of them, or a history",
                               recording.metadata.format_display),

@@ -18,6 +18,7 @@ namespace {
 using Json = rapidjson::Writer<rapidjson::StringBuffer>;
 
 constexpr std::size_t kWidestShape = 24;
+constexpr std::size_t kWidestName = 60;
 constexpr std::size_t kNamed = 3;  // rows that a sentence names
 
 std::string Text(const LeaksContext& context, std::int64_t value, bool sign = false) {
@@ -31,7 +32,8 @@ std::string Plural(std::size_t count, std::string_view noun) {
 
 std::string RowText(const GrowthRow& row, const LeaksContext& context) {
   const std::string place = PlaceText(row.file, row.line);
-  return (context.frames ? NameText(row.name) : row.name) + (place.empty() ? "" : " " + place);
+  const std::string name = context.frames ? NameText(row.name) : row.name;
+  return Shorten(EscapeText(name + (place.empty() ? "" : " " + place)), kWidestName);
 }
 
 // Rows that one sentence is about, and their sum as one series.
@@ -40,11 +42,14 @@ struct Group {
   Growth sum;
 
   template <class Wanted>
-  Group(const GrowthSeries& series, Wanted wanted) {
+  Group(const GrowthSeries& series, const LeaksContext& context, Wanted wanted) {
     std::vector<std::int64_t> values(series.points.size(), 0);
     for (const GrowthRow& row : series.rows) {
       if (wanted(row.growth)) {
         rows.push_back(&row);
+        if (context.cum && rows.size() > 1) {
+          continue;  // the first holds the others, or stands for them
+        }
         for (std::size_t i = 0; i < values.size(); ++i) {
           values[i] = SaturatingAdd(values[i], row.series[i]);
         }
@@ -54,6 +59,10 @@ struct Group {
   }
   [[nodiscard]] bool empty() const { return rows.empty(); }
 
+  // What a figure of the group is: of cumulative values that of the steepest row.
+  [[nodiscard]] std::string_view Together(const LeaksContext& context) const {
+    return rows.size() == 1 ? "" : context.cum ? "the steepest " : "together ";
+  }
   // "a x.py:3, b y.py:4 and 5 more".
   [[nodiscard]] std::string Names(const LeaksContext& context) const {
     std::string text;
@@ -80,13 +89,14 @@ std::string PaceText(const Growth& growth, const LeaksContext& context) {
 
 // Two points.
 std::string OneStepText(const GrowthSeries& series, const LeaksContext& context) {
-  const Group grew(series, [](const Growth& growth) { return growth.grew > 0; });
+  const Group grew(series, context, [](const Growth& growth) { return growth.grew > 0; });
   return fmt::format(
       "one step shows a difference, not a trend: {}; three points or more tell "
       "growth from chance",
       grew.empty() ? "nothing grew"
-                   : fmt::format("{} grew by {}: {}", Plural(grew.rows.size(), "row"),
-                                 Text(context, grew.sum.delta()), grew.Names(context)));
+                   : fmt::format("{} grew {}by {}: {}", Plural(grew.rows.size(), "row"),
+                                 grew.Together(context), Text(context, grew.sum.delta()),
+                                 grew.Names(context)));
 }
 
 std::string CapacityText(const Growth& growth, std::int64_t held, std::int64_t capacity) {
@@ -208,7 +218,7 @@ std::vector<Cell> RowCells(const GrowthRow& row, const LeaksContext& context) {
 
 // What did not change, so that a reader need not wonder.
 std::string ConstantText(const GrowthSeries& series, const LeaksContext& context) {
-  const Group group(series, [](const Growth& growth) {
+  const Group group(series, context, [](const Growth& growth) {
     return growth.kind == GrowthKind::kConstant && growth.last != 0;
   });
   if (group.empty()) {
@@ -270,17 +280,18 @@ std::vector<std::string> LeaksVerdict(const GrowthSeries& series, const LeaksCon
     return {OneStepText(series, context)};
   }
   const std::size_t steps = series.whole.steps;
-  const Group steady(series, [](const Growth& g) { return g.kind == GrowthKind::kSteady; });
-  const auto of = [&series](GrowthDetail detail) {
-    return Group(series, [detail](const Growth& g) { return g.detail == detail; });
+  const Group steady(series, context,
+                     [](const Growth& g) { return g.kind == GrowthKind::kSteady; });
+  const auto of = [&](GrowthDetail detail) {
+    return Group(series, context, [detail](const Growth& g) { return g.detail == detail; });
   };
   std::vector<std::string> lines;
   const auto grows = [&](const Group& group, const std::string& how) {
     if (!group.empty()) {
-      lines.push_back(fmt::format("{}{} {} {}, together {}: {}", lines.empty() ? "GROWING: " : "",
-                                  Plural(group.rows.size(), "row"),
-                                  group.rows.size() == 1 ? "grows" : "grow", how,
-                                  PaceText(group.sum, context), group.Names(context)));
+      lines.push_back(fmt::format(
+          "{}{} {} {}, {}{}: {}", lines.empty() ? "GROWING: " : "",
+          Plural(group.rows.size(), "row"), group.rows.size() == 1 ? "grows" : "grow", how,
+          group.Together(context), PaceText(group.sum, context), group.Names(context)));
     }
   };
   grows(steady, fmt::format("at every one of {} steps", steps));
@@ -290,16 +301,16 @@ std::vector<std::string> LeaksVerdict(const GrowthSeries& series, const LeaksCon
     lines.push_back(fmt::format("no row keeps growing over the {} steps", steps));
   }
   if (const Group late = of(GrowthDetail::kLate); !late.empty()) {
-    lines.push_back(fmt::format("{} began to grow later, by {} since: {}",
-                                Plural(late.rows.size(), "row"), Text(context, late.sum.delta()),
-                                late.Names(context)));
+    lines.push_back(fmt::format("{} began to grow later, {}by {} since: {}",
+                                Plural(late.rows.size(), "row"), late.Together(context),
+                                Text(context, late.sum.delta()), late.Names(context)));
   }
-  const Group settled(series, [](const Growth& g) {
+  const Group settled(series, context, [](const Growth& g) {
     return g.detail == GrowthDetail::kOnce || g.detail == GrowthDetail::kStopped;
   });
   if (!settled.empty()) {
-    lines.push_back(fmt::format("{} grew by {} and then stayed, as start-up and caches do: {}",
-                                Plural(settled.rows.size(), "row"),
+    lines.push_back(fmt::format("{} grew, {}by {}, and then stayed, as start-up and caches do: {}",
+                                Plural(settled.rows.size(), "row"), settled.Together(context),
                                 Text(context, settled.sum.delta()), settled.Names(context)));
   }
   if (context.capacity && context.bytes) {

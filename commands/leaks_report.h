@@ -16,6 +16,7 @@ struct LeaksContext {
   bool bytes = true;     // what is summed
   bool frames = true;    // rows are frames, whose names are shortened
   bool history = false;  // the points are steps of one history
+  bool cum = false;      // rows hold what their callees hold, so that they do not add up
   bool all = false;      // also rows that did not change
   std::optional<std::int64_t> capacity;
 };

@@ -111,9 +111,11 @@ GrowthDetail PaceOf(const Steps& steps) {
   if (spread * 10 * static_cast<Wide>(growth.steps) <= all) {
     return GrowthDetail::kEven;
   }
-  return steps.never_less   ? GrowthDetail::kAccelerating
-         : steps.never_more ? GrowthDetail::kSlowing
-                            : GrowthDetail::kUneven;
+  // Two increments always differ one way or the other.
+  const bool bends = growth.steps > 2;
+  return bends && steps.never_less   ? GrowthDetail::kAccelerating
+         : bends && steps.never_more ? GrowthDetail::kSlowing
+                                     : GrowthDetail::kUneven;
 }
 
 GrowthKind KindOf(const Growth& growth) {
@@ -209,7 +211,9 @@ Growth JudgeGrowth(std::span<const std::int64_t> series) {
   if (growth.kind != GrowthKind::kConstant) {
     const Wide moment = Moment(series);
     growth.slope = Quotient(2 * moment, SpreadOfSteps(series.size()));
-    growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
+    if (growth.steps > 1) {
+      growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
+    }
   }
   growth.detail = DetailOf(steps);
   return growth;

@@ -31,7 +31,7 @@ TEST(JudgeGrowth, SlopeOfALineIsExact) {
       for (const std::int64_t from : {0L, 1L, -5L, 1L << 60, -(1L << 60)}) {
         const Growth growth = JudgeGrowth(Line(from, step, points));
         EXPECT_EQ(growth.slope, step) << points << " points from " << from;
-        EXPECT_EQ(growth.fit, 1.0);
+        EXPECT_EQ(growth.fit, points > 2 ? std::optional(1.0) : std::nullopt);
         EXPECT_EQ(growth.bend, 0);
         EXPECT_EQ(growth.least_step, step);
         EXPECT_EQ(growth.most_step, step);
@@ -66,7 +66,7 @@ TEST(JudgeGrowth, SlopeAgreesWithTheFormulaInFloatingPoint) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     Series series;
-    const int points = 2 + static_cast<int>(random() % 40);
+    const int points = 3 + static_cast<int>(random() % 40);
     for (int i = 0; i < points; ++i) {
       series.push_back(static_cast<std::int64_t>(random() % 2'000'000) - 1'000'000);
     }
@@ -112,6 +112,7 @@ TEST(JudgeGrowth, TellsKindsApart) {
       {{1, 2, 3}, Kind::kSteady, Detail::kEven},
       {{0, 100, 205, 300}, Kind::kSteady, Detail::kEven},
       {{0, 100, 220, 320}, Kind::kSteady, Detail::kUneven},
+      {{0, 10, 30}, Kind::kSteady, Detail::kUneven},
       {{0, 10, 30, 60}, Kind::kSteady, Detail::kAccelerating},
       {{0, 30, 50, 60}, Kind::kSteady, Detail::kSlowing},
       {{0, 10, 10, 20, 20, 30}, Kind::kStepwise, Detail::kRepeated},

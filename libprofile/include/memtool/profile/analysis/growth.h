@@ -28,7 +28,7 @@ enum class GrowthDetail : std::uint8_t {
   kNone,
   // Of steady growth. Even: steps differ by a tenth of their mean at most.
   kEven,
-  kAccelerating,  // no step adds less than the one before, the last more than the first
+  kAccelerating,  // three steps or more, none adds less than the one before
   kSlowing,       // the other way round
   kUneven,
   // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
@@ -55,7 +55,8 @@ struct Growth {
   // Of the straight line with the least squares, per step, rounded to a whole number; computed
   // exactly, so that a linear series has exactly its own slope and a constant one has 0.
   std::int64_t slope = 0;
-  // The share of the variance that this line explains (R²), to six digits; none for a constant.
+  // The share of the variance that this line explains (R²), to six digits; none for a constant
+  // and for a single step.
   std::optional<double> fit;
   std::int64_t least_step = 0;  // the smallest and the largest increment
   std::int64_t most_step = 0;
