@@ -79,7 +79,8 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> ResolveMore() override {
-    for (auto resolved : {ResolveOrder(), ResolveHistory(), ResolveCapacity()}) {
+    for (auto resolved :
+         {ResolveOrder(), ResolveRange(), ResolveSteps(), ResolveMeasure(), ResolveCapacity()}) {
       if (!resolved) {
         return resolved;
       }
@@ -101,16 +102,27 @@ class LeaksCommand final : public RowsCommand {
     return {};
   }
 
-  Result<void> ResolveHistory() {
-    auto from = ParseMoment(from_text_.empty() ? "start" : from_text_);
-    auto to = ParseMoment(to_text_.empty() ? "end" : to_text_);
+  // Where the steps begin and end.
+  Result<void> ResolveRange() {
+    const auto parse = [](const std::string& text, std::string_view otherwise,
+                          std::string_view option) {
+      auto moment = ParseMoment(text.empty() ? otherwise : text);
+      if (!moment) {
+        moment.error().message.replace(0, std::string_view("--at").size(), option);
+      }
+      return moment;
+    };
+    auto from = parse(from_text_, "start", "--from");
+    auto to = parse(to_text_, "end", "--to");
     if (!from || !to) {
-      Error error = !from ? from.error() : to.error();
-      error.message.replace(0, std::string_view("--at").size(), !from ? "--from" : "--to");
-      return Fail(std::move(error));
+      return Fail(std::move(!from ? from.error() : to.error()));
     }
     history_.from = *std::move(from);
     history_.to = *std::move(to);
+    return {};
+  }
+
+  Result<void> ResolveSteps() {
     if (!axis_text_.empty() && axis_text_ != "event" && axis_text_ != "time") {
       return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
                   "event or time");
@@ -119,12 +131,16 @@ class LeaksCommand final : public RowsCommand {
     if (steps_ && (*steps_ < 2 || *steps_ > kMostParts)) {
       return Fail(ErrorCode::kUsage, fmt::format("--steps: from 2 to {}", kMostParts));
     }
-    if (!history_.mark.empty() && (steps_ || history_.by_time)) {
+    if (!history_.mark.empty() && (steps_ || !axis_text_.empty())) {
       return Fail(ErrorCode::kUsage, "--step-mark: marks are steps by themselves",
                   "leave --steps and --axis out");
     }
-    // Parts of equal time are parts, even where there are marks.
+    // An axis is of parts, even where there are marks.
     history_.parts = steps_ ? *steps_ : axis_text_.empty() ? 0 : kDefaultParts;
+    return {};
+  }
+
+  Result<void> ResolveMeasure() {
     if (measure_text_ == "end") {
       history_.measure = StepMeasure::kEnd;
     } else if (measure_text_ == "low") {

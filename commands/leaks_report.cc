@@ -180,7 +180,6 @@ std::vector<Cell> RowCells(const GrowthRow& row, const LeaksContext& context) {
   const auto of = [](std::size_t part, std::size_t whole) {
     return fmt::format("{} of {}", part, whole);
   };
-  const auto kept = [&](Cell cell) { return context.history ? cell : Cell{}; };
   const auto unknown = [&row](bool last) {
     return row.unknown.empty() ? std::int64_t{0} : last ? row.unknown.back() : row.unknown.front();
   };
@@ -209,8 +208,8 @@ std::vector<Cell> RowCells(const GrowthRow& row, const LeaksContext& context) {
           amount(growth.least_step),
           amount(growth.most_step),
           amount(growth.bend),
-          kept(amount(row.kept)),
-          kept(count(row.kept_steps)),
+          context.history ? Cell(amount(row.kept)) : Cell{},
+          context.history ? Cell(count(row.kept_steps)) : Cell{},
           unknown(false),
           unknown(true),
           RawJson{fmt::format("[{}]", fmt::join(row.series, ","))}};
@@ -261,7 +260,7 @@ std::string Sparkline(const std::vector<std::int64_t>& series) {
   constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t width = std::min(kWidestShape, series.size());
   const auto [least, most] = std::minmax_element(series.begin(), series.end());
-  const double low = static_cast<double>(*least);
+  const auto low = static_cast<double>(*least);
   const double span = static_cast<double>(*most) - low;
   std::string text;
   for (std::size_t i = 0; i < width; ++i) {

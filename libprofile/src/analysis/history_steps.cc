@@ -105,6 +105,7 @@ std::vector<Step> StepsBySpans(std::span<const Event> events, const Step& range,
                                const std::vector<Span>& spans) {
   const std::vector<std::int64_t> clock = ClockOf(events);
   std::vector<Step> steps;
+  steps.reserve(spans.size());
   for (const Span& span : spans) {
     steps.push_back({LastBy(clock, span.begin, range), LastBy(clock, span.end, range)});
   }
@@ -125,6 +126,34 @@ std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
   return steps;
 }
 
+// The part of a trace that --from and --to choose.
+Result<Step> RangeOf(const Recording& recording, const Trace& trace, const StepOptions& options) {
+  const auto at = [&](const MomentSpec& moment, std::string_view option) {
+    auto event = ResolveMoment(recording, trace, moment);
+    if (!event) {
+      event.error().message.replace(0, std::string_view("--at").size(), option);
+    }
+    return event;
+  };
+  const auto first = at(options.from, "--from");
+  const auto last = at(options.to, "--to");
+  if (!first || !last) {
+    return Fail(!first ? first.error() : last.error());
+  }
+  if (*first >= *last) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--from {} is event {} of device {}, not before --to {}, event {}",
+                            options.from.text, *first, trace.name, options.to.text, *last));
+  }
+  return Step{*first, *last};
+}
+
+bool IsWanted(const History& history, const Trace& trace, std::string_view device) {
+  // A caller's own books lie within the driver's: together they would count bytes twice.
+  const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
+  return user ? trace.name == device : device.empty() || DeviceMatches(trace.name, device);
+}
+
 // The traces that are looked at, each with its range.
 Result<std::vector<ChosenTrace>> ChooseTraces(const Recording& recording,
                                               const StepOptions& options) {
@@ -133,27 +162,14 @@ Result<std::vector<ChosenTrace>> ChooseTraces(const Recording& recording,
   std::string names;
   for (const Trace& trace : history.traces) {
     names += (names.empty() ? "" : ", ") + trace.name;
-    // A caller's own books lie within the driver's: together they would count bytes twice.
-    const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
-    const bool wanted = user ? trace.name == options.device
-                             : options.device.empty() || DeviceMatches(trace.name, options.device);
-    if (!wanted || trace.event_count == 0) {
+    if (trace.event_count == 0 || !IsWanted(history, trace, options.device)) {
       continue;
     }
-    auto first = ResolveMoment(recording, trace, options.from);
-    auto last = ResolveMoment(recording, trace, options.to);
-    if (!first || !last) {
-      Error error = !first ? first.error() : last.error();
-      error.message.replace(0, std::string_view("--at").size(), !first ? "--from" : "--to");
-      return Fail(std::move(error));
+    auto range = RangeOf(recording, trace, options);
+    if (!range) {
+      return Fail(std::move(range.error()));
     }
-    if (*first >= *last) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("--from {} is event {} of device {}, not before "
-                              "--to {}, event {}",
-                              options.from.text, *first, trace.name, options.to.text, *last));
-    }
-    chosen.push_back({.trace = &trace, .range = {*first, *last}});
+    chosen.push_back({.trace = &trace, .range = *range});
   }
   if (chosen.empty()) {
     return options.device.empty()
