@@ -55,12 +55,14 @@ Spans SpansOf(const History& history, std::string_view wanted) {
   std::stable_sort(marks.begin(), marks.end(),
                    [](const Mark* a, const Mark* b) { return a->begin < b->begin; });
   Spans spans{.unfinished = !marks.empty() && marks.back()->end == kNoTime};
+  std::int64_t done = kNoTime;
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    // What happens at the very moment in which a step begins is of that step.
-    const std::int64_t next = (i + 1 < marks.size() ? marks[i + 1]->begin : INT64_MAX) - 1;
-    const std::int64_t begin = marks[i]->begin - 1;
-    const std::int64_t end = marks[i]->end == kNoTime ? next : std::min(marks[i]->end, next);
-    spans.list.push_back({marks[i]->name, begin, std::max(end, begin)});
+    const std::int64_t next = i + 1 < marks.size() ? marks[i + 1]->begin : INT64_MAX;
+    // What happens at the very time of an end is of the step that ends; where only beginnings are
+    // known, of the step that begins.
+    const std::int64_t begin = std::max(marks[i]->begin - 1, done);
+    done = std::max(marks[i]->end == kNoTime ? next - 1 : std::min(marks[i]->end, next), begin);
+    spans.list.push_back({marks[i]->name, begin, done});
   }
   return spans;
 }
@@ -297,11 +299,14 @@ Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOption
     steps.names.push_back(by_marks ? spans[i].name : fmt::format("part {}", i + 1));
   }
   if (steps.names.size() < 2) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("growth needs two steps, and this {} has {}",
-                            by_marks ? "range of marks" : "history", steps.names.size()),
-                by_marks ? "--steps N divides it into N equal parts"
-                         : "compare several inputs, or start recording earlier");
+    return by_marks
+               ? Fail(ErrorCode::kUsage,
+                      fmt::format(
+                          "growth needs two steps, and of the marks {} this recording has {}",
+                          steps.mark, steps.names.size()),
+                      "record more, compare several inputs, or divide it with --steps N")
+               : Fail(ErrorCode::kUsage, "growth needs two steps, and this history has one event",
+                      "record more, or compare several inputs");
   }
   return steps;
 }

@@ -45,6 +45,10 @@ class Maker {
   void Begin(std::string name) {
     marks_.push_back({.name = std::move(name), .device = 0, .begin = Now()});
   }
+  void BeginAt(std::string name, std::int64_t time) {
+    marks_.push_back({.name = std::move(name), .device = 0, .begin = time});
+  }
+  void EndAt(std::int64_t time) { marks_.back().end = time; }
   void End() { marks_.back().end = Now() - 1; }
   // A block that was there from the start and stays.
   void Ghost(std::uint64_t key, std::int64_t size, std::size_t stack) {
@@ -247,6 +251,57 @@ TEST(GrowthOfHistory, MarksAreSteps) {
   EXPECT_EQ(leak.kept_steps, 4U);
   EXPECT_EQ(leak.file, "train.py");
   EXPECT_EQ(leak.line, 3);
+}
+
+// Annotations have the clock of the events: ends, beginnings and events may share a microsecond.
+TEST(GrowthOfHistory, AnEventAtTheTimeOfAnEndIsOfTheStepThatEnds) {
+  Maker maker;
+  for (int i = 0; i < 3; ++i) {
+    const auto key = static_cast<std::uint64_t>(10 * i);
+    maker.BeginAt("ProfilerStep#" + std::to_string(i), 2 * i * kTick);
+    maker.EndAt(2 * (i + 1) * kTick);
+    maker.Alloc(key, 1, 1);       // at 2i + 1
+    maker.Alloc(key + 1, 10, 2);  // at 2i + 2, when the step ends and the next begins
+  }
+  const Recording recording = maker.Finish();
+  const auto growth = Grow(recording, {});
+  ASSERT_TRUE(growth.has_value());
+  EXPECT_THAT(SeriesOf(*growth).at("f1"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
+}
+
+TEST(GrowthOfHistory, AnEventAtTheTimeOfABeginningIsOfTheStepThatBegins) {
+  Maker maker;
+  for (int i = 0; i < 4; ++i) {
+    const auto key = static_cast<std::uint64_t>(10 * i);
+    maker.Begin("ProfilerStep#" + std::to_string(i));
+    maker.Alloc(key, 100, 1);  // at that time
+    maker.Alloc(key + 1, 10, 2);
+    maker.Free(key, 100);
+  }
+  const Recording recording = maker.Finish();
+  const auto growth = Grow(recording, {});
+  ASSERT_TRUE(growth.has_value());
+  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
+  EXPECT_EQ(SeriesOf(*growth).count("f1"), 0U);
+}
+
+TEST(GrowthOfHistory, StepsFromBeforeTheRecordingAreNotSteps) {
+  Maker maker;
+  for (int i = 0; i < 5; ++i) {
+    maker.BeginAt("ProfilerStep#" + std::to_string(i), (i - 10) * kTick);
+    maker.EndAt((i - 9) * kTick);
+  }
+  for (int i = 5; i < 8; ++i) {
+    maker.Begin("ProfilerStep#" + std::to_string(i));
+    maker.Alloc(static_cast<std::uint64_t>(i), 10, 2);
+    maker.End();
+  }
+  const Recording recording = maker.Finish();
+  const auto growth = Grow(recording, {});
+  ASSERT_TRUE(growth.has_value());
+  EXPECT_EQ(growth->series.points.front().name, "ProfilerStep#5");
+  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
 }
 
 TEST(GrowthOfHistory, AnUnfinishedLastStepIsLeftOut) {
