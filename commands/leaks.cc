@@ -35,6 +35,17 @@ std::int64_t TimeOf(const Loaded& loaded) {
   return recording.metadata.time_nanos;
 }
 
+// From the first to the last point: "90 s", "12.5 min", "3.0 h".
+std::string TimeSpanText(const GrowthSeries& series) {
+  const double seconds = static_cast<double>(SaturatingSubtract(series.points.back().time,
+                                                                series.points.front().time)) /
+                         1e9;
+  return seconds < 120      ? fmt::format("{:.3g} s", seconds)
+         : seconds < 7200   ? fmt::format("{:.1f} min", seconds / 60)
+         : seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
+                            : fmt::format("{:.1f} days", seconds / 86400);
+}
+
 class LeaksCommand final : public RowsCommand {
  public:
   LeaksCommand() : RowsCommand(true) {}
@@ -246,7 +257,8 @@ class LeaksCommand final : public RowsCommand {
     return fmt::format("{} inputs {}{}: {} … {} · {} {} → {}", series.points.size(), how, moment,
                        series.points.front().name, series.points.back().name, session.choice().name,
                        AmountText(session, series.whole.first),
-                       AmountText(session, series.whole.last));
+                       AmountText(session, series.whole.last)) +
+           (order == InputOrder::kTime ? " in " + TimeSpanText(series) : "");
   }
 
   // --- one history
@@ -290,6 +302,9 @@ class LeaksCommand final : public RowsCommand {
             return checked;
           }
           const View seen(recording, view().filter());
+          auto unmatched = seen.Unmatched();
+          std::erase(unmatched, "device");  // events have no such label; no device is an error
+          session.NoteUnmatched(unmatched);
           history_.device = view().device();
           NodeSpace space;
           auto growth = GrowthOfHistory(seen, view().by(), history_, space);
@@ -336,8 +351,10 @@ class LeaksCommand final : public RowsCommand {
         growth.mark.empty()
             ? fmt::format("{} equal parts by {}", series.points.size(),
                           history_.by_time ? "time" : "events")
-            : fmt::format("{} steps by the marks {}{}", series.points.size(), growth.mark,
-                          growth.unfinished ? " (the last has no end: left out)" : "");
+            : fmt::format("{} {} by the marks {}{}", series.points.size(),
+                          growth.merged > 1 ? fmt::format("groups of {} steps", growth.merged)
+                                            : std::string("steps"),
+                          growth.mark, growth.unfinished ? " (the last has no end: left out)" : "");
     const std::string_view measure =
         growth.measure == StepMeasure::kEnd   ? "live bytes at the end of each"
         : growth.measure == StepMeasure::kLow ? "the lowest live bytes inside each"

@@ -46,6 +46,10 @@ class Session {
                        const std::function<Result<void>(std::unique_ptr<Loaded>)>& take,
                        std::size_t bases = 0);
 
+  // Notes the filters that matched nothing in one input (View::Unmatched), for views that ForEach
+  // did not make.
+  void NoteUnmatched(const std::vector<std::string_view>& unmatched);
+
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
   // kOk, or kDamage when --strict asks for it.

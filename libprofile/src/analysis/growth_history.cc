@@ -1,5 +1,7 @@
 #include "memtool/profile/analysis/growth_history.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -276,13 +278,22 @@ Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const Step
   if (!groups || !steps) {
     return Fail(std::move(!groups ? groups.error() : steps.error()));
   }
-  HistoryGrowth growth{
-      .mark = steps->mark, .devices = steps->traces.size(), .unfinished = steps->unfinished};
+  HistoryGrowth growth{.mark = steps->mark,
+                       .devices = steps->traces.size(),
+                       .merged = steps->merged,
+                       .unfinished = steps->unfinished};
   growth.measure =
       options.measure.value_or(growth.mark.empty() ? StepMeasure::kLow : StepMeasure::kEnd);
 
   const Walk::Unnamed unnamed = UnnamedRows(view, *groups);
-  const std::vector<std::int64_t> zeros(steps->names.size(), 0);
+  const std::size_t points = steps->names.size();
+  if (unnamed.rows > kMostValues / points) {
+    return Fail(ErrorCode::kLimit,
+                fmt::format("{} rows in {} steps are more than {} values", unnamed.rows, points,
+                            kMostValues),
+                "fewer --steps, or rows of functions");
+  }
+  const std::vector<std::int64_t> zeros(points, 0);
   Walk::Sums sums{std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
                   std::vector<std::int64_t>(unnamed.rows, 0), zeros};
   Walk walk(recording, *groups, unnamed);

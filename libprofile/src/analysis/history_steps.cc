@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/analysis/replay.h"
+#include "memtool/profile/analysis/values.h"
 
 namespace memtool {
 
@@ -199,11 +200,11 @@ Result<std::vector<Span>> EqualSpans(const Recording& recording,
   if (first >= last) {
     return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
   }
-  const auto at = [&](std::size_t part) {
-    const double share = static_cast<double>(part) / static_cast<double>(parts);
-    return part == parts
-               ? last
-               : first - 1 + static_cast<std::int64_t>(static_cast<double>(last - first) * share);
+  const std::int64_t all = SaturatingSubtract(last, first);
+  const auto count = static_cast<std::int64_t>(parts);
+  const auto at = [&](std::size_t index) {
+    const auto part = static_cast<std::int64_t>(index);
+    return index == parts ? last : first - 1 + all / count * part + all % count * part / count;
   };
   std::vector<Span> spans;
   for (std::size_t i = 0; i < parts; ++i) {
@@ -260,6 +261,22 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
   return spans;
 }
 
+// Joins steps that follow each other, so that at most kMostParts are left; a rest at the end that
+// is no whole group goes. -> how many each holds.
+std::size_t MergeSpans(std::vector<Span>& spans) {
+  const std::size_t size = (spans.size() + kMostParts - 1) / kMostParts;
+  if (size < 2) {
+    return 1;
+  }
+  std::vector<Span> merged;
+  for (std::size_t i = 0; i + size <= spans.size(); i += size) {
+    const Span& last = spans[i + size - 1];
+    merged.push_back({spans[i].name + " to " + last.name, spans[i].begin, last.end});
+  }
+  spans = std::move(merged);
+  return size;
+}
+
 }  // namespace
 
 Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOptions& options) {
@@ -275,6 +292,7 @@ Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOption
   const bool by_marks = !steps.mark.empty();
   steps.unfinished = marked->unfinished;
   std::vector<Span> spans = std::move(marked->list);
+  steps.merged = MergeSpans(spans);
   // Devices of fewer events have steps in which nothing happens.
   std::size_t most = 0;
   for (const ChosenTrace& one : steps.traces) {

@@ -315,6 +315,49 @@ TEST(GrowthOfHistory, AnUnfinishedLastStepIsLeftOut) {
   EXPECT_EQ(SeriesOf(*growth).count("f1"), 0U);
 }
 
+TEST(GrowthOfHistory, VeryManyStepsAreJoined) {
+  const Recording recording = LeakySteps(2501, true).Finish();
+  const auto growth = Grow(recording, {});
+  ASSERT_TRUE(growth.has_value());
+  EXPECT_EQ(growth->merged, 3U);
+  EXPECT_EQ(growth->series.points.size(), 833U);
+  EXPECT_EQ(growth->series.points[1].name, "ProfilerStep#3 to ProfilerStep#5");
+  EXPECT_EQ(growth->series.rows.front().growth.slope, 30);
+  EXPECT_EQ(growth->series.rows.front().series.front(), 30);
+}
+
+TEST(GrowthOfHistory, MoreValuesThanTheLimitAreAnError) {
+  RecordingBuilder builder;
+  const StringId text = builder.Intern("f");
+  const StringId file = builder.Intern("train.py");
+  const FunctionId function =
+      builder.AddFunction({.name = text, .system_name = text, .filename = file});
+  History history;
+  history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
+                     {.name = "blocks", .device = 0, .parent = LedgerId(0U)}};
+  history.streams = {0};
+  for (std::uint64_t i = 0; i < kMostValues / kMostParts + 1; ++i) {
+    const Line line{.function = function, .line = static_cast<std::int64_t>(i) + 1};
+    const LocationId location = builder.AddLocation({}, std::array{line});
+    history.events.push_back({.key = i,
+                              .size = 1,
+                              .stack = builder.AddStack(std::array{location}),
+                              .ledger = 1,
+                              .action = Action::kAlloc});
+  }
+  history.traces = {{.device = 0,
+                     .name = "0",
+                     .event_count = history.events.size(),
+                     .blocks = LedgerId(1U),
+                     .segments = LedgerId(0U)}};
+  builder.SetHistory(std::move(history));
+  const Recording recording = *std::move(builder).Finish();
+  const auto growth = Grow(recording, {.parts = kMostParts}, "line");
+  ASSERT_FALSE(growth.has_value());
+  EXPECT_EQ(growth.error().code, ErrorCode::kLimit);
+  EXPECT_TRUE(Grow(recording, {.parts = 2}, "line").has_value());
+}
+
 TEST(GrowthOfHistory, TwoMarksAreTooFewUnlessNamed) {
   const Recording recording = LeakySteps(2, true).Finish();
   EXPECT_EQ(Grow(recording, {})->mark, "");

@@ -38,6 +38,8 @@ struct StepOptions {
 
 inline constexpr std::size_t kDefaultParts = 10;
 inline constexpr std::size_t kMostParts = 1000;
+// Of rows times steps; each value takes 24 bytes while a history is walked through.
+inline constexpr std::size_t kMostValues = std::size_t{1} << 24U;
 
 struct HistoryGrowth {
   // Without `low`, rows sum to the points' totals. Lows do not: rows are low at different times,
@@ -46,11 +48,13 @@ struct HistoryGrowth {
   std::string mark;  // whose marks the steps are; empty for equal parts
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
+  std::size_t merged = 1;   // steps per point, where there are more than kMostParts
   bool unfinished = false;  // a last mark without an end was left out: it stops anywhere
 };
 
 // `space`: where the nodes of rows are interned. Errors: kUsage for a mark, moment, device or
-// grouping that the history does not have, and for fewer than two steps.
+// grouping that the history does not have, and for fewer than two steps; kLimit for more than
+// kMostValues.
 Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
                                       NodeSpace& space);
 
