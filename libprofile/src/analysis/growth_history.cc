@@ -133,7 +133,10 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   } else if (stays) {
     sums.kept[row][step] = SaturatingAdd(sums.kept[row][step], at.size);
   }
-  const StackId stack = frees && other != Replay::kNoEvent ? events_[other].stack : at.stack;
+  if (frees && other == Replay::kNoEvent) {
+    return;  // its stack is that of who freed it
+  }
+  const StackId stack = frees ? events_[other].stack : at.stack;
   if (stack.valid()) {
     std::int64_t& live = of_stack_[stack.value()];
     live = SaturatingAdd(live, LiveChange(at));
