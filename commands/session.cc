@@ -117,7 +117,11 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   loaded->choice = *std::move(choice);
   loaded->view = std::make_unique<View>(loaded->recording, view.filter());
   loaded->sums = SumByStack(*loaded->view, loaded->choice);
-  const auto unmatched = loaded->view->Unmatched();
+  NoteUnmatched(loaded->view->Unmatched());
+  return loaded;
+}
+
+void Session::NoteUnmatched(const std::vector<std::string_view>& unmatched) {
   if (!any_view_) {
     unmatched_ = unmatched;
     any_view_ = true;
@@ -125,7 +129,6 @@ Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording rec
   std::erase_if(unmatched_, [&](std::string_view option) {
     return std::find(unmatched.begin(), unmatched.end(), option) == unmatched.end();
   });
-  return loaded;
 }
 
 Result<std::unique_ptr<Loaded>> Session::Take(const std::string& name, Recording recording,

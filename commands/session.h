@@ -56,6 +56,10 @@ class Session {
   // A place in headers and JSON for an input that is no recording.
   void Note(InputNote note, std::string display);
 
+  // Notes the filters that matched nothing in one input (View::Unmatched), for views that ForEach
+  // did not make.
+  void NoteUnmatched(const std::vector<std::string_view>& unmatched);
+
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
   // kOk, or kDamage when --strict asks for it.

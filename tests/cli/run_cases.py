@@ -106,7 +106,7 @@ def run(memtool, args, case, folder):
 def total_is_sum(command, answer):
     if answer.get("rows_cut"):
         return
-    measure = {"top": "flat", "diff": "delta", "traces": "value"}.get(command)
+    measure = {"top": "flat", "diff": "delta", "leaks": "delta", "traces": "value"}.get(command)
     if measure and "total" in answer:
         total = sum(row[measure] for row in answer["rows"])
         if total != answer["total"]:
@@ -121,6 +121,11 @@ def total_is_sum(command, answer):
             raise Failure(f"rows hold {unknown} unknown sizes, but unknown says {answer['unknown']}")
     if command == "diff" and answer["new_total"] - answer["base_total"] != answer["total"]:
         raise Failure("total is not new_total - base_total")
+    if command == "leaks":
+        for i, point in enumerate(answer["points"]):
+            total = sum(row["series"][i] for row in answer["rows"])
+            if answer["measure"] != "low" and total != point["total"]:
+                raise Failure(f"rows sum to {total} at {point['name']}, which holds {point['total']}")
     if command == "buckets" and "untrackable" in answer:
         axes = {}
         for row in answer["rows"]:

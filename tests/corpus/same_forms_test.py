@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 COMMANDS = [
-    "top", "tree --at peak", "traces --at peak", "top --at peak", "top --at oom", "top --at start", "top --at event:3", "timeline --format csv --by stack", "top --frames all --at peak",
+    "top", "tree --at peak", "traces --at peak", "top --at peak", "top --at oom", "top --at start", "top --at event:3", "timeline --format csv --by stack", "leaks --all --steps 3 --format csv", "top --frames all --at peak",
     "top --at peak --by line --format json", "top --at peak --by stack", "top --at peak --by size",
     "top --by label:state", "top --at peak --by tag --format csv", "tags --at peak", "tags --format json",
     "diff --base-at start --at peak", "dot --at peak", "dot --base-at start --at peak", "convert --to folded --at peak",

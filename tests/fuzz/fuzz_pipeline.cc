@@ -6,6 +6,7 @@
 
 #include "memtool/formats/load.h"
 #include "memtool/profile/analysis/graph.h"
+#include "memtool/profile/analysis/growth_history.h"
 #include "memtool/profile/analysis/merge.h"
 #include "memtool/profile/analysis/table.h"
 #include "output/dot_writer.h"
@@ -36,6 +37,24 @@ void Print(const std::vector<Row>& rows) {
   WriteMarkdown(report, {}, sink);
 }
 
+// Steps by the file's own marks and times, and by parts.
+void Grow(const Recording& recording) {
+  const Filter filter;
+  const View view(recording, filter);
+  for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kKept}) {
+    for (const bool by_time : {false, true}) {
+      for (const char* by : {"filefunction", "stack", "label:stream"}) {
+        NodeSpace space;
+        (void)GrowthOfHistory(view, *ParseBy(by),
+                              {.parts = by_time ? std::size_t{7} : std::size_t{0},
+                               .by_time = by_time,
+                               .measure = measure},
+                              space);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -45,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       formats::MakeMemorySource(std::as_bytes(std::span(data, size))), "input", options);
   if (!recording) {
     return 0;
+  }
+  if (recording->history) {
+    Grow(*recording);
   }
   const auto choice = ChooseValue(*recording, "");
   if (!choice) {

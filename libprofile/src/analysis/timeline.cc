@@ -41,11 +41,10 @@ std::string StackText(const NodeSpace& space, const NodeStack& stack) {
   return text;
 }
 
-TimelineGroups GroupByStack(const View& view, const By& by) {
+TimelineGroups GroupByStack(const View& view, const By& by, NodeSpace& space) {
   const Recording& recording = view.recording();
   TimelineGroups groups;
   GroupNames names;
-  NodeSpace space;
   NodeWalker walker(view, by.granularity, space);
   NodeStack stack;
   groups.of_stack.assign(recording.stack_count(), TimelineGroups::kRest);
@@ -63,7 +62,8 @@ TimelineGroups GroupByStack(const View& view, const By& by) {
       groups.of_stack[i] =
           names.Intern(fmt::format("#{}", node.value()), {.name = std::string(space.Name(node)),
                                                           .file = std::string(space.File(node)),
-                                                          .line = space[node].line});
+                                                          .line = space[node].line,
+                                                          .node = node});
     }
   }
   groups.names = names.Take();
@@ -287,10 +287,15 @@ class LayerSums {
 }  // namespace
 
 Result<TimelineGroups> GroupForTimeline(const View& view, const By& by) {
+  NodeSpace space;
+  return GroupForTimeline(view, by, space);
+}
+
+Result<TimelineGroups> GroupForTimeline(const View& view, const By& by, NodeSpace& space) {
   switch (by.kind) {
     case By::Kind::kFrame:
     case By::Kind::kStack:
-      return GroupByStack(view, by);
+      return GroupByStack(view, by, space);
     case By::Kind::kLabel:
       return GroupByLabel(view.recording(), by.label);
     case By::Kind::kBucket:
@@ -300,7 +305,7 @@ Result<TimelineGroups> GroupForTimeline(const View& view, const By& by) {
     case By::Kind::kInput:
       break;
   }
-  return Fail(ErrorCode::kUsage, "--by: a timeline is split by frames, stacks, a label or buckets",
+  return Fail(ErrorCode::kUsage, "--by: a history is split by frames, stacks, a label or buckets",
               "function, filefunction, line, file, module, stack, label:KEY or bucket");
 }
 

@@ -22,6 +22,7 @@ struct TimelineGroups {
     std::string name;
     std::string file;  // empty where a group has no place
     std::int64_t line = 0;
+    NodeId node{};  // of groups of frames
   };
   std::vector<Name> names;               // per group; allocations in no group are the rest
   std::vector<std::uint32_t> of_stack;   // StackId → group
@@ -33,6 +34,8 @@ struct TimelineGroups {
 // Frames and stacks as `view` shows them, or values of a label of the events; "stream" counts as
 // one. Errors: kUsage for anything else.
 Result<TimelineGroups> GroupForTimeline(const View& view, const By& by);
+// The same with the nodes of a space that others share.
+Result<TimelineGroups> GroupForTimeline(const View& view, const By& by, NodeSpace& space);
 
 struct TimelineRange {
   std::int64_t first = -1;  // the first point is the state after this event; -1 = the base

@@ -1,0 +1,140 @@
+// What grows over a series of inputs, or over the steps of one history, and how: the judgement of
+// one series of numbers, and the table that joins the rows of several inputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/analysis/table.h"
+#include "memtool/profile/history.h"
+
+namespace memtool {
+
+// Points are values at successive moments; the steps lie between them.
+enum class GrowthKind : std::uint8_t {
+  kConstant,
+  kSteady,     // more after every step, and there are at least two
+  kStepwise,   // never less, but not more after every step; also a single step
+  kShrinking,  // never more
+  kNoisy,      // more after some steps and less after others
+};
+
+enum class GrowthDetail : std::uint8_t {
+  kNone,
+  // Of steady growth. Even: steps differ by a tenth of their mean at most.
+  kEven,
+  kAccelerating,  // three steps or more, none adds less than the one before
+  kSlowing,       // the other way round
+  kUneven,
+  // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
+  // something was added.
+  kOnce,      // one step only, and not in the last; start-up looks like this
+  kStopped,   // nothing in the last
+  kLate,      // nothing in the first
+  kRepeated,  // in all, or in all but the middle
+  // Of noise, by its straight line: it explains at least kTrendFit of at least kTrendSteps steps,
+  // and at least two of them grew (shrank).
+  kRising,
+  kFalling,
+  kLevel,
+};
+
+inline constexpr double kTrendFit = 0.8;  // a single jump explains up to three quarters
+inline constexpr std::size_t kTrendSteps = 4;
+
+struct Growth {
+  GrowthKind kind = GrowthKind::kConstant;
+  GrowthDetail detail = GrowthDetail::kNone;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  // Of the straight line with the least squares, per step, rounded to a whole number; computed
+  // exactly, so that a linear series has exactly its own slope and a constant one has 0.
+  std::int64_t slope = 0;
+  // The share of the variance that this line explains (R²), to six digits; none for a constant
+  // and for a single step.
+  std::optional<double> fit;
+  std::int64_t least_step = 0;  // the smallest and the largest increment
+  std::int64_t most_step = 0;
+  std::int64_t bend = 0;   // by how much a step exceeds the one before, on average; 0 for one step
+  bool even_bend = false;  // it is the same for all steps
+  std::size_t steps = 0;   // points - 1
+  std::size_t grew = 0;    // in how many of the steps
+  std::size_t shrank = 0;
+
+  [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
+  // Growth that goes on as far as the series tells: steady, repeated or rising.
+  [[nodiscard]] bool goes_on() const {
+    return kind == GrowthKind::kSteady || detail == GrowthDetail::kRepeated ||
+           detail == GrowthDetail::kRising;
+  }
+};
+
+// At least one value, at most kMostPoints.
+inline constexpr std::size_t kMostPoints = 1U << 20U;
+Growth JudgeGrowth(std::span<const std::int64_t> series);
+
+struct GrowthRow {
+  std::string name;
+  std::string file;       // empty where a row has no place
+  std::int64_t line = 0;  // 0 likewise
+  std::string via;
+  std::vector<std::int64_t> series;   // one value per point
+  std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
+  Growth growth;
+  // Of a history: bytes that were allocated in its steps and never freed, and in how many steps.
+  std::int64_t kept = 0;
+  std::size_t kept_steps = 0;
+};
+
+struct GrowthPoint {
+  std::string name;             // the input or the step
+  std::int64_t time = kNoTime;  // ns since the epoch, where the input tells
+  std::int64_t event = -1;      // of a step: the last event of the first device
+  std::int64_t total = 0;
+  std::int64_t unknown = 0;
+};
+
+struct GrowthSeries {
+  std::vector<GrowthPoint> points;
+  std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
+  Growth whole;                 // of the points' totals
+};
+
+// Judges every row and the whole, and sorts.
+void JudgeAndSort(GrowthSeries& series);
+
+enum class InputOrder : std::uint8_t {
+  kName,   // memory2 before memory10
+  kTime,   // when they were taken; ties by name
+  kGiven,  // as on the command line
+};
+
+// Joins the rows of several inputs. Inputs may come in any order.
+class GrowthTable {
+ public:
+  // `rows`: of a Tabulator over the NodeSpace that all inputs share.
+  void Add(GrowthPoint point, std::vector<Row> rows);
+  [[nodiscard]] std::size_t size() const { return inputs_.size(); }
+  // True when every input has a time and they are not all the same.
+  [[nodiscard]] bool HasTimes() const;
+  // The series in that order, judged; the table is empty afterwards. `sort`: whether values are
+  // flat or cumulative; flat ones sum to the points' totals.
+  GrowthSeries Finish(InputOrder order, SortBy sort);
+
+ private:
+  struct OneInput {
+    GrowthPoint point;
+    std::vector<Row> rows;
+  };
+  std::vector<OneInput> inputs_;
+};
+
+// Compares digits in names by their number: "memory2.prof" before "memory10.prof".
+bool NaturalLess(std::string_view a, std::string_view b);
+
+}  // namespace memtool

@@ -1,0 +1,309 @@
+#include "memtool/profile/analysis/growth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace memtool {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+std::int64_t Clamp(Wide value) {
+  constexpr Wide kLow = INT64_MIN;
+  constexpr Wide kHigh = INT64_MAX;
+  return static_cast<std::int64_t>(std::clamp(value, kLow, kHigh));
+}
+
+// Rounded to the nearest, halves away from zero; `divisor` > 0.
+std::int64_t Quotient(Wide value, Wide divisor) {
+  const Wide half = value < 0 ? -divisor : divisor;
+  return Clamp((2 * value + half) / (2 * divisor));
+}
+
+// Twice the covariance sum with x = 0 … n-1: the mean of x is half a number, 2x - (n-1) is whole.
+// Below 2^104 for kMostPoints points.
+Wide Moment(std::span<const std::int64_t> series) {
+  const auto n = static_cast<Wide>(series.size());
+  Wide sum = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    sum += (2 * static_cast<Wide>(i) - (n - 1)) * series[i];
+  }
+  return sum;
+}
+
+// Σ(2x - (n-1))² = n(n² - 1) / 3.
+Wide SpreadOfSteps(std::size_t points) {
+  const auto n = static_cast<Wide>(points);
+  return n * (n * n - 1) / 3;
+}
+
+double FitOf(std::span<const std::int64_t> series, Wide moment) {
+  // From the first value, so that a small change of a large value keeps its digits.
+  const auto from_first = [&series](std::int64_t value) {
+    return static_cast<double>(static_cast<Wide>(value) - series.front());
+  };
+  double mean = 0;
+  for (const std::int64_t value : series) {
+    mean += from_first(value) / static_cast<double>(series.size());
+  }
+  double variance = 0;
+  for (const std::int64_t value : series) {
+    const double off = from_first(value) - mean;
+    variance += off * off;
+  }
+  const auto covariance = static_cast<double>(moment);
+  const double fit =
+      covariance / static_cast<double>(SpreadOfSteps(series.size())) * covariance / variance;
+  return std::round(std::clamp(fit, 0.0, 1.0) * 1e6) / 1e6;
+}
+
+// The increments of a series, one after the other.
+struct Steps {
+  Growth growth;
+  bool early = false;      // something was added in the first third or half
+  bool late = false;       // in the last
+  bool never_less = true;  // than the step before
+  bool never_more = true;
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+
+  explicit Steps(std::span<const std::int64_t> series) {
+    growth.first = series.front();
+    growth.last = series.back();
+    growth.steps = series.size() - 1;
+    growth.even_bend = growth.steps > 1;
+    const std::size_t part = growth.steps / (growth.steps < 6 ? 2 : 3);
+    std::int64_t first_bend = 0;
+    for (std::size_t i = 1; i < series.size(); ++i) {
+      const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
+      growth.grew += step > 0 ? 1 : 0;
+      growth.shrank += step < 0 ? 1 : 0;
+      early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
+      late = late || (step > 0 && i + part > growth.steps);
+      if (i == 1) {
+        first_step = growth.least_step = growth.most_step = step;
+      } else {
+        const std::int64_t bend = SaturatingSubtract(step, last_step);
+        first_bend = i == 2 ? bend : first_bend;
+        growth.even_bend = growth.even_bend && bend == first_bend;
+        never_less = never_less && bend >= 0;
+        never_more = never_more && bend <= 0;
+        growth.least_step = std::min(growth.least_step, step);
+        growth.most_step = std::max(growth.most_step, step);
+      }
+      last_step = step;
+    }
+    if (growth.steps > 1) {
+      growth.bend =
+          Quotient(static_cast<Wide>(last_step) - first_step, static_cast<Wide>(growth.steps) - 1);
+    }
+  }
+};
+
+GrowthDetail PaceOf(const Steps& steps) {
+  const Growth& growth = steps.growth;
+  const Wide spread = static_cast<Wide>(growth.most_step) - growth.least_step;
+  const Wide all = static_cast<Wide>(growth.last) - growth.first;
+  if (spread * 10 * static_cast<Wide>(growth.steps) <= all) {
+    return GrowthDetail::kEven;
+  }
+  // Two increments always differ one way or the other.
+  const bool bends = growth.steps > 2;
+  return bends && steps.never_less   ? GrowthDetail::kAccelerating
+         : bends && steps.never_more ? GrowthDetail::kSlowing
+                                     : GrowthDetail::kUneven;
+}
+
+GrowthKind KindOf(const Growth& growth) {
+  if (growth.grew > 0 && growth.shrank > 0) {
+    return GrowthKind::kNoisy;
+  }
+  if (growth.shrank > 0) {
+    return GrowthKind::kShrinking;
+  }
+  if (growth.grew == 0) {
+    return GrowthKind::kConstant;
+  }
+  // One step shows a difference, not a trend.
+  return growth.grew == growth.steps && growth.steps > 1 ? GrowthKind::kSteady
+                                                         : GrowthKind::kStepwise;
+}
+
+GrowthDetail DetailOf(const Steps& steps) {
+  const Growth& growth = steps.growth;
+  switch (growth.kind) {
+    case GrowthKind::kSteady:
+      return PaceOf(steps);
+    case GrowthKind::kStepwise:
+      if (growth.grew == 1 && (!steps.late || growth.steps == 1)) {
+        return GrowthDetail::kOnce;
+      }
+      return !steps.late    ? GrowthDetail::kStopped
+             : !steps.early ? GrowthDetail::kLate
+                            : GrowthDetail::kRepeated;
+    case GrowthKind::kNoisy: {
+      const std::size_t with = growth.slope > 0 ? growth.grew : growth.shrank;
+      const bool trend =
+          growth.steps >= kTrendSteps && with > 1 && growth.fit.value_or(0) >= kTrendFit;
+      return !trend             ? GrowthDetail::kLevel
+             : growth.slope > 0 ? GrowthDetail::kRising
+                                : GrowthDetail::kFalling;
+    }
+    case GrowthKind::kConstant:
+    case GrowthKind::kShrinking:
+      break;
+  }
+  return GrowthDetail::kNone;
+}
+
+// What a reader should see first.
+int RankOf(const Growth& growth) {
+  switch (growth.kind) {
+    case GrowthKind::kSteady:
+      return 0;
+    case GrowthKind::kStepwise:
+      return growth.goes_on() ? 1 : 2;
+    case GrowthKind::kNoisy:
+      return growth.goes_on() ? 1 : 3;
+    case GrowthKind::kShrinking:
+      return 4;
+    case GrowthKind::kConstant:
+      break;
+  }
+  return 5;
+}
+
+bool Before(const GrowthRow& a, const GrowthRow& b) {
+  const auto key = [](const GrowthRow& row) {
+    return std::tuple(RankOf(row.growth), ~Magnitude(row.growth.slope),
+                      ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last),
+                      std::string_view(row.name), std::string_view(row.file), row.line);
+  };
+  return key(a) < key(b);
+}
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Takes the digits at the front of `text`, without leading zeros.
+std::string_view TakeNumber(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && IsDigit(text[end])) {
+    ++end;
+  }
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return number;
+}
+
+}  // namespace
+
+Growth JudgeGrowth(std::span<const std::int64_t> series) {
+  Steps steps(series);
+  Growth& growth = steps.growth;
+  growth.kind = KindOf(growth);
+  if (growth.kind != GrowthKind::kConstant) {
+    const Wide moment = Moment(series);
+    growth.slope = Quotient(2 * moment, SpreadOfSteps(series.size()));
+    if (growth.steps > 1) {
+      growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
+    }
+  }
+  growth.detail = DetailOf(steps);
+  return growth;
+}
+
+void JudgeAndSort(GrowthSeries& series) {
+  std::vector<std::int64_t> totals;
+  for (const GrowthPoint& point : series.points) {
+    totals.push_back(point.total);
+  }
+  if (!totals.empty()) {
+    series.whole = JudgeGrowth(totals);
+  }
+  for (GrowthRow& row : series.rows) {
+    row.growth = JudgeGrowth(row.series);
+  }
+  std::sort(series.rows.begin(), series.rows.end(), Before);
+}
+
+void GrowthTable::Add(GrowthPoint point, std::vector<Row> rows) {
+  inputs_.push_back({std::move(point), std::move(rows)});
+}
+
+bool GrowthTable::HasTimes() const {
+  const auto timed = [](const OneInput& input) { return input.point.time != kNoTime; };
+  return std::all_of(inputs_.begin(), inputs_.end(), timed) &&
+         std::any_of(inputs_.begin(), inputs_.end(), [this](const OneInput& input) {
+           return input.point.time != inputs_.front().point.time;
+         });
+}
+
+GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
+  if (order != InputOrder::kGiven) {
+    std::stable_sort(inputs_.begin(), inputs_.end(), [order](const auto& a, const auto& b) {
+      if (order == InputOrder::kTime && a.point.time != b.point.time) {
+        return a.point.time < b.point.time;
+      }
+      return NaturalLess(a.point.name, b.point.name);
+    });
+  }
+  GrowthSeries series;
+  // Frames by node; rows without one ("(no stack)", labels, sizes) by name.
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    for (Row& row : inputs_[i].rows) {
+      const auto [at, added] =
+          row.node.valid() ? index.try_emplace({row.node.value(), {}}, series.rows.size())
+                           : index.try_emplace({NodeId::kNone, row.name}, series.rows.size());
+      if (added) {
+        GrowthRow& made = series.rows.emplace_back();
+        made.series.assign(inputs_.size(), 0);
+        made.unknown.assign(inputs_.size(), 0);
+      }
+      GrowthRow& to = series.rows[at->second];
+      to.series[i] = sort == SortBy::kFlat ? row.value.flat : row.value.cum;
+      to.unknown[i] = sort == SortBy::kFlat ? row.value.unknown : row.value.unknown_cum;
+      // The last input decides where a row is: it is the one to look at.
+      to.name = std::move(row.name);
+      to.file = std::move(row.file);
+      to.line = row.line;
+      to.via = std::move(row.via);
+    }
+    series.points.push_back(std::move(inputs_[i].point));
+  }
+  inputs_.clear();
+  JudgeAndSort(series);
+  return series;
+}
+
+bool NaturalLess(std::string_view a, std::string_view b) {
+  const std::pair whole(a, b);
+  while (!a.empty() && !b.empty()) {
+    if (IsDigit(a.front()) && IsDigit(b.front())) {
+      const std::string_view x = TakeNumber(a);
+      const std::string_view y = TakeNumber(b);
+      if (x != y) {
+        return std::pair(x.size(), x) < std::pair(y.size(), y);
+      }
+      continue;
+    }
+    if (a.front() != b.front()) {
+      return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
+    }
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (a.empty() != b.empty()) {
+    return a.empty();
+  }
+  return whole.first < whole.second;  // "memory01" and "memory1"
+}
+
+}  // namespace memtool
