@@ -56,10 +56,9 @@ void ViewOptions::Declare(po::options_description& options, bool with_by) {
     keywords_.Declare(add);
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
-  add("at",
-      po::value(&moment_text_)->value_name("MOMENT")->notifier([this](const std::string&) {
-        has_moment_ = true;
-      }),
+  add("at", po::value(&moment_text_)->value_name("MOMENT")->notifier([this](const std::string&) {
+    has_moment_ = true;
+  }),
       "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
       "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
   add("device", po::value(&options_.device)->value_name("DEVICE"),
