@@ -226,19 +226,38 @@ class TimelineCommand final : public Command {
           {columns_.emplace_back(layer.key), columns_.emplace_back(layer.name)});
     }
     report.measure = 3;
-    for (const TraceSeries& one : series.traces) {
-      const std::int64_t device = recording.history->traces[one.trace].device;
-      for (std::size_t i = 0; i < one.timeline.points.size(); ++i) {
-        const TimelinePoint& point = one.timeline.points[i];
-        report.rows.push_back({point.event,
-                               point.time == kNoTime ? Cell{} : Cell(point.time / 1000), device,
-                               Amount{point.allocated}, Amount{point.reserved}});
-        for (const std::int64_t bytes : one.timeline.LayersOf(i)) {
-          report.rows.back().emplace_back(Amount{bytes});
-        }
+    report.more = Rows(recording, series);
+    if (output_.format() == Format::kMarkdown) {  // columns as wide as their widest cell
+      for (std::vector<Cell> row; report.more(row);) {
+        report.rows.push_back(row);
       }
     }
     return report;
+  }
+
+  // The points one by one: of every change there may be millions. Looks into both as long as it is
+  // asked.
+  static std::function<bool(std::vector<Cell>&)> Rows(const Recording& recording,
+                                                      const Series& series) {
+    return [&recording, &series, trace = std::size_t{0},
+            next = std::size_t{0}](std::vector<Cell>& row) mutable {
+      while (trace < series.traces.size() && next == series.traces[trace].timeline.points.size()) {
+        ++trace;
+        next = 0;
+      }
+      if (trace == series.traces.size()) {
+        return false;
+      }
+      const Timeline& timeline = series.traces[trace].timeline;
+      const TimelinePoint& point = timeline.points[next];
+      row.assign({point.event, point.time == kNoTime ? Cell{} : Cell(point.time / 1000),
+                  recording.history->traces[series.traces[trace].trace].device,
+                  Amount{point.allocated}, Amount{point.reserved}});
+      for (const std::int64_t bytes : timeline.LayersOf(next++)) {
+        row.emplace_back(Amount{bytes});
+      }
+      return true;
+    };
   }
 
   InputOptions input_;

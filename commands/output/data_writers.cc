@@ -1,9 +1,11 @@
 // JSON, JSON lines and CSV: raw integers, every key stable.
+#include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "output/escape.h"
 #include "output/writers.h"
@@ -40,16 +42,37 @@ void PutCell(Json& json, const Cell& cell) {
   std::visit(Visitor{json}, cell);
 }
 
-void PutRow(Json& json, const Report& report, const std::vector<Cell>& row) {
-  json.StartObject();
-  for (std::size_t i = 0; i < report.columns.size(); ++i) {
-    if (!report.columns[i].key.empty()) {
-      PutText(json, report.columns[i].key);
-      PutCell(json, row[i]);
+// Rows as lines of JSON, each in the memory of the one before it.
+class RowPrinter {
+ public:
+  explicit RowPrinter(const Report& report) {
+    for (const Column& column : report.columns) {
+      keys_.push_back(ToUtf8(column.key));
     }
   }
-  json.EndObject();
-}
+
+  // Valid until the next call.
+  std::string_view Print(const std::vector<Cell>& row) {
+    buffer_.Clear();
+    json_.Reset(buffer_);
+    json_.StartObject();
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (!keys_[i].empty()) {
+        json_.Key(keys_[i].data(), static_cast<rapidjson::SizeType>(keys_[i].size()));
+        PutCell(json_, row[i]);
+      }
+    }
+    json_.EndObject();
+    line_ = EscapeJson({buffer_.GetString(), buffer_.GetSize()});
+    return line_;
+  }
+
+ private:
+  std::vector<std::string> keys_;  // empty = not in data formats
+  rapidjson::StringBuffer buffer_;
+  Json json_{buffer_};
+  std::string line_;
+};
 
 std::size_t Printed(const Report& report, std::size_t limit) {
   return limit == 0 ? report.rows.size() : std::min(limit, report.rows.size());
@@ -137,12 +160,10 @@ void WriteJson(const Report& report, std::size_t limit, Sink& out) {
   out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   out.Write(",\n\"rows\":[");
   bool first = true;
+  RowPrinter printer(report);
   ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
-    buffer.Clear();
-    json.Reset(buffer);
-    PutRow(json, report, row);
     out.Write(first ? "\n" : ",\n");
-    out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+    out.Write(printer.Print(row));
     first = false;
   });
   buffer.Clear();
@@ -154,13 +175,9 @@ void WriteJson(const Report& report, std::size_t limit, Sink& out) {
 }
 
 void WriteJsonLines(const Report& report, std::size_t limit, Sink& out) {
-  rapidjson::StringBuffer buffer;
-  Json json(buffer);
+  RowPrinter printer(report);
   ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
-    buffer.Clear();
-    json.Reset(buffer);
-    PutRow(json, report, row);
-    out.Write(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+    out.Write(printer.Print(row));
     out.Write("\n");
   });
 }
@@ -174,14 +191,17 @@ void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
   }
   out.Write(line + "\r\n");
   struct Visitor {
-    std::string operator()(std::monostate) const { return {}; }
-    std::string operator()(const std::string& text) const { return EscapeCsv(text); }
-    std::string operator()(std::int64_t count) const { return std::to_string(count); }
-    std::string operator()(const Amount& amount) const { return std::to_string(amount.value); }
-    std::string operator()(const Percent& percent) const {
-      return std::isfinite(percent.ratio) ? std::to_string(percent.ratio) : std::string{};
+    std::string& line;
+    void operator()(std::monostate) const {}
+    void operator()(const std::string& text) const { line += EscapeCsv(text); }
+    void operator()(std::int64_t count) const {
+      fmt::format_to(std::back_inserter(line), "{}", count);
     }
-    std::string operator()(const RawJson& json) const { return EscapeCsv(json.text); }
+    void operator()(const Amount& amount) const { (*this)(amount.value); }
+    void operator()(const Percent& percent) const {
+      line += std::isfinite(percent.ratio) ? std::to_string(percent.ratio) : std::string{};
+    }
+    void operator()(const RawJson& json) const { line += EscapeCsv(json.text); }
   };
   ForEachRow(report, limit, [&](const std::vector<Cell>& row) {
     line.clear();
@@ -189,7 +209,7 @@ void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
     for (std::size_t i = 0; i < report.columns.size(); ++i) {
       if (!report.columns[i].key.empty()) {
         line += first ? "" : ",";
-        line += std::visit(Visitor{}, row[i]);
+        std::visit(Visitor{line}, row[i]);
         first = false;
       }
     }

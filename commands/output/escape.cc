@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -37,6 +38,12 @@ void AppendVisible(std::string& out, std::uint32_t c) {
   }
 }
 
+// Printable ASCII alone, which is nearly all text: no escape but those of a format has anything to
+// do.
+bool IsPlain(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
 // East Asian wide and full-width forms, emoji: two cells. Combining marks: none.
 std::size_t Cells(std::uint32_t c) {
   if ((c >= 0x300 && c <= 0x36f) || (c >= 0xfe00 && c <= 0xfe0f)) {
@@ -53,6 +60,9 @@ std::size_t Cells(std::uint32_t c) {
 }  // namespace
 
 std::string EscapeText(std::string_view bytes) {
+  if (IsPlain(bytes)) {
+    return std::string(bytes);
+  }
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
@@ -68,6 +78,9 @@ std::string EscapeText(std::string_view bytes) {
 }
 
 std::string ToUtf8(std::string_view bytes) {
+  if (IsPlain(bytes)) {
+    return std::string(bytes);
+  }
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
@@ -79,6 +92,9 @@ std::string ToUtf8(std::string_view bytes) {
 }
 
 std::string EscapeJson(std::string_view json) {
+  if (IsPlain(json)) {
+    return std::string(json);
+  }
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
