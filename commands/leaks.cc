@@ -9,6 +9,7 @@
 #include "leaks_report.h"
 #include "memtool/profile/analysis/growth.h"
 #include "memtool/profile/analysis/growth_history.h"
+#include "options/range_options.h"
 #include "rows.h"
 #include "rows_command.h"
 
@@ -81,9 +82,7 @@ class LeaksCommand final : public RowsCommand {
         "it; default for parts) or kept (never freed)");
     add("axis", po::value(&axis_text_)->value_name("AXIS"),
         "parts of equal event counts (event, default) or of equal time");
-    add("from", po::value(&from_text_)->value_name("MOMENT"),
-        "of one history: where the first step begins (default start); moments as in --at");
-    add("to", po::value(&to_text_)->value_name("MOMENT"), "where the last one ends (default end)");
+    range_.Declare(add, "of one history: ");
     add("capacity", po::value(&capacity_text_)->value_name("SIZE"),
         "say in how many steps live bytes reach it");
     options.add(group);
@@ -91,7 +90,7 @@ class LeaksCommand final : public RowsCommand {
 
   Result<void> ResolveMore() override {
     for (auto resolved :
-         {ResolveOrder(), ResolveRange(), ResolveSteps(), ResolveMeasure(), ResolveCapacity()}) {
+         {ResolveOrder(), range_.Resolve(), ResolveSteps(), ResolveMeasure(), ResolveCapacity()}) {
       if (!resolved) {
         return resolved;
       }
@@ -113,31 +112,12 @@ class LeaksCommand final : public RowsCommand {
     return {};
   }
 
-  // Where the steps begin and end.
-  Result<void> ResolveRange() {
-    const auto parse = [](const std::string& text, std::string_view otherwise,
-                          std::string_view option) {
-      auto moment = ParseMoment(text.empty() ? otherwise : text);
-      if (!moment) {
-        moment.error().message.replace(0, std::string_view("--at").size(), option);
-      }
-      return moment;
-    };
-    auto from = parse(from_text_, "start", "--from");
-    auto to = parse(to_text_, "end", "--to");
-    if (!from || !to) {
-      return Fail(std::move(!from ? from.error() : to.error()));
-    }
-    history_.from = *std::move(from);
-    history_.to = *std::move(to);
-    return {};
-  }
-
   Result<void> ResolveSteps() {
     if (!axis_text_.empty() && axis_text_ != "event" && axis_text_ != "time") {
       return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
                   "event or time");
     }
+    history_.range = range_.range();
     history_.by_time = axis_text_ == "time";
     if (steps_ && (*steps_ < 2 || *steps_ > kMostParts)) {
       return Fail(ErrorCode::kUsage, fmt::format("--steps: from 2 to {}", kMostParts));
@@ -189,7 +169,7 @@ class LeaksCommand final : public RowsCommand {
 
   Result<Report> OverInputs(Session& session, const std::vector<std::string>& names) {
     const bool of_history = steps_ || !history_.mark.empty() || !measure_text_.empty() ||
-                            !axis_text_.empty() || !from_text_.empty() || !to_text_.empty();
+                            !axis_text_.empty() || !range_.IsWhole();
     if (of_history) {
       return Fail(ErrorCode::kUsage,
                   "--steps, --step-mark, --measure, --axis, --from and --to are of one history",
@@ -328,7 +308,7 @@ class LeaksCommand final : public RowsCommand {
     session.Describe(report);
     report.sample_type = "space";
     report.unit = "bytes";
-    report.inputs[0].moment = history_.from.text + " to " + history_.to.text;
+    report.inputs[0].moment = range_.Text();
     const std::string_view measure = growth.measure == StepMeasure::kEnd   ? "end"
                                      : growth.measure == StepMeasure::kLow ? "low"
                                                                            : "kept";
@@ -376,8 +356,7 @@ class LeaksCommand final : public RowsCommand {
   std::string order_text_;
   std::string measure_text_;
   std::string axis_text_;
-  std::string from_text_;
-  std::string to_text_;
+  RangeOptions range_;
   std::string capacity_text_;
   std::optional<std::size_t> steps_;
   std::optional<InputOrder> order_;

@@ -35,7 +35,7 @@ namespace {
 
 // One a line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
-// clang-format off
+    // clang-format off
     {"top", MakeTop},
     {"diff", MakeDiff},
     {"buckets", MakeBuckets},

@@ -69,11 +69,6 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
   return notes;
 }
 
-std::string TraceText(const Trace& trace) {
-  const bool number = trace.name.find_first_not_of("0123456789") == std::string::npos;
-  return number ? "device " + trace.name : trace.name;
-}
-
 namespace {
 
 std::string EventText(std::int64_t number) {

@@ -23,8 +23,6 @@ std::string AmountText(const Session& session, std::int64_t value, bool sign = f
 Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
 // Notes every report ends with: sizes that are unknown, sums that stuck.
 std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
-// "device 0", or the name that the file gives a trace.
-std::string TraceText(const Trace& trace);
 // "device 0: peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM
 // recorded".
 std::string TraceLine(const Trace& trace, const TraceSummary& summary);

@@ -9,6 +9,7 @@
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
+#include "options/range_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/text_plot.h"
@@ -49,9 +50,7 @@ class TimelineCommand final : public Command {
         "layers with a name, those that hold most at any one time (default 8)");
     add("frames", po::value(&frames_text_)->value_name("MODE"),
         "app (default): hide framework and runtime frames; python: Python frames; all");
-    add("from", po::value(&from_text_)->value_name("MOMENT"),
-        "where the series begins (default start); moments as in --at of memtool top");
-    add("to", po::value(&to_text_)->value_name("MOMENT"), "where it ends (default end)");
+    range_.Declare(add);
     add("device", po::value(&series_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
     add("axis", po::value(&axis_text_)->value_name("AXIS"), "event (default) or time");
@@ -66,7 +65,7 @@ class TimelineCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), ResolveSeries(), ResolvePlot(),
+    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), ResolvePlot(),
                           output_.Resolve(streams, std::nullopt)}) {
       if (!resolved) {
         return Fail(std::move(resolved.error()));
@@ -93,15 +92,7 @@ class TimelineCommand final : public Command {
 
  private:
   Result<void> ResolveSeries() {
-    auto from = ParseMoment(from_text_);
-    auto to = ParseMoment(to_text_);
-    if (!from || !to) {
-      Error error = !from ? from.error() : to.error();
-      error.message.replace(0, std::string_view("--at").size(), !from ? "--from" : "--to");
-      return Fail(std::move(error));
-    }
-    series_.from = *std::move(from);
-    series_.to = *std::move(to);
+    series_.range = range_.range();
     if (axis_text_ != "event" && axis_text_ != "time") {
       return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
                   "event or time");
@@ -214,7 +205,7 @@ class TimelineCommand final : public Command {
     session.Describe(report);
     report.sample_type = "space";
     report.unit = "bytes";
-    report.inputs[0].moment = from_text_ + " to " + to_text_;
+    report.inputs[0].moment = range_.Text();
     report.inputs[0].details = SeriesJson(recording, series);
     report.columns = {{"event", "EVENT"},
                       {"time_us", "TIME"},
@@ -262,6 +253,7 @@ class TimelineCommand final : public Command {
 
   InputOptions input_;
   OutputOptions output_;
+  RangeOptions range_;
   SeriesOptions series_;
   Filter filter_;
   PlotSize plot_size_;
@@ -269,8 +261,6 @@ class TimelineCommand final : public Command {
   std::string by_text_;
   KeywordsOption keywords_;
   std::string frames_text_ = "app";
-  std::string from_text_ = "start";
-  std::string to_text_ = "end";
   std::string axis_text_ = "event";
   std::string plot_;
   std::string plot_width_text_ = "178mm";

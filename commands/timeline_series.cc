@@ -19,32 +19,6 @@ struct Replayed {
   TimelineRange range;
 };
 
-tl::unexpected<Error> AsOption(Error error, std::string_view option) {
-  constexpr std::string_view kAt = "--at";
-  if (error.message.starts_with(kAt)) {
-    error.message.replace(0, kAt.size(), option);
-  }
-  return Fail(std::move(error));
-}
-
-Result<TimelineRange> RangeOf(const Recording& recording, const Trace& trace,
-                              const SeriesOptions& options) {
-  auto first = ResolveMoment(recording, trace, options.from);
-  if (!first) {
-    return AsOption(std::move(first.error()), "--from");
-  }
-  auto last = ResolveMoment(recording, trace, options.to);
-  if (!last) {
-    return AsOption(std::move(last.error()), "--to");
-  }
-  if (*first > *last) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("--from {} is event {} of {}, after --to {}, event {}",
-                            options.from.text, *first, TraceText(trace), options.to.text, *last));
-  }
-  return TimelineRange{*first, *last, options.points, options.by_time};
-}
-
 Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const SeriesOptions& options,
                                            Series& series) {
   const auto chosen = TracesOf(recording, options.device);
@@ -58,11 +32,13 @@ Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const Ser
       series.silent.push_back(i);
       continue;
     }
-    auto range = RangeOf(recording, traces[i], options);
-    if (!range) {
-      return Fail(std::move(range.error()));
+    auto span = ResolveRange(recording, traces[i], options.range);
+    if (!span) {
+      return Fail(std::move(span.error()));
     }
-    replayed.push_back({i, Replay(recording, traces[i]), *range});
+    replayed.push_back({i,
+                        Replay(recording, traces[i]),
+                        {span->first, span->last, options.points, options.by_time}});
   }
   return replayed;
 }

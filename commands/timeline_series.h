@@ -16,8 +16,7 @@ namespace memtool::commands {
 struct SeriesOptions {
   std::optional<By> by;  // nothing = one layer
   std::size_t top = 8;   // named layers
-  MomentSpec from;
-  MomentSpec to;
+  MomentRange range;
   std::string device;
   std::size_t points = 0;  // 0 = every change
   bool by_time = false;

@@ -13,23 +13,25 @@ namespace memtool::commands {
 
 class RangeOptions {
  public:
-  void Declare(po::options_description_easy_init add);
+  // `of` stands before the help of both.
+  void Declare(po::options_description_easy_init add, const std::string& of = {});
   // Errors: kUsage for what is no moment and no event number.
   Result<void> Resolve();
-  // The range in each chosen trace, empty in one without events; both ends are included, and a
-  // moment is the last event that has happened by then. A caller's own books lie within the
-  // driver's, so they are left out unless `device` names them. Errors: kUsage for a device or a
-  // moment that the recording does not have.
+  // The events of the range in each trace of TracesOf, none in one without events; both ends are
+  // included, and a moment is the last event that has happened by then. Errors: kUsage for a
+  // device or a moment that the recording does not have.
   [[nodiscard]] Result<std::vector<EventRange>> In(const Recording& recording,
                                                    const std::string& device) const;
+  [[nodiscard]] const MomentRange& range() const { return range_; }
   // "start to end", for headers and JSON.
-  [[nodiscard]] std::string Text() const { return from_.text + " to " + to_.text; }
+  [[nodiscard]] std::string Text() const { return range_.from.text + " to " + range_.to.text; }
+  // As the command line has it: both ends unless told otherwise.
+  [[nodiscard]] bool IsWhole() const { return Text() == "start to end"; }
 
  private:
   std::string from_text_ = "start";
   std::string to_text_ = "end";
-  MomentSpec from_;
-  MomentSpec to_;
+  MomentRange range_;
 };
 
 }  // namespace memtool::commands

@@ -129,57 +129,36 @@ std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
   return steps;
 }
 
-// The part of a trace that --from and --to choose.
-Result<Step> RangeOf(const Recording& recording, const Trace& trace, const StepOptions& options) {
-  const auto at = [&](const MomentSpec& moment, std::string_view option) {
-    auto event = ResolveMoment(recording, trace, moment);
-    if (!event) {
-      event.error().message.replace(0, std::string_view("--at").size(), option);
-    }
-    return event;
-  };
-  const auto first = at(options.from, "--from");
-  const auto last = at(options.to, "--to");
-  if (!first || !last) {
-    return Fail(!first ? first.error() : last.error());
-  }
-  if (*first >= *last) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("--from {} is event {} of device {}, not before --to {}, event {}",
-                            options.from.text, *first, trace.name, options.to.text, *last));
-  }
-  return Step{*first, *last};
-}
-
-bool IsWanted(const History& history, const Trace& trace, std::string_view device) {
-  // A caller's own books lie within the driver's: together they would count bytes twice.
-  const bool user = history.ledgers[trace.blocks.value()].level == LedgerLevel::kUser;
-  return user ? trace.name == device : device.empty() || DeviceMatches(trace.name, device);
-}
-
-// The traces that are looked at, each with its range.
+// The traces that are looked at, each with the part that was asked for.
 Result<std::vector<ChosenTrace>> ChooseTraces(const Recording& recording,
                                               const StepOptions& options) {
-  const History& history = *recording.history;
+  const auto traces = TracesOf(recording, options.device);
+  if (!traces) {
+    return Fail(traces.error());
+  }
   std::vector<ChosenTrace> chosen;
-  std::string names;
-  for (const Trace& trace : history.traces) {
-    names += (names.empty() ? "" : ", ") + trace.name;
-    if (trace.event_count == 0 || !IsWanted(history, trace, options.device)) {
+  for (const std::size_t i : *traces) {
+    const Trace& trace = recording.history->traces[i];
+    if (trace.event_count == 0) {
       continue;
     }
-    auto range = RangeOf(recording, trace, options);
-    if (!range) {
-      return Fail(std::move(range.error()));
+    const auto span = ResolveRange(recording, trace, options.range);
+    if (!span) {
+      return Fail(span.error());
     }
-    chosen.push_back({.trace = &trace, .range = *range});
+    if (span->first == span->last) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--from {} and --to {} are both event {} of {}: no step lies between",
+                              options.range.from.text, options.range.to.text, span->first,
+                              TraceText(trace)));
+    }
+    chosen.push_back({.trace = &trace, .range = {span->first, span->last}});
   }
   if (chosen.empty()) {
-    return options.device.empty()
-               ? Fail(ErrorCode::kUsage, "the history of this file has no events")
-               : Fail(ErrorCode::kUsage,
-                      fmt::format("--device: there is no device '{}' with events", options.device),
-                      "devices: " + names);
+    return Fail(ErrorCode::kUsage,
+                options.device.empty()
+                    ? std::string("the history of this file has no events")
+                    : fmt::format("device {} of this file has no events", options.device));
   }
   return chosen;
 }

@@ -43,8 +43,8 @@ std::optional<std::int64_t> Seconds(std::string_view text) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-tl::unexpected<Error> NoSuch(std::string_view text, std::string_view why) {
-  return Fail(ErrorCode::kUsage, fmt::format("--at {}: {}", text, why),
+tl::unexpected<Error> NoSuch(const MomentSpec& spec, std::string_view why) {
+  return Fail(ErrorCode::kUsage, fmt::format("{} {}: {}", spec.option, spec.text, why),
               fmt::format("moments: {}", kChoices));
 }
 
@@ -89,7 +89,7 @@ Result<std::int64_t> FirstTime(const Recording& recording, const MomentSpec& spe
     first = event.time == kNoTime ? first : std::min(first, event.time);
   }
   if (first == std::numeric_limits<std::int64_t>::max()) {
-    return NoSuch(spec.text, "the events of this file carry no times; use event:N");
+    return NoSuch(spec, "the events of this file carry no times; use event:N");
   }
   return first;
 }
@@ -119,15 +119,14 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
     if (const auto row = AtIndex(index, found.size())) {
       const std::int64_t time = spec.mark_end ? found[*row]->end : found[*row]->begin;
       if (time == kNoTime) {
-        return NoSuch(spec.text, "this mark has no recorded end");
+        return NoSuch(spec, "this mark has no recorded end");
       }
       return LastEventBy(EventsOf(recording, trace), time);
     }
   }
-  return NoSuch(spec.text,
-                recording.history->marks.empty()
-                    ? "this file has no marks (record_function and profiler steps make them)"
-                    : "there is no such mark; memtool info lists them");
+  return NoSuch(spec, recording.history->marks.empty()
+                          ? "this file has no marks (record_function and profiler steps make them)"
+                          : "there is no such mark; memtool info lists them");
 }
 
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
@@ -142,9 +141,9 @@ Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
   if (const auto row = AtIndex(spec.index, ooms.size())) {
     return ooms[*row];
   }
-  return NoSuch(spec.text, ooms.empty() ? "no out-of-memory event is recorded in this file; "
-                                          "--at peak shows its highest moment"
-                                        : fmt::format("only {} recorded", ooms.size()));
+  return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
+                                     "its highest moment is 'peak'"
+                                   : fmt::format("only {} recorded", ooms.size()));
 }
 
 // The first time at which all traces together hold the most.
@@ -304,9 +303,10 @@ Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::strin
   return chosen;
 }
 
-Result<MomentSpec> ParseMoment(std::string_view text) {
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
   MomentSpec spec;
   spec.text = text;
+  spec.option = option;
   const std::map<std::string_view, Kind> words{
       {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
       {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
@@ -321,7 +321,7 @@ Result<MomentSpec> ParseMoment(std::string_view text) {
   if (head == "oom" || head == "event" || head == "step") {
     const auto number = WholeNumber(rest);
     if (!number) {
-      return NoSuch(text, "needs a whole number after the colon");
+      return NoSuch(spec, "needs a whole number after the colon");
     }
     spec.kind = head == "oom" ? Kind::kOom : head == "event" ? Kind::kEvent : Kind::kMark;
     spec.index = *number;
@@ -334,7 +334,7 @@ Result<MomentSpec> ParseMoment(std::string_view text) {
     spec.epoch = rest.starts_with('@');
     const auto nanos = Seconds(spec.epoch ? rest.substr(1) : rest);
     if (!nanos) {
-      return NoSuch(text, "needs seconds, such as time:12.5s or time:@1700000000.5");
+      return NoSuch(spec, "needs seconds, such as time:12.5s or time:@1700000000.5");
     }
     spec.nanos = *nanos;
     return spec;
@@ -344,7 +344,7 @@ Result<MomentSpec> ParseMoment(std::string_view text) {
     ParseMark(rest, spec);
     return spec;
   }
-  return NoSuch(text, "there is no such moment");
+  return NoSuch(spec, "there is no such moment");
 }
 
 Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
@@ -367,8 +367,8 @@ Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trac
       return ResolveOom(recording, trace, spec);
     case Kind::kEvent:
       if (spec.index < -1 || spec.index >= count) {
-        return NoSuch(spec.text, fmt::format("the trace of device {} has events 0 to {}",
-                                             trace.device, count - 1));
+        return NoSuch(spec, fmt::format("the trace of device {} has events 0 to {}", trace.device,
+                                        count - 1));
       }
       return spec.index;
     case Kind::kTime:
@@ -377,6 +377,27 @@ Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trac
       return ResolveMark(recording, trace, spec);
   }
   return count - 1;
+}
+
+Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+                               const MomentRange& range) {
+  auto first = ResolveMoment(recording, trace, range.from);
+  auto last = first ? ResolveMoment(recording, trace, range.to) : first;
+  if (!last) {
+    return Fail(std::move(last.error()));
+  }
+  if (*first > *last) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {} is event {} of {}, after {} {}, event {}", range.from.option,
+                            range.from.text, *first, TraceText(trace), range.to.option,
+                            range.to.text, *last));
+  }
+  return StateSpan{*first, *last};
+}
+
+std::string TraceText(const Trace& trace) {
+  const bool number = trace.name.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "device " + trace.name : trace.name;
 }
 
 namespace {
@@ -391,8 +412,8 @@ Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const 
   auto chosen = TracesOf(recording, device);
   if (chosen && chosen->size() > 1 && spec.kind == Kind::kEvent) {
     return Fail(ErrorCode::kUsage,
-                fmt::format("--at {}: each device counts its own events; choose one with --device",
-                            spec.text),
+                fmt::format("{} {}: each device counts its own events; choose one with --device",
+                            spec.option, spec.text),
                 "devices: " + TraceNames(recording));
   }
   return chosen;

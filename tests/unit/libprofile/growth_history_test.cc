@@ -171,8 +171,8 @@ TEST(GrowthOfHistory, AgreesWithLiveBlocksAfterEveryEvent) {
     const Replay replay(recording, recording.history->traces[0]);
     StepOptions options{.parts = 3 + seed % 5};
     if (seed % 3 == 0) {
-      options.from = *ParseMoment("event:20");
-      options.to = *ParseMoment("event:120");
+      options.range.from = *ParseMoment("event:20");
+      options.range.to = *ParseMoment("event:120");
     }
     const std::int64_t last_of_range = seed % 3 == 0 ? 120 : 149;
     for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kKept}) {
@@ -404,8 +404,8 @@ TEST(GrowthOfHistory, SplitsByStackLabelAndStreamAndRefusesTheRest) {
               ElementsAre(5010, 5020, 5030, 5040));
   EXPECT_FALSE(Grow(recording, {}, "size").has_value());
   EXPECT_FALSE(Grow(recording, {.device = "7"}).has_value());
-  EXPECT_FALSE(Grow(recording, {.from = *ParseMoment("event:5"), .to = *ParseMoment("event:5")})
-                   .has_value());
+  EXPECT_FALSE(
+      Grow(recording, {.range = {*ParseMoment("event:5"), *ParseMoment("event:5")}}).has_value());
 }
 
 TEST(GrowthOfHistory, TooFewEventsAreAnError) {

@@ -27,10 +27,9 @@ struct Cut {
 };
 
 // The events of `ranges`, the allocator's state after the last of each, and the marks that touch
-// them. Replayed, the result has the same live and reserved bytes after every event of the range (but
-// see unplaced_blocks);
-// traces without a range are left out. `ranges` in the order of their traces; the recording has a
-// history. Errors: those of RecordingBuilder::Finish.
+// them. Replayed, the result has the same live and reserved bytes after every event of the range
+// (but see unplaced_blocks); traces without a range are left out. `ranges` in the order of their
+// traces; the recording has a history. Errors: those of RecordingBuilder::Finish.
 Result<Cut> CutHistory(Recording recording, std::span<const EventRange> ranges);
 
 }  // namespace memtool

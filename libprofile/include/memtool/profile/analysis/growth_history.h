@@ -30,9 +30,8 @@ struct StepOptions {
   std::string mark;
   std::size_t parts = 0;  // equal parts instead of marks; 0 = marks if there are any
   bool by_time = false;   // parts of equal time instead of equal event counts
-  MomentSpec from{.kind = MomentSpec::Kind::kStart, .text = "start"};
-  MomentSpec to{.text = "end"};
-  std::string device;                  // empty = all
+  MomentRange range{};
+  std::string device;                  // empty = all of TracesOf
   std::optional<StepMeasure> measure;  // none = end for marks, low for parts
 };
 

@@ -38,8 +38,9 @@ class FrameworkSegments {
   [[nodiscard]] bool empty() const { return snapshots_.empty(); }
 
   // Finds the snapshot that belongs to `log` (most bytes of its segments lie in the log and cover
-  // allocations of the driver; processes use the same addresses, so each snapshot is used once) and takes its segments out of the
-  // log's events. Nothing when no snapshot fits; then the log is as it was.
+  // allocations of the driver; processes use the same addresses, so each snapshot is used once) and
+  // takes its segments out of the log's events. Nothing when no snapshot fits; then the log is as
+  // it was.
   std::optional<DriverJoin> TakeFrom(Recording& log);
 
  private:

@@ -34,16 +34,36 @@ struct MomentSpec {
   std::string name;         // kMark
   bool mark_end = false;    // kMark: its end instead of its begin
   std::string text;         // as given, for headers
+  std::string option = "--at";  // where it was given, for messages
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
-// mark:NAME[#K][:end], step:K. Errors: kUsage.
-Result<MomentSpec> ParseMoment(std::string_view text);
+// mark:NAME[#K][:end], step:K. Errors: kUsage, naming the option that the text was given to.
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
 // sentence that helps when the trace has no such moment.
 Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
                                    const MomentSpec& spec);
+
+// A part of a history, as --from and --to name it.
+struct MomentRange {
+  MomentSpec from{.kind = MomentSpec::Kind::kStart, .text = "start", .option = "--from"};
+  MomentSpec to{.text = "end", .option = "--to"};
+};
+
+// From the state after event `first` (-1 = the base) to the one after event `last`.
+struct StateSpan {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+};
+
+// Errors: those of ResolveMoment; kUsage when the range ends before it begins.
+Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+                               const MomentRange& range);
+
+// "device 0", or the name of a trace that has more than a number.
+std::string TraceText(const Trace& trace);
 
 // The traces of a history that commands look at: of `device`, or, when it is empty, all but those
 // that would count bytes twice or are on no device. A caller's own books (LedgerLevel::kUser) lie
