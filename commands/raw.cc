@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "command.h"
 #include "memtool/profile/analysis/table.h"
@@ -98,11 +101,16 @@ class Dump {
     }
   }
 
-  [[nodiscard]] std::string StackText(StackId stack) const {
-    std::string text;
-    if (stack.valid()) {
+  // Of each stack once: events share them.
+  std::string_view StackText(StackId stack) {
+    if (!stack.valid()) {
+      return {};
+    }
+    stack_texts_.resize(recording_.stack_count());
+    std::string& text = stack_texts_[stack.value()];
+    if (text.empty()) {
       for (const LocationId location : recording_.Stack(stack)) {
-        text += fmt::format(" {}", location.value() + 1);
+        fmt::format_to(std::back_inserter(text), " {}", location.value() + 1);
       }
     }
     return text;
@@ -191,6 +199,7 @@ class Dump {
 
   const Recording& recording_;
   Sink& out_;
+  std::vector<std::string> stack_texts_;
 };
 
 class RawCommand final : public Command {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "output/escape.h"
 #include "output/writers.h"
@@ -195,7 +194,8 @@ void WriteCsv(const Report& report, std::size_t limit, Sink& out) {
     void operator()(std::monostate) const {}
     void operator()(const std::string& text) const { line += EscapeCsv(text); }
     void operator()(std::int64_t count) const {
-      fmt::format_to(std::back_inserter(line), "{}", count);
+      const fmt::format_int digits(count);
+      line.append(digits.data(), digits.size());
     }
     void operator()(const Amount& amount) const { (*this)(amount.value); }
     void operator()(const Percent& percent) const {
