@@ -24,7 +24,7 @@ constexpr double kGreedy = 0.95;
 
 class BucketsCommand final : public RowsCommand {
  public:
-  BucketsCommand() : RowsCommand(false) {}
+  BucketsCommand() : RowsCommand(nullptr) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "bytes by category, and what nobody tracks",

@@ -93,7 +93,7 @@ class DiffCommand final : public Command {
 
   void Declare(po::options_description& options) override {
     input_.Declare(options);
-    view_.Declare(options, true);
+    view_.Declare(options, kByRows);
     po::options_description group("Comparison");
     auto add = group.add_options();
     add("diff-base", po::value(&bases_)->value_name("FILE"),

@@ -103,6 +103,9 @@ class EventsCommand final : public Command {
     if (!ranges || !filter) {
       return Fail(std::move(!ranges ? ranges.error() : filter.error()));
     }
+    if (auto keywords = view_.ChooseKeywords(recording); !keywords) {
+      return keywords;
+    }
     const View view(recording, view_.filter());
     for (const std::string_view option : view.Unmatched()) {
       Warn(streams, fmt::format("--{} matched nothing", option));

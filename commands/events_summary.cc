@@ -77,7 +77,7 @@ void AddHead(const ChurnSums& sums, const ShortLived& limit, Report& report) {
                                     Allocations(all.kept), FormatSize(all.kept_bytes)));
 }
 
-std::vector<Cell> RowOf(const TimelineGroups::Name& group, const Churn& churn) {
+std::vector<Cell> RowOf(const AllocationGroups::Name& group, const Churn& churn) {
   const std::string place = PlaceText(group.file, group.line);
   return {Amount{.value = churn.bytes},
           churn.allocations,
@@ -125,15 +125,6 @@ Result<ShortLived> ParseShortLived(std::string_view text) {
               "100, 250us, 5ms or 1.5s");
 }
 
-Result<TimelineGroups> GroupAllocations(const View& view, const By& by) {
-  if (by.kind == By::Kind::kTag || by.kind == By::Kind::kSize || by.kind == By::Kind::kInput) {
-    return Fail(ErrorCode::kUsage,
-                "--by: allocations are grouped by frames, stacks, a label or buckets",
-                "function, filefunction, line, file, module, stack, label:KEY or bucket");
-  }
-  return GroupForTimeline(view, by);
-}
-
 std::vector<Column> SummaryColumns() {
   return {{"bytes", "BYTES"},
           {"allocations", "COUNT"},
@@ -151,18 +142,18 @@ std::vector<Column> SummaryColumns() {
           {"line", ""}};
 }
 
-void AddSummary(const ChurnSums& sums, const TimelineGroups& groups, const ShortLived& limit,
+void AddSummary(const ChurnSums& sums, const AllocationGroups& groups, const ShortLived& limit,
                 Report& report) {
-  const TimelineGroups::Name rest{.name = std::string(kNoStack)};
-  const auto name = [&](std::size_t group) -> const TimelineGroups::Name& {
+  const AllocationGroups::Name rest{.name = std::string(kNoStack)};
+  const auto name = [&](std::size_t group) -> const AllocationGroups::Name& {
     return group < groups.names.size() ? groups.names[group] : rest;
   };
   std::vector<std::size_t> order(sums.groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::erase_if(order, [&sums](std::size_t group) { return sums.groups[group].allocations == 0; });
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const TimelineGroups::Name& x = name(a);
-    const TimelineGroups::Name& y = name(b);
+    const AllocationGroups::Name& x = name(a);
+    const AllocationGroups::Name& y = name(b);
     return std::tuple(-sums.groups[a].bytes, -sums.groups[a].allocations, x.name, x.file, x.line) <
            std::tuple(-sums.groups[b].bytes, -sums.groups[b].allocations, y.name, y.file, y.line);
   });

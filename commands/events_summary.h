@@ -11,12 +11,10 @@ namespace memtool::commands {
 
 // "100" entries, or a time: "5ms", "250us", "1.5s". Errors: kUsage.
 Result<ShortLived> ParseShortLived(std::string_view text);
-// Errors: kUsage for what allocations cannot be grouped by.
-Result<TimelineGroups> GroupAllocations(const View& view, const By& by);
 
 std::vector<Column> SummaryColumns();
 // Rows, those that allocate most first; sums; and lines that say what they mean.
-void AddSummary(const ChurnSums& sums, const TimelineGroups& groups, const ShortLived& limit,
+void AddSummary(const ChurnSums& sums, const AllocationGroups& groups, const ShortLived& limit,
                 Report& report);
 
 }  // namespace memtool::commands

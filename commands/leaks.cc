@@ -49,7 +49,7 @@ std::string TimeSpanText(const GrowthSeries& series) {
 
 class LeaksCommand final : public RowsCommand {
  public:
-  LeaksCommand() : RowsCommand(true) {}
+  LeaksCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what keeps growing, over several files or one history",
@@ -280,6 +280,9 @@ class LeaksCommand final : public RowsCommand {
         names, [&](const std::string&, const Recording& recording) -> Result<void> {
           if (auto checked = CheckHistory(recording); !checked) {
             return checked;
+          }
+          if (auto keywords = view().ChooseKeywords(recording); !keywords) {
+            return keywords;
           }
           const View seen(recording, view().filter());
           auto unmatched = seen.Unmatched();

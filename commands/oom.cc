@@ -34,7 +34,7 @@ Cell Optional(const std::optional<Quantity>& quantity) {
 
 class OomCommand final : public RowsCommand {
  public:
-  OomCommand() : RowsCommand(true) {}
+  OomCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "why memory ran out: from a snapshot, or from the message in a log",

@@ -6,7 +6,7 @@ namespace memtool::commands {
 
 void RowsCommand::Declare(po::options_description& options) {
   input_.Declare(options);
-  view_.Declare(options, with_by_);
+  view_.Declare(options, by_);
   DeclareMore(options);
   output_.Declare(options);
 }

@@ -20,8 +20,9 @@ namespace memtool::commands {
 
 class RowsCommand : public Command {
  public:
-  // `with_by`: the command has --by and --cum.
-  explicit RowsCommand(bool with_by) : with_by_(with_by) {}
+  // `by`: the help of --by, or nullptr when the command has none. Rows of a profile (kByRows) are
+  // sorted, and have --cum too.
+  explicit RowsCommand(const char* by) : by_(by) {}
 
   void Declare(po::options_description& options) final;
   Result<ExitCode> Run(Streams& streams) final;
@@ -53,7 +54,7 @@ class RowsCommand : public Command {
   [[nodiscard]] const OutputOptions& output() const { return output_; }
 
  private:
-  bool with_by_;
+  const char* by_;
   InputOptions input_;
   ViewOptions view_;
   OutputOptions output_;

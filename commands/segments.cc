@@ -9,6 +9,8 @@
 
 #include "command.h"
 #include "memtool/profile/analysis/allocator_state.h"
+#include "memtool/profile/analysis/groups.h"
+#include "memtool/profile/analysis/values.h"
 #include "rows.h"
 #include "rows_command.h"
 
@@ -83,29 +85,58 @@ std::string Picture(const Segment& segment, std::span<const Block> blocks, std::
   return text;
 }
 
-// Names for stacks, as rows of top have them.
+// Who allocated live blocks, as rows of top name them.
 class Holders {
  public:
-  Holders(const View& view, Granularity granularity) : walker_(view, granularity, space_) {}
+  explicit Holders(AllocationGroups groups) : groups_(std::move(groups)) {}
 
-  std::string Name(StackId stack) {
-    if (!stack.valid() || !walker_.Expand({.stack = stack}, nodes_) || nodes_.nodes.empty()) {
-      return "(stack unknown)";
+  // Of the blocks in use the one that holds the most, ties by name; empty when there is none.
+  [[nodiscard]] std::string Largest(std::span<const Block> blocks) const {
+    std::map<std::uint32_t, std::int64_t> held;
+    for (const Block& block : blocks) {
+      if (block.state != BlockState::kInactive) {
+        std::int64_t& bytes = held[GroupOf(block.stack)];
+        bytes = SaturatingAdd(bytes, block.size);
+      }
     }
-    const NodeId node = nodes_.nodes.front();
-    const std::string place = PlaceText(space_.File(node), space_[node].line);
-    return NameText(space_.Name(node)) + (place.empty() ? "" : "  " + place);
+    std::string largest;
+    std::int64_t most = -1;
+    for (const auto& [group, bytes] : held) {
+      if (bytes < most) {
+        continue;
+      }
+      std::string name = Name(group);
+      largest = bytes > most || name < largest ? std::move(name) : largest;
+      most = bytes;
+    }
+    return largest;
   }
 
  private:
-  NodeSpace space_;
-  NodeWalker walker_;
-  NodeStack nodes_;
+  [[nodiscard]] std::uint32_t GroupOf(StackId stack) const {
+    return stack.valid() && stack.value() < groups_.of_stack.size()
+               ? groups_.of_stack[stack.value()]
+               : AllocationGroups::kRest;
+  }
+
+  [[nodiscard]] std::string Name(std::uint32_t group) const {
+    if (group == AllocationGroups::kRest || groups_.names[group].name == kNoStack) {
+      return "(stack unknown)";
+    }
+    const AllocationGroups::Name& name = groups_.names[group];
+    const std::string place = PlaceText(name.file, name.line);
+    return NameText(name.name) + (place.empty() ? "" : "  " + place);
+  }
+
+  AllocationGroups groups_;
 };
 
 class SegmentsCommand final : public RowsCommand {
  public:
-  SegmentsCommand() : RowsCommand(true) {}
+  SegmentsCommand()
+      : RowsCommand(
+            "who holds a segment: function, filefunction (default), line, file, module, stack, "
+            "bucket or bucket:AXIS") {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the allocator's segments at a moment, and what fragments them",
@@ -117,10 +148,15 @@ class SegmentsCommand final : public RowsCommand {
 
  private:
   Result<void> ResolveMore() override {
-    return view().by().kind == By::Kind::kFrame
-               ? Result<void>()
-               : Fail(ErrorCode::kUsage, "--by: segments are held by frames",
-                      "function, filefunction, line, file or module");
+    switch (view().by().kind) {
+      case By::Kind::kFrame:
+      case By::Kind::kStack:
+      case By::Kind::kBucket:
+        return {};
+      default:
+        return Fail(ErrorCode::kUsage, "--by: segments are held by frames, stacks or buckets",
+                    "function, filefunction, line, file, module, stack or bucket");
+    }
   }
 
   Result<std::vector<std::string>> Names(Streams& streams) override {
@@ -141,8 +177,13 @@ class SegmentsCommand final : public RowsCommand {
                                     loaded->recording.metadata.format_display),
                         "PyTorch snapshots do: see memtool help recording");
           }
+          auto groups = GroupAllocations(*loaded->view, view().by());
+          if (!groups) {
+            return Fail(std::move(groups.error()));
+          }
+          const Holders holders(*std::move(groups));
           for (const MomentOfTrace& moment : loaded->moments) {
-            Add(*loaded, moment);
+            Add(loaded->recording, moment, holders);
           }
           return {};
         });
@@ -152,11 +193,9 @@ class SegmentsCommand final : public RowsCommand {
     return Describe(session);
   }
 
-  void Add(const Loaded& loaded, const MomentOfTrace& moment) {
-    const Recording& recording = loaded.recording;
+  void Add(const Recording& recording, const MomentOfTrace& moment, const Holders& holders) {
     const StateAtMoment at =
         StateAt(recording, recording.history->traces[moment.trace], moment.event);
-    Holders holders(*loaded.view, view().by().granularity);
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       const Segment& segment = at.state.segments[i];
       AddSegment(recording, segment,
@@ -168,9 +207,8 @@ class SegmentsCommand final : public RowsCommand {
   }
 
   void AddSegment(const Recording& recording, const Segment& segment, std::span<const Block> blocks,
-                  bool estimated, Holders& holders) {
+                  bool estimated, const Holders& holders) {
     SegmentLine line{.segment = segment, .estimated = estimated};
-    std::map<StackId, std::int64_t> held;
     for (const Block& block : blocks) {
       if (block.state == BlockState::kInactive) {
         line.largest_free = std::max(line.largest_free, block.size);
@@ -179,14 +217,11 @@ class SegmentsCommand final : public RowsCommand {
             SaturatingAdd(totals_.split_bytes, segment.active > 0 ? block.size : 0);
       } else {
         ++line.live_blocks;
-        held[block.stack] = SaturatingAdd(held[block.stack], block.size);
       }
     }
     streams_.push_back(recording.history->streams[segment.stream]);
     line.picture = Picture(segment, blocks, width_);
-    const auto most = std::max_element(
-        held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    line.holder = most == held.end() ? "" : holders.Name(most->first);
+    line.holder = holders.Largest(blocks);
     Sum(line);
     lines_.push_back(std::move(line));
   }

@@ -95,6 +95,9 @@ Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const s
 
 Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
                                                  const ViewOptions& view, const Standing& at) {
+  if (auto chosen = view.ChooseKeywords(recording); !chosen) {
+    return Fail(std::move(chosen.error()));
+  }
   auto loaded = std::make_unique<Loaded>();
   auto standing = StandAt(std::move(recording), at.moment, at.device, &loaded->moments);
   if (!standing) {

@@ -145,6 +145,9 @@ class TimelineCommand final : public Command {
     if (series_.by_time && recording.history->clock == Clock::kAbsent) {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
     }
+    if (auto keywords = keywords_.ChooseFor(recording); !keywords) {
+      return keywords;
+    }
     const bool table = output_.format() == Format::kTable;
     SeriesOptions plotted = series_;
     plotted.points = series_.points == 0 ? kPlotPoints : series_.points;

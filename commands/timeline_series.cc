@@ -45,7 +45,7 @@ Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const Ser
 
 // The groups whose own highest, over all traces, is highest; ties by name.
 std::vector<std::uint32_t> Choose(const std::vector<std::int64_t>& highest,
-                                  const TimelineGroups& groups, std::size_t top) {
+                                  const AllocationGroups& groups, std::size_t top) {
   std::vector<std::uint32_t> order(highest.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -59,10 +59,10 @@ std::vector<std::uint32_t> Choose(const std::vector<std::int64_t>& highest,
   return order;
 }
 
-void NameLayers(const TimelineGroups& groups, const std::vector<std::uint32_t>& chosen, bool frames,
-                Series& series) {
+void NameLayers(const AllocationGroups& groups, const std::vector<std::uint32_t>& chosen,
+                bool frames, Series& series) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const TimelineGroups::Name& group = groups.names[chosen[i]];
+    const AllocationGroups::Name& group = groups.names[chosen[i]];
     std::string name = frames ? NameText(group.name) : group.name;
     const std::string place = PlaceText(group.file, group.line);
     name += place.empty() ? "" : " " + place;
@@ -130,12 +130,12 @@ Result<Series> MakeSeries(const Recording& recording, const Filter& filter,
   if (!replayed) {
     return Fail(std::move(replayed.error()));
   }
-  TimelineGroups groups;
+  AllocationGroups groups;
   std::vector<std::uint32_t> chosen;
   const auto& traces = recording.history->traces;
   if (options.by) {
     const View view(recording, filter);
-    auto made = GroupForTimeline(view, *options.by);
+    auto made = GroupAllocations(view, *options.by);
     if (!made) {
       return Fail(std::move(made.error()));
     }

@@ -32,7 +32,7 @@ struct TraceSeries {
 struct SeriesLayer {
   std::string key;   // "layer_1", "before_recording", "rest"
   std::string name;  // for people
-  TimelineGroups::Name group;
+  AllocationGroups::Name group;
   BarSegment::Style style = BarSegment::Style::kNamed;
 };
 

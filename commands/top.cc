@@ -20,7 +20,7 @@ double Ratio(std::int64_t part, std::int64_t whole) {
 
 class TopCommand final : public RowsCommand {
  public:
-  TopCommand() : RowsCommand(true) {}
+  TopCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what holds the memory",

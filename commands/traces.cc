@@ -22,7 +22,7 @@ struct Trace {
 
 class TracesCommand final : public RowsCommand {
  public:
-  TracesCommand() : RowsCommand(false) {}
+  TracesCommand() : RowsCommand(nullptr) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "every stack with its labels, largest first",

@@ -41,7 +41,7 @@ struct Neighbours {
 
 class TreeCommand : public RowsCommand {
  public:
-  explicit TreeCommand(bool peek) : RowsCommand(true), peek_(peek) {}
+  explicit TreeCommand(bool peek) : RowsCommand(kByRows), peek_(peek) {}
 
  private:
   Result<void> ResolveMore() override {

@@ -13,7 +13,7 @@ std::string_view BuiltinFor(const Metadata& metadata) {
   if (format.starts_with("mxnet")) {
     return "builtin:mxnet";
   }
-  if (format.starts_with("torch")) {
+  if (format.starts_with("torch") || format == "kineto") {
     return "builtin:pytorch";
   }
   if (format == "pprof" && metadata.format_display.starts_with("JAX")) {
@@ -58,22 +58,32 @@ Result<void> KeywordsOption::ResolveBy(By& by) {
     }
     return {};
   }
-  if (!given()) {
-    return Fail(ErrorCode::kUsage, "--by bucket needs --keywords",
-                "a file, builtin:mxnet, builtin:pytorch, builtin:jax or builtin:driver");
-  }
-  if (auto read = Resolve(); !read) {
+  axis_ = by.axis;
+  waiting_ = !given();
+  if (auto read = waiting_ ? Take(formats::KeywordsFile{}) : Resolve(); !read) {
     return read;
   }
-  by.keywords = keywords();
-  if (!AxisIndex(by.keywords->dictionary(), by.axis)) {
-    return Fail(ErrorCode::kUsage, "--by: " + name() + " has no axis '" + by.axis + "'");
+  by.keywords = keywords();  // whose place stays the same when another is chosen
+  return waiting_ ? Result<void>() : CheckAxis();
+}
+
+Result<void> KeywordsOption::CheckAxis() const {
+  if (!AxisIndex(keywords_->dictionary(), axis_)) {
+    return Fail(ErrorCode::kUsage, "--by: " + name_ + " has no axis '" + axis_ + "'");
   }
   return {};
 }
 
+Result<void> KeywordsOption::ChooseFor(const Recording& recording) {
+  if (!waiting_) {
+    return {};
+  }
+  auto chosen = For(recording);
+  return chosen ? CheckAxis() : Result<void>(Fail(std::move(chosen.error())));
+}
+
 Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
-  if (!keywords_) {
+  if (!keywords_ || waiting_) {
     const std::string_view builtin = BuiltinFor(recording.metadata);
     if (builtin.empty()) {
       return Fail(ErrorCode::kUsage, "--keywords: no built-in dictionary fits this input",
@@ -83,6 +93,9 @@ Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
     if (auto taken = Take(formats::ReadKeywords(std::string(builtin))); !taken) {
       return Fail(std::move(taken.error()));
     }
+    name_ = builtin;
+    chosen_ = true;
+    waiting_ = false;
   }
   return &*keywords_;
 }

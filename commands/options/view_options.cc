@@ -46,14 +46,14 @@ Result<FrameMode> ParseFrameMode(std::string_view text) {
               "app, python or all");
 }
 
-void ViewOptions::Declare(po::options_description& options, bool with_by) {
+void ViewOptions::Declare(po::options_description& options, const char* by) {
   po::options_description group("Selection");
   auto add = group.add_options();
-  if (with_by) {
-    add("by", po::value(&by_text_)->value_name("WHAT"),
-        "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
-        "label:KEY, bucket or bucket:AXIS");
+  if (by != nullptr) {
+    add("by", po::value(&by_text_)->value_name("WHAT"), by);
     keywords_.Declare(add);
+  }
+  if (by == kByRows) {
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
   add("at", po::value(&moment_text_)->value_name("MOMENT")->notifier([this](const std::string&) {
@@ -154,6 +154,9 @@ std::string ViewOptions::Describe() const {
   }
   if (options_.frames != FrameMode::kApp) {
     text += (text.empty() ? "" : " ") + ("frames=" + frames_text_);
+  }
+  if (keywords_.chosen()) {
+    text += (text.empty() ? "" : " ") + ("keywords=" + keywords_.name());
   }
   return text;
 }

@@ -15,10 +15,15 @@ namespace memtool::commands {
 // "app", "python", "all". Errors: kUsage, as of --frames.
 Result<FrameMode> ParseFrameMode(std::string_view text);
 
+// --by of commands that print the rows of a profile.
+inline constexpr const char* kByRows =
+    "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
+    "label:KEY, bucket or bucket:AXIS";
+
 class ViewOptions {
  public:
-  // `with_by`: also --by and --cum, for commands that print rows of frames.
-  void Declare(po::options_description& options, bool with_by);
+  // `by`: the help of --by, or nullptr for none; with kByRows also --cum.
+  void Declare(po::options_description& options, const char* by);
   // Declares what chooses events: --by, --device, --frames and the filters. There is no moment to
   // stand at, and device() is for the caller to apply: events have no device label.
   void DeclareForEvents(po::options_description& options);
@@ -40,6 +45,10 @@ class ViewOptions {
   [[nodiscard]] const std::string& device() const { return options_.device; }
   // True when an option chooses part of the samples, frames or types (moments and devices aside).
   [[nodiscard]] bool selects() const;
+  // To be called with each recording before by() is used on it: see KeywordsOption::ChooseFor.
+  [[nodiscard]] Result<void> ChooseKeywords(const Recording& recording) const {
+    return keywords_.ChooseFor(recording);
+  }
   // "focus=train frames=all": options in force that change what is counted; empty for none.
   [[nodiscard]] std::string Describe() const;
 
@@ -57,7 +66,7 @@ class ViewOptions {
   MomentSpec base_moment_;
   By by_;
   Filter filter_;
-  KeywordsOption keywords_;  // of --by bucket
+  mutable KeywordsOption keywords_;  // of --by bucket; an input may choose the dictionary
 };
 
 }  // namespace memtool::commands

@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CheckLive(*recording, trace, replay);
     CheckStates(*recording, trace);
     const View view(*recording, filter);
-    const auto groups = GroupForTimeline(view, *ParseBy("filefunction"));
+    const auto groups = GroupAllocations(view, *ParseBy("filefunction"));
     Require(groups.has_value());
     const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
     const TimelineMaker maker(*recording, trace, replay, *groups);

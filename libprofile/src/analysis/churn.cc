@@ -35,7 +35,7 @@ struct Lifetimes {
 
 class Summer {
  public:
-  Summer(const View& view, const EventFilter& filter, const TimelineGroups& groups,
+  Summer(const View& view, const EventFilter& filter, const AllocationGroups& groups,
          const ShortLived& limit)
       : recording_(view.recording()),
         keeper_(view),
@@ -46,7 +46,7 @@ class Summer {
     sums_.groups.resize(groups.names.size() + 1);
     const auto no_stack =
         std::find_if(groups.names.begin(), groups.names.end(),
-                     [](const TimelineGroups::Name& group) { return group.name == kNoStack; });
+                     [](const AllocationGroups::Name& group) { return group.name == kNoStack; });
     rest_ = static_cast<std::size_t>(no_stack - groups.names.begin());
   }
 
@@ -97,7 +97,7 @@ class Summer {
   }
 
   [[nodiscard]] std::size_t GroupOf(const Event& event, LabelSetId labels) const {
-    std::uint32_t group = TimelineGroups::kRest;
+    std::uint32_t group = AllocationGroups::kRest;
     if (!groups_.of_stack.empty()) {
       group = event.stack.valid() ? groups_.of_stack[event.stack.value()] : group;
     } else if (!groups_.of_label.empty()) {
@@ -105,7 +105,7 @@ class Summer {
     } else if (!groups_.of_stream.empty()) {
       group = groups_.of_stream[event.stream];
     }
-    return group == TimelineGroups::kRest ? rest_ : group;
+    return group == AllocationGroups::kRest ? rest_ : group;
   }
 
   // `free` ends it `after` entries later; null when nothing does.
@@ -134,7 +134,7 @@ class Summer {
   const Recording& recording_;
   EventKeeper keeper_;
   const EventFilter& filter_;
-  const TimelineGroups& groups_;
+  const AllocationGroups& groups_;
   const ShortLived& limit_;
   std::size_t rest_ = 0;  // the group of what has no stack
   std::vector<Lifetimes> lives_;
@@ -146,7 +146,7 @@ class Summer {
 }  // namespace
 
 ChurnSums SumChurn(const View& view, std::span<const EventRange> ranges, const EventFilter& filter,
-                   const TimelineGroups& groups, const ShortLived& limit) {
+                   const AllocationGroups& groups, const ShortLived& limit) {
   Summer summer(view, filter, groups, limit);
   for (const EventRange& range : ranges) {
     summer.Add(range);

@@ -24,7 +24,7 @@ class Walk {
     std::size_t rows = 0;
     bool keep_before = true;  // false: a filter takes what nobody knows the stack of
   };
-  Walk(const Recording& recording, const TimelineGroups& groups, const Unnamed& unnamed)
+  Walk(const Recording& recording, const AllocationGroups& groups, const Unnamed& unnamed)
       : recording_(recording),
         groups_(groups),
         before_(unnamed.keep_before ? unnamed.before : kDropped),
@@ -62,7 +62,7 @@ class Walk {
   }
 
   const Recording& recording_;
-  const TimelineGroups& groups_;
+  const AllocationGroups& groups_;
   std::uint32_t before_;
   std::uint32_t no_stack_;
   std::vector<std::int64_t> held_;
@@ -180,7 +180,7 @@ void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
 
 // Place and call of every row of frames: where most of its bytes are at the end of the range.
 void FillPlaces(const View& view, const By& by, const std::vector<std::int64_t>& of_stack,
-                const TimelineGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
+                const AllocationGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
   StackSums sums;
   for (std::size_t i = 0; i < of_stack.size(); ++i) {
     sums.rows.push_back({.stack = StackId(i), .value = of_stack[i]});
@@ -221,7 +221,7 @@ void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, Growt
 }
 
 // Where bytes without a group are booked.
-Walk::Unnamed UnnamedRows(const View& view, const TimelineGroups& groups) {
+Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   const auto known = static_cast<std::uint32_t>(groups.names.size());
   Walk::Unnamed unnamed{.before = known,
                         .no_stack = known + 1,
@@ -229,13 +229,13 @@ Walk::Unnamed UnnamedRows(const View& view, const TimelineGroups& groups) {
                         .keep_before = view.filter_options().focus.empty() &&
                                        view.filter_options().show_from.empty()};
   for (std::uint32_t i = 0; i < known; ++i) {
-    const TimelineGroups::Name& name = groups.names[i];
+    const AllocationGroups::Name& name = groups.names[i];
     unnamed.no_stack = name.name == kNoStack && !name.node.valid() ? i : unnamed.no_stack;
   }
   return unnamed;
 }
 
-std::vector<GrowthRow> RowsOf(const Walk::Sums& sums, const TimelineGroups& groups,
+std::vector<GrowthRow> RowsOf(const Walk::Sums& sums, const AllocationGroups& groups,
                               const Walk::Unnamed& unnamed, StepMeasure measure) {
   std::vector<GrowthRow> rows(unnamed.rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -276,7 +276,7 @@ bool HoldsNothing(const GrowthRow& row) {
 Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
                                       NodeSpace& space) {
   const Recording& recording = view.recording();
-  auto groups = GroupForTimeline(view, by, space);
+  auto groups = GroupAllocations(view, by, space);
   auto steps = StepsOfHistory(recording, options);
   if (!groups || !steps) {
     return Fail(std::move(!groups ? groups.error() : steps.error()));

@@ -1,128 +1,14 @@
 #include "memtool/profile/analysis/timeline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 
-#include "memtool/profile/analysis/flat_cum.h"
-#include "memtool/profile/analysis/keywords.h"
 #include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/values.h"
 
 namespace memtool {
 
 namespace {
-
-// Groups by name, in the order in which they come up.
-class GroupNames {
- public:
-  std::uint32_t Intern(const std::string& key, TimelineGroups::Name name) {
-    const auto [it, added] = index_.emplace(key, static_cast<std::uint32_t>(names_.size()));
-    if (added) {
-      names_.push_back(std::move(name));
-    }
-    return it->second;
-  }
-  std::vector<TimelineGroups::Name> Take() { return std::move(names_); }
-
- private:
-  std::unordered_map<std::string, std::uint32_t> index_;
-  std::vector<TimelineGroups::Name> names_;
-};
-
-std::string StackText(const NodeSpace& space, const NodeStack& stack) {
-  std::string text;
-  for (std::size_t i = stack.nodes.size(); i-- > 0;) {
-    text += space.Name(stack.nodes[i]);
-    text += i > 0 ? ";" : "";
-  }
-  return text;
-}
-
-TimelineGroups GroupByStack(const View& view, const By& by, NodeSpace& space) {
-  const Recording& recording = view.recording();
-  TimelineGroups groups;
-  GroupNames names;
-  NodeWalker walker(view, by.granularity, space);
-  NodeStack stack;
-  groups.of_stack.assign(recording.stack_count(), TimelineGroups::kRest);
-  for (std::uint32_t i = 0; i < groups.of_stack.size(); ++i) {
-    if (!walker.Expand({.stack = StackId(i)}, stack)) {
-      continue;
-    }
-    if (stack.nodes.empty()) {
-      groups.of_stack[i] = names.Intern(std::string(kNoStack), {.name = std::string(kNoStack)});
-    } else if (by.kind == By::Kind::kStack) {
-      std::string text = StackText(space, stack);
-      groups.of_stack[i] = names.Intern(";" + text, {.name = text});
-    } else {
-      const NodeId node = stack.nodes.front();
-      groups.of_stack[i] =
-          names.Intern(fmt::format("#{}", node.value()), {.name = std::string(space.Name(node)),
-                                                          .file = std::string(space.File(node)),
-                                                          .line = space[node].line,
-                                                          .node = node});
-    }
-  }
-  groups.names = names.Take();
-  for (TimelineGroups::Name& name : groups.names) {
-    if (name.name.empty()) {
-      name.name = std::exchange(name.file, {});  // rows of files have no function
-    }
-  }
-  return groups;
-}
-
-TimelineGroups GroupByLabel(const Recording& recording, const std::string& key) {
-  TimelineGroups groups;
-  GroupNames names;
-  if (key == "stream") {  // named as AtMoment names it
-    for (const std::uint64_t stream : recording.history->streams) {
-      const std::string text = fmt::format("{:#x}", stream);
-      groups.of_stream.push_back(names.Intern(text, {.name = text}));
-    }
-    groups.names = names.Take();
-    return groups;
-  }
-  for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
-    std::string text = LabelValues(recording, LabelSetId(i), key);
-    text = text.empty() ? fmt::format("(no {})", key) : text;
-    groups.of_label.push_back(names.Intern(text, {.name = text}));
-  }
-  groups.names = names.Take();
-  return groups;
-}
-
-// By the words of a dictionary that the stacks have; label: words know nothing of a timeline's
-// events.
-TimelineGroups GroupByBucket(const View& view, const By& by) {
-  const Recording& recording = view.recording();
-  const Dictionary& dictionary = by.keywords->dictionary();
-  const std::size_t axis = AxisIndex(dictionary, by.axis).value_or(0);
-  TimelineGroups groups;
-  for (const Category& category : dictionary.axes[axis].categories) {
-    groups.names.push_back({.name = category.name});
-  }
-  groups.names.push_back({.name = std::string(kOthers)});
-  const auto others = static_cast<std::uint32_t>(groups.names.size() - 1);
-  groups.of_stack.assign(recording.stack_count(), TimelineGroups::kRest);
-  KeywordMatches matches(*by.keywords, recording);
-  VisibleStack visible;
-  for (std::uint32_t i = 0; i < groups.of_stack.size(); ++i) {
-    if (!view.Expand(StackId(i), visible)) {
-      continue;
-    }
-    std::uint32_t group = others;
-    for (const std::uint32_t word : matches.Words(matches.Of(StackId(i), LabelSetId(0U)))) {
-      const WordPlace& place = by.keywords->places()[word];
-      group = place.axis == axis ? std::min(group, place.category) : group;
-    }
-    groups.of_stack[i] = group;
-  }
-  return groups;
-}
 
 // Which of the range's equal parts an event belongs to.
 class Parts {
@@ -286,41 +172,18 @@ class LayerSums {
 
 }  // namespace
 
-Result<TimelineGroups> GroupForTimeline(const View& view, const By& by) {
-  NodeSpace space;
-  return GroupForTimeline(view, by, space);
-}
-
-Result<TimelineGroups> GroupForTimeline(const View& view, const By& by, NodeSpace& space) {
-  switch (by.kind) {
-    case By::Kind::kFrame:
-    case By::Kind::kStack:
-      return GroupByStack(view, by, space);
-    case By::Kind::kLabel:
-      return GroupByLabel(view.recording(), by.label);
-    case By::Kind::kBucket:
-      return GroupByBucket(view, by);
-    case By::Kind::kTag:
-    case By::Kind::kSize:
-    case By::Kind::kInput:
-      break;
-  }
-  return Fail(ErrorCode::kUsage, "--by: a history is split by frames, stacks, a label or buckets",
-              "function, filefunction, line, file, module, stack, label:KEY or bucket");
-}
-
 TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
-                             const TimelineGroups& groups)
+                             const AllocationGroups& groups)
     : recording_(recording),
       trace_(trace),
       replay_(replay),
       groups_(groups),
       events_(EventsOf(recording, trace)) {
   // Where a format tells only the sum of what was there before, its reader makes it an allocation.
-  const auto named =
-      std::find_if(groups.names.begin(), groups.names.end(), [](const TimelineGroups::Name& each) {
-        return each.name == kBeforeRecording && each.file.empty();
-      });
+  const auto named = std::find_if(groups.names.begin(), groups.names.end(),
+                                  [](const AllocationGroups::Name& each) {
+                                    return each.name == kBeforeRecording && each.file.empty();
+                                  });
   if (named != groups.names.end()) {
     before_group_ = static_cast<std::uint32_t>(named - groups.names.begin());
   }
@@ -328,16 +191,16 @@ TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, con
 
 std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
   if (!stack.valid() || stack.value() >= groups_.of_stack.size()) {
-    return TimelineGroups::kRest;
+    return AllocationGroups::kRest;
   }
   const std::uint32_t group = groups_.of_stack[stack.value()];
-  return group == before_group_ && group != TimelineGroups::kRest ? kBefore : group;
+  return group == before_group_ && group != AllocationGroups::kRest ? kBefore : group;
 }
 
 // The group of the allocation that an event makes or ends.
 std::uint32_t TimelineMaker::GroupOf(std::uint32_t event) const {
   if (events_[event].action == Action::kAdjust) {
-    return TimelineGroups::kRest;
+    return AllocationGroups::kRest;
   }
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? replay_.partners()[event] : event;
@@ -408,7 +271,7 @@ Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::ui
     const std::int64_t change = LiveChange(event);
     const std::int64_t reserved = ReservedChange(event);
     if (change != 0) {
-      add(layered ? GroupOf(row) : TimelineGroups::kRest, change);
+      add(layered ? GroupOf(row) : AllocationGroups::kRest, change);
     }
     now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
     collector.Step(now, change != 0 || reserved != 0, sums.held());

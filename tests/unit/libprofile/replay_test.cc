@@ -295,8 +295,8 @@ TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
   }
 }
 
-TimelineGroups GroupByStackId(const Recording& recording) {
-  TimelineGroups groups;
+AllocationGroups GroupByStackId(const Recording& recording) {
+  AllocationGroups groups;
   for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
     groups.names.push_back({.name = std::to_string(i)});
     groups.of_stack.push_back(i);
@@ -308,7 +308,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
   const Recording recording = HistoryMaker(GetParam()).Finish();
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
-  const TimelineGroups groups = GroupByStackId(recording);
+  const AllocationGroups groups = GroupByStackId(recording);
   const std::vector<std::uint32_t> chosen{2, 4, 0};
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
   const Timeline timeline =
@@ -345,7 +345,7 @@ TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
   const Recording recording = HistoryMaker(GetParam()).Finish();
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
-  const TimelineGroups groups = GroupByStackId(recording);
+  const AllocationGroups groups = GroupByStackId(recording);
   const TimelineMaker maker(recording, trace, replay, groups);
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
   const auto series = Series(recording);
@@ -374,7 +374,7 @@ TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
   const Recording recording = HistoryMaker(GetParam()).Finish();
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
-  const TimelineGroups groups = GroupByStackId(recording);
+  const AllocationGroups groups = GroupByStackId(recording);
   const TimelineMaker maker(recording, trace, replay, groups);
   for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{150}}) {
     const TimelineRange range{.first = first,

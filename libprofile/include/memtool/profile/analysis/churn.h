@@ -33,7 +33,7 @@ struct Churn {
 };
 
 struct ChurnSums {
-  std::vector<Churn> groups;  // as TimelineGroups::names, then what is in no group
+  std::vector<Churn> groups;  // as AllocationGroups::names, then what is in no group
   Churn total;
   // From the first event of the ranges to the last, by the clock; nothing without times.
   std::optional<std::int64_t> nanos{};
@@ -42,6 +42,6 @@ struct ChurnSums {
 // Counts the allocations of `ranges` that filter (but for its id) and view let through. Frees count
 // wherever in the trace they are.
 ChurnSums SumChurn(const View& view, std::span<const EventRange> ranges, const EventFilter& filter,
-                   const TimelineGroups& groups, const ShortLived& limit);
+                   const AllocationGroups& groups, const ShortLived& limit);
 
 }  // namespace memtool

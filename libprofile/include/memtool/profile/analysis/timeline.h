@@ -7,35 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/analysis/filter.h"
+#include "memtool/profile/analysis/groups.h"
 #include "memtool/profile/analysis/replay.h"
-#include "memtool/profile/analysis/table.h"
 #include "memtool/profile/recording.h"
 #include "memtool/profile/result.h"
 
 namespace memtool {
-
-// What allocations are told apart by: a group number per event's stack, label set or stream; one
-// of the three lists is filled.
-struct TimelineGroups {
-  struct Name {
-    std::string name;
-    std::string file;  // empty where a group has no place
-    std::int64_t line = 0;
-    NodeId node{};  // of groups of frames
-  };
-  std::vector<Name> names;               // per group; allocations in no group are the rest
-  std::vector<std::uint32_t> of_stack;   // StackId → group
-  std::vector<std::uint32_t> of_label;   // LabelSetId of the event → group
-  std::vector<std::uint32_t> of_stream;  // row of History::streams → group
-  static constexpr std::uint32_t kRest = UINT32_MAX;
-};
-
-// Frames and stacks as `view` shows them, or values of a label of the events; "stream" counts as
-// one. Errors: kUsage for anything else.
-Result<TimelineGroups> GroupForTimeline(const View& view, const By& by);
-// The same with the nodes of a space that others share.
-Result<TimelineGroups> GroupForTimeline(const View& view, const By& by, NodeSpace& space);
 
 struct TimelineRange {
   std::int64_t first = -1;  // the first point is the state after this event; -1 = the base
@@ -67,7 +44,7 @@ struct Timeline {
 class TimelineMaker {
  public:
   TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
-                const TimelineGroups& groups);
+                const AllocationGroups& groups);
 
   // Per group: the most that it held at one time within the range.
   [[nodiscard]] std::vector<std::int64_t> Highest(const TimelineRange& range) const;
@@ -89,9 +66,9 @@ class TimelineMaker {
   const Recording& recording_;
   const Trace& trace_;
   const Replay& replay_;
-  const TimelineGroups& groups_;
+  const AllocationGroups& groups_;
   std::span<const Event> events_;
-  std::uint32_t before_group_ = TimelineGroups::kRest;  // the group of "(before recording)"
+  std::uint32_t before_group_ = AllocationGroups::kRest;  // the group of "(before recording)"
 };
 
 }  // namespace memtool
