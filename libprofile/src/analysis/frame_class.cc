@@ -98,9 +98,21 @@ bool IsPythonLibrary(std::string_view file) {
   return library && BelowPackages(file).empty();
 }
 
+// "/usr/local/src/conda/python-3.12.3/Objects/call.c": functions of the interpreter have any name.
+bool IsInterpreterFile(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kFolders{"/Objects/", "/Python/", "/Modules/",
+                                                     "/Include/"};
+  return (file.ends_with(".c") || file.ends_with(".h")) &&
+         std::any_of(kFolders.begin(), kFolders.end(), [file](std::string_view folder) {
+           const std::size_t at = file.find(folder);
+           return at != std::string_view::npos &&
+                  file.substr(0, at).find("ython") != std::string_view::npos;
+         });
+}
+
 bool IsNativeRuntime(std::string_view function, std::string_view file) {
   // "??" is what PyTorch writes for code without symbols: the nearest exported name, a guess.
-  if (file == "??" || (function.empty() && file.empty())) {
+  if (file == "??" || (function.empty() && file.empty()) || IsInterpreterFile(file)) {
     return true;
   }
   return std::any_of(kNativePrefixes.begin(), kNativePrefixes.end(),
@@ -131,6 +143,34 @@ Operation ProfilerOperation(std::string_view function, std::string_view file) {
   return {backward, backward};
 }
 
+// "std::vector<…> torch::autograd::generated::DivBackward0::apply(…)", AccumulateGrad and its like.
+bool IsAutogradNode(std::string_view function) {
+  const std::size_t arguments = function.find("::apply(");
+  const std::size_t at = arguments == std::string_view::npos
+                             ? std::string_view::npos
+                             : function.rfind("torch::autograd::", arguments);
+  if (at == std::string_view::npos) {
+    return false;
+  }
+  // Not within a template's arguments.
+  const std::string_view before = function.substr(0, at);
+  return std::count(before.begin(), before.end(), '<') ==
+             std::count(before.begin(), before.end(), '>') &&
+         function.substr(at, arguments - at).find_first_of("<(") == std::string_view::npos;
+}
+
+// "at::_ops::sum_dim_IntList::call(…)", but not of operations that only make memory.
+bool IsTellingCall(std::string_view function) {
+  constexpr std::string_view kOps = "at::_ops::";
+  const std::size_t at = function.find(kOps);
+  if (at == std::string_view::npos || function.find("::call(") == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view name = function.substr(at + kOps.size());
+  return !name.starts_with("empty") && !name.starts_with("new_empty") &&
+         !name.starts_with("resize_");
+}
+
 }  // namespace
 
 FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
@@ -143,15 +183,13 @@ FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
                       (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
   // The interpreter's own frames, and guesses at names, do not say which call it was either.
   const bool interpreter =
-      !python && (file == "??" || function.starts_with("Py") || function.starts_with("_Py") ||
-                  function.starts_with("_object* torch::"));
+      !python && (file == "??" || IsInterpreterFile(file) || function.starts_with("Py") ||
+                  function.starts_with("_Py") || function.starts_with("_object* torch::"));
   const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
                                                            function) != kWrappers.end());
-  const bool native_op = !python &&
-                         function.find("torch::autograd::generated::") != std::string_view::npos &&
-                         function.find("::apply(") != std::string_view::npos;
-  const bool op = native_op || operation.telling;
-  return {.app = !hidden, .python = python, .op = op, .wrapper = wrapper};
+  const bool op = operation.telling || (!python && IsAutogradNode(function));
+  const bool call = !python && IsTellingCall(function);
+  return {.app = !hidden, .python = python, .op = op, .call = call, .wrapper = wrapper};
 }
 
 }  // namespace memtool

@@ -445,11 +445,12 @@ bool View::Expand(StackId id, VisibleStack& out) const {
     return false;
   }
   CollectLines(stack, out.lines);
-  // Mode app; when it leaves nothing, python; then native operations; then all.
+  // Mode app; when it leaves nothing, python; then native operations, then calls of some; then all.
   if (!line_class_.empty()) {
     const bool python_only = filter_.options.frames == FrameMode::kPython;
     (void)((!python_only && KeepClass(&FrameClass::app, out)) ||
-           KeepClass(&FrameClass::python, out) || KeepClass(&FrameClass::op, out));
+           KeepClass(&FrameClass::python, out) || KeepClass(&FrameClass::op, out) ||
+           KeepClass(&FrameClass::call, out));
   }
   return true;
 }

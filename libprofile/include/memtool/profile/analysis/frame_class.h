@@ -13,11 +13,12 @@ enum class FrameMode : std::uint8_t {
   kAll,
 };
 
-// Kept when they are what remains: app, else python, else op, else all frames of a stack.
+// Kept when they are what remains: app, else python, else op, else call, else all frames of a stack.
 struct FrameClass {
   bool app = true;
   bool python = false;
   bool op = false;       // native code that names an operation: "DivBackward0::apply"
+  bool call = false;     // an operation's entry, called by the framework itself: "sum_dim::call"
   bool wrapper = false;  // a hidden frame that every call of its framework passes through
 };
 
