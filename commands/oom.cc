@@ -198,7 +198,8 @@ class OomCommand final : public RowsCommand {
     return report;
   }
 
-  // Who holds what is live, most first; with the rounding they sum to live, pending and unplaced.
+  // Who holds what is live, most first; with the rounding, and what lies in no block, they sum to
+  // live, pending and unplaced.
   std::vector<Holder> Holders(const Loaded& loaded, const OomState& state) const {
     NodeSpace space;
     Tabulator table(view().by(), space);
@@ -221,8 +222,19 @@ class OomCommand final : public RowsCommand {
     }
     const std::int64_t held =
         SaturatingAdd(SaturatingAdd(state.live, state.pending), state.unplaced);
-    const std::int64_t rounding = SaturatingSubtract(held, table.total());
-    if (!view().selects() && loaded.choice.name == "space" && rounding > 0) {
+    if (view().selects() || loaded.choice.name != "space") {
+      return holders;
+    }
+    if (state.unlisted > 0) {
+      holders.push_back(
+          {.name = "(unlisted)",
+           .where = "(no block: the file says more of its segments than of its blocks)",
+           .file = {},
+           .bytes = state.unlisted});
+    }
+    const std::int64_t rounding =
+        SaturatingSubtract(SaturatingSubtract(held, table.total()), state.unlisted);
+    if (rounding > 0) {
       holders.push_back({.name = "(rounding)",
                          .where = "(rounding: blocks are larger than what was asked for)",
                          .file = {},
@@ -262,15 +274,22 @@ class OomCommand final : public RowsCommand {
     report.unit = "bytes";
     report.columns = Columns();
     report.measure = 2;
-    std::int64_t whole = 0;
-    if (found.ladder) {
-      whole = found.ladder->whole.bytes;
-      for (const OomPart& part : found.ladder->parts) {
-        AddRow(report, "part", part.key, part.bytes, whole, PartText(found, part));
-        report.rows.back()[4] = part.precision;
+    const std::int64_t whole = found.ladder ? found.ladder->whole.bytes : 0;
+    const std::vector<OomPart> parts = found.ladder ? found.ladder->parts : std::vector<OomPart>{};
+    // Holders stand below what they hold.
+    const auto held = std::find_if(parts.rbegin(), parts.rend(), [](const OomPart& part) {
+                        return part.key == "live" || part.key == "pending";
+                      }).base();
+    for (auto part = parts.begin(); part != parts.end(); ++part) {
+      if (part == held) {
+        AddHolders(report, std::move(holders), whole);
       }
+      AddRow(report, "part", part->key, part->bytes, whole, PartText(found, *part));
+      report.rows.back()[4] = part->precision;
     }
-    AddHolders(report, std::move(holders), whole);
+    if (held == parts.end()) {
+      AddHolders(report, std::move(holders), whole);
+    }
     Totals(report, found, whole);
     return report;
   }

@@ -357,12 +357,14 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
     return sentences;
   }
   const OomState& state = *found.state;
+  const std::string where =
+      state.pieces == 0 && state.free > 0
+          ? std::string("in no block that the file lists")
+          : fmt::format("in {} piece{}, the largest {}", FormatCount(state.pieces),
+                        state.pieces == 1 ? "" : "s", FormatSize(state.largest_free));
   sentences.push_back(
-      {"KNOWN",
-       fmt::format("{} of what is reserved is free ({:.2f}%), in {} piece{}, the largest {}",
-                   FormatSize(state.free), 100 * Share(state.free, state.reserved),
-                   FormatCount(state.pieces), state.pieces == 1 ? "" : "s",
-                   FormatSize(state.largest_free))});
+      {"KNOWN", fmt::format("{} of what is reserved is free ({:.2f}%), {}", FormatSize(state.free),
+                            100 * Share(state.free, state.reserved), where)});
   return sentences;
 }
 

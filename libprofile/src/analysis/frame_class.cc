@@ -98,16 +98,23 @@ bool IsPythonLibrary(std::string_view file) {
   return library && BelowPackages(file).empty();
 }
 
-// "/usr/local/src/conda/python-3.12.3/Objects/call.c": functions of the interpreter have any name.
+// "/usr/local/src/conda/python-3.12.3/Objects/call.c", or as its makefile names it,
+// "../Objects/call.c": functions of the interpreter have any name.
 bool IsInterpreterFile(std::string_view file) {
-  constexpr std::array<std::string_view, 4> kFolders{"/Objects/", "/Python/", "/Modules/",
-                                                     "/Include/"};
-  return (file.ends_with(".c") || file.ends_with(".h")) &&
-         std::any_of(kFolders.begin(), kFolders.end(), [file](std::string_view folder) {
-           const std::size_t at = file.find(folder);
-           return at != std::string_view::npos &&
-                  file.substr(0, at).find("ython") != std::string_view::npos;
-         });
+  constexpr std::array<std::string_view, 4> kFolders{"Objects/", "Python/", "Modules/", "Include/"};
+  if (!file.ends_with(".c") && !file.ends_with(".h")) {
+    return false;
+  }
+  return std::any_of(kFolders.begin(), kFolders.end(), [file](std::string_view folder) {
+    const std::size_t at = file.find(folder);
+    if (at == std::string_view::npos || (at > 0 && file[at - 1] != '/')) {
+      return false;
+    }
+    const std::string_view before = file.substr(0, at);
+    return before.find_first_not_of("./") == std::string_view::npos
+               ? !file.starts_with('/')
+               : before.find("ython") != std::string_view::npos;
+  });
 }
 
 bool IsNativeRuntime(std::string_view function, std::string_view file) {
@@ -181,9 +188,11 @@ FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
   const Operation operation = ProfilerOperation(function, file);
   const bool hidden = operation.known || IsFrameworkFile(file) ||
                       (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
-  // The interpreter's own frames, and guesses at names, do not say which call it was either.
+  // The interpreter's own frames, what records the stack, and guesses at names do not say which
+  // call it was either.
   const bool interpreter =
-      !python && (file == "??" || IsInterpreterFile(file) || function.starts_with("Py") ||
+      !python && (file == "??" || function.find("torch::unwind::") != std::string_view::npos ||
+                  IsInterpreterFile(file) || function.starts_with("Py") ||
                   function.starts_with("_Py") || function.starts_with("_object* torch::"));
   const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
                                                            function) != kWrappers.end());

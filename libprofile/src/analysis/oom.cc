@@ -176,10 +176,13 @@ void AddState(const StateAtMoment& at, const OomRequest& request, OomState& stat
     if (!usable) {
       AddOutOfReach(segment, request, state);
     }
+    std::int64_t listed = 0;
     for (const Block& block :
          std::span(at.state.blocks).subspan(segment.first_block, segment.block_count)) {
       AddBlock(block, usable, state);
+      Add(listed, block.state == BlockState::kInactive ? 0 : block.size);
     }
+    Add(state.unlisted, std::max<std::int64_t>(SaturatingSubtract(segment.active, listed), 0));
   }
   Add(state.unplaced, at.unplaced_bytes);
 }

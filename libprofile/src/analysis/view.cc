@@ -399,7 +399,9 @@ bool View::KeepClass(bool FrameClass::*kept, VisibleStack& out) const {
     while (via > 0 && line_class_[lines[via]].wrapper) {
       --via;
     }
-    out.via = LineId(lines[via]);
+    if (!line_class_[lines[via]].wrapper) {
+      out.via = LineId(lines[via]);
+    }
   }
   std::size_t to = 0;
   for (std::size_t from = first; from < lines.size(); ++from) {

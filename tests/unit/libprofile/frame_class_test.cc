@@ -42,6 +42,9 @@ TEST(FrameClass, TheInterpreterIsKnownByItsSources) {
   EXPECT_FALSE(ClassifyFrame("cfunction_call", kCall).app);
   EXPECT_TRUE(ClassifyFrame("cfunction_call", kCall).wrapper);
   EXPECT_FALSE(ClassifyFrame("run_mod", "/build/Python-3.11.4/Python/pythonrun.c").app);
+  EXPECT_FALSE(ClassifyFrame("run_mod", "../Python/pythonrun.c").app);
+  EXPECT_FALSE(ClassifyFrame("cfunction_call", "Objects/methodobject.c").app);
+  EXPECT_TRUE(ClassifyFrame("run", "src/Objects/call.c").app);
   EXPECT_TRUE(ClassifyFrame("run", "/home/u/game/Objects/call.c").app);
   EXPECT_TRUE(ClassifyFrame("run", "/home/u/python-tools/src/call.c").app);
 }

@@ -85,6 +85,8 @@ struct OomState {
   std::int64_t segments = 0, estimated = 0;            // segments, and those that are estimated
   std::int64_t expandable = 0;                         // segments that can grow
   std::int64_t unplaced = 0;                           // live bytes in no known segment
+  // Of files whose segments claim more live bytes than their blocks have: the difference.
+  std::int64_t unlisted = 0;
 };
 // `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
 struct OomRequest {
