@@ -18,9 +18,11 @@ constexpr std::string_view kFirstExamples =
 
   memtool top memory9.prof                    what holds the memory
   memtool diff memory1.prof memory9.prof      what grew
-  memtool tags memory9.prof                   per device, per kind
-  memtool dot memory9.prof | dot -Tsvg        the call graph
+  memtool leaks memory*.prof                  what keeps growing
   memtool top --at peak snapshot.pickle       who held it at the highest moment
+  memtool oom train.log                       why it ran out
+  memtool buckets snapshot.pickle             by category, and what nobody tracks
+  memtool dot memory9.prof | dot -Tsvg        the call graph
 )";
 
 constexpr std::string_view kExitCodes = R"(

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every option of `memtool COMMAND --help` is in its page, and no other.
+"""Every option of `memtool COMMAND --help` is in its page, and no other; memtool(1) lists the
+commands as `memtool help` does.
 
 usage: check_options.py MEMTOOL FOLDER COMMAND...   (FOLDER holds the expanded *.md)
 """
@@ -25,6 +26,12 @@ def is_term(line, page):
         a == line and b.startswith(":   ") for a, b in zip(page, page[1:]))
 
 
+def commands_of_help(memtool):
+    text = subprocess.run([memtool, "help"], check=True, capture_output=True, text=True).stdout
+    listed = text[text.index("\nCommands:"):text.index("\nReads:")]
+    return re.findall(r"^  (\S+) +(.+)$", listed, re.M)
+
+
 def main():
     memtool, folder, *commands = sys.argv[1:]
     wrong = []
@@ -35,6 +42,10 @@ def main():
             wrong.append(f"memtool {command} --help lists no option")
         wrong += [f"memtool-{command}(1) lacks --{name}" for name in sorted(real - documented)]
         wrong += [f"memtool-{command}(1) invents --{name}" for name in sorted(documented - real)]
+    listed = re.findall(r"^memtool-(\S+)\(1\)\n:   (.+)$", (Path(folder) / "memtool.1.md").read_text(),
+                        re.M)
+    if listed != commands_of_help(memtool):
+        wrong.append("memtool(1) does not list the commands of memtool help")
     print("\n".join(wrong) or f"{len(commands)} pages agree with the program")
     return 1 if wrong else 0
 
