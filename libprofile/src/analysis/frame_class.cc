@@ -192,6 +192,7 @@ FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
   // call it was either.
   const bool interpreter =
       !python && (file == "??" || function.find("torch::unwind::") != std::string_view::npos ||
+                  function.find("wrap_kernel_functor_unboxed_") != std::string_view::npos ||
                   IsInterpreterFile(file) || function.starts_with("Py") ||
                   function.starts_with("_Py") || function.starts_with("_object* torch::"));
   const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
