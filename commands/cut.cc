@@ -56,30 +56,16 @@ class CutCommand final : public Command {
     if (output_.empty()) {
       return Fail(ErrorCode::kUsage, "cut needs -o FILE", "-o - writes to stdout");
     }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    if (names->size() != 1) {
-      return Fail(ErrorCode::kUsage, "cut takes one FILE");
-    }
-    Session session(input_, streams);
-    std::string bytes;
-    auto done = session.ForEachRecording(*names, [&](const std::string&, Recording recording) {
-      return Make(std::move(recording), bytes, streams);
-    });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
-    session.Finish();
-    if (auto written = WriteWholeFile(output_, bytes, streams.out); !written) {
-      return Fail(std::move(written.error()));
-    }
-    return session.exit_code();
+    return OnOneRecording(input_, streams, "cut takes one FILE",
+                          [&](const Session&, Recording recording) -> Result<void> {
+                            auto bytes = Make(std::move(recording), streams);
+                            return bytes ? WriteWholeFile(output_, *bytes, streams.out)
+                                         : Result<void>(Fail(std::move(bytes.error())));
+                          });
   }
 
  private:
-  Result<void> Make(Recording recording, std::string& bytes, Streams& streams) const {
+  Result<std::string> Make(Recording recording, Streams& streams) const {
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
                   fmt::format("a {} does not hold both events and segments of a caching allocator: "
@@ -101,9 +87,8 @@ class CutCommand final : public Command {
     if (!written) {
       return Fail(std::move(written.error()));
     }
-    bytes = *std::move(written);
     Tell(*cut, streams);
-    return {};
+    return written;
   }
 
   // What the file cannot hold is said, not lost silently.

@@ -227,6 +227,26 @@ void Session::Describe(Report& report) const {
   }
 }
 
+Result<ExitCode> OnOneRecording(const InputOptions& input, Streams& streams, std::string_view one,
+                                const std::function<Result<void>(Session&, Recording)>& take) {
+  auto names = input.Names(streams);
+  if (!names) {
+    return Fail(std::move(names.error()));
+  }
+  if (names->size() != 1) {
+    return Fail(ErrorCode::kUsage, std::string(one));
+  }
+  Session session(input, streams);
+  auto done = session.ForEachRecording(*names, [&](const std::string&, Recording recording) {
+    return take(session, std::move(recording));
+  });
+  if (!done) {
+    return Fail(std::move(done.error()));
+  }
+  session.Finish();
+  return session.exit_code();
+}
+
 Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
                                                      const std::vector<std::string>& names,
                                                      const ViewOptions& view, std::size_t bases) {

@@ -100,6 +100,11 @@ class Session {
   bool any_view_ = false;
 };
 
+// For commands of one FILE: reads it, gives it to `take`, and says what was noted. Errors: kUsage
+// with `one` as its message when there are several.
+Result<ExitCode> OnOneRecording(const InputOptions& input, Streams& streams, std::string_view one,
+                                const std::function<Result<void>(Session&, Recording)>& take);
+
 // Loads one side of a comparison and keeps it.
 Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
                                                      const std::vector<std::string>& names,

@@ -71,23 +71,10 @@ class TimelineCommand final : public Command {
         return Fail(std::move(resolved.error()));
       }
     }
-    auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
-    if (names->size() != 1) {
-      return Fail(ErrorCode::kUsage, "a timeline is of one FILE");
-    }
-    Session session(input_, streams);
-    auto done =
-        session.ForEachRecording(*names, [&](const std::string&, const Recording& recording) {
-          return Show(session, recording, streams);
-        });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
-    session.Finish();
-    return session.exit_code();
+    return OnOneRecording(input_, streams, "a timeline is of one FILE",
+                          [&](const Session& session, const Recording& recording) {
+                            return Show(session, recording, streams);
+                          });
   }
 
  private:
