@@ -8,7 +8,9 @@
 
 #include "command.h"
 #include "memtool/formats/oom_text.h"
+#include "memtool/profile/analysis/growth.h"
 #include "oom_case.h"
+#include "oom_overview.h"
 #include "output/escape.h"
 #include "rows.h"
 #include "rows_command.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::size_t kHoldersInTable = 5;
 constexpr std::size_t kOthersNamed = 3;
+constexpr std::int64_t kLast = -1;  // message of a log
 
 struct Holder {
   std::string name;
@@ -38,10 +41,11 @@ class OomCommand final : public RowsCommand {
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "why memory ran out: from a snapshot, or from the message in a log",
-            .usage = "[options] [FILE]",
+            .usage = "[options] [FILE...]",
             .examples =
                 "memtool oom train.log\n"
                 "memtool oom snapshot.pickle\n"
+                "memtool oom rank*.log\n"
                 "python train.py 2>&1 | tee train.log | memtool oom"};
   }
 
@@ -53,17 +57,66 @@ class OomCommand final : public RowsCommand {
     options.add(group);
   }
 
-  Result<std::vector<std::string>> Names(Streams& streams) override {
-    auto names = RowsCommand::Names(streams);
-    if (names && names->size() != 1) {
-      return Fail(ErrorCode::kUsage, "oom explains one input at a time",
-                  "call it once for each file");
-    }
-    return names;
+  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
+    return names.size() == 1 ? Explain(session, names.front()) : Compare(session, names);
   }
 
-  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    path_ = names.front();
+  // --- several inputs ---
+
+  Result<Report> Compare(Session& session, std::vector<std::string> names) const {
+    if (view().has_moment() || message_ != kLast) {
+      return Fail(ErrorCode::kUsage, "--at and --message are of one input",
+                  "several are compared by the last failure of each");
+    }
+    std::sort(names.begin(), names.end(), NaturalLess);
+    std::vector<OomInput> inputs;
+    for (const std::string& name : names) {
+      auto input = Load(session, name);
+      if (!input) {
+        input.error().input = input.error().input.empty() ? name : input.error().input;
+        if (session.LeavesOut(input.error())) {
+          continue;
+        }
+        return Fail(std::move(input.error()));
+      }
+      inputs.push_back(*std::move(input));
+    }
+    Report report = OverviewOf(inputs);
+    session.Describe(report);
+    report.sample_type = "memory";
+    report.unit = "bytes";
+    return report;
+  }
+
+  Result<OomInput> Load(Session& session, const std::string& name) const {
+    auto either = formats::LoadRecordingOrLog(name, input().load());
+    if (!either) {
+      return Fail(std::move(either.error()));
+    }
+    OomInput made{.path = name == "-" ? "standard input" : name};
+    if (const auto* log = std::get_if<formats::OomLog>(&*either)) {
+      session.Note({.path = made.path, .format = "oom-text"}, "text log");
+      made.failures = static_cast<std::int64_t>(log->found);
+      if (!log->messages.empty()) {
+        made.found = CaseOf(log->messages.back());
+      }
+      return made;
+    }
+    auto loaded = AtFailure(session, name, std::get<Recording>(std::move(*either)));
+    if (!loaded) {
+      return Fail(std::move(loaded.error()));
+    }
+    made.found = CaseOf(**loaded, "");
+    for (const MomentOfTrace& moment : (*loaded)->moments) {
+      made.failures += static_cast<std::int64_t>(moment.summary.ooms.size());
+    }
+    return made;
+  }
+
+  // --- one ---
+
+  Result<Report> Explain(Session& session, const std::string& name) {
+    path_ = name;
     auto either = formats::LoadRecordingOrLog(path_, input().load());
     if (!either) {
       return Fail(std::move(either.error()));
@@ -154,7 +207,9 @@ class OomCommand final : public RowsCommand {
 
   // --- recordings ---
 
-  Result<Report> FromRecording(Session& session, Recording recording) {
+  // At its last failure, or at the moment that was asked for; else at its end.
+  Result<std::unique_ptr<Loaded>> AtFailure(Session& session, const std::string& name,
+                                            Recording recording) const {
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
                   fmt::format("a {} does not tell the allocator's state",
@@ -168,7 +223,11 @@ class OomCommand final : public RowsCommand {
       device = device.empty() ? *last : device;
       moment = view().has_moment() ? moment : *ParseMoment("oom");
     }
-    auto loaded = session.Take(path_, std::move(recording), view(), moment, device);
+    return session.Take(name, std::move(recording), view(), moment, device);
+  }
+
+  Result<Report> FromRecording(Session& session, Recording recording) {
+    auto loaded = AtFailure(session, path_, std::move(recording));
     if (!loaded) {
       return Fail(std::move(loaded.error()));
     }
@@ -405,7 +464,7 @@ class OomCommand final : public RowsCommand {
     }
   }
 
-  std::int64_t message_ = -1;
+  std::int64_t message_ = kLast;
   std::string path_;
 };
 

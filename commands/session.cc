@@ -24,6 +24,13 @@ std::launch Policy(std::size_t jobs, std::size_t inputs) {
 
 }  // namespace
 
+bool Session::LeavesOut(const Error& error) const {
+  if (inputs_.keep_going()) {
+    Warn(streams_, "left out: " + ToString(error));
+  }
+  return inputs_.keep_going();
+}
+
 void Session::Note(const std::string& name, const Recording& recording) {
   notes_.push_back(
       {.path = name == "-" ? "standard input" : name, .format = recording.metadata.format});
@@ -61,10 +68,9 @@ Result<void> Session::ForEachRecording(
     Result<Recording> recording = reading.result.get();
     if (!recording) {
       last = std::move(recording.error());
-      if (!inputs_.keep_going()) {
+      if (!LeavesOut(last)) {
         return Fail(std::move(last));
       }
-      Warn(streams_, "left out: " + ToString(last));
       continue;
     }
     Note(reading.name, *recording);

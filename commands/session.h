@@ -53,6 +53,8 @@ class Session {
   Result<std::unique_ptr<Loaded>> Take(const std::string& name, Recording recording,
                                        const ViewOptions& view, const MomentSpec& moment,
                                        const std::string& device);
+  // An input that cannot be read: with --keep-going it is named on stderr and left out.
+  [[nodiscard]] bool LeavesOut(const Error& error) const;
   // A place in headers and JSON for an input that is no recording.
   void Note(InputNote note, std::string display);
 

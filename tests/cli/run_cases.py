@@ -18,7 +18,8 @@ A cases file holds blocks; lines that begin with '#' are comments:
     then: raw out.pb.gz               a second command whose stdout is the golden
     stdout: none | binary | /dev/full nothing must come; anything may come; goes to that file
 
-JSON output is also held to tests/schema/COMMAND.json, and totals to the sum of the rows.
+JSON output is also held to the schema that it names (tests/schema/NAME.json), and totals to the sum
+of the rows.
 """
 import argparse
 import csv
@@ -155,8 +156,11 @@ def check_form(args, text):
         jsonschema.validate(answer, json.loads((SCHEMAS / "convert.json").read_text()))
     elif chosen == "json":
         answer = json.loads(text, parse_constant=no_constant)
-        jsonschema.validate(answer, json.loads((SCHEMAS / f"{command}.json").read_text()))
-        total_is_sum(command, answer)
+        named = re.fullmatch(r"memtool\.([\w-]+)/\d+", answer["schema"])
+        if not named or not named[1].startswith(command):
+            raise Failure(f"schema {answer['schema']} is not one of {command}")
+        jsonschema.validate(answer, json.loads((SCHEMAS / f"{named[1]}.json").read_text()))
+        total_is_sum(named[1], answer)
     elif chosen == "jsonl":
         schema = json.loads((SCHEMAS / f"{command}.json").read_text())
         for line in text.splitlines():

@@ -109,7 +109,12 @@ Result<SizeUnit> ParseSizeUnit(std::string_view text) {
 SizeUnit UnitFor(std::int64_t bytes) {
   const double magnitude = std::abs(static_cast<double>(bytes));
   std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && magnitude >= kUnits[unit + 1].bytes) {
+  const auto is_enough = [magnitude](std::size_t next) {
+    // What two decimals would round up to 1024.00 is 1.00 of the next; bytes are not rounded.
+    const double least = next > 1 ? kUnits[next - 1].bytes * 1023.995 : kUnits[next].bytes;
+    return magnitude >= least;
+  };
+  while (unit + 1 < kUnits.size() && is_enough(unit + 1)) {
     ++unit;
   }
   return static_cast<SizeUnit>(unit + 1);

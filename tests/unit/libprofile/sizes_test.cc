@@ -109,6 +109,17 @@ TEST(FormatSize, PicksAUnit) {
   }
 }
 
+TEST(FormatSize, RoundingNeverMakesAThousandAndTwentyFour) {
+  for (const std::int64_t unit :
+       {std::int64_t{1} << 20U, std::int64_t{1} << 30U, std::int64_t{1} << 40U}) {
+    EXPECT_TRUE(FormatSize(unit - 1).starts_with("1.00 ")) << FormatSize(unit - 1);
+    EXPECT_TRUE(FormatSize(1 - unit).starts_with("-1.00 ")) << FormatSize(1 - unit);
+    const std::int64_t below = unit - unit / 1024 / 128;  // 1023.992
+    EXPECT_TRUE(FormatSize(below).starts_with("1023.99 ")) << FormatSize(below);
+  }
+  EXPECT_EQ(FormatSize(1023), "1,023 B");
+}
+
 TEST(FormatSize, KeepsAFixedUnitAndASign) {
   EXPECT_EQ(FormatSize(4'000'000, SizeUnit::kKiB), "3906.25 KiB");
   EXPECT_EQ(FormatSize(4'000'000, SizeUnit::kB), "4,000,000 B");
