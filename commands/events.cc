@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <memory>
 
 #include "command.h"
 #include "events_rows.h"
@@ -121,40 +122,44 @@ class EventsCommand final : public Command {
     return output_.Print(report, streams);
   }
 
-  // Data without a limit is written as it is found; else rows are made up to the limit, and what
-  // lies beyond is only counted.
+  // Without a limit rows are written as they are found; else they are made up to the limit, and
+  // what lies beyond is only counted.
   Result<void> List(const Session& session, const View& view, const std::vector<EventRange>& ranges,
                     const EventFilter& filter, Streams& streams) {
     EventNames names(view);
     const bool text = output_.format() == Format::kTable || output_.format() == Format::kMarkdown;
     EventRows rows(view, names, stacks_, text);
-    EventCursor cursor(view, ranges, filter);
     Report report = Begin(session, rows.Columns());
-    ListedEvent event;
-    if (!text && output_.limit() == 0) {
-      report.more = [&](std::vector<Cell>& row) {
-        const bool found = cursor.Next(event);
-        if (found) {
-          rows.Make(event, row);
-        }
-        return found;
+    if (output_.limit() == 0) {
+      report.further = [&]() -> NextRow {
+        auto cursor = std::make_shared<EventCursor>(view, ranges, filter);
+        return [cursor, &rows](std::vector<Cell>& row) {
+          ListedEvent event;
+          const bool found = cursor->Next(event);
+          if (found) {
+            rows.Make(event, row);
+          }
+          return found;
+        };
       };
-      return output_.Print(report, streams);
+      if (!text) {
+        return output_.Print(report, streams);
+      }
     }
-    std::vector<Cell> row;
+    std::size_t found = 0;
     std::vector<ListedEvent> about;  // of one block, for its story
-    while (cursor.Next(event)) {
+    ListedEvent event;
+    for (EventCursor cursor(view, ranges, filter); cursor.Next(event); ++found) {
       if (chosen_.id()) {
         about.push_back(event);
       }
-      if (output_.limit() == 0 || report.rows.size() < output_.limit()) {
-        rows.Make(event, row);
-        report.rows.push_back(row);
-      } else {
+      if (found < output_.limit()) {
+        rows.Make(event, report.rows.emplace_back());
+      } else if (output_.limit() > 0) {
         ++report.unmade_rows;
       }
     }
-    const auto count = static_cast<std::int64_t>(report.rows.size() + report.unmade_rows);
+    const auto count = static_cast<std::int64_t>(found);
     report.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
                                count == 1 ? "" : "s", chosen_.range().Text())};
     if (chosen_.id()) {

@@ -207,19 +207,13 @@ class TimelineCommand final : public Command {
           {columns_.emplace_back(layer.key), columns_.emplace_back(layer.name)});
     }
     report.measure = 3;
-    report.more = Rows(recording, series);
-    if (output_.format() == Format::kMarkdown) {  // columns as wide as their widest cell
-      for (std::vector<Cell> row; report.more(row);) {
-        report.rows.push_back(row);
-      }
-    }
+    report.further = [&recording, &series] { return Rows(recording, series); };
     return report;
   }
 
   // The points one by one: of every change there may be millions. Looks into both as long as it is
   // asked.
-  static std::function<bool(std::vector<Cell>&)> Rows(const Recording& recording,
-                                                      const Series& series) {
+  static NextRow Rows(const Recording& recording, const Series& series) {
     return [&recording, &series, trace = std::size_t{0},
             next = std::size_t{0}](std::vector<Cell>& row) mutable {
       while (trace < series.traces.size() && next == series.traces[trace].timeline.points.size()) {

@@ -3,7 +3,6 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "output/escape.h"
@@ -72,22 +71,6 @@ class RowPrinter {
   Json json_{buffer_};
   std::string line_;
 };
-
-std::size_t Printed(const Report& report, std::size_t limit) {
-  return limit == 0 ? report.rows.size() : std::min(limit, report.rows.size());
-}
-
-// Every row that is to be printed, in order.
-template <class Visit>
-void ForEachRow(const Report& report, std::size_t limit, Visit visit) {
-  for (std::size_t r = 0; r < Printed(report, limit); ++r) {
-    visit(report.rows[r]);
-  }
-  std::vector<Cell> row;
-  while (report.more && report.more(row)) {
-    visit(row);
-  }
-}
 
 void PutDiagnostics(Json& json, const Report& report) {
   json.StartArray();

@@ -173,6 +173,9 @@ std::string EscapeFolded(std::string_view bytes) {
 }
 
 std::size_t DisplayWidth(std::string_view text) {
+  if (IsPlain(text)) {
+    return text.size();
+  }
   std::size_t width = 0;
   while (!text.empty()) {
     const CodePoint c = DecodeUtf8(text);

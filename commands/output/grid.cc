@@ -46,64 +46,54 @@ std::string ShortLines(std::string_view text) {
 
 }  // namespace
 
-Grid::Grid(const Report& report, const TableStyle& style)
-    : report_(report), terminal_(style.width) {
-  for (std::size_t i = 0; i < report.columns.size(); ++i) {
-    if (!report.columns[i].title.empty()) {
-      shown_.push_back(i);
-    }
-  }
-  const std::size_t limit =
-      style.limit == 0 ? report.rows.size() : std::min(style.limit, report.rows.size());
-  for (std::size_t r = 0; r < limit; ++r) {
-    const SizeUnit unit = RowUnit(report, report.rows[r], style.unit);
-    std::vector<std::string> texts;
-    for (const std::size_t column : shown_) {
-      const std::string text = CellText(report.rows[r][column], unit);
-      if (report.columns[column].lines) {
-        texts.push_back(ShortLines(text));
-      } else {
-        texts.push_back(report.columns[column].wrap ? EscapeText(text)
-                                                    : Shorten(EscapeText(text), kWidestCell));
-      }
-    }
-    rows_.push_back(std::move(texts));
-  }
-  DropEmptyColumns();
+Grid::Grid(const Report& report, const TableStyle& style) : report_(report), style_(style) {
   Measure();
-  if (terminal_ > 0) {
-    Fit(terminal_);
+  if (style.width > 0) {
+    Fit(style.width);
   }
+}
+
+// A column that may shrink and says nothing in any row (no calls into a framework, say) is left
+// out.
+void Grid::Measure() {
+  std::vector<std::size_t> titled;
+  for (std::size_t i = 0; i < report_.columns.size(); ++i) {
+    if (!report_.columns[i].title.empty()) {
+      titled.push_back(i);
+    }
+  }
+  std::vector<std::size_t> widest(titled.size(), 0);
+  std::vector<char> says(titled.size(), 0);
+  ForEachRow(report_, style_.limit, [&](const std::vector<Cell>& row) {
+    empty_ = false;
+    for (std::size_t i = 0; i < titled.size(); ++i) {
+      const std::string text = Text(row, titled[i]);
+      says[i] = says[i] != 0 || !text.empty() ? 1 : 0;
+      widest[i] = std::max(widest[i], report_.columns[titled[i]].lines ? 0 : DisplayWidth(text));
+    }
+  });
+  for (std::size_t i = 0; i < titled.size(); ++i) {
+    const Column& column = report_.columns[titled[i]];
+    if (says[i] != 0 || !column.shrink) {
+      shown_.push_back(titled[i]);
+      widths_.push_back(std::max(widest[i], DisplayWidth(column.title)));
+    }
+  }
+}
+
+// What a cell says, before it is cut to the width of its column.
+std::string Grid::Text(const std::vector<Cell>& row, std::size_t column) const {
+  const std::string text = CellText(row[column], RowUnit(report_, row, style_.unit));
+  if (report_.columns[column].lines) {
+    return ShortLines(text);
+  }
+  return report_.columns[column].wrap ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
 }
 
 void Grid::DropColumn(std::size_t shown) {
   const auto at = static_cast<std::ptrdiff_t>(shown);
   shown_.erase(shown_.begin() + at);
-  for (auto& row : rows_) {
-    row.erase(row.begin() + at);
-  }
-}
-
-// A column that says nothing in any row (no calls into a framework, say) is left out.
-void Grid::DropEmptyColumns() {
-  for (std::size_t i = shown_.size(); i-- > 0;) {
-    const bool says =
-        std::any_of(rows_.begin(), rows_.end(), [i](const auto& row) { return !row[i].empty(); });
-    if (!says && ColumnAt(i).shrink) {
-      DropColumn(i);
-    }
-  }
-}
-
-void Grid::Measure() {
-  widths_.clear();
-  for (std::size_t i = 0; i < shown_.size(); ++i) {
-    std::size_t width = DisplayWidth(ColumnAt(i).title);
-    for (const auto& row : rows_) {
-      width = std::max(width, ColumnAt(i).lines ? 0 : DisplayWidth(row[i]));
-    }
-    widths_.push_back(width);
-  }
+  widths_.erase(widths_.begin() + at);
 }
 
 std::size_t Grid::TotalWidth() const {
@@ -135,7 +125,6 @@ void Grid::DropForWidth(std::size_t terminal) {
       return;
     }
     DropColumn(least);
-    Measure();
   }
 }
 
@@ -155,17 +144,13 @@ void Grid::Fit(std::size_t terminal) {
   for (auto widest = WidestToCut(); widest && TotalWidth() > terminal; widest = WidestToCut()) {
     --widths_[*widest];
   }
-  for (auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = MayCut(i) ? Shorten(row[i], widths_[i]) : row[i];
-    }
-  }
 }
 
 // A cell in place; `used` cells of the line stand before it.
 std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t used) const {
-  if (ColumnAt(shown).wrap && terminal_ > 0) {
-    const std::size_t room = terminal_ > used + kNarrowestWrap ? terminal_ - used : kNarrowestWrap;
+  if (ColumnAt(shown).wrap && style_.width > 0) {
+    const std::size_t room =
+        style_.width > used + kNarrowestWrap ? style_.width - used : kNarrowestWrap;
     return Joined(WrapText(text, room), used);
   }
   if (ColumnAt(shown).lines) {
@@ -189,25 +174,34 @@ std::string Grid::Lines(const std::vector<std::string>& texts) const {
   return line + "\n";
 }
 
-void Grid::Write(bool color, Sink& out) const {
-  std::vector<std::string> titles;
-  for (std::size_t i = 0; i < shown_.size(); ++i) {
-    titles.emplace_back(ColumnAt(i).title);
+void Grid::Write(Sink& out) const {
+  if (empty_) {
+    return;
   }
-  std::string header = Lines(titles);
-  if (color) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    texts.emplace_back(ColumnAt(i).title);
+  }
+  std::string header = Lines(texts);
+  if (style_.color) {
     header.pop_back();
     header = "\x1b[1m" + header + "\x1b[0m\n";
   }
   out.Write(header);
   auto block = report_.blocks.begin();
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    if (block != report_.blocks.end() && *block == r) {
-      out.Write(r == 0 ? "" : "\n");
+  std::size_t number = 0;
+  ForEachRow(report_, style_.limit, [&](const std::vector<Cell>& row) {
+    if (block != report_.blocks.end() && *block == number) {
+      out.Write(number == 0 ? "" : "\n");
       ++block;
     }
-    out.Write(Lines(rows_[r]));
-  }
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      texts[i] = Text(row, shown_[i]);
+      texts[i] = MayCut(i) ? Shorten(texts[i], widths_[i]) : texts[i];
+    }
+    out.Write(Lines(texts));
+    ++number;
+  });
 }
 
 std::vector<std::string> WrapText(std::string_view text, std::size_t width) {

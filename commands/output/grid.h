@@ -17,13 +17,14 @@ inline constexpr std::size_t kWidestCell = 200;
 
 class Grid {
  public:
+  // Measures the columns: a first pass over the rows. Keeps both by reference.
   Grid(const Report& report, const TableStyle& style);
-  void Write(bool color, Sink& out) const;
+  // The second pass; nothing at all when there are no rows.
+  void Write(Sink& out) const;
 
  private:
-  void DropColumn(std::size_t shown);
-  void DropEmptyColumns();
   void Measure();
+  void DropColumn(std::size_t shown);
   void Fit(std::size_t terminal);
   void DropForWidth(std::size_t terminal);
   [[nodiscard]] std::optional<std::size_t> WidestToCut() const;
@@ -38,13 +39,14 @@ class Grid {
   [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
     return report_.columns[shown_[shown]];
   }
+  [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column) const;
   [[nodiscard]] std::string Lines(const std::vector<std::string>& texts) const;
 
   const Report& report_;
-  std::vector<std::size_t> shown_;  // columns of the report
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<std::size_t> widths_;
-  std::size_t terminal_;
+  const TableStyle& style_;
+  std::vector<std::size_t> shown_;   // columns of the report
+  std::vector<std::size_t> widths_;  // of those
+  bool empty_ = true;                // there is no row
 };
 
 // A line of text in lines of at most `width` cells, broken at " · " or else at spaces; 0 = as it

@@ -2,6 +2,8 @@
 // it, and writers never compute.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -52,6 +54,9 @@ struct InputNote {
   std::vector<std::pair<std::string, std::string>> details{};
 };
 
+// Gives one row a call, until it returns false.
+using NextRow = std::function<bool(std::vector<Cell>&)>;
+
 struct Report {
   std::string_view command;  // "top" → schema memtool.top/1
   std::vector<InputNote> inputs;
@@ -60,12 +65,12 @@ struct Report {
   std::vector<std::pair<std::string, Cell>> totals;  // JSON keys beside the rows, in order
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
-  // Reports too long to hold: in data formats this gives further rows, one a call, until it returns
-  // false; rows that a limit keeps from being made at all are counted here.
-  std::function<bool(std::vector<Cell>&)> more;
-  std::uint64_t unmade_rows = 0;
-  std::size_t measure = 0;              // the column whose bytes the cut rows are summed by
-  bool row_unit = false;                // one unit per row (comparisons) instead of per cell
+  // Reports too long to hold: begins a pass over further rows, which no limit cuts. Writers of
+  // tables make two passes, the first for the widths of columns.
+  std::function<NextRow()> further;
+  std::uint64_t unmade_rows = 0;  // what a limit kept from being made at all
+  std::size_t measure = 0;        // the column whose bytes the cut rows are summed by
+  bool row_unit = false;          // one unit per row (comparisons) instead of per cell
   // Where blocks of rows begin, for reports that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
@@ -73,5 +78,20 @@ struct Report {
   std::vector<std::string> foot;  // lines below it
   std::vector<Diagnostic> diagnostics;
 };
+
+// Every row that is to be printed, in order.
+template <class Visit>
+void ForEachRow(const Report& report, std::size_t limit, Visit visit) {
+  const std::size_t held = limit == 0 ? report.rows.size() : std::min(limit, report.rows.size());
+  for (std::size_t r = 0; r < held; ++r) {
+    visit(report.rows[r]);
+  }
+  if (report.further) {
+    std::vector<Cell> row;
+    for (const NextRow next = report.further(); next(row);) {
+      visit(row);
+    }
+  }
+}
 
 }  // namespace memtool::commands

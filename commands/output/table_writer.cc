@@ -80,9 +80,7 @@ CutOff CutBy(const Report& report, std::size_t limit) {
 
 void WriteTable(const Report& report, const TableStyle& style, Sink& out) {
   WriteLines(report.head, style.width, out);
-  if (!report.rows.empty()) {
-    Grid(report, style).Write(style.color, out);
-  }
+  Grid(report, style).Write(out);
   const CutOff cut = CutBy(report, style.limit);
   if (cut.rows > 0) {
     const bool bytes = report.unit == "bytes";
@@ -108,20 +106,17 @@ void WriteMarkdown(const Report& report, const TableStyle& style, Sink& out) {
     }
   }
   out.Write(titles + "\n" + rule + "\n");
-  const std::size_t limit =
-      style.limit == 0 ? report.rows.size() : std::min(style.limit, report.rows.size());
-  for (std::size_t r = 0; r < limit; ++r) {
-    const SizeUnit unit = RowUnit(report, report.rows[r], style.unit);
+  ForEachRow(report, style.limit, [&](const std::vector<Cell>& row) {
+    const SizeUnit unit = RowUnit(report, row, style.unit);
     std::string line = "|";
     for (std::size_t i = 0; i < report.columns.size(); ++i) {
       if (!report.columns[i].title.empty()) {
         line += fmt::format(
-            " {} |",
-            EscapeMarkdown(Shorten(EscapeText(CellText(report.rows[r][i], unit)), kWidestCell)));
+            " {} |", EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kWidestCell)));
       }
     }
     out.Write(line + "\n");
-  }
+  });
   for (const std::string& line : report.foot) {
     out.Write("\n" + EscapeMarkdown(line) + "\n");
   }
