@@ -74,7 +74,7 @@ std::int64_t LeaveHostOut(Loaded& loaded) {
 
 class AccountCommand final : public RowsCommand {
  public:
-  AccountCommand() : RowsCommand(nullptr) {}
+  AccountCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "from the device's capacity down to what the program's rows hold",

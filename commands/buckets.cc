@@ -24,7 +24,7 @@ constexpr double kGreedy = 0.95;
 
 class BucketsCommand final : public RowsCommand {
  public:
-  BucketsCommand() : RowsCommand(nullptr) {}
+  BucketsCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "bytes by category, and what nobody tracks",

@@ -209,7 +209,7 @@ class ConvertCommand : public Command {
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
     options.add(group);
     if (!merge_) {
-      view_.Declare(options, nullptr);
+      view_.Declare(options, ByOption{});
     }
   }
 

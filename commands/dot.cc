@@ -29,7 +29,7 @@ class GraphCommand : public Command {
 
   void Declare(po::options_description& options) override {
     input_.Declare(options, false);
-    view_.Declare(options, nullptr);
+    view_.Declare(options, ByOption{});
     po::options_description group("Graph");
     auto add = group.add_options();
     add("by", po::value(&by_text_)->value_name("WHAT"),

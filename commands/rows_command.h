@@ -20,9 +20,7 @@ namespace memtool::commands {
 
 class RowsCommand : public Command {
  public:
-  // `by`: the help of --by, or nullptr when the command has none. Rows of a profile (kByRows) are
-  // sorted, and have --cum too.
-  explicit RowsCommand(const char* by) : by_(by) {}
+  explicit RowsCommand(const ByOption& by) : by_(by) {}
 
   void Declare(po::options_description& options) final;
   Result<ExitCode> Run(Streams& streams) final;
@@ -54,7 +52,7 @@ class RowsCommand : public Command {
   [[nodiscard]] const OutputOptions& output() const { return output_; }
 
  private:
-  const char* by_;
+  ByOption by_;
   InputOptions input_;
   ViewOptions view_;
   OutputOptions output_;

@@ -135,8 +135,8 @@ class SegmentsCommand final : public RowsCommand {
  public:
   SegmentsCommand()
       : RowsCommand(
-            "who holds a segment: function, filefunction (default), line, file, module, stack, "
-            "bucket or bucket:AXIS") {}
+            {.help = "who holds a segment: function, filefunction (default), line, file, module, "
+                     "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "the allocator's segments at a moment, and what fragments them",

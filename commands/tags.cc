@@ -13,7 +13,7 @@ namespace {
 
 class TagsCommand final : public RowsCommand {
  public:
-  TagsCommand() : RowsCommand(nullptr) {}
+  TagsCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "bytes per label: device, kind, ...",

@@ -22,7 +22,7 @@ struct Trace {
 
 class TracesCommand final : public RowsCommand {
  public:
-  TracesCommand() : RowsCommand(nullptr) {}
+  TracesCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "every stack with its labels, largest first",

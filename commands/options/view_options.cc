@@ -46,14 +46,14 @@ Result<FrameMode> ParseFrameMode(std::string_view text) {
               "app, python or all");
 }
 
-void ViewOptions::Declare(po::options_description& options, const char* by) {
+void ViewOptions::Declare(po::options_description& options, const ByOption& by) {
   po::options_description group("Selection");
   auto add = group.add_options();
-  if (by != nullptr) {
-    add("by", po::value(&by_text_)->value_name("WHAT"), by);
+  if (by.help != nullptr) {
+    add("by", po::value(&by_text_)->value_name("WHAT"), by.help);
     keywords_.Declare(add);
   }
-  if (by == kByRows) {
+  if (by.sorted) {
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
   add("at", po::value(&moment_text_)->value_name("MOMENT")->notifier([this](const std::string&) {

@@ -15,15 +15,21 @@ namespace memtool::commands {
 // "app", "python", "all". Errors: kUsage, as of --frames.
 Result<FrameMode> ParseFrameMode(std::string_view text);
 
-// --by of commands that print the rows of a profile.
-inline constexpr const char* kByRows =
-    "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
-    "label:KEY, bucket or bucket:AXIS";
+// What --by is to a command.
+struct ByOption {
+  const char* help = nullptr;  // none: the command does not have it
+  bool sorted = false;         // rows have flat and cumulative values: --cum too
+};
+// Of commands that print the rows of a profile.
+inline constexpr ByOption kByRows{
+    .help =
+        "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
+        "label:KEY, bucket or bucket:AXIS",
+    .sorted = true};
 
 class ViewOptions {
  public:
-  // `by`: the help of --by, or nullptr for none; with kByRows also --cum.
-  void Declare(po::options_description& options, const char* by);
+  void Declare(po::options_description& options, const ByOption& by);
   // Declares what chooses events: --by, --device, --frames and the filters. There is no moment to
   // stand at, and device() is for the caller to apply: events have no device label.
   void DeclareForEvents(po::options_description& options);

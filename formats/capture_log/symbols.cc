@@ -53,9 +53,9 @@ int FindDebugFile(Dwfl_Module* module, void** /*user*/, const char* /*name*/, Dw
 }
 
 constexpr Dwfl_Callbacks kCallbacks = {.find_elf = nullptr,
-                                   .find_debuginfo = FindDebugFile,
-                                   .section_address = dwfl_offline_section_address,
-                                   .debuginfo_path = nullptr};
+                                       .find_debuginfo = FindDebugFile,
+                                       .section_address = dwfl_offline_section_address,
+                                       .debuginfo_path = nullptr};
 
 std::string NameOf(Dwarf_Die* die, std::string* system_name) {
   Dwarf_Attribute attribute;

@@ -46,13 +46,14 @@ struct OomMessage {
   std::optional<int> rank{};  // from what stands before it: "[rank3]: ", "[1,3]<stderr>:"
   std::optional<OomNumber> asked{};
   std::optional<OomNumber> capacity{};
-  std::optional<OomNumber> free{};           // by the driver
-  std::optional<OomNumber> limit{};          // set_per_process_memory_fraction
-  std::optional<OomNumber> process{};        // this process on the device, all allocators
-  std::optional<OomNumber> allocated{};      // by PyTorch's allocator, private pools included
-  std::optional<OomNumber> private_pools{};  // of `allocated`: free in pools of CUDA graphs, MemPools
-  std::optional<OomNumber> unallocated{};    // taken from the driver and free: "cached" up to 1.3
-  std::optional<OomNumber> reserved{};       // both together, where the message says that instead
+  std::optional<OomNumber> free{};       // by the driver
+  std::optional<OomNumber> limit{};      // set_per_process_memory_fraction
+  std::optional<OomNumber> process{};    // this process on the device, all allocators
+  std::optional<OomNumber> allocated{};  // by PyTorch's allocator, private pools included
+  std::optional<OomNumber>
+      private_pools{};                     // of `allocated`: free in pools of CUDA graphs, MemPools
+  std::optional<OomNumber> unallocated{};  // taken from the driver and free: "cached" up to 1.3
+  std::optional<OomNumber> reserved{};     // both together, where the message says that instead
   std::vector<OomProcess> others{};
   std::vector<std::string> advice{};  // settings that the message names, by their own names
 };

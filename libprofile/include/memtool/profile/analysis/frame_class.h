@@ -13,7 +13,8 @@ enum class FrameMode : std::uint8_t {
   kAll,
 };
 
-// Kept when they are what remains: app, else python, else op, else call, else all frames of a stack.
+// Kept when they are what remains: app, else python, else op, else call, else all frames of a
+// stack.
 struct FrameClass {
   bool app = true;
   bool python = false;
