@@ -10,6 +10,7 @@
 #include "memtool/formats/oom_text.h"
 #include "memtool/profile/analysis/growth.h"
 #include "oom_case.h"
+#include "oom_log.h"
 #include "oom_overview.h"
 #include "output/escape.h"
 #include "rows.h"
@@ -20,8 +21,6 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::size_t kHoldersInTable = 5;
-constexpr std::size_t kOthersNamed = 3;
-constexpr std::int64_t kLast = -1;  // message of a log
 
 struct Holder {
   std::string name;
@@ -52,8 +51,12 @@ class OomCommand final : public RowsCommand {
  private:
   void DeclareMore(po::options_description& options) override {
     po::options_description group("Out of memory");
-    group.add_options()("message", po::value(&message_)->value_name("K"),
-                        "the message of a log, from 1; negative from the end (default: -1)");
+    group.add_options()(
+        "message",
+        po::value<std::int64_t>()->value_name("K")->notifier(
+            [this](std::int64_t number) { message_ = number; }),
+        "the message of a log, from 1; negative from the end (default: the last that gives "
+        "figures)");
     options.add(group);
   }
 
@@ -64,7 +67,7 @@ class OomCommand final : public RowsCommand {
   // --- several inputs ---
 
   Result<Report> Compare(Session& session, std::vector<std::string> names) const {
-    if (view().has_moment() || message_ != kLast) {
+    if (view().has_moment() || message_) {
       return Fail(ErrorCode::kUsage, "--at and --message are of one input",
                   "several are compared by the last failure of each");
     }
@@ -98,7 +101,12 @@ class OomCommand final : public RowsCommand {
       session.Note({.path = made.path, .format = "oom-text"}, "text log");
       made.failures = static_cast<std::int64_t>(log->found);
       if (!log->messages.empty()) {
-        made.found = CaseOf(log->messages.back());
+        auto number = ChooseMessage(*log, message_, view().device());
+        if (!number) {
+          return Fail(std::move(number.error()));
+        }
+        const auto last = static_cast<std::int64_t>(log->found);
+        made.found = CaseOf(*(log->messages.end() - 1 - (last - *number)));
       }
       return made;
     }
@@ -122,6 +130,13 @@ class OomCommand final : public RowsCommand {
       return Fail(std::move(either.error()));
     }
     const auto* log = std::get_if<formats::OomLog>(&*either);
+    if (log != nullptr && log->messages.empty() && name != "-") {
+      // Of text that has no message: perhaps a reader knows it.
+      if (auto recording = formats::LoadFile(name, input().load())) {
+        either = *std::move(recording);
+        log = nullptr;
+      }
+    }
     auto report = log != nullptr ? FromLog(session, *log)
                                  : FromRecording(session, std::get<Recording>(std::move(*either)));
     if (!report && report.error().input.empty()) {
@@ -136,6 +151,11 @@ class OomCommand final : public RowsCommand {
     if (view().has_moment()) {
       return Fail(ErrorCode::kUsage, "--at: a log has no moments", "--message K chooses a message");
     }
+    if (view().selects() || !view().by_text().empty()) {
+      return Fail(ErrorCode::kUsage,
+                  "a log does not tell who allocated: --by and filters are for "
+                  "snapshots");
+    }
     const std::string size =
         fmt::format("{} lines, {}", FormatCount(static_cast<std::int64_t>(log.lines)),
                     FormatSize(static_cast<std::int64_t>(log.bytes)));
@@ -147,14 +167,18 @@ class OomCommand final : public RowsCommand {
     }
     const auto found = static_cast<std::int64_t>(log.found);
     const auto kept = static_cast<std::int64_t>(log.messages.size());
-    const std::int64_t number = message_ < 0 ? found + 1 + message_ : message_;
+    auto chosen = ChooseMessage(log, message_, view().device());
+    if (!chosen) {
+      return Fail(std::move(chosen.error()));
+    }
+    const std::int64_t number = *chosen;
     if (number < 1 || number > found) {
-      return Fail(ErrorCode::kUsage, fmt::format("--message {}: the log has {} message{}", message_,
-                                                 found, found == 1 ? "" : "s"));
+      return Fail(ErrorCode::kUsage, fmt::format("--message {}: the log has {} message{}",
+                                                 *message_, found, found == 1 ? "" : "s"));
     }
     if (number <= found - kept) {
       return Fail(ErrorCode::kUsage,
-                  fmt::format("--message {}: of {} messages the last {} can be shown", message_,
+                  fmt::format("--message {}: of {} messages the last {} can be shown", number,
                               FormatCount(found), FormatCount(kept)));
     }
     const formats::OomMessage& message =
@@ -182,27 +206,6 @@ class OomCommand final : public RowsCommand {
       report.foot.push_back(OtherMessages(log, number));
     }
     return report;
-  }
-
-  // "also in this log: 1 (line 12, GPU 3, asked 2.00 GiB)"
-  static std::string OtherMessages(const formats::OomLog& log, std::int64_t number) {
-    const auto first = static_cast<std::int64_t>(log.found - log.messages.size()) + 1;
-    std::string text = "also in this log, by --message K:";
-    std::size_t named = 0;
-    for (std::size_t i = 0; i < log.messages.size() && named < kOthersNamed; ++i) {
-      const std::int64_t each = first + static_cast<std::int64_t>(i);
-      if (each == number) {
-        continue;
-      }
-      const OomCase other = CaseOf(log.messages[i]);
-      text +=
-          fmt::format("{} {} (line {}{}{})", named > 0 ? " ·" : "", FormatCount(each),
-                      FormatCount(static_cast<std::int64_t>(log.messages[i].line)),
-                      other.where.empty() ? "" : ", " + other.where,
-                      other.facts.asked ? ", asked " + FormatSize(other.facts.asked->bytes) : "");
-      ++named;
-    }
-    return text + (log.found - 1 > named ? " · …" : "");
   }
 
   // --- recordings ---
@@ -242,6 +245,9 @@ class OomCommand final : public RowsCommand {
     AddText(report, found, std::move(source));
     const auto& lines = session.moment_lines();
     report.foot.insert(report.foot.end(), lines.begin(), lines.end());
+    if (const std::string others = OtherFailures(loaded); !others.empty()) {
+      report.foot.push_back(others);
+    }
     const OomState& state = *found.state;
     if (state.estimated > 0) {
       report.foot.push_back(
@@ -332,7 +338,7 @@ class OomCommand final : public RowsCommand {
     report.sample_type = "memory";
     report.unit = "bytes";
     report.columns = Columns();
-    report.measure = 2;
+    report.measure = 0;  // rows divide others: no sum of what is cut
     const std::int64_t whole = found.ladder ? found.ladder->whole.bytes : 0;
     const std::vector<OomPart> parts = found.ladder ? found.ladder->parts : std::vector<OomPart>{};
     // Holders stand below what they hold.
@@ -395,7 +401,7 @@ class OomCommand final : public RowsCommand {
                      {"driver_free", Optional(facts.free)},
                      {"capacity", Optional(facts.capacity)},
                      {"limit", Optional(facts.limit)},
-                     {"live", Optional(facts.live)},
+                     {"live", Optional(LiveOf(found))},
                      {"cached", Optional(facts.cached)},
                      {"short_of_driver", judged ? Cell(verdict.short_of_driver) : Cell()},
                      {"short_in_all", judged ? Cell(verdict.short_in_all) : Cell()},
@@ -448,9 +454,13 @@ class OomCommand final : public RowsCommand {
       report.head.push_back("filters: " + filters);
     }
     if (found.ladder) {
-      report.head.push_back(WholeText(*found.ladder) + " =");
+      report.head.push_back(WholeText(found) + " =");
       if (!found.ladder->adds_up) {
         report.foot.emplace_back("the figures contradict each other by more than their rounding");
+      }
+      if (found.processes_contradict) {
+        report.foot.emplace_back(
+            "the processes that the message names hold more than the device has");
       }
       if (found.ladder->process_unusable) {
         report.foot.push_back(
@@ -464,7 +474,7 @@ class OomCommand final : public RowsCommand {
     }
   }
 
-  std::int64_t message_ = kLast;
+  std::optional<std::int64_t> message_;
   std::string path_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "memtool/profile/analysis/values.h"
 #include "memtool/profile/sizes.h"
@@ -29,6 +30,24 @@ Quantity Left(const Quantity& whole, const Quantity& part) {
   return left;
 }
 
+// More in all than the device has, by more than rounding explains.
+bool ProcessesContradict(const formats::OomMessage& message) {
+  if (!message.capacity || !message.free) {
+    return false;
+  }
+  std::int64_t over = SaturatingSubtract(message.free->bytes, message.capacity->bytes);
+  std::int64_t precision = SaturatingAdd(message.free->precision, message.capacity->precision);
+  const auto add = [&](const std::optional<formats::OomNumber>& used) {
+    over = SaturatingAdd(over, used ? used->bytes : 0);
+    precision = SaturatingAdd(precision, used ? used->precision : 0);
+  };
+  add(message.process);
+  for (const formats::OomProcess& process : message.others) {
+    add(process.used);
+  }
+  return over > precision;
+}
+
 }  // namespace
 
 void Conclude(OomCase& found) {
@@ -37,9 +56,11 @@ void Conclude(OomCase& found) {
 }
 
 OomCase CaseOf(const formats::OomMessage& message) {
-  OomCase found{.failed = true};
-  if (message.gpu) {
-    found.where = fmt::format("GPU {}", *message.gpu);
+  OomCase found{.failed = true, .message = message};
+  if (message.wording == formats::OomWording::kHost) {
+    found.where = "the host";
+  } else if (message.gpu) {
+    found.where = fmt::format("{} {}", PlatformOf(found).device, *message.gpu);
   }
   if (message.rank) {
     found.where += fmt::format("{}rank {}", found.where.empty() ? "" : " of ", *message.rank);
@@ -58,9 +79,69 @@ OomCase CaseOf(const formats::OomMessage& message) {
   if (!facts.cached && reserved && facts.live) {
     facts.cached = Left(*reserved, *facts.live);
   }
-  found.message = message;
+  if (message.wording == formats::OomWording::kTorchMps && facts.limit && facts.live &&
+      message.outside) {
+    // One memory for all: what MPS may take is what there is, and others share it.
+    facts.capacity = std::exchange(facts.limit, std::nullopt);
+    facts.free = Left(Left(*facts.capacity, *facts.live), *QuantityOf(message.outside));
+    facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
+  }
+  if (message.wording == formats::OomWording::kXla && facts.limit && facts.live) {
+    // XLA has its pool from the driver at the start; all that it gives out is in it.
+    facts.capacity = std::exchange(facts.limit, std::nullopt);
+    facts.free = Quantity{.source = "message"};
+    facts.cached = Left(*facts.capacity, *facts.live);
+  }
   Conclude(found);
+  if (facts.capacity && message.wording == formats::OomWording::kTorchMps &&
+      found.verdict.short_of_driver > 0) {
+    found.verdict.why = OomWhy::kLimit;
+  }
+  if (IsPool(found) && found.ladder) {
+    std::erase_if(found.ladder->parts,
+                  [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
+  }
+  if (message.absurd) {
+    found.verdict.why = OomWhy::kTooLarge;
+  }
+  found.processes_contradict = ProcessesContradict(message);
   return found;
+}
+
+OomPlatform PlatformOf(const OomCase& found) {
+  const std::string kind = found.message ? found.message->kind : "CUDA";
+  OomPlatform platform{.framework = kind == "XLA" ? "XLA" : "PyTorch",
+                       .device = "GPU",
+                       .context = kind + " context, libraries",
+                       .variable = "PYTORCH_" + kind + "_ALLOC_CONF",
+                       .cuda = false};
+  if (kind.empty() || kind == "CUDA" || kind == "Cuda") {
+    platform.context = "CUDA context, libraries, NCCL";
+    platform.variable = "PYTORCH_CUDA_ALLOC_CONF";
+    platform.cuda = true;
+  } else if (kind == "HIP") {
+    platform.context = "HIP context, libraries, RCCL";
+  } else if (kind == "MPS") {
+    platform.outside = "other allocations on the device";
+  } else if (kind == "NPU" || kind == "MLU" || kind == "MUSA") {
+    platform.device = kind;
+  }
+  if (platform.outside.empty()) {
+    platform.outside = platform.context + ", other processes";
+  }
+  if (found.message && !found.message->variable.empty()) {
+    platform.variable = found.message->variable;
+  }
+  return platform;
+}
+
+bool IsPool(const OomCase& found) {
+  return found.message && found.message->kind == "XLA" && found.facts.cached;
+}
+
+std::optional<Quantity> LiveOf(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  return facts.live && facts.private_pools ? Left(*facts.live, *facts.private_pools) : facts.live;
 }
 
 std::string VerdictName(const OomCase& found) {
@@ -74,6 +155,8 @@ std::string VerdictName(const OomCase& found) {
       return "fragmentation";
     case OomWhy::kFull:
       return "full";
+    case OomWhy::kTooLarge:
+      return "too-large";
     case OomWhy::kUnexplained:
       return "unexplained";
     case OomWhy::kUnknown:
@@ -83,19 +166,20 @@ std::string VerdictName(const OomCase& found) {
 }
 
 std::string PartText(const OomCase& found, const OomPart& part) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTexts{{
+  const OomPlatform platform = PlatformOf(found);
+  const std::array<std::pair<std::string_view, std::string>, 8> texts{{
       {"free", "free in the driver"},
-      {"live", "PyTorch live: blocks that the program holds"},
+      {"live", platform.framework + " live: blocks that the program holds"},
       {"private_pools", "free in pools of CUDA graphs: only their graphs can use it"},
-      {"pending", "PyTorch pending: given up, but a stream may still use it"},
-      {"cached", "PyTorch cached: free in its allocator"},
-      {"non_framework", "this process outside PyTorch: CUDA context, libraries, NCCL"},
+      {"pending", platform.framework + " pending: given up, but a stream may still use it"},
+      {"cached", platform.framework + " cached: free in its allocator"},
+      {"non_framework", "this process outside PyTorch: " + platform.context},
       {"other", "everything else: other processes, the driver"},
-      {"outside", "outside PyTorch: CUDA context, libraries, other processes"},
+      {"outside", "outside PyTorch: " + platform.outside},
   }};
   const auto* const known = std::find_if(
-      kTexts.begin(), kTexts.end(), [&part](const auto& each) { return each.first == part.key; });
-  std::string text(known == kTexts.end() ? std::string_view(part.key) : known->second);
+      texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.key; });
+  std::string text = known == texts.end() ? part.key : known->second;
   if (part.key == "cached" && found.state && found.state->pieces > 0) {
     text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
                        FormatCount(found.state->pieces), found.state->pieces == 1 ? "" : "s",
@@ -107,11 +191,14 @@ std::string PartText(const OomCase& found, const OomPart& part) {
   return text;
 }
 
-std::string WholeText(const OomLadder& ladder) {
-  const std::string size = FormatSize(ladder.whole.bytes);
-  switch (ladder.kind) {
+std::string WholeText(const OomCase& found) {
+  const std::string size = FormatSize(found.ladder->whole.bytes);
+  switch (found.ladder->kind) {
     case OomWhole::kCapacity:
-      return "capacity " + size;
+      if (found.message && found.message->wording == formats::OomWording::kTorchMps) {
+        return "allowed " + size;
+      }
+      return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
     case OomWhole::kKnown:
       return "known " + size + " (the capacity is not told)";
     case OomWhole::kReserved:

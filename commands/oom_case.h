@@ -27,7 +27,24 @@ struct OomCase {
   OomVerdict verdict;
   std::vector<Setting> settings;               // of a snapshot; empty when it does not tell
   std::optional<formats::OomMessage> message;  // of a log
+  // The processes that a message names hold more than the device has.
+  bool processes_contradict = false;
 };
+
+// What things are called on the platform of a failure.
+struct OomPlatform {
+  std::string framework;  // whose allocator it is
+  std::string device;     // "GPU", "NPU"
+  std::string context;    // of this process outside the allocator
+  std::string outside;    // that, and what others hold
+  std::string variable;   // where the allocator's settings are set
+  bool cuda = true;
+};
+OomPlatform PlatformOf(const OomCase& found);
+// The figures are those of a pool that XLA took from the driver at the start.
+bool IsPool(const OomCase& found);
+// What the program holds: without what is free in private pools.
+std::optional<Quantity> LiveOf(const OomCase& found);
 
 // Fills ladder and verdict in from the figures.
 void Conclude(OomCase& found);
@@ -39,6 +56,10 @@ OomCase CaseOf(const Loaded& loaded, const std::string& at);
 // of the file. Nothing when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, const std::string& device);
 
+// "out of memory elsewhere in this file: device 1 at event 12 (asked 2.00 GiB)": other failures than the
+// one that `loaded` stands at; empty when there are none.
+std::string OtherFailures(const Loaded& loaded);
+
 // "WHY", "fragmentation: …"
 struct OomSentence {
   std::string word;  // WHY, NOT, ON, TRY, NEXT
@@ -49,11 +70,12 @@ std::string Headline(const OomCase& found);
 std::vector<OomSentence> Reasons(const OomCase& found);
 // What to do, in the order of what it brings.
 std::vector<OomSentence> Advice(const OomCase& found, const std::string& path);
-// "fragmentation", "full", "limit", "unexplained", "unknown"; "none" when nothing failed.
+// "fragmentation", "full", "limit", "too-large", "unexplained", "unknown"; "none" when nothing
+// failed.
 std::string VerdictName(const OomCase& found);
 // What a part of the ladder is.
 std::string PartText(const OomCase& found, const OomPart& part);
-// "capacity 23.56 GiB", "known 23.5 GiB"
-std::string WholeText(const OomLadder& ladder);
+// "capacity 23.56 GiB", "known 23.5 GiB"; for a case with a ladder.
+std::string WholeText(const OomCase& found);
 
 }  // namespace memtool::commands

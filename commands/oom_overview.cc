@@ -29,7 +29,7 @@ std::vector<Cell> RowOf(const OomInput& input) {
           found.where,
           Bytes(found.facts.asked),
           Bytes(found.facts.free),
-          Bytes(found.facts.live),
+          Bytes(LiveOf(found)),
           Bytes(found.facts.cached),
           known ? Cell(Amount{.value = found.verdict.short_in_all}) : Cell(),
           found.failed ? verdict + (found.verdict.close ? " (close)" : "") : std::string("–"),

@@ -91,6 +91,35 @@ std::optional<std::string> LastOom(const Recording& recording, const std::string
   return best;
 }
 
+std::string OtherFailures(const Loaded& loaded) {
+  constexpr std::size_t kNamed = 3;
+  const Recording& recording = loaded.recording;
+  std::string text;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < recording.history->traces.size(); ++i) {
+    const Trace& trace = recording.history->traces[i];
+    const auto events = EventsOf(recording, trace);
+    for (std::size_t e = 0; e < events.size(); ++e) {
+      const bool shown = std::any_of(
+          loaded.moments.begin(), loaded.moments.end(), [&](const MomentOfTrace& moment) {
+            return moment.trace == i && moment.event == static_cast<std::int64_t>(e);
+          });
+      if (events[e].action != Action::kOom || shown || ++others > kNamed) {
+        continue;
+      }
+      text += fmt::format("{} {} at event {} (asked {})", others > 1 ? "," : "", TraceText(trace),
+                          FormatCount(static_cast<std::int64_t>(e)), FormatSize(events[e].size));
+    }
+  }
+  if (others == 0) {
+    return {};
+  }
+  text += others > kNamed
+              ? fmt::format(" and {} more", FormatCount(static_cast<std::int64_t>(others - kNamed)))
+              : "";
+  return "out of memory elsewhere in this file, by --device and --at oom:K:" + text;
+}
+
 OomCase CaseOf(const Loaded& loaded, const std::string& at) {
   const Recording& recording = loaded.recording;
   OomCase found{.snapshot = true, .settings = recording.settings};

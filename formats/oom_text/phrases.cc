@@ -132,4 +132,14 @@ bool Phrases::TakeInteger(std::int64_t& number) {
   return true;
 }
 
+bool Phrases::TakeControl(std::int64_t& number) {
+  const std::size_t at = SkipSpaces(at_);
+  if (at == text_.size() || text_[at] <= 0 || text_[at] >= ' ') {
+    return false;
+  }
+  number = text_[at];
+  at_ = at + 1;
+  return true;
+}
+
 }  // namespace memtool::formats::oom_text

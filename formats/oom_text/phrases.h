@@ -20,6 +20,8 @@ class Phrases {
   // written as 2^64 bytes) is taken and absent. False: the text goes on with something else.
   bool TakeSize(std::optional<OomNumber>& size);
   bool TakeInteger(std::int64_t& number);
+  // A control character for the number that it is.
+  bool TakeControl(std::int64_t& number);
 
   // True when the last thing that did not match might have, had the text not ended.
   [[nodiscard]] bool starved() const { return starved_; }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "oom_text/phrases.h"
 #include "support/byte_cursor.h"
 
 namespace memtool::formats::oom_text {
@@ -117,6 +118,20 @@ std::optional<int> RankOf(std::string_view tag, std::string_view before) {
   return !tag.empty() && IsDigit(tag.front()) ? NumberAt(tag) : std::nullopt;
 }
 
+// Without what a frame draws at the end of a line.
+std::string_view WithoutFrame(std::string_view line) {
+  constexpr std::string_view kBar = "│";
+  for (bool more = true; more && !line.empty();) {
+    more = line.back() == ' ' || line.back() == '|' || line.back() == '\t';
+    line.remove_suffix(more ? 1 : 0);
+    if (line.ends_with(kBar)) {
+      line.remove_suffix(kBar.size());
+      more = true;
+    }
+  }
+  return line;
+}
+
 // A continuation without its tag and what frames, comments and quotes draw before it.
 std::string_view BodyOf(std::string_view line, std::string_view tag) {
   line.remove_prefix(tag.size());
@@ -131,14 +146,7 @@ std::string_view BodyOf(std::string_view line, std::string_view tag) {
       }
     }
   }
-  while (!line.empty() && (line.back() == ' ' || line.back() == '|')) {
-    line.remove_suffix(1);
-  }
-  constexpr std::string_view kBar = "│";
-  if (line.ends_with(kBar)) {
-    line.remove_suffix(kBar.size());
-  }
-  return line;
+  return WithoutFrame(line);
 }
 
 }  // namespace
@@ -153,11 +161,15 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
     const std::size_t left = Clean(line.substr(until), behind).size();
     until = seen.size() - std::min(left, seen.size());
   }
+  if (awaits_pool_) {
+    TakePool(seen);
+  }
   // Cheap words first: most lines say nothing of memory.
-  if (seen.find("f memory") != std::string_view::npos ||
-      seen.find("OUT_OF_MEMORY") != std::string_view::npos ||
-      seen.find("OutOfMemory") != std::string_view::npos ||
-      seen.find("cudaErrorMemoryAllocation") != std::string_view::npos) {
+  if (seen.find("emory") != std::string_view::npos ||
+      seen.find("MEMORY") != std::string_view::npos ||
+      seen.find("o allocate") != std::string_view::npos ||
+      seen.find("OOM when") != std::string_view::npos ||
+      seen.find("ALLOC_FAILED") != std::string_view::npos) {
     FindIn(seen, number, until);
   }
 }
@@ -169,7 +181,7 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     if (at >= std::min(until, line.size())) {
       return;
     }
-    const std::string_view text = line.substr(at, kMostText);
+    const std::string_view text = WithoutFrame(line.substr(at, kMostText));
     auto parsed = ParseMessage(text);
     if (!parsed) {
       // Past the words that were found, whatever stood around them.
@@ -195,6 +207,24 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
   }
 }
 
+// XLA's allocator lists its pool below its message: "Limit:   16106127360", "InUse:   14516489216".
+void Scan::TakePool(std::string_view line) {
+  OomMessage& message = log_.messages.back();
+  for (const auto& [name, number] : {std::pair(std::string_view("Limit:"), &message.limit),
+                                     {std::string_view("InUse:"), &message.allocated}}) {
+    const std::size_t at = line.find(name);
+    if (at == std::string_view::npos || *number) {
+      continue;
+    }
+    Phrases rest(line.substr(at + name.size()));
+    std::int64_t bytes = 0;
+    if (rest.TakeInteger(bytes)) {
+      *number = OomNumber{.bytes = bytes};
+    }
+  }
+  awaits_pool_ = !message.limit || !message.allocated;
+}
+
 // Gives the line to the messages that may go on with it.
 void Scan::GoOn(std::string_view line) {
   const std::string_view tag = TagOf(line);
@@ -203,11 +233,20 @@ void Scan::GoOn(std::string_view line) {
       open.closed = --open.patience <= 0;
       continue;
     }
-    std::string text = open.text;
-    text += ' ';
-    text += BodyOf(line, tag);
+    const std::string_view body = BodyOf(line, tag);
+    std::string text = open.text + ' ' + std::string(body);
     auto parsed = ParseMessage(text);
-    const bool more = parsed && parsed->consumed > open.text.size() && text.size() <= kMostText;
+    bool more = parsed && parsed->consumed > open.text.size() && text.size() <= kMostText;
+    if (!more) {
+      // Some programs break lines within words.
+      std::string joined = open.text + std::string(body);
+      auto whole = ParseMessage(joined);
+      if (whole && whole->consumed > open.text.size() && joined.size() <= kMostText) {
+        more = true;
+        text = std::move(joined);
+        parsed = std::move(whole);
+      }
+    }
     // A line may end before anything that counts came: "(e.g.," and the like.
     const bool waits = parsed && parsed->starved && text.size() <= kMostText &&
                        parsed->consumed >= open.consumed && open.patience > 1;
@@ -238,6 +277,7 @@ void Scan::Add(OomMessage message) {
   while (at != log_.messages.begin() && (at - 1)->line > message.line) {
     --at;
   }
+  awaits_pool_ = message.wording == OomWording::kXla && at == log_.messages.end();
   log_.messages.insert(at, std::move(message));
   if (log_.messages.size() > kMostKept) {
     log_.messages.pop_front();
@@ -330,8 +370,16 @@ std::string NameOf(OomWording wording) {
       return "torch-unallocated";
     case OomWording::kTorchAsync:
       return "torch-async";
+    case OomWording::kTorchMps:
+      return "torch-mps";
     case OomWording::kXla:
       return "xla";
+    case OomWording::kXlaHbm:
+      return "xla-hbm";
+    case OomWording::kTensorFlow:
+      return "tensorflow";
+    case OomWording::kHost:
+      return "host";
     case OomWording::kNoFigures:
       break;
   }
@@ -348,12 +396,20 @@ std::string DisplayOf(const OomMessage& message) {
       return "PyTorch, wording since 2.1";
     case OomWording::kTorchAsync:
       return "PyTorch on cudaMallocAsync";
+    case OomWording::kTorchMps:
+      return "PyTorch on MPS";
     case OomWording::kXla:
       return "XLA (JAX, TensorFlow)";
+    case OomWording::kXlaHbm:
+      return "XLA's compiler";
+    case OomWording::kTensorFlow:
+      return "TensorFlow";
+    case OomWording::kHost:
+      return message.kind == "CPU" ? "PyTorch's allocator of the host" : "the kernel of the host";
     case OomWording::kNoFigures:
       break;
   }
-  return "without figures";
+  return message.kind.empty() ? "without figures" : message.kind + ", without figures";
 }
 
 }  // namespace memtool::formats

@@ -33,10 +33,12 @@ class Scan {
 
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
   void GoOn(std::string_view line);
+  void TakePool(std::string_view line);
   void Add(OomMessage message);
 
   std::vector<Open> open_;
   OomLog log_;
+  bool awaits_pool_ = false;  // the last message is XLA's, and its pool was not listed yet
   std::string clean_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "oom_text/others.h"
 #include "oom_text/phrases.h"
 
 namespace memtool::formats::oom_text {
@@ -13,20 +14,19 @@ constexpr std::size_t kMostProcesses = 1024;
 constexpr std::size_t kHintReach = 600;  // how far behind its figures a message gives advice
 
 // Allocators of PyTorch's kind name their device first.
-constexpr std::array<std::string_view, 9> kKinds{"CUDA", "HIP", "XPU",  "NPU",  "MPS",
+constexpr std::array<std::string_view, 9> kKinds{"CUDA", "HIP", "XPU",  "NPU",  "MPS backend",
                                                  "MUSA", "MLU", "Cuda", "DPCPP"};
-
-// Said without a figure, by the runtime or by PyTorch before it counted.
-constexpr std::array<std::string_view, 7> kBare{"CUDA error: out of memory",
-                                                "HIP error: out of memory",
-                                                "cuda runtime error (2) : out of memory",
-                                                "cuda runtime error (2): out of memory",
-                                                "CUDA_ERROR_OUT_OF_MEMORY",
-                                                "hipErrorOutOfMemory",
-                                                "cudaErrorMemoryAllocation"};
 
 bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// The number of a device, which some releases write as the character of that code.
+void TakeDevice(Phrases& in, OomMessage& message) {
+  std::int64_t number = 0;
+  if ((in.TakeInteger(number) || in.TakeControl(number)) && number >= 0 && number < INT16_MAX) {
+    message.gpu = static_cast<int>(number);
+  }
 }
 
 // "(GPU 0; 10.92 GiB total capacity; … already allocated; … free; … cached)"
@@ -131,10 +131,7 @@ void ParseSentences(Phrases& in, Parsed& parsed) {
   OomMessage& message = parsed.message;
   message.wording = OomWording::kTorchUnallocated;
   message.complete = false;
-  std::int64_t gpu = 0;
-  if (in.TakeInteger(gpu) && gpu >= 0 && gpu < INT16_MAX) {
-    message.gpu = static_cast<int>(gpu);
-  }
+  TakeDevice(in, message);
   in.ClearStarved();
   std::optional<OomNumber> size;
   // 2.1 wrote "capacty".
@@ -145,12 +142,17 @@ void ParseSentences(Phrases& in, Parsed& parsed) {
   }
   message.capacity = size;
   parsed.consumed = in.at();
-  if (!in.Take("of which") || !in.TakeSize(size) || !in.Take("is free.")) {
+  if (in.Take("of which")) {
+    if (!in.TakeSize(size) || !in.Take("is free.")) {
+      parsed.starved = in.starved();
+      return;
+    }
+    message.free = size;
+    parsed.consumed = in.at();
+  } else if (!in.Take(".")) {  // XPU leaves out what is free
     parsed.starved = in.starved();
     return;
   }
-  message.free = size;
-  parsed.consumed = in.at();
   do {
     in.ClearStarved();
     if (in.Take("Of the allocated memory")) {
@@ -178,7 +180,7 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
   parsed.message.complete = false;
   parsed.consumed = in.at();
   if (in.Take("more than 1EB memory")) {
-    parsed.message.wording = OomWording::kNoFigures;
+    parsed.message.absurd = true;
     parsed.message.complete = true;
     parsed.consumed = in.at();
     return parsed;
@@ -189,11 +191,8 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
     return parsed;
   }
   parsed.consumed = in.at();
-  std::int64_t gpu = 0;
   if (in.Take("(GPU") || in.Take("(NPU") || in.Take("(XPU")) {
-    if (in.TakeInteger(gpu) && gpu >= 0 && gpu < INT16_MAX) {
-      parsed.message.gpu = static_cast<int>(gpu);
-    }
+    TakeDevice(in, parsed.message);
     in.Take(";");
     ParseParenthesis(in, parsed);
     return parsed;
@@ -211,10 +210,7 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
 // line for each figure.
 std::optional<Parsed> ParseAsync(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kTorchAsync, .complete = false}};
-  std::int64_t gpu = 0;
-  if (in.TakeInteger(gpu) && gpu >= 0 && gpu < INT16_MAX) {
-    parsed.message.gpu = static_cast<int>(gpu);
-  }
+  TakeDevice(in, parsed.message);
   if (!in.Take("would exceed allowed memory. (out of memory)")) {
     return std::nullopt;
   }
@@ -240,21 +236,22 @@ std::optional<Parsed> ParseAsync(Phrases& in) {
   return parsed;
 }
 
-// "Out of memory while trying to allocate 6291456 bytes.": the client's; "ran out of memory trying
-// to allocate 27.93GiB (rounded to 29995136256)": its allocator's.
-std::optional<Parsed> ParseXla(Phrases& in) {
-  Parsed parsed{.message = {.wording = OomWording::kXla, .complete = false}};
-  if (!in.TakeSize(parsed.message.asked)) {
-    parsed.starved = in.starved();
-    return parsed.starved ? std::optional(parsed) : std::nullopt;
-  }
-  parsed.message.complete = true;
-  parsed.consumed = in.at();
-  std::int64_t rounded = 0;
-  if (in.Take("(rounded to") && in.TakeInteger(rounded) && in.Take(")")) {
-    parsed.message.asked = OomNumber{.bytes = rounded};
-    parsed.consumed = in.at();
-  }
+// "MPS backend out of memory (MPS allocated: 17.05 GB, other allocations: 1.10 GB, max allowed:
+// 18.13 GB). Tried to allocate 76.29 MB on private pool."; behind "out of memory".
+Parsed ParseMps(Phrases& in) {
+  Parsed parsed{.message = {.wording = OomWording::kTorchMps, .kind = "MPS", .complete = false},
+                .consumed = in.at()};
+  OomMessage& message = parsed.message;
+  const auto take = [&](std::string_view before, std::optional<OomNumber>& to) {
+    in.ClearStarved();
+    const bool taken = in.Take(before) && in.TakeSize(to);
+    parsed.consumed = taken ? in.at() : parsed.consumed;
+    return taken;
+  };
+  message.complete =
+      take("(MPS allocated:", message.allocated) && take(", other allocations:", message.outside) &&
+      take(", max allowed:", message.limit) && take("). Tried to allocate", message.asked);
+  parsed.starved = !message.complete && in.starved();
   return parsed;
 }
 
@@ -266,6 +263,12 @@ void FindAdvice(std::string_view after, OomMessage& message) {
       message.advice.emplace_back(setting);
     }
   }
+  constexpr std::string_view kVariable = "ALLOC_CONF";
+  if (const std::size_t at = after.find(kVariable); at != std::string_view::npos) {
+    const std::size_t begin = after.substr(0, at).find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    message.variable = after.substr(begin == std::string_view::npos ? 0 : begin + 1,
+                                    at - (begin + 1) + kVariable.size());
+  }
 }
 
 std::optional<Parsed> ParseForm(std::string_view text) {
@@ -273,6 +276,9 @@ std::optional<Parsed> ParseForm(std::string_view text) {
   for (const std::string_view kind : kKinds) {
     if (text.starts_with(kind) && in.Take(kind)) {
       if (in.Take("out of memory")) {
+        if (kind.starts_with("MPS")) {
+          return ParseMps(in);
+        }
         Parsed parsed;
         parsed.message.kind = kind;
         return ParseTorch(in, std::move(parsed));
@@ -280,47 +286,25 @@ std::optional<Parsed> ParseForm(std::string_view text) {
       in = Phrases(text);
     }
   }
-  for (const std::string_view bare : kBare) {
-    if (in.Take(bare)) {
-      return Parsed{
-          .message = {.kind = bare.starts_with("hip") || bare.starts_with("HIP") ? "HIP" : "CUDA"},
-          .consumed = in.at()};
-    }
-  }
   if (in.Take("Allocation on device")) {
     return ParseAsync(in);
-  }
-  if (in.Take("Out of memory while trying to allocate") ||
-      in.Take("ran out of memory trying to allocate")) {
-    return ParseXla(in);
   }
   if (in.Take("Out of memory. Tried to allocate")) {
     in = Phrases(text);
     in.Take("Out of memory");
     return ParseTorch(in, {});
   }
-  return std::nullopt;
+  return ParseOther(text);
 }
 
 // Where the message around "out of memory" begins: at its kind, its "Allocation on device".
 std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from) {
   const std::string_view before = line.substr(from, at - from);
-  for (const std::string_view bare : kBare) {
-    const std::size_t inside = bare.find("out of memory");
-    if (inside != std::string_view::npos && before.size() >= inside &&
-        line.substr(at - inside).starts_with(bare)) {
-      return at - inside;
-    }
-  }
   constexpr std::string_view kAsync = "Allocation on device";
   constexpr std::size_t kAsyncReach = 64;
   if (const std::size_t async = before.rfind(kAsync);
       async != std::string_view::npos && before.size() - async < kAsyncReach) {
     return from + async;
-  }
-  constexpr std::string_view kRan = "ran ";
-  if (before.ends_with(kRan)) {
-    return at - kRan.size();
   }
   std::size_t begin = at;
   while (begin > from && line[begin - 1] == ' ') {
@@ -329,6 +313,11 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
   std::size_t word = begin;
   while (word > from && IsLetter(line[word - 1])) {
     --word;
+  }
+  constexpr std::string_view kMps = "MPS ";
+  if (line.substr(word, begin - word) == "backend" &&
+      line.substr(from, word - from).ends_with(kMps)) {
+    word -= kMps.size();
   }
   const bool is_kind = word < begin && std::find(kKinds.begin(), kKinds.end(),
                                                  line.substr(word, begin - word)) != kKinds.end();
@@ -351,10 +340,8 @@ std::size_t FindStart(std::string_view line, std::size_t from) {
         found = std::min(found, StartAround(line, begin + at, from));
       }
     }
-    for (const std::string_view bare : kBare) {
-      const bool worded = bare.find("out of memory") != std::string_view::npos;
-      const std::size_t at = worded ? std::string_view::npos : window.find(bare);
-      found = at < kWindow ? std::min(found, begin + at) : found;
+    if (const std::size_t at = FindOther(window); at < kWindow) {
+      found = std::min(found, begin + at);
     }
     if (found != std::string_view::npos) {
       return found;

@@ -143,7 +143,8 @@ Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
   }
   return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
                                      "its highest moment is 'peak'"
-                                   : fmt::format("only {} recorded", ooms.size()));
+                                   : fmt::format("{} recorded: oom:0 to oom:{}", ooms.size(),
+                                                 ooms.size() - 1));
 }
 
 // The first time at which all traces together hold the most.

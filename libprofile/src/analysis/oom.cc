@@ -200,6 +200,17 @@ std::int64_t SegmentFor(std::int64_t asked) {
 
 OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   OomVerdict verdict;
+  if (facts.asked && facts.capacity) {
+    const std::int64_t over = SaturatingSubtract(facts.asked->bytes, facts.capacity->bytes);
+    if (over > SaturatingAdd(facts.asked->precision, facts.capacity->precision)) {
+      verdict.why = OomWhy::kTooLarge;
+      verdict.short_in_all = over;
+      verdict.short_of_driver =
+          std::max<std::int64_t>(SaturatingSubtract(facts.asked->bytes, BytesOf(facts.free)), 0);
+      verdict.in_all = facts.capacity->bytes;
+      return verdict;
+    }
+  }
   if (!facts.asked || !facts.free) {
     return verdict;
   }

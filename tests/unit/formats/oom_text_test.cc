@@ -156,9 +156,79 @@ TEST(OomText, HipLimitBeforeWhatIsAllocated) {
   EXPECT_TRUE(log.messages[0].complete);
 }
 
+TEST(OomText, WordsOfOthers) {
+  struct Case {
+    std::string_view text;
+    OomWording wording;
+    std::string_view kind;
+    std::int64_t asked;
+    std::int64_t capacity;
+    int gpu;  // -1 = none
+  };
+  for (const auto& [text, wording, kind, asked, capacity, gpu] : {
+           Case{"Failed to allocate request for 2.27GiB (2441334240B) on device ordinal 3",
+                OomWording::kXla, "XLA", 2441334240, -1, 3},
+           {"failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: "
+            "out of memory",
+            OomWording::kXla, "XLA", 2441334272, -1, -1},
+           {"Ran out of memory in memory space vmem. Used 20.95M of 16.00M vmem.",
+            OomWording::kXlaHbm, "vmem", MiB(20.95), 16 * kMiB, -1},
+           {"OOM when allocating tensor with shape[64,56,56,256] and type half on "
+            "/job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc",
+            OomWording::kTensorFlow, "", std::int64_t{64} * 56 * 56 * 256 * 2, -1, 1},
+           {"OOM when allocating tensor with shape[99999999999,99999999999] and type float on x",
+            OomWording::kTensorFlow, "", -1, -1, -1},
+           {"OOM when allocating tensor with shape[2] and type resource on x",
+            OomWording::kTensorFlow, "", -1, -1, -1},
+           {"DefaultCPUAllocator: not enough memory: you tried to allocate 4096 bytes.",
+            OomWording::kHost, "CPU", 4096, -1, -1},
+           {"Out of memory: Killed process 7 (python)", OomWording::kHost, "kernel", -1, -1, -1},
+           {"NCCL WARN Cuda failure 'out of memory'", OomWording::kNoFigures, "NCCL", -1, -1, -1},
+           {"CUDNN_STATUS_ALLOC_FAILED", OomWording::kNoFigures, "cuDNN", -1, -1, -1},
+           {"MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 1.10 MB, max "
+            "allowed: 2.00 GB). Tried to allocate 3.00 KB on private pool.",
+            OomWording::kTorchMps, "MPS", 3 * 1024, -1, -1},
+       }) {
+    const OomLog log = FindOoms(text);
+    ASSERT_EQ(log.found, 1U) << text;
+    const OomMessage& message = log.messages[0];
+    EXPECT_EQ(message.wording, wording) << text;
+    EXPECT_EQ(message.kind, kind) << text;
+    EXPECT_EQ(Bytes(message.asked), asked) << text;
+    EXPECT_EQ(Bytes(message.capacity), capacity) << text;
+    EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
+  }
+}
+
+TEST(OomText, XlasPoolIsListedBelowItsMessage) {
+  const OomLog log = FindOoms(
+      "Limit: 5\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 1.00KiB (rounded to "
+      "1024)\nnoise\nLimit:   4096\nInUse:   3000\nMaxInUse:   4000\nLimit: 7\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(Bytes(log.messages[0].asked), 1024);
+  EXPECT_EQ(Bytes(log.messages[0].limit), 4096);
+  EXPECT_EQ(Bytes(log.messages[0].allocated), 3000);
+}
+
+TEST(OomText, ADeviceWrittenAsACharacter) {
+  const OomLog log = FindOoms(
+      "CUDA out of memory. Tried to allocate 2.00 GiB. GPU \x05 has a total capacity of 8.00 GiB "
+      "of "
+      "which 1.00 GiB is free. Of the allocated memory 6.00 GiB is allocated by PyTorch, and 0 "
+      "bytes "
+      "is reserved by PyTorch but unallocated.");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].gpu, 5);
+  EXPECT_TRUE(log.messages[0].complete);
+}
+
 TEST(OomText, TalkOfItIsNoMessage) {
-  for (const char* text : {"", "\n", "out of memory", "if 'CUDA out of memory' in str(e):\n",
-                           "CUDA out of memoryTried", "step 3: 12 out of memory banks\n"}) {
+  for (const char* text :
+       {"", "\n", "out of memory", "if 'CUDA out of memory' in str(e):\n",
+        "CUDA out of memoryTried", "step 3: 12 out of memory banks\n", "failed to allocate port 80",
+        "Failed to allocate request for X", "failed to allocate 12 KiB from disk",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate it",
+        "Ran out of memory in memory space. Used 3"}) {
     EXPECT_EQ(FindOoms(text).found, 0U) << text;
   }
 }

@@ -59,6 +59,7 @@ enum class OomWhy : std::uint8_t {
   kLimit,          // the allocator's own limit, not the device
   kFragmentation,  // enough in all, but not in one piece
   kFull,           // not enough, even in one piece
+  kTooLarge,       // more than the device has in all
   kUnexplained,    // the driver had more free than was wanted
 };
 struct OomVerdict {

@@ -1,0 +1,223 @@
+#include "oom_text/others.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "oom_text/phrases.h"
+
+namespace memtool::formats::oom_text {
+
+namespace {
+
+struct Bare {
+  std::string_view words;
+  std::string_view kind;  // who says it
+};
+// Said without a figure.
+constexpr std::array<Bare, 15> kBare{{{"CUDA error: out of memory", "CUDA"},
+                                      {"CUDA driver error: out of memory", "CUDA"},
+                                      {"HIP error: out of memory", "HIP"},
+                                      {"cuda runtime error (2) : out of memory", "CUDA"},
+                                      {"cuda runtime error (2): out of memory", "CUDA"},
+                                      {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA"},
+                                      {"hipErrorOutOfMemory", "HIP"},
+                                      {"cudaErrorMemoryAllocation", "CUDA"},
+                                      {"Cuda failure 2 'out of memory'", "NCCL"},
+                                      {"Cuda failure 'out of memory'", "NCCL"},
+                                      {"HIP failure 'out of memory'", "RCCL"},
+                                      {"CUBLAS_STATUS_ALLOC_FAILED", "cuBLAS"},
+                                      {"CUDNN_STATUS_ALLOC_FAILED", "cuDNN"},
+                                      {"HIPBLAS_STATUS_ALLOC_FAILED", "hipBLAS"},
+                                      {"rocblas_status_memory_error", "rocBLAS"}}};
+
+constexpr std::string_view kXlaClient = "Out of memory while trying to allocate";
+constexpr std::string_view kXlaAllocator = "ran out of memory trying to allocate";
+constexpr std::string_view kXlaRequest = "Failed to allocate request for";
+constexpr std::string_view kXlaDriver = "failed to allocate";
+constexpr std::string_view kXlaHbm = "Ran out of memory in memory space";
+constexpr std::string_view kTensor = "OOM when allocating tensor with shape[";
+constexpr std::string_view kCpuFailed =
+    "DefaultCPUAllocator: can't allocate memory: you tried to allocate";
+constexpr std::string_view kCpuShort =
+    "DefaultCPUAllocator: not enough memory: you tried to allocate";
+constexpr std::string_view kKilled = "Out of memory: Killed process";
+constexpr std::array<std::string_view, 9> kFigured{kXlaClient, kXlaAllocator, kXlaRequest,
+                                                   kXlaDriver, kXlaHbm,       kTensor,
+                                                   kCpuFailed, kCpuShort,     kKilled};
+
+// "2.27GiB (2441334240B)", "27.93GiB (rounded to 29995136256)", "2.27GiB (2441334272 bytes)": the
+// exact number is taken.
+bool TakeExact(Phrases& in, std::optional<OomNumber>& size) {
+  if (!in.TakeSize(size)) {
+    return false;
+  }
+  std::optional<OomNumber> exact;
+  std::int64_t rounded = 0;
+  if (in.Take("(rounded to") && in.TakeInteger(rounded)) {
+    exact = OomNumber{.bytes = rounded};
+  } else if (!in.Take("(") || !in.TakeSize(exact)) {
+    return true;
+  }
+  in.Take(")");
+  size = exact;
+  return true;
+}
+
+// Behind the words of XLA's client or allocator.
+std::optional<Parsed> ParseXla(Phrases& in) {
+  Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .complete = false}};
+  if (!TakeExact(in, parsed.message.asked)) {
+    parsed.starved = in.starved();
+    return parsed.starved ? std::optional(parsed) : std::nullopt;
+  }
+  parsed.message.complete = true;
+  std::int64_t ordinal = 0;
+  if (in.Take("on device ordinal") && in.TakeInteger(ordinal) && ordinal < INT16_MAX) {
+    parsed.message.gpu = static_cast<int>(ordinal);
+  }
+  parsed.consumed = in.at();
+  return parsed;
+}
+
+// "failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: …"
+std::optional<Parsed> ParseDriver(Phrases& in) {
+  Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA"}};
+  if (!TakeExact(in, parsed.message.asked) || !in.Take("from device")) {
+    return std::nullopt;
+  }
+  in.Take(": CUDA_ERROR_OUT_OF_MEMORY") && in.Take(": out of memory");
+  parsed.consumed = in.at();
+  return parsed;
+}
+
+// "hbm. Used 20.95G of 15.48G hbm. Exceeded hbm capacity by 5.47G."
+std::optional<Parsed> ParseHbm(std::string_view text) {
+  Phrases in(text);
+  in.Take(kXlaHbm);
+  Parsed parsed{.message = {.wording = OomWording::kXlaHbm}};
+  std::string_view space = in.rest();
+  space.remove_prefix(std::min(space.find_first_not_of(' '), space.size()));
+  space = space.substr(0, space.find('.'));
+  constexpr std::size_t kLongestSpace = 16;
+  if (space.empty() || space.size() > kLongestSpace || !in.Take(space) || !in.Take(". Used") ||
+      !in.TakeSize(parsed.message.asked) || !in.Take("of") ||
+      !in.TakeSize(parsed.message.capacity)) {
+    return std::nullopt;
+  }
+  parsed.message.kind = space;
+  parsed.consumed = in.at();
+  return parsed;
+}
+
+std::int64_t BytesOfType(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 14> kTypes{{{"float", 4},
+                                                                              {"double", 8},
+                                                                              {"half", 2},
+                                                                              {"bfloat16", 2},
+                                                                              {"int8", 1},
+                                                                              {"uint8", 1},
+                                                                              {"int16", 2},
+                                                                              {"uint16", 2},
+                                                                              {"int32", 4},
+                                                                              {"uint32", 4},
+                                                                              {"int64", 8},
+                                                                              {"uint64", 8},
+                                                                              {"bool", 1},
+                                                                              {"complex64", 8}}};
+  const auto* const known = std::find_if(kTypes.begin(), kTypes.end(),
+                                         [type](const auto& each) { return each.first == type; });
+  return known == kTypes.end() ? 0 : known->second;
+}
+
+// "64,56,56,256] and type float on …/device:GPU:0 by allocator GPU_0_bfc": what was asked follows
+// from shape and type.
+std::optional<Parsed> ParseTensor(Phrases& in) {
+  Parsed parsed{.message = {.wording = OomWording::kTensorFlow}};
+  std::int64_t bytes = 1;
+  const auto times = [&bytes](std::int64_t factor) {
+    const bool fits =
+        factor <= 0 || bytes <= std::numeric_limits<std::int64_t>::max() / 1024 / factor;
+    bytes = fits && factor >= 0 ? bytes * factor : -1;
+    return bytes >= 0;
+  };
+  for (std::int64_t extent = 0; in.TakeInteger(extent) && times(extent);) {
+    in.Take(",");
+  }
+  if (bytes < 0 || !in.Take("] and type")) {
+    return std::nullopt;
+  }
+  std::string_view type = in.rest();
+  type.remove_prefix(std::min(type.find_first_not_of(' '), type.size()));
+  type = type.substr(0, type.find(' '));
+  if (const std::int64_t size = BytesOfType(type); size > 0 && times(size)) {
+    parsed.message.asked = OomNumber{.bytes = bytes};
+  }
+  constexpr std::size_t kReach = 160;
+  constexpr std::string_view kDevice = "device:GPU:";
+  parsed.consumed = in.at();
+  const std::string_view after = in.rest().substr(0, kReach);
+  if (const std::size_t at = after.find(kDevice); at != std::string_view::npos) {
+    Phrases number(after.substr(at + kDevice.size()));
+    std::int64_t gpu = 0;
+    if (number.TakeInteger(gpu) && gpu < INT16_MAX) {
+      parsed.message.gpu = static_cast<int>(gpu);
+    }
+  }
+  return parsed;
+}
+
+// "68719476736 bytes. Error code 12 (Cannot allocate memory)"
+std::optional<Parsed> ParseCpu(Phrases& in) {
+  Parsed parsed{.message = {.wording = OomWording::kHost, .kind = "CPU"}};
+  if (!in.TakeSize(parsed.message.asked)) {
+    return std::nullopt;
+  }
+  parsed.consumed = in.at();
+  return parsed;
+}
+
+}  // namespace
+
+std::size_t FindOther(std::string_view text) {
+  std::size_t first = std::string_view::npos;
+  for (const Bare& bare : kBare) {
+    first = std::min(first, text.find(bare.words));
+  }
+  for (const std::string_view words : kFigured) {
+    first = std::min(first, text.find(words));
+  }
+  return first;
+}
+
+std::optional<Parsed> ParseOther(std::string_view text) {
+  Phrases in(text);
+  for (const Bare& bare : kBare) {
+    if (in.Take(bare.words)) {
+      return Parsed{.message = {.kind = std::string(bare.kind)}, .consumed = in.at()};
+    }
+  }
+  in.ClearStarved();
+  if (in.Take(kXlaClient) || in.Take(kXlaAllocator) || in.Take(kXlaRequest)) {
+    return ParseXla(in);
+  }
+  if (in.Take(kXlaDriver)) {
+    return ParseDriver(in);
+  }
+  if (in.Take(kXlaHbm)) {
+    return ParseHbm(text);
+  }
+  if (in.Take(kTensor)) {
+    return ParseTensor(in);
+  }
+  if (in.Take(kCpuFailed) || in.Take(kCpuShort)) {
+    return ParseCpu(in);
+  }
+  if (in.Take(kKilled)) {
+    return Parsed{.message = {.wording = OomWording::kHost, .kind = "kernel"}, .consumed = in.at()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace memtool::formats::oom_text
