@@ -275,7 +275,7 @@ class Adviser {
       return;
     }
     if (found_.message && found_.message->wording == OomWording::kHost) {
-      return;
+      return Add("NEXT", "the kernel's log and the limits of the job (cgroup, ulimit) tell more");
     }
     if (const auto live = LiveOf(found_); live && live->bytes > 0) {
       Add("NEXT", fmt::format("who holds the {}? needs a {}: see memtool help recording",

@@ -135,23 +135,23 @@ std::int64_t BytesOfType(std::string_view type) {
 // from shape and type.
 std::optional<Parsed> ParseTensor(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kTensorFlow}};
-  std::int64_t bytes = 1;
+  std::int64_t bytes = 1;  // negative: more than any device has
   const auto times = [&bytes](std::int64_t factor) {
     const bool fits =
-        factor <= 0 || bytes <= std::numeric_limits<std::int64_t>::max() / 1024 / factor;
-    bytes = fits && factor >= 0 ? bytes * factor : -1;
-    return bytes >= 0;
+        bytes >= 0 && (factor == 0 || bytes <= std::numeric_limits<std::int64_t>::max() / factor);
+    bytes = fits ? bytes * factor : -1;
   };
-  for (std::int64_t extent = 0; in.TakeInteger(extent) && times(extent);) {
-    in.Take(",");
+  for (std::int64_t extent = 0; in.TakeInteger(extent); in.Take(",")) {
+    times(extent);
   }
-  if (bytes < 0 || !in.Take("] and type")) {
+  if (!in.Take("] and type")) {
     return std::nullopt;
   }
   std::string_view type = in.rest();
   type.remove_prefix(std::min(type.find_first_not_of(' '), type.size()));
-  type = type.substr(0, type.find(' '));
-  if (const std::int64_t size = BytesOfType(type); size > 0 && times(size)) {
+  const std::int64_t size = BytesOfType(type.substr(0, type.find(' ')));
+  times(size);
+  if (size > 0 && bytes >= 0) {
     parsed.message.asked = OomNumber{.bytes = bytes};
   }
   constexpr std::size_t kReach = 160;

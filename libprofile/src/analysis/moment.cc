@@ -143,7 +143,7 @@ Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
   }
   return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
                                      "its highest moment is 'peak'"
-                                   : fmt::format("{} recorded: oom:0 to oom:{}", ooms.size(),
+                                   : fmt::format("only {} recorded: oom:0 to oom:{}", ooms.size(),
                                                  ooms.size() - 1));
 }
 
