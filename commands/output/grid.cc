@@ -12,6 +12,8 @@ constexpr std::string_view kGap = "   ";
 constexpr std::size_t kNarrowestCell = 8;
 constexpr std::size_t kComfortableCell = 14;
 constexpr std::size_t kNarrowestWrap = 20;
+constexpr std::size_t kComfortableLines = 40;
+constexpr std::size_t kLinesIndent = 2;
 
 std::vector<std::string> Split(std::string_view text) {
   std::vector<std::string> lines;
@@ -33,6 +35,15 @@ std::string Joined(const std::vector<std::string>& lines, std::size_t indent) {
     text += lines[i];
   }
   return text;
+}
+
+// What lines below each other need, as far as other columns should give way to them.
+std::size_t LinesWidth(std::string_view text) {
+  std::size_t width = 0;
+  for (const std::string& line : Split(text)) {
+    width = std::max(width, DisplayWidth(line) + kLinesIndent);
+  }
+  return std::min(width, kComfortableLines);
 }
 
 // Each line of a text by itself made visible and cut: the line breaks are ours, all else is not.
@@ -69,7 +80,8 @@ void Grid::Measure() {
     for (std::size_t i = 0; i < titled.size(); ++i) {
       const std::string text = Text(row, titled[i]);
       says[i] = says[i] != 0 || !text.empty() ? 1 : 0;
-      widest[i] = std::max(widest[i], report_.columns[titled[i]].lines ? 0 : DisplayWidth(text));
+      widest[i] = std::max(
+          widest[i], report_.columns[titled[i]].lines ? LinesWidth(text) : DisplayWidth(text));
     }
   });
   for (std::size_t i = 0; i < titled.size(); ++i) {
@@ -154,7 +166,16 @@ std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t
     return Joined(WrapText(text, room), used);
   }
   if (ColumnAt(shown).lines) {
-    return Joined(Split(text), used + 2);
+    std::vector<std::string> lines = Split(text);
+    if (style_.width > 0) {
+      const std::size_t room = style_.width > used + kLinesIndent + kNarrowestWrap
+                                   ? style_.width - used - kLinesIndent
+                                   : kNarrowestWrap;
+      for (std::string& line : lines) {
+        line = Shorten(line, room);
+      }
+    }
+    return Joined(lines, used + kLinesIndent);
   }
   const std::size_t width = DisplayWidth(text);
   const std::string pad(widths_[shown] > width ? widths_[shown] - width : 0, ' ');

@@ -98,6 +98,59 @@ TEST(WriteTable, FitsTheTerminal) {
   }
 }
 
+TEST(WriteTable, LinesOfACellFitTheTerminal) {
+  Report report{.command = "events", .unit = "bytes"};
+  report.columns = {{"size", "SIZE"},
+                    {.key = "when", .title = "WHEN", .drop = 1},
+                    {.key = "", .title = "BY", .left = true, .lines = true}};
+  const std::string deep = std::string(100, 'f') + "  file.py:1\n" + std::string(60, 'g');
+  report.rows = {{Amount{.value = 1024}, std::string(30, 'w'), deep}};
+  StringSink out;
+  WriteTable(report, {.width = 60}, out);
+  std::size_t lines = 0;
+  for (std::string_view text = out.text(); !text.empty(); ++lines) {
+    const std::size_t end = text.find('\n');
+    EXPECT_LE(DisplayWidth(text.substr(0, end)), 60U) << text.substr(0, end);
+    text.remove_prefix(end + 1);
+  }
+  EXPECT_EQ(lines, 3U);
+  EXPECT_EQ(out.text().find("WHEN"), std::string::npos);  // gives way
+}
+
+// Reports too long to hold: the same table, from two passes over a generator.
+TEST(WriteTable, FurtherRowsArePrintedAsHeldOnes) {
+  Report held{.command = "events", .unit = "bytes"};
+  held.columns = {{"size", "SIZE"}, {.key = "name", .title = "NAME", .left = true, .shrink = true}};
+  Report given = held;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    held.rows.push_back({Amount{.value = i * i}, std::string(static_cast<std::size_t>(i), 'x')});
+  }
+  int passes = 0;
+  given.further = [&]() -> NextRow {
+    ++passes;
+    return [&held, i = std::size_t{0}](std::vector<Cell>& row) mutable {
+      if (i == held.rows.size()) {
+        return false;
+      }
+      row = held.rows[i++];
+      return true;
+    };
+  };
+  for (const unsigned width : {0U, 40U}) {
+    StringSink one;
+    StringSink other;
+    WriteTable(held, {.width = width}, one);
+    WriteTable(given, {.width = width}, other);
+    EXPECT_EQ(one.text(), other.text());
+  }
+  EXPECT_EQ(passes, 4);
+  StringSink one;
+  StringSink other;
+  WriteMarkdown(held, {}, one);
+  WriteMarkdown(given, {}, other);
+  EXPECT_EQ(one.text(), other.text());
+}
+
 TEST(WriteTable, ColoursOnlyTheTitles) {
   const auto lines = Table(Sample(1), {.color = true});
   EXPECT_EQ(lines[1], "\x1b[1m    FLAT   FLAT%   WHERE\x1b[0m");
