@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "memtool/profile/analysis/trend.h"
 
 namespace memtool {
 
@@ -70,6 +73,8 @@ struct Steps {
   bool never_more = true;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
+  double most_share = 0;     // of the step before
+  bool shares_rise = false;  // by more than a hundredth of the one before
 
   explicit Steps(std::span<const std::int64_t> series) {
     growth.first = series.front();
@@ -81,6 +86,7 @@ struct Steps {
     for (std::size_t i = 1; i < series.size(); ++i) {
       const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
       growth.grew += step > 0 ? 1 : 0;
+      growth.last_rise = step > 0 ? i : growth.last_rise;
       growth.shrank += step < 0 ? 1 : 0;
       early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
       late = late || (step > 0 && i + part > growth.steps);
@@ -90,6 +96,7 @@ struct Steps {
         const std::int64_t bend = SaturatingSubtract(step, last_step);
         first_bend = i == 2 ? bend : first_bend;
         growth.even_bend = growth.even_bend && bend == first_bend;
+        NoteShare(step, i);
         never_less = never_less && bend >= 0;
         never_more = never_more && bend <= 0;
         growth.least_step = std::min(growth.least_step, step);
@@ -101,8 +108,30 @@ struct Steps {
       growth.bend =
           Quotient(static_cast<Wide>(last_step) - first_step, static_cast<Wide>(growth.steps) - 1);
     }
+    growth.last_step = last_step;
   }
+
+ private:
+  // Of growing steps only; others are not asked for.
+  void NoteShare(std::int64_t step, std::size_t at) {
+    const double share = static_cast<double>(step) / static_cast<double>(last_step);
+    shares_rise = shares_rise || (at > 2 && share > last_share * 1.01);
+    most_share = std::max(most_share, share);
+    last_share = share;
+  }
+  double last_share = 0;
 };
+
+// Where slowing growth ends if its steps go on to lessen as they do.
+std::optional<std::int64_t> LimitOf(const Steps& steps) {
+  if (steps.shares_rise || steps.most_share > 0.99) {
+    return std::nullopt;
+  }
+  const double rest = static_cast<double>(steps.last_step) * steps.most_share;
+  const double more = std::ceil(rest / (1 - steps.most_share));
+  return more < 9e18 ? SaturatingAdd(steps.growth.last, static_cast<std::int64_t>(more))
+                     : INT64_MAX;
+}
 
 GrowthDetail PaceOf(const Steps& steps) {
   const Growth& growth = steps.growth;
@@ -139,20 +168,12 @@ GrowthDetail DetailOf(const Steps& steps) {
     case GrowthKind::kSteady:
       return PaceOf(steps);
     case GrowthKind::kStepwise:
-      if (growth.grew == 1 && (!steps.late || growth.steps == 1)) {
-        return GrowthDetail::kOnce;
-      }
-      return !steps.late    ? GrowthDetail::kStopped
-             : !steps.early ? GrowthDetail::kLate
-                            : GrowthDetail::kRepeated;
-    case GrowthKind::kNoisy: {
-      const std::size_t with = growth.slope > 0 ? growth.grew : growth.shrank;
-      const bool trend =
-          growth.steps >= kTrendSteps && with > 1 && growth.fit.value_or(0) >= kTrendFit;
-      return !trend             ? GrowthDetail::kLevel
-             : growth.slope > 0 ? GrowthDetail::kRising
-                                : GrowthDetail::kFalling;
-    }
+      return growth.grew == 1 ? GrowthDetail::kOnce
+             : !steps.late    ? GrowthDetail::kStopped
+             : !steps.early   ? GrowthDetail::kLate
+                              : GrowthDetail::kRepeated;
+    case GrowthKind::kNoisy:
+      return GrowthDetail::kLevel;  // without a trend
     case GrowthKind::kConstant:
     case GrowthKind::kShrinking:
       break;
@@ -160,21 +181,64 @@ GrowthDetail DetailOf(const Steps& steps) {
   return GrowthDetail::kNone;
 }
 
+// Whether noise rises; `chance`: in how many series without a trend it would as much.
+bool Rises(std::span<const std::int64_t> series, std::int64_t slope, double& chance) {
+  const std::size_t cycle = CycleOf(series);
+  chance = ChanceOfRise(series, cycle);
+  if (slope <= 0 || chance > kPerhaps || !LowsRise(series, slope)) {
+    return false;
+  }
+  return cycle > 1 || ChanceOfRise(series, (series.size() + 1) / 2) <= kHalves;
+}
+
+// Fills detail and chance of a noisy series.
+void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
+  if (Rises(series, growth.slope, growth.chance)) {
+    growth.detail = GrowthDetail::kRising;
+    return;
+  }
+  // The other way round, in values as in their lowest points. ~x = -x - 1 has no overflow.
+  std::vector<std::int64_t> mirrored(series.begin(), series.end());
+  std::transform(mirrored.begin(), mirrored.end(), mirrored.begin(), std::bit_not<>());
+  double chance = 1;
+  if (growth.slope < 0 && Rises(mirrored, SaturatingSubtract(0, growth.slope), chance)) {
+    growth.detail = GrowthDetail::kFalling;
+  }
+}
+
+GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept) {
+  const bool noisy = growth.detail == GrowthDetail::kRising;
+  if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
+    return GrowthEvidence::kNone;
+  }
+  if (kept && kept->steps == 0) {
+    return GrowthEvidence::kFreed;
+  }
+  const bool keeps = noisy && kept && kept->early_steps >= kFewestRises;
+  const bool sure = growth.chance <= (keeps ? kPerhaps : kSure) && growth.grew >= kFewestRises;
+  return sure ? GrowthEvidence::kStrong : GrowthEvidence::kWeak;
+}
+
 // What a reader should see first.
 int RankOf(const Growth& growth) {
+  if (growth.goes_on()) {
+    return growth.kind == GrowthKind::kSteady ? 0 : 1;
+  }
+  if (growth.evidence == GrowthEvidence::kWeak) {
+    return growth.kind == GrowthKind::kSteady ? 2 : 3;
+  }
   switch (growth.kind) {
     case GrowthKind::kSteady:
-      return 0;
     case GrowthKind::kStepwise:
-      return growth.goes_on() ? 1 : 2;
-    case GrowthKind::kNoisy:
-      return growth.goes_on() ? 1 : 3;
-    case GrowthKind::kShrinking:
       return 4;
+    case GrowthKind::kNoisy:
+      return 5;
+    case GrowthKind::kShrinking:
+      return 6;
     case GrowthKind::kConstant:
       break;
   }
-  return 5;
+  return 7;
 }
 
 bool Before(const GrowthRow& a, const GrowthRow& b) {
@@ -204,7 +268,7 @@ std::string_view TakeNumber(std::string_view& text) {
 
 }  // namespace
 
-Growth JudgeGrowth(std::span<const std::int64_t> series) {
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept) {
   Steps steps(series);
   Growth& growth = steps.growth;
   growth.kind = KindOf(growth);
@@ -216,6 +280,15 @@ Growth JudgeGrowth(std::span<const std::int64_t> series) {
     }
   }
   growth.detail = DetailOf(steps);
+  if (growth.detail == GrowthDetail::kSlowing) {
+    growth.limit = LimitOf(steps);
+  }
+  if (growth.kind == GrowthKind::kNoisy) {
+    FindTrend(series, growth);
+  } else if (growth.grew > 0) {
+    growth.chance = ChanceOfRise(series);
+  }
+  growth.evidence = EvidenceOf(growth, kept);
   return growth;
 }
 
@@ -224,11 +297,18 @@ void JudgeAndSort(GrowthSeries& series) {
   for (const GrowthPoint& point : series.points) {
     totals.push_back(point.total);
   }
-  if (!totals.empty()) {
-    series.whole = JudgeGrowth(totals);
-  }
+  std::optional<Kept> kept;
   for (GrowthRow& row : series.rows) {
-    row.growth = JudgeGrowth(row.series);
+    row.growth = JudgeGrowth(row.series, row.kept);
+    if (row.kept) {
+      kept = kept.value_or(Kept{});
+      kept->bytes = SaturatingAdd(kept->bytes, row.kept->bytes);
+      kept->steps = std::max(kept->steps, row.kept->steps);
+      kept->early_steps = std::max(kept->early_steps, row.kept->early_steps);
+    }
+  }
+  if (!totals.empty()) {
+    series.whole = JudgeGrowth(totals, kept);
   }
   std::sort(series.rows.begin(), series.rows.end(), Before);
 }

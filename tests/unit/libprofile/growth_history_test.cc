@@ -247,8 +247,8 @@ TEST(GrowthOfHistory, MarksAreSteps) {
   const GrowthRow& leak = growth->series.rows.front();
   EXPECT_EQ(leak.name, "f2");
   EXPECT_EQ(leak.growth.slope, 10);
-  EXPECT_EQ(leak.kept, 40);
-  EXPECT_EQ(leak.kept_steps, 4U);
+  EXPECT_EQ(leak.kept->bytes, 40);
+  EXPECT_EQ(leak.kept->steps, 4U);
   EXPECT_EQ(leak.file, "train.py");
   EXPECT_EQ(leak.line, 3);
 }

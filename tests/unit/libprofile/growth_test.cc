@@ -121,7 +121,7 @@ TEST(JudgeGrowth, TellsKindsApart) {
       {{0, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 5, 5, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 0, 5, 5, 5}, Kind::kStepwise, Detail::kOnce},
-      {{0, 0, 0, 5}, Kind::kStepwise, Detail::kLate},
+      {{0, 0, 0, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 5, 9, 9, 9, 9, 9, 9}, Kind::kStepwise, Detail::kStopped},
       {{0, 0, 0, 0, 0, 0, 4, 6}, Kind::kStepwise, Detail::kLate},
       {{9, 5, 5}, Kind::kShrinking, Detail::kNone},
