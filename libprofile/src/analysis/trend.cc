@@ -47,22 +47,44 @@ Pairs CountPairs(std::vector<std::int64_t> values) {
   return pairs;
 }
 
-// Of n! permutations the share with at most so many inversions, from the number of those of one
-// value less: the largest value can be put into n places.
-double ShareOfInversions(std::size_t points, std::int64_t most) {
-  std::vector<double> share{1};
+// Element i: the share with i inversions of all permutations.
+using Inversions = std::vector<double>;
+
+// From the permutations of one value less: the largest value can be put into n places.
+Inversions InversionsOf(std::size_t points) {
+  Inversions shares{1};
   for (std::size_t n = 2; n <= points; ++n) {
-    std::vector<double> next(share.size() + n - 1, 0);
-    for (std::size_t i = 0; i < share.size(); ++i) {
+    Inversions next(shares.size() + n - 1, 0);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
       for (std::size_t place = 0; place < n; ++place) {
-        next[i + place] += share[i] / static_cast<double>(n);
+        next[i + place] += shares[i] / static_cast<double>(n);
       }
     }
-    share = std::move(next);
+    shares = std::move(next);
+  }
+  return shares;
+}
+
+// Of two sets of values that are permuted apart.
+Inversions Together(const Inversions& a, const Inversions& b) {
+  Inversions both(a.size() + b.size() - 1, 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      both[i + j] += a[i] * b[j];
+    }
+  }
+  return both;
+}
+
+// How likely so many inversions or fewer are in `points` values that are `cycle` sets.
+double ShareUpTo(std::int64_t most, std::size_t points, std::size_t cycle) {
+  Inversions all{1};
+  for (std::size_t place = 0; place < cycle; ++place) {
+    all = Together(all, InversionsOf((points - place + cycle - 1) / cycle));
   }
   double sum = 0;
-  for (std::size_t i = 0; i < share.size() && static_cast<std::int64_t>(i) <= most; ++i) {
-    sum += share[i];
+  for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(i) <= most; ++i) {
+    sum += all[i];
   }
   return sum;
 }
@@ -85,6 +107,7 @@ std::int64_t KendallS(std::span<const std::int64_t> series) {
 
 double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle) {
   std::int64_t s = 0;
+  std::int64_t pairs = 0;
   double variance = 0;
   std::vector<std::int64_t> places;
   for (std::size_t place = 0; place < std::min(cycle, series.size()); ++place) {
@@ -93,14 +116,15 @@ double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle) {
       places.push_back(series[i]);
     }
     s += KendallS(places);
+    pairs += AllPairs(places.size());
     variance += VarianceOfS(places.size());
   }
   if (s <= 0) {
     return 1;
   }
-  if (cycle == 1 && series.size() <= kExactPoints) {
+  if (series.size() <= kExactPoints * std::min(cycle, kExactCycle)) {
     // Where equal values make the number odd: the greater number of inversions.
-    return ShareOfInversions(series.size(), (AllPairs(series.size()) - s + 1) / 2);
+    return ShareUpTo((pairs - s + 1) / 2, series.size(), cycle);
   }
   return UpperTail((static_cast<double>(s) - 1) / std::sqrt(variance));
 }

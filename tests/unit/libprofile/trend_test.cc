@@ -89,23 +89,73 @@ TEST(ChanceOfRise, AgreesWithPublishedTables) {
   EXPECT_EQ(ChanceOfRise(Series{7}), 1);
 }
 
-TEST(ChanceOfRise, TheApproximationContinuesTheExactOne) {
-  // Eleven points with S = 33, from the recursion by hand: 0.0050 exactly.
-  const Series series{2, 1, 4, 3, 6, 5, 8, 7, 11, 9, 10};
-  EXPECT_EQ(KendallS(series), 43);
-  EXPECT_LT(ChanceOfRise(series), 1e-3);
-  EXPECT_GT(ChanceOfRise(series), 1e-5);
+// Permutations of n values with at most so many inversions, counted.
+double ShareByCounting(std::size_t n, std::int64_t most) {
+  std::vector<std::uint64_t> counts{1};
+  std::uint64_t all = 1;
+  for (std::size_t k = 2; k <= n; ++k) {
+    std::vector<std::uint64_t> next(counts.size() + k - 1, 0);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      for (std::size_t place = 0; place < k && place <= i; ++place) {
+        next[i] += i - place < counts.size() ? counts[i - place] : 0;
+      }
+    }
+    counts = std::move(next);
+    all *= k;
+  }
+  const auto end = counts.begin() + std::min<std::ptrdiff_t>(most + 1, std::ssize(counts));
+  return static_cast<double>(std::accumulate(counts.begin(), end, std::uint64_t{0})) /
+         static_cast<double>(all);
+}
+
+TEST(ChanceOfRise, TheApproximationIsCloseToTheCount) {
+  std::mt19937 random(3);
+  for (const std::size_t points : {8, 10, 11, 12, 15, 20}) {
+    for (int round = 0; round < 200; ++round) {
+      Series series;
+      for (std::size_t i = 0; i < points; ++i) {
+        // Noise that is as large as the whole rise, with hardly any equal values.
+        series.push_back(static_cast<std::int64_t>(i * 1000 + random() % (1000 * points)));
+      }
+      const auto pairs = static_cast<std::int64_t>(points * (points - 1) / 2);
+      const std::int64_t s = SlowS(series);
+      if (s <= 0 || (pairs - s) % 2 != 0) {
+        continue;
+      }
+      const double share = ShareByCounting(points, (pairs - s) / 2);
+      EXPECT_NEAR(ChanceOfRise(series), share,
+                  points <= kExactPoints ? 1e-12
+                  : share <= kPerhaps    ? 0.002
+                                         : 0.006);
+    }
+  }
+}
+
+Series Leaky(int points) {
+  Series series;
+  for (int i = 0; i < points; ++i) {
+    series.push_back(10 * i + 60 * (i % 3));
+  }
+  return series;
 }
 
 // Hirsch, Slack, Smith: S and variance of the places of a cycle add up.
 TEST(ChanceOfRise, OfCyclesComparesTheSamePlaces) {
-  Series series;
-  for (int i = 0; i < 12; ++i) {
-    series.push_back(10 * i + 60 * (i % 3));
-  }
-  // Three places of four points: S = 3 · 6, variance 3 · 26/3.
-  EXPECT_NEAR(ChanceOfRise(series, 3), std::erfc(17 / std::sqrt(26.0) / std::sqrt(2.0)) / 2, 1e-12);
+  // Three places of four points that all rise: each is one order of 4!.
+  EXPECT_NEAR(ChanceOfRise(Leaky(12), 3), std::pow(1 / 24.0, 3), 1e-15);
+  // Two places, of four and of three points; the second has one of its three pairs the wrong way:
+  // of 24 · 6 orders 1 has no inversion, 3 + 2 have one.
+  EXPECT_NEAR(ChanceOfRise(Series{1, 50, 2, 40, 3, 60, 4}, 2), 6 / 144.0, 1e-12);
+  // Approximated: three places of 15 points, S = 3 · 105, variance 3 · 15 · 14 · 35 / 18.
+  const double deviations = 314 / std::sqrt(3 * 15 * 14 * 35 / 18.0);
+  EXPECT_NEAR(ChanceOfRise(Leaky(45), 3) / (std::erfc(deviations / std::sqrt(2.0)) / 2), 1, 1e-9);
   EXPECT_EQ(ChanceOfRise(Series{1, 5, 9, 1, 5, 9, 1, 5, 9}, 3), 1);
+}
+
+// Pairs of a point and the one half a series later: a sign test.
+TEST(ChanceOfRise, OfHalvesIsASignTest) {
+  EXPECT_NEAR(ChanceOfRise(Series{1, 2, 3, 11, 12, 13}, 3), 1 / 8.0, 1e-12);
+  EXPECT_NEAR(ChanceOfRise(Series{1, 2, 3, 4, 5, 11, 12, 13, 14, 0}, 5), 6 / 32.0, 1e-12);
 }
 
 TEST(CycleOf, FindsEvenFalls) {

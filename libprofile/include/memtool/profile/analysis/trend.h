@@ -19,7 +19,8 @@
 
 namespace memtool {
 
-inline constexpr std::size_t kExactPoints = 10;
+inline constexpr std::size_t kExactPoints = 10;  // of each place of a cycle
+inline constexpr std::size_t kExactCycle = 4;    // as many points for longer cycles
 
 // S of the test. At most 2^31 values.
 std::int64_t KendallS(std::span<const std::int64_t> series);
