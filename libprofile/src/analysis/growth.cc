@@ -44,6 +44,10 @@ Wide SpreadOfSteps(std::size_t points) {
   return n * (n * n - 1) / 3;
 }
 
+double SixDigits(double share) {
+  return std::round(share * 1e6) / 1e6;
+}
+
 double FitOf(std::span<const std::int64_t> series, Wide moment) {
   // From the first value, so that a small change of a large value keeps its digits.
   const auto from_first = [&series](std::int64_t value) {
@@ -61,7 +65,7 @@ double FitOf(std::span<const std::int64_t> series, Wide moment) {
   const auto covariance = static_cast<double>(moment);
   const double fit =
       covariance / static_cast<double>(SpreadOfSteps(series.size())) * covariance / variance;
-  return std::round(std::clamp(fit, 0.0, 1.0) * 1e6) / 1e6;
+  return SixDigits(std::clamp(fit, 0.0, 1.0));
 }
 
 // The increments of a series, one after the other.
@@ -289,6 +293,7 @@ Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kep
     growth.chance = ChanceOfRise(series);
   }
   growth.evidence = EvidenceOf(growth, kept);
+  growth.chance = SixDigits(growth.chance);
   return growth;
 }
 

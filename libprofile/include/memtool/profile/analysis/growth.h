@@ -94,7 +94,7 @@ struct Growth {
   // more than a hundredth): what the sum of the geometric series with the largest share leads to.
   std::optional<std::int64_t> limit;
   GrowthEvidence evidence = GrowthEvidence::kNone;
-  // Of how many series without a trend rise as much; 1 for a series that does not rise.
+  // The share of series without a trend that rise as much, to six digits; 1 where nothing rises.
   double chance = 1;
 
   [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
