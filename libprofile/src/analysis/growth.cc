@@ -77,8 +77,6 @@ struct Steps {
   bool never_more = true;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
-  double most_share = 0;     // of the step before
-  bool shares_rise = false;  // by more than a hundredth of the one before
 
   explicit Steps(std::span<const std::int64_t> series) {
     growth.first = series.front();
@@ -90,7 +88,6 @@ struct Steps {
     for (std::size_t i = 1; i < series.size(); ++i) {
       const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
       growth.grew += step > 0 ? 1 : 0;
-      growth.last_rise = step > 0 ? i : growth.last_rise;
       growth.shrank += step < 0 ? 1 : 0;
       early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
       late = late || (step > 0 && i + part > growth.steps);
@@ -100,7 +97,6 @@ struct Steps {
         const std::int64_t bend = SaturatingSubtract(step, last_step);
         first_bend = i == 2 ? bend : first_bend;
         growth.even_bend = growth.even_bend && bend == first_bend;
-        NoteShare(step, i);
         never_less = never_less && bend >= 0;
         never_more = never_more && bend <= 0;
         growth.least_step = std::min(growth.least_step, step);
@@ -114,27 +110,36 @@ struct Steps {
     }
     growth.last_step = last_step;
   }
-
- private:
-  // Of growing steps only; others are not asked for.
-  void NoteShare(std::int64_t step, std::size_t at) {
-    const double share = static_cast<double>(step) / static_cast<double>(last_step);
-    shares_rise = shares_rise || (at > 2 && share > last_share * 1.01);
-    most_share = std::max(most_share, share);
-    last_share = share;
-  }
-  double last_share = 0;
 };
 
-// Where slowing growth ends if its steps go on to lessen as they do.
-std::optional<std::int64_t> LimitOf(const Steps& steps) {
-  if (steps.shares_rise || steps.most_share > 0.99) {
+// Where growth ends of which every step is less than the one before, if they go on to lessen so.
+std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
+  const auto step = [series](std::size_t i) {
+    return static_cast<double>(SaturatingSubtract(series[i], series[i - 1]));
+  };
+  double most = 0;
+  double before = 1;
+  for (std::size_t i = 2; i < series.size(); ++i) {
+    const double share = step(i) / step(i - 1);
+    if (i > 2 && share > before * 1.01) {
+      return std::nullopt;  // they lessen ever less
+    }
+    most = std::max(most, share);
+    before = share;
+  }
+  if (most > 0.99) {
     return std::nullopt;
   }
-  const double rest = static_cast<double>(steps.last_step) * steps.most_share;
-  const double more = std::ceil(rest / (1 - steps.most_share));
-  return more < 9e18 ? SaturatingAdd(steps.growth.last, static_cast<std::int64_t>(more))
-                     : INT64_MAX;
+  const double more = std::ceil(step(series.size() - 1) * most / (1 - most));
+  return more < 9e18 ? SaturatingAdd(series.back(), static_cast<std::int64_t>(more)) : INT64_MAX;
+}
+
+std::size_t LastRise(std::span<const std::int64_t> series) {
+  std::size_t step = series.size() - 1;
+  while (step > 0 && series[step] <= series[step - 1]) {
+    --step;
+  }
+  return step;
 }
 
 GrowthDetail PaceOf(const Steps& steps) {
@@ -283,9 +288,10 @@ Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kep
       growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
     }
   }
+  growth.last_rise = LastRise(series);
   growth.detail = DetailOf(steps);
   if (growth.detail == GrowthDetail::kSlowing) {
-    growth.limit = LimitOf(steps);
+    growth.limit = LimitOf(series);
   }
   if (growth.kind == GrowthKind::kNoisy) {
     FindTrend(series, growth);
