@@ -165,11 +165,18 @@ void AddSure(const GrowthSeries& series, const LeaksContext& context,
 }
 
 // Why a group may rise by chance only.
-std::string DoubtText(const Group& group, Shape shape, std::size_t points) {
-  return shape == Shape::kSteady ? fmt::format("{} points are too few to tell from chance: {}",
-                                               points, ChanceText(group.chance))
-         : group.chance > kSure  ? "that may be chance: " + ChanceText(group.chance)
-                                 : "two rises are no trend yet";
+std::string DoubtText(const Group& group, Shape shape, const GrowthSeries& series) {
+  if (shape == Shape::kRepeated && group.sum.grew < kFewestRises) {
+    return "two rises are no trend yet";
+  }
+  const std::string among =
+      series.noisy > 1 && group.chance <= kSure
+          ? fmt::format(" among {} rows that rise and fall", Count(series.noisy))
+          : "";
+  return shape == Shape::kSteady
+             ? fmt::format("{} points are too few to tell from chance{}: {}",
+                           Count(series.points.size()), among, ChanceText(group.chance))
+             : fmt::format("that may be chance{}: {}", among, ChanceText(group.chance));
 }
 
 void AddDoubtful(const GrowthSeries& series, const LeaksContext& context,
@@ -177,11 +184,10 @@ void AddDoubtful(const GrowthSeries& series, const LeaksContext& context,
   for (const Shape shape : kShapes) {
     const Group group = GroupOf(series, context, GrowthEvidence::kWeak, shape);
     if (!group.empty()) {
-      lines.push_back(fmt::format("maybe growing: {} {} {}, {}{}: {}; {}",
-                                  Plural(group.rows.size(), "row"), group.Verb("rises", "rise"),
-                                  HowText(shape, series.whole.steps), group.Together(context),
-                                  PaceText(group.sum, context), group.Names(context),
-                                  DoubtText(group, shape, series.points.size())));
+      lines.push_back(fmt::format(
+          "maybe growing: {} {} {}, {}{}: {}; {}", Plural(group.rows.size(), "row"),
+          group.Verb("rises", "rise"), HowText(shape, series.whole.steps), group.Together(context),
+          PaceText(group.sum, context), group.Names(context), DoubtText(group, shape, series)));
     }
   }
 }

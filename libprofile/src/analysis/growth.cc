@@ -44,10 +44,6 @@ Wide SpreadOfSteps(std::size_t points) {
   return n * (n * n - 1) / 3;
 }
 
-double SixDigits(double share) {
-  return std::round(share * 1e6) / 1e6;
-}
-
 double FitOf(std::span<const std::int64_t> series, Wide moment) {
   // From the first value, so that a small change of a large value keeps its digits.
   const auto from_first = [&series](std::int64_t value) {
@@ -65,7 +61,7 @@ double FitOf(std::span<const std::int64_t> series, Wide moment) {
   const auto covariance = static_cast<double>(moment);
   const double fit =
       covariance / static_cast<double>(SpreadOfSteps(series.size())) * covariance / variance;
-  return SixDigits(std::clamp(fit, 0.0, 1.0));
+  return std::round(std::clamp(fit, 0.0, 1.0) * 1e6) / 1e6;
 }
 
 // The increments of a series, one after the other.
@@ -215,7 +211,8 @@ void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
   }
 }
 
-GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept) {
+// `rows`: among how many that rise and fall this one is.
+GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept, std::size_t rows) {
   const bool noisy = growth.detail == GrowthDetail::kRising;
   if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
     return GrowthEvidence::kNone;
@@ -223,9 +220,29 @@ GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept)
   if (kept && kept->steps == 0) {
     return GrowthEvidence::kFreed;
   }
-  const bool keeps = noisy && kept && kept->early_steps >= kFewestRises;
-  const bool sure = growth.chance <= (keeps ? kPerhaps : kSure) && growth.grew >= kFewestRises;
-  return sure ? GrowthEvidence::kStrong : GrowthEvidence::kWeak;
+  const bool keeps = noisy && kept && kept->again_and_again();
+  const double of_all = growth.chance * static_cast<double>(std::max<std::size_t>(rows, 1));
+  if (growth.chance <= (keeps ? kPerhaps : kSure) && of_all <= kSureOfAll &&
+      growth.grew >= kFewestRises) {
+    return GrowthEvidence::kStrong;
+  }
+  return noisy && of_all > kPerhapsOfAll ? GrowthEvidence::kNone : GrowthEvidence::kWeak;
+}
+
+// Of many rows that rise and fall some rise by chance.
+void WeighByRows(GrowthSeries& series) {
+  const auto keeps = [](const GrowthRow& row) { return row.kept && row.kept->again_and_again(); };
+  std::size_t noisy_keeps = 0;
+  for (const GrowthRow& row : series.rows) {
+    const bool noisy = row.growth.kind == GrowthKind::kNoisy;
+    series.noisy += noisy ? 1 : 0;
+    noisy_keeps += noisy && keeps(row) ? 1 : 0;
+  }
+  for (GrowthRow& row : series.rows) {
+    const std::size_t others = keeps(row) ? noisy_keeps : series.noisy - noisy_keeps;
+    const std::size_t itself = row.growth.kind == GrowthKind::kNoisy ? 0 : 1;
+    row.growth.evidence = EvidenceOf(row.growth, row.kept, others + itself);
+  }
 }
 
 // What a reader should see first.
@@ -298,8 +315,8 @@ Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kep
   } else if (growth.grew > 0) {
     growth.chance = ChanceOfRise(series);
   }
-  growth.evidence = EvidenceOf(growth, kept);
-  growth.chance = SixDigits(growth.chance);
+  growth.evidence = EvidenceOf(growth, kept, 1);
+  growth.chance = std::round(growth.chance * 1e9) / 1e9;
   return growth;
 }
 
@@ -321,6 +338,8 @@ void JudgeAndSort(GrowthSeries& series) {
   if (!totals.empty()) {
     series.whole = JudgeGrowth(totals, kept);
   }
+  series.noisy = 0;
+  WeighByRows(series);
   std::sort(series.rows.begin(), series.rows.end(), Before);
 }
 

@@ -67,6 +67,23 @@ TEST(LeaksVerdict, WhatIsFreedLaterDoesNotGrow) {
                           "nothing: what the steps allocated is all freed later: w"));
 }
 
+TEST(LeaksVerdict, ManyRowsThatRiseAndFallAreDoubt) {
+  std::vector<Row> rows{{"w", {1, 2, 3, 4, 5}}};
+  for (int i = 0; i < 9; ++i) {
+    rows.push_back({"n" + std::to_string(i), {5, 3, 5, 3, 5}});
+  }
+  EXPECT_THAT(Verdict(rows),
+              ElementsAre("maybe growing: 1 row rises at every one of 4 steps, +1.00 MiB per step: "
+                          "w; 5 points are too few to tell from chance among 9 rows that rise and "
+                          "fall: 1 of 120 series without a trend rises as much"));
+  // Those keep nothing; this row does.
+  for (Row& row : rows) {
+    row.kept = Kept{};
+  }
+  rows.front().kept = Kept{.bytes = 5, .steps = 5, .early_steps = 4};
+  EXPECT_THAT(Verdict(rows), ElementsAre(StartsWith("GROWING: 1 row grows at every one")));
+}
+
 TEST(LeaksVerdict, GrowthUnderACycleIsFound) {
   std::vector<double> leaky;
   std::vector<double> even;

@@ -216,6 +216,42 @@ TEST(JudgeGrowth, NoiseIsRarelyCalledGrowing) {
   }
 }
 
+// Of a hundred rows of noise some rise as 1 of 100 does.
+TEST(JudgeAndSort, ManyRowsOfNoiseAreRarelyCalledGrowing) {
+  constexpr int kRounds = 300;
+  for (const std::size_t points : {5, 6, 8, 10, 20}) {
+    int growing = 0;
+    int maybe = 0;
+    for (std::uint32_t seed = 0; seed < kRounds; ++seed) {
+      std::mt19937 random(seed);
+      GrowthSeries series;
+      series.points.resize(points);
+      for (int row = 0; row < 100; ++row) {
+        GrowthRow& to = series.rows.emplace_back();
+        for (std::size_t i = 0; i < points; ++i) {
+          to.series.push_back(100 * kMiB + Noise(random, 50 * kMiB));
+        }
+      }
+      JudgeAndSort(series);
+      growing += series.rows.front().growth.goes_on() ? 1 : 0;
+      maybe += std::any_of(series.rows.begin(), series.rows.end(), [](const GrowthRow& row) {
+        return row.growth.evidence == GrowthEvidence::kWeak &&
+               row.growth.kind == GrowthKind::kNoisy;
+      });
+      // A leak among them is found, where there are points enough.
+      for (std::size_t i = 0; i < points; ++i) {
+        series.rows[50].series[i] = static_cast<std::int64_t>(i) * kMiB;
+      }
+      series.rows[50].name = "leak";
+      JudgeAndSort(series);
+      const GrowthRow& first = series.rows.front();
+      EXPECT_TRUE(points < 7 || (first.name == "leak" && first.growth.goes_on())) << points;
+    }
+    EXPECT_LE(growing, kRounds * 0.07) << points;  // kSureOfAll, and what the rounds are off by
+    EXPECT_LE(maybe, kRounds * 0.25) << points;
+  }
+}
+
 TEST(JudgeGrowth, ACycleWithoutGrowthIsRarelyCalledGrowing) {
   for (const std::size_t points : {10, 12, 15, 20, 30, 40}) {
     for (std::size_t cycle = 2; cycle <= points / 2; ++cycle) {

@@ -47,7 +47,7 @@ enum class GrowthDetail : std::uint8_t {
 
 // How sure it is that growth goes on, of the shapes that go on: steady, repeated and rising.
 enum class GrowthEvidence : std::uint8_t {
-  kNone,  // the shape does not go on
+  kNone,  // the shape does not go on, or noise rises as some noisy row among so many does by chance
   // Perhaps by chance, which it would be in more than kSure of series without a trend; so in every
   // series of fewer than five points. Also of a stepwise series with fewer than three rises.
   kWeak,
@@ -60,6 +60,10 @@ inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1
 inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
 inline constexpr double kHalves = 0.2;    // two cycles have a rise in each half, but not between
 inline constexpr std::size_t kFewestRises = 3;
+// How many rows may do so by chance, of all that rise and fall (with as much kept): the share times
+// their number, for strong and for weak evidence of noise. (Bonferroni's inequality.)
+inline constexpr double kSureOfAll = 0.05;
+inline constexpr double kPerhapsOfAll = 0.25;
 
 // What a history knows: bytes that were allocated in its steps and never freed.
 struct Kept {
@@ -68,6 +72,8 @@ struct Kept {
   // In how many of the first two thirds. What is kept in the last may be the last iteration's own.
   // With kFewestRises of them noise that rises by kPerhaps is strong evidence.
   std::size_t early_steps = 0;
+
+  [[nodiscard]] bool again_and_again() const { return early_steps >= kFewestRises; }
 };
 
 struct Growth {
@@ -94,7 +100,7 @@ struct Growth {
   // more than a hundredth): what the sum of the geometric series with the largest share leads to.
   std::optional<std::int64_t> limit;
   GrowthEvidence evidence = GrowthEvidence::kNone;
-  // The share of series without a trend that rise as much, to six digits; 1 where nothing rises.
+  // The share of series without a trend that rise as much, to nine digits; 1 where nothing rises.
   double chance = 1;
 
   [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
@@ -128,9 +134,10 @@ struct GrowthSeries {
   std::vector<GrowthPoint> points;
   std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
   Growth whole;                 // of the points' totals; keeps what its rows keep
+  std::size_t noisy = 0;        // rows that rise and fall
 };
 
-// Judges every row and the whole, and sorts.
+// Judges every row, in the light of how many rows rise and fall, and the whole, and sorts.
 void JudgeAndSort(GrowthSeries& series);
 
 enum class InputOrder : std::uint8_t {
