@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "leaks_report.h"
+#include "leaks_verdict.h"
 #include "memtool/profile/analysis/growth.h"
 #include "memtool/profile/analysis/growth_history.h"
 #include "options/range_options.h"

@@ -1,4 +1,4 @@
-// How memtool leaks shows a series: verdict in words, a row per grown row, its shape.
+// How memtool leaks shows a series: a row per grown row, its shape.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,6 @@ struct LeaksContext {
   std::optional<std::int64_t> capacity;
 };
 
-// What the series says, in sentences with numbers; the first is the verdict.
-std::vector<std::string> LeaksVerdict(const GrowthSeries& series, const LeaksContext& context);
 // Columns, rows, totals, notes. Inputs and the head are the caller's.
 Report LeaksReport(const GrowthSeries& series, const LeaksContext& context);
 // A few blocks that show how a series goes from its lowest to its highest value.

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "memtool/profile/analysis/trend.h"
 
 namespace memtool {
 
@@ -101,8 +104,39 @@ struct Steps {
       growth.bend =
           Quotient(static_cast<Wide>(last_step) - first_step, static_cast<Wide>(growth.steps) - 1);
     }
+    growth.last_step = last_step;
   }
 };
+
+// Where growth ends of which every step is less than the one before, if they go on to lessen so.
+std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
+  const auto step = [series](std::size_t i) {
+    return static_cast<double>(SaturatingSubtract(series[i], series[i - 1]));
+  };
+  double most = 0;
+  double before = 1;
+  for (std::size_t i = 2; i < series.size(); ++i) {
+    const double share = step(i) / step(i - 1);
+    if (i > 2 && share > before * 1.01) {
+      return std::nullopt;  // they lessen ever less
+    }
+    most = std::max(most, share);
+    before = share;
+  }
+  if (most > 0.99) {
+    return std::nullopt;
+  }
+  const double more = std::ceil(step(series.size() - 1) * most / (1 - most));
+  return more < 9e18 ? SaturatingAdd(series.back(), static_cast<std::int64_t>(more)) : INT64_MAX;
+}
+
+std::size_t LastRise(std::span<const std::int64_t> series) {
+  std::size_t step = series.size() - 1;
+  while (step > 0 && series[step] <= series[step - 1]) {
+    --step;
+  }
+  return step;
+}
 
 GrowthDetail PaceOf(const Steps& steps) {
   const Growth& growth = steps.growth;
@@ -139,20 +173,12 @@ GrowthDetail DetailOf(const Steps& steps) {
     case GrowthKind::kSteady:
       return PaceOf(steps);
     case GrowthKind::kStepwise:
-      if (growth.grew == 1 && (!steps.late || growth.steps == 1)) {
-        return GrowthDetail::kOnce;
-      }
-      return !steps.late    ? GrowthDetail::kStopped
-             : !steps.early ? GrowthDetail::kLate
-                            : GrowthDetail::kRepeated;
-    case GrowthKind::kNoisy: {
-      const std::size_t with = growth.slope > 0 ? growth.grew : growth.shrank;
-      const bool trend =
-          growth.steps >= kTrendSteps && with > 1 && growth.fit.value_or(0) >= kTrendFit;
-      return !trend             ? GrowthDetail::kLevel
-             : growth.slope > 0 ? GrowthDetail::kRising
-                                : GrowthDetail::kFalling;
-    }
+      return growth.grew == 1 ? GrowthDetail::kOnce
+             : !steps.late    ? GrowthDetail::kStopped
+             : !steps.early   ? GrowthDetail::kLate
+                              : GrowthDetail::kRepeated;
+    case GrowthKind::kNoisy:
+      return GrowthDetail::kLevel;  // without a trend
     case GrowthKind::kConstant:
     case GrowthKind::kShrinking:
       break;
@@ -160,21 +186,85 @@ GrowthDetail DetailOf(const Steps& steps) {
   return GrowthDetail::kNone;
 }
 
+// Whether noise rises; `chance`: in how many series without a trend it would as much.
+bool Rises(std::span<const std::int64_t> series, std::int64_t slope, double& chance) {
+  const std::size_t cycle = CycleOf(series);
+  chance = ChanceOfRise(series, cycle);
+  if (slope <= 0 || chance > kPerhaps || !LowsRise(series, slope)) {
+    return false;
+  }
+  return cycle > 1 || ChanceOfRise(series, (series.size() + 1) / 2) <= kHalves;
+}
+
+// Fills detail and chance of a noisy series.
+void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
+  if (Rises(series, growth.slope, growth.chance)) {
+    growth.detail = GrowthDetail::kRising;
+    return;
+  }
+  // The other way round, in values as in their lowest points. ~x = -x - 1 has no overflow.
+  std::vector<std::int64_t> mirrored(series.begin(), series.end());
+  std::transform(mirrored.begin(), mirrored.end(), mirrored.begin(), std::bit_not<>());
+  double chance = 1;
+  if (growth.slope < 0 && Rises(mirrored, SaturatingSubtract(0, growth.slope), chance)) {
+    growth.detail = GrowthDetail::kFalling;
+  }
+}
+
+// `rows`: among how many that rise and fall this one is.
+GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept, std::size_t rows) {
+  const bool noisy = growth.detail == GrowthDetail::kRising;
+  if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
+    return GrowthEvidence::kNone;
+  }
+  if (kept && kept->steps == 0) {
+    return GrowthEvidence::kFreed;
+  }
+  const bool keeps = noisy && kept && kept->again_and_again();
+  const double of_all = growth.chance * static_cast<double>(std::max<std::size_t>(rows, 1));
+  if (growth.chance <= (keeps ? kPerhaps : kSure) && of_all <= kSureOfAll &&
+      growth.grew >= kFewestRises) {
+    return GrowthEvidence::kStrong;
+  }
+  return noisy && of_all > kPerhapsOfAll ? GrowthEvidence::kNone : GrowthEvidence::kWeak;
+}
+
+// Of many rows that rise and fall some rise by chance.
+void WeighByRows(GrowthSeries& series) {
+  const auto keeps = [](const GrowthRow& row) { return row.kept && row.kept->again_and_again(); };
+  std::size_t noisy_keeps = 0;
+  for (const GrowthRow& row : series.rows) {
+    const bool noisy = row.growth.kind == GrowthKind::kNoisy;
+    series.noisy += noisy ? 1 : 0;
+    noisy_keeps += noisy && keeps(row) ? 1 : 0;
+  }
+  for (GrowthRow& row : series.rows) {
+    const std::size_t others = keeps(row) ? noisy_keeps : series.noisy - noisy_keeps;
+    const std::size_t itself = row.growth.kind == GrowthKind::kNoisy ? 0 : 1;
+    row.growth.evidence = EvidenceOf(row.growth, row.kept, others + itself);
+  }
+}
+
 // What a reader should see first.
 int RankOf(const Growth& growth) {
+  if (growth.goes_on()) {
+    return growth.kind == GrowthKind::kSteady ? 0 : 1;
+  }
+  if (growth.evidence == GrowthEvidence::kWeak) {
+    return growth.kind == GrowthKind::kSteady ? 2 : 3;
+  }
   switch (growth.kind) {
     case GrowthKind::kSteady:
-      return 0;
     case GrowthKind::kStepwise:
-      return growth.goes_on() ? 1 : 2;
-    case GrowthKind::kNoisy:
-      return growth.goes_on() ? 1 : 3;
-    case GrowthKind::kShrinking:
       return 4;
+    case GrowthKind::kNoisy:
+      return 5;
+    case GrowthKind::kShrinking:
+      return 6;
     case GrowthKind::kConstant:
       break;
   }
-  return 5;
+  return 7;
 }
 
 bool Before(const GrowthRow& a, const GrowthRow& b) {
@@ -204,7 +294,7 @@ std::string_view TakeNumber(std::string_view& text) {
 
 }  // namespace
 
-Growth JudgeGrowth(std::span<const std::int64_t> series) {
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept) {
   Steps steps(series);
   Growth& growth = steps.growth;
   growth.kind = KindOf(growth);
@@ -215,7 +305,18 @@ Growth JudgeGrowth(std::span<const std::int64_t> series) {
       growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
     }
   }
+  growth.last_rise = LastRise(series);
   growth.detail = DetailOf(steps);
+  if (growth.detail == GrowthDetail::kSlowing) {
+    growth.limit = LimitOf(series);
+  }
+  if (growth.kind == GrowthKind::kNoisy) {
+    FindTrend(series, growth);
+  } else if (growth.grew > 0) {
+    growth.chance = ChanceOfRise(series);
+  }
+  growth.evidence = EvidenceOf(growth, kept, 1);
+  growth.chance = std::round(growth.chance * 1e9) / 1e9;
   return growth;
 }
 
@@ -224,12 +325,21 @@ void JudgeAndSort(GrowthSeries& series) {
   for (const GrowthPoint& point : series.points) {
     totals.push_back(point.total);
   }
-  if (!totals.empty()) {
-    series.whole = JudgeGrowth(totals);
-  }
+  std::optional<Kept> kept;
   for (GrowthRow& row : series.rows) {
-    row.growth = JudgeGrowth(row.series);
+    row.growth = JudgeGrowth(row.series, row.kept);
+    if (row.kept) {
+      kept = kept.value_or(Kept{});
+      kept->bytes = SaturatingAdd(kept->bytes, row.kept->bytes);
+      kept->steps = std::max(kept->steps, row.kept->steps);
+      kept->early_steps = std::max(kept->early_steps, row.kept->early_steps);
+    }
   }
+  if (!totals.empty()) {
+    series.whole = JudgeGrowth(totals, kept);
+  }
+  series.noisy = 0;
+  WeighByRows(series);
   std::sort(series.rows.begin(), series.rows.end(), Before);
 }
 

@@ -74,6 +74,7 @@ class Walk {
   const Trace* trace_ = nullptr;
   std::span<const Event> events_;
   Step range_;
+  std::uint32_t of_reader_ = 0;  // first events that a reader made of what was there before
 };
 
 // The row of the allocation that an event makes or ends.
@@ -113,11 +114,18 @@ void Walk::StartAtBase(Sums& sums) {
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
   }
+  of_reader_ = 0;
+  while (of_reader_ < events_.size() && events_[of_reader_].action == Action::kAlloc &&
+         RowOf(of_reader_) == before_ && before_ != kDropped) {
+    const std::uint32_t freed = replay_->partners()[of_reader_];
+    add(before_, events_[of_reader_].size, freed == Replay::kNoEvent || freed > range_.last);
+    ++of_reader_;
+  }
 }
 
 void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   const Event& at = events_[event];
-  if (at.action != Action::kAlloc && at.action != Action::kFreeCompleted) {
+  if ((at.action != Action::kAlloc && at.action != Action::kFreeCompleted) || event < of_reader_) {
     return;
   }
   const std::uint32_t row = RowOf(event);
@@ -209,11 +217,14 @@ void FillPlaces(const View& view, const By& by, const std::vector<std::int64_t>&
 void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, GrowthRow& to) {
   to.series = sums.series[row];
   std::int64_t so_far = sums.kept_before[row];
+  Kept& all = to.kept.emplace();
+  const std::size_t early = to.series.size() - to.series.size() / 3;
   for (std::size_t step = 0; step < to.series.size(); ++step) {
     const std::int64_t kept = sums.kept[row][step];
     so_far = SaturatingAdd(so_far, kept);
-    to.kept = SaturatingAdd(to.kept, kept);
-    to.kept_steps += kept != 0 ? 1 : 0;
+    all.bytes = SaturatingAdd(all.bytes, kept);
+    all.steps += kept != 0 ? 1 : 0;
+    all.early_steps += kept != 0 && step < early ? 1 : 0;
     if (measure == StepMeasure::kKept) {
       to.series[step] = so_far;
     }
@@ -231,6 +242,10 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   for (std::uint32_t i = 0; i < known; ++i) {
     const AllocationGroups::Name& name = groups.names[i];
     unnamed.no_stack = name.name == kNoStack && !name.node.valid() ? i : unnamed.no_stack;
+    // Where a format tells only the sum of what was there before, its reader makes it an allocation
+    // of a frame with that name.
+    const bool of_reader = name.name == kBeforeRecording && name.file.empty();
+    unnamed.before = of_reader && !groups.of_stack.empty() ? i : unnamed.before;
   }
   return unnamed;
 }
@@ -268,7 +283,7 @@ std::vector<GrowthPoint> PointsOf(const Recording& recording, const HistorySteps
 
 bool HoldsNothing(const GrowthRow& row) {
   const auto is_zero = [](std::int64_t value) { return value == 0; };
-  return row.kept == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
+  return row.kept->bytes == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
 }
 
 }  // namespace

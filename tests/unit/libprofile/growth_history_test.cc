@@ -36,6 +36,15 @@ class Maker {
     stacks_.push_back(builder_.AddStack({}));
   }
 
+  // A stack of one frame without a file.
+  std::size_t NamedStack(std::string_view name) {
+    const StringId text = builder_.Intern(name);
+    const Line line{.function = builder_.AddFunction(
+                        {.name = text, .system_name = text, .filename = StringId(0U)})};
+    stacks_.push_back(builder_.AddStack(std::array{builder_.AddLocation({}, std::array{line})}));
+    return stacks_.size() - 1;
+  }
+
   void Alloc(std::uint64_t key, std::int64_t size, std::size_t stack) {
     Put({.key = key, .size = size, .stack = stacks_[stack], .action = Action::kAlloc});
   }
@@ -247,8 +256,8 @@ TEST(GrowthOfHistory, MarksAreSteps) {
   const GrowthRow& leak = growth->series.rows.front();
   EXPECT_EQ(leak.name, "f2");
   EXPECT_EQ(leak.growth.slope, 10);
-  EXPECT_EQ(leak.kept, 40);
-  EXPECT_EQ(leak.kept_steps, 4U);
+  EXPECT_EQ(leak.kept->bytes, 40);
+  EXPECT_EQ(leak.kept->steps, 4U);
   EXPECT_EQ(leak.file, "train.py");
   EXPECT_EQ(leak.line, 3);
 }
@@ -313,6 +322,56 @@ TEST(GrowthOfHistory, AnUnfinishedLastStepIsLeftOut) {
   EXPECT_TRUE(growth->unfinished);
   EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
   EXPECT_EQ(SeriesOf(*growth).count("f1"), 0U);
+}
+
+// What rises over few steps and is freed in the step that is left out keeps nothing.
+TEST(GrowthOfHistory, WhatIsFreedLaterKeepsNothing) {
+  Maker maker;
+  maker.Alloc(1, 5000, 0);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    maker.Begin("ProfilerStep#" + std::to_string(i));
+    maker.Alloc(10 + i, 100, 1);
+    maker.Alloc(20 + i, 10, 2);
+    maker.End();
+  }
+  maker.Begin("ProfilerStep#6");
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    maker.Free(10 + i, 100);
+  }
+  const Recording recording = maker.Finish();
+  const auto growth = Grow(recording, {});
+  ASSERT_TRUE(growth.has_value());
+  const auto& rows = growth->series.rows;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "f2");  // the smaller, but sure
+  EXPECT_EQ(rows[0].growth.evidence, GrowthEvidence::kStrong);
+  EXPECT_EQ(rows[0].kept->early_steps, 4U);
+  EXPECT_EQ(rows[1].name, "f1");
+  EXPECT_EQ(rows[1].growth.kind, GrowthKind::kSteady);
+  EXPECT_EQ(rows[1].growth.evidence, GrowthEvidence::kFreed);
+  EXPECT_EQ(rows[1].kept->steps, 0U);
+}
+
+// Readers of formats that know only its sum make an allocation of what was there before.
+TEST(GrowthOfHistory, WhatWasThereBeforeIsOneRow) {
+  Maker maker;
+  const std::size_t named = maker.NamedStack(kBeforeRecording);
+  maker.Alloc(1, 5000, named);
+  maker.Alloc(2, 700, named);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    maker.Alloc(10 + i, 10, 2);
+    maker.Free(100 + i, 300);  // nobody saw them allocated
+  }
+  const Recording recording = maker.Finish();
+  const auto growth = Grow(recording, {.parts = 4, .measure = StepMeasure::kEnd});
+  ASSERT_TRUE(growth.has_value());
+  const auto series = SeriesOf(*growth);  // fails for two rows of one name
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series.at(std::string(kBeforeRecording)).back(), 5700);
+  for (const GrowthRow& row : growth->series.rows) {
+    EXPECT_EQ(row.kept->bytes, row.name == "f2" ? 40 : 0) << row.name;
+    EXPECT_EQ(row.growth.grew == 0, row.name != "f2");
+  }
 }
 
 TEST(GrowthOfHistory, VeryManyStepsAreJoined) {

@@ -121,7 +121,7 @@ TEST(JudgeGrowth, TellsKindsApart) {
       {{0, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 5, 5, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 0, 5, 5, 5}, Kind::kStepwise, Detail::kOnce},
-      {{0, 0, 0, 5}, Kind::kStepwise, Detail::kLate},
+      {{0, 0, 0, 5}, Kind::kStepwise, Detail::kOnce},
       {{0, 5, 9, 9, 9, 9, 9, 9}, Kind::kStepwise, Detail::kStopped},
       {{0, 0, 0, 0, 0, 0, 4, 6}, Kind::kStepwise, Detail::kLate},
       {{9, 5, 5}, Kind::kShrinking, Detail::kNone},
@@ -132,12 +132,86 @@ TEST(JudgeGrowth, TellsKindsApart) {
       // A jump explains three quarters of the variance, which is no trend.
       {{1, 0, 1, 0, 1, 99, 100, 99, 100, 99}, Kind::kNoisy, Detail::kLevel},
       {{0, 9, 5}, Kind::kNoisy, Detail::kLevel},
+      // A cycle that keeps some of what it takes, and one that does not.
+      {{0, 6, 12, 3, 9, 15, 6, 12, 18, 9, 15, 21}, Kind::kNoisy, Detail::kRising},
+      {{0, 6, 12, 0, 6, 12, 0, 6, 12, 0, 6, 12}, Kind::kNoisy, Detail::kLevel},
+      {{21, 15, 9, 18, 12, 6, 15, 9, 3, 12, 6, 0}, Kind::kNoisy, Detail::kFalling},
   };
   for (const KindCase& test : cases) {
     const Growth growth = JudgeGrowth(test.series);
     EXPECT_EQ(growth.kind, test.kind) << testing::PrintToString(test.series);
     EXPECT_EQ(growth.detail, test.detail) << testing::PrintToString(test.series);
   }
+}
+
+TEST(JudgeGrowth, FewPointsAreWeakEvidence) {
+  for (const std::int64_t points : {3, 4, 5, 9}) {
+    const Growth growth = JudgeGrowth(Line(100, 7, static_cast<int>(points)));
+    EXPECT_EQ(growth.kind, GrowthKind::kSteady);
+    EXPECT_EQ(growth.evidence, points < 5 ? GrowthEvidence::kWeak : GrowthEvidence::kStrong);
+    EXPECT_NEAR(growth.chance, 1 / std::tgamma(points + 1), 5e-7);
+  }
+  EXPECT_EQ(JudgeGrowth(Series{100, 101}).evidence, GrowthEvidence::kNone);
+  EXPECT_EQ(JudgeGrowth(Series{9, 9, 9, 9, 9}).chance, 1);
+  // Two rises, however many points.
+  Series two(30, 0);
+  std::fill(two.begin() + 5, two.end(), 10);
+  std::fill(two.begin() + 25, two.end(), 20);
+  EXPECT_EQ(JudgeGrowth(two).detail, GrowthDetail::kRepeated);
+  EXPECT_EQ(JudgeGrowth(two).evidence, GrowthEvidence::kWeak);
+}
+
+TEST(JudgeGrowth, WhatIsKeptIsEvidence) {
+  const Series line = Line(100, 7, 9);
+  EXPECT_EQ(JudgeGrowth(line, Kept{}).evidence, GrowthEvidence::kFreed);
+  EXPECT_EQ(JudgeGrowth(line, Kept{.bytes = 1, .steps = 1}).evidence, GrowthEvidence::kStrong);
+  EXPECT_EQ(JudgeGrowth(Line(9, 0, 9), Kept{}).evidence, GrowthEvidence::kNone);
+  // Noise that rises less surely: as much as one of 28 orders of ten points.
+  const Series noise{0, 60, 30, 85, 70, 45, 72, 90, 66, 80};
+  const Growth alone = JudgeGrowth(noise);
+  EXPECT_EQ(alone.detail, GrowthDetail::kRising);
+  EXPECT_GT(alone.chance, kSure);
+  EXPECT_EQ(alone.evidence, GrowthEvidence::kWeak);
+  const Kept early{.bytes = 60, .steps = 4, .early_steps = 3};
+  EXPECT_EQ(JudgeGrowth(noise, early).evidence, GrowthEvidence::kStrong);
+  const Kept late{.bytes = 60, .steps = 3, .early_steps = 0};
+  EXPECT_EQ(JudgeGrowth(noise, late).evidence, GrowthEvidence::kWeak);
+}
+
+TEST(JudgeGrowth, TheWholeKeepsWhatItsRowsKeep) {
+  GrowthSeries series;
+  for (const std::int64_t total : Line(100, 7, 9)) {
+    series.points.push_back({.total = total});
+  }
+  series.rows.push_back({.name = "a", .series = Line(100, 7, 9), .kept = Kept{}});
+  series.rows.push_back({.name = "b", .series = Line(0, 0, 9), .kept = Kept{}});
+  JudgeAndSort(series);
+  EXPECT_EQ(series.whole.evidence, GrowthEvidence::kFreed);
+  series.rows[1].kept = Kept{.bytes = 5, .steps = 2};
+  JudgeAndSort(series);
+  EXPECT_EQ(series.whole.evidence, GrowthEvidence::kStrong);
+}
+
+TEST(JudgeGrowth, SlowingGrowthMayHaveALimit) {
+  // Halved each time: 50 + 25 + … leads to 100.
+  const Growth halved = JudgeGrowth(Series{50'000, 75'000, 87'500, 93'750, 96'875});
+  EXPECT_EQ(halved.detail, GrowthDetail::kSlowing);
+  EXPECT_EQ(halved.limit, 100'000);
+  // The square root slows down and has none: its steps lessen ever less.
+  Series root;
+  for (int i = 0; i < 10; ++i) {
+    root.push_back(static_cast<std::int64_t>(1e6 * std::sqrt(i)));
+  }
+  EXPECT_EQ(JudgeGrowth(root).detail, GrowthDetail::kSlowing);
+  EXPECT_EQ(JudgeGrowth(root).limit, std::nullopt);
+  EXPECT_EQ(JudgeGrowth(Line(0, 5, 9)).limit, std::nullopt);
+}
+
+TEST(JudgeGrowth, NotesTheLastRise) {
+  EXPECT_EQ(JudgeGrowth(Series{5, 5, 9, 9, 9}).last_rise, 2U);
+  EXPECT_EQ(JudgeGrowth(Series{5, 5, 5, 5, 9}).last_rise, 4U);
+  EXPECT_EQ(JudgeGrowth(Series{5, 5, 5}).last_rise, 0U);
+  EXPECT_EQ(JudgeGrowth(Series{5, 7, 8}).last_step, 1);
 }
 
 TEST(JudgeGrowth, CountsStepsAndBends) {

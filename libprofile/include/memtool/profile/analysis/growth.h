@@ -33,19 +33,48 @@ enum class GrowthDetail : std::uint8_t {
   kUneven,
   // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
   // something was added.
-  kOnce,      // one step only, and not in the last; start-up looks like this
+  kOnce,      // one step only, wherever it is; start-up looks like this, and it is no trend
   kStopped,   // nothing in the last
   kLate,      // nothing in the first
   kRepeated,  // in all, or in all but the middle
-  // Of noise, by its straight line: it explains at least kTrendFit of at least kTrendSteps steps,
-  // and at least two of them grew (shrank).
+  // Of noise. Rising: at most kPerhaps of series without a trend rise as much (ChanceOfRise, with
+  // the cycle that CycleOf finds), and LowsRise, and without such a cycle at most kHalves as much
+  // from the first half to the second, point by point. Falling: so the other way round.
   kRising,
   kFalling,
   kLevel,
 };
 
-inline constexpr double kTrendFit = 0.8;  // a single jump explains up to three quarters
-inline constexpr std::size_t kTrendSteps = 4;
+// How sure it is that growth goes on, of the shapes that go on: steady, repeated and rising.
+enum class GrowthEvidence : std::uint8_t {
+  kNone,  // the shape does not go on, or noise rises as some noisy row among so many does by chance
+  // Perhaps by chance, which it would be in more than kSure of series without a trend; so in every
+  // series of fewer than five points. Also of a stepwise series with fewer than three rises.
+  kWeak,
+  kStrong,
+  kFreed,  // goes on, but the history knows that all of it is freed later
+};
+
+// Shares of series without a trend that rise as much by chance (ChanceOfRise).
+inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
+inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
+inline constexpr double kHalves = 0.2;    // two cycles have a rise in each half, but not between
+inline constexpr std::size_t kFewestRises = 3;
+// How many rows may do so by chance, of all that rise and fall (with as much kept): the share times
+// their number, for strong and for weak evidence of noise. (Bonferroni's inequality.)
+inline constexpr double kSureOfAll = 0.05;
+inline constexpr double kPerhapsOfAll = 0.25;
+
+// What a history knows: bytes that were allocated in its steps and never freed.
+struct Kept {
+  std::int64_t bytes = 0;
+  std::size_t steps = 0;  // in how many steps
+  // In how many of the first two thirds. What is kept in the last may be the last iteration's own.
+  // With kFewestRises of them noise that rises by kPerhaps is strong evidence.
+  std::size_t early_steps = 0;
+
+  [[nodiscard]] bool again_and_again() const { return early_steps >= kFewestRises; }
+};
 
 struct Growth {
   GrowthKind kind = GrowthKind::kConstant;
@@ -65,18 +94,22 @@ struct Growth {
   std::size_t steps = 0;   // points - 1
   std::size_t grew = 0;    // in how many of the steps
   std::size_t shrank = 0;
+  std::size_t last_rise = 0;  // the last step that grew, from 1; 0 = none
+  std::int64_t last_step = 0;
+  // Of slowing growth whose steps are at most such a share of the one before as never rises (by
+  // more than a hundredth): what the sum of the geometric series with the largest share leads to.
+  std::optional<std::int64_t> limit;
+  GrowthEvidence evidence = GrowthEvidence::kNone;
+  // The share of series without a trend that rise as much, to nine digits; 1 where nothing rises.
+  double chance = 1;
 
   [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
-  // Growth that goes on as far as the series tells: steady, repeated or rising.
-  [[nodiscard]] bool goes_on() const {
-    return kind == GrowthKind::kSteady || detail == GrowthDetail::kRepeated ||
-           detail == GrowthDetail::kRising;
-  }
+  [[nodiscard]] bool goes_on() const { return evidence == GrowthEvidence::kStrong; }
 };
 
-// At least one value, at most kMostPoints.
+// At least one value, at most kMostPoints. `kept`: where a history knows it.
 inline constexpr std::size_t kMostPoints = 1U << 20U;
-Growth JudgeGrowth(std::span<const std::int64_t> series);
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept = {});
 
 struct GrowthRow {
   std::string name;
@@ -86,9 +119,7 @@ struct GrowthRow {
   std::vector<std::int64_t> series;   // one value per point
   std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
   Growth growth;
-  // Of a history: bytes that were allocated in its steps and never freed, and in how many steps.
-  std::int64_t kept = 0;
-  std::size_t kept_steps = 0;
+  std::optional<Kept> kept;  // of a history
 };
 
 struct GrowthPoint {
@@ -102,10 +133,11 @@ struct GrowthPoint {
 struct GrowthSeries {
   std::vector<GrowthPoint> points;
   std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
-  Growth whole;                 // of the points' totals
+  Growth whole;                 // of the points' totals; keeps what its rows keep
+  std::size_t noisy = 0;        // rows that rise and fall
 };
 
-// Judges every row and the whole, and sorts.
+// Judges every row, in the light of how many rows rise and fall, and the whole, and sorts.
 void JudgeAndSort(GrowthSeries& series);
 
 enum class InputOrder : std::uint8_t {
