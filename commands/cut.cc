@@ -59,7 +59,7 @@ class CutCommand final : public Command {
     return OnOneRecording(input_, streams, "cut takes one FILE",
                           [&](const Session&, Recording recording) -> Result<void> {
                             auto bytes = Make(std::move(recording), streams);
-                            return bytes ? WriteWholeFile(output_, *bytes, streams.out)
+                            return bytes ? WriteWholeFile(output_, *bytes, streams)
                                          : Result<void>(Fail(std::move(bytes.error())));
                           });
   }

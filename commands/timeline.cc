@@ -165,7 +165,7 @@ class TimelineCommand final : public Command {
       std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
       (series.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
-    return SavePlot(chart, plot_, plot_size_);
+    return SavePlot(chart, plot_, plot_size_, session.streams());
   }
 
   [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
