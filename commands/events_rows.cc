@@ -67,6 +67,10 @@ std::int64_t FirstTimeOf(const History& history) {
   return first == INT64_MAX ? kNoTime : first;
 }
 
+std::string SinceText(std::int64_t time, std::int64_t zero) {
+  return fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero)) / 1e9);
+}
+
 const EventNames::Name& EventNames::Of(StackId stack) {
   if (!stack.valid()) {
     return none_;
@@ -138,9 +142,7 @@ const Event& EventRows::At(const Trace& trace, std::int64_t number) const {
 }
 
 std::string EventRows::When(std::int64_t time) const {
-  return time == kNoTime
-             ? std::string{}
-             : fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero_)) / 1e9);
+  return time == kNoTime ? std::string{} : SinceText(time, zero_);
 }
 
 std::string EventRows::Lived(const Trace& trace, std::int64_t from, std::int64_t to) const {
