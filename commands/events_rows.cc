@@ -181,7 +181,7 @@ void EventRows::Make(const ListedEvent& listed, std::vector<Cell>& row) {
     row[kAddress] = fmt::format("0x{:x}", event.key);
   }
   row[kStream] = fmt::format("0x{:x}", recording_.history->streams[event.stream]);
-  if (event.action == Action::kOom) {
+  if (event.action == Action::kOom && event.key != kNotTold) {
     row[kDeviceFree] = static_cast<std::int64_t>(event.key);
   }
   row[kName] = name.name;

@@ -130,7 +130,7 @@ void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moment
       continue;
     }
     const Event& event = EventsOf(recording, trace)[static_cast<std::size_t>(moment.event)];
-    if (event.action == Action::kOom) {
+    if (event.action == Action::kOom && event.key != kNotTold) {
       facts.free = Quantity{.bytes = static_cast<std::int64_t>(event.key), .source = "OOM event"};
     }
   }

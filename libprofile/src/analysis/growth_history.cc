@@ -113,6 +113,7 @@ void Walk::StartAtBase(Sums& sums) {
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
   }
+  add(before_, trace_->standing_bytes, true);
 }
 
 void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {

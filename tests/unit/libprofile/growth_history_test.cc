@@ -59,6 +59,9 @@ class Maker {
                              .state = BlockState::kActive});
   }
 
+  // More of before, of which only the sum is told.
+  void Standing(std::int64_t bytes) { standing_ = bytes; }
+
   Recording Finish() {
     History history;
     history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
@@ -70,7 +73,8 @@ class Maker {
                        .name = "0",
                        .event_count = events_.size(),
                        .blocks = LedgerId(1U),
-                       .segments = LedgerId(0U)}};
+                       .segments = LedgerId(0U),
+                       .standing_bytes = standing_}};
     history.events = events_;
     if (!state_.blocks.empty()) {
       state_.segments = {{.address = 0,
@@ -98,6 +102,7 @@ class Maker {
   std::vector<Event> events_;
   std::vector<Mark> marks_;
   AllocatorState state_;
+  std::int64_t standing_ = 0;
 };
 
 Result<HistoryGrowth> Grow(const Recording& recording, const StepOptions& options,
@@ -129,6 +134,7 @@ Recording RandomHistory(std::uint32_t seed, int events) {
   }
   maker.Ghost(2'000'000, 77, 0);
   maker.Ghost(2'000'001, 33, 4);
+  maker.Standing(seed % 2 == 0 ? 0 : 555);
   for (int i = 0; i < events; ++i) {
     if (live.size() > 30 || (!live.empty() && random() % 2 == 0)) {
       const std::size_t at = random() % live.size();
