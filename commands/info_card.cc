@@ -231,6 +231,9 @@ Rows CardRows(const Recording& recording, const InputCard& card) {
     rows.emplace_back("comment", std::string(recording.Text(comment)));
   }
   for (const Diagnostic& diagnostic : recording.diagnostics) {
+    if (diagnostic.code == "cut") {
+      continue;  // said by the comments
+    }
     rows.emplace_back("note", fmt::format("{}: {}", diagnostic.count, diagnostic.message));
   }
   for (const BlindSpot& blind : recording.blind_spots) {

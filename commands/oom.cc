@@ -249,6 +249,11 @@ class OomCommand final : public RowsCommand {
                       "sizes follow from the allocator's rules",
                       FormatCount(state.estimated), FormatCount(state.segments)));
     }
+    for (const Diagnostic& diagnostic : report.diagnostics) {
+      if (diagnostic.code == "cut") {
+        report.foot.push_back(diagnostic.message);
+      }
+    }
     if (state.unplaced > 0) {
       report.foot.push_back(fmt::format(
           "{} of live blocks lie in no known segment: this history lacks segment events",

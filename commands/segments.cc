@@ -396,6 +396,11 @@ class SegmentsCommand final : public RowsCommand {
           "from the allocator's rules",
           FormatCount(t.estimated), FormatCount(static_cast<std::int64_t>(lines_.size()))));
     }
+    for (const Diagnostic& diagnostic : report.diagnostics) {
+      if (diagnostic.code == "cut") {
+        report.foot.push_back(diagnostic.message);
+      }
+    }
     if (t.unplaced_blocks > 0) {
       report.foot.push_back(fmt::format(
           "{} in {} live blocks lie in no known segment: this history lacks segment events",
