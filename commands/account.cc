@@ -251,8 +251,9 @@ class AccountCommand final : public RowsCommand {
 
   void TakeRecording(const Loaded& loaded) {
     const AccountFacts facts = FactsOf(loaded.recording, loaded.moments, DeviceNumber());
-    for (auto fact : {&AccountFacts::free, &AccountFacts::reserved, &AccountFacts::allocated,
-                      &AccountFacts::requested, &AccountFacts::releasable}) {
+    for (auto fact :
+         {&AccountFacts::free, &AccountFacts::reserved, &AccountFacts::allocated,
+          &AccountFacts::requested, &AccountFacts::releasable, &AccountFacts::private_pools}) {
       if (!(facts_.*fact)) {
         facts_.*fact = facts.*fact;
       }

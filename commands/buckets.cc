@@ -149,7 +149,7 @@ class BucketsCommand final : public RowsCommand {
     if (!plot_.empty()) {
       const BarChart chart =
           ChartOf(parts_, part_names_, wanted_, percent_of_ == "expected", output().unit());
-      if (auto saved = SavePlot(chart, plot_, plot_size_); !saved) {
+      if (auto saved = SavePlot(chart, plot_, plot_size_, session.streams()); !saved) {
         return Fail(std::move(saved.error()));
       }
     }

@@ -28,11 +28,6 @@ enum class ExitCode : std::uint8_t {
 
 ExitCode ExitCodeFor(const Error& error);
 
-struct Streams {
-  Sink& out;  // data
-  Sink& err;  // progress, warnings, hints: one message a line, prefixed by Warn()
-};
-
 // "memtool: MESSAGE" on stderr, with bytes from inputs made visible.
 void Warn(Streams& streams, std::string_view message);
 

@@ -245,7 +245,7 @@ class ConvertCommand : public Command {
       return Fail(std::move(bytes.error()));
     }
     session.Finish();
-    if (auto written = WriteWholeFile(output_, *bytes, streams.out); !written) {
+    if (auto written = WriteWholeFile(output_, *bytes, streams); !written) {
       return Fail(std::move(written.error()));
     }
     return session.exit_code();

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "memtool/formats/torch_writer.h"
 #include "memtool/profile/analysis/redact.h"
+#include "memtool/profile/recording_builder.h"
 #include "memtool/profile/sizes.h"
 #include "options/input_options.h"
 #include "options/range_options.h"
@@ -59,7 +60,7 @@ class CutCommand final : public Command {
     return OnOneRecording(input_, streams, "cut takes one FILE",
                           [&](const Session&, Recording recording) -> Result<void> {
                             auto bytes = Make(std::move(recording), streams);
-                            return bytes ? WriteWholeFile(output_, *bytes, streams.out)
+                            return bytes ? WriteWholeFile(output_, *bytes, streams)
                                          : Result<void>(Fail(std::move(bytes.error())));
                           });
   }
@@ -80,15 +81,36 @@ class CutCommand final : public Command {
     if (!cut) {
       return Fail(std::move(cut.error()));
     }
+    const bool cut_before = !cut->recording.metadata.comments.empty();
     if (redact_) {
       cut->recording = Redact(std::move(cut->recording), salt_);
     }
-    auto written = formats::WriteTorchSnapshot(cut->recording);
+    RecordingBuilder builder(std::move(cut->recording));
+    builder.metadata().comments.push_back(builder.Intern(Comment(*cut, cut_before)));
+    auto commented = std::move(builder).Finish();
+    if (!commented) {
+      return Fail(std::move(commented.error()));
+    }
+    auto written = formats::WriteTorchSnapshot(*commented);
     if (!written) {
       return Fail(std::move(written.error()));
     }
     Tell(*cut, streams);
     return written;
+  }
+
+  // What the file's readers must know of it. Texts of the range and of earlier comments may name
+  // what
+  // --redact hides.
+  [[nodiscard]] std::string Comment(const Cut& cut, bool cut_before) const {
+    std::string text = "cut by memtool";
+    text += redact_ ? ", names are hashes" : ": " + range_.Text();
+    if (cut.estimated_segments > 0) {
+      text += fmt::format("; sizes of blocks are estimated in {} of {} segments",
+                          cut.estimated_segments, cut.segments);
+    }
+    return text +
+           (redact_ && cut_before ? "; cut before, so that more sizes may be estimated" : "");
   }
 
   // What the file cannot hold is said, not lost silently.

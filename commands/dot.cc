@@ -126,7 +126,7 @@ class GraphCommand : public Command {
         return Fail(std::move(text.error()));
       }
     }
-    return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams.out);
+    return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams);
   }
 
   // In a browser when there is one; else says where the picture is.
@@ -139,7 +139,7 @@ class GraphCommand : public Command {
       }
       path = *std::move(made);
     }
-    if (auto written = WriteWholeFile(path, picture, streams.out); !written) {
+    if (auto written = WriteWholeFile(path, picture, streams); !written) {
       return written;
     }
     const std::string browser = OpenInBrowser(path);

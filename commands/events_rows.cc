@@ -67,6 +67,10 @@ std::int64_t FirstTimeOf(const History& history) {
   return first == INT64_MAX ? kNoTime : first;
 }
 
+std::string SinceText(std::int64_t time, std::int64_t zero) {
+  return fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero)) / 1e9);
+}
+
 const EventNames::Name& EventNames::Of(StackId stack) {
   if (!stack.valid()) {
     return none_;
@@ -138,9 +142,7 @@ const Event& EventRows::At(const Trace& trace, std::int64_t number) const {
 }
 
 std::string EventRows::When(std::int64_t time) const {
-  return time == kNoTime
-             ? std::string{}
-             : fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero_)) / 1e9);
+  return time == kNoTime ? std::string{} : SinceText(time, zero_);
 }
 
 std::string EventRows::Lived(const Trace& trace, std::int64_t from, std::int64_t to) const {
@@ -179,7 +181,7 @@ void EventRows::Make(const ListedEvent& listed, std::vector<Cell>& row) {
     row[kAddress] = fmt::format("0x{:x}", event.key);
   }
   row[kStream] = fmt::format("0x{:x}", recording_.history->streams[event.stream]);
-  if (event.action == Action::kOom) {
+  if (event.action == Action::kOom && event.key != kNotTold) {
     row[kDeviceFree] = static_cast<std::int64_t>(event.key);
   }
   row[kName] = name.name;

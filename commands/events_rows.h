@@ -70,5 +70,7 @@ class EventRows {
 std::string DurationText(std::int64_t nanos);
 // The earliest time of any event, or kNoTime.
 std::int64_t FirstTimeOf(const History& history);
+// "+41.018097 s" after `zero`, both in nanoseconds.
+std::string SinceText(std::int64_t time, std::int64_t zero);
 
 }  // namespace memtool::commands

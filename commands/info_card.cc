@@ -47,8 +47,9 @@ std::string RecordingText(const DeviceCard& card) {
     return "no events: only the state at the end is known";
   }
   std::string text = card.overflowed ? "the ring overflowed: the oldest events are gone"
-                     : s.unmatched_frees + s.ghosts > 0 ? "began late"
-                                                        : "complete from the first allocation on";
+                     : s.unmatched_frees + s.ghosts > 0 || s.start_bytes > 0
+                         ? "began late"
+                         : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
     text += fmt::format("; {} free{} without an allocation ({})", Count(s.unmatched_frees),
                         s.unmatched_frees == 1 ? "" : "s", FormatSize(s.unmatched_bytes));
@@ -56,6 +57,13 @@ std::string RecordingText(const DeviceCard& card) {
   if (s.ghosts > 0) {
     text += fmt::format("; {} live block{} that no event opened ({})", Count(s.ghosts),
                         s.ghosts == 1 ? "" : "s", FormatSize(s.ghost_bytes));
+  }
+  if (s.standing_bytes > 0) {
+    text += fmt::format("; {} more, of which the file gives the sum", FormatSize(s.standing_bytes));
+  }
+  if (s.start_bytes > s.base_bytes) {
+    text += fmt::format("; the first events list {} of before",
+                        FormatSize(s.start_bytes - s.base_bytes));
   }
   return text;
 }
@@ -87,7 +95,7 @@ void DeviceRows(const DeviceCard& card, const Trace& trace, bool has_state, Rows
   rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
-                                          FormatSize(s.end_bytes), FormatSize(s.base_bytes)));
+                                          FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
   if (has_state) {
     StateRows(s, rows);
   }
@@ -223,6 +231,9 @@ Rows CardRows(const Recording& recording, const InputCard& card) {
     rows.emplace_back("comment", std::string(recording.Text(comment)));
   }
   for (const Diagnostic& diagnostic : recording.diagnostics) {
+    if (diagnostic.code == "cut") {
+      continue;  // said by the comments
+    }
     rows.emplace_back("note", fmt::format("{}: {}", diagnostic.count, diagnostic.message));
   }
   for (const BlindSpot& blind : recording.blind_spots) {

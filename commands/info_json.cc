@@ -78,6 +78,8 @@ void Device(Json& json, const DeviceCard& card) {
   Text(json, card.name);
   Number(json, "events", static_cast<std::int64_t>(s.events));
   Number(json, "base_bytes", s.base_bytes);
+  Number(json, "start_bytes", s.start_bytes);
+  Number(json, "standing_bytes", s.standing_bytes);
   Number(json, "peak_bytes", s.peak_bytes);
   Number(json, "peak_event", s.peak_event);
   Number(json, "end_bytes", s.end_bytes);

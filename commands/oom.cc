@@ -255,6 +255,11 @@ class OomCommand final : public RowsCommand {
                       "sizes follow from the allocator's rules",
                       FormatCount(state.estimated), FormatCount(state.segments)));
     }
+    for (const Diagnostic& diagnostic : report.diagnostics) {
+      if (diagnostic.code == "cut") {
+        report.foot.push_back(diagnostic.message);
+      }
+    }
     if (state.unplaced > 0) {
       report.foot.push_back(fmt::format(
           "{} of live blocks lie in no known segment: this history lacks segment events",
@@ -345,16 +350,15 @@ class OomCommand final : public RowsCommand {
     const auto held = std::find_if(parts.rbegin(), parts.rend(), [](const OomPart& part) {
                         return part.key == "live" || part.key == "pending";
                       }).base();
-    for (auto part = parts.begin(); part != parts.end(); ++part) {
-      if (part == held) {
-        AddHolders(report, std::move(holders), whole);
-      }
-      AddRow(report, "part", part->key, part->bytes, whole, PartText(found, *part));
-      report.rows.back()[4] = part->precision;
-    }
-    if (held == parts.end()) {
-      AddHolders(report, std::move(holders), whole);
-    }
+    const auto add_parts = [&](auto from, auto to) {
+      std::for_each(from, to, [&](const OomPart& part) {
+        AddRow(report, "part", part.key, part.bytes, whole, PartText(found, part));
+        report.rows.back()[4] = part.precision;
+      });
+    };
+    add_parts(parts.begin(), held);
+    AddHolders(report, std::move(holders), whole);
+    add_parts(held, parts.end());
     Totals(report, found, whole);
     return report;
   }

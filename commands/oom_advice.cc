@@ -6,6 +6,7 @@
 #include "memtool/profile/analysis/values.h"
 #include "memtool/profile/sizes.h"
 #include "oom_case.h"
+#include "rows.h"
 
 namespace memtool::commands {
 
@@ -51,11 +52,8 @@ class Adviser {
       ForVerdict();
       OtherProcesses(false);
       OtherMemory();
-    } else if (found_.state && found_.state->unused_bytes > 0) {
-      Add("TRY", fmt::format("torch.cuda.empty_cache() would give back {} in {} unused segment{}",
-                             FormatSize(found_.state->unused_bytes),
-                             FormatCount(found_.state->unused_segments),
-                             found_.state->unused_segments == 1 ? "" : "s"));
+    } else if (found_.state) {
+      FreeForOthers(found_.state->gives);
     }
     Next();
     return std::move(sentences_);
@@ -84,6 +82,15 @@ class Adviser {
                   ? "unknown: this snapshot does not tell the allocator's settings"
               : on.empty() ? "nothing: all allocator settings are at their defaults"
                            : on);
+  }
+
+  void FreeForOthers(const FreeMemory& gives) {
+    if (gives.returnable > 0) {
+      Add("TRY", "torch.cuda.empty_cache() would give back " + ReturnableText(gives));
+    }
+    if (gives.private_pool > 0) {
+      Add("NOTE", PrivatePoolText(gives));
+    }
   }
 
   void ForVerdict() {

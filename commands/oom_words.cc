@@ -6,6 +6,7 @@
 #include "memtool/profile/analysis/values.h"
 #include "memtool/profile/sizes.h"
 #include "oom_case.h"
+#include "rows.h"
 
 namespace memtool::commands {
 

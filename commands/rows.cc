@@ -109,4 +109,29 @@ Cell LineCell(std::int64_t line) {
   return line > 0 ? Cell(line) : Cell(std::monostate{});
 }
 
+std::string ReturnableText(const FreeMemory& gives) {
+  const auto counted = [](std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", FormatCount(count), what, count == 1 ? "" : "s");
+  };
+  std::string text = FormatSize(gives.returnable);
+  const char* before = " in ";
+  if (gives.unused_segments > 0) {
+    text += before + counted(gives.unused_segments, "unused segment");
+    before = " and ";
+  }
+  if (gives.pages > 0) {
+    text += before + counted(gives.pages, "whole page") + " of " +
+            counted(gives.paged_segments, "expandable segment") + " in use";
+  }
+  return text;
+}
+
+std::string PrivatePoolText(const FreeMemory& gives) {
+  return fmt::format(
+      "{} are free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
+      "these live",
+      FormatSize(gives.private_pool), FormatCount(gives.private_segments),
+      gives.private_segments == 1 ? "" : "s");
+}
+
 }  // namespace memtool::commands

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "memtool/profile/analysis/free_memory.h"
 #include "memtool/profile/analysis/table.h"
 #include "output/report.h"
 #include "session.h"
@@ -31,5 +32,10 @@ std::string TraceLine(const Trace& trace, const TraceSummary& summary);
 std::vector<std::string> MomentLines(const Loaded& loaded);
 // A row's line for JSON: null when it has none.
 Cell LineCell(std::int64_t line);
+
+// "4.67 GiB in 1 unused segment and 237 whole pages of 2 expandable segments in use"
+std::string ReturnableText(const FreeMemory& gives);
+// "256.00 MiB are free in 8 segments of private pools (CUDA graphs, MemPools): not given back …"
+std::string PrivatePoolText(const FreeMemory& gives);
 
 }  // namespace memtool::commands

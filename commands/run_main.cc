@@ -53,7 +53,28 @@ Error UsageError(const po::error& error, const po::options_description& options)
   return Error{.code = ErrorCode::kUsage, .input = {}, .message = std::move(message)};
 }
 
-Result<void> Parse(const std::vector<std::string>& args, const po::options_description& options) {
+// Files that options name to be read: those that the command must not write to. Names from
+// elsewhere (a list of them, the default input) are noted where they are found.
+void NoteInputs(const po::variables_map& values, InputFiles& inputs) {
+  for (const char* option : {"file", "diff-base"}) {
+    if (const auto found = values.find(option); found != values.end()) {
+      for (const std::string& name : found->second.as<std::vector<std::string>>()) {
+        inputs.Add(name);
+      }
+    }
+  }
+  for (const char* option : {"files-from", "keywords", "expected-sum"}) {
+    if (const auto found = values.find(option); found != values.end()) {
+      const std::string name = found->second.as<std::string>();
+      inputs.Add(option != std::string_view("expected-sum") ? name
+                 : name.starts_with('@')                    ? name.substr(1)
+                                                            : std::string{});
+    }
+  }
+}
+
+Result<void> Parse(const std::vector<std::string>& args, const po::options_description& options,
+                   InputFiles& inputs) {
   namespace style = po::command_line_style;
   po::positional_options_description positional;
   positional.add("file", -1);
@@ -66,6 +87,7 @@ Result<void> Parse(const std::vector<std::string>& args, const po::options_descr
                   .run(),
               values);
     po::notify(values);
+    NoteInputs(values, inputs);
   } catch (const po::error& error) {
     return Fail(UsageError(error, options));
   }
@@ -92,7 +114,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   }
   auto parsed = command->ParseRaw(args);
   if (!parsed) {
-    parsed = Parse(args, options);
+    parsed = Parse(args, options, streams.inputs);
   }
   if (!*parsed) {
     return Report(parsed->error(), streams);

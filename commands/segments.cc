@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "memtool/profile/analysis/allocator_state.h"
+#include "memtool/profile/analysis/free_memory.h"
 #include "memtool/profile/analysis/groups.h"
 #include "memtool/profile/analysis/values.h"
 #include "rows.h"
@@ -27,16 +28,20 @@ constexpr double kPinnedShare = 0.25;
 
 struct SegmentLine {
   Segment segment;
-  std::int64_t largest_free = 0;
+  FreeMemory gives;
+  std::int64_t largest_free = 0;  // of the blocks that the file lists
   std::int64_t live_blocks = 0;
   bool estimated = false;
   std::string picture;
   std::string holder;  // who allocated most of what lives in it
 
   [[nodiscard]] std::int64_t free() const { return segment.size - segment.active; }
+  // What live blocks keep from going back to the driver.
+  [[nodiscard]] std::int64_t kept() const { return gives.reuse_only + gives.unlisted; }
   [[nodiscard]] bool pinned() const {
-    return segment.active > 0 && !segment.small && free() > 0 &&
-           static_cast<double>(segment.active) <= kPinnedShare * static_cast<double>(segment.size);
+    const auto live = static_cast<double>(segment.active);
+    return segment.active > 0 && !segment.small && kept() > 0 &&
+           live <= kPinnedShare * (live + static_cast<double>(kept()));
   }
 };
 
@@ -49,6 +54,10 @@ struct Totals {
   std::int64_t estimated = 0;
   std::int64_t unplaced = 0, unplaced_blocks = 0;
 
+  FreeMemory gives;
+
+  // Where free memory lies in no listed block, its largest piece may be any.
+  [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
   [[nodiscard]] double fragmentation() const {
     return free > 0 ? 1.0 - static_cast<double>(largest_free) / static_cast<double>(free) : 0.0;
   }
@@ -208,7 +217,7 @@ class SegmentsCommand final : public RowsCommand {
 
   void AddSegment(const Recording& recording, const Segment& segment, std::span<const Block> blocks,
                   bool estimated, const Holders& holders) {
-    SegmentLine line{.segment = segment, .estimated = estimated};
+    SegmentLine line{.segment = segment, .gives = FreeIn(segment, blocks), .estimated = estimated};
     for (const Block& block : blocks) {
       if (block.state == BlockState::kInactive) {
         line.largest_free = std::max(line.largest_free, block.size);
@@ -233,6 +242,7 @@ class SegmentsCommand final : public RowsCommand {
     add(totals_.allocated, segment.allocated);
     add(totals_.pending, segment.active - segment.allocated);
     add(totals_.free, line.free());
+    totals_.gives.Add(line.gives);
     totals_.largest_free = std::max(totals_.largest_free, line.largest_free);
     totals_.estimated += line.estimated ? 1 : 0;
     if (segment.active == 0) {
@@ -241,9 +251,9 @@ class SegmentsCommand final : public RowsCommand {
     }
     if (line.pinned()) {
       ++totals_.pinned;
-      add(totals_.pinned_bytes, line.free());
+      add(totals_.pinned_bytes, line.kept());
       add(totals_.pins, segment.active);
-      add(pinned_by_[line.holder], line.free());
+      add(pinned_by_[line.holder], line.kept());
     }
   }
 
@@ -290,6 +300,8 @@ class SegmentsCommand final : public RowsCommand {
                       {.key = "holder", .title = "HELD BY", .left = true, .shrink = true},
                       {"stream", ""},
                       {"pool", ""},
+                      {"pool_id", ""},
+                      {"returnable", ""},
                       {"expandable", ""},
                       {"allocated", ""},
                       {"active", ""},
@@ -302,29 +314,37 @@ class SegmentsCommand final : public RowsCommand {
       const SegmentLine& line = lines_[i];
       const Segment& segment = line.segment;
       report.rows.push_back(
-          {bytes(line.free()), bytes(segment.size), bytes(line.largest_free), line.live_blocks,
+          {bytes(line.free()), bytes(segment.size),
+           line.gives.unlisted > 0 ? Cell() : Cell(bytes(line.largest_free)), line.live_blocks,
            static_cast<std::int64_t>(segment.device), fmt::format("0x{:x}", segment.address),
            line.picture, line.holder, fmt::format("0x{:x}", streams_[i]),
-           std::string(segment.small ? "small" : "large"), std::int64_t{segment.expandable ? 1 : 0},
-           segment.allocated, segment.active, segment.requested, std::int64_t{segment.block_count},
+           std::string(segment.small ? "small" : "large"),
+           fmt::format("({}, {})", segment.pool_owner, segment.pool_id), line.gives.returnable,
+           std::int64_t{segment.expandable ? 1 : 0}, segment.allocated, segment.active,
+           segment.requested, std::int64_t{segment.block_count},
            std::int64_t{line.pinned() ? 1 : 0}, std::int64_t{line.estimated ? 1 : 0}});
     }
     const Totals& t = totals_;
-    report.totals = {{"total", t.free},
-                     {"reserved", t.reserved},
-                     {"allocated", t.allocated},
-                     {"pending_free", t.pending},
-                     {"free", t.free},
-                     {"largest_free", t.largest_free},
-                     {"inactive_splits", t.splits},
-                     {"inactive_split_bytes", t.split_bytes},
-                     {"unused_segments", t.unused},
-                     {"unused_bytes", t.unused_bytes},
-                     {"pinned_segments", t.pinned},
-                     {"pinned_free_bytes", t.pinned_bytes},
-                     {"pinned_live_bytes", t.pins},
-                     {"unplaced_bytes", t.unplaced},
-                     {"fragmentation", Percent{.ratio = t.fragmentation()}}};
+    report.totals = {
+        {"total", t.free},
+        {"reserved", t.reserved},
+        {"allocated", t.allocated},
+        {"pending_free", t.pending},
+        {"free", t.free},
+        {"largest_free", t.pieces_known() ? Cell(t.largest_free) : Cell()},
+        {"returnable_bytes", t.gives.returnable},
+        {"reuse_only_bytes", t.gives.reuse_only},
+        {"private_pool_bytes", t.gives.private_pool},
+        {"unlisted_bytes", t.gives.unlisted},
+        {"inactive_splits", t.splits},
+        {"inactive_split_bytes", t.split_bytes},
+        {"unused_segments", t.unused},
+        {"unused_bytes", t.unused_bytes},
+        {"pinned_segments", t.pinned},
+        {"pinned_free_bytes", t.pinned_bytes},
+        {"pinned_live_bytes", t.pins},
+        {"unplaced_bytes", t.unplaced},
+        {"fragmentation", t.pieces_known() ? Cell(Percent{.ratio = t.fragmentation()}) : Cell()}};
     AddText(session, report);
     return report;
   }
@@ -342,14 +362,25 @@ class SegmentsCommand final : public RowsCommand {
                                   FormatCount(static_cast<std::int64_t>(lines_.size())),
                                   lines_.size() == 1 ? "" : "s", live, FormatSize(t.free),
                                   share(t.free, t.reserved)));
-    report.head.push_back(fmt::format(
-        "largest free block {} ({:.1f}% of what is free; fragmentation {:.1f}%)",
-        FormatSize(t.largest_free), share(t.largest_free, t.free), 100 * t.fragmentation()));
-    report.head.push_back(fmt::format(
-        "{} free in {} gaps of segments in use: only reuse can fill them · {} in {} unused "
-        "segments: empty_cache() gives them back",
-        FormatSize(t.split_bytes), FormatCount(t.splits), FormatSize(t.unused_bytes),
-        FormatCount(t.unused)));
+    if (t.pieces_known()) {
+      report.head.push_back(fmt::format(
+          "largest free block {} ({:.1f}% of what is free; fragmentation {:.1f}%)",
+          FormatSize(t.largest_free), share(t.largest_free, t.free), 100 * t.fragmentation()));
+    } else {
+      report.head.push_back(fmt::format(
+          "{} free in no block that the file lists: the largest free block, the fragmentation and "
+          "what empty_cache() gives back of it are unknown",
+          FormatSize(t.gives.unlisted)));
+    }
+    if (t.pieces_known() || t.gives.returnable > 0 || t.gives.reuse_only > 0) {
+      report.head.push_back(fmt::format(
+          "empty_cache() gives back {} · only reuse can fill {} in {} gap{} beside live blocks",
+          ReturnableText(t.gives), FormatSize(t.gives.reuse_only), FormatCount(t.gives.gaps),
+          t.gives.gaps == 1 ? "" : "s"));
+    }
+    if (t.gives.private_pool > 0) {
+      report.head.push_back(PrivatePoolText(t.gives));
+    }
     if (t.pinned > 0) {
       report.head.push_back(
           fmt::format("pinned: {} live keep {} from going back, in {} large segment{}; held by {}",
@@ -364,6 +395,11 @@ class SegmentsCommand final : public RowsCommand {
           "{} of {} segments are estimated: a history tells requested sizes, block sizes follow "
           "from the allocator's rules",
           FormatCount(t.estimated), FormatCount(static_cast<std::int64_t>(lines_.size()))));
+    }
+    for (const Diagnostic& diagnostic : report.diagnostics) {
+      if (diagnostic.code == "cut") {
+        report.foot.push_back(diagnostic.message);
+      }
     }
     if (t.unplaced_blocks > 0) {
       report.foot.push_back(fmt::format(

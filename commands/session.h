@@ -69,6 +69,7 @@ class Session {
   // Puts inputs, sample type and diagnostics into a report.
   void Describe(Report& report) const;
 
+  [[nodiscard]] Streams& streams() const { return streams_; }
   [[nodiscard]] const std::vector<InputNote>& notes() const { return notes_; }
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }

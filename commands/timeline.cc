@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "command.h"
+#include "events_rows.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
@@ -165,7 +166,7 @@ class TimelineCommand final : public Command {
       std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
       (series.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
-    return SavePlot(chart, plot_, plot_size_);
+    return SavePlot(chart, plot_, plot_size_, session.streams());
   }
 
   [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
@@ -197,16 +198,14 @@ class TimelineCommand final : public Command {
     report.unit = "bytes";
     report.inputs[0].moment = range_.Text();
     report.inputs[0].details = SeriesJson(recording, series);
-    report.columns = {{"event", "EVENT"},
-                      {"time_us", "TIME"},
-                      {"device", "DEVICE"},
-                      {"allocated", "ALLOCATED"},
-                      {"reserved", "RESERVED"}};
+    report.columns = {
+        {"event", "EVENT"},         {"time_us", ""},         {"", "TIME"}, {"device", "DEVICE"},
+        {"allocated", "ALLOCATED"}, {"reserved", "RESERVED"}};
     for (const SeriesLayer& layer : series.layers) {
       report.columns.push_back(
           {columns_.emplace_back(layer.key), columns_.emplace_back(layer.name)});
     }
-    report.measure = 3;
+    report.measure = 4;
     report.further = [&recording, &series] { return Rows(recording, series); };
     return report;
   }
@@ -214,7 +213,7 @@ class TimelineCommand final : public Command {
   // The points one by one: of every change there may be millions. Looks into both as long as it is
   // asked.
   static NextRow Rows(const Recording& recording, const Series& series) {
-    return [&recording, &series, trace = std::size_t{0},
+    return [&recording, &series, zero = FirstTimeOf(*recording.history), trace = std::size_t{0},
             next = std::size_t{0}](std::vector<Cell>& row) mutable {
       while (trace < series.traces.size() && next == series.traces[trace].timeline.points.size()) {
         ++trace;
@@ -225,7 +224,9 @@ class TimelineCommand final : public Command {
       }
       const Timeline& timeline = series.traces[trace].timeline;
       const TimelinePoint& point = timeline.points[next];
-      row.assign({point.event, point.time == kNoTime ? Cell{} : Cell(point.time / 1000),
+      const bool timed = point.time != kNoTime;
+      row.assign({point.event, timed ? Cell(point.time / 1000) : Cell{},
+                  timed ? Cell(SinceText(point.time, zero)) : Cell{},
                   recording.history->traces[series.traces[trace].trace].device,
                   Amount{point.allocated}, Amount{point.reserved}});
       for (const std::int64_t bytes : timeline.LayersOf(next++)) {

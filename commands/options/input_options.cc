@@ -118,14 +118,17 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
       return Fail(ErrorCode::kUsage, "--files-from: the list names no input");
     }
   }
-  if (!names.empty()) {
-    return names;
+  if (names.empty()) {
+    auto name = DefaultInput(streams);
+    if (!name) {
+      return Fail(std::move(name.error()));
+    }
+    names.push_back(*std::move(name));
   }
-  auto name = DefaultInput(streams);
-  if (!name) {
-    return Fail(std::move(name.error()));
+  for (const std::string& name : names) {
+    streams.inputs.Add(name);
   }
-  return std::vector<std::string>{*std::move(name)};
+  return names;
 }
 
 }  // namespace memtool::commands

@@ -85,11 +85,11 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
       WriteMarkdown(report, style, out);
       break;
   }
-  return to_file ? WriteWholeFile(output_, file.text(), streams.out) : Result<void>();
+  return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }
 
 Result<void> OutputOptions::PrintText(std::string_view text, Streams& streams) const {
-  return WriteWholeFile(output_, text, streams.out);
+  return WriteWholeFile(output_, text, streams);
 }
 
 }  // namespace memtool::commands

@@ -51,8 +51,11 @@ Result<std::vector<EventRange>> RangeOptions::In(const Recording& recording,
     if (!span) {
       return Fail(std::move(span.error()));
     }
-    ranges.push_back(
-        {.trace = i, .first = std::max<std::int64_t>(span->first, 0), .last = span->last});
+    // The start is a state, after what the first events list of before; all events follow it.
+    const bool start = range_.from.kind == MomentSpec::Kind::kStart;
+    ranges.push_back({.trace = i,
+                      .first = start ? 0 : std::max<std::int64_t>(span->first, 0),
+                      .last = span->last});
   }
   return ranges;
 }

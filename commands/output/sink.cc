@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -67,10 +68,31 @@ unsigned FdSink::TerminalWidth() const {
   return 0;
 }
 
-Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Sink& out) {
+void InputFiles::Add(const std::string& name) {
+  struct stat status {};
+  const int failed = name == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(name.c_str(), &status);
+  if (failed == 0 && S_ISREG(status.st_mode)) {
+    files_.emplace_back(status.st_dev, status.st_ino);
+  }
+}
+
+bool InputFiles::Has(const std::string& path) const {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 &&
+         std::find(files_.begin(), files_.end(), std::pair(status.st_dev, status.st_ino)) !=
+             files_.end();
+}
+
+Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams) {
   if (path == "-") {
-    out.Write(bytes);
+    streams.out.Write(bytes);
     return {};
+  }
+  if (streams.inputs.Has(path)) {
+    return Fail(Error{.code = ErrorCode::kUsage,
+                      .input = path,
+                      .message = "is an input: writing to it would destroy it",
+                      .hint = "name another file"});
   }
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {

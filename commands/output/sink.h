@@ -2,8 +2,12 @@
 // the end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "memtool/profile/result.h"
 
@@ -46,8 +50,26 @@ class StringSink final : public Sink {
   std::string text_;
 };
 
+// The files that a command reads, whatever names lead to them: none of them is overwritten.
+class InputFiles {
+ public:
+  // "-" is standard input. What is no regular file is not noted: writing destroys nothing there.
+  void Add(const std::string& name);
+  [[nodiscard]] bool Has(const std::string& path) const;
+
+ private:
+  std::vector<std::pair<dev_t, ino_t>> files_;
+};
+
+struct Streams {
+  Sink& out;  // data
+  Sink& err;  // progress, warnings, hints: one message a line, prefixed by Warn()
+  InputFiles inputs{};
+};
+
 // Writes a whole file under a temporary name beside it and renames it, so that no half-written
-// file ever looks complete. "-" writes to `out`.
-Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Sink& out);
+// file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is one of
+// `streams.inputs`, kOutput.
+Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
 
 }  // namespace memtool::commands

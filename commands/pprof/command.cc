@@ -105,6 +105,10 @@ class PprofCommand final : public Command {
     for (const std::string& warning : settings_.warnings) {
       warn(warning);
     }
+    for (const auto& names : {settings_.sources, settings_.bases}) {
+      std::for_each(names.begin(), names.end(),
+                    [&streams](const std::string& name) { streams.inputs.Add(name); });
+    }
     auto profile = pprof::LoadProfile(settings_);
     if (!profile) {
       return Fail(std::move(profile.error()));
@@ -141,7 +145,7 @@ class PprofCommand final : public Command {
       return {};
     }
     Warn(streams, "Generating report in " + path);
-    return WriteWholeFile(path, text, streams.out);
+    return WriteWholeFile(path, text, streams);
   }
 
   static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {
@@ -149,7 +153,7 @@ class PprofCommand final : public Command {
     if (!path) {
       return Fail(std::move(path.error()));
     }
-    if (auto written = WriteWholeFile(*path, text, streams.out); !written) {
+    if (auto written = WriteWholeFile(*path, text, streams); !written) {
       return written;
     }
     const std::string browser = OpenInBrowser(*path);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <unordered_map>
+#include <optional>
+#include <unordered_set>
 
 #include "kineto/code_stacks.h"
 #include "kineto/trace_events.h"
-#include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/values.h"
 #include "memtool/profile/recording_builder.h"
 #include "support/byte_cursor.h"
@@ -75,59 +75,71 @@ class HistoryMaker {
     history_.ledgers.push_back(
         {.name = "blocks", .device = device, .kind = cpu ? LedgerKind::kCpu : LedgerKind::kDevice});
     ledger_ = static_cast<std::uint8_t>(ledger.value());
-    reserved_ = 0;
-    const std::uint64_t first = history_.events.size();
+    Trace trace{.device = device,
+                .name = cpu ? "cpu" : std::to_string(device),
+                .first_event = history_.events.size(),
+                .blocks = ledger,
+                .segments = ledger};
     if (!cpu) {
-      AddBase(rows);
+      SetBase(rows, trace);
     }
+    reserved_ = trace.standing_reserved;
     for (const std::uint32_t row : rows) {
       const MemoryEvent& event = trace_.memory[row];
       if (!cpu && event.reserved >= 0) {
         AddReserved(event);
       }
-      const bool matched = event.address != 0;
-      Add({.key = event.address,
-           .size = matched ? std::abs(event.bytes) : event.bytes,
-           .time = TimeOf(event.time),
-           .stack = stacks[row],
-           .action = !matched          ? Action::kAdjust
-                     : event.bytes < 0 ? Action::kFreeCompleted
-                                       : Action::kAlloc},
-          event.thread);
+      Add(EventOf(event, stacks[row]), event.thread);
     }
-    history_.traces.push_back({.device = device,
-                               .name = cpu ? "cpu" : std::to_string(device),
-                               .first_event = first,
-                               .event_count = history_.events.size() - first,
-                               .blocks = ledger,
-                               .segments = ledger});
+    trace.event_count = history_.events.size() - trace.first_event;
+    history_.traces.push_back(std::move(trace));
   }
 
-  // What was allocated before the trace and is still there at its end is in no event: the total
-  // after the first event tells it. It becomes one allocation, so that sums are the allocator's.
-  void AddBase(const std::vector<std::uint32_t>& rows) {
-    const MemoryEvent& first = trace_.memory[rows.front()];
-    if (first.allocated < 0) {
-      return;
+  [[nodiscard]] Event EventOf(const MemoryEvent& event, StackId stack) const {
+    Event made{.key = event.address,
+               .size = event.bytes,
+               .time = TimeOf(event.time),
+               .stack = stack,
+               .action = Action::kAdjust};
+    if (event.failed) {
+      made.key = kNotTold;  // what the driver had free
+      made.action = Action::kOom;
+    } else if (event.address != 0) {
+      made.size = std::abs(event.bytes);
+      made.action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc;
     }
-    std::unordered_map<std::uint64_t, std::int64_t> live;
-    std::int64_t base = SaturatingSubtract(first.allocated, first.bytes);
+    return made;
+  }
+
+  // What was allocated before the trace and is still there at its end is in no event: the totals
+  // after an event tell its sum. What the trace frees of before is told by these frees.
+  void SetBase(const std::vector<std::uint32_t>& rows, Trace& trace) {
+    std::unordered_set<std::uint64_t> live;
+    std::int64_t changed = 0;  // by the events so far
+    std::int64_t freed = 0;    // of before
+    std::optional<std::int64_t> base;
+    std::optional<std::int64_t> reserved;
     for (const std::uint32_t row : rows) {
       const MemoryEvent& event = trace_.memory[row];
-      if (event.bytes >= 0) {
-        live[event.address] = event.bytes;
-      } else if (live.erase(event.address) == 0) {
-        base = SaturatingAdd(base, event.bytes);  // its free tells of it
+      if (!event.failed) {
+        changed = SaturatingAdd(changed, event.bytes);
+      }
+      if (!event.failed && event.address != 0) {
+        if (event.bytes >= 0) {
+          live.insert(event.address);
+        } else if (live.erase(event.address) == 0) {
+          freed = SaturatingSubtract(freed, event.bytes);
+        }
+      }
+      if (!base && event.allocated >= 0) {
+        base = SaturatingSubtract(event.allocated, changed);
+      }
+      if (!reserved && event.reserved >= 0) {
+        reserved = event.reserved;  // whether its own event changed it, the trace does not tell
       }
     }
-    if (base > 0) {
-      Add({.key = std::numeric_limits<std::uint64_t>::max(),
-           .size = base,
-           .time = TimeOf(first.time),
-           .stack = BeforeRecording(),
-           .action = Action::kAlloc},
-          first.thread);
-    }
+    trace.standing_bytes = std::max<std::int64_t>(SaturatingSubtract(base.value_or(0), freed), 0);
+    trace.standing_reserved = reserved.value_or(0);
   }
 
   void AddReserved(const MemoryEvent& event) {
@@ -157,23 +169,11 @@ class HistoryMaker {
     history_.labels.push_back(it->second);
   }
 
-  StackId BeforeRecording() {
-    if (!before_.valid()) {
-      const StringId name = builder_.Intern(kBeforeRecording);
-      const Line line{.function = builder_.AddFunction(
-                          {.name = name, .system_name = name, .filename = StringId(0U)})};
-      const LocationId location = builder_.AddLocation({}, std::span(&line, 1));
-      before_ = builder_.AddStack(std::span(&location, 1));
-    }
-    return before_;
-  }
-
   RecordingBuilder& builder_;
   const TraceEvents& trace_;
   History history_;
   std::uint8_t ledger_ = 0;
   std::int64_t reserved_ = 0;
-  StackId before_;
   std::map<std::uint32_t, LabelSetId> thread_labels_;
 };
 

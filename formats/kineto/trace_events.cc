@@ -258,9 +258,9 @@ class Handler {
     } else if (span) {
       AddSpan(*time);
     } else if (event_.name == "[memory]") {
-      AddMemory(*time);
+      AddMemory(*time, false);
     } else if (event_.name == "[OutOfMemory]") {
-      out_.out_of_memory.push_back(*time);
+      AddMemory(*time, true);
     }
   }
 
@@ -284,12 +284,16 @@ class Handler {
                           .thread = ThreadIndex()});
   }
 
-  void AddMemory(std::int64_t time) {
+  void AddMemory(std::int64_t time, bool failed) {
+    if (failed && event_.bytes.value_or(-1) < 0) {
+      out_.out_of_memory.push_back(time);
+      return;
+    }
     if (!event_.bytes || *event_.bytes == std::numeric_limits<std::int64_t>::min()) {
       ++out_.bad_times;
       return;
     }
-    if (!event_.address) {
+    if (!event_.address && !failed) {
       ++out_.without_address;
     }
     constexpr std::int64_t kCpu = 0;  // c10::DeviceType
@@ -302,7 +306,8 @@ class Handler {
          .allocated = event_.allocated,
          .reserved = event_.reserved,
          .device = cpu ? -1 : static_cast<std::int32_t>(std::min(event_.device, kMostDevices)),
-         .thread = ThreadIndex()});
+         .thread = ThreadIndex(),
+         .failed = failed});
   }
 
   std::uint32_t ThreadIndex() {

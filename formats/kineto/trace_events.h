@@ -29,6 +29,7 @@ struct MemoryEvent {
   std::int64_t reserved = 0;   // the same
   std::int32_t device = -1;    // -1: the CPU
   std::uint32_t thread = 0;
+  bool failed = false;  // an allocation of `bytes` that did not fit
 };
 
 struct Step {
@@ -41,7 +42,7 @@ struct TraceEvents {
   std::vector<Span> spans;
   std::vector<MemoryEvent> memory;
   std::vector<Step> steps;                  // ProfilerStep#N
-  std::vector<std::int64_t> out_of_memory;  // times
+  std::vector<std::int64_t> out_of_memory;  // times of failures that do not say what was asked for
   ByteInterner names;
   std::vector<std::string> threads;
   std::int64_t base_time = 0;         // unix, added to all times

@@ -56,6 +56,7 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   AllocatorState state = state_.Finish(runs);
   History history;
   Settings();
+  Comments();
   Traces(history, state);
   Marks(history);
   history.streams = context_.streams.Take();
@@ -81,6 +82,24 @@ void SnapshotBuilder::Settings() {
   }
   if (parts_.max_entries.kind != ValueKind::kNone) {
     context_.builder.AddSetting("trace_alloc_max_entries", generics_.Line(parts_.max_entries));
+  }
+}
+
+// A snapshot that memtool cut out of another one says which of its figures are estimates.
+void SnapshotBuilder::Comments() {
+  if (parts_.cut.kind != kind::kGeneric || !generics_.IsDict(parts_.cut)) {
+    return;
+  }
+  std::string message;
+  for (const auto& [name, text] : generics_.Leaves(parts_.cut)) {
+    if (name.starts_with("comments.") && !text.empty()) {
+      context_.builder.metadata().comments.push_back(context_.builder.Intern(text));
+      message += (message.empty() ? "" : "; ") + text;
+    }
+  }
+  if (!message.empty()) {
+    context_.builder.AddDiagnostic(
+        {.severity = Severity::kNote, .code = "cut", .message = std::move(message)});
   }
 }
 

@@ -251,6 +251,9 @@ Value SnapshotBuilder::Top(const Value& dict, std::span<const Value> pairs, std:
       case Word::kTraceAllocMaxEntries:
         part = &parts_.max_entries;
         break;
+      case Word::kMemtool:
+        part = &parts_.cut;
+        break;
       default:
         context_.UnknownKey("a snapshot", pairs[i], offset);
         continue;

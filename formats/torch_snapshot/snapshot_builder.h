@@ -58,6 +58,7 @@ class SnapshotBuilder final : public DataBuilder {
   std::set<std::int32_t> Devices(const AllocatorState& state, const TraceList& listed);
   void HostTraces(History& history, const AllocatorState& state);
   void Marks(History& history);
+  void Comments();
   void Describe(const History& history);
   [[nodiscard]] std::string Era() const;
 
@@ -79,6 +80,7 @@ class SnapshotBuilder final : public DataBuilder {
     Value settings;
     Value overflowed;
     Value max_entries;
+    Value cut;  // {"comments": [text]}: what our own writer had to say
   };
   Parts parts_;
 };

@@ -99,6 +99,9 @@ class Writer {
     if (keys_.Has(Word::kHostSegments)) {
       Host();
     }
+    if (!recording_.metadata.comments.empty()) {
+      Comments();
+    }
     out_.EndDict();
     return out_.Finish();
   }
@@ -240,6 +243,20 @@ class Writer {
       out_.Key(Word::kTraceAllocOverflowed);
       out_.Bool(true);
     }
+  }
+
+  // Readers of snapshots look keys up by name: one of ours disturbs none.
+  void Comments() {
+    out_.Key(Word::kMemtool);
+    out_.BeginDict();
+    out_.Key(std::string_view("comments"));
+    out_.BeginList();
+    for (const StringId comment : recording_.metadata.comments) {
+      out_.Item();
+      out_.Text(recording_.Text(comment));
+    }
+    out_.EndList();
+    out_.EndDict();
   }
 
   void Events(const Trace& trace) {

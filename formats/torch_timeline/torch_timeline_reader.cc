@@ -72,6 +72,8 @@ class EventMaker {
     }
   }
   [[nodiscard]] std::int64_t held(std::size_t category) const { return held_[category]; }
+  // What the events so far brought was there before the recording.
+  void EndBefore() { before_ = events_.size(); }
 
   History Finish() && {
     History history;
@@ -90,7 +92,8 @@ class EventMaker {
                               .name = "0",
                               .event_count = events_.size(),
                               .blocks = LedgerId(0U),
-                              .segments = LedgerId(0U)});
+                              .segments = LedgerId(0U),
+                              .listed_before = before_});
     history.events = std::move(events_);
     history.labels = std::move(event_labels_);
     return history;
@@ -111,6 +114,7 @@ class EventMaker {
   std::map<std::pair<std::size_t, std::int64_t>, std::vector<std::uint64_t>> live_;
   std::array<std::int64_t, kCategories.size()> held_{};
   std::uint64_t keys_ = 0;
+  std::uint64_t before_ = 0;
 };
 
 // RapidJSON's handler; the names are RapidJSON's. A file is [[numbers], ...]: of the raw form every
@@ -213,8 +217,12 @@ class Handler {
         fields[2] == INT64_MIN) {
       Refuse("an event that is not [time, action 1 to 4, bytes, category 0 to 7]");
     }
+    before_ = before_ && fields[1] == kPreexisting && fields[2] >= 0;
     events_.Change(fields[0] < 0 ? kNoTime : fields[0], static_cast<std::size_t>(fields[3]),
                    fields[2]);
+    if (before_) {
+      events_.EndBefore();
+    }
   }
 
   // Categories that shrink come first: no sum in between is higher than before and after.
@@ -236,6 +244,11 @@ class Handler {
       }
     }
     numbers_.clear();
+    // PyTorch begins a row whenever the time changes, and gives what was there before, which has no
+    // time, that of the first event: only then do the first two rows have the same.
+    if (rows_ == 1 && times_.size() > 1 && times_[0] == times_[1]) {
+      events_.EndBefore();
+    }
   }
 
   JsonStream& stream_;
@@ -244,6 +257,7 @@ class Handler {
   std::size_t depth_ = 0;
   std::uint64_t lists_ = 0;  // that ended, of the raw form's
   bool coalesced_ = false;
+  bool before_ = true;  // no event of the raw form so far but those of before
   std::vector<std::int64_t> first_;
   std::vector<std::int64_t> times_;
   std::size_t rows_ = 0;

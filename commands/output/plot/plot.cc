@@ -18,7 +18,8 @@ constexpr double kWidest = 1000;
 
 // Draws twice: how high a page must be is known when all is placed.
 template <class Chart>
-Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size) {
+Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size,
+                  Streams& streams) {
   auto format = PlotFormatOf(path);
   if (!format) {
     return Fail(std::move(format.error()));
@@ -32,8 +33,7 @@ Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& s
   if (!bytes) {
     return Fail(std::move(bytes.error()));
   }
-  StringSink none;  // "-" has no ending and never comes here
-  return WriteWholeFile(path, *bytes, none);
+  return WriteWholeFile(path, *bytes, streams);
 }
 
 }  // namespace
@@ -69,12 +69,14 @@ Result<PlotSize> ParsePlotWidth(std::string_view text) {
   return PlotSize{width};
 }
 
-Result<void> SavePlot(const BarChart& chart, const std::string& path, const PlotSize& size) {
-  return Save(chart, path, size);
+Result<void> SavePlot(const BarChart& chart, const std::string& path, const PlotSize& size,
+                      Streams& streams) {
+  return Save(chart, path, size, streams);
 }
 
-Result<void> SavePlot(const AreaChart& chart, const std::string& path, const PlotSize& size) {
-  return Save(chart, path, size);
+Result<void> SavePlot(const AreaChart& chart, const std::string& path, const PlotSize& size,
+                      Streams& streams) {
+  return Save(chart, path, size, streams);
 }
 
 }  // namespace memtool::commands

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/result.h"
 #include "memtool/profile/sizes.h"
+#include "output/sink.h"
 
 namespace memtool::commands {
 
@@ -81,8 +82,10 @@ struct PlotSize {
 // "84mm", "8.4cm", "3.3in"; a plain number is millimetres. Errors: kUsage outside 40 to 1000 mm.
 Result<PlotSize> ParsePlotWidth(std::string_view text);
 
-// Whole or not at all. Errors: kUsage for the ending, kOutput.
-Result<void> SavePlot(const BarChart& chart, const std::string& path, const PlotSize& size);
-Result<void> SavePlot(const AreaChart& chart, const std::string& path, const PlotSize& size);
+// Whole or not at all. Errors: kUsage for the ending, those of WriteWholeFile.
+Result<void> SavePlot(const BarChart& chart, const std::string& path, const PlotSize& size,
+                      Streams& streams);
+Result<void> SavePlot(const AreaChart& chart, const std::string& path, const PlotSize& size,
+                      Streams& streams);
 
 }  // namespace memtool::commands

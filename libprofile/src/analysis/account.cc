@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
+#include "memtool/profile/analysis/free_memory.h"
 #include "memtool/profile/analysis/replay.h"
 #include "memtool/profile/analysis/values.h"
 
@@ -89,7 +91,7 @@ void AddState(const Recording& recording, std::int32_t device, AccountFacts& fac
   Quantity reserved{.source = "snapshot"};
   Quantity allocated = reserved;
   Quantity requested = reserved;
-  Quantity releasable = reserved;
+  FreeMemory gives;
   for (const Segment& segment : recording.state->segments) {
     if (segment.host || (device >= 0 && segment.device != device)) {
       continue;
@@ -104,14 +106,19 @@ void AddState(const Recording& recording, std::int32_t device, AccountFacts& fac
       }
     }
     allocated.bytes = SaturatingAdd(allocated.bytes, used);
-    if (used == 0) {
-      releasable.bytes = SaturatingAdd(releasable.bytes, segment.size);
-    }
+    gives.Add(FreeIn(
+        segment,
+        std::span(recording.state->blocks).subspan(segment.first_block, segment.block_count)));
   }
   facts.reserved = reserved;
   facts.allocated = allocated;
   facts.requested = requested;
-  facts.releasable = releasable;
+  if (gives.unlisted <= 0) {
+    facts.releasable = Quantity{.bytes = gives.returnable, .source = reserved.source};
+  }
+  if (gives.private_pool > 0) {
+    facts.private_pools = Quantity{.bytes = gives.private_pool, .source = reserved.source};
+  }
 }
 
 // At an out-of-memory event the driver's free memory is known.
@@ -123,7 +130,7 @@ void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moment
       continue;
     }
     const Event& event = EventsOf(recording, trace)[static_cast<std::size_t>(moment.event)];
-    if (event.action == Action::kOom) {
+    if (event.action == Action::kOom && event.key != kNotTold) {
       facts.free = Quantity{.bytes = static_cast<std::int64_t>(event.key), .source = "OOM event"};
     }
   }
@@ -175,12 +182,18 @@ std::vector<AccountStep> Account(const AccountFacts& given) {
               noted ? facts.reserved_note : "a snapshot, or memory_stats()");
   ladder.Difference(4, "cached", "cached", facts.reserved, facts.allocated,
                     "free inside the framework's allocator");
-  const Maybe cached =
+  Maybe cached =
       facts.reserved && facts.allocated ? Maybe(Minus(*facts.reserved, *facts.allocated)) : Maybe();
-  ladder.Fact(5, "releasable", "whole segments", facts.releasable,
-              "empty: empty_cache() gives them back", "needs the segments of a snapshot's end");
+  ladder.Fact(5, "releasable", "returnable", facts.releasable,
+              "unused segments, whole pages of expandable ones: empty_cache() gives them back",
+              "needs the segments of a snapshot's end, and all their blocks");
+  if (facts.private_pools) {
+    ladder.Fact(5, "private_pools", "private pools", facts.private_pools,
+                "free for CUDA graphs and MemPools only, and kept while these live", {});
+    cached = cached ? Maybe(Minus(*cached, *facts.private_pools)) : cached;
+  }
   ladder.Difference(5, "fragmented", "fragmentation", cached, facts.releasable,
-                    "free pieces in segments that also hold live blocks");
+                    "free pieces beside live blocks: only reuse can fill them");
   ladder.Fact(4, "allocated", "allocated", facts.allocated, "live blocks, rounded",
               "a snapshot's end, or memory_stats()");
   ladder.Difference(5, "rounding", "rounding", facts.allocated, facts.requested,

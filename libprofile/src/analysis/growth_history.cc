@@ -74,7 +74,6 @@ class Walk {
   const Trace* trace_ = nullptr;
   std::span<const Event> events_;
   Step range_;
-  std::uint32_t of_reader_ = 0;  // first events that a reader made of what was there before
 };
 
 // The row of the allocation that an event makes or ends.
@@ -114,18 +113,12 @@ void Walk::StartAtBase(Sums& sums) {
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
   }
-  of_reader_ = 0;
-  while (of_reader_ < events_.size() && events_[of_reader_].action == Action::kAlloc &&
-         RowOf(of_reader_) == before_ && before_ != kDropped) {
-    const std::uint32_t freed = replay_->partners()[of_reader_];
-    add(before_, events_[of_reader_].size, freed == Replay::kNoEvent || freed > range_.last);
-    ++of_reader_;
-  }
+  add(before_, trace_->standing_bytes, true);
 }
 
 void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   const Event& at = events_[event];
-  if ((at.action != Action::kAlloc && at.action != Action::kFreeCompleted) || event < of_reader_) {
+  if (at.action != Action::kAlloc && at.action != Action::kFreeCompleted) {
     return;
   }
   const std::uint32_t row = RowOf(event);

@@ -355,7 +355,7 @@ Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trac
     case Kind::kEnd:
       return count - 1;
     case Kind::kStart:
-      return -1;
+      return static_cast<std::int64_t>(trace.listed_before) - 1;
     case Kind::kPeak:
       return Replay(recording, trace).Summarize().peak_event;
     case Kind::kPeakReserved:

@@ -10,10 +10,8 @@ namespace memtool {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
-constexpr std::int64_t kSmall = kMiB;              // blocks up to this live in small segments
-constexpr std::int64_t kSmallSegment = 2 * kMiB;   // their size
-constexpr std::int64_t kMinLarge = 10 * kMiB;      // below this, a segment of
-constexpr std::int64_t kLargeSegment = 20 * kMiB;  // this size is shared
+constexpr std::int64_t kSmall = kMiB;          // blocks up to this live in small segments
+constexpr std::int64_t kMinLarge = 10 * kMiB;  // below this, a segment of kLargeBuffer is shared
 constexpr std::int64_t kRoundLarge = 2 * kMiB;
 
 std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
@@ -168,17 +166,15 @@ void AddState(const StateAtMoment& at, const OomRequest& request, OomState& stat
     Add(state.live, segment.allocated);
     Add(state.pending, SaturatingSubtract(segment.active, segment.allocated));
     Add(state.free, SaturatingSubtract(segment.size, segment.active));
-    if (segment.active == 0) {
-      ++state.unused_segments;
-      Add(state.unused_bytes, segment.size);
-    }
     const bool usable = CanServe(segment, request);
     if (!usable) {
       AddOutOfReach(segment, request, state);
     }
     std::int64_t listed = 0;
-    for (const Block& block :
-         std::span(at.state.blocks).subspan(segment.first_block, segment.block_count)) {
+    const std::span blocks =
+        std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
+    state.gives.Add(FreeIn(segment, blocks));
+    for (const Block& block : blocks) {
       AddBlock(block, usable, state);
       Add(listed, block.state == BlockState::kInactive ? 0 : block.size);
     }
@@ -189,10 +185,10 @@ void AddState(const StateAtMoment& at, const OomRequest& request, OomState& stat
 
 std::int64_t SegmentFor(std::int64_t asked) {
   if (asked <= kSmall) {
-    return kSmallSegment;
+    return kSmallBuffer;
   }
   if (asked < kMinLarge) {
-    return kLargeSegment;
+    return kLargeBuffer;
   }
   return asked > INT64_MAX - kRoundLarge ? asked
                                          : (asked + kRoundLarge - 1) / kRoundLarge * kRoundLarge;

@@ -148,14 +148,18 @@ TraceSummary Replay::Summarize() const {
   for (const Event& event : events_) {
     net = SaturatingAdd(net, ReservedChange(event));
   }
-  s.base_bytes = SaturatingAdd(s.unmatched_bytes, s.ghost_bytes);
-  // Without a state at the end nothing is known of segments before the first event.
-  s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_) : net;
+  s.standing_bytes = trace_.standing_bytes;
+  s.base_bytes = SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.ghost_bytes), s.standing_bytes);
+  s.start_bytes = s.base_bytes;
+  // Without a state at the end, what the trace says of segments before the first event holds.
+  s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
+                                          : SaturatingAdd(trace_.standing_reserved, net);
   s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
   std::int64_t live = s.peak_bytes = s.base_bytes;
   std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;
   for (std::size_t i = 0; i < events_.size(); ++i) {
     live = SaturatingAdd(live, LiveChange(events_[i]));
+    s.start_bytes = i < trace_.listed_before ? live : s.start_bytes;
     if (live > s.peak_bytes) {
       s.peak_bytes = live;
       s.peak_event = static_cast<std::int64_t>(i);
@@ -238,6 +242,9 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
                       .pending_free = at_end ? block.state == BlockState::kPendingFree
                                              : is_pending(block.address)});
   }
+  if (trace_.standing_bytes > 0) {
+    blocks.push_back({.size = trace_.standing_bytes, .before_recording = true});
+  }
   std::sort(blocks.begin(), blocks.end(), [](const LiveBlock& a, const LiveBlock& b) {
     return a.address != b.address ? a.address < b.address : a.event < b.event;
   });
@@ -272,6 +279,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
     add(HasFrames(block.stack) ? groups.of_stack[block.stack.value()] : groups.before_recording,
         block.requested);
   }
+  add(groups.before_recording, trace_.standing_bytes);
   // While a group holds the same, the highest total decides; so look only where it changes.
   SuffixMaxima maxima;
   maxima.Push(0, total);

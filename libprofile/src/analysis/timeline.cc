@@ -1,9 +1,7 @@
 #include "memtool/profile/analysis/timeline.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "memtool/profile/analysis/moment.h"
 #include "memtool/profile/analysis/values.h"
 
 namespace memtool {
@@ -178,23 +176,13 @@ TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, con
       trace_(trace),
       replay_(replay),
       groups_(groups),
-      events_(EventsOf(recording, trace)) {
-  // Where a format tells only the sum of what was there before, its reader makes it an allocation.
-  const auto named = std::find_if(groups.names.begin(), groups.names.end(),
-                                  [](const AllocationGroups::Name& each) {
-                                    return each.name == kBeforeRecording && each.file.empty();
-                                  });
-  if (named != groups.names.end()) {
-    before_group_ = static_cast<std::uint32_t>(named - groups.names.begin());
-  }
-}
+      events_(EventsOf(recording, trace)) {}
 
 std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
   if (!stack.valid() || stack.value() >= groups_.of_stack.size()) {
     return AllocationGroups::kRest;
   }
-  const std::uint32_t group = groups_.of_stack[stack.value()];
-  return group == before_group_ && group != AllocationGroups::kRest ? kBefore : group;
+  return groups_.of_stack[stack.value()];
 }
 
 // The group of the allocation that an event makes or ends.
@@ -230,6 +218,7 @@ void TimelineMaker::ForEachBase(Visit visit) const {
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     visit(frames ? GroupOfStack(block.stack) : kBefore, block.requested);
   }
+  visit(kBefore, trace_.standing_bytes);
 }
 
 std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) const {

@@ -82,6 +82,10 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
         trace.blocks.value() >= ledgers || trace.segments.value() >= ledgers) {
       return Inconsistent("a trace refers to events or ledgers out of range");
     }
+    if (trace.standing_bytes < 0 || trace.standing_reserved < 0 ||
+        trace.listed_before > trace.event_count) {
+      return Inconsistent("what was there before a trace is negative, or more than its events");
+    }
   }
   for (const Event& event : history.events) {
     if (event.ledger >= ledgers || event.stream >= history.streams.size() ||

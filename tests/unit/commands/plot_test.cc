@@ -42,7 +42,7 @@ class PlotFile : public ::testing::Test {
   }
   template <class Chart>
   std::string Save(const Chart& chart, const std::string& name, double width = 84) {
-    const auto saved = SavePlot(chart, Path(name), {width});
+    const auto saved = SavePlot(chart, Path(name), {width}, streams_);
     EXPECT_TRUE(saved) << ToString(saved.error());
     return Read(name);
   }
@@ -50,6 +50,9 @@ class PlotFile : public ::testing::Test {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_),
                                                   std::filesystem::directory_iterator{}));
   }
+
+  StringSink out_;
+  Streams streams_{.out = out_, .err = out_};
 
  private:
   std::filesystem::path folder_;
@@ -129,7 +132,7 @@ TEST_F(PlotFile, HugeSizesDoNotWrap) {
 
 TEST_F(PlotFile, OtherEndingsAreUsageErrors) {
   for (const char* name : {"a.gif", "a", "a.svg.gz", "svg"}) {
-    const auto saved = SavePlot(Bars(1, 1), Path(name), {});
+    const auto saved = SavePlot(Bars(1, 1), Path(name), {}, streams_);
     ASSERT_FALSE(saved);
     EXPECT_EQ(saved.error().code, ErrorCode::kUsage);
     EXPECT_THAT(saved.error().message, HasSubstr(".svg, .png or .pdf"));
@@ -137,8 +140,18 @@ TEST_F(PlotFile, OtherEndingsAreUsageErrors) {
   EXPECT_EQ(FileCount(), 0U);
 }
 
+TEST_F(PlotFile, IsNoInput) {
+  Save(Bars(1, 1), "input.svg");
+  const std::string before = Read("input.svg");
+  streams_.inputs.Add(Path("input.svg"));
+  const auto saved = SavePlot(Bars(2, 2), Path("input.svg"), {}, streams_);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(Read("input.svg"), before);
+}
+
 TEST_F(PlotFile, NothingIsLeftOfAFailure) {
-  const auto saved = SavePlot(Bars(1, 1), Path("nowhere/a.svg"), {});
+  const auto saved = SavePlot(Bars(1, 1), Path("nowhere/a.svg"), {}, streams_);
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, ErrorCode::kOutput);
   EXPECT_EQ(FileCount(), 0U);

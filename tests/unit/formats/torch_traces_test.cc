@@ -54,6 +54,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
     std::int64_t total = 0;
     std::vector<std::string> events;
     std::vector<std::int64_t> totals;
+    std::int64_t before = 0;  // the first event that is not skipped
     const int skipped = static_cast<int>(random() % 40);
     for (int i = 0; i < 120; ++i) {
       std::int64_t bytes = 0;
@@ -75,6 +76,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
       }
       total += bytes;
       if (i >= skipped) {
+        before = events.empty() ? total - bytes : before;
         events.push_back(Memory(1000 + i, address, bytes, total));
         totals.push_back(total);
       }
@@ -85,12 +87,13 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
     const memtool::Trace& trace = recording->history->traces.at(0);
     std::size_t next = 0;
     std::int64_t replayed = Replay(*recording, trace).Summarize().base_bytes;
-    std::int64_t reserved = 0;
+    EXPECT_EQ(replayed, before) << "seed " << seed;
+    std::int64_t reserved = trace.standing_reserved;
     for (const Event& event : EventsOf(*recording, trace)) {
       replayed += LiveChange(event);
       reserved += ReservedChange(event);
       const bool of_file = event.action == Action::kAlloc || event.action == Action::kFreeCompleted;
-      if (of_file && event.key != UINT64_MAX) {
+      if (of_file) {
         ASSERT_EQ(replayed, totals[next]) << "seed " << seed << " event " << next;
         ASSERT_EQ(reserved, totals[next] + 1000);
         ++next;
@@ -115,12 +118,41 @@ TEST(Kineto, SpansAroundAnEventAreItsStack) {
               ElementsAre("aten::empty_strided", "ReluBackward0",
                           "autograd::engine::evaluate_function: ReluBackward0"));
   EXPECT_THAT(stacks[0x7F0000030000], ElementsAre("main"));
-  EXPECT_THAT(stacks[UINT64_MAX], ElementsAre("(before recording)"));
   EXPECT_EQ(recording.history->clock, Clock::kUnix);
-  EXPECT_EQ(events[2].time, 1'700'000'000'001'350'250);
-  ASSERT_EQ(recording.history->marks.size(), 2U);
+  EXPECT_EQ(events[0].time, 1'700'000'000'001'350'250);
+  ASSERT_EQ(recording.history->marks.size(), 1U);
   EXPECT_EQ(recording.history->marks[0].name, "ProfilerStep#3");
-  EXPECT_EQ(recording.history->marks[1].name, "OutOfMemory");
+}
+
+TEST(Kineto, WhatWasThereBeforeIsASum) {
+  const Recording recording = LoadFile("kineto/trace.json");
+  const memtool::Trace& trace = recording.history->traces.at(0);
+  EXPECT_EQ(trace.standing_bytes, 700'000);
+  EXPECT_EQ(trace.standing_reserved, 4 << 20);
+  const TraceSummary summary = Replay(recording, trace).Summarize();
+  EXPECT_EQ(summary.start_bytes, 1'000'000);
+  EXPECT_EQ(summary.reserved_base_bytes, 4 << 20);
+  EXPECT_EQ(summary.reserved_end_bytes, 4 << 20);
+}
+
+TEST(Kineto, FailuresAreEventsOfTheirDevice) {
+  const Recording recording = LoadFile("kineto/trace.json");
+  const memtool::Trace& trace = recording.history->traces.at(0);
+  const TraceSummary summary = Replay(recording, trace).Summarize();
+  ASSERT_EQ(summary.ooms.size(), 1U);
+  const Event& event = EventsOf(recording, trace)[summary.ooms[0]];
+  EXPECT_EQ(event.size, std::int64_t{1} << 40U);
+  EXPECT_EQ(event.key, kNotTold);
+  EXPECT_EQ(event.time, 1'700'000'000'008'000'000);
+  EXPECT_THAT(Frames(recording, event.stack), ElementsAre("step", "main"));
+  // One that does not say what was asked for is a mark.
+  const auto untold = Load(Trace({Memory(1, 4096, 512, 512),
+                                  R"({"ph":"i","cat":"cpu_instant_event","name":"[OutOfMemory]",)"
+                                  R"("ts":2,"args":{"Device Id":0,"Device Type":1}})"}));
+  ASSERT_TRUE(untold) << ToString(untold.error());
+  EXPECT_EQ(untold->history->events.size(), 1U);
+  ASSERT_EQ(untold->history->marks.size(), 1U);
+  EXPECT_EQ(untold->history->marks[0].name, "OutOfMemory");
 }
 
 TEST(Kineto, EventsThatCannotBeUsed) {
@@ -193,6 +225,22 @@ TEST(TorchTimeline, BothFormsHoldTheSameSums) {
   for (const auto& [time, sums] : raw) {
     const auto at = std::prev(coalesced.upper_bound(time));
     EXPECT_EQ(sums, at->second) << time;
+  }
+}
+
+// Parameters of 4 to 20 KiB, by the generator.
+TEST(TorchTimeline, TheStartIsAfterWhatIsListedOfBefore) {
+  for (const char* name : {"torch_timeline/raw.json", "torch_timeline/coalesced.json"}) {
+    const Recording recording = LoadFile(name);
+    const memtool::Trace& trace = recording.history->traces.at(0);
+    EXPECT_EQ(Replay(recording, trace).Summarize().start_bytes, 61'440) << name;
+    EXPECT_EQ(EventsOf(recording, trace)[trace.listed_before].size, 1 << 20) << name;
+  }
+  for (const char* text : {"[[5, 2, 100, 0], [-1, 1, 30, 1]]",
+                           "[[5, 6], [[0,7,0,0,0,0,0,0,0],[0,7,8,0,0,0,0,0,0]]]"}) {
+    const auto recording = Load(text);
+    ASSERT_TRUE(recording) << ToString(recording.error());
+    EXPECT_EQ(recording->history->traces[0].listed_before, 0U) << text;
   }
 }
 

@@ -219,7 +219,10 @@ TEST(OomState, FreeMemoryIsCountedForTheRequest) {
   EXPECT_EQ(state.other_class_free, kMiB);
   EXPECT_EQ(state.other_stream_free, 40 * kMiB);
   EXPECT_EQ(state.private_free, 40 * kMiB);
-  EXPECT_EQ(state.unused_segments, 1);
+  EXPECT_EQ(state.gives.unused_segments, 1);
+  EXPECT_EQ(state.gives.returnable, 40 * kMiB);
+  EXPECT_EQ(state.gives.reuse_only, 36 * kMiB);
+  EXPECT_EQ(state.gives.private_pool, 40 * kMiB);
   EXPECT_EQ(
       state.usable_free + state.other_class_free + state.other_stream_free + state.private_free,
       state.free);

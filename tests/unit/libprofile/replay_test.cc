@@ -47,7 +47,8 @@ class HistoryMaker {
     }
   }
 
-  Recording Finish() {
+  // `standing`: more bytes from before the recording, of which only the sum is told.
+  Recording Finish(std::int64_t standing = 0) {
     History history;
     history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
                        {.name = "blocks", .device = 0, .parent = LedgerId(0U)}};
@@ -64,7 +65,8 @@ class HistoryMaker {
                        .first_event = 0,
                        .event_count = events_.size(),
                        .blocks = LedgerId(1U),
-                       .segments = LedgerId(0U)}};
+                       .segments = LedgerId(0U),
+                       .standing_bytes = standing}};
     AllocatorState state;
     for (const auto& [address, size] : before_) {
       state.blocks.push_back({.address = address, .size = size, .requested = size});
@@ -339,6 +341,40 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
     highest = std::max(highest, point.allocated);
   }
   EXPECT_EQ(highest, replay.Summarize().peak_bytes);
+}
+
+// A sum that the format gives is in the base, and nowhere else changes anything.
+TEST_P(ReplayOf, StandingBytesAreInEverySum) {
+  constexpr std::int64_t kStanding = 123'457;
+  const Recording recording = HistoryMaker(GetParam()).Finish(kStanding);
+  const Trace& trace = recording.history->traces[0];
+  const Replay replay(recording, trace);
+  const TraceSummary s = replay.Summarize();
+  const auto series = Series(recording);  // without it
+  EXPECT_EQ(s.base_bytes, series.front() + kStanding);
+  EXPECT_EQ(s.start_bytes, s.base_bytes);
+  EXPECT_EQ(s.peak_bytes, *std::max_element(series.begin(), series.end()) + kStanding);
+  EXPECT_EQ(s.end_bytes, series.back() + kStanding);
+  for (const std::int64_t last : {std::int64_t{-1}, std::int64_t{150}, s.peak_event}) {
+    std::int64_t live = 0;
+    for (const LiveBlock& block : replay.LiveAt(last)) {
+      live += block.size;
+    }
+    EXPECT_EQ(live, series[static_cast<std::size_t>(last + 1)] + kStanding);
+  }
+  const AllocationGroups groups = GroupByStackId(recording);
+  const Timeline timeline =
+      TimelineMaker(recording, trace, replay, groups)
+          .Make({.last = static_cast<std::int64_t>(trace.event_count) - 1}, {}, true);
+  for (std::size_t i = 0; i < timeline.points.size(); ++i) {
+    const TimelinePoint& point = timeline.points[i];
+    EXPECT_EQ(point.allocated, series[static_cast<std::size_t>(point.event + 1)] + kStanding);
+    EXPECT_EQ(timeline.LayersOf(i)[0] + timeline.LayersOf(i)[1], point.allocated);
+    EXPECT_GE(timeline.LayersOf(i)[0], kStanding);
+  }
+  const auto peaks = replay.PeakWithout({groups.of_stack, kStacks, kStacks - 1, kStacks + 1});
+  const auto without = Series(recording, kBefore);
+  EXPECT_EQ(peaks[kStacks], *std::max_element(without.begin(), without.end()));
 }
 
 TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {

@@ -113,6 +113,44 @@ TEST(TorchWriter, RoundTrip) {
   EXPECT_GT(count, 10U);
 }
 
+std::vector<std::string> CommentsOf(const Recording& recording) {
+  std::vector<std::string> comments;
+  for (const StringId comment : recording.metadata.comments) {
+    comments.emplace_back(recording.Text(comment));
+  }
+  return comments;
+}
+
+Result<Recording> WithKey(const std::string& value) {
+  return LoadText(
+      R"({"segments":[],"device_traces":[[{"action":"snapshot","addr":0,"size":0,"stream":0}]],)"
+      R"("memtool":)" +
+      value + "}");
+}
+
+TEST(TorchWriter, CommentsComeBack) {
+  const auto first = WithKey(R"({"comments":["one","two"],"later":{"comments":"no"}})");
+  ASSERT_TRUE(first) << ToString(first.error());
+  const std::vector<std::string> wanted{"one", "two"};
+  EXPECT_EQ(CommentsOf(*first), wanted);
+  const auto bytes = formats::WriteTorchSnapshot(*first);
+  ASSERT_TRUE(bytes) << ToString(bytes.error());
+  const auto second = LoadText(*bytes);
+  ASSERT_TRUE(second) << ToString(second.error());
+  EXPECT_EQ(CommentsOf(*second), wanted);
+  ASSERT_EQ(second->diagnostics.size(), 1U);
+  EXPECT_EQ(second->diagnostics[0].code, "cut");
+  EXPECT_EQ(second->diagnostics[0].message, "one; two");
+}
+
+TEST(TorchWriter, OddCommentsAreNoFault) {
+  for (const char* value : {"5", "null", "[]", "{}", "[\"x\"]", "{\"comments\":[]}"}) {
+    const auto recording = WithKey(value);
+    ASSERT_TRUE(recording) << value << ToString(recording.error());
+    EXPECT_TRUE(CommentsOf(*recording).empty()) << value;
+  }
+}
+
 TEST(TorchWriter, NeedsEventsAndState) {
   EXPECT_FALSE(formats::WriteTorchSnapshot(Recording{}));
 }

@@ -39,12 +39,13 @@ enum class Action : std::uint8_t {
   kSegmentFree,
   kSegmentMap,
   kSegmentUnmap,
-  kOom,     // size = what was asked for; key = what the driver said was free
+  kOom,     // size = what was asked for; key = what the driver said was free, or kNotTold
   kAdjust,  // size = ± bytes without a key
   kMark,    // a named moment; name in History::marks
   kOther,   // kept and counted, without meaning here
 };
 
+inline constexpr std::uint64_t kNotTold = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
 // 32 bytes: files hold millions.
@@ -69,6 +70,13 @@ struct Trace {
   LedgerId blocks;          // allocator-level ledger of this trace
   LedgerId segments;        // driver-level ledger of this trace
   bool overflowed = false;  // the recorder's ring dropped the oldest entries
+  // Of what was there before the first event, where the format gives only a sum: live bytes that no
+  // event frees and no block of the state shows, and reserved bytes (of inputs without a state).
+  std::int64_t standing_bytes = 0;
+  std::int64_t standing_reserved = 0;
+  // This many of the first events are allocations from before the recording, which the file lists
+  // like others: "start" is after them.
+  std::uint64_t listed_before = 0;
 };
 
 // A named span or point in time.

@@ -5,9 +5,8 @@
 //   used     = other processes + this process
 //   process  = below the framework + reserved     (context, libraries, NCCL, other allocators)
 //   below    = recorded + unrecorded              (a log of the driver's calls tells)
-//   reserved = cached + allocated                 (cached = releasable + fragmented)
-//   allocated = rounding + requested
-//   requested = buckets
+//   reserved = cached + allocated                 (cached = releasable + private pools +
+//   fragmented) allocated = rounding + requested requested = buckets
 #pragma once
 
 #include <cstdint>
@@ -39,8 +38,10 @@ struct AccountFacts {
   std::optional<Quantity> allocated;  // and gave this out, rounded
   std::optional<Quantity> requested;  // for this many bytes asked for
   std::string reserved_note;          // what the framework's pool is, where there is more to say
-  // Of what is cached: whole segments that could go back to the driver.
+  // Of what is cached, see FreeMemory: what could go back to the driver, and what is free in pools
+  // of CUDA graphs and MemPools; none where nothing is.
   std::optional<Quantity> releasable;
+  std::optional<Quantity> private_pools;
 };
 
 struct AccountStep {

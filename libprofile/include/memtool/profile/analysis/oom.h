@@ -10,6 +10,7 @@
 
 #include "memtool/profile/analysis/account.h"
 #include "memtool/profile/analysis/allocator_state.h"
+#include "memtool/profile/analysis/free_memory.h"
 
 namespace memtool {
 
@@ -81,11 +82,11 @@ struct OomState {
   std::int64_t other_stream_free = 0;
   // Free in segments for small blocks when the request is large, or the other way round.
   std::int64_t other_class_free = 0;
-  std::int64_t private_free = 0;                       // in other pools
-  std::int64_t unused_segments = 0, unused_bytes = 0;  // without a live block
-  std::int64_t segments = 0, estimated = 0;            // segments, and those that are estimated
-  std::int64_t expandable = 0;                         // segments that can grow
-  std::int64_t unplaced = 0;                           // live bytes in no known segment
+  std::int64_t private_free = 0;             // in other pools
+  FreeMemory gives;                          // what `free` is good for
+  std::int64_t segments = 0, estimated = 0;  // segments, and those that are estimated
+  std::int64_t expandable = 0;               // segments that can grow
+  std::int64_t unplaced = 0;                 // live bytes in no known segment
   // Of files whose segments claim more live bytes than their blocks have: the difference.
   std::int64_t unlisted = 0;
 };

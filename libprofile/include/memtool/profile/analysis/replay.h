@@ -2,7 +2,7 @@
 //
 // A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
 // base: the sizes of frees that match no allocation, plus the blocks that are still there at the
-// end and were never opened. With them a replay must end at the sum of the blocks that the
+// end and were never opened, plus what the format gives as a sum (Trace::standing_bytes). With them a replay must end at the sum of the blocks that the
 // allocator lists; when it does, the trace has no holes.
 #pragma once
 
@@ -22,6 +22,8 @@ struct TraceSummary {
   std::int32_t device = -1;
   std::uint64_t events = 0;
   std::int64_t base_bytes = 0;
+  std::int64_t start_bytes = 0;  // the base, and what the first events list of before
+  std::int64_t standing_bytes = 0;
   std::int64_t peak_bytes = 0;
   std::int64_t peak_event = -1;  // the first strict maximum
   std::int64_t end_bytes = 0;

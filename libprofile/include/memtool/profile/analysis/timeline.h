@@ -68,7 +68,6 @@ class TimelineMaker {
   const Replay& replay_;
   const AllocationGroups& groups_;
   std::span<const Event> events_;
-  std::uint32_t before_group_ = AllocationGroups::kRest;  // the group of "(before recording)"
 };
 
 }  // namespace memtool
