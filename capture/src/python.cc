@@ -47,7 +47,6 @@ constexpr std::size_t kStateAt = 32;
 constexpr std::size_t kBytesData = 32;
 
 using ThreadStateOf = void* (*)();
-using Count = int (*)();
 using Object = void* (*)();
 using FromObject = void* (*)(void*);
 using OnObject = void (*)(void*);
@@ -55,7 +54,7 @@ using OnObject = void (*)(void*);
 struct Interpreter {
   const Layout* layout = nullptr;
   ThreadStateOf this_thread = nullptr;
-  Count holds_lock = nullptr;
+  ThreadStateOf current = nullptr;
   std::uintptr_t code_type = 0;
   std::uint32_t version = 0;
 };
@@ -186,6 +185,13 @@ std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t m
   return count;
 }
 
+// Whether this thread, whose state `thread` is, holds the interpreter's lock. PyGILState_Check
+// cannot be asked: it answers yes to every thread once there has been a sub-interpreter.
+bool HoldsLock(std::uintptr_t thread) {
+  return g_python.current != nullptr &&
+         reinterpret_cast<std::uintptr_t>(g_python.current()) == thread;
+}
+
 // The first walk of a thread with frames decides; a second look follows when a thread holds the
 // lock.
 void SelfTest(std::uintptr_t thread) {
@@ -196,7 +202,7 @@ void SelfTest(std::uintptr_t thread) {
   }
   PyFrame frames[64];
   const std::uint32_t count = WalkFrames(thread, frames, 64);
-  if (count == 0 || g_python.holds_lock == nullptr || g_python.holds_lock() != 1) {
+  if (count == 0 || !HoldsLock(thread)) {
     g_state.store(wire::PythonState::kUnverified);
     return;
   }
@@ -241,7 +247,11 @@ void Python::Look() {
   }
   const char* text = version();
   g_python.version = ParseVersion(text);
-  g_python.holds_lock = reinterpret_cast<Count>(FindSymbolAnywhere("PyGILState_Check", nullptr));
+  for (const char* name : {"PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet"}) {
+    if (g_python.current == nullptr) {
+      g_python.current = reinterpret_cast<ThreadStateOf>(FindSymbolAnywhere(name, nullptr));
+    }
+  }
   g_python.code_type = reinterpret_cast<std::uintptr_t>(FindSymbolAnywhere("PyCode_Type", nullptr));
   for (const Layout& layout : kLayouts) {
     if (g_python.version == (3U << 8U | layout.minor) && sizeof(void*) == 8) {
