@@ -8,6 +8,7 @@
 #include "base.h"
 #include "cfi.h"
 #include "elf_image.h"
+#include "objects.h"
 #include "settings.h"
 
 namespace memtool::capture {
@@ -60,7 +61,7 @@ std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
 #if defined(__x86_64__)
 
 // --- cached rules: an address and its rule in two words, valid while the address reads the same
-// before and after. Writers take turns.
+// before and after. Writers take turns behind the lock of the objects.
 
 constexpr std::size_t kRules = 16384;
 
@@ -70,8 +71,11 @@ struct Slot {
 };
 
 Slot g_rules[kRules];
-Lock g_write;
-std::atomic<std::uint32_t> g_unloads_seen{0};
+std::atomic<std::uint32_t> g_rules_version{0};  // of the objects that the rules are of
+
+Slot& SlotOf(std::uintptr_t address) {
+  return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+}
 
 std::uint64_t Pack(const FrameRule& rule) {
   return static_cast<std::uint64_t>(rule.kind) | std::uint64_t{rule.from_frame_pointer} << 2U |
@@ -86,27 +90,31 @@ std::int32_t SavedAt(std::uint64_t packed) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(packed) & 0xfffffff0U) >> 4;
 }
 
-std::uint64_t FindAndStore(std::uintptr_t address, Slot& slot) {
-  std::uint64_t packed = 0;
-  {
-    Objects objects;
-    const Object* object = objects.Find(address - 1);
-    if (object == nullptr && objects.Refresh()) {
-      object = objects.Find(address - 1);
-    }
-    // A return address may be the first byte after its function (a call that never returns).
-    packed = object == nullptr ? 0 : Pack(FindRule(*object, address - 1));
-  }
-  const Hold hold(g_write);
+struct Search {
+  std::uintptr_t address;
+  std::uint64_t packed;
+};
+
+// Behind the objects' lock, as the clearing is.
+void Store(const Object* object, std::uintptr_t before, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  search.packed = object == nullptr ? 0 : Pack(FindRule(*object, before));
+  Slot& slot = SlotOf(search.address);
   slot.address.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  slot.rule.store(packed, std::memory_order_relaxed);
-  slot.address.store(address, std::memory_order_release);
-  return packed;
+  slot.rule.store(search.packed, std::memory_order_relaxed);
+  slot.address.store(search.address, std::memory_order_release);
+}
+
+// A return address may be the first byte after its function (a call that never returns).
+__attribute__((noinline)) std::uint64_t FindAndStore(std::uintptr_t address) {
+  Search search{address, 0};
+  Objects::LookAt(address - 1, Store, &search);
+  return search.packed;
 }
 
 inline std::uint64_t RuleAt(std::uintptr_t address) {
-  Slot& slot = g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+  const Slot& slot = SlotOf(address);
   if (slot.address.load(std::memory_order_acquire) == address) {
     const std::uint64_t packed = slot.rule.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -114,18 +122,23 @@ inline std::uint64_t RuleAt(std::uintptr_t address) {
       return packed;
     }
   }
-  return FindAndStore(address, slot);
+  return FindAndStore(address);
 }
 
-void ForgetAfterUnload() {
-  const std::uint32_t unloads = Objects::UnloadCount();
-  if (g_unloads_seen.load(std::memory_order_relaxed) != unloads) {
-    const Hold hold(g_write);
-    for (Slot& slot : g_rules) {
-      slot.address.store(0, std::memory_order_relaxed);
-    }
-    g_unloads_seen.store(unloads, std::memory_order_relaxed);
+// What came may lie where generated code was, what went may have made room for something else.
+void ForgetAfterChange() {
+  const std::uint32_t version = Objects::Version();
+  if (g_rules_version.load(std::memory_order_acquire) == version) {
+    return;
   }
+  const Hold hold(Objects::TableLock());
+  if (g_rules_version.load(std::memory_order_relaxed) == version) {
+    return;
+  }
+  for (Slot& slot : g_rules) {
+    slot.address.store(0, std::memory_order_relaxed);
+  }
+  g_rules_version.store(version, std::memory_order_release);
 }
 
 // The thread's stack, asked once. Functions of newer symbol versions are looked up.
@@ -212,7 +225,7 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
   if (t_state.stack_high == 0) {
     AskStack();
   }
-  ForgetAfterUnload();
+  ForgetAfterChange();
   *trusted = at.sp >= t_state.stack_low && at.sp < t_state.stack_high;
   return *trusted ? Walk(at, addresses, most, ended_early) : 0;
 }

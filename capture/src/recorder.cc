@@ -436,7 +436,7 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   g_lock.Reset();
-  Objects::ResetLock();
+  Objects::TableLock().Reset();
   std::uint64_t parent = 0;
   g_log.sink.Forget(&parent);
   g_log.ledgers.Clear();

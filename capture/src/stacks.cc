@@ -59,8 +59,8 @@ std::uint64_t g_defined[kMostMappings / 64];
 
 bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   const std::size_t path = CutLength(object.path, wire::kMaxText);
-  std::uint8_t* at = sink.Begin(kPlainRecord + path + object.build_id.size, now);
-  if (at == nullptr || object.build_id.size > wire::kMaxText) {
+  std::uint8_t* at = sink.Begin(kPlainRecord + path + object.build_id_size, now);
+  if (at == nullptr) {
     return false;
   }
   Encoder out(at);
@@ -71,29 +71,46 @@ bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   out.Varint(object.file_offset);
   out.Varint(object.bias);
   out.Text(object.path, path);
-  out.Text(object.build_id.bytes, object.build_id.size);
+  out.Text(object.build_id, object.build_id_size);
   sink.Commit(out.at());
   return true;
 }
 
+std::uint32_t g_written = 0;             // the version of the objects that the log has
 std::atomic<std::uint32_t> g_looked{0};  // the version of the objects that was searched
 
 // An interpreter may be loaded long after the first event.
-void LookForPython() {
-  const std::uint32_t version = Objects::Version();
-  if (g_looked.exchange(version, std::memory_order_acq_rel) != version) {
+void LookForPython(std::uint32_t version) {
+  if (g_looked.load(std::memory_order_relaxed) != version &&
+      g_looked.exchange(version, std::memory_order_acq_rel) != version) {
     Python::Look();
   }
 }
 
-// The main program has no name in the linker's list; the header of the log names it.
+void DefineGone(std::uint64_t id, Sink& sink, std::int64_t now) {
+  if (std::uint8_t* at = sink.Begin(kPlainRecord, now); at != nullptr) {
+    Encoder out(at);
+    out.Begin(wire::Tag::kMappingGone);
+    out.Varint(id);
+    sink.Commit(out.at());
+    g_defined[id / 64] &= ~(std::uint64_t{1} << id % 64);
+  }
+}
+
+// The main program has no name in the linker's list; the header of the log names it. Each object is
+// copied before it is written: the file's functions are never called behind the objects' lock.
 void WriteMappings(Sink& sink, std::int64_t now) {
-  Objects objects;
-  objects.Refresh();
-  LookForPython();
+  const std::uint32_t version = Objects::Refresh();
+  if (version == g_written) {
+    return;
+  }
+  g_written = version;
   static std::uint64_t still_there[kMostMappings / 64];
+  static char path[wire::kMaxText];
   memset(still_there, 0, sizeof still_there);
-  for (const Object& object : objects) {
+  Object object;
+  for (std::uintptr_t from = 0; Objects::CopyFrom(from, &object, path, sizeof path);
+       from = object.start + 1) {
     if (object.id >= kMostMappings) {
       continue;
     }
@@ -103,18 +120,12 @@ void WriteMappings(Sink& sink, std::int64_t now) {
       g_defined[object.id / 64] |= bit;
     }
   }
-  for (std::size_t id = 0; id < kMostMappings; ++id) {
-    const std::uint64_t bit = std::uint64_t{1} << id % 64;
-    if (g_defined[id / 64] == 0) {
+  for (std::uint64_t id = 0; id < kMostMappings; ++id) {
+    const std::uint64_t gone = g_defined[id / 64] & ~still_there[id / 64];
+    if (gone == 0) {
       id |= 63U;
-    } else if ((g_defined[id / 64] & ~still_there[id / 64] & bit) != 0) {
-      if (std::uint8_t* at = sink.Begin(kPlainRecord, now); at != nullptr) {
-        Encoder out(at);
-        out.Begin(wire::Tag::kMappingGone);
-        out.Varint(id);
-        sink.Commit(out.at());
-        g_defined[id / 64] &= ~bit;
-      }
+    } else if ((gone >> id % 64 & 1U) != 0) {
+      DefineGone(id, sink, now);
     }
   }
 }
@@ -218,18 +229,19 @@ std::uint32_t InternPyFrames(const RawStack& stack, Sink& sink, std::int64_t now
 
 void CaptureStack(RawStack& stack) {
   const Settings& settings = GetSettings();
+  if (settings.native_stacks || settings.python_stacks) {
+    // A loaded object may lie where another was, or where generated code was: what is known of a
+    // stack holds for one state of the table.
+    stack.objects = Objects::Refresh();
+    LookForPython(stack.objects);
+  }
   if (settings.native_stacks) {
     stack.native_count = Unwind(stack.native, settings.depth, &stack.ended_early);
   }
   if (settings.python_stacks) {
-    if (g_looked.load(std::memory_order_relaxed) == 0) {
-      Objects objects;
-      objects.Refresh();
-      LookForPython();
-    }
     stack.python_count = Python::Walk(stack.python, settings.depth);
   }
-  std::uint64_t hash = 11;
+  std::uint64_t hash = Mix(11, stack.objects);
   for (std::uint32_t i = 0; i < stack.native_count; ++i) {
     hash = Mix(hash, stack.native[i]);
   }
@@ -248,9 +260,6 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
   Known& known = g_known[stack.hash % kKnown];
   if (known.id != 0 && known.hash == stack.hash) {
     return known.id;
-  }
-  if (stack.native_count == 0) {
-    WriteMappings(sink, now);  // for an interpreter that was loaded meanwhile
   }
   const std::uint32_t native = InternFrames(stack, sink, now, folded);
   const std::uint32_t python = InternPyFrames(stack, sink, now, folded);
@@ -284,6 +293,7 @@ void ForgetStacks() {
   memset(g_known, 0, sizeof g_known);
   memset(g_defined, 0, sizeof g_defined);
   g_chunk = 0;
+  g_written = 0;
 }
 
 }  // namespace memtool::capture

@@ -13,6 +13,7 @@ namespace memtool::capture {
 // parts are ever read.
 struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::uint64_t hash = 0;
+  std::uint32_t objects = 0;  // the version of the loaded objects
   std::uint32_t native_count = 0;
   std::uint32_t python_count = 0;
   bool ended_early = false;

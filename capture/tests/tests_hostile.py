@@ -1,5 +1,7 @@
 """Programs that change under the shim: sub-interpreters, libraries that go, threads that fork."""
-from harness import SKIPPED, compare_books, same
+import platform
+
+from harness import SKIPPED, compare_books, compile_c, events_of, read_header, same
 from tests_stacks import interpreters
 
 SUB = '''
@@ -41,3 +43,119 @@ def test_subinterpreters(env):
         compare_books(env, version)
         tried += 1
     return 0 if tried else SKIPPED
+
+
+CODE = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int cuInit(unsigned), cuCtxCreate_v2(void**, unsigned, int), cuCtxSetCurrent(void*);
+int cuMemAlloc_v2(unsigned long long*, size_t), cuMemFree_v2(unsigned long long);
+static void* context;
+static void begin(void) { cuInit(0); cuCtxCreate_v2(&context, 0, 0); }
+void allocate(void) {
+  unsigned long long pointer = 0;
+  if (cuMemAlloc_v2(&pointer, 4096) != 0) { fprintf(stderr, "no memory\n"); exit(9); }
+  cuMemFree_v2(pointer);
+}
+/* Code that no object holds: push rbx; sub rsp, 48; call allocate; add rsp, 48; pop rbx; ret */
+static void generate(unsigned char* at) {
+  unsigned char code[] = {0x53, 0x48, 0x83, 0xec, 0x30, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,
+                          0xff, 0xd0, 0x48, 0x83, 0xc4, 0x30, 0x5b, 0xc3};
+  void (*function)(void) = allocate;
+  memcpy(code + 7, &function, sizeof function);
+  memcpy(at, code, sizeof code);
+}
+static unsigned char* pages(void* at, size_t size, int flags) {
+  void* found = mmap(at, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+                     MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (found == MAP_FAILED) { perror("mmap"); exit(9); }
+  return found;
+}
+static void run(unsigned char* at) { ((void (*)(void))at)(); }
+static void* open_or_end(const char* path) {
+  void* library = dlopen(path, RTLD_NOW);
+  if (library == 0) { fprintf(stderr, "%s\n", dlerror()); exit(9); }
+  return library;
+}
+'''
+
+
+def program(env, name, text):
+    return compile_c(env, name, CODE + text, "-rdynamic", str(env.programs / "driver/libcuda.so.1"))
+
+
+def library(env, name, function="call"):
+    """A library whose `function` allocates, under the name entry."""
+    return compile_c(env, name, f"void allocate(void);\nvoid {function}(void);\n"
+                     f"void entry(void) {{ {function}(); __asm__ volatile(\"\"); }}\n"
+                     f"void {function}(void) {{ allocate(); __asm__ volatile(\"\"); }}\n",
+                     "-shared", "-fPIC")
+
+
+def only_x86():
+    return platform.machine() != "x86_64"
+
+
+def test_unloaded(env):
+    """Generated code where a library was: its unwind table is gone."""
+    if only_x86():
+        return SKIPPED
+    library(env, "gone.so")
+    changing = program(env, "changing", r'''
+int main(void) {
+  begin();
+  void* library = open_or_end("./gone.so");
+  void (*entry)(void) = (void (*)(void))dlsym(library, "entry");
+  entry();
+  dlclose(library);
+  unsigned char* page = (unsigned char*)((unsigned long)entry & ~4095ul);
+  pages(page, 4096, MAP_FIXED_NOREPLACE);
+  for (int i = 0; i < 100; ++i) { generate(page + 32 * i); run(page + 32 * i); }
+  return 0;
+}
+''')
+    env.run(changing)
+    compare_books(env, "unloaded")
+
+
+def test_unloading(env):
+    """A library goes right after the n-th look at the linker's list, as another thread may do it."""
+    if only_x86():
+        return SKIPPED
+    library(env, "gone.so")
+    changing = program(env, "changing", r'''
+#include <link.h>
+typedef int (*Visit)(struct dl_phdr_info*, size_t, void*);
+static void* library;
+static int looks, hits;
+int dl_iterate_phdr(Visit visit, void* data) {
+  static int (*next)(Visit, void*);
+  if (next == 0) next = dlvsym(RTLD_NEXT, "dl_iterate_phdr", "GLIBC_2.2.5");
+  const int result = next(visit, data);
+  if (looks > 0 && --looks == 0) { dlclose(library); ++hits; }
+  return result;
+}
+int main(void) {
+  begin();
+  unsigned char* page = pages(0, 4096, 0);
+  for (int n = 1; n <= 8; ++n) {
+    library = open_or_end("./gone.so");
+    looks = n;
+    generate(page + 32 * n);
+    run(page + 32 * n);
+    if (looks > 0) { looks = 0; dlclose(library); }
+  }
+  printf("%d\n", hits);
+  return 0;
+}
+''')
+    assert int(env.run(changing).stdout) >= 3, "the shim looks at the list"
+    compare_books(env, "unloading")
