@@ -14,8 +14,11 @@ namespace {
 struct FrameKey {
   std::uint64_t address;
   std::uint32_t parent;
+  std::uint32_t mapping;  // another object may come to the same address
   friend bool operator==(const FrameKey&, const FrameKey&) = default;
-  [[nodiscard]] std::uint64_t Hash() const { return Mix(Mix(1, address), parent); }
+  [[nodiscard]] std::uint64_t Hash() const {
+    return Mix(Mix(1, address), std::uint64_t{mapping} << 32U | parent);
+  }
 };
 
 struct PyFrameKey {
@@ -131,11 +134,13 @@ void WriteMappings(Sink& sink, std::int64_t now) {
 }
 
 std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+  static std::uint32_t mappings[kMaxDepth];
+  Objects::FindIds(stack.native, stack.native_count, mappings);
   std::uint32_t parent = 0;
   bool mapped = false;
   for (std::uint32_t i = stack.native_count; i-- > 0;) {
     bool added = false;
-    const std::uint32_t id = g_frames.Find({stack.native[i], parent}, &added);
+    const std::uint32_t id = g_frames.Find({stack.native[i], parent, mappings[i]}, &added);
     if (id == 0) {
       *folded = true;
       return parent;

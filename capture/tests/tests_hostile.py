@@ -159,3 +159,28 @@ int main(void) {
 ''')
     assert int(env.run(changing).stdout) >= 3, "the shim looks at the list"
     compare_books(env, "unloading")
+
+
+def test_reused(env):
+    """A library at the address of one that is gone has its own names."""
+    paths = [library(env, f"{name}.so", f"in_{name}") for name in ("first", "second")]
+    changing = program(env, "changing", r'''
+int main(int count, char** names) {
+  void* at[2] = {0, 0};
+  begin();
+  for (int i = 0; i < 2; ++i) {
+    void* library = open_or_end(names[1 + i]);
+    at[i] = dlsym(library, "entry");
+    ((void (*)(void))at[i])();
+    dlclose(library);
+  }
+  printf("%d\n", at[0] == at[1]);
+  return 0;
+}
+''')
+    same("1\n", env.run(changing, *paths).stdout, "the same place")
+    stacks = [row[5] for row in events_of(env, env.log()) if row[1] == "alloc"]
+    same(2, len(stacks), "allocations")
+    assert stacks[0] != stacks[1], stacks
+    text = env.ask("raw", env.log())
+    assert "in_first" in text and "in_second" in text, text
