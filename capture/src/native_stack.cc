@@ -23,37 +23,54 @@ struct Trace {
   std::uint32_t count;
 };
 
+struct Libgcc {
+  _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void*) = nullptr;
+  _Unwind_Ptr (*get_ip)(_Unwind_Context*) = nullptr;
+  bool tried = false;
+};
+
+Libgcc g_libgcc;
+
 _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
-  static const auto get_ip = reinterpret_cast<_Unwind_Ptr (*)(_Unwind_Context*)>(
-      FindSymbolAnywhere("_Unwind_GetIP", "libgcc_s.so"));
   Trace& trace = *static_cast<Trace*>(data);
-  if (get_ip == nullptr || trace.count == trace.most) {
+  if (trace.count == trace.most) {
     return _URC_END_OF_STACK;
   }
-  const std::uintptr_t address = get_ip(context);
+  const std::uintptr_t address = g_libgcc.get_ip(context);
   if (address != 0 && !InShim(address)) {
     trace.addresses[trace.count++] = address;
   }
   return _URC_NO_REASON;
 }
 
+template <class T>
+T FindInLibgcc(const char* name) {
+  return reinterpret_cast<T>(FindSymbolAnywhere(name, "libgcc_s.so"));
+}
+
+void LoadLibgcc() {
+  using Dlopen = void* (*)(const char*, int);
+  const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
+  if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
+    open("libgcc_s.so.1", 1);
+  }
+  g_libgcc.get_ip = FindInLibgcc<decltype(g_libgcc.get_ip)>("_Unwind_GetIP");
+  if (g_libgcc.get_ip != nullptr) {
+    g_libgcc.backtrace = FindInLibgcc<decltype(g_libgcc.backtrace)>("_Unwind_Backtrace");
+  }
+  InShim(0);  // OnFrame must not ask the linker
+  g_libgcc.tried = true;
+}
+
 // NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
 std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
-  using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
-  static Backtrace backtrace = nullptr;
-  static bool tried = false;
-  if (backtrace == nullptr && !tried) {
-    using Dlopen = void* (*)(const char*, int);
-    const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
-    if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
-      open("libgcc_s.so.1", 1);
-    }
-    backtrace = reinterpret_cast<Backtrace>(FindSymbolAnywhere("_Unwind_Backtrace", "libgcc_s.so"));
-    tried = true;
+  if (!g_libgcc.tried) {
+    LoadLibgcc();
   }
   Trace trace{addresses, most, 0};
-  if (backtrace != nullptr) {
-    backtrace(OnFrame, &trace);
+  if (g_libgcc.backtrace != nullptr) {
+    const Hold hold(Objects::TableLock());  // it may ask the linker, too: see IterateObjects
+    g_libgcc.backtrace(OnFrame, &trace);
   }
   return trace.count;
 }

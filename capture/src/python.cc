@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "base.h"
 #include "elf_image.h"
 #include "settings.h"
 
@@ -59,6 +58,7 @@ struct Interpreter {
   std::uint32_t version = 0;
 };
 
+Lock g_look;
 Interpreter g_python;
 std::atomic<wire::PythonState> g_state{wire::PythonState::kNone};
 std::atomic<bool> g_on{false};
@@ -230,8 +230,7 @@ std::uint64_t PyCodeKey::Hash() const {
 }
 
 void Python::Look() {
-  static Lock lock;
-  const Hold hold(lock);
+  const Hold hold(g_look);
   if (g_python.this_thread != nullptr || !GetSettings().python_stacks) {
     if (!GetSettings().python_stacks) {
       g_state.store(wire::PythonState::kOff);
@@ -263,6 +262,10 @@ void Python::Look() {
                      strstr(text, "free-threading") == nullptr;
   g_state.store(known ? wire::PythonState::kUnverified : wire::PythonState::kUnsupported);
   g_on.store(known);
+}
+
+Lock& Python::LookLock() {
+  return g_look;
 }
 
 std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "../wire.h"
+#include "base.h"
 
 namespace memtool::capture {
 
@@ -31,6 +32,7 @@ class Python {
  public:
   // Looks for an interpreter; cheap once one was found. Call when objects were loaded.
   static void Look();
+  static Lock& LookLock();  // around fork()
   // Innermost first; 0 when there is none.
   static std::uint32_t Walk(PyFrame* frames, std::uint32_t most);
   static PyCodeKey KeyOf(std::uintptr_t code);

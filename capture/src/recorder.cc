@@ -8,7 +8,6 @@
 
 #include "base.h"
 #include "encoder.h"
-#include "objects.h"
 #include "python.h"
 #include "sink.h"
 #include "stacks.h"
@@ -428,15 +427,17 @@ void CloseLog() {
 
 void BeforeFork() {
   g_lock.Acquire();
+  HoldStacks();
 }
 
 void AfterForkInParent() {
+  ReleaseStacks();
   g_lock.Release();
 }
 
 void AfterForkInChild() {
   g_lock.Reset();
-  Objects::TableLock().Reset();
+  ReleaseStacks();
   std::uint64_t parent = 0;
   g_log.sink.Forget(&parent);
   g_log.ledgers.Clear();

@@ -290,6 +290,17 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
   return id;
 }
 
+// In the order in which a look-up takes them.
+void HoldStacks() {
+  Python::LookLock().Acquire();
+  Objects::TableLock().Acquire();
+}
+
+void ReleaseStacks() {
+  Objects::TableLock().Release();
+  Python::LookLock().Release();
+}
+
 void ForgetStacks() {
   g_frames.Clear();
   g_py_frames.Clear();

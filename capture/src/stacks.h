@@ -27,6 +27,11 @@ void CaptureStack(RawStack& stack);
 // *folded when a table was full and the stack was cut or left out.
 std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded);
 
+// Around fork(), behind the log's lock: no other thread is in the middle of a look at the loaded
+// objects, or in the linker on the shim's behalf. Both sides release.
+void HoldStacks();
+void ReleaseStacks();
+
 // In a forked child: the new log defines everything anew.
 void ForgetStacks();
 

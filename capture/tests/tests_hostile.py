@@ -184,3 +184,60 @@ int main(int count, char** names) {
     assert stacks[0] != stacks[1], stacks
     text = env.ask("raw", env.log())
     assert "in_first" in text and "in_second" in text, text
+
+
+def test_fork_threads(env):
+    """A process that forks while another thread is in the linker on the shim's behalf."""
+    if only_x86():
+        return SKIPPED
+    forking = program(env, "forking", r'''
+#include <link.h>
+typedef int (*Visit)(struct dl_phdr_info*, size_t, void*);
+struct Call { Visit visit; void* data; };
+static volatile int wanted, inside;
+static int first(struct dl_phdr_info* info, size_t size, void* data) {
+  struct Call* call = data;
+  if (wanted && !inside) {
+    inside = 1;
+    usleep(200000);  /* the other thread forks now, or waits for the end of this */
+  }
+  return call->visit(info, size, call->data);
+}
+int dl_iterate_phdr(Visit visit, void* data) {
+  static int (*next)(Visit, void*);
+  if (next == 0) next = dlvsym(RTLD_NEXT, "dl_iterate_phdr", "GLIBC_2.2.5");
+  struct Call call = {visit, data};
+  return next(first, &call);
+}
+static unsigned char* page;
+static void* other(void* unused) {
+  cuCtxSetCurrent(context);
+  wanted = 1;
+  run(page);
+  return unused;
+}
+int main(void) {
+  begin();
+  page = pages(0, 4096, 0);
+  generate(page);
+  generate(page + 32);
+  allocate();
+  pthread_t thread;
+  pthread_create(&thread, 0, other, 0);
+  while (!inside) usleep(100);
+  const int child = fork();
+  if (child == 0) {
+    alarm(5);
+    run(page + 32);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  pthread_join(thread, 0);
+  return status == 0 ? 0 : 7;
+}
+''')
+    env.run(forking)
+    same(2, len(env.logs()), "the child has a log of its own")
+    for unwinder in ("libgcc", "auto"):
+        env.run(forking, MEMTOOL_CAPTURE_UNWIND=unwinder)
