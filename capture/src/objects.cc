@@ -244,6 +244,10 @@ bool Objects::CopyFrom(std::uintptr_t from, Object* object, char* text, std::siz
   return false;
 }
 
+void Objects::WaitForLinker() {
+  dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr);
+}
+
 Lock& Objects::TableLock() {
   return g_lock;
 }

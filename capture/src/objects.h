@@ -49,6 +49,10 @@ class Objects {
   // The first object from `from` on; its path in `text` of `size` bytes. False after the last one.
   static bool CopyFrom(std::uintptr_t from, Object* object, char* text, std::size_t size);
 
+  // Before fork(), behind the lock: waits until no thread changes the linker's list. One that begins
+  // to in the moment before the fork still leaves the child a list that it can never look at.
+  static void WaitForLinker();
+
   // Around fork(), and around work that must not overlap with one.
   static Lock& TableLock();
 };

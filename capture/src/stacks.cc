@@ -294,6 +294,7 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
 void HoldStacks() {
   Python::LookLock().Acquire();
   Objects::TableLock().Acquire();
+  Objects::WaitForLinker();
 }
 
 void ReleaseStacks() {
