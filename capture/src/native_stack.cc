@@ -158,29 +158,51 @@ void ForgetAfterChange() {
   g_rules_version.store(version, std::memory_order_release);
 }
 
-// The thread's stack, asked once. Functions of newer symbol versions are looked up.
+// Of newer symbol versions, and so looked up: when the library is loaded, because the first thread
+// that needs them may have a small stack.
+struct Pthread {
+  pthread_t (*self)() = nullptr;
+  int (*attributes)(pthread_t, pthread_attr_t*) = nullptr;
+  int (*stack)(const pthread_attr_t*, void**, std::size_t*) = nullptr;
+  int (*destroy)(pthread_attr_t*) = nullptr;
+};
+
+Pthread g_pthread;
+
+template <class T>
+bool FindFunction(T* function, const char* name) {
+  if (*function == nullptr) {
+    *function = reinterpret_cast<T>(FindNext(name));
+  }
+  return *function != nullptr;
+}
+
+bool FindPthread() {
+  return FindFunction(&g_pthread.attributes, "pthread_getattr_np") &&
+         FindFunction(&g_pthread.stack, "pthread_attr_getstack") &&
+         FindFunction(&g_pthread.destroy, "pthread_attr_destroy") &&
+         FindFunction(&g_pthread.self, "pthread_self");
+}
+
+__attribute__((constructor(102))) void Resolve() {
+  FindPthread();
+  InShim(0);
+}
+
+// The thread's stack, asked once.
 void AskStack() {
-  using GetAttributes = int (*)(pthread_t, pthread_attr_t*);
-  using GetStack = int (*)(const pthread_attr_t*, void**, std::size_t*);
-  using Destroy = int (*)(pthread_attr_t*);
-  using Self = pthread_t (*)();
-  static const auto get = reinterpret_cast<GetAttributes>(FindNext("pthread_getattr_np"));
-  static const auto stack = reinterpret_cast<GetStack>(FindNext("pthread_attr_getstack"));
-  static const auto destroy = reinterpret_cast<Destroy>(FindNext("pthread_attr_destroy"));
-  static const auto self = reinterpret_cast<Self>(FindNext("pthread_self"));
   t_state.stack_low = t_state.stack_high = 1;
   pthread_attr_t attributes;
   void* low = nullptr;
   std::size_t size = 0;
-  if (get == nullptr || stack == nullptr || destroy == nullptr || self == nullptr ||
-      get(self(), &attributes) != 0) {
+  if (!FindPthread() || g_pthread.attributes(g_pthread.self(), &attributes) != 0) {
     return;
   }
-  if (stack(&attributes, &low, &size) == 0) {
+  if (g_pthread.stack(&attributes, &low, &size) == 0) {
     t_state.stack_low = reinterpret_cast<std::uintptr_t>(low);
     t_state.stack_high = t_state.stack_low + size;
   }
-  destroy(&attributes);
+  g_pthread.destroy(&attributes);
 }
 
 std::uintptr_t Word(std::uintptr_t at) {
@@ -251,7 +273,8 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
 
 }  // namespace
 
-std::uint32_t Unwind(std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
+std::uint32_t Unwind(std::uintptr_t* addresses, [[maybe_unused]] std::uintptr_t* second,
+                     std::uint32_t most, bool* ended_early) {
   *ended_early = false;
 #if defined(__x86_64__)
   if (!GetSettings().libgcc_unwinder) {
@@ -261,13 +284,12 @@ std::uint32_t Unwind(std::uintptr_t* addresses, std::uint32_t most, bool* ended_
       return count;
     }
     // A stack of its own (coroutines) or a form that the fast way does not know.
-    std::uintptr_t deeper[kMaxDepth];
-    const std::uint32_t other = UnwindWithLibgcc(deeper, most);
+    const std::uint32_t other = UnwindWithLibgcc(second, most);
     if (other <= count) {
       return count;
     }
     for (std::uint32_t i = 0; i < other; ++i) {
-      addresses[i] = deeper[i];
+      addresses[i] = second[i];
     }
     *ended_early = false;
     return other;

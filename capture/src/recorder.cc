@@ -277,11 +277,10 @@ void SnapshotIfWanted() {
 
 void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool estimated) {
   SnapshotIfWanted();
-  RawStack stack;
-  CaptureStack(stack);
+  const CapturedStack stack;
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
-  WriteHot(book, key, size, Stack(stack, now), estimated ? wire::kHotEstimated : std::uint8_t{0},
+  WriteHot(book, key, size, Stack(*stack, now), estimated ? wire::kHotEstimated : std::uint8_t{0},
            now);
 }
 
@@ -293,13 +292,10 @@ void RecordFree(const Book& book, std::uint64_t key) {
 }
 
 void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers) {
-  RawStack stack;
-  if (numbers.with_stack) {
-    CaptureStack(stack);
-  }
+  const CapturedStack stack(numbers.with_stack);
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
-  const std::uint32_t stack_id = numbers.with_stack ? Stack(stack, now) : 0;
+  const std::uint32_t stack_id = numbers.with_stack ? Stack(*stack, now) : 0;
   const std::uint32_t lane = LaneId(book, now);
   std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord, now);
   if (at == nullptr) {

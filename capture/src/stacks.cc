@@ -232,16 +232,58 @@ std::uint32_t InternPyFrames(const RawStack& stack, Sink& sink, std::int64_t now
 
 }  // namespace
 
-void CaptureStack(RawStack& stack) {
-  const Settings& settings = GetSettings();
-  if (settings.native_stacks || settings.python_stacks) {
-    // A loaded object may lie where another was, or where generated code was: what is known of a
-    // stack holds for one state of the table.
-    stack.objects = Objects::Refresh();
-    LookForPython(stack.objects);
+namespace {
+
+// Threads that wait for the log's lock hold one each. Pages that were never used cost nothing.
+constexpr std::size_t kBuffers = 1024;
+std::atomic<RawStack*> g_buffers{nullptr};
+std::atomic<std::uint64_t> g_taken[kBuffers / 64];
+RawStack g_none;     // no stack wanted
+RawStack g_missing;  // no buffer left
+
+RawStack* Buffers() {
+  RawStack* buffers = g_buffers.load(std::memory_order_acquire);
+  if (buffers == nullptr) {
+    void* pages = MapPages(kBuffers * sizeof(RawStack));
+    if (pages != nullptr &&
+        g_buffers.compare_exchange_strong(buffers, static_cast<RawStack*>(pages))) {
+      return static_cast<RawStack*>(pages);
+    }
+    if (pages != nullptr) {
+      munmap(pages, kBuffers * sizeof(RawStack));
+    }
   }
+  return buffers;
+}
+
+RawStack* TakeBuffer() {
+  RawStack* buffers = Buffers();
+  if (buffers == nullptr) {
+    return nullptr;
+  }
+  for (std::size_t word = 0; word < kBuffers / 64; ++word) {
+    std::uint64_t seen = g_taken[word].load(std::memory_order_relaxed);
+    while (seen != ~std::uint64_t{0}) {
+      const int bit = __builtin_ctzll(~seen);
+      if (g_taken[word].compare_exchange_weak(seen, seen | std::uint64_t{1} << bit,
+                                              std::memory_order_acquire)) {
+        return buffers + word * 64 + bit;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Capture(RawStack& stack) {
+  stack.native_count = stack.python_count = 0;
+  stack.ended_early = false;
+  const Settings& settings = GetSettings();
+  // A loaded object may lie where another was, or where generated code was: what is known of a
+  // stack holds for one state of the table.
+  stack.objects = Objects::Refresh();
+  LookForPython(stack.objects);
   if (settings.native_stacks) {
-    stack.native_count = Unwind(stack.native, settings.depth, &stack.ended_early);
+    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &stack.ended_early);
   }
   if (settings.python_stacks) {
     stack.python_count = Python::Walk(stack.python, settings.depth);
@@ -258,8 +300,32 @@ void CaptureStack(RawStack& stack) {
   stack.hash = hash;
 }
 
+}  // namespace
+
+CapturedStack::CapturedStack(bool wanted) : stack_(&g_none) {
+  const Settings& settings = GetSettings();
+  if (!wanted || !(settings.native_stacks || settings.python_stacks)) {
+    return;
+  }
+  stack_ = TakeBuffer();
+  if (stack_ == nullptr) {
+    g_missing.missing = true;
+    stack_ = &g_missing;
+  } else {
+    Capture(*stack_);
+  }
+}
+
+CapturedStack::~CapturedStack() {
+  if (stack_ != &g_none && stack_ != &g_missing) {
+    const std::ptrdiff_t at = stack_ - g_buffers.load(std::memory_order_relaxed);
+    g_taken[at / 64].fetch_and(~(std::uint64_t{1} << at % 64), std::memory_order_release);
+  }
+}
+
 std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
   if (stack.native_count == 0 && stack.python_count == 0) {
+    *folded = stack.missing;
     return 0;
   }
   Known& known = g_known[stack.hash % kKnown];
@@ -311,6 +377,9 @@ void ForgetStacks() {
   memset(g_defined, 0, sizeof g_defined);
   g_chunk = 0;
   g_written = 0;
+  for (std::atomic<std::uint64_t>& taken : g_taken) {
+    taken.store(0, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace memtool::capture

@@ -1,5 +1,6 @@
 """Programs that change under the shim: sub-interpreters, libraries that go, threads that fork."""
 import platform
+import re
 
 from harness import SKIPPED, compare_books, compile_c, events_of, read_header, same
 from tests_stacks import interpreters
@@ -241,3 +242,27 @@ int main(void) {
     same(2, len(env.logs()), "the child has a log of its own")
     for unwinder in ("libgcc", "auto"):
         env.run(forking, MEMTOOL_CAPTURE_UNWIND=unwinder)
+
+
+def test_small_stacks(env):
+    """Threads with the smallest stack that there is, the first of which makes the log."""
+    changing = program(env, "changing", r'''
+#include <limits.h>
+static void* work(void* unused) { cuCtxSetCurrent(context); allocate(); return unused; }
+int main(void) {
+  begin();
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  if (pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) != 0) return 8;
+  for (int i = 0; i < 3; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, work, 0) != 0) return 9;
+    pthread_join(thread, 0);
+  }
+  return 0;
+}
+''')
+    env.run(changing)
+    compare_books(env, "small stacks")
+    text = env.ask("raw", env.log())
+    assert re.search(r" work ", text), text
