@@ -276,7 +276,7 @@ RawStack* TakeBuffer() {
 
 void Capture(RawStack& stack) {
   stack.native_count = stack.python_count = 0;
-  stack.ended_early = false;
+  stack.ended_early = stack.python_unknown = false;
   const Settings& settings = GetSettings();
   // A loaded object may lie where another was, or where generated code was: what is known of a
   // stack holds for one state of the table.
@@ -286,7 +286,7 @@ void Capture(RawStack& stack) {
     stack.native_count = Unwind(stack.native, stack.second, settings.depth, &stack.ended_early);
   }
   if (settings.python_stacks) {
-    stack.python_count = Python::Walk(stack.python, settings.depth);
+    stack.python_count = Python::Walk(stack.python, settings.depth, &stack.python_unknown);
   }
   std::uint64_t hash = Mix(11, stack.objects);
   for (std::uint32_t i = 0; i < stack.native_count; ++i) {
@@ -323,7 +323,15 @@ CapturedStack::~CapturedStack() {
   }
 }
 
-std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+namespace {
+
+// Of this log.
+struct Missing {
+  std::uint64_t python = 0;
+};
+Missing g_missing_parts;
+
+std::uint32_t Intern(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
   if (stack.native_count == 0 && stack.python_count == 0) {
     *folded = stack.missing;
     return 0;
@@ -356,6 +364,17 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
   return id;
 }
 
+}  // namespace
+
+std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+  const std::uint32_t id = Intern(stack, sink, now, folded);
+  g_missing_parts.python += stack.python_unknown ? 1 : 0;
+  if (wire::Header* header = sink.header(); header != nullptr) {
+    header->lost_python = g_missing_parts.python;
+  }
+  return id;
+}
+
 // In the order in which a look-up takes them.
 void HoldStacks() {
   Python::LookLock().Acquire();
@@ -377,6 +396,7 @@ void ForgetStacks() {
   memset(g_defined, 0, sizeof g_defined);
   g_chunk = 0;
   g_written = 0;
+  g_missing_parts = {};
   for (std::atomic<std::uint64_t>& taken : g_taken) {
     taken.store(0, std::memory_order_relaxed);
   }

@@ -1,4 +1,5 @@
 """Programs that change under the shim: sub-interpreters, libraries that go, threads that fork."""
+import json
 import platform
 import re
 
@@ -32,6 +33,71 @@ def pythons(env):
             env.clear()
             (env.folder / "libcuda.so.1").symlink_to(env.programs / "driver" / "libcuda.so.1")
             yield version, python
+
+
+def notes(env):
+    answer = json.loads(env.ask("info", "--format", "json", env.log()))
+    return {row["code"]: row["count"] for row in answer["diagnostics"]}
+
+
+INNER = SUB.replace('"pass"', "'''" + """
+import ctypes
+cuda = ctypes.KIND("libcuda.so.1")
+def innermost():
+    pointer = ctypes.c_ulonglong()
+    cuda.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(12288))
+def inside():
+    innermost()
+inside()
+""" + "'''").replace("allocate(8192)", "(lambda: allocate(8192))()")
+
+
+def test_inside_subinterpreter(env):
+    """The frames are those of the interpreter that the thread is in, or none, which is counted."""
+    tried = 0
+    for version, python in pythons(env):
+        for kind in ("PyDLL", "CDLL"):
+            for path in env.logs():
+                path.unlink()
+            script = env.folder / "program.py"
+            script.write_text(INNER.replace("KIND", kind))
+            env.run(python, script)
+            names = {found[1]: found[2] for found in
+                     re.finditer(r"  (\d+): 0x0 (\S+) \S+:\d+:", env.ask("raw", env.log()))}
+            stacks = [[names[frame] for frame in row[5] if frame in names]
+                      for row in events_of(env, env.log()) if row[1] == "alloc"]
+            same(3, len(stacks), "allocations")
+            same(["allocate", "<module>"], stacks[0], version)
+            if int(version.split(".")[1]) > 11:
+                same(["innermost", "inside", "<module>"], stacks[1], f"{version} {kind}")
+                same(["allocate", "<lambda>", "<module>"], stacks[2], f"{version} {kind}")
+                assert "lost_python" not in notes(env), notes(env)
+            else:
+                # The last call does not hold the lock: it may be in either interpreter.
+                inner = ["innermost", "inside", "<module>"] if kind == "PyDLL" else []
+                same([inner, []], stacks[1:], f"{version} {kind}")
+                same(1 if inner else 2, notes(env)["lost_python"], f"{version} {kind}")
+            tried += 1
+    return 0 if tried else SKIPPED
+
+
+def test_unverified(env):
+    """Frames that were never compared with the interpreter's are said to be so."""
+    tried = 0
+    for _, python in pythons(env):
+        for kind, verified in (("CDLL", False), ("PyDLL", True)):
+            for path in env.logs():
+                path.unlink()
+            script = env.folder / "program.py"
+            # More calls without the lock before the first with it than a test would wait for.
+            late = SUB.split("try:")[0] + "for i in range(300): allocate(512)\n" + (
+                f'cuda = ctypes.{kind}("libcuda.so.1")\nallocate(8192)\n')
+            script.write_text(late)
+            env.run(python, script)
+            same(1 if verified else 5, read_header(env.log())["python"], kind)
+            same(not verified, "unverified_python" in notes(env), kind)
+            tried += 1
+    return 0 if tried else SKIPPED
 
 
 def test_subinterpreters(env):
