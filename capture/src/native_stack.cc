@@ -21,6 +21,7 @@ struct Trace {
   std::uintptr_t* addresses;
   std::uint32_t most;
   std::uint32_t count;
+  bool cut;
 };
 
 struct Libgcc {
@@ -33,11 +34,12 @@ Libgcc g_libgcc;
 
 _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
   Trace& trace = *static_cast<Trace*>(data);
-  if (trace.count == trace.most) {
-    return _URC_END_OF_STACK;
-  }
   const std::uintptr_t address = g_libgcc.get_ip(context);
   if (address != 0 && !InShim(address)) {
+    if (trace.count == trace.most) {
+      trace.cut = true;
+      return _URC_END_OF_STACK;
+    }
     trace.addresses[trace.count++] = address;
   }
   return _URC_NO_REASON;
@@ -63,15 +65,16 @@ void LoadLibgcc() {
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
-std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
+std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
   if (!g_libgcc.tried) {
     LoadLibgcc();
   }
-  Trace trace{addresses, most, 0};
+  Trace trace{addresses, most, 0, false};
   if (g_libgcc.backtrace != nullptr) {
     const Hold hold(Objects::TableLock());  // it may ask the linker, too: see IterateObjects
     g_libgcc.backtrace(OnFrame, &trace);
   }
+  *end = {.early = false, .cut = trace.cut};
   return trace.count;
 }
 
@@ -217,28 +220,28 @@ struct Registers {
 
 // Walks to the outermost frame. Every address that is read lies between the stack pointer and the
 // end of the thread's stack.
-std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
+std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
   std::uint32_t count = 0;
   const std::uintptr_t high = t_state.stack_high;
-  while (count < most) {
+  while (true) {
     const std::uint64_t packed = RuleAt(at.ip);
     const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
     if (kind != FrameRule::Kind::kStep) {
-      *ended_early = kind == FrameRule::Kind::kUnsupported;
+      end->early = kind == FrameRule::Kind::kUnsupported;
       return count;
     }
     const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
     const std::uintptr_t cfa =
         base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
     if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
-      *ended_early = true;
+      end->early = true;
       return count;
     }
     if ((packed & 8U) != 0) {
       const std::uintptr_t saved =
           cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
       if (saved < at.sp || saved + 8 > high) {
-        *ended_early = true;
+        end->early = true;
         return count;
       }
       at.bp = Word(saved);
@@ -249,14 +252,17 @@ std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, 
       return count;
     }
     if (count > 0 || !InShim(at.ip)) {
+      if (count == most) {
+        end->cut = true;
+        return count;
+      }
       addresses[count++] = at.ip;
     }
   }
-  return count;
 }
 
 __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, std::uint32_t most,
-                                                   bool* ended_early, bool* trusted) {
+                                                   UnwindEnd* end, bool* trusted) {
   Registers at{};
   // The address after the lea is one past an instruction of this function, as return addresses are.
   __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
@@ -266,7 +272,7 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
   }
   ForgetAfterChange();
   *trusted = at.sp >= t_state.stack_low && at.sp < t_state.stack_high;
-  return *trusted ? Walk(at, addresses, most, ended_early) : 0;
+  return *trusted ? Walk(at, addresses, most, end) : 0;
 }
 
 #endif
@@ -274,28 +280,29 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
 }  // namespace
 
 std::uint32_t Unwind(std::uintptr_t* addresses, [[maybe_unused]] std::uintptr_t* second,
-                     std::uint32_t most, bool* ended_early) {
-  *ended_early = false;
+                     std::uint32_t most, UnwindEnd* end) {
+  *end = {};
 #if defined(__x86_64__)
   if (!GetSettings().libgcc_unwinder) {
     bool trusted = false;
-    const std::uint32_t count = UnwindFast(addresses, most, ended_early, &trusted);
-    if (trusted && !*ended_early) {
+    const std::uint32_t count = UnwindFast(addresses, most, end, &trusted);
+    if (trusted && !end->early) {
       return count;
     }
     // A stack of its own (coroutines) or a form that the fast way does not know.
-    const std::uint32_t other = UnwindWithLibgcc(second, most);
+    UnwindEnd other_end;
+    const std::uint32_t other = UnwindWithLibgcc(second, most, &other_end);
     if (other <= count) {
       return count;
     }
     for (std::uint32_t i = 0; i < other; ++i) {
       addresses[i] = second[i];
     }
-    *ended_early = false;
+    *end = other_end;
     return other;
   }
 #endif
-  return UnwindWithLibgcc(addresses, most);
+  return UnwindWithLibgcc(addresses, most, end);
 }
 
 }  // namespace memtool::capture

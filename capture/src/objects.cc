@@ -16,6 +16,7 @@ struct Table {
   char* text = nullptr;
   std::size_t count = 0;
   std::size_t text_size = 0;
+  std::uint32_t left_out = 0;
 };
 
 struct Counters {
@@ -30,6 +31,8 @@ Table g_next;
 Counters g_counters;  // of g_now
 std::atomic<std::uint32_t> g_version{0};
 std::uint32_t g_last_id = 0;
+std::uint32_t g_most_left_out = 0;
+std::atomic<std::uint32_t> g_left_out{0};
 
 bool HaveTables() {
   for (Table* table : {&g_now, &g_next}) {
@@ -93,6 +96,7 @@ void AddObject(const dl_phdr_info& info, Table& table) {
       row.path = KeepPath(table, info.dlpi_name);
     }
     if (table.count == kMostObjects || row.path == nullptr) {
+      ++table.left_out;
       return;
     }
     row.start = info.dlpi_addr + segment.p_vaddr;
@@ -116,7 +120,8 @@ void Sort(Table& table) {
   }
 }
 
-const Object* FindIn(const Table& table, std::uintptr_t address) {
+// The number of rows that start at or before `address`.
+std::size_t CountUpTo(const Table& table, std::uintptr_t address) {
   std::size_t low = 0;
   std::size_t high = table.count;
   while (low < high) {
@@ -127,10 +132,15 @@ const Object* FindIn(const Table& table, std::uintptr_t address) {
       high = middle;
     }
   }
-  if (low == 0 || address - table.rows[low - 1].start >= table.rows[low - 1].size) {
+  return low;
+}
+
+const Object* FindIn(const Table& table, std::uintptr_t address) {
+  const std::size_t count = CountUpTo(table, address);
+  if (count == 0 || address - table.rows[count - 1].start >= table.rows[count - 1].size) {
     return nullptr;
   }
-  return &table.rows[low - 1];
+  return &table.rows[count - 1];
 }
 
 // One walk over the linker's list, which is whole and unmoved for its length. When the table is
@@ -158,6 +168,7 @@ int OnObject(dl_phdr_info* info, std::size_t /*size*/, void* data) {
     }
     g_next.count = 0;
     g_next.text_size = 0;
+    g_next.left_out = 0;
   }
   AddObject(*info, g_next);
   return 0;
@@ -176,6 +187,10 @@ void UseNext(const Counters& counters) {
   g_now = g_next;
   g_next = swap;
   g_counters = counters;
+  g_most_left_out = g_now.left_out > g_most_left_out ? g_now.left_out : g_most_left_out;
+  const std::uint32_t without_id =
+      g_last_id < kMostMappingIds ? 0 : g_last_id - kMostMappingIds + 1;
+  g_left_out.store(g_most_left_out + without_id, std::memory_order_relaxed);
   g_version.fetch_add(1, std::memory_order_release);
 }
 
@@ -218,6 +233,10 @@ bool Objects::LookAt(std::uintptr_t address, Look look, void* data) {
   return Walk({.look = look, .address = address, .data = data});
 }
 
+std::uint32_t Objects::LeftOut() {
+  return g_left_out.load(std::memory_order_relaxed);
+}
+
 void Objects::FindIds(const std::uintptr_t* addresses, std::uint32_t count, std::uint32_t* ids) {
   const Hold hold(g_lock);
   const Object* last = nullptr;  // neighbours in a stack are often neighbours in memory
@@ -231,17 +250,16 @@ void Objects::FindIds(const std::uintptr_t* addresses, std::uint32_t count, std:
   }
 }
 
-bool Objects::CopyFrom(std::uintptr_t from, Object* object, char* text, std::size_t size) {
+bool Objects::CopyAfter(std::uintptr_t start, Object* object, char* text, std::size_t size) {
   const Hold hold(g_lock);
-  for (std::size_t i = 0; i < g_now.count; ++i) {
-    if (g_now.rows[i].start >= from) {
-      *object = g_now.rows[i];
-      CopyText(text, size, object->path);
-      object->path = text;
-      return true;
-    }
+  const std::size_t at = CountUpTo(g_now, start);
+  if (at == g_now.count) {
+    return false;
   }
-  return false;
+  *object = g_now.rows[at];
+  CopyText(text, size, object->path);
+  object->path = text;
+  return true;
 }
 
 void Objects::WaitForLinker() {

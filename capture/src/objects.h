@@ -25,6 +25,7 @@ struct Object {
 };
 
 inline constexpr std::size_t kMostObjects = 4096;
+inline constexpr std::uint32_t kMostMappingIds = 65536;  // from there on none is written
 
 // dl_iterate_phdr, behind the lock of this file: a fork of another thread waits for the end of
 // every such call of the shim, so that a child never finds the linker's lock held by one of them.
@@ -43,14 +44,19 @@ class Objects {
   using Look = void (*)(const Object* object, std::uintptr_t address, void* data);
   static bool LookAt(std::uintptr_t address, Look look, void* data);
 
+  // Objects that found no room in the table, at most at a time, and appearances without an id.
+  static std::uint32_t LeftOut();
+
   // The mapping ids of addresses, 0 where there is no object.
   static void FindIds(const std::uintptr_t* addresses, std::uint32_t count, std::uint32_t* ids);
 
-  // The first object from `from` on; its path in `text` of `size` bytes. False after the last one.
-  static bool CopyFrom(std::uintptr_t from, Object* object, char* text, std::size_t size);
+  // The first object that starts behind `start`; its path in `text` of `size` bytes. False after
+  // the last one.
+  static bool CopyAfter(std::uintptr_t start, Object* object, char* text, std::size_t size);
 
-  // Before fork(), behind the lock: waits until no thread changes the linker's list. One that begins
-  // to in the moment before the fork still leaves the child a list that it can never look at.
+  // Before fork(), behind the lock: waits until no thread changes the linker's list. One that
+  // begins to in the moment before the fork still leaves the child a list that it can never look
+  // at.
   static void WaitForLinker();
 
   // Around fork(), and around work that must not overlap with one.

@@ -172,14 +172,18 @@ bool AgreesWithApi(const PyFrame* frames, std::uint32_t count) {
   return same && (row == count);
 }
 
-std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t most) {
+std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t most, bool* cut) {
   const Layout& layout = *g_python.layout;
   std::uint32_t count = 0;
-  for (std::uintptr_t frame = Head(layout, thread); frame != 0 && count < most;) {
+  for (std::uintptr_t frame = Head(layout, thread); frame != 0;) {
     const auto previous = Read<std::uintptr_t>(frame + layout.previous);
     if (!IsCStack(layout, frame)) {
       const auto code = Read<std::uintptr_t>(frame + layout.code);
       if (Read<std::uintptr_t>(code + kTypeAt) != g_python.code_type) {
+        return count;
+      }
+      if (count == most) {
+        *cut = true;
         return count;
       }
       frames[count++] = {code, Position(layout, frame, code),
@@ -238,7 +242,8 @@ void SelfTest(const Own& own) {
     return;
   }
   PyFrame frames[64];
-  const std::uint32_t count = WalkFrames(own.thread, frames, 64);
+  bool cut = false;
+  const std::uint32_t count = WalkFrames(own.thread, frames, 64, &cut);
   if (count == 0) {
     return;
   }
@@ -307,12 +312,12 @@ Lock& Python::LookLock() {
   return g_look;
 }
 
-std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most, bool* unknown) {
+std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most, PythonEnd* end) {
   if (!g_on.load(std::memory_order_relaxed)) {
     return 0;
   }
   const Own own = FindOwn();
-  *unknown = own.unknown;
+  end->unknown = own.unknown;
   if (own.thread == 0 || own.unknown) {
     return 0;
   }
@@ -322,7 +327,7 @@ std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most, bool* unknown) {
       return 0;
     }
   }
-  return WalkFrames(own.thread, frames, most);
+  return WalkFrames(own.thread, frames, most, &end->cut);
 }
 
 PyCodeKey Python::KeyOf(std::uintptr_t code) {

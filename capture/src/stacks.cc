@@ -57,8 +57,7 @@ std::uint32_t g_chunk = 0;  // the chunk that g_last_address belongs to
 std::uint64_t g_last_address = 0;
 
 // Mappings that this log has defined, as bits by id.
-constexpr std::size_t kMostMappings = 65536;
-std::uint64_t g_defined[kMostMappings / 64];
+std::uint64_t g_defined[kMostMappingIds / 64];
 
 bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   const std::size_t path = CutLength(object.path, wire::kMaxText);
@@ -108,13 +107,12 @@ void WriteMappings(Sink& sink, std::int64_t now) {
     return;
   }
   g_written = version;
-  static std::uint64_t still_there[kMostMappings / 64];
+  static std::uint64_t still_there[kMostMappingIds / 64];
   static char path[wire::kMaxText];
   memset(still_there, 0, sizeof still_there);
   Object object;
-  for (std::uintptr_t from = 0; Objects::CopyFrom(from, &object, path, sizeof path);
-       from = object.start + 1) {
-    if (object.id >= kMostMappings) {
+  while (Objects::CopyAfter(object.start, &object, path, sizeof path)) {
+    if (object.id >= kMostMappingIds) {
       continue;
     }
     const std::uint64_t bit = std::uint64_t{1} << object.id % 64;
@@ -123,7 +121,7 @@ void WriteMappings(Sink& sink, std::int64_t now) {
       g_defined[object.id / 64] |= bit;
     }
   }
-  for (std::uint64_t id = 0; id < kMostMappings; ++id) {
+  for (std::uint64_t id = 0; id < kMostMappingIds; ++id) {
     const std::uint64_t gone = g_defined[id / 64] & ~still_there[id / 64];
     if (gone == 0) {
       id |= 63U;
@@ -276,17 +274,23 @@ RawStack* TakeBuffer() {
 
 void Capture(RawStack& stack) {
   stack.native_count = stack.python_count = 0;
-  stack.ended_early = stack.python_unknown = false;
+  stack.ended_early = stack.cut = stack.python_unknown = false;
   const Settings& settings = GetSettings();
   // A loaded object may lie where another was, or where generated code was: what is known of a
   // stack holds for one state of the table.
   stack.objects = Objects::Refresh();
   LookForPython(stack.objects);
   if (settings.native_stacks) {
-    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &stack.ended_early);
+    UnwindEnd end;
+    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &end);
+    stack.ended_early = end.early;
+    stack.cut = end.cut;
   }
   if (settings.python_stacks) {
-    stack.python_count = Python::Walk(stack.python, settings.depth, &stack.python_unknown);
+    PythonEnd end;
+    stack.python_count = Python::Walk(stack.python, settings.depth, &end);
+    stack.python_unknown = end.unknown;
+    stack.cut = stack.cut || end.cut;
   }
   std::uint64_t hash = Mix(11, stack.objects);
   for (std::uint32_t i = 0; i < stack.native_count; ++i) {
@@ -328,6 +332,7 @@ namespace {
 // Of this log.
 struct Missing {
   std::uint64_t python = 0;
+  std::uint64_t cut = 0;
 };
 Missing g_missing_parts;
 
@@ -369,8 +374,11 @@ std::uint32_t Intern(const RawStack& stack, Sink& sink, std::int64_t now, bool* 
 std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
   const std::uint32_t id = Intern(stack, sink, now, folded);
   g_missing_parts.python += stack.python_unknown ? 1 : 0;
+  g_missing_parts.cut += stack.cut ? 1 : 0;
   if (wire::Header* header = sink.header(); header != nullptr) {
     header->lost_python = g_missing_parts.python;
+    header->cut_stacks = g_missing_parts.cut;
+    header->lost_mappings = Objects::LeftOut();
   }
   return id;
 }

@@ -17,6 +17,7 @@ struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::uint32_t native_count = 0;
   std::uint32_t python_count = 0;
   bool ended_early = false;
+  bool cut = false;             // deeper than the setting
   bool python_unknown = false;  // see Python::Walk
   bool missing = false;         // there was no buffer
   std::uintptr_t native[kMaxDepth];

@@ -332,3 +332,38 @@ int main(void) {
     compare_books(env, "small stacks")
     text = env.ask("raw", env.log())
     assert re.search(r" work ", text), text
+
+
+def test_limits(env):
+    """What the fixed tables and the depth leave out is counted, and nothing else is."""
+    env.program("linked", "deep")
+    depth = max(len(row[5]) for row in events_of(env, env.log()))
+    for unwinder in ("auto", "libgcc"):
+        for cut in (0, 1):
+            env.clear()
+            env.program("linked", "deep", MEMTOOL_CAPTURE_DEPTH=depth - cut,
+                        MEMTOOL_CAPTURE_UNWIND=unwinder)
+            same(cut, notes(env).get("cut_stacks", 0), f"{unwinder}: {cut} frames are missing")
+    env.clear()
+    small = compile_c(env, "small.so", "int nothing(void) { return 0; }", "-shared", "-fPIC",
+                      "-nostdlib", "-s").read_bytes()
+    for number in range(4100):
+        (env.folder / f"{number}.so").write_bytes(small)
+    many = program(env, "many", r'''
+int main(int count, char** words) {
+  char name[30];
+  begin();
+  for (int i = 0; i < atoi(words[1]); ++i) {
+    snprintf(name, sizeof name, "./%d.so", i);
+    open_or_end(name);
+  }
+  allocate();
+  return 0;
+}
+''')
+    for libraries, left_out in ((4000, False), (4100, True)):
+        for path in env.logs():
+            path.unlink()
+        env.run(many, libraries)
+        lost = notes(env).get("lost_mappings", 0)
+        assert 4 <= lost <= 20 if left_out else lost == 0, (libraries, lost)

@@ -227,6 +227,13 @@ class Notes {
         header_.folded);
     Add(Severity::kNote, "unwind_stops", "native stacks whose outer part could not be followed",
         header_.unwind_stops);
+    Add(Severity::kNote, "cut_stacks",
+        "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)", header_.cut_stacks);
+    Add(Severity::kWarning, "lost_mappings",
+        "loaded objects that are not in the log, because a table was full: addresses in them have "
+        "no "
+        "names",
+        header_.lost_mappings);
     if ((header_.flags & wire::kEndedCleanly) == 0) {
       Add(Severity::kNote, "not_ended",
           "the process did not end by exit: it was killed, left by _exit, ran another program, or "
