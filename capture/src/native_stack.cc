@@ -27,7 +27,7 @@ struct Trace {
 struct Libgcc {
   _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void*) = nullptr;
   _Unwind_Ptr (*get_ip)(_Unwind_Context*) = nullptr;
-  bool tried = false;
+  std::atomic<bool> tried{false};
 };
 
 Libgcc g_libgcc;
@@ -61,12 +61,12 @@ void LoadLibgcc() {
     g_libgcc.backtrace = FindInLibgcc<decltype(g_libgcc.backtrace)>("_Unwind_Backtrace");
   }
   InShim(0);  // OnFrame must not ask the linker
-  g_libgcc.tried = true;
+  g_libgcc.tried.store(true, std::memory_order_release);
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
 std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
-  if (!g_libgcc.tried) {
+  if (!g_libgcc.tried.load(std::memory_order_acquire)) {
     LoadLibgcc();
   }
   Trace trace{addresses, most, 0, false};
@@ -218,47 +218,51 @@ struct Registers {
   std::uintptr_t bp;
 };
 
-// Walks to the outermost frame. Every address that is read lies between the stack pointer and the
-// end of the thread's stack.
+enum class Step : std::uint8_t { kDone, kEnd, kNoRule };
+
+// To the caller. Every address that is read lies between the stack pointer and the end of the
+// thread's stack.
+inline Step StepOut(Registers& at) {
+  const std::uintptr_t high = t_state.stack_high;
+  const std::uint64_t packed = RuleAt(at.ip);
+  const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
+  if (kind != FrameRule::Kind::kStep) {
+    return kind == FrameRule::Kind::kUnsupported ? Step::kNoRule : Step::kEnd;
+  }
+  const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
+  const std::uintptr_t cfa =
+      base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
+  if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
+    return Step::kNoRule;
+  }
+  if ((packed & 8U) != 0) {
+    const std::uintptr_t saved = cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
+    if (saved < at.sp || saved + 8 > high) {
+      return Step::kNoRule;
+    }
+    at.bp = Word(saved);
+  }
+  at.ip = Word(cfa - 8);
+  at.sp = cfa;
+  return at.ip == 0 ? Step::kEnd : Step::kDone;
+}
+
+// Walks to the outermost frame.
 std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
   std::uint32_t count = 0;
-  const std::uintptr_t high = t_state.stack_high;
-  while (true) {
-    const std::uint64_t packed = RuleAt(at.ip);
-    const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
-    if (kind != FrameRule::Kind::kStep) {
-      end->early = kind == FrameRule::Kind::kUnsupported;
+  Step step = StepOut(at);
+  for (; step == Step::kDone; step = StepOut(at)) {
+    if (count == 0 && InShim(at.ip)) {
+      continue;
+    }
+    if (count == most) {
+      end->cut = true;
       return count;
     }
-    const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
-    const std::uintptr_t cfa =
-        base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
-    if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
-      end->early = true;
-      return count;
-    }
-    if ((packed & 8U) != 0) {
-      const std::uintptr_t saved =
-          cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
-      if (saved < at.sp || saved + 8 > high) {
-        end->early = true;
-        return count;
-      }
-      at.bp = Word(saved);
-    }
-    at.ip = Word(cfa - 8);
-    at.sp = cfa;
-    if (at.ip == 0) {
-      return count;
-    }
-    if (count > 0 || !InShim(at.ip)) {
-      if (count == most) {
-        end->cut = true;
-        return count;
-      }
-      addresses[count++] = at.ip;
-    }
+    addresses[count++] = at.ip;
   }
+  end->early = step == Step::kNoRule;
+  return count;
 }
 
 __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, std::uint32_t most,
