@@ -433,7 +433,7 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   g_lock.Reset();
-  ReleaseStacks();
+  ResetStackLocks();
   std::uint64_t parent = 0;
   g_log.sink.Forget(&parent);
   g_log.ledgers.Clear();

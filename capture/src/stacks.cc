@@ -395,6 +395,11 @@ void ReleaseStacks() {
   Python::LookLock().Release();
 }
 
+void ResetStackLocks() {
+  Objects::TableLock().Reset();
+  Python::LookLock().Reset();
+}
+
 void ForgetStacks() {
   g_frames.Clear();
   g_py_frames.Clear();

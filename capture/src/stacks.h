@@ -45,9 +45,10 @@ class CapturedStack {
 std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded);
 
 // Around fork(), behind the log's lock: no other thread is in the middle of a look at the loaded
-// objects, or in the linker on the shim's behalf. Both sides release.
+// objects, or in the linker on the shim's behalf.
 void HoldStacks();
-void ReleaseStacks();
+void ReleaseStacks();    // in the parent
+void ResetStackLocks();  // in a child, also in one whose parent did not hold them
 
 // In a forked child: the new log defines everything anew.
 void ForgetStacks();
