@@ -48,7 +48,11 @@ void Lock::Release() {
 void* MapPages(std::size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return pages == MAP_FAILED ? nullptr : pages;
+  if (pages == MAP_FAILED) {
+    return nullptr;
+  }
+  madvise(pages, bytes, MADV_NOHUGEPAGE);  // most of it is never touched
+  return pages;
 }
 
 std::size_t CutLength(const char* text, std::size_t most) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base.h"
+#include "objects.h"
 
 namespace memtool::capture {
 
@@ -178,26 +179,26 @@ void* FindSymbol(const dl_phdr_info& info, const char* name) {
 
 void* FindSymbolAnywhere(const char* name, const char* prefix) {
   Search search{.name = name, .prefix = prefix};
-  dl_iterate_phdr(Visit, &search);
+  IterateObjects(Visit, &search);
   return search.found;
 }
 
 bool ObjectHolds(const char* prefix, const void* address) {
   Search search{.prefix = prefix, .address = address};
-  dl_iterate_phdr(Visit, &search);
+  IterateObjects(Visit, &search);
   return search.object_found;
 }
 
 void* FindNext(const char* name) {
   Search search{.name = name, .after_shim = true};
-  dl_iterate_phdr(Visit, &search);
+  IterateObjects(Visit, &search);
   return search.found != nullptr ? search.found : FindSymbolAnywhere(name, nullptr);
 }
 
 bool InShim(std::uintptr_t address) {
   static ShimRange range;
   if (range.end == 0) {
-    dl_iterate_phdr(VisitShim, &range);
+    IterateObjects(VisitShim, &range);
   }
   return address >= range.begin && address < range.end;
 }

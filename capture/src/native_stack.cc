@@ -8,6 +8,7 @@
 #include "base.h"
 #include "cfi.h"
 #include "elf_image.h"
+#include "objects.h"
 #include "settings.h"
 
 namespace memtool::capture {
@@ -20,47 +21,67 @@ struct Trace {
   std::uintptr_t* addresses;
   std::uint32_t most;
   std::uint32_t count;
+  bool cut;
 };
 
+struct Libgcc {
+  _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void*) = nullptr;
+  _Unwind_Ptr (*get_ip)(_Unwind_Context*) = nullptr;
+  std::atomic<bool> tried{false};
+};
+
+Libgcc g_libgcc;
+
 _Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
-  static const auto get_ip = reinterpret_cast<_Unwind_Ptr (*)(_Unwind_Context*)>(
-      FindSymbolAnywhere("_Unwind_GetIP", "libgcc_s.so"));
   Trace& trace = *static_cast<Trace*>(data);
-  if (get_ip == nullptr || trace.count == trace.most) {
-    return _URC_END_OF_STACK;
-  }
-  const std::uintptr_t address = get_ip(context);
+  const std::uintptr_t address = g_libgcc.get_ip(context);
   if (address != 0 && !InShim(address)) {
+    if (trace.count == trace.most) {
+      trace.cut = true;
+      return _URC_END_OF_STACK;
+    }
     trace.addresses[trace.count++] = address;
   }
   return _URC_NO_REASON;
 }
 
+template <class T>
+T FindInLibgcc(const char* name) {
+  return reinterpret_cast<T>(FindSymbolAnywhere(name, "libgcc_s.so"));
+}
+
+void LoadLibgcc() {
+  using Dlopen = void* (*)(const char*, int);
+  const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
+  if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
+    open("libgcc_s.so.1", 1);
+  }
+  g_libgcc.get_ip = FindInLibgcc<decltype(g_libgcc.get_ip)>("_Unwind_GetIP");
+  if (g_libgcc.get_ip != nullptr) {
+    g_libgcc.backtrace = FindInLibgcc<decltype(g_libgcc.backtrace)>("_Unwind_Backtrace");
+  }
+  InShim(0);  // OnFrame must not ask the linker
+  g_libgcc.tried.store(true, std::memory_order_release);
+}
+
 // NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
-std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most) {
-  using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
-  static Backtrace backtrace = nullptr;
-  static bool tried = false;
-  if (backtrace == nullptr && !tried) {
-    using Dlopen = void* (*)(const char*, int);
-    const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
-    if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
-      open("libgcc_s.so.1", 1);
-    }
-    backtrace = reinterpret_cast<Backtrace>(FindSymbolAnywhere("_Unwind_Backtrace", "libgcc_s.so"));
-    tried = true;
+std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
+  if (!g_libgcc.tried.load(std::memory_order_acquire)) {
+    LoadLibgcc();
   }
-  Trace trace{addresses, most, 0};
-  if (backtrace != nullptr) {
-    backtrace(OnFrame, &trace);
+  Trace trace{addresses, most, 0, false};
+  if (g_libgcc.backtrace != nullptr) {
+    const Hold hold(Objects::TableLock());  // it may ask the linker, too: see IterateObjects
+    g_libgcc.backtrace(OnFrame, &trace);
   }
+  *end = {.early = false, .cut = trace.cut};
   return trace.count;
 }
 
 #if defined(__x86_64__)
 
 // --- cached rules: an address and its rule in two words, valid while the address reads the same
-// before and after. Writers take turns.
+// before and after. Writers take turns behind the lock of the objects.
 
 constexpr std::size_t kRules = 16384;
 
@@ -70,8 +91,11 @@ struct Slot {
 };
 
 Slot g_rules[kRules];
-Lock g_write;
-std::atomic<std::uint32_t> g_unloads_seen{0};
+std::atomic<std::uint32_t> g_rules_version{0};  // of the objects that the rules are of
+
+Slot& SlotOf(std::uintptr_t address) {
+  return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+}
 
 std::uint64_t Pack(const FrameRule& rule) {
   return static_cast<std::uint64_t>(rule.kind) | std::uint64_t{rule.from_frame_pointer} << 2U |
@@ -86,27 +110,31 @@ std::int32_t SavedAt(std::uint64_t packed) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(packed) & 0xfffffff0U) >> 4;
 }
 
-std::uint64_t FindAndStore(std::uintptr_t address, Slot& slot) {
-  std::uint64_t packed = 0;
-  {
-    Objects objects;
-    const Object* object = objects.Find(address - 1);
-    if (object == nullptr && objects.Refresh()) {
-      object = objects.Find(address - 1);
-    }
-    // A return address may be the first byte after its function (a call that never returns).
-    packed = object == nullptr ? 0 : Pack(FindRule(*object, address - 1));
-  }
-  const Hold hold(g_write);
+struct Search {
+  std::uintptr_t address;
+  std::uint64_t packed;
+};
+
+// Behind the objects' lock, as the clearing is.
+void Store(const Object* object, std::uintptr_t before, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  search.packed = object == nullptr ? 0 : Pack(FindRule(*object, before));
+  Slot& slot = SlotOf(search.address);
   slot.address.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  slot.rule.store(packed, std::memory_order_relaxed);
-  slot.address.store(address, std::memory_order_release);
-  return packed;
+  slot.rule.store(search.packed, std::memory_order_relaxed);
+  slot.address.store(search.address, std::memory_order_release);
+}
+
+// A return address may be the first byte after its function (a call that never returns).
+__attribute__((noinline)) std::uint64_t FindAndStore(std::uintptr_t address) {
+  Search search{address, 0};
+  Objects::LookAt(address - 1, Store, &search);
+  return search.packed;
 }
 
 inline std::uint64_t RuleAt(std::uintptr_t address) {
-  Slot& slot = g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+  const Slot& slot = SlotOf(address);
   if (slot.address.load(std::memory_order_acquire) == address) {
     const std::uint64_t packed = slot.rule.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -114,43 +142,70 @@ inline std::uint64_t RuleAt(std::uintptr_t address) {
       return packed;
     }
   }
-  return FindAndStore(address, slot);
+  return FindAndStore(address);
 }
 
-void ForgetAfterUnload() {
-  const std::uint32_t unloads = Objects::UnloadCount();
-  if (g_unloads_seen.load(std::memory_order_relaxed) != unloads) {
-    const Hold hold(g_write);
-    for (Slot& slot : g_rules) {
-      slot.address.store(0, std::memory_order_relaxed);
-    }
-    g_unloads_seen.store(unloads, std::memory_order_relaxed);
+// What came may lie where generated code was, what went may have made room for something else.
+void ForgetAfterChange() {
+  const std::uint32_t version = Objects::Version();
+  if (g_rules_version.load(std::memory_order_acquire) == version) {
+    return;
   }
+  const Hold hold(Objects::TableLock());
+  if (g_rules_version.load(std::memory_order_relaxed) == version) {
+    return;
+  }
+  for (Slot& slot : g_rules) {
+    slot.address.store(0, std::memory_order_relaxed);
+  }
+  g_rules_version.store(version, std::memory_order_release);
 }
 
-// The thread's stack, asked once. Functions of newer symbol versions are looked up.
+// Of newer symbol versions, and so looked up: when the library is loaded, because the first thread
+// that needs them may have a small stack.
+struct Pthread {
+  pthread_t (*self)() = nullptr;
+  int (*attributes)(pthread_t, pthread_attr_t*) = nullptr;
+  int (*stack)(const pthread_attr_t*, void**, std::size_t*) = nullptr;
+  int (*destroy)(pthread_attr_t*) = nullptr;
+};
+
+Pthread g_pthread;
+
+template <class T>
+bool FindFunction(T* function, const char* name) {
+  if (*function == nullptr) {
+    *function = reinterpret_cast<T>(FindNext(name));
+  }
+  return *function != nullptr;
+}
+
+bool FindPthread() {
+  return FindFunction(&g_pthread.attributes, "pthread_getattr_np") &&
+         FindFunction(&g_pthread.stack, "pthread_attr_getstack") &&
+         FindFunction(&g_pthread.destroy, "pthread_attr_destroy") &&
+         FindFunction(&g_pthread.self, "pthread_self");
+}
+
+__attribute__((constructor(102))) void Resolve() {
+  FindPthread();
+  InShim(0);
+}
+
+// The thread's stack, asked once.
 void AskStack() {
-  using GetAttributes = int (*)(pthread_t, pthread_attr_t*);
-  using GetStack = int (*)(const pthread_attr_t*, void**, std::size_t*);
-  using Destroy = int (*)(pthread_attr_t*);
-  using Self = pthread_t (*)();
-  static const auto get = reinterpret_cast<GetAttributes>(FindNext("pthread_getattr_np"));
-  static const auto stack = reinterpret_cast<GetStack>(FindNext("pthread_attr_getstack"));
-  static const auto destroy = reinterpret_cast<Destroy>(FindNext("pthread_attr_destroy"));
-  static const auto self = reinterpret_cast<Self>(FindNext("pthread_self"));
   t_state.stack_low = t_state.stack_high = 1;
   pthread_attr_t attributes;
   void* low = nullptr;
   std::size_t size = 0;
-  if (get == nullptr || stack == nullptr || destroy == nullptr || self == nullptr ||
-      get(self(), &attributes) != 0) {
+  if (!FindPthread() || g_pthread.attributes(g_pthread.self(), &attributes) != 0) {
     return;
   }
-  if (stack(&attributes, &low, &size) == 0) {
+  if (g_pthread.stack(&attributes, &low, &size) == 0) {
     t_state.stack_low = reinterpret_cast<std::uintptr_t>(low);
     t_state.stack_high = t_state.stack_low + size;
   }
-  destroy(&attributes);
+  g_pthread.destroy(&attributes);
 }
 
 std::uintptr_t Word(std::uintptr_t at) {
@@ -163,48 +218,55 @@ struct Registers {
   std::uintptr_t bp;
 };
 
-// Walks to the outermost frame. Every address that is read lies between the stack pointer and the
-// end of the thread's stack.
-std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
-  std::uint32_t count = 0;
+enum class Step : std::uint8_t { kDone, kEnd, kNoRule };
+
+// To the caller. Every address that is read lies between the stack pointer and the end of the
+// thread's stack.
+inline Step StepOut(Registers& at) {
   const std::uintptr_t high = t_state.stack_high;
-  while (count < most) {
-    const std::uint64_t packed = RuleAt(at.ip);
-    const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
-    if (kind != FrameRule::Kind::kStep) {
-      *ended_early = kind == FrameRule::Kind::kUnsupported;
-      return count;
-    }
-    const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
-    const std::uintptr_t cfa =
-        base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
-    if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
-      *ended_early = true;
-      return count;
-    }
-    if ((packed & 8U) != 0) {
-      const std::uintptr_t saved =
-          cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
-      if (saved < at.sp || saved + 8 > high) {
-        *ended_early = true;
-        return count;
-      }
-      at.bp = Word(saved);
-    }
-    at.ip = Word(cfa - 8);
-    at.sp = cfa;
-    if (at.ip == 0) {
-      return count;
-    }
-    if (count > 0 || !InShim(at.ip)) {
-      addresses[count++] = at.ip;
-    }
+  const std::uint64_t packed = RuleAt(at.ip);
+  const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
+  if (kind != FrameRule::Kind::kStep) {
+    return kind == FrameRule::Kind::kUnsupported ? Step::kNoRule : Step::kEnd;
   }
+  const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
+  const std::uintptr_t cfa =
+      base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
+  if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
+    return Step::kNoRule;
+  }
+  if ((packed & 8U) != 0) {
+    const std::uintptr_t saved = cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
+    if (saved < at.sp || saved + 8 > high) {
+      return Step::kNoRule;
+    }
+    at.bp = Word(saved);
+  }
+  at.ip = Word(cfa - 8);
+  at.sp = cfa;
+  return at.ip == 0 ? Step::kEnd : Step::kDone;
+}
+
+// Walks to the outermost frame.
+std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
+  std::uint32_t count = 0;
+  Step step = StepOut(at);
+  for (; step == Step::kDone; step = StepOut(at)) {
+    if (count == 0 && InShim(at.ip)) {
+      continue;
+    }
+    if (count == most) {
+      end->cut = true;
+      return count;
+    }
+    addresses[count++] = at.ip;
+  }
+  end->early = step == Step::kNoRule;
   return count;
 }
 
 __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, std::uint32_t most,
-                                                   bool* ended_early, bool* trusted) {
+                                                   UnwindEnd* end, bool* trusted) {
   Registers at{};
   // The address after the lea is one past an instruction of this function, as return addresses are.
   __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
@@ -212,38 +274,39 @@ __attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, st
   if (t_state.stack_high == 0) {
     AskStack();
   }
-  ForgetAfterUnload();
+  ForgetAfterChange();
   *trusted = at.sp >= t_state.stack_low && at.sp < t_state.stack_high;
-  return *trusted ? Walk(at, addresses, most, ended_early) : 0;
+  return *trusted ? Walk(at, addresses, most, end) : 0;
 }
 
 #endif
 
 }  // namespace
 
-std::uint32_t Unwind(std::uintptr_t* addresses, std::uint32_t most, bool* ended_early) {
-  *ended_early = false;
+std::uint32_t Unwind(std::uintptr_t* addresses, [[maybe_unused]] std::uintptr_t* second,
+                     std::uint32_t most, UnwindEnd* end) {
+  *end = {};
 #if defined(__x86_64__)
   if (!GetSettings().libgcc_unwinder) {
     bool trusted = false;
-    const std::uint32_t count = UnwindFast(addresses, most, ended_early, &trusted);
-    if (trusted && !*ended_early) {
+    const std::uint32_t count = UnwindFast(addresses, most, end, &trusted);
+    if (trusted && !end->early) {
       return count;
     }
     // A stack of its own (coroutines) or a form that the fast way does not know.
-    std::uintptr_t deeper[kMaxDepth];
-    const std::uint32_t other = UnwindWithLibgcc(deeper, most);
+    UnwindEnd other_end;
+    const std::uint32_t other = UnwindWithLibgcc(second, most, &other_end);
     if (other <= count) {
       return count;
     }
     for (std::uint32_t i = 0; i < other; ++i) {
-      addresses[i] = deeper[i];
+      addresses[i] = second[i];
     }
-    *ended_early = false;
+    *end = other_end;
     return other;
   }
 #endif
-  return UnwindWithLibgcc(addresses, most);
+  return UnwindWithLibgcc(addresses, most, end);
 }
 
 }  // namespace memtool::capture

@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "base.h"
 #include "elf_image.h"
 #include "settings.h"
 
@@ -31,14 +30,15 @@ struct Layout {
   std::uint16_t instructions;  // 3.11 on: co_code_adaptive
   std::uint16_t ascii_data;    // in a string
   std::uint16_t other_data;
+  std::uint16_t thread_id;  // in the thread state; to 3.11
 };
 
 constexpr Layout kLayouts[] = {
-    {9, 24, -1, 24, 32, 104, 0, 0, 112, 104, 40, 120, 0, 48, 72},
-    {10, 24, -1, 24, 32, 96, 0, 0, 112, 104, 40, 120, 0, 48, 72},
-    {11, 56, 8, 48, 32, 56, 69, 68, 128, 112, 72, 136, 184, 48, 72},
-    {12, 56, 0, 8, 0, 56, 70, 0, 128, 112, 68, 136, 192, 40, 56},
-    {13, 72, -1, 8, 0, 56, 70, 0, 128, 112, 68, 136, 200, 40, 56},
+    {9, 24, -1, 24, 32, 104, 0, 0, 112, 104, 40, 120, 0, 48, 72, 176},
+    {10, 24, -1, 24, 32, 96, 0, 0, 112, 104, 40, 120, 0, 48, 72, 176},
+    {11, 56, 8, 48, 32, 56, 69, 68, 128, 112, 72, 136, 184, 48, 72, 152},
+    {12, 56, 0, 8, 0, 56, 70, 0, 128, 112, 68, 136, 192, 40, 56, 0},
+    {13, 72, -1, 8, 0, 56, 70, 0, 128, 112, 68, 136, 200, 40, 56, 0},
 };
 constexpr unsigned kOwnedByCStack = 3;  // 3.12 on: a frame that stands for a call from C
 constexpr std::size_t kTypeAt = 8;
@@ -47,7 +47,8 @@ constexpr std::size_t kStateAt = 32;
 constexpr std::size_t kBytesData = 32;
 
 using ThreadStateOf = void* (*)();
-using Count = int (*)();
+using YesNo = int (*)();
+using Ident = unsigned long (*)();
 using Object = void* (*)();
 using FromObject = void* (*)(void*);
 using OnObject = void (*)(void*);
@@ -55,11 +56,14 @@ using OnObject = void (*)(void*);
 struct Interpreter {
   const Layout* layout = nullptr;
   ThreadStateOf this_thread = nullptr;
-  Count holds_lock = nullptr;
+  ThreadStateOf current = nullptr;
+  YesNo check = nullptr;
+  Ident ident = nullptr;
   std::uintptr_t code_type = 0;
   std::uint32_t version = 0;
 };
 
+Lock g_look;
 Interpreter g_python;
 std::atomic<wire::PythonState> g_state{wire::PythonState::kNone};
 std::atomic<bool> g_on{false};
@@ -168,14 +172,18 @@ bool AgreesWithApi(const PyFrame* frames, std::uint32_t count) {
   return same && (row == count);
 }
 
-std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t most) {
+std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t most, bool* cut) {
   const Layout& layout = *g_python.layout;
   std::uint32_t count = 0;
-  for (std::uintptr_t frame = Head(layout, thread); frame != 0 && count < most;) {
+  for (std::uintptr_t frame = Head(layout, thread); frame != 0;) {
     const auto previous = Read<std::uintptr_t>(frame + layout.previous);
     if (!IsCStack(layout, frame)) {
       const auto code = Read<std::uintptr_t>(frame + layout.code);
       if (Read<std::uintptr_t>(code + kTypeAt) != g_python.code_type) {
+        return count;
+      }
+      if (count == most) {
+        *cut = true;
         return count;
       }
       frames[count++] = {code, Position(layout, frame, code),
@@ -186,18 +194,57 @@ std::uint32_t WalkFrames(std::uintptr_t thread, PyFrame* frames, std::uint32_t m
   return count;
 }
 
-// The first walk of a thread with frames decides; a second look follows when a thread holds the
-// lock.
-void SelfTest(std::uintptr_t thread) {
-  if (!ChainIsSound(*g_python.layout, thread)) {
-    g_state.store(wire::PythonState::kSelfTest);
-    g_on.store(false);
+// What this thread runs. To 3.11 the API knows one state per thread, that of the first interpreter
+// that it was in; later versions follow the thread into sub-interpreters.
+struct Own {
+  std::uintptr_t thread = 0;  // its state, 0 = none
+  bool holds_lock = false;
+  bool unknown = false;  // it may be in any of several interpreters
+};
+
+Own FindOwn() {
+  Own own{.thread = reinterpret_cast<std::uintptr_t>(g_python.this_thread())};
+  const auto current = g_python.current == nullptr
+                           ? std::uintptr_t{0}
+                           : reinterpret_cast<std::uintptr_t>(g_python.current());
+  own.holds_lock = current != 0 && current == own.thread;
+  if (own.holds_lock || own.thread == 0 || g_python.layout->minor > 11) {
+    return own;
+  }
+  // `current` is then the state of the thread that holds the lock, whichever that is. The check
+  // says yes to a thread without the lock once there was a sub-interpreter, and only then.
+  if (g_python.check == nullptr || g_python.ident == nullptr || g_python.check() == 0) {
+    return own;
+  }
+  unsigned long holder = 0;
+  own.unknown = true;
+  if (current != 0 && TryRead(current + g_python.layout->thread_id, &holder) &&
+      holder == g_python.ident()) {
+    own.thread = current;
+    own.unknown = false;  // nor can the API be asked: it would count the lock as the other state's
+  }
+  return own;
+}
+
+// The first walk of a thread with frames decides whether it is safe; the first of a thread that
+// holds the lock, whether it is right.
+void SelfTest(const Own& own) {
+  static std::atomic<bool> sound{false};
+  if (!sound.load(std::memory_order_relaxed)) {
+    if (!ChainIsSound(*g_python.layout, own.thread)) {
+      g_state.store(wire::PythonState::kSelfTest);
+      g_on.store(false);
+      return;
+    }
+    sound.store(Head(*g_python.layout, own.thread) != 0, std::memory_order_relaxed);
+  }
+  if (!own.holds_lock) {
     return;
   }
   PyFrame frames[64];
-  const std::uint32_t count = WalkFrames(thread, frames, 64);
-  if (count == 0 || g_python.holds_lock == nullptr || g_python.holds_lock() != 1) {
-    g_state.store(wire::PythonState::kUnverified);
+  bool cut = false;
+  const std::uint32_t count = WalkFrames(own.thread, frames, 64, &cut);
+  if (count == 0) {
     return;
   }
   const bool agrees = AgreesWithApi(frames, count);
@@ -224,8 +271,7 @@ std::uint64_t PyCodeKey::Hash() const {
 }
 
 void Python::Look() {
-  static Lock lock;
-  const Hold hold(lock);
+  const Hold hold(g_look);
   if (g_python.this_thread != nullptr || !GetSettings().python_stacks) {
     if (!GetSettings().python_stacks) {
       g_state.store(wire::PythonState::kOff);
@@ -241,7 +287,14 @@ void Python::Look() {
   }
   const char* text = version();
   g_python.version = ParseVersion(text);
-  g_python.holds_lock = reinterpret_cast<Count>(FindSymbolAnywhere("PyGILState_Check", nullptr));
+  for (const char* name : {"PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet"}) {
+    if (g_python.current == nullptr) {
+      g_python.current = reinterpret_cast<ThreadStateOf>(FindSymbolAnywhere(name, nullptr));
+    }
+  }
+  g_python.check = reinterpret_cast<YesNo>(FindSymbolAnywhere("PyGILState_Check", nullptr));
+  g_python.ident =
+      reinterpret_cast<Ident>(FindSymbolAnywhere("PyThread_get_thread_ident", nullptr));
   g_python.code_type = reinterpret_cast<std::uintptr_t>(FindSymbolAnywhere("PyCode_Type", nullptr));
   for (const Layout& layout : kLayouts) {
     if (g_python.version == (3U << 8U | layout.minor) && sizeof(void*) == 8) {
@@ -255,25 +308,26 @@ void Python::Look() {
   g_on.store(known);
 }
 
-std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most) {
+Lock& Python::LookLock() {
+  return g_look;
+}
+
+std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most, PythonEnd* end) {
   if (!g_on.load(std::memory_order_relaxed)) {
     return 0;
   }
-  static std::atomic<int> tests{0};
-  const auto thread = reinterpret_cast<std::uintptr_t>(g_python.this_thread());
-  if (thread == 0) {
+  const Own own = FindOwn();
+  end->unknown = own.unknown;
+  if (own.thread == 0 || own.unknown) {
     return 0;
   }
-  // Tested on the first walk, and on some later ones until a thread held the lock.
-  if (g_state.load(std::memory_order_relaxed) == wire::PythonState::kUnverified &&
-      tests.load(std::memory_order_relaxed) < 100) {
-    tests.fetch_add(1, std::memory_order_relaxed);
-    SelfTest(thread);
+  if (g_state.load(std::memory_order_relaxed) == wire::PythonState::kUnverified) {
+    SelfTest(own);
     if (!g_on.load(std::memory_order_relaxed)) {
       return 0;
     }
   }
-  return WalkFrames(thread, frames, most);
+  return WalkFrames(own.thread, frames, most, &end->cut);
 }
 
 PyCodeKey Python::KeyOf(std::uintptr_t code) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "../wire.h"
+#include "base.h"
 
 namespace memtool::capture {
 
@@ -27,12 +28,20 @@ struct PyCodeKey {
   [[nodiscard]] std::uint64_t Hash() const;
 };
 
+struct PythonEnd {
+  bool cut = false;  // there were more than was asked for
+  // There may be some, but which of several interpreters the thread is in cannot be told (to 3.11,
+  // without the interpreter's lock).
+  bool unknown = false;
+};
+
 class Python {
  public:
   // Looks for an interpreter; cheap once one was found. Call when objects were loaded.
   static void Look();
+  static Lock& LookLock();  // around fork()
   // Innermost first; 0 when there is none.
-  static std::uint32_t Walk(PyFrame* frames, std::uint32_t most);
+  static std::uint32_t Walk(PyFrame* frames, std::uint32_t most, PythonEnd* end);
   static PyCodeKey KeyOf(std::uintptr_t code);
   // UTF-8, cut to fit; returns the bytes.
   static std::size_t CopyUnicode(std::uint64_t object, char* to, std::size_t most);

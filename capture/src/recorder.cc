@@ -8,7 +8,6 @@
 
 #include "base.h"
 #include "encoder.h"
-#include "objects.h"
 #include "python.h"
 #include "sink.h"
 #include "stacks.h"
@@ -278,11 +277,10 @@ void SnapshotIfWanted() {
 
 void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool estimated) {
   SnapshotIfWanted();
-  RawStack stack;
-  CaptureStack(stack);
+  const CapturedStack stack;
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
-  WriteHot(book, key, size, Stack(stack, now), estimated ? wire::kHotEstimated : std::uint8_t{0},
+  WriteHot(book, key, size, Stack(*stack, now), estimated ? wire::kHotEstimated : std::uint8_t{0},
            now);
 }
 
@@ -294,13 +292,10 @@ void RecordFree(const Book& book, std::uint64_t key) {
 }
 
 void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers) {
-  RawStack stack;
-  if (numbers.with_stack) {
-    CaptureStack(stack);
-  }
+  const CapturedStack stack(numbers.with_stack);
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
-  const std::uint32_t stack_id = numbers.with_stack ? Stack(stack, now) : 0;
+  const std::uint32_t stack_id = numbers.with_stack ? Stack(*stack, now) : 0;
   const std::uint32_t lane = LaneId(book, now);
   std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord, now);
   if (at == nullptr) {
@@ -428,15 +423,17 @@ void CloseLog() {
 
 void BeforeFork() {
   g_lock.Acquire();
+  HoldStacks();
 }
 
 void AfterForkInParent() {
+  ReleaseStacks();
   g_lock.Release();
 }
 
 void AfterForkInChild() {
   g_lock.Reset();
-  Objects::ResetLock();
+  ResetStackLocks();
   std::uint64_t parent = 0;
   g_log.sink.Forget(&parent);
   g_log.ledgers.Clear();

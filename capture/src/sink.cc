@@ -55,7 +55,7 @@ void UnmapFile(std::uint8_t* mapped, std::size_t size) {
 
 std::uint64_t HashCommand() {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  unsigned char bytes[4096];
+  static unsigned char bytes[4096];
   const ssize_t size = fd < 0 ? 0 : read(fd, bytes, sizeof bytes);
   if (fd >= 0) {
     close(fd);
@@ -71,7 +71,7 @@ std::uint64_t HashCommand() {
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
 bool Sink::Create() {
-  char name[sizeof path_ - 8];
+  static char name[sizeof path_ - 8];
   ExpandName(name, sizeof name, GetSettings().out);
   for (int n = 1; n < 100 && fd_ < 0; ++n) {
     CopyText(path_, sizeof path_, name);

@@ -14,8 +14,11 @@ namespace {
 struct FrameKey {
   std::uint64_t address;
   std::uint32_t parent;
+  std::uint32_t mapping;  // another object may come to the same address
   friend bool operator==(const FrameKey&, const FrameKey&) = default;
-  [[nodiscard]] std::uint64_t Hash() const { return Mix(Mix(1, address), parent); }
+  [[nodiscard]] std::uint64_t Hash() const {
+    return Mix(Mix(1, address), std::uint64_t{mapping} << 32U | parent);
+  }
 };
 
 struct PyFrameKey {
@@ -54,13 +57,12 @@ std::uint32_t g_chunk = 0;  // the chunk that g_last_address belongs to
 std::uint64_t g_last_address = 0;
 
 // Mappings that this log has defined, as bits by id.
-constexpr std::size_t kMostMappings = 65536;
-std::uint64_t g_defined[kMostMappings / 64];
+std::uint64_t g_defined[kMostMappingIds / 64];
 
 bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   const std::size_t path = CutLength(object.path, wire::kMaxText);
-  std::uint8_t* at = sink.Begin(kPlainRecord + path + object.build_id.size, now);
-  if (at == nullptr || object.build_id.size > wire::kMaxText) {
+  std::uint8_t* at = sink.Begin(kPlainRecord + path + object.build_id_size, now);
+  if (at == nullptr) {
     return false;
   }
   Encoder out(at);
@@ -71,30 +73,46 @@ bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   out.Varint(object.file_offset);
   out.Varint(object.bias);
   out.Text(object.path, path);
-  out.Text(object.build_id.bytes, object.build_id.size);
+  out.Text(object.build_id, object.build_id_size);
   sink.Commit(out.at());
   return true;
 }
 
+std::uint32_t g_written = 0;             // the version of the objects that the log has
 std::atomic<std::uint32_t> g_looked{0};  // the version of the objects that was searched
 
 // An interpreter may be loaded long after the first event.
-void LookForPython() {
-  const std::uint32_t version = Objects::Version();
-  if (g_looked.exchange(version, std::memory_order_acq_rel) != version) {
+void LookForPython(std::uint32_t version) {
+  if (g_looked.load(std::memory_order_relaxed) != version &&
+      g_looked.exchange(version, std::memory_order_acq_rel) != version) {
     Python::Look();
   }
 }
 
-// The main program has no name in the linker's list; the header of the log names it.
+void DefineGone(std::uint64_t id, Sink& sink, std::int64_t now) {
+  if (std::uint8_t* at = sink.Begin(kPlainRecord, now); at != nullptr) {
+    Encoder out(at);
+    out.Begin(wire::Tag::kMappingGone);
+    out.Varint(id);
+    sink.Commit(out.at());
+    g_defined[id / 64] &= ~(std::uint64_t{1} << id % 64);
+  }
+}
+
+// The main program has no name in the linker's list; the header of the log names it. Each object is
+// copied before it is written: the file's functions are never called behind the objects' lock.
 void WriteMappings(Sink& sink, std::int64_t now) {
-  Objects objects;
-  objects.Refresh();
-  LookForPython();
-  static std::uint64_t still_there[kMostMappings / 64];
+  const std::uint32_t version = Objects::Refresh();
+  if (version == g_written) {
+    return;
+  }
+  g_written = version;
+  static std::uint64_t still_there[kMostMappingIds / 64];
+  static char path[wire::kMaxText];
   memset(still_there, 0, sizeof still_there);
-  for (const Object& object : objects) {
-    if (object.id >= kMostMappings) {
+  Object object;
+  while (Objects::CopyAfter(object.start, &object, path, sizeof path)) {
+    if (object.id >= kMostMappingIds) {
       continue;
     }
     const std::uint64_t bit = std::uint64_t{1} << object.id % 64;
@@ -103,28 +121,24 @@ void WriteMappings(Sink& sink, std::int64_t now) {
       g_defined[object.id / 64] |= bit;
     }
   }
-  for (std::size_t id = 0; id < kMostMappings; ++id) {
-    const std::uint64_t bit = std::uint64_t{1} << id % 64;
-    if (g_defined[id / 64] == 0) {
+  for (std::uint64_t id = 0; id < kMostMappingIds; ++id) {
+    const std::uint64_t gone = g_defined[id / 64] & ~still_there[id / 64];
+    if (gone == 0) {
       id |= 63U;
-    } else if ((g_defined[id / 64] & ~still_there[id / 64] & bit) != 0) {
-      if (std::uint8_t* at = sink.Begin(kPlainRecord, now); at != nullptr) {
-        Encoder out(at);
-        out.Begin(wire::Tag::kMappingGone);
-        out.Varint(id);
-        sink.Commit(out.at());
-        g_defined[id / 64] &= ~bit;
-      }
+    } else if ((gone >> id % 64 & 1U) != 0) {
+      DefineGone(id, sink, now);
     }
   }
 }
 
 std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+  static std::uint32_t mappings[kMaxDepth];
+  Objects::FindIds(stack.native, stack.native_count, mappings);
   std::uint32_t parent = 0;
   bool mapped = false;
   for (std::uint32_t i = stack.native_count; i-- > 0;) {
     bool added = false;
-    const std::uint32_t id = g_frames.Find({stack.native[i], parent}, &added);
+    const std::uint32_t id = g_frames.Find({stack.native[i], parent, mappings[i]}, &added);
     if (id == 0) {
       *folded = true;
       return parent;
@@ -216,20 +230,69 @@ std::uint32_t InternPyFrames(const RawStack& stack, Sink& sink, std::int64_t now
 
 }  // namespace
 
-void CaptureStack(RawStack& stack) {
+namespace {
+
+// Threads that wait for the log's lock hold one each. Pages that were never used cost nothing.
+constexpr std::size_t kBuffers = 1024;
+std::atomic<RawStack*> g_buffers{nullptr};
+std::atomic<std::uint64_t> g_taken[kBuffers / 64];
+RawStack g_none;     // no stack wanted
+RawStack g_missing;  // no buffer left
+
+RawStack* Buffers() {
+  RawStack* buffers = g_buffers.load(std::memory_order_acquire);
+  if (buffers == nullptr) {
+    void* pages = MapPages(kBuffers * sizeof(RawStack));
+    if (pages != nullptr &&
+        g_buffers.compare_exchange_strong(buffers, static_cast<RawStack*>(pages))) {
+      return static_cast<RawStack*>(pages);
+    }
+    if (pages != nullptr) {
+      munmap(pages, kBuffers * sizeof(RawStack));
+    }
+  }
+  return buffers;
+}
+
+RawStack* TakeBuffer() {
+  RawStack* buffers = Buffers();
+  if (buffers == nullptr) {
+    return nullptr;
+  }
+  for (std::size_t word = 0; word < kBuffers / 64; ++word) {
+    std::uint64_t seen = g_taken[word].load(std::memory_order_relaxed);
+    while (seen != ~std::uint64_t{0}) {
+      const int bit = __builtin_ctzll(~seen);
+      if (g_taken[word].compare_exchange_weak(seen, seen | std::uint64_t{1} << bit,
+                                              std::memory_order_acquire)) {
+        return buffers + word * 64 + bit;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Capture(RawStack& stack) {
+  stack.native_count = stack.python_count = 0;
+  stack.ended_early = stack.cut = stack.python_unknown = false;
   const Settings& settings = GetSettings();
+  // A loaded object may lie where another was, or where generated code was: what is known of a
+  // stack holds for one state of the table.
+  stack.objects = Objects::Refresh();
+  LookForPython(stack.objects);
   if (settings.native_stacks) {
-    stack.native_count = Unwind(stack.native, settings.depth, &stack.ended_early);
+    UnwindEnd end;
+    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &end);
+    stack.ended_early = end.early;
+    stack.cut = end.cut;
   }
   if (settings.python_stacks) {
-    if (g_looked.load(std::memory_order_relaxed) == 0) {
-      Objects objects;
-      objects.Refresh();
-      LookForPython();
-    }
-    stack.python_count = Python::Walk(stack.python, settings.depth);
+    PythonEnd end;
+    stack.python_count = Python::Walk(stack.python, settings.depth, &end);
+    stack.python_unknown = end.unknown;
+    stack.cut = stack.cut || end.cut;
   }
-  std::uint64_t hash = 11;
+  std::uint64_t hash = Mix(11, stack.objects);
   for (std::uint32_t i = 0; i < stack.native_count; ++i) {
     hash = Mix(hash, stack.native[i]);
   }
@@ -241,16 +304,46 @@ void CaptureStack(RawStack& stack) {
   stack.hash = hash;
 }
 
-std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+}  // namespace
+
+CapturedStack::CapturedStack(bool wanted) : stack_(&g_none) {
+  const Settings& settings = GetSettings();
+  if (!wanted || !(settings.native_stacks || settings.python_stacks)) {
+    return;
+  }
+  stack_ = TakeBuffer();
+  if (stack_ == nullptr) {
+    g_missing.missing = true;
+    stack_ = &g_missing;
+  } else {
+    Capture(*stack_);
+  }
+}
+
+CapturedStack::~CapturedStack() {
+  if (stack_ != &g_none && stack_ != &g_missing) {
+    const std::ptrdiff_t at = stack_ - g_buffers.load(std::memory_order_relaxed);
+    g_taken[at / 64].fetch_and(~(std::uint64_t{1} << at % 64), std::memory_order_release);
+  }
+}
+
+namespace {
+
+// Of this log.
+struct Missing {
+  std::uint64_t python = 0;
+  std::uint64_t cut = 0;
+};
+Missing g_missing_parts;
+
+std::uint32_t Intern(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
   if (stack.native_count == 0 && stack.python_count == 0) {
+    *folded = stack.missing;
     return 0;
   }
   Known& known = g_known[stack.hash % kKnown];
   if (known.id != 0 && known.hash == stack.hash) {
     return known.id;
-  }
-  if (stack.native_count == 0) {
-    WriteMappings(sink, now);  // for an interpreter that was loaded meanwhile
   }
   const std::uint32_t native = InternFrames(stack, sink, now, folded);
   const std::uint32_t python = InternPyFrames(stack, sink, now, folded);
@@ -276,6 +369,37 @@ std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, b
   return id;
 }
 
+}  // namespace
+
+std::uint32_t InternStack(const RawStack& stack, Sink& sink, std::int64_t now, bool* folded) {
+  const std::uint32_t id = Intern(stack, sink, now, folded);
+  g_missing_parts.python += stack.python_unknown ? 1 : 0;
+  g_missing_parts.cut += stack.cut ? 1 : 0;
+  if (wire::Header* header = sink.header(); header != nullptr) {
+    header->lost_python = g_missing_parts.python;
+    header->cut_stacks = g_missing_parts.cut;
+    header->lost_mappings = Objects::LeftOut();
+  }
+  return id;
+}
+
+// In the order in which a look-up takes them.
+void HoldStacks() {
+  Python::LookLock().Acquire();
+  Objects::TableLock().Acquire();
+  Objects::WaitForLinker();
+}
+
+void ReleaseStacks() {
+  Objects::TableLock().Release();
+  Python::LookLock().Release();
+}
+
+void ResetStackLocks() {
+  Objects::TableLock().Reset();
+  Python::LookLock().Reset();
+}
+
 void ForgetStacks() {
   g_frames.Clear();
   g_py_frames.Clear();
@@ -284,6 +408,11 @@ void ForgetStacks() {
   memset(g_known, 0, sizeof g_known);
   memset(g_defined, 0, sizeof g_defined);
   g_chunk = 0;
+  g_written = 0;
+  g_missing_parts = {};
+  for (std::atomic<std::uint64_t>& taken : g_taken) {
+    taken.store(0, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace memtool::capture

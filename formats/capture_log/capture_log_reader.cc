@@ -40,11 +40,11 @@ wire::Header ReadHeader(ByteWindow& in) {
   if (!HasMagic(head)) {
     ThrowRead(ErrorCode::kMalformed, 0, {}, "this is not a capture log");
   }
-  if (head.size() < sizeof(wire::Header)) {
+  if (head.size() < wire::kLeastHeader) {
     ThrowRead(ErrorCode::kTruncated, head.size(), "header", "the file ends inside its header");
   }
   wire::Header header{};
-  std::memcpy(&header, head.data(), sizeof header);
+  std::memcpy(&header, head.data(), std::min(head.size(), sizeof header));
   if (header.byte_order != wire::kByteOrder || header.version != wire::kVersion) {
     ThrowRead(ErrorCode::kUnsupported, 8, "header",
               fmt::format("a capture log of version {}; this program reads version {} of its own "
@@ -227,6 +227,13 @@ class Notes {
         header_.folded);
     Add(Severity::kNote, "unwind_stops", "native stacks whose outer part could not be followed",
         header_.unwind_stops);
+    Add(Severity::kNote, "cut_stacks",
+        "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)", header_.cut_stacks);
+    Add(Severity::kWarning, "lost_mappings",
+        "loaded objects that are not in the log, because a table was full: addresses in them have "
+        "no "
+        "names",
+        header_.lost_mappings);
     if ((header_.flags & wire::kEndedCleanly) == 0) {
       Add(Severity::kNote, "not_ended",
           "the process did not end by exit: it was killed, left by _exit, ran another program, or "
@@ -240,6 +247,22 @@ class Notes {
     if (const char* why = PythonText(static_cast<wire::PythonState>(header_.python_state));
         why != nullptr) {
       Add(Severity::kWarning, "no_python", why, 1);
+    }
+    Add(Severity::kNote, "lost_python",
+        "stacks without their Python part: the thread may have been in any of several "
+        "interpreters, "
+        "and did not hold their lock",
+        header_.lost_python);
+  }
+
+  // Of a log that has Python frames.
+  void Python() {
+    if (static_cast<wire::PythonState>(header_.python_state) == wire::PythonState::kUnverified) {
+      Add(Severity::kNote, "unverified_python",
+          "Python frames were never compared with the interpreter's own: no call came from a "
+          "thread "
+          "that held its lock",
+          1);
     }
   }
 
@@ -305,6 +328,9 @@ Result<Recording> CaptureLogReader::Read(ByteWindow& in, const Limits& /*limits*
   ChunkReader(in, header, builder, decoder).Run();
   Notes notes(builder, header);
   notes.Header(decoder.events());
+  if (definitions.codes.Find(1) != nullptr) {
+    notes.Python();
+  }
   notes.Calls(books.counts());
   Describe(builder, header);
   Symbols symbols(FixedText(header.executable));
