@@ -57,6 +57,7 @@ enum class Stop : std::uint32_t {
   kDiskFull = 2,   // no space could be reserved
   kFileLimit = 3,  // RLIMIT_FSIZE
   kMapFailed = 4,  // the file could not be mapped
+  kFileLost = 5,   // the program closed its descriptor, and its name leads elsewhere
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };

@@ -37,22 +37,6 @@ bool WithinFileLimit(std::uint64_t bytes) {
          bytes <= limit.rlim_cur;
 }
 
-std::uint8_t* MapFile(int fd, std::uint64_t at, std::size_t size) {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t skip = at % page;
-  void* mapped = mmap(nullptr, size + skip, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                      static_cast<off_t>(at - skip));
-  return mapped == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(mapped) + skip;
-}
-
-void UnmapFile(std::uint8_t* mapped, std::size_t size) {
-  if (mapped != nullptr) {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto skip = reinterpret_cast<std::uintptr_t>(mapped) % page;
-    munmap(mapped - skip, size + skip);
-  }
-}
-
 std::uint64_t HashCommand() {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   unsigned char bytes[4096];
@@ -73,7 +57,8 @@ std::uint64_t HashCommand() {
 bool Sink::Create() {
   char name[sizeof path_ - 8];
   ExpandName(name, sizeof name, GetSettings().out);
-  for (int n = 1; n < 100 && fd_ < 0; ++n) {
+  int error = EEXIST;
+  for (int n = 1; n < 100 && error == EEXIST; ++n) {
     CopyText(path_, sizeof path_, name);
     if (n > 1) {
       const std::size_t length = strlen(path_);
@@ -82,12 +67,9 @@ bool Sink::Create() {
       path_[length + 2] = static_cast<char>('0' + n % 10);
       path_[length + 3] = '\0';
     }
-    fd_ = open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd_ < 0 && errno != EEXIST) {
-      break;
-    }
+    error = file_.Create(path_);
   }
-  return fd_ >= 0;
+  return error == 0;
 }
 
 void Sink::FillHeader(std::int64_t now) {
@@ -138,19 +120,18 @@ bool Sink::Open(std::int64_t now) {
     stopped_ = true;
     return false;
   }
-  void* page = MAP_FAILED;
-  if (WithinFileLimit(wire::kHeaderBytes) && posix_fallocate(fd_, 0, wire::kHeaderBytes) == 0) {
-    page = mmap(nullptr, wire::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  std::uint8_t* page = nullptr;
+  int error = 0;
+  if (WithinFileLimit(wire::kHeaderBytes) && file_.Reserve(0, wire::kHeaderBytes) == 0) {
+    page = file_.Map(0, wire::kHeaderBytes, &error);
   }
-  if (page == MAP_FAILED) {
+  if (page == nullptr) {
     Complain("no space for the log ", path_);
-    unlink(path_);
-    close(fd_);
-    fd_ = -1;
+    file_.Remove();
     stopped_ = true;
     return false;
   }
-  header_ = static_cast<wire::Header*>(page);
+  header_ = reinterpret_cast<wire::Header*>(page);
   FillHeader(now);
   extent_at_ = wire::kHeaderBytes;
   extent_size_ = 0;
@@ -182,16 +163,17 @@ bool Sink::Grow() {
     Stop(wire::Stop::kFileLimit);
     return false;
   }
-  if (posix_fallocate(fd_, static_cast<off_t>(next), static_cast<off_t>(size)) != 0) {
-    Stop(wire::Stop::kDiskFull);
+  if (const int error = file_.Reserve(next, size); error != 0) {
+    Stop(error == ESTALE ? wire::Stop::kFileLost : wire::Stop::kDiskFull);
     return false;
   }
-  std::uint8_t* mapped = MapFile(fd_, next, size);
+  int error = 0;
+  std::uint8_t* mapped = file_.Map(next, size, &error);
   if (mapped == nullptr) {
-    Stop(wire::Stop::kMapFailed);
+    Stop(error == ESTALE ? wire::Stop::kFileLost : wire::Stop::kMapFailed);
     return false;
   }
-  UnmapFile(extent_, extent_size_);
+  LogFile::Unmap(extent_, extent_size_);
   extent_ = mapped;
   extent_at_ = next;
   extent_size_ = size;
@@ -249,14 +231,11 @@ void Sink::Close() {
     if (chunk_at_ != 0 && at_ != nullptr) {
       Seal();
     }
-    const auto committed = static_cast<off_t>(header_->committed);
-    UnmapFile(extent_, extent_size_);
-    // The rest of the space was only reserved. A failure leaves the file as long as it was.
-    [[maybe_unused]] const int cut = ftruncate(fd_, committed);
+    LogFile::Unmap(extent_, extent_size_);
+    file_.Cut(header_->committed);  // the rest of the space was only reserved
     __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
     extent_ = nullptr;
-    close(fd_);
-    fd_ = -1;
+    file_.Close();
   }
   stopped_ = true;
 }
@@ -265,18 +244,15 @@ void Sink::Forget(std::uint64_t* forked_from) {
   if (header_ != nullptr) {
     *forked_from = header_->start_monotonic;
     munmap(header_, wire::kHeaderBytes);
-    UnmapFile(extent_, extent_size_);
+    LogFile::Unmap(extent_, extent_size_);
   }
-  if (fd_ >= 0) {
-    close(fd_);
-  }
+  file_.Close();
   header_ = nullptr;
   extent_ = nullptr;
   extent_size_ = 0;
   extent_at_ = chunk_at_ = 0;
   at_ = end_ = nullptr;
   chunk_ = 0;
-  fd_ = -1;
   tried_ = stopped_ = false;
   forked_from_ = *forked_from;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "../wire.h"
+#include "log_file.h"
 
 namespace memtool::capture {
 
@@ -54,7 +55,7 @@ class Sink {
   std::int64_t start_ = 0;
   std::int64_t chunk_time_ = 0;
   std::uint64_t forked_from_ = 0;
-  int fd_ = -1;
+  LogFile file_;
   bool tried_ = false;
   bool stopped_ = false;
   wire::Backend backend_ = wire::Backend::kPreload;

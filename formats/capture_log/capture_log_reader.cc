@@ -168,6 +168,8 @@ const char* StopText(wire::Stop stop) {
       return "the limit on file sizes (RLIMIT_FSIZE) was reached";
     case wire::Stop::kMapFailed:
       return "the file could not be mapped";
+    case wire::Stop::kFileLost:
+      return "the program closed the log's descriptor, and the log was moved or removed";
     default:
       return nullptr;
   }
