@@ -44,6 +44,7 @@ struct ThreadState {
   std::uintptr_t stack_high;
   std::uint32_t replay;        // a wrapper is told what a call did that has happened: see cupti.cc
   std::int32_t replay_status;  // the call's
+  std::uint32_t inside;        // the recorder: see log.h
 };
 extern __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 

@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "base.h"
-#include "cuda.h"
+#include "process.h"
 #include "recorder.h"
 #include "settings.h"
 
@@ -38,10 +38,8 @@ __attribute__((constructor(101))) void Load() {
   if (GetSettings().signal != 0) {
     Listen(GetSettings().signal);
   }
-  pthread_atfork(BeforeFork, AfterForkInParent, [] {
-    AfterForkInChild();
-    ForgetGraphs();
-  });
+  WatchForks();
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 }
 
 __attribute__((destructor)) void Unload() {

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+
+#include "base.h"
 
 namespace memtool::capture {
 
@@ -103,6 +106,20 @@ void LogFile::Unmap(std::uint8_t* mapped, std::size_t size) {
   }
 }
 
+void LogFile::MakePrivate(std::uint8_t* mapped, std::size_t size) {
+  if (mapped == nullptr) {
+    return;
+  }
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t skip = reinterpret_cast<std::uintptr_t>(mapped) % page;
+  const std::size_t whole = size + skip;
+  void* copy = MapPages(whole);
+  if (copy != nullptr) {
+    memcpy(copy, mapped - skip, whole);
+    mremap(copy, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, mapped - skip);
+  }
+}
+
 void LogFile::Cut(std::uint64_t size) {
   if (Reach()) {
     // A failure leaves the file as long as it was.
@@ -115,6 +132,12 @@ void LogFile::Close() {
     close(fd_);
   }
   fd_ = -1;
+}
+
+void LogFile::Forget() {
+  Close();
+  device_ = 0;
+  inode_ = 0;
 }
 
 void LogFile::Remove() {

@@ -126,7 +126,9 @@ bool Sink::Open(std::int64_t now) {
     page = file_.Map(0, wire::kHeaderBytes, &error);
   }
   if (page == nullptr) {
-    Complain("no space for the log ", path_);
+    if (!detached_) {
+      Complain("no space for the log ", path_);
+    }
     file_.Remove();
     stopped_ = true;
     return false;
@@ -240,6 +242,22 @@ void Sink::Close() {
   stopped_ = true;
 }
 
+void Sink::Abandon() {
+  stopped_ = true;
+  if (header_ != nullptr) {
+    __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
+  }
+}
+
+void Sink::Detach() {
+  if (header_ != nullptr) {
+    LogFile::MakePrivate(reinterpret_cast<std::uint8_t*>(header_), wire::kHeaderBytes);
+    LogFile::MakePrivate(extent_, extent_size_);
+  }
+  file_.Forget();
+  detached_ = true;
+}
+
 void Sink::Forget(std::uint64_t* forked_from) {
   if (header_ != nullptr) {
     *forked_from = header_->start_monotonic;
@@ -253,7 +271,7 @@ void Sink::Forget(std::uint64_t* forked_from) {
   extent_at_ = chunk_at_ = 0;
   at_ = end_ = nullptr;
   chunk_ = 0;
-  tried_ = stopped_ = false;
+  tried_ = stopped_ = detached_ = false;
   forked_from_ = *forked_from;
 }
 

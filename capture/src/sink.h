@@ -32,6 +32,12 @@ class Sink {
 
   // Seals the last chunk and cuts the file to what it holds. Nothing is written afterwards.
   void Close();
+  // From a signal handler that interrupted the sink and never returns: the process ends. Nothing is
+  // written afterwards.
+  void Abandon();
+  // In a child forked by such a handler, which does return: what is written from here to Forget
+  // goes nowhere.
+  void Detach();
   // In a forked child: lets go of the parent's file. The next Begin makes a new one.
   void Forget(std::uint64_t* forked_from);
 
@@ -58,6 +64,7 @@ class Sink {
   LogFile file_;
   bool tried_ = false;
   bool stopped_ = false;
+  bool detached_ = false;
   wire::Backend backend_ = wire::Backend::kPreload;
   std::uint32_t backend_status_ = 0;
   char subscriber_[64] = "";

@@ -1,13 +1,17 @@
 // usage: hostile_program SCENARIO: what programs do to a library that lives in them.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "driver.h"
 #include "memtool_capture.h"
@@ -73,11 +77,93 @@ void Descriptors(bool moved) {
   WaitFor(child);
 }
 
+pid_t BareFork() {
+  return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+}
+
+// Children that the C library does not know of.
+void BareForks() {
+  NewContext();
+  for (int i = 0; i < 10; ++i) {
+    Alloc(4096);
+  }
+  const pid_t child = BareFork();
+  if (child == 0) {
+    for (int i = 0; i < 5; ++i) {
+      Alloc(8192);
+    }
+    exit(0);
+  }
+  WaitFor(child);
+  AllocAndFree(60000);
+  // While other threads are inside. The fake driver's own lock is not made for that: such children
+  // report an allocation of their own.
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (void* place = &done; !done;) {
+      MEMTOOL_CAPTURE(record_alloc)("arena", place, 4096, 0, nullptr);
+      MEMTOOL_CAPTURE(record_free)("arena", place);
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = BareFork();
+    if (child == 0) {
+      MEMTOOL_CAPTURE(record_alloc)("arena", &done, 12345, 0, nullptr);
+      _exit(0);
+    }
+    WaitFor(child);
+  }
+  done = true;
+  other.join();
+}
+
+volatile sig_atomic_t g_child = 0;
+
+void Exits(int /*signal*/) {
+  exit(7);
+}
+void Forks(int /*signal*/) {
+  if (fork() == 0) {
+    g_child = 1;
+  }
+}
+void Marks(int /*signal*/) {
+  MEMTOOL_CAPTURE(push_tag)("handler");
+  MEMTOOL_CAPTURE(mark)("tick", 1);
+  MEMTOOL_CAPTURE(pop_tag)();
+  memtool_capture_totals totals{};
+  MEMTOOL_CAPTURE(stats)(&totals, sizeof totals);
+}
+
+// A preloaded library raises SIGUSR1 inside of the capture library.
+void Interrupted(void (*handler)(int)) {
+  signal(SIGUSR1, handler);
+  NewContext();
+  for (int i = 0; i < 60000; ++i) {
+    AllocAndFree(1);
+    if (g_child != 0) {
+      Alloc(1 << 20U);
+      Alloc(1 << 20U);
+      exit(0);
+    }
+  }
+  while (wait(nullptr) > 0) {
+  }
+}
+
 int Run(std::string_view scenario) {
   if (scenario == "descriptors") {
     Descriptors(false);
   } else if (scenario == "moved") {
     Descriptors(true);
+  } else if (scenario == "bare_forks") {
+    BareForks();
+  } else if (scenario == "exits") {
+    Interrupted(Exits);
+  } else if (scenario == "forks") {
+    Interrupted(Forks);
+  } else if (scenario == "marks") {
+    Interrupted(Marks);
   } else {
     return 2;
   }

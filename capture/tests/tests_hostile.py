@@ -1,7 +1,7 @@
 """Programs that close descriptors, fork past the C library, exit in handlers, run out of things."""
 import json
 
-from harness import events_of, read_header, same
+from harness import compile_c, events_of, read_header, same
 
 
 def hostile(env, scenario, *words, **more):
@@ -15,7 +15,9 @@ def diagnostics(env, log):
 
 def parent_log(env):
     """The log of the process that was not forked."""
-    logs = [log for log in env.logs() if read_header(log)["forked"] == 0]
+    headers = {log: read_header(log) for log in env.logs()}
+    pids = {header["pid"] for header in headers.values()}
+    logs = [log for log, header in headers.items() if header["ppid"] not in pids]
     assert len(logs) == 1, env.logs()
     return logs[0]
 
@@ -40,3 +42,65 @@ def test_descriptors(env):
     assert 0 < header["dropped"] < 120000, header
     found = diagnostics(env, log)
     assert "was moved or removed" in found["stopped_early"]["message"], found
+
+
+def test_bare_forks(env):
+    """Children by the bare system call have logs of their own, and leave the parent's alone."""
+    hostile(env, "bare_forks")
+    log = parent_log(env)
+    header = read_header(log)
+    assert header["events"] > 120010 and header["dropped"] == header["stop"] == 0, header
+    same(1, header["flags"], "ended cleanly")
+    rows = events_of(env, log)
+    same(header["events"], len(rows), "whole")
+    children = [path for path in env.logs() if path != log]
+    same(21, len(children), "children")
+    found = []
+    for child in children:
+        same(header["monotonic"], read_header(child)["forked"], "the child names its parent")
+        found.append([row[3] for row in events_of(env, child)])
+    same([[8192] * 5] + [[12345]] * 20, sorted(found), "what the children did")
+
+
+INTERRUPT = r"""
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int posix_fallocate(int fd, off_t at, off_t size) {
+  static int calls;
+  if (++calls == atoi(getenv("INTERRUPT_AT"))) raise(SIGUSR1);
+  return ftruncate(fd, at + size) ? errno : 0;
+}
+"""
+
+
+def test_handlers(env):
+    """exit(), fork() and marks in a signal handler that interrupted the library's own thread."""
+    interrupt = compile_c(env, "interrupt.so", INTERRUPT, "-shared", "-fPIC")
+    # While the file is made, and while it grows.
+    for at in (1, 3):
+        def run(scenario, status=0):
+            for path in [*env.logs(), *env.folder.glob("books.*")]:
+                path.unlink()
+            return hostile(env, scenario, status=status, LD_PRELOAD=f"{env.shim}:{interrupt}",
+                           INTERRUPT_AT=at)
+        run("exits", status=7)
+        if at > 1:
+            header = read_header(env.log())
+            same((1, header["events"]), (header["flags"], len(events_of(env, env.log()))), "exit")
+        run("marks")
+        header = read_header(env.log())
+        same((120000, 1, 0), (header["events"], header["dropped"], header["stop"]), "marks")
+        same("", run("forks").stderr, "nothing is said")
+        header = read_header(parent_log(env))
+        same((120000, 0, 1), (header["events"], header["dropped"], header["flags"]), "parent")
+        same(120000, len(events_of(env, parent_log(env))), "the parent's log is whole")
+        children = [path for path in env.logs() if path != parent_log(env)]
+        same(1, len(children), "child")
+        header = read_header(children[0])
+        rows = events_of(env, children[0])
+        same([1 << 20] * 2, [row[3] for row in rows if row[1] == "alloc"], "child")
+        # What was interrupted is the parent's; its free, if that came after, is one of nothing.
+        assert header["events"] in (2, 3), header
+        same((0, 1), (header["dropped"], header["flags"]), "child")
