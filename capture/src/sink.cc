@@ -1,6 +1,7 @@
 #include "sink.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -50,6 +51,18 @@ std::uint64_t HashCommand() {
   }
   return hash;
 }
+
+// A thread that is cancelled in a call like open() would leave the log's lock behind.
+class NoCancel {
+ public:
+  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
+  NoCancel(const NoCancel&) = delete;
+  NoCancel& operator=(const NoCancel&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
 
 }  // namespace
 
@@ -115,6 +128,7 @@ bool Sink::Open(std::int64_t now) {
     return false;
   }
   tried_ = true;
+  const NoCancel whole;
   if (!Create()) {
     Complain("cannot create the log ", path_);
     stopped_ = true;
@@ -149,6 +163,7 @@ void Sink::Stop(wire::Stop reason) {
 // Maps the next piece of the file. Space is reserved first: a store into a hole of a full disk
 // would be a SIGBUS in the program.
 bool Sink::Grow() {
+  const NoCancel whole;
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;
   size = size > kLargestExtent ? kLargestExtent : size;
@@ -229,6 +244,7 @@ void Sink::Commit(const std::uint8_t* end) {
 }
 
 void Sink::Close() {
+  const NoCancel whole;
   if (header_ != nullptr) {
     if (chunk_at_ != 0 && at_ != nullptr) {
       Seal();

@@ -1,5 +1,6 @@
 // usage: hostile_program SCENARIO: what programs do to a library that lives in them.
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -151,6 +152,25 @@ void Interrupted(void (*handler)(int)) {
   }
 }
 
+void* CancelledAlloc(void* context) {
+  g.cuCtxSetCurrent(context);
+  pthread_cancel(pthread_self());
+  Alloc(4096);
+  pthread_testcancel();
+  return nullptr;
+}
+
+// The thread's allocation is the first: it makes the log.
+void Cancelled() {
+  void* context = nullptr;
+  Check(g.cuInit(0) == 0 && g.cuCtxCreate_v2(&context, 0, 0) == 0, "no context");
+  pthread_t thread{};
+  void* result = nullptr;
+  Check(pthread_create(&thread, nullptr, CancelledAlloc, context) == 0, "thread");
+  Check(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "cancelled");
+  Alloc(8192);
+}
+
 int Run(std::string_view scenario) {
   if (scenario == "descriptors") {
     Descriptors(false);
@@ -164,6 +184,8 @@ int Run(std::string_view scenario) {
     Interrupted(Forks);
   } else if (scenario == "marks") {
     Interrupted(Marks);
+  } else if (scenario == "cancelled") {
+    Cancelled();
   } else {
     return 2;
   }

@@ -104,3 +104,9 @@ def test_handlers(env):
         # What was interrupted is the parent's; its free, if that came after, is one of nothing.
         assert header["events"] in (2, 3), header
         same((0, 1), (header["dropped"], header["flags"]), "child")
+
+
+def test_cancelled(env):
+    """A thread that is cancelled while it makes the log leaves no lock behind."""
+    hostile(env, "cancelled")
+    same([4096, 8192], [row[3] for row in events_of(env, env.log())], "both")
