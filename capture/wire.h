@@ -46,8 +46,12 @@ struct Header {
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
+  std::uint64_t lost_tags;          // tags pushed too deep, or with names beyond the table
+  std::uint64_t shared_lanes;       // events without their thread, stream and tag: a table was full
+  std::uint64_t lost_domains;       // events of domains beyond the table
 };
-static_assert(sizeof(Header) == 840 && sizeof(Header) <= kHeaderBytes);
+inline constexpr std::size_t kLeastHeader = 840;  // what the first writers had; then comes 0
+static_assert(sizeof(Header) == 864 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 

@@ -48,7 +48,7 @@ MEMTOOL_CAPTURE_API void memtool_capture_record_alloc(const char* domain, const 
 MEMTOOL_CAPTURE_API void memtool_capture_record_free(const char* domain, const void* pointer);
 
 /* Names what the calling thread allocates until the matching pop; tags nest, the innermost counts.
- * Up to 16 deep. */
+ * Up to 16 deep; deeper ones are counted. A forked child keeps them. */
 MEMTOOL_CAPTURE_API void memtool_capture_push_tag(const char* name);
 MEMTOOL_CAPTURE_API void memtool_capture_pop_tag(void);
 

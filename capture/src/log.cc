@@ -1,6 +1,7 @@
 // The log's state, its beginning and end, and what forks and signal handlers do to it.
 #include "log.h"
 
+#include <cstring>
 #include <ctime>
 
 #include "cuda.h"
@@ -15,6 +16,7 @@ Lock g_lock;
 std::atomic<std::uint32_t> g_epoch{1};
 
 std::atomic<std::uint32_t> g_after{0};
+Counters g_counters{};
 
 namespace {
 
@@ -28,11 +30,15 @@ void Renew() {
   g_log.sink.Forget(&parent);
   g_log.ledgers.Clear();
   g_log.lanes.Clear();
-  g_log.names.Clear();
+  g_log.shared_lanes.Clear();
+  g_log.other_threads = 0;
+  memset(g_log.tags_defined, 0, sizeof g_log.tags_defined);
   g_log.last_key_lane = 0;
   g_log.chunk = 0;
   g_log.threads = 0;
   g_log.lost = 0;
+  g_counters.lost_tags.store(0, std::memory_order_relaxed);
+  g_counters.lost_domains.store(0, std::memory_order_relaxed);
   g_after.store(0, std::memory_order_relaxed);
   ForgetStacks();
   ForgetGraphs();
@@ -49,6 +55,20 @@ void NewChunk() {
   g_log.last_lane = 0;
   g_log.last_stack = 0;
   g_log.first = true;
+  WriteCounters();
+}
+
+void WriteCounters() {
+  if (wire::Header* header = g_log.sink.header(); header != nullptr) {
+    header->lost_tags = g_counters.lost_tags.load(std::memory_order_relaxed);
+    header->lost_domains = g_counters.lost_domains.load(std::memory_order_relaxed);
+    header->dropped += g_log.lost;
+    g_log.lost = 0;
+  }
+}
+
+void CountLostDomain() {
+  g_counters.lost_domains.fetch_add(1, std::memory_order_relaxed);
 }
 
 void CountDrop() {
@@ -134,6 +154,7 @@ void CloseLog() {
       g_log.sink.Commit(out.at());
     }
   }
+  WriteCounters();
   g_log.sink.Close();
 }
 

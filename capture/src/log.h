@@ -7,6 +7,7 @@
 
 #include "base.h"
 #include "encoder.h"
+#include "names.h"
 #include "process.h"
 #include "recorder.h"
 #include "sink.h"
@@ -34,19 +35,14 @@ struct LaneKey {
   }
 };
 
-struct NameKey {
-  std::uint64_t low;
-  std::uint64_t high;
-  friend bool operator==(const NameKey&, const NameKey&) = default;
-  [[nodiscard]] std::uint64_t Hash() const { return Mix(low, high); }
-};
-
 // Everything behind the log's lock.
 struct Log {
   Sink sink;
   FixedTable<LedgerKey, 4096> ledgers;
   FixedTable<LaneKey, std::size_t{1} << 15U> lanes;
-  FixedTable<NameKey, std::size_t{1} << 14U> names;
+  // Beside them, for events that found them full: without stream, tag and own thread.
+  FixedTable<LaneKey, std::size_t{1} << 12U> shared_lanes;
+  std::uint64_t tags_defined[kMostNames / 64 + 1];
   LaneKey last_key{};
   std::uint32_t last_key_lane = 0;
   // Differences within a chunk.
@@ -57,7 +53,8 @@ struct Log {
   std::uint32_t last_stack = 0;
   bool first = true;
   std::uint32_t threads = 0;
-  std::uint64_t lost = 0;  // events that found no file
+  std::uint32_t other_threads = 0;  // the thread of the shared lanes; 0 = not written yet
+  std::uint64_t lost = 0;           // events that found no file
 };
 
 extern Log g_log;
@@ -84,8 +81,24 @@ inline void CountEvent() {
   ++g_log.sink.header()->events;
 }
 void CountDrop();
-// The lane of an event; 0 when the log has stopped or a table is full (then it is dropped).
-std::uint32_t LaneId(const Book& book, std::int64_t now);
+// The lane of an event; 0 when the log has stopped or all tables are full (then it is dropped).
+// What an allocation belongs to is not said again of its free.
+std::uint32_t LaneId(const Book& book, std::int64_t now, bool is_free = false);
+
+// Counters of the header that may run before there is one, or outside of the lock.
+struct Counters {
+  std::atomic<std::uint64_t> lost_tags;
+  std::atomic<std::uint64_t> lost_domains;
+};
+extern Counters g_counters;
+void WriteCounters();
+
+// Marks that wait for the first event, which makes the log.
+struct WaitingMark {
+  std::uint32_t name;
+  std::int64_t value;
+  std::int64_t time;
+};
 
 // Of ThreadState::inside.
 enum : std::uint32_t { kOutside = 0, kInside = 1, kInFork = 2 };

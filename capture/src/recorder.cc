@@ -32,12 +32,12 @@ std::uint32_t Stack(const RawStack& stack, std::int64_t now) {
 // One of the two frequent events. `stack` is null for frees.
 void WriteHot(const Book& book, std::uint64_t key, std::uint64_t size, std::uint32_t stack,
               std::uint8_t flags, std::int64_t now) {
-  const std::uint32_t lane = LaneId(book, now);
+  const bool is_free = (flags & wire::kHotFree) != 0;
+  const std::uint32_t lane = LaneId(book, now, is_free);
   std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord, now);
   if (at == nullptr) {
     return CountDrop();
   }
-  const bool is_free = (flags & wire::kHotFree) != 0;
   const auto difference = static_cast<std::int64_t>(key - g_log.last_key_value);
   const bool near = (difference & ((1 << wire::kKeyShift) - 1)) == 0;
   const bool even = (size & ((1U << wire::kSizeShift) - 1)) == 0;

@@ -53,6 +53,8 @@ struct Totals {
 Totals GetTotals();
 const char* LogPath();
 void CountUnknownEntry();
+// An event of a domain that has no name of its own.
+void CountLostDomain();
 
 // Who reports events, and why it cannot (0 = it can); `subscriber` as in the header. A log is made
 // for it only when it cannot.

@@ -9,7 +9,7 @@ import sys
 
 import tests_calls
 import tests_cudart
-import tests_hostile
+import tests_process
 import tests_join
 import tests_loading
 import tests_log
@@ -17,7 +17,7 @@ import tests_run
 import tests_stacks
 from harness import Env
 
-MODULES = (tests_calls, tests_cudart, tests_hostile, tests_join, tests_loading, tests_log, tests_run,
+MODULES = (tests_calls, tests_cudart, tests_process, tests_join, tests_loading, tests_log, tests_run,
            tests_stacks)
 TESTS = {name[5:]: test for module in MODULES for name, test in vars(module).items()
          if name.startswith("test_")}

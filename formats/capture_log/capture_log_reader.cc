@@ -40,11 +40,11 @@ wire::Header ReadHeader(ByteWindow& in) {
   if (!HasMagic(head)) {
     ThrowRead(ErrorCode::kMalformed, 0, {}, "this is not a capture log");
   }
-  if (head.size() < sizeof(wire::Header)) {
+  if (head.size() < wire::kLeastHeader) {
     ThrowRead(ErrorCode::kTruncated, head.size(), "header", "the file ends inside its header");
   }
   wire::Header header{};
-  std::memcpy(&header, head.data(), sizeof header);
+  std::memcpy(&header, head.data(), std::min(head.size(), sizeof header));
   if (header.byte_order != wire::kByteOrder || header.version != wire::kVersion) {
     ThrowRead(ErrorCode::kUnsupported, 8, "header",
               fmt::format("a capture log of version {}; this program reads version {} of its own "
@@ -227,6 +227,15 @@ class Notes {
     Add(Severity::kWarning, "dropped_events", "events that were not written", header_.dropped);
     Add(Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
         header_.folded);
+    Add(Severity::kWarning, "shared_lanes",
+        "events without their thread, stream and tag, because a table was full",
+        header_.shared_lanes);
+    Add(Severity::kWarning, "lost_tags",
+        "tags that are missing: pushed more than 16 deep, or with more names than a table holds",
+        header_.lost_tags);
+    Add(Severity::kWarning, "lost_domains",
+        "events of more allocators than a table holds: they are in 'other domains'",
+        header_.lost_domains);
     Add(Severity::kNote, "unwind_stops", "native stacks whose outer part could not be followed",
         header_.unwind_stops);
     if ((header_.flags & wire::kEndedCleanly) == 0) {

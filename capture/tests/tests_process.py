@@ -1,11 +1,12 @@
 """Programs that close descriptors, fork past the C library, exit in handlers, run out of things."""
 import json
+import re
 
-from harness import compile_c, events_of, read_header, same
+from harness import compile_c, events_of, read_header, same, sums_of
 
 
-def hostile(env, scenario, *words, **more):
-    return env.run(env.programs / "hostile_program", scenario, *words, **more)
+def process(env, scenario, *words, **more):
+    return env.run(env.programs / "process_program", scenario, *words, **more)
 
 
 def diagnostics(env, log):
@@ -24,7 +25,7 @@ def parent_log(env):
 
 def test_descriptors(env):
     """The number of the log's descriptor is the user's file now: nothing is done to that."""
-    hostile(env, "descriptors")
+    process(env, "descriptors")
     same(b"precious", (env.folder / "precious").read_bytes(), "the user's file")
     log = parent_log(env)
     header = read_header(log)
@@ -33,7 +34,7 @@ def test_descriptors(env):
     same(header["committed"], log.stat().st_size, "cut to what it holds")
     same(120001, len(events_of(env, log)), "readable")
     env.clear()
-    hostile(env, "moved")
+    process(env, "moved")
     same(b"precious", (env.folder / "precious").read_bytes(), "the user's file")
     log = parent_log(env)
     header = read_header(log)
@@ -46,7 +47,7 @@ def test_descriptors(env):
 
 def test_bare_forks(env):
     """Children by the bare system call have logs of their own, and leave the parent's alone."""
-    hostile(env, "bare_forks")
+    process(env, "bare_forks")
     log = parent_log(env)
     header = read_header(log)
     assert header["events"] > 120010 and header["dropped"] == header["stop"] == 0, header
@@ -83,7 +84,7 @@ def test_handlers(env):
         def run(scenario, status=0):
             for path in [*env.logs(), *env.folder.glob("books.*")]:
                 path.unlink()
-            return hostile(env, scenario, status=status, LD_PRELOAD=f"{env.shim}:{interrupt}",
+            return process(env, scenario, status=status, LD_PRELOAD=f"{env.shim}:{interrupt}",
                            INTERRUPT_AT=at)
         run("exits", status=7)
         if at > 1:
@@ -108,5 +109,41 @@ def test_handlers(env):
 
 def test_cancelled(env):
     """A thread that is cancelled while it makes the log leaves no lock behind."""
-    hostile(env, "cancelled")
+    process(env, "cancelled")
     same([4096, 8192], [row[3] for row in events_of(env, env.log())], "both")
+
+
+def test_lanes(env):
+    """More threads, streams and tags than the table of lanes holds: events go on, in shared lanes."""
+    process(env, "lanes")
+    header = read_header(env.log())
+    same((50003, 0), (header["events"], header["dropped"]), "events")
+    # 24,576 lanes, of which one is the arena's frees. Then allocations only, the frees of the device,
+    # and the other thread.
+    found = diagnostics(env, env.log())
+    same(25000 - 24575 + 2 + 1, found["shared_lanes"]["count"], "shared")
+    assert "dropped_events" not in found, found
+    sums, _ = sums_of(events_of(env, env.log()))
+    same({"arena@0 arena": (25001, 25000, 77), "0 device": (1, 1, 0)},
+         {name: (row["allocs"], row["frees"], row["live"]) for name, row in sums.items()}, "sums")
+    assert "other threads" in env.ask("raw", env.log())
+
+
+def test_tags(env):
+    """Tags and domains beyond their tables are counted; a forked child keeps the tags."""
+    process(env, "tags")
+    header = read_header(env.log())
+    same((13000 + 1 + 250, 0), (header["events"], header["dropped"]), "events")
+    found = diagnostics(env, env.log())
+    # "deep" is one more name than there is room for, too.
+    same((13000 - 12288 + 20, 250 - 199),
+         (found["lost_tags"]["count"], found["lost_domains"]["count"]), "counted")
+    text = env.ask("raw", env.log())
+    same((12288, 51), (text.count(" tag=step "), text.count("ledger=other domains")), "the rest")
+    env.clear()
+    process(env, "tag_fork")
+    parent = parent_log(env)
+    child = next(log for log in env.logs() if log != parent)
+    tags = dict(re.findall(r"alloc .*size=(\d+) .*tag=(\w+)", env.ask("raw", child)))
+    same({"8192": "outer", "16384": "inner"}, tags, "tags of the child")
+    same(3, read_header(child)["events"], "allocations of the child")

@@ -1,4 +1,4 @@
-// usage: hostile_program SCENARIO: what programs do to a library that lives in them.
+// usage: process_program SCENARIO: what programs do to a library that lives in them.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -23,7 +25,7 @@ Driver g;
 
 void Check(bool holds, const char* what) {
   if (!holds) {
-    fprintf(stderr, "hostile_program: %s\n", what);
+    fprintf(stderr, "process_program: %s\n", what);
     _exit(9);
   }
 }
@@ -171,6 +173,57 @@ void Cancelled() {
   Alloc(8192);
 }
 
+void* Place(std::size_t n) {
+  return reinterpret_cast<void*>(n << 12U);
+}
+
+// More streams than there are lanes.
+void Lanes() {
+  NewContext();
+  for (std::size_t i = 1; i <= 25000; ++i) {
+    MEMTOOL_CAPTURE(record_alloc)("arena", Place(i), 4096, 0, Place(i));
+    MEMTOOL_CAPTURE(record_free)("arena", Place(i));
+  }
+  AllocAndFree(1);
+  std::thread([] { MEMTOOL_CAPTURE(record_alloc)("arena", Place(1), 77, 0, nullptr); }).join();
+}
+
+// More tags and domains than there is room for, and deeper ones.
+void Tags() {
+  NewContext();
+  for (int i = 0; i < 13000; ++i) {
+    MEMTOOL_CAPTURE(push_tag)(("step " + std::to_string(i)).c_str());
+    Alloc(4096);
+    MEMTOOL_CAPTURE(pop_tag)();
+  }
+  for (int i = 0; i < 20; ++i) {
+    MEMTOOL_CAPTURE(push_tag)("deep");
+  }
+  Alloc(8192);
+  static std::array<std::string, 250> domains;
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    domains[i] = "domain " + std::to_string(i);
+    MEMTOOL_CAPTURE(record_alloc)(domains[i].c_str(), Place(i + 1), 100, 0, nullptr);
+  }
+}
+
+void TagFork() {
+  NewContext();
+  MEMTOOL_CAPTURE(push_tag)("outer");
+  Alloc(4096);
+  const pid_t child = fork();
+  if (child == 0) {
+    Alloc(8192);
+    MEMTOOL_CAPTURE(push_tag)("inner");
+    Alloc(16384);
+    MEMTOOL_CAPTURE(pop_tag)();
+    MEMTOOL_CAPTURE(pop_tag)();
+    Alloc(32768);
+    exit(0);
+  }
+  WaitFor(child);
+}
+
 int Run(std::string_view scenario) {
   if (scenario == "descriptors") {
     Descriptors(false);
@@ -186,6 +239,12 @@ int Run(std::string_view scenario) {
     Interrupted(Marks);
   } else if (scenario == "cancelled") {
     Cancelled();
+  } else if (scenario == "lanes") {
+    Lanes();
+  } else if (scenario == "tags") {
+    Tags();
+  } else if (scenario == "tag_fork") {
+    TagFork();
   } else {
     return 2;
   }
