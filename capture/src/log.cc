@@ -37,6 +37,7 @@ void Renew() {
   g_log.chunk = 0;
   g_log.threads = 0;
   g_log.lost = 0;
+  g_log.waiting_count = 0;
   g_counters.lost_tags.store(0, std::memory_order_relaxed);
   g_counters.lost_domains.store(0, std::memory_order_relaxed);
   g_after.store(0, std::memory_order_relaxed);
@@ -56,6 +57,21 @@ void NewChunk() {
   g_log.last_stack = 0;
   g_log.first = true;
   WriteCounters();
+}
+
+bool OpenLog(std::int64_t now) {
+  const std::uint32_t marks = g_log.waiting_count;
+  const std::int64_t start =
+      marks != 0 && g_log.waiting[0].time < now ? g_log.waiting[0].time : now;
+  if (Begin(kPlainRecord, start) == nullptr) {
+    return false;
+  }
+  g_log.waiting_count = 0;
+  for (std::uint32_t i = 0; i < marks; ++i) {
+    const WaitingMark& mark = g_log.waiting[i];
+    WriteMark(NameOf(mark.name), mark.value, mark.time);
+  }
+  return true;
 }
 
 void WriteCounters() {
@@ -132,7 +148,7 @@ void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subs
   const Hold hold(g_lock);
   g_log.sink.SetBackend(backend, status, subscriber);
   if (status != 0) {
-    Begin(kPlainRecord, Now(CLOCK_MONOTONIC));
+    OpenLog(Now(CLOCK_MONOTONIC));
   }
 }
 

@@ -35,6 +35,13 @@ struct LaneKey {
   }
 };
 
+// A mark that waits for the first event, which makes the log.
+struct WaitingMark {
+  std::uint32_t name;
+  std::int64_t value;
+  std::int64_t time;
+};
+
 // Everything behind the log's lock.
 struct Log {
   Sink sink;
@@ -55,6 +62,8 @@ struct Log {
   std::uint32_t threads = 0;
   std::uint32_t other_threads = 0;  // the thread of the shared lanes; 0 = not written yet
   std::uint64_t lost = 0;           // events that found no file
+  WaitingMark waiting[64];
+  std::uint32_t waiting_count = 0;
 };
 
 extern Log g_log;
@@ -72,6 +81,15 @@ inline std::uint8_t* Begin(std::size_t most, std::int64_t now) {
   return at;
 }
 
+// Makes the log, with the marks that wait for it. False: the log has stopped, or cannot be made
+// now.
+bool OpenLog(std::int64_t now);
+
+// Before anything of an event is looked up: a definition that found no file would never be written.
+inline bool Ready(std::int64_t now) {
+  return g_log.sink.header() != nullptr || OpenLog(now);
+}
+
 inline void Time(Encoder& out, std::int64_t now) {
   out.Varint(now > g_log.last_time ? static_cast<std::uint64_t>(now - g_log.last_time) : 0);
   g_log.last_time = now > g_log.last_time ? now : g_log.last_time;
@@ -81,6 +99,7 @@ inline void CountEvent() {
   ++g_log.sink.header()->events;
 }
 void CountDrop();
+void WriteMark(const Name& name, std::int64_t value, std::int64_t now);
 // The lane of an event; 0 when the log has stopped or all tables are full (then it is dropped).
 // What an allocation belongs to is not said again of its free.
 std::uint32_t LaneId(const Book& book, std::int64_t now, bool is_free = false);
@@ -92,13 +111,6 @@ struct Counters {
 };
 extern Counters g_counters;
 void WriteCounters();
-
-// Marks that wait for the first event, which makes the log.
-struct WaitingMark {
-  std::uint32_t name;
-  std::int64_t value;
-  std::int64_t time;
-};
 
 // Of ThreadState::inside.
 enum : std::uint32_t { kOutside = 0, kInside = 1, kInFork = 2 };

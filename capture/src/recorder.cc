@@ -103,6 +103,9 @@ void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool e
   CaptureStack(stack);
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
+  if (!Ready(now)) {
+    return CountDrop();
+  }
   WriteHot(book, key, size, Stack(stack, now), estimated ? wire::kHotEstimated : std::uint8_t{0},
            now);
 }
@@ -115,6 +118,9 @@ void RecordFree(const Book& book, std::uint64_t key) {
   }
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
+  if (!Ready(now)) {
+    return CountDrop();
+  }
   WriteHot(book, key, 0, 0, wire::kHotFree, now);
 }
 
@@ -129,6 +135,9 @@ void RecordPlain(wire::Tag tag, const Book& book, const Numbers& numbers) {
   }
   const std::int64_t now = Now(CLOCK_MONOTONIC);
   const Hold hold(g_lock);
+  if (!Ready(now)) {
+    return CountDrop();
+  }
   const std::uint32_t stack_id = numbers.with_stack ? Stack(stack, now) : 0;
   const std::uint32_t lane = LaneId(book, now);
   std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord, now);
@@ -159,16 +168,38 @@ void RecordFailed(const Book& book, std::uint64_t size, std::uint64_t status,
               {.values = {size, status, free_bytes + 1}, .count = 3, .with_stack = true});
 }
 
+namespace {
+
+// False when no more can wait.
+bool Wait(const Name& name, std::int64_t value, std::int64_t now) {
+  constexpr std::size_t kMostWaiting = sizeof g_log.waiting / sizeof g_log.waiting[0];
+  const std::uint32_t id = g_log.waiting_count < kMostWaiting ? InternName(name) : 0;
+  if (id != 0) {
+    g_log.waiting[g_log.waiting_count++] = {id, value, now};
+  }
+  return id != 0;
+}
+
+}  // namespace
+
 void RecordMark(const char* name, std::int64_t value) {
   const Inside inside;
   if (!inside) {
     return CountMissed();
   }
   const std::int64_t now = Now(CLOCK_MONOTONIC);
-  const std::size_t length = CutLength(name, wire::kMaxText);
+  const Name text{name, CutLength(name, wire::kMaxText)};
   const Hold hold(g_lock);
-  const std::uint32_t lane = LaneId(Book{}, now);
-  std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord + length, now);
+  if (g_log.sink.header() != nullptr || g_log.sink.stopped()) {
+    WriteMark(text, value, now);
+  } else if (!Wait(text, value, now)) {
+    CountDrop();
+  }
+}
+
+void WriteMark(const Name& name, std::int64_t value, std::int64_t now) {
+  const std::uint32_t lane = Ready(now) ? LaneId(Book{}, now) : 0;
+  std::uint8_t* at = lane == 0 ? nullptr : Begin(kPlainRecord + name.length, now);
   if (at == nullptr) {
     return CountDrop();
   }
@@ -177,7 +208,7 @@ void RecordMark(const char* name, std::int64_t value) {
   Time(out, now);
   out.Varint(lane);
   out.ZigZag(value);
-  out.Text(name, length);
+  out.Text(name.text, name.length);
   CountEvent();
   g_log.sink.Commit(out.at());
 }

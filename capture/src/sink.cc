@@ -94,7 +94,8 @@ void Sink::FillHeader(std::int64_t now) {
   header.chunk_bytes = wire::kChunkBytes;
   start_ = now;
   header.start_monotonic = static_cast<std::uint64_t>(now);
-  header.start_unix = static_cast<std::uint64_t>(Now(CLOCK_REALTIME));
+  header.start_unix =
+      static_cast<std::uint64_t>(Now(CLOCK_REALTIME) - (Now(CLOCK_MONOTONIC) - now));
   header.pid = getpid();
   header.parent_pid = getppid();
   header.command_hash = HashCommand();

@@ -224,6 +224,20 @@ void TagFork() {
   WaitFor(child);
 }
 
+// Words, and a first event only when `allocates`.
+void Words(bool allocates) {
+  MEMTOOL_CAPTURE(push_tag)("step");
+  MEMTOOL_CAPTURE(mark)("begin", 1);
+  usleep(20000);
+  MEMTOOL_CAPTURE(snapshot)();
+  if (allocates) {
+    NewContext();
+    usleep(20000);
+    Alloc(4096);
+    MEMTOOL_CAPTURE(mark)("end", 2);
+  }
+}
+
 int Run(std::string_view scenario) {
   if (scenario == "descriptors") {
     Descriptors(false);
@@ -245,6 +259,10 @@ int Run(std::string_view scenario) {
     Tags();
   } else if (scenario == "tag_fork") {
     TagFork();
+  } else if (scenario == "words") {
+    Words(false);
+  } else if (scenario == "words_first") {
+    Words(true);
   } else {
     return 2;
   }

@@ -1,6 +1,7 @@
 """Programs that close descriptors, fork past the C library, exit in handlers, run out of things."""
 import json
 import re
+import time
 
 from harness import compile_c, events_of, read_header, same, sums_of
 
@@ -147,3 +148,22 @@ def test_tags(env):
     tags = dict(re.findall(r"alloc .*size=(\d+) .*tag=(\w+)", env.ask("raw", child)))
     same({"8192": "outer", "16384": "inner"}, tags, "tags of the child")
     same(3, read_header(child)["events"], "allocations of the child")
+
+
+def test_words(env):
+    """Tags and marks alone make no log; those before the first event are in it, at their times."""
+    for enabled in (1, 0):
+        process(env, "words", MEMTOOL_CAPTURE_ENABLED=enabled)
+        same([], env.logs(), "no log")
+    before = time.time_ns()
+    process(env, "words_first")
+    header = read_header(env.log())
+    same((4, 0), (header["events"], header["dropped"]), "events")
+    text = env.ask("raw", env.log())
+    marks = re.findall(r"^mark (\S+) device=-1 (\d+) ", text, re.M)
+    same(["begin#1", "snapshot", "end#2"], [name for name, _ in marks], "marks")
+    times = [int(at) for _, at in marks]
+    alloc = int(re.search(r"alloc 0x.* t=(\d+) .*tag=step", text)[1])
+    assert before <= times[0] <= header["unix"] + 1000, (before, times, header)
+    assert times[1] - times[0] >= 20_000_000 and alloc - times[1] >= 20_000_000, (times, alloc)
+    assert alloc <= times[2] <= time.time_ns(), (times, alloc)
