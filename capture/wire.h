@@ -57,11 +57,12 @@ inline constexpr std::uint32_t kEndedCleanly = 1;
 
 enum class Stop : std::uint32_t {
   kNone = 0,
-  kMaxBytes = 1,   // the bound that the user set
-  kDiskFull = 2,   // no space could be reserved
-  kFileLimit = 3,  // RLIMIT_FSIZE
-  kMapFailed = 4,  // the file could not be mapped
-  kFileLost = 5,   // the program closed its descriptor, and its name leads elsewhere
+  kMaxBytes = 1,       // the bound that the user set
+  kDiskFull = 2,       // or a quota was reached
+  kFileLimit = 3,      // RLIMIT_FSIZE
+  kMapFailed = 4,      // the file could not be mapped
+  kFileLost = 5,       // the program closed its descriptor, and its name leads elsewhere
+  kReserveFailed = 6,  // no space could be reserved, though the disk is not full
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };

@@ -16,6 +16,9 @@ namespace memtool::capture {
 
 namespace {
 
+// A program's timer may interrupt a call again and again: then a smaller piece is asked for.
+constexpr int kMostRetries = 20;
+
 // fstat is a symbol of GLIBC_2.33; the kernel's structure is the library's on both processors.
 bool Identify(int fd, struct stat* found) {
   return syscall(SYS_fstat, fd, found) == 0;
@@ -47,7 +50,13 @@ bool LogFile::Names(int fd) const {
 }
 
 int LogFile::Create(const char* path) {
-  const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  int fd = -1;
+  for (int i = 0; i < kMostRetries && fd < 0; ++i) {
+    fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0 && errno != EINTR) {
+      break;
+    }
+  }
   if (fd < 0) {
     return errno;
   }
@@ -82,7 +91,14 @@ bool LogFile::Reach() {
 }
 
 int LogFile::Reserve(std::uint64_t at, std::size_t size) {
-  return Reach() ? posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(size)) : ESTALE;
+  if (!Reach()) {
+    return ESTALE;
+  }
+  int error = EINTR;
+  for (int i = 0; i < kMostRetries && error == EINTR; ++i) {
+    error = posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(size));
+  }
+  return error;
 }
 
 std::uint8_t* LogFile::Map(std::uint64_t at, std::size_t size, int* error) {

@@ -31,6 +31,10 @@ std::uint32_t Crc(const unsigned char* bytes, std::size_t size) {
   return wire::Crc32cPortable(bytes, size);
 }
 
+bool NoSpace(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 // Growing past this limit would send SIGXFSZ, which ends the program.
 bool WithinFileLimit(std::uint64_t bytes) {
   rlimit limit{};
@@ -67,7 +71,7 @@ class NoCancel {
 }  // namespace
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
-bool Sink::Create() {
+int Sink::Create() {
   char name[sizeof path_ - 8];
   ExpandName(name, sizeof name, GetSettings().out);
   int error = EEXIST;
@@ -82,7 +86,7 @@ bool Sink::Create() {
     }
     error = file_.Create(path_);
   }
-  return error == 0;
+  return error;
 }
 
 void Sink::FillHeader(std::int64_t now) {
@@ -125,35 +129,59 @@ void Sink::SetBackend(wire::Backend backend, std::uint32_t status, const char* s
 }
 
 bool Sink::Open(std::int64_t now) {
-  if (tried_) {
+  if (wait_ > 0) {
+    --wait_;
     return false;
   }
-  tried_ = true;
   const NoCancel whole;
-  if (!Create()) {
-    Complain("cannot create the log ", path_);
-    stopped_ = true;
-    return false;
-  }
-  std::uint8_t* page = nullptr;
-  int error = 0;
-  if (WithinFileLimit(wire::kHeaderBytes) && file_.Reserve(0, wire::kHeaderBytes) == 0) {
-    page = file_.Map(0, wire::kHeaderBytes, &error);
-  }
-  if (page == nullptr) {
-    if (!detached_) {
-      Complain("no space for the log ", path_);
+  if (const int error = Create(); error != 0) {
+    // These pass; to ask at every event would be slow while they last.
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR) {
+      unmade_ = error;
+      pause_ = pause_ < 1000 ? 2 * pause_ + 1 : pause_;
+      wait_ = pause_;
+      return false;
     }
-    file_.Remove();
-    stopped_ = true;
-    return false;
+    return NoLog("cannot create the log ");
   }
-  header_ = reinterpret_cast<wire::Header*>(page);
+  unmade_ = 0;
+  const char* refused = nullptr;
+  header_ = reinterpret_cast<wire::Header*>(MapHeader(&refused));
+  if (header_ == nullptr) {
+    file_.Remove();
+    return NoLog(refused);
+  }
   FillHeader(now);
   extent_at_ = wire::kHeaderBytes;
   extent_size_ = 0;
   chunk_at_ = 0;
   return true;
+}
+
+// Says why, once.
+bool Sink::NoLog(const char* why) {
+  if (!detached_) {
+    Complain(why, path_);
+  }
+  stopped_ = true;
+  return false;
+}
+
+std::uint8_t* Sink::MapHeader(const char** refused) {
+  if (!WithinFileLimit(wire::kHeaderBytes)) {
+    *refused = "the limit on file sizes leaves no room for the log ";
+    return nullptr;
+  }
+  int error = file_.Reserve(0, wire::kHeaderBytes);
+  if (error != 0) {
+    *refused = NoSpace(error) ? "no space for the log " : "no space can be reserved for the log ";
+    return nullptr;
+  }
+  std::uint8_t* page = file_.Map(0, wire::kHeaderBytes, &error);
+  *refused = error == ENODEV || error == EINVAL
+                 ? "its file system cannot map files shared, which the log needs: "
+                 : "cannot map the log ";
+  return page;
 }
 
 void Sink::Stop(wire::Stop reason) {
@@ -173,16 +201,8 @@ bool Sink::Grow() {
   if (size > left) {
     size = static_cast<std::size_t>(left / wire::kChunkBytes * wire::kChunkBytes);
   }
-  if (size == 0) {
-    Stop(wire::Stop::kMaxBytes);
-    return false;
-  }
-  if (!WithinFileLimit(next + size)) {
-    Stop(wire::Stop::kFileLimit);
-    return false;
-  }
-  if (const int error = file_.Reserve(next, size); error != 0) {
-    Stop(error == ESTALE ? wire::Stop::kFileLost : wire::Stop::kDiskFull);
+  if (const wire::Stop why = Reserve(next, &size); why != wire::Stop::kNone) {
+    Stop(why);
     return false;
   }
   int error = 0;
@@ -196,6 +216,28 @@ bool Sink::Grow() {
   extent_at_ = next;
   extent_size_ = size;
   return true;
+}
+
+// Up to *size bytes, which becomes what there was room for: half, a quarter, … one chunk.
+wire::Stop Sink::Reserve(std::uint64_t at, std::size_t* size) {
+  wire::Stop why = wire::Stop::kMaxBytes;
+  for (; *size != 0; *size = *size / 2 / wire::kChunkBytes * wire::kChunkBytes) {
+    if (!WithinFileLimit(at + *size)) {
+      why = wire::Stop::kFileLimit;
+      continue;
+    }
+    const int error = file_.Reserve(at, *size);
+    if (error == 0) {
+      return wire::Stop::kNone;
+    }
+    why = error == ESTALE  ? wire::Stop::kFileLost
+          : NoSpace(error) ? wire::Stop::kDiskFull
+                           : wire::Stop::kReserveFailed;
+    if (error != EINTR && !NoSpace(error)) {
+      return why;
+    }
+  }
+  return why;
 }
 
 void Sink::Seal() {
@@ -255,6 +297,11 @@ void Sink::Close() {
     __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
     extent_ = nullptr;
     file_.Close();
+  } else if (unmade_ != 0 && !detached_) {
+    Complain(unmade_ == ENOMEM  ? "there was no memory for the log "
+             : unmade_ == EINTR ? "signals kept the log from being created: "
+                                : "too many files were open to create the log ",
+             path_);
   }
   stopped_ = true;
 }
@@ -288,7 +335,9 @@ void Sink::Forget(std::uint64_t* forked_from) {
   extent_at_ = chunk_at_ = 0;
   at_ = end_ = nullptr;
   chunk_ = 0;
-  tried_ = stopped_ = detached_ = false;
+  stopped_ = detached_ = false;
+  unmade_ = 0;
+  wait_ = pause_ = 0;
   forked_from_ = *forked_from;
 }
 

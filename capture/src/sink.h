@@ -13,7 +13,8 @@ namespace memtool::capture {
 class Sink {
  public:
   // Room for a record of at most `most` bytes, or nullptr when the log has stopped. The first call
-  // creates the file. A record may start a new chunk: see chunk().
+  // creates the file, or a later one, where the reason why not may pass. A record may start a new
+  // chunk: see chunk().
   std::uint8_t* Begin(std::size_t most, std::int64_t now);
   // The record ends at `end`; from here on it survives the process.
   void Commit(const std::uint8_t* end);
@@ -43,7 +44,10 @@ class Sink {
 
  private:
   bool Open(std::int64_t now);
-  bool Create();
+  int Create();  // 0, or the errno
+  bool NoLog(const char* why);
+  std::uint8_t* MapHeader(const char** refused);
+  wire::Stop Reserve(std::uint64_t at, std::size_t* size);
   void FillHeader(std::int64_t now);
   bool NextChunk(std::int64_t now);
   void Seal();
@@ -62,7 +66,10 @@ class Sink {
   std::int64_t chunk_time_ = 0;
   std::uint64_t forked_from_ = 0;
   LogFile file_;
-  bool tried_ = false;
+  // When there was no file yet: why, events until the next attempt, and how many those were.
+  int unmade_ = 0;
+  std::uint32_t wait_ = 0;
+  std::uint32_t pause_ = 0;
   bool stopped_ = false;
   bool detached_ = false;
   wire::Backend backend_ = wire::Backend::kPreload;

@@ -238,6 +238,24 @@ void Words(bool allocates) {
   }
 }
 
+// No descriptor is free at the first event; for the others there is, when `later`.
+void NoDescriptors(bool later) {
+  NewContext();
+  const rlimit limit{64, 64};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  int last = -1;
+  for (int fd = 0; fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    last = fd;
+  }
+  Alloc(4096);
+  if (later) {
+    close(last);
+  }
+  for (int i = 0; i < 10; ++i) {
+    Alloc(4096);
+  }
+}
+
 int Run(std::string_view scenario) {
   if (scenario == "descriptors") {
     Descriptors(false);
@@ -263,6 +281,13 @@ int Run(std::string_view scenario) {
     Words(false);
   } else if (scenario == "words_first") {
     Words(true);
+  } else if (scenario == "no_descriptors") {
+    NoDescriptors(false);
+  } else if (scenario == "descriptors_later") {
+    NoDescriptors(true);
+  } else if (scenario == "many") {
+    NewContext();
+    AllocAndFree(60000);
   } else {
     return 2;
   }

@@ -167,3 +167,62 @@ def test_words(env):
     assert before <= times[0] <= header["unix"] + 1000, (before, times, header)
     assert times[1] - times[0] >= 20_000_000 and alloc - times[1] >= 20_000_000, (times, alloc)
     assert alloc <= times[2] <= time.time_ns(), (times, alloc)
+
+
+REFUSE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static int is(const char* way) { return !strcmp(getenv("REFUSE"), way); }
+int posix_fallocate(int fd, off_t at, off_t size) {
+  static int calls;
+  ++calls;
+  if (is("signals") && calls % 3 != 0) return EINTR;
+  if (is("large") && size > 65536) return ENOSPC;
+  if (is("interrupted") && size > 65536) return EINTR;
+  if (is("device") && at > 0) return EIO;
+  return ftruncate(fd, at + size) ? errno : 0;
+}
+void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offset) {
+  static void* (*real)(void*, size_t, int, int, int, off_t);
+  if (!real) real = dlsym(RTLD_NEXT, "mmap");
+  if (is("shared") && (flags & MAP_SHARED) && fd >= 0 && (protection & PROT_WRITE)) {
+    errno = ENODEV;
+    return MAP_FAILED;
+  }
+  return real(at, size, protection, flags, fd, offset);
+}
+"""
+
+
+def test_refused(env):
+    """What passes is tried again, in smaller pieces; what does not is called by its name."""
+    refuse = compile_c(env, "refuse.so", REFUSE, "-shared", "-fPIC", "-ldl")
+
+    def run(scenario, way):
+        for path in [*env.logs(), *env.folder.glob("books.*")]:
+            path.unlink()
+        return process(env, scenario, LD_PRELOAD=f"{env.shim}:{refuse}", REFUSE=way).stderr
+    for way in ("signals", "large", "interrupted"):
+        same("", run("many", way), way)
+        header = read_header(env.log())
+        same((120000, 0, 0), (header["events"], header["dropped"], header["stop"]), way)
+        same(header["committed"], env.log().stat().st_size, "cut")
+    same("", run("many", "device"), "device")
+    header = read_header(env.log())
+    same((0, 120000, 6), (header["events"], header["dropped"], header["stop"]), "device")
+    assert "refused to reserve" in diagnostics(env, env.log())["stopped_early"]["message"]
+    said = run("many", "shared")
+    assert said.startswith("memtool capture: its file system cannot map files shared, which the log "
+                           "needs: /") and said.count("\n") == 1, said
+    same([], env.logs(), "nothing is left")
+    same("", run("descriptors_later", "-"), "later")
+    header = read_header(env.log())
+    same((9, 2, 0), (header["events"], header["dropped"], header["stop"]), "later")
+    said = run("no_descriptors", "-")
+    assert said.startswith("memtool capture: too many files were open to create the log /"), said
+    same((1, []), (said.count("\n"), env.logs()), "said once")

@@ -170,6 +170,8 @@ const char* StopText(wire::Stop stop) {
       return "the file could not be mapped";
     case wire::Stop::kFileLost:
       return "the program closed the log's descriptor, and the log was moved or removed";
+    case wire::Stop::kReserveFailed:
+      return "the file system refused to reserve space";
     default:
       return nullptr;
   }
