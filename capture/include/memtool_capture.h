@@ -6,7 +6,8 @@
  *     MEMTOOL_CAPTURE(mark)("epoch", 3);
  *
  * All of them may be called from any thread. None blocks for longer than a record takes to write,
- * none fails: what cannot be recorded is counted in the log and shown by `memtool info`.
+ * none fails: what cannot be recorded is counted in the log and shown by `memtool info`. Tags and
+ * marks make no log: those before the first allocation or free wait for it.
  *
  * C89 and C++. No other header of memtool is needed. */
 #ifndef MEMTOOL_CAPTURE_H

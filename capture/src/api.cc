@@ -55,10 +55,12 @@ int memtool_capture_version(void) {
 }
 
 void memtool_capture_start(void) {
+  memtool::capture::StartUp();
   memtool::capture::SetRecording(true);
 }
 
 void memtool_capture_stop(void) {
+  memtool::capture::StartUp();
   memtool::capture::SetRecording(false);
 }
 

@@ -11,8 +11,9 @@
 
 namespace memtool::capture {
 
-Log g_log;
-Lock g_lock;
+// Libraries may allocate before the constructors of this one run.
+constinit Log g_log;
+constinit Lock g_lock;
 std::atomic<std::uint32_t> g_epoch{1};
 
 std::atomic<std::uint32_t> g_after{0};

@@ -49,7 +49,7 @@ struct Log {
   FixedTable<LaneKey, std::size_t{1} << 15U> lanes;
   // Beside them, for events that found them full: without stream, tag and own thread.
   FixedTable<LaneKey, std::size_t{1} << 12U> shared_lanes;
-  std::uint64_t tags_defined[kMostNames / 64 + 1];
+  std::uint64_t tags_defined[kMostNames / 64 + 1] = {};
   LaneKey last_key{};
   std::uint32_t last_key_lane = 0;
   // Differences within a chunk.
@@ -62,7 +62,7 @@ struct Log {
   std::uint32_t threads = 0;
   std::uint32_t other_threads = 0;  // the thread of the shared lanes; 0 = not written yet
   std::uint64_t lost = 0;           // events that found no file
-  WaitingMark waiting[64];
+  WaitingMark waiting[64] = {};
   std::uint32_t waiting_count = 0;
 };
 

@@ -14,7 +14,9 @@ namespace memtool::capture {
 
 namespace {
 
-std::atomic<bool> g_on{false};
+enum : std::uint8_t { kUnknown, kOff, kOn };
+
+std::atomic<std::uint8_t> g_on{kUnknown};
 std::atomic<bool> g_snapshot_wanted{false};
 
 std::uint32_t Stack(const RawStack& stack, std::int64_t now) {
@@ -72,11 +74,14 @@ void WriteHot(const Book& book, std::uint64_t key, std::uint64_t size, std::uint
 }  // namespace
 
 bool Recording() {
-  return g_on.load(std::memory_order_relaxed);
+  if (g_on.load(std::memory_order_relaxed) == kUnknown) {
+    StartUp();
+  }
+  return g_on.load(std::memory_order_relaxed) == kOn;
 }
 
 void SetRecording(bool on) {
-  g_on.store(on, std::memory_order_relaxed);
+  g_on.store(on ? kOn : kOff, std::memory_order_relaxed);
 }
 
 void WantSnapshot() {

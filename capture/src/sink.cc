@@ -195,7 +195,9 @@ bool Sink::Grow() {
   const NoCancel whole;
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;
-  size = size > kLargestExtent ? kLargestExtent : size;
+  size = closed_                 ? wire::kChunkBytes  // nobody cuts it any more
+         : size > kLargestExtent ? kLargestExtent
+                                 : size;
   const std::uint64_t bound = GetSettings().max_bytes;
   const std::uint64_t left = bound > next ? bound - next : 0;
   if (size > left) {
@@ -291,19 +293,22 @@ void Sink::Close() {
   if (header_ != nullptr) {
     if (chunk_at_ != 0 && at_ != nullptr) {
       Seal();
+      extent_at_ = chunk_at_ + wire::kChunkBytes;  // where a record that still comes would go
     }
     LogFile::Unmap(extent_, extent_size_);
     file_.Cut(header_->committed);  // the rest of the space was only reserved
     __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
-    extent_ = nullptr;
-    file_.Close();
+    extent_ = at_ = end_ = nullptr;
+    extent_size_ = 0;
+    chunk_at_ = 0;
+    closed_ = true;
   } else if (unmade_ != 0 && !detached_) {
     Complain(unmade_ == ENOMEM  ? "there was no memory for the log "
              : unmade_ == EINTR ? "signals kept the log from being created: "
                                 : "too many files were open to create the log ",
              path_);
+    stopped_ = true;
   }
-  stopped_ = true;
 }
 
 void Sink::Abandon() {
@@ -335,7 +340,7 @@ void Sink::Forget(std::uint64_t* forked_from) {
   extent_at_ = chunk_at_ = 0;
   at_ = end_ = nullptr;
   chunk_ = 0;
-  stopped_ = detached_ = false;
+  stopped_ = detached_ = closed_ = false;
   unmade_ = 0;
   wait_ = pause_ = 0;
   forked_from_ = *forked_from;

@@ -31,7 +31,8 @@ class Sink {
   // For the header, now or when there is one.
   void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
-  // Seals the last chunk and cuts the file to what it holds. Nothing is written afterwards.
+  // Seals the last chunk and cuts the file to what it holds. What is recorded afterwards, by
+  // destructors and threads that outlive main, goes into chunks of its own, which nobody seals.
   void Close();
   // From a signal handler that interrupted the sink and never returns: the process ends. Nothing is
   // written afterwards.
@@ -72,6 +73,7 @@ class Sink {
   std::uint32_t pause_ = 0;
   bool stopped_ = false;
   bool detached_ = false;
+  bool closed_ = false;
   wire::Backend backend_ = wire::Backend::kPreload;
   std::uint32_t backend_status_ = 0;
   char subscriber_[64] = "";

@@ -226,3 +226,43 @@ def test_refused(env):
     said = run("no_descriptors", "-")
     assert said.startswith("memtool capture: too many files were open to create the log /"), said
     same((1, []), (said.count("\n"), env.logs()), "said once")
+
+
+OUTSIDE_MAIN = r"""
+int cuInit(unsigned);
+int cuCtxCreate_v2(void**, unsigned, int);
+int cuMemAlloc_v2(unsigned long long*, unsigned long);
+int cuMemFree_v2(unsigned long long);
+static unsigned long long first, second;
+static void* context;
+__attribute__((constructor)) static void begin(void) {
+  cuInit(0);
+  cuCtxCreate_v2(&context, 0, 0);
+  cuMemAlloc_v2(&first, 1 << 20);
+}
+void work(void) { cuMemAlloc_v2(&second, 2 << 20); }
+__attribute__((destructor)) static void end(void) {
+  cuMemFree_v2(first);
+  cuMemFree_v2(second);
+}
+"""
+
+
+def test_outside_main(env):
+    """What a linked library allocates in its constructor and frees in its destructor is recorded."""
+    driver = env.programs / "driver" / "libcuda.so.1"
+    compile_c(env, "outside.so", OUTSIDE_MAIN, "-shared", "-fPIC", driver)
+    program = compile_c(env, "main", "void work(void); int main(void) { work(); return 0; }",
+                        env.folder / "outside.so", driver)
+    for stacks in ("both", "off"):
+        for path in env.logs():
+            path.unlink()
+        env.run(program, MEMTOOL_CAPTURE_STACKS=stacks)
+        rows = events_of(env, env.log())
+        same([("alloc", 1 << 20), ("alloc", 2 << 20), ("free_completed", 1 << 20),
+              ("free_completed", 2 << 20)], [(row[1], row[3]) for row in rows], "events")
+        header = read_header(env.log())
+        same((4, 0, 1), (header["events"], header["dropped"], header["flags"]), "header")
+        assert env.log().stat().st_size < header["committed"] + 65536, "one chunk more at most"
+        done = json.loads(env.ask("info", "--format", "json", "--strict", env.log()))
+        same([], [row for row in done["diagnostics"] if row["severity"] != "note"], "diagnostics")
