@@ -97,6 +97,11 @@ void CountDrop() {
 }
 
 void CountMissed() {
+  // After an exit inside, nobody gets out.
+  if (wire::Header* header = g_log.sink.header(); header != nullptr && g_log.sink.stopped()) {
+    __atomic_add_fetch(&header->dropped, 1, __ATOMIC_RELAXED);
+    return;
+  }
   g_after.fetch_add(1, std::memory_order_relaxed);
 }
 

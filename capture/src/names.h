@@ -8,7 +8,7 @@
 namespace memtool::capture {
 
 struct Name {
-  const char* text = "";
+  const char* text = nullptr;
   std::size_t length = 0;
 };
 

@@ -62,6 +62,7 @@ void Descriptors(bool moved) {
   }
   const int precious = open("precious", O_RDWR | O_CREAT | O_TRUNC, 0600);
   Check(precious >= 0 && write(precious, "precious", 8) == 8, "a file of the user's");
+  Check(chdir("/") == 0, "chdir");
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const int top = limit.rlim_cur < 1100 ? static_cast<int>(limit.rlim_cur) : 1100;

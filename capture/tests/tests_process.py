@@ -26,7 +26,7 @@ def parent_log(env):
 
 def test_descriptors(env):
     """The number of the log's descriptor is the user's file now: nothing is done to that."""
-    process(env, "descriptors")
+    process(env, "descriptors", MEMTOOL_CAPTURE_OUT="%%.%p.mtcap")
     same(b"precious", (env.folder / "precious").read_bytes(), "the user's file")
     log = parent_log(env)
     header = read_header(log)
