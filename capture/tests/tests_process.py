@@ -48,13 +48,13 @@ def test_descriptors(env):
 
 def test_bare_forks(env):
     """Children by the bare system call have logs of their own, and leave the parent's alone."""
-    process(env, "bare_forks")
+    # Without stacks: such a child may also find the dynamic linker's lock held, which is not ours.
+    process(env, "bare_forks", MEMTOOL_CAPTURE_STACKS="off")
     log = parent_log(env)
     header = read_header(log)
     assert header["events"] > 120010 and header["dropped"] == header["stop"] == 0, header
     same(1, header["flags"], "ended cleanly")
-    rows = events_of(env, log)
-    same(header["events"], len(rows), "whole")
+    same(header["events"], sum(device["events"] for device in env.card(log)["devices"]), "whole")
     children = [path for path in env.logs() if path != log]
     same(21, len(children), "children")
     found = []
