@@ -46,21 +46,26 @@ struct Header {
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
+  std::uint64_t lost_tags;          // tags pushed too deep, or with names beyond the table
+  std::uint64_t shared_lanes;       // events without their thread, stream and tag: a table was full
+  std::uint64_t lost_domains;       // events of domains beyond the table
   std::uint64_t lost_python;    // stacks whose Python part is missing, for want of an interpreter
   std::uint64_t cut_stacks;     // deeper than MEMTOOL_CAPTURE_DEPTH
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
 inline constexpr std::size_t kLeastHeader = 840;  // what the first writers had; then comes 0
-static_assert(sizeof(Header) == 864 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 888 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 
 enum class Stop : std::uint32_t {
   kNone = 0,
-  kMaxBytes = 1,   // the bound that the user set
-  kDiskFull = 2,   // no space could be reserved
-  kFileLimit = 3,  // RLIMIT_FSIZE
-  kMapFailed = 4,  // the file could not be mapped
+  kMaxBytes = 1,       // the bound that the user set
+  kDiskFull = 2,       // or a quota was reached
+  kFileLimit = 3,      // RLIMIT_FSIZE
+  kMapFailed = 4,      // the file could not be mapped
+  kFileLost = 5,       // the program closed its descriptor, and its name leads elsewhere
+  kReserveFailed = 6,  // no space could be reserved, though the disk is not full
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };

@@ -6,7 +6,8 @@
  *     MEMTOOL_CAPTURE(mark)("epoch", 3);
  *
  * All of them may be called from any thread. None blocks for longer than a record takes to write,
- * none fails: what cannot be recorded is counted in the log and shown by `memtool info`.
+ * none fails: what cannot be recorded is counted in the log and shown by `memtool info`. Tags and
+ * marks make no log: those before the first allocation or free wait for it.
  *
  * C89 and C++. No other header of memtool is needed. */
 #ifndef MEMTOOL_CAPTURE_H
@@ -48,7 +49,7 @@ MEMTOOL_CAPTURE_API void memtool_capture_record_alloc(const char* domain, const 
 MEMTOOL_CAPTURE_API void memtool_capture_record_free(const char* domain, const void* pointer);
 
 /* Names what the calling thread allocates until the matching pop; tags nest, the innermost counts.
- * Up to 16 deep. */
+ * Up to 16 deep; deeper ones are counted. A forked child keeps them. */
 MEMTOOL_CAPTURE_API void memtool_capture_push_tag(const char* name);
 MEMTOOL_CAPTURE_API void memtool_capture_pop_tag(void);
 

@@ -11,8 +11,10 @@ using memtool::capture::Busy;
 
 namespace {
 
-constexpr std::size_t kMostDomains = 200;
-std::atomic<const char*> g_domains[kMostDomains];
+constexpr std::size_t kMostDomains = 199;
+// The last is for all that have no place of their own.
+std::atomic<const char*> g_domains[kMostDomains + 1];
+constexpr const char* kOtherDomains = "other domains";
 
 // Domains are few and named by literals: the same text may stand at several places.
 std::size_t DomainNumber(const char* domain) {
@@ -25,7 +27,9 @@ std::size_t DomainNumber(const char* domain) {
       return i;
     }
   }
-  return kMostDomains - 1;
+  memtool::capture::CountLostDomain();
+  g_domains[kMostDomains].store(kOtherDomains, std::memory_order_relaxed);
+  return kMostDomains;
 }
 
 Book UserBook(const char* domain, int device) {
@@ -51,10 +55,12 @@ int memtool_capture_version(void) {
 }
 
 void memtool_capture_start(void) {
+  memtool::capture::StartUp();
   memtool::capture::SetRecording(true);
 }
 
 void memtool_capture_stop(void) {
+  memtool::capture::StartUp();
   memtool::capture::SetRecording(false);
 }
 

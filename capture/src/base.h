@@ -39,11 +39,12 @@ struct ThreadState {
   std::uint32_t thread_id;  // of the log; 0 = not written yet
   std::uint32_t epoch;      // the log that thread_id belongs to
   std::uint32_t tag_depth;
-  std::uint32_t tags[16];    // pushed tags, ids of the log
+  std::uint32_t tags[16];    // pushed tags: see names.h
   std::uintptr_t stack_low;  // bounds of the thread's stack; 0 = not asked yet
   std::uintptr_t stack_high;
   std::uint32_t replay;        // a wrapper is told what a call did that has happened: see cupti.cc
   std::int32_t replay_status;  // the call's
+  std::uint32_t inside;        // the recorder: see log.h
 };
 extern __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -69,6 +70,7 @@ template <class Key, std::size_t kSlots>
 class FixedTable {
  public:
   static constexpr std::uint32_t kFull = 0;
+  static constexpr std::uint32_t kMost = kSlots / 4 * 3;
   struct Slot {
     Key key;
     std::uint32_t id;  // 0 = free
@@ -90,7 +92,7 @@ class FixedTable {
       }
       at = (at + 1) & (kSlots - 1);
     }
-    if (count_ >= kSlots / 4 * 3) {
+    if (count_ >= kMost) {
       return kFull;
     }
     *added = true;

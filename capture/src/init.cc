@@ -1,10 +1,14 @@
 // Loading and unloading of the library, and fork.
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdint>
 
 #include "base.h"
-#include "cuda.h"
+#include "process.h"
 #include "recorder.h"
 #include "settings.h"
 
@@ -31,17 +35,9 @@ void Listen(int signal) {
   sigaction(signal, &action, &g_before);
 }
 
-// Before other libraries' constructors may allocate.
+// Before the constructors of the program itself and of what is loaded later.
 __attribute__((constructor(101))) void Load() {
-  ReadSettings();
-  SetRecording(GetSettings().enabled);
-  if (GetSettings().signal != 0) {
-    Listen(GetSettings().signal);
-  }
-  pthread_atfork(BeforeFork, AfterForkInParent, [] {
-    AfterForkInChild();
-    ForgetGraphs();
-  });
+  StartUp();
 }
 
 __attribute__((destructor)) void Unload() {
@@ -50,5 +46,25 @@ __attribute__((destructor)) void Unload() {
 }
 
 }  // namespace
+
+void StartUp() {
+  enum : std::uint32_t { kNot, kNow, kDone };
+  static std::atomic<std::uint32_t> state{kNot};
+  std::uint32_t seen = kNot;
+  if (!state.compare_exchange_strong(seen, kNow)) {
+    while (state.load(std::memory_order_acquire) == kNow) {
+      syscall(SYS_sched_yield);
+    }
+    return;
+  }
+  ReadSettings();
+  if (GetSettings().signal != 0) {
+    Listen(GetSettings().signal);
+  }
+  WatchForks();
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  SetRecording(GetSettings().enabled);
+  state.store(kDone, std::memory_order_release);
+}
 
 }  // namespace memtool::capture

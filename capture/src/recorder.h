@@ -23,6 +23,9 @@ struct Book {
 // True when events are wanted: the capture is on and the log has not stopped for good.
 bool Recording();
 void SetRecording(bool on);
+// Reads the settings, once: the library's constructor, or before it a wrapper or the public header,
+// because the constructors of libraries that a program is linked with come earlier than ours.
+void StartUp();
 
 void RecordAlloc(const Book& book, std::uint64_t key, std::uint64_t size, bool estimated = false);
 void RecordFree(const Book& book, std::uint64_t key);
@@ -53,6 +56,8 @@ struct Totals {
 Totals GetTotals();
 const char* LogPath();
 void CountUnknownEntry();
+// An event of a domain that has no name of its own.
+void CountLostDomain();
 
 // Who reports events, and why it cannot (0 = it can); `subscriber` as in the header. A log is made
 // for it only when it cannot.

@@ -104,6 +104,29 @@ void Rank() {
   }
 }
 
+// A relative name is meant where the program starts: it may be elsewhere when it allocates, and its
+// file has to be found again.
+void Anchor() {
+  char folder[2048];
+  if (g_settings.out[0] == '/' || getcwd(folder, sizeof folder) == nullptr || folder[0] != '/') {
+    return;
+  }
+  char name[sizeof g_out];
+  CopyText(name, sizeof name, g_settings.out);
+  std::size_t length = 0;
+  for (const char* at = folder; *at != '\0'; ++at) {
+    g_out[length++] = *at;
+    if (*at == '%') {
+      g_out[length++] = '%';  // the folder's own, not a field
+    }
+  }
+  if (length > 1) {
+    g_out[length++] = '/';
+  }
+  CopyText(g_out + length, sizeof g_out - length, name);
+  g_settings.out = g_out;
+}
+
 }  // namespace
 
 const Settings& GetSettings() {
@@ -119,6 +142,7 @@ void ReadSettings() {
     CopyText(g_out, sizeof g_out, out);
     g_settings.out = g_out;
   }
+  Anchor();
   if (const char* cupti = Variable("MEMTOOL_CAPTURE_CUPTI"); cupti != nullptr) {
     CopyText(g_cupti, sizeof g_cupti, cupti);
     g_settings.cupti = g_cupti;

@@ -1,6 +1,7 @@
 #include "sink.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -30,27 +31,15 @@ std::uint32_t Crc(const unsigned char* bytes, std::size_t size) {
   return wire::Crc32cPortable(bytes, size);
 }
 
+bool NoSpace(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 // Growing past this limit would send SIGXFSZ, which ends the program.
 bool WithinFileLimit(std::uint64_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
          bytes <= limit.rlim_cur;
-}
-
-std::uint8_t* MapFile(int fd, std::uint64_t at, std::size_t size) {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t skip = at % page;
-  void* mapped = mmap(nullptr, size + skip, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                      static_cast<off_t>(at - skip));
-  return mapped == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(mapped) + skip;
-}
-
-void UnmapFile(std::uint8_t* mapped, std::size_t size) {
-  if (mapped != nullptr) {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto skip = reinterpret_cast<std::uintptr_t>(mapped) % page;
-    munmap(mapped - skip, size + skip);
-  }
 }
 
 std::uint64_t HashCommand() {
@@ -67,13 +56,26 @@ std::uint64_t HashCommand() {
   return hash;
 }
 
+// A thread that is cancelled in a call like open() would leave the log's lock behind.
+class NoCancel {
+ public:
+  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
+  NoCancel(const NoCancel&) = delete;
+  NoCancel& operator=(const NoCancel&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 }  // namespace
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
-bool Sink::Create() {
+int Sink::Create() {
   static char name[sizeof path_ - 8];
   ExpandName(name, sizeof name, GetSettings().out);
-  for (int n = 1; n < 100 && fd_ < 0; ++n) {
+  int error = EEXIST;
+  for (int n = 1; n < 100 && error == EEXIST; ++n) {
     CopyText(path_, sizeof path_, name);
     if (n > 1) {
       const std::size_t length = strlen(path_);
@@ -82,12 +84,9 @@ bool Sink::Create() {
       path_[length + 2] = static_cast<char>('0' + n % 10);
       path_[length + 3] = '\0';
     }
-    fd_ = open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd_ < 0 && errno != EEXIST) {
-      break;
-    }
+    error = file_.Create(path_);
   }
-  return fd_ >= 0;
+  return error;
 }
 
 void Sink::FillHeader(std::int64_t now) {
@@ -99,7 +98,8 @@ void Sink::FillHeader(std::int64_t now) {
   header.chunk_bytes = wire::kChunkBytes;
   start_ = now;
   header.start_monotonic = static_cast<std::uint64_t>(now);
-  header.start_unix = static_cast<std::uint64_t>(Now(CLOCK_REALTIME));
+  header.start_unix =
+      static_cast<std::uint64_t>(Now(CLOCK_REALTIME) - (Now(CLOCK_MONOTONIC) - now));
   header.pid = getpid();
   header.parent_pid = getppid();
   header.command_hash = HashCommand();
@@ -129,33 +129,59 @@ void Sink::SetBackend(wire::Backend backend, std::uint32_t status, const char* s
 }
 
 bool Sink::Open(std::int64_t now) {
-  if (tried_) {
+  if (wait_ > 0) {
+    --wait_;
     return false;
   }
-  tried_ = true;
-  if (!Create()) {
-    Complain("cannot create the log ", path_);
-    stopped_ = true;
-    return false;
+  const NoCancel whole;
+  if (const int error = Create(); error != 0) {
+    // These pass; to ask at every event would be slow while they last.
+    if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR) {
+      unmade_ = error;
+      pause_ = pause_ < 1000 ? 2 * pause_ + 1 : pause_;
+      wait_ = pause_;
+      return false;
+    }
+    return NoLog("cannot create the log ");
   }
-  void* page = MAP_FAILED;
-  if (WithinFileLimit(wire::kHeaderBytes) && posix_fallocate(fd_, 0, wire::kHeaderBytes) == 0) {
-    page = mmap(nullptr, wire::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  unmade_ = 0;
+  const char* refused = nullptr;
+  header_ = reinterpret_cast<wire::Header*>(MapHeader(&refused));
+  if (header_ == nullptr) {
+    file_.Remove();
+    return NoLog(refused);
   }
-  if (page == MAP_FAILED) {
-    Complain("no space for the log ", path_);
-    unlink(path_);
-    close(fd_);
-    fd_ = -1;
-    stopped_ = true;
-    return false;
-  }
-  header_ = static_cast<wire::Header*>(page);
   FillHeader(now);
   extent_at_ = wire::kHeaderBytes;
   extent_size_ = 0;
   chunk_at_ = 0;
   return true;
+}
+
+// Says why, once.
+bool Sink::NoLog(const char* why) {
+  if (!detached_) {
+    Complain(why, path_);
+  }
+  stopped_ = true;
+  return false;
+}
+
+std::uint8_t* Sink::MapHeader(const char** refused) {
+  if (!WithinFileLimit(wire::kHeaderBytes)) {
+    *refused = "the limit on file sizes leaves no room for the log ";
+    return nullptr;
+  }
+  int error = file_.Reserve(0, wire::kHeaderBytes);
+  if (error != 0) {
+    *refused = NoSpace(error) ? "no space for the log " : "no space can be reserved for the log ";
+    return nullptr;
+  }
+  std::uint8_t* page = file_.Map(0, wire::kHeaderBytes, &error);
+  *refused = error == ENODEV || error == EINVAL
+                 ? "its file system cannot map files shared, which the log needs: "
+                 : "cannot map the log ";
+  return page;
 }
 
 void Sink::Stop(wire::Stop reason) {
@@ -166,36 +192,54 @@ void Sink::Stop(wire::Stop reason) {
 // Maps the next piece of the file. Space is reserved first: a store into a hole of a full disk
 // would be a SIGBUS in the program.
 bool Sink::Grow() {
+  const NoCancel whole;
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;
-  size = size > kLargestExtent ? kLargestExtent : size;
+  size = closed_                 ? wire::kChunkBytes  // nobody cuts it any more
+         : size > kLargestExtent ? kLargestExtent
+                                 : size;
   const std::uint64_t bound = GetSettings().max_bytes;
   const std::uint64_t left = bound > next ? bound - next : 0;
   if (size > left) {
     size = static_cast<std::size_t>(left / wire::kChunkBytes * wire::kChunkBytes);
   }
-  if (size == 0) {
-    Stop(wire::Stop::kMaxBytes);
+  if (const wire::Stop why = Reserve(next, &size); why != wire::Stop::kNone) {
+    Stop(why);
     return false;
   }
-  if (!WithinFileLimit(next + size)) {
-    Stop(wire::Stop::kFileLimit);
-    return false;
-  }
-  if (posix_fallocate(fd_, static_cast<off_t>(next), static_cast<off_t>(size)) != 0) {
-    Stop(wire::Stop::kDiskFull);
-    return false;
-  }
-  std::uint8_t* mapped = MapFile(fd_, next, size);
+  int error = 0;
+  std::uint8_t* mapped = file_.Map(next, size, &error);
   if (mapped == nullptr) {
-    Stop(wire::Stop::kMapFailed);
+    Stop(error == ESTALE ? wire::Stop::kFileLost : wire::Stop::kMapFailed);
     return false;
   }
-  UnmapFile(extent_, extent_size_);
+  LogFile::Unmap(extent_, extent_size_);
   extent_ = mapped;
   extent_at_ = next;
   extent_size_ = size;
   return true;
+}
+
+// Up to *size bytes, which becomes what there was room for: half, a quarter, … one chunk.
+wire::Stop Sink::Reserve(std::uint64_t at, std::size_t* size) {
+  wire::Stop why = wire::Stop::kMaxBytes;
+  for (; *size != 0; *size = *size / 2 / wire::kChunkBytes * wire::kChunkBytes) {
+    if (!WithinFileLimit(at + *size)) {
+      why = wire::Stop::kFileLimit;
+      continue;
+    }
+    const int error = file_.Reserve(at, *size);
+    if (error == 0) {
+      return wire::Stop::kNone;
+    }
+    why = error == ESTALE  ? wire::Stop::kFileLost
+          : NoSpace(error) ? wire::Stop::kDiskFull
+                           : wire::Stop::kReserveFailed;
+    if (error != EINTR && !NoSpace(error)) {
+      return why;
+    }
+  }
+  return why;
 }
 
 void Sink::Seal() {
@@ -245,39 +289,60 @@ void Sink::Commit(const std::uint8_t* end) {
 }
 
 void Sink::Close() {
+  const NoCancel whole;
   if (header_ != nullptr) {
     if (chunk_at_ != 0 && at_ != nullptr) {
       Seal();
+      extent_at_ = chunk_at_ + wire::kChunkBytes;  // where a record that still comes would go
     }
-    const auto committed = static_cast<off_t>(header_->committed);
-    UnmapFile(extent_, extent_size_);
-    // The rest of the space was only reserved. A failure leaves the file as long as it was.
-    [[maybe_unused]] const int cut = ftruncate(fd_, committed);
+    LogFile::Unmap(extent_, extent_size_);
+    file_.Cut(header_->committed);  // the rest of the space was only reserved
     __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
-    extent_ = nullptr;
-    close(fd_);
-    fd_ = -1;
+    extent_ = at_ = end_ = nullptr;
+    extent_size_ = 0;
+    chunk_at_ = 0;
+    closed_ = true;
+  } else if (unmade_ != 0 && !detached_) {
+    Complain(unmade_ == ENOMEM  ? "there was no memory for the log "
+             : unmade_ == EINTR ? "signals kept the log from being created: "
+                                : "too many files were open to create the log ",
+             path_);
+    stopped_ = true;
   }
+}
+
+void Sink::Abandon() {
   stopped_ = true;
+  if (header_ != nullptr) {
+    __atomic_or_fetch(&header_->flags, wire::kEndedCleanly, __ATOMIC_RELEASE);
+  }
+}
+
+void Sink::Detach() {
+  if (header_ != nullptr) {
+    LogFile::MakePrivate(reinterpret_cast<std::uint8_t*>(header_), wire::kHeaderBytes);
+    LogFile::MakePrivate(extent_, extent_size_);
+  }
+  file_.Forget();
+  detached_ = true;
 }
 
 void Sink::Forget(std::uint64_t* forked_from) {
   if (header_ != nullptr) {
     *forked_from = header_->start_monotonic;
     munmap(header_, wire::kHeaderBytes);
-    UnmapFile(extent_, extent_size_);
+    LogFile::Unmap(extent_, extent_size_);
   }
-  if (fd_ >= 0) {
-    close(fd_);
-  }
+  file_.Close();
   header_ = nullptr;
   extent_ = nullptr;
   extent_size_ = 0;
   extent_at_ = chunk_at_ = 0;
   at_ = end_ = nullptr;
   chunk_ = 0;
-  fd_ = -1;
-  tried_ = stopped_ = false;
+  stopped_ = detached_ = closed_ = false;
+  unmade_ = 0;
+  wait_ = pause_ = 0;
   forked_from_ = *forked_from;
 }
 

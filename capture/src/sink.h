@@ -6,13 +6,15 @@
 #include <cstdint>
 
 #include "../wire.h"
+#include "log_file.h"
 
 namespace memtool::capture {
 
 class Sink {
  public:
   // Room for a record of at most `most` bytes, or nullptr when the log has stopped. The first call
-  // creates the file. A record may start a new chunk: see chunk().
+  // creates the file, or a later one, where the reason why not may pass. A record may start a new
+  // chunk: see chunk().
   std::uint8_t* Begin(std::size_t most, std::int64_t now);
   // The record ends at `end`; from here on it survives the process.
   void Commit(const std::uint8_t* end);
@@ -29,14 +31,24 @@ class Sink {
   // For the header, now or when there is one.
   void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
-  // Seals the last chunk and cuts the file to what it holds. Nothing is written afterwards.
+  // Seals the last chunk and cuts the file to what it holds. What is recorded afterwards, by
+  // destructors and threads that outlive main, goes into chunks of its own, which nobody seals.
   void Close();
+  // From a signal handler that interrupted the sink and never returns: the process ends. Nothing is
+  // written afterwards.
+  void Abandon();
+  // In a child forked by such a handler, which does return: what is written from here to Forget
+  // goes nowhere.
+  void Detach();
   // In a forked child: lets go of the parent's file. The next Begin makes a new one.
   void Forget(std::uint64_t* forked_from);
 
  private:
   bool Open(std::int64_t now);
-  bool Create();
+  int Create();  // 0, or the errno
+  bool NoLog(const char* why);
+  std::uint8_t* MapHeader(const char** refused);
+  wire::Stop Reserve(std::uint64_t at, std::size_t* size);
   void FillHeader(std::int64_t now);
   bool NextChunk(std::int64_t now);
   void Seal();
@@ -54,9 +66,14 @@ class Sink {
   std::int64_t start_ = 0;
   std::int64_t chunk_time_ = 0;
   std::uint64_t forked_from_ = 0;
-  int fd_ = -1;
-  bool tried_ = false;
+  LogFile file_;
+  // When there was no file yet: why, events until the next attempt, and how many those were.
+  int unmade_ = 0;
+  std::uint32_t wait_ = 0;
+  std::uint32_t pause_ = 0;
   bool stopped_ = false;
+  bool detached_ = false;
+  bool closed_ = false;
   wire::Backend backend_ = wire::Backend::kPreload;
   std::uint32_t backend_status_ = 0;
   char subscriber_[64] = "";

@@ -10,6 +10,7 @@ import sys
 import tests_calls
 import tests_cudart
 import tests_hostile
+import tests_process
 import tests_join
 import tests_loading
 import tests_log
@@ -18,7 +19,7 @@ import tests_stacks
 from harness import Env
 
 MODULES = (tests_calls, tests_cudart, tests_hostile, tests_join, tests_loading, tests_log,
-           tests_run, tests_stacks)
+           tests_process, tests_run, tests_stacks)
 TESTS = {name[5:]: test for module in MODULES for name, test in vars(module).items()
          if name.startswith("test_")}
 

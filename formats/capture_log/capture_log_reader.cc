@@ -168,6 +168,10 @@ const char* StopText(wire::Stop stop) {
       return "the limit on file sizes (RLIMIT_FSIZE) was reached";
     case wire::Stop::kMapFailed:
       return "the file could not be mapped";
+    case wire::Stop::kFileLost:
+      return "the program closed the log's descriptor, and the log was moved or removed";
+    case wire::Stop::kReserveFailed:
+      return "the file system refused to reserve space";
     default:
       return nullptr;
   }
@@ -225,6 +229,15 @@ class Notes {
     Add(Severity::kWarning, "dropped_events", "events that were not written", header_.dropped);
     Add(Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
         header_.folded);
+    Add(Severity::kWarning, "shared_lanes",
+        "events without their thread, stream and tag, because a table was full",
+        header_.shared_lanes);
+    Add(Severity::kWarning, "lost_tags",
+        "tags that are missing: pushed more than 16 deep, or with more names than a table holds",
+        header_.lost_tags);
+    Add(Severity::kWarning, "lost_domains",
+        "events of more allocators than a table holds: they are in 'other domains'",
+        header_.lost_domains);
     Add(Severity::kNote, "unwind_stops", "native stacks whose outer part could not be followed",
         header_.unwind_stops);
     Add(Severity::kNote, "cut_stacks",
