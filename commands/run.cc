@@ -200,6 +200,18 @@ class RunCommand final : public Command {
  private:
   static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
 
+  // AddressSanitizer's shared library wants to come before all others. The capture library tells it
+  // otherwise, but is not asked where the program has defaults of its own.
+  static void AllowLinkOrder() {
+    constexpr std::string_view kOption = "verify_asan_link_order";
+    const char* given = std::getenv("ASAN_OPTIONS");
+    const std::string options = given == nullptr ? "" : given;
+    if (options.find(kOption) == std::string::npos) {
+      const std::string_view between = options.empty() ? "" : ":";
+      ::setenv("ASAN_OPTIONS", fmt::format("{}{}{}=0", options, between, kOption).c_str(), 1);
+    }
+  }
+
   void SetEnvironment(const std::string& library) {
     if (backend_ == "cupti") {
       ::setenv("CUDA_INJECTION64_PATH", library.c_str(), 1);
@@ -209,6 +221,7 @@ class RunCommand final : public Command {
           others == nullptr || *others == '\0' ? library : library + ":" + others;
       ::setenv("LD_PRELOAD", preload.c_str(), 1);
     }
+    AllowLinkOrder();
     const char* given = std::getenv("MEMTOOL_CAPTURE_OUT");
     std::string name = !output_.empty()   ? output_
                        : given != nullptr ? std::string(given)

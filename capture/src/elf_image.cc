@@ -1,5 +1,6 @@
 #include "elf_image.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "base.h"
@@ -107,6 +108,41 @@ bool IsShim(const dl_phdr_info& info) {
   return Holds(info, reinterpret_cast<std::uintptr_t>(&FindSymbol));
 }
 
+using Iterate = int (*)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
+
+// Without dl_iterate_phdr: the names and dynamic sections that the dynamic linker keeps for
+// debuggers.
+Iterate FindIterate() {
+  for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    if (!StartsWith(BaseName(object->l_name), "libc.so")) {
+      continue;
+    }
+    ElfW(Phdr) dynamic{};
+    dynamic.p_type = PT_DYNAMIC;
+    dynamic.p_vaddr = reinterpret_cast<std::uintptr_t>(object->l_ld) - object->l_addr;
+    dl_phdr_info info{};
+    info.dlpi_addr = object->l_addr;
+    info.dlpi_phdr = &dynamic;
+    info.dlpi_phnum = 1;
+    if (void* found = FindSymbol(info, "dl_iterate_phdr"); found != nullptr) {
+      return reinterpret_cast<Iterate>(found);
+    }
+  }
+  return &dl_iterate_phdr;
+}
+
+// The C library's own: by its name one gets a sanitizer's interceptor, which crashes before the
+// sanitizer is ready, and dlsym is what it calls to get ready.
+void ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
+  static std::atomic<Iterate> iterate{nullptr};
+  Iterate found = iterate.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = FindIterate();
+    iterate.store(found, std::memory_order_release);
+  }
+  found(visit, data);
+}
+
 // One search over the loaded objects.
 struct Search {
   const char* name = nullptr;
@@ -178,26 +214,26 @@ void* FindSymbol(const dl_phdr_info& info, const char* name) {
 
 void* FindSymbolAnywhere(const char* name, const char* prefix) {
   Search search{.name = name, .prefix = prefix};
-  dl_iterate_phdr(Visit, &search);
+  ForEachObject(Visit, &search);
   return search.found;
 }
 
 bool ObjectHolds(const char* prefix, const void* address) {
   Search search{.prefix = prefix, .address = address};
-  dl_iterate_phdr(Visit, &search);
+  ForEachObject(Visit, &search);
   return search.object_found;
 }
 
 void* FindNext(const char* name) {
   Search search{.name = name, .after_shim = true};
-  dl_iterate_phdr(Visit, &search);
+  ForEachObject(Visit, &search);
   return search.found != nullptr ? search.found : FindSymbolAnywhere(name, nullptr);
 }
 
 bool InShim(std::uintptr_t address) {
   static ShimRange range;
   if (range.end == 0) {
-    dl_iterate_phdr(VisitShim, &range);
+    ForEachObject(VisitShim, &range);
   }
   return address >= range.begin && address < range.end;
 }

@@ -74,6 +74,12 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
   return {entry->wrapper, nullptr};
 }
 
+// AddressSanitizer's shared library refuses to run behind another preloaded library unless it is
+// told so. It asks for its defaults by this name; a program's own answer comes before ours.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "verify_asan_link_order=0";
+}
+
 #if defined(__x86_64__)
 __asm__(
     ".text\n"

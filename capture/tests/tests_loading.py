@@ -1,15 +1,14 @@
 """The library in other people's processes: look-ups, exports, programs without a device."""
 import re
+import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-from harness import compare_books, compile_c, same
+from harness import SKIPPED, compare_books, compile_c, same
 
 
 def test_harmless(env):
     """No output, no file, no other exit status in programs that have no device."""
-    libasan = subprocess.run(["gcc", "-print-file-name=libasan.a"], capture_output=True, text=True)
     source = env.folder / "plain.c"
     source.write_text('#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
                       'int main(void) { void* p = malloc(10); free(p);\n'
@@ -17,9 +16,6 @@ def test_harmless(env):
     commands = [["/bin/true"], ["/bin/ls", "/"], [sys.executable, "-c", "print(1)"],
                 ["git", "--version"], ["sh", "-c", "echo a; exit 4"]]
     compilers = {"plain": ["cc"], "static": ["cc", "-static"]}
-    if Path(libasan.stdout.strip()).is_absolute():
-        compilers["asan"] = ["cc", "-fsanitize=address", "-static-libasan"]
-        compilers["ubsan"] = ["cc", "-fsanitize=undefined", "-static-libubsan"]
     for name, words in compilers.items():
         built = subprocess.run([*words, "-o", str(env.folder / name), str(source), "-ldl"],
                                capture_output=True, text=True)
@@ -34,6 +30,61 @@ def test_harmless(env):
     # A driver that is loaded and started, but allocates nothing.
     env.program("dlsym", "nothing")
     same([], env.logs(), "no log before the first allocation")
+
+
+SANITIZED = r'''
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#ifdef OWN_DEFAULTS
+const char* __asan_default_options(void) { return "detect_leaks=0"; }
+#endif
+static void* start(void* argument) { return dlsym(RTLD_DEFAULT, "strlen") ? argument : 0; }
+int main(void) {
+  pthread_t thread;
+  void* out = 0;
+  pthread_create(&thread, 0, start, &thread);
+  pthread_join(thread, &out);
+  printf("%d\n", out != 0);
+  return 4;
+}
+'''
+
+
+def test_sanitizers(env):
+    """Programs built with a sanitizer, its runtime in the program or beside it: nothing to see."""
+    (env.folder / "sanitized.c").write_text(SANITIZED)
+    tried = 0
+    for compiler in ("gcc", "clang"):
+        for kind, library in {"address": "asan", "thread": "tsan", "undefined": "ubsan",
+                              "leak": "lsan"}.items():
+            for static in ((f"-static-lib{library}",), ()) if compiler == "gcc" else ((),):
+                name = f"{compiler}-{kind}{len(static)}"
+                built = subprocess.run([compiler, f"-fsanitize={kind}", *static, "-pthread", "-o",
+                                        name, "sanitized.c", "-ldl"], cwd=env.folder,
+                                       capture_output=True, text=True) if shutil.which(
+                                           compiler) else None
+                command = [str(env.folder / name)]
+                plain = built and built.returncode == 0 and subprocess.run(
+                    command, env=env.environment(shim=False), capture_output=True)
+                if not plain or plain.returncode != 4:
+                    print(f"{name}: not here")
+                    continue
+                tried += 1
+                for words in (command, [str(env.memtool), "run", "-q", *command]):
+                    under = subprocess.run(words, env=env.environment(shim=words is command),
+                                           capture_output=True, text=True, timeout=120)
+                    same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), words)
+    # A program with defaults of its own: `memtool run` says it in the environment.
+    built = subprocess.run(["gcc", "-fsanitize=address", "-DOWN_DEFAULTS", "-pthread", "-o", "own",
+                            "sanitized.c", "-ldl"], cwd=env.folder, capture_output=True)
+    if built.returncode == 0:
+        for options in ("", "detect_leaks=0:exitcode=7"):
+            under = subprocess.run([str(env.memtool), "run", "-q", str(env.folder / "own")],
+                                   env=env.environment(shim=False, ASAN_OPTIONS=options),
+                                   capture_output=True, text=True, timeout=120)
+            same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), options)
+    return 0 if tried else SKIPPED
 
 
 DLSYM = r'''
@@ -120,7 +171,8 @@ def test_symbols(env):
     exported = {line.split()[-1] for line in text.splitlines()
                 if " g " in line and "*UND*" not in line and line.split()[-1] != "Base"}
     odd = {name for name in exported
-           if not re.match(r"cu[A-Z]|hip[A-Z]|memtool_capture_|dlsym$|InitializeInjection$", name)}
+           if not re.match(r"cu[A-Z]|hip[A-Z]|memtool_capture_|dlsym$|InitializeInjection$|"
+                           r"__asan_default_options$", name)}
     same(set(), odd, "exports")
     needed = subprocess.run(["objdump", "-p", str(env.shim)], capture_output=True, text=True).stdout
     same({"libc.so.6"}, set(re.findall(r"NEEDED +(\S+)", needed)) - {"ld-linux-x86-64.so.2"}, "needs")
