@@ -18,7 +18,9 @@ Entry g_entries[] = {
 #undef MEMTOOL_CU
 };
 
-Provider g_cuda{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0]};
+constexpr std::uint32_t kNewestVersion = 13000;
+
+Provider g_cuda{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0], kNewestVersion};
 
 // Functions of the driver that the shim calls but does not wrap.
 template <class Function>

@@ -93,6 +93,42 @@ std::uint32_t FindLinear(const Dynamic& dynamic, const char* name) {
   return 0;
 }
 
+// A GNU hash table does not say how many symbols there are: the last chain ends with the last one.
+std::uint32_t SymbolCount(const Dynamic& dynamic) {
+  if (dynamic.gnu_hash == nullptr) {
+    return dynamic.hash == nullptr ? 0 : dynamic.hash[1];
+  }
+  const std::uint32_t bucket_count = dynamic.gnu_hash[0];
+  const std::uint32_t first = dynamic.gnu_hash[1];
+  const std::uint32_t* buckets =
+      dynamic.gnu_hash + 4 + std::size_t{dynamic.gnu_hash[2]} * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chain = buckets + bucket_count;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < bucket_count; ++i) {
+    last = buckets[i] > last ? buckets[i] : last;
+  }
+  if (last < first) {
+    return 0;
+  }
+  while ((chain[last - first] & 1U) == 0) {
+    ++last;
+  }
+  return last + 1;
+}
+
+bool ExportsAt(const dl_phdr_info& info, std::uintptr_t address) {
+  const Dynamic dynamic = ReadDynamic(info);
+  const std::uint32_t count = dynamic.symbols == nullptr ? 0 : SymbolCount(dynamic);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const ElfW(Sym)& symbol = dynamic.symbols[i];
+    if (symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xfU) == STT_FUNC &&
+        info.dlpi_addr + symbol.st_value == address) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Holds(const dl_phdr_info& info, std::uintptr_t address) {
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& segment = info.dlpi_phdr[i];
@@ -148,6 +184,7 @@ struct Search {
   const char* name = nullptr;
   const char* prefix = nullptr;
   const void* address = nullptr;
+  bool exported = false;  // look for an export at `address`, not only for its object
   bool after_shim = false;
   bool passed_shim = false;
   bool object_found = false;
@@ -164,8 +201,11 @@ int Visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
     return 0;
   }
   if (search.name == nullptr) {
-    search.object_found =
-        search.address == nullptr || Holds(*info, reinterpret_cast<std::uintptr_t>(search.address));
+    const auto address = reinterpret_cast<std::uintptr_t>(search.address);
+    search.object_found = search.address == nullptr || Holds(*info, address);
+    if (search.object_found && search.exported) {
+      search.object_found = ExportsAt(*info, address);
+    }
     return search.object_found ? 1 : 0;
   }
   if (search.after_shim && !search.passed_shim) {
@@ -220,6 +260,12 @@ void* FindSymbolAnywhere(const char* name, const char* prefix) {
 
 bool ObjectHolds(const char* prefix, const void* address) {
   Search search{.prefix = prefix, .address = address};
+  ForEachObject(Visit, &search);
+  return search.object_found;
+}
+
+bool ExportsAt(const char* prefix, const void* address) {
+  Search search{.prefix = prefix, .address = address, .exported = true};
   ForEachObject(Visit, &search);
   return search.object_found;
 }

@@ -20,6 +20,9 @@ void* FindSymbolAnywhere(const char* name, const char* prefix);
 // (nullptr = any).
 bool ObjectHolds(const char* prefix, const void* address);
 
+// Whether a function that such an object exports begins at `address`.
+bool ExportsAt(const char* prefix, const void* address);
+
 // What RTLD_NEXT from the shim would find, else the first definition in any other object.
 void* FindNext(const char* name);
 

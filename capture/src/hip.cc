@@ -20,7 +20,8 @@ Entry g_entries[] = {
 #undef MEMTOOL_HIP
 };
 
-Provider g_hip{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0]};
+// HIP tells its forms apart by name, not by version.
+Provider g_hip{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0], UINT32_MAX};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "base.h"
 #include "elf_image.h"
 #include "provider.h"
+#include "recorder.h"
 
 namespace memtool::capture {
 
@@ -216,6 +217,10 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   }
   Entry* entry = EntryByRequest(provider, symbol, version, per_thread);
   if (entry == nullptr) {
+    return found;  // older than the table: of other arguments, and hardly ever called
+  }
+  if (version > provider.newest_version || ExportsAt(provider.library, found)) {
+    CountUnknownEntry();
     return found;
   }
   entry->real.store(found, std::memory_order_release);

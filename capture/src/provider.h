@@ -22,6 +22,7 @@ struct Provider {
   const char* library;  // beginning of the library's file name
   Entry* entries;
   std::size_t count;
+  std::uint32_t newest_version;  // of the driver API that the table was made from
 };
 
 Provider& CudaProvider();
@@ -35,7 +36,8 @@ Entry* FindWrapper(const void* wrapper);
 void* RealOf(Entry& entry, const char* library);
 
 // What cuGetProcAddress (hipGetProcAddress) should hand out instead of `found`; `found` when it is
-// none of ours.
+// none of ours. A form that is newer than the table's is left alone, because its arguments may
+// differ, and counted.
 void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::uint32_t version,
                     bool per_thread);
 

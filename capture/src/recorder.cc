@@ -61,7 +61,8 @@ struct Log {
   std::uint32_t last_stack = 0;
   bool first = true;
   std::uint32_t threads = 0;
-  std::uint64_t lost = 0;  // events that found no file
+  std::uint64_t lost = 0;             // events that found no file
+  std::uint64_t unknown_entries = 0;  // handed out before the log, too
 };
 
 Log g_log;
@@ -95,7 +96,9 @@ void Time(Encoder& out, std::int64_t now) {
 }
 
 void CountEvent() {
-  ++g_log.sink.header()->events;
+  wire::Header& header = *g_log.sink.header();
+  ++header.events;
+  header.unknown_entries = g_log.unknown_entries;
 }
 
 void CountDrop() {
@@ -399,8 +402,9 @@ const char* LogPath() {
 
 void CountUnknownEntry() {
   const Hold hold(g_lock);
+  ++g_log.unknown_entries;
   if (wire::Header* header = g_log.sink.header(); header != nullptr) {
-    ++header->unknown_entries;
+    header->unknown_entries = g_log.unknown_entries;
   }
 }
 
