@@ -188,6 +188,7 @@ struct Search {
   bool after_shim = false;
   bool passed_shim = false;
   bool object_found = false;
+  std::uintptr_t base = 0;  // the object's
   void* found = nullptr;
 };
 
@@ -203,6 +204,7 @@ int Visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   if (search.name == nullptr) {
     const auto address = reinterpret_cast<std::uintptr_t>(search.address);
     search.object_found = search.address == nullptr || Holds(*info, address);
+    search.base = info->dlpi_addr;
     if (search.object_found && search.exported) {
       search.object_found = ExportsAt(*info, address);
     }
@@ -262,6 +264,12 @@ bool ObjectHolds(const char* prefix, const void* address) {
   Search search{.prefix = prefix, .address = address};
   ForEachObject(Visit, &search);
   return search.object_found;
+}
+
+std::uintptr_t ImageHolding(const char* prefix, const void* address) {
+  Search search{.prefix = prefix, .address = address};
+  ForEachObject(Visit, &search);
+  return search.object_found ? search.base : 0;
 }
 
 bool ExportsAt(const char* prefix, const void* address) {

@@ -20,6 +20,9 @@ void* FindSymbolAnywhere(const char* name, const char* prefix);
 // (nullptr = any).
 bool ObjectHolds(const char* prefix, const void* address);
 
+// The load base of the object with such a file name that holds `address`; 0 = none.
+std::uintptr_t ImageHolding(const char* prefix, const void* address);
+
 // Whether a function that such an object exports begins at `address`.
 bool ExportsAt(const char* prefix, const void* address);
 

@@ -30,6 +30,14 @@ void* LibcHandle() {
   return open == nullptr ? nullptr : open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 }
 
+// What is known of functions is of a library that is gone.
+void ForgetImage(Provider& provider) {
+  for (std::size_t row = 0; row < provider.count; ++row) {
+    provider.entries[row].real.store(nullptr, std::memory_order_release);
+  }
+  provider.generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
 }  // namespace
 
 // What the trampoline saved, by address: the arguments may be changed for the real dlsym.
@@ -68,8 +76,12 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
     call->handle = LibcHandle();
     return {nullptr, reinterpret_cast<void*>(real)};
   }
-  if (!ObjectHolds(provider->library, found)) {
+  const std::uintptr_t image = ImageHolding(provider->library, found);
+  if (image == 0) {
     return {found, nullptr};
+  }
+  if (provider->image.exchange(image) != image) {
+    ForgetImage(*provider);
   }
   entry->real.store(found, std::memory_order_release);
   return {entry->wrapper, nullptr};
@@ -177,6 +189,19 @@ void* RealOf(Entry& entry, const char* library) {
     }
   }
   return real;
+}
+
+void* FindFunction(const Provider& provider, const char* name, DriverFunction& cache) {
+  const std::uint32_t generation = provider.generation.load(std::memory_order_acquire);
+  void* found = cache.generation.load(std::memory_order_acquire) == generation
+                    ? cache.found.load(std::memory_order_acquire)
+                    : nullptr;
+  if (found == nullptr) {
+    found = FindSymbolAnywhere(name, provider.library);
+    cache.found.store(found, std::memory_order_release);
+    cache.generation.store(generation, std::memory_order_release);
+  }
+  return found;
 }
 
 namespace {

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import SKIPPED, compare_books, compile_c, same
+from harness import SKIPPED, compare_books, compile_c, events_of, same
 
 
 def test_harmless(env):
@@ -161,6 +161,54 @@ def test_dlsym(env):
             path.unlink()
         env.program("linked", "calls", LD_PRELOAD=order)
         compare_books(env, order)
+
+
+SMALL_DRIVER = r'''
+static unsigned long long next = 0x10000;
+int cuInit(unsigned flags) { return 0; }
+int cuCtxGetCurrent(void** context) { *context = (void*)1; return 0; }
+int cuCtxGetDevice(int* device) { *device = 0; return 0; }
+int cuMemAlloc_v2(unsigned long long* out, unsigned long size) {
+  *out = next;
+  next += size;
+  return 0;
+}
+int cuMemFree_v2(unsigned long long pointer) { return 0; }
+'''
+REOPEN = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void) {
+  for (int i = 0; i < 3; ++i) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*alloc)(unsigned long long*, unsigned long) = dlsym(driver, "cuMemAlloc_v2");
+    int (*release)(unsigned long long) = dlsym(driver, "cuMemFree_v2");
+    unsigned long long pointer = 0;
+    Dl_info info;
+    if (alloc(&pointer, 4096) || release(pointer) || !dladdr(dlsym(driver, "cuInit"), &info))
+      return 1;
+    dlclose(driver);
+    /* Where it was, nothing can be loaded or called. */
+    if (mmap(info.dli_fbase, 12288, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+             -1, 0) != info.dli_fbase) return 2;
+  }
+  return 0;
+}
+'''
+
+
+def test_reopen(env):
+    """A driver that is closed and opened again lies elsewhere."""
+    folder = env.folder / "small"
+    folder.mkdir()
+    driver = compile_c(env, "libcuda.so.1", SMALL_DRIVER, "-shared", "-fPIC", "-Wl,-Bsymbolic")
+    driver.rename(folder / "libcuda.so.1")
+    program = compile_c(env, "reopen", REOPEN)
+    env.run(program, LD_LIBRARY_PATH=folder, shim=False)
+    env.run(program, LD_LIBRARY_PATH=folder)
+    same(["alloc", "free_completed"] * 3, [row[1] for row in events_of(env, env.log())], "events")
 
 
 def test_symbols(env):
