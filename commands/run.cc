@@ -1,18 +1,13 @@
 // memtool run: another program under the capture shim.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -21,6 +16,7 @@
 #include "memtool/formats/load.h"
 #include "memtool/profile/analysis/replay.h"
 #include "memtool/profile/sizes.h"
+#include "run_process.h"
 
 namespace memtool::commands {
 
@@ -28,10 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOwnFailure = 125;  // as env(1) and timeout(1)
-constexpr int kCannotRun = 126;
-constexpr int kNotFound = 127;
-constexpr int kSignalled = 128;
 constexpr std::string_view kLibrary = "libmemtool_capture.so";
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
 // Larger logs are named, not summed up: their reading would delay the end of a job.
@@ -65,51 +57,6 @@ std::uint64_t UnixNow() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
-
-// What signals do to the child is its own matter: those from the terminal reach it anyway, the
-// others are passed on.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
-volatile sig_atomic_t g_child = 0;
-void PassOn(int signal) {
-  if (g_child > 0) {
-    ::kill(g_child, signal);
-  }
-}
-
-constexpr std::array kPassedOn{SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
-constexpr std::array kFromTerminal{SIGINT, SIGQUIT};
-
-class Signals {
- public:
-  Signals() {
-    struct sigaction action {};
-    action.sa_flags = SA_RESTART;
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-      action.sa_handler = PassOn;
-      ::sigaction(kPassedOn[i], &action, &passed_on_[i]);
-    }
-    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
-      action.sa_handler = SIG_IGN;
-      ::sigaction(kFromTerminal[i], &action, &from_terminal_[i]);
-    }
-  }
-  ~Signals() { Restore(); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  void Restore() const {
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-      ::sigaction(kPassedOn[i], &passed_on_[i], nullptr);
-    }
-    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
-      ::sigaction(kFromTerminal[i], &from_terminal_[i], nullptr);
-    }
-  }
-
- private:
-  std::array<struct sigaction, kPassedOn.size()> passed_on_{};
-  std::array<struct sigaction, kFromTerminal.size()> from_terminal_{};
-};
 
 class RunCommand final : public Command {
  public:
@@ -186,12 +133,12 @@ class RunCommand final : public Command {
     }
     if (!usage_.empty()) {
       Warn(streams, usage_);
-      return Code(kOwnFailure);
+      return Code(kRunOwnFailure);
     }
     SetEnvironment(library);
     const std::uint64_t start = UnixNow();
-    const int code = RunProgram(streams);
-    if (!quiet_ && code != kNotFound && code != kCannotRun) {
+    const int code = RunProgram(program_, streams);
+    if (!quiet_ && code != kRunNotFound && code != kRunCannotRun) {
       SumUp(streams, start);
     }
     return Code(code);
@@ -247,44 +194,6 @@ class RunCommand final : public Command {
     set("MEMTOOL_CAPTURE_MAX_BYTES", max_bytes_);
     set("MEMTOOL_CAPTURE_HOST", no_pinned_ ? "0" : "");
     set("MEMTOOL_CAPTURE_ENABLED", paused_ ? "0" : "");
-  }
-
-  int RunProgram(Streams& streams) {
-    std::vector<char*> words;
-    for (std::string& word : program_) {
-      words.push_back(word.data());
-    }
-    words.push_back(nullptr);
-    (void)streams.err.Flush();
-    (void)streams.out.Flush();
-    const Signals signals;
-    // The child may run, and a signal come, before its number is known here.
-    sigset_t all{};
-    sigset_t before{};
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_BLOCK, &all, &before);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      signals.Restore();
-      ::sigprocmask(SIG_SETMASK, &before, nullptr);
-      ::execvp(words.front(), words.data());
-      const int reason = errno;
-      const std::string message =
-          fmt::format("memtool: {}: {}\n", program_.front(), std::strerror(reason));
-      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-      ::_exit(reason == ENOENT ? kNotFound : kCannotRun);
-    }
-    g_child = child;
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (child < 0) {
-      Warn(streams, fmt::format("cannot start a process: {}", std::strerror(errno)));
-      return kOwnFailure;
-    }
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    g_child = 0;
-    return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
   // Logs that began during the run, in the folder that the pattern names.

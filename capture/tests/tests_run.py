@@ -1,13 +1,16 @@
 """`memtool run` and the public header."""
 import json
+import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
+import threading
 
 from pathlib import Path
 
-from harness import SKIPPED, compare_books, events_of, read_header, same, sums_of
+from harness import SKIPPED, compare_books, compile_c, events_of, read_header, same, sums_of
 
 
 def test_api(env):
@@ -59,6 +62,88 @@ def test_launcher(env):
     finally:
         child.kill()
         child.stdout.close()
+
+
+# Says which signals come, until the one that ends it. "I": ignored when it starts.
+SIGNALLED = r'''
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  sigset_t all;
+  struct sigaction now;
+  const int asked[] = {SIGHUP, SIGCHLD};
+  for (int i = 0; i < 2; ++i)
+    if (sigaction(asked[i], 0, &now) == 0 && now.sa_handler == SIG_IGN) printf("I%d\n", asked[i]);
+  if (count > 1) return atoi(words[1]);
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, 0);
+  printf("ready\n");
+  for (int got = 0; got != SIGTERM;) {
+    fflush(stdout);
+    sigwait(&all, &got);
+    if (got != SIGCONT) printf("%d\n", got);
+  }
+  return 5;
+}
+'''
+
+
+def test_run_signals(env):
+    """What is sent to memtool reaches the program; what was inherited does not lose its status."""
+    program = str(compile_c(env, "signalled", SIGNALLED))
+    words = [str(env.memtool), "run", "-q", program]
+    plain = env.environment(shim=False)
+    sent = [signal.SIGINT, signal.SIGQUIT, signal.SIGALRM, signal.SIGHUP, signal.SIGUSR1,
+            signal.SIGSEGV, signal.SIGPIPE, signal.SIGABRT, signal.SIGWINCH, signal.SIGRTMIN + 3]
+    child = subprocess.Popen(words, env=plain, stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.PIPE)
+    # A signal that does not arrive must not be waited for.
+    limit = threading.Timer(30, child.kill)
+    limit.start()
+    try:
+        same("ready\n", child.stdout.readline(), "started")
+        for number in sent:
+            child.send_signal(number)
+            same(f"{int(number)}\n", child.stdout.readline(), "passed on")
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+        same(("15\n", "", 5), (out, err, child.returncode), "end")
+    finally:
+        limit.cancel()
+        child.kill()
+    # Ignored by whoever starts memtool, as by some supervisors.
+    for ignored in (signal.SIGCHLD, signal.SIGHUP):
+        done = subprocess.run([*words, "3"], env=plain, capture_output=True, text=True, timeout=60,
+                              preexec_fn=lambda number=ignored: signal.signal(number,
+                                                                              signal.SIG_IGN))
+        same((3, f"I{int(ignored)}\n", ""), (done.returncode, done.stdout, done.stderr), ignored)
+
+
+def test_run_terminal(env):
+    """The terminal's interrupt comes once, not twice."""
+    program = str(compile_c(env, "signalled", SIGNALLED))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(str(env.memtool), [str(env.memtool), "run", "-q", program],
+                  env.environment(shim=False))
+    limit = threading.Timer(30, os.kill, (pid, signal.SIGKILL))
+    limit.start()
+
+    def line():
+        text = b""
+        while not text.endswith(b"\n"):
+            text += os.read(terminal, 1)
+        return text.replace(b"\r\n", b"\n").decode().removeprefix("^C")
+    same("ready\n", line(), "started")
+    os.write(terminal, b"\x03")
+    same(f"{int(signal.SIGINT)}\n", line(), "interrupt")
+    os.kill(pid, signal.SIGTERM)
+    same(f"{int(signal.SIGTERM)}\n", line(), "no second interrupt")
+    same(5, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), "status")
+    limit.cancel()
+    os.close(terminal)
 
 
 def launch_cupti(env, *words, **more):
