@@ -46,8 +46,9 @@ struct Header {
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
+  std::uint64_t run;                // the `memtool run` that it belongs to; 0 = none
 };
-static_assert(sizeof(Header) == 840 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 848 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 

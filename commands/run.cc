@@ -9,13 +9,11 @@
 #include <boost/program_options/variables_map.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <random>
 
-#include "../capture/wire.h"
 #include "command.h"
-#include "memtool/formats/load.h"
-#include "memtool/profile/analysis/replay.h"
 #include "memtool/profile/sizes.h"
+#include "run_logs.h"
 #include "run_process.h"
 
 namespace memtool::commands {
@@ -26,8 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kLibrary = "libmemtool_capture.so";
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
-// Larger logs are named, not summed up: their reading would delay the end of a job.
-constexpr std::uintmax_t kMostToRead = std::uintmax_t{512} << 20U;
 
 // Beside this program: in the build folder, or where the installation put it.
 std::string FindLibrary() {
@@ -44,18 +40,10 @@ std::string FindLibrary() {
   return {};
 }
 
-bool IsLog(const fs::path& path, std::uint64_t since, wire::Header* header) {
-  std::ifstream in(path, std::ios::binary);
-  in.read(reinterpret_cast<char*>(header), sizeof *header);
-  return in.gcount() == static_cast<std::streamsize>(sizeof *header) &&
-         header->magic == wire::kMagic && header->start_unix >= since;
-}
-
-std::uint64_t UnixNow() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
+// Tells this run's logs from others' in the same folder; never 0, which is "no run".
+std::uint64_t NewRun() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32U | random() | 1U;
 }
 
 class RunCommand final : public Command {
@@ -136,10 +124,9 @@ class RunCommand final : public Command {
       return Code(kRunOwnFailure);
     }
     SetEnvironment(library);
-    const std::uint64_t start = UnixNow();
     const int code = RunProgram(program_, streams);
     if (!quiet_ && code != kRunNotFound && code != kRunCannotRun) {
-      SumUp(streams, start);
+      SumUp(streams);
     }
     return Code(code);
   }
@@ -184,6 +171,8 @@ class RunCommand final : public Command {
     }
     pattern_ = name;
     ::setenv("MEMTOOL_CAPTURE_OUT", name.c_str(), 1);
+    run_ = NewRun();
+    ::setenv("MEMTOOL_CAPTURE_RUN", std::to_string(run_).c_str(), 1);
     const auto set = [](const char* variable, const std::string& value) {
       if (!value.empty()) {
         ::setenv(variable, value.c_str(), 1);
@@ -196,57 +185,14 @@ class RunCommand final : public Command {
     set("MEMTOOL_CAPTURE_ENABLED", paused_ ? "0" : "");
   }
 
-  // Logs that began during the run, in the folder that the pattern names.
-  [[nodiscard]] std::vector<fs::path> Logs(std::uint64_t start) const {
-    std::vector<fs::path> logs;
-    std::string folder = fs::path(pattern_).parent_path().string();
-    for (std::size_t at = 0; (at = folder.find("%%", at)) != std::string::npos; ++at) {
-      folder.erase(at, 1);
-    }
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-      wire::Header header{};
-      if (entry.is_regular_file(error) && IsLog(entry.path(), start, &header)) {
-        logs.push_back(entry.path());
-      }
-    }
-    std::sort(logs.begin(), logs.end());
-    return logs;
-  }
-
-  void SumUp(Streams& streams, std::uint64_t start) const {
-    const std::vector<fs::path> logs = Logs(start);
+  void SumUp(Streams& streams) const {
+    const std::vector<fs::path> logs = FindRunLogs(pattern_, run_);
     if (logs.empty()) {
-      Warn(streams, "no device allocation was seen, so no log was written");
+      Warn(streams, WhyNoLog(pattern_));
     }
     for (const fs::path& log : logs) {
-      Warn(streams, fmt::format("{}: {}", log.string(), Summary(log)));
+      Warn(streams, fmt::format("{}: {}", log.string(), SummarizeLog(log)));
     }
-  }
-
-  static std::string Summary(const fs::path& log) {
-    std::error_code error;
-    const std::uintmax_t size = fs::file_size(log, error);
-    if (size > kMostToRead) {
-      return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
-    }
-    const auto recording = formats::LoadFile(log.string(), {});
-    if (!recording) {
-      return ToString(recording.error());
-    }
-    const History& history = *recording->history;
-    std::string text =
-        fmt::format("{} events", FormatCount(static_cast<std::int64_t>(history.events.size())));
-    for (const Trace& trace : history.traces) {
-      const TraceSummary summary = Replay(*recording, trace).Summarize();
-      text += fmt::format(", {}{}: peak {}, end {}{}", trace.device < 0 ? "" : "device ",
-                          trace.name, FormatSize(summary.peak_bytes), FormatSize(summary.end_bytes),
-                          summary.ooms.empty() ? "" : ", OUT OF MEMORY");
-    }
-    for (const Diagnostic& note : recording->diagnostics) {
-      text += note.severity == Severity::kNote ? "" : "; " + note.message;
-    }
-    return text;
   }
 
   std::string output_;
@@ -260,6 +206,7 @@ class RunCommand final : public Command {
   std::vector<std::string> program_;
   std::string usage_;
   std::string pattern_;
+  std::uint64_t run_ = 0;
 };
 
 }  // namespace

@@ -139,6 +139,7 @@ void ReadSettings() {
                      : depth > kMaxDepth ? kMaxDepth
                                          : static_cast<std::uint32_t>(depth);
   Number("MEMTOOL_CAPTURE_MAX_BYTES", &g_settings.max_bytes);
+  Number("MEMTOOL_CAPTURE_RUN", &g_settings.run);
   Rank();
   Signal();
 }

@@ -18,6 +18,7 @@ struct Settings {
   bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
+  std::uint64_t run = 0;                              // RUN: number of the `memtool run`
 };
 
 inline constexpr std::uint32_t kMaxDepth = 256;

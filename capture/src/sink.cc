@@ -104,6 +104,7 @@ void Sink::FillHeader(std::int64_t now) {
   header.parent_pid = getppid();
   header.command_hash = HashCommand();
   header.forked_from = forked_from_;
+  header.run = GetSettings().run;
   utsname names{};
   uname(&names);
   CopyText(header.host.data(), header.host.size(), names.nodename);

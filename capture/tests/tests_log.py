@@ -48,7 +48,7 @@ def test_truncated(env):
     all_events = len(events_of(env, log))
     cut = env.folder / "cut.mtcap"
     chance = random.Random(11)
-    places = [*range(0, 1200, 131), 839, 840, 4095, 4096, 4097, HEADER + CHUNK_HEADER,
+    places = [*range(0, 1200, 131), 847, 848, 4095, 4096, 4097, HEADER + CHUNK_HEADER,
               HEADER + CHUNK, HEADER + CHUNK + 1, len(data) - 1,
               *(chance.randrange(HEADER, len(data)) for _ in range(40))]
     before = -1
@@ -56,7 +56,7 @@ def test_truncated(env):
         cut.write_bytes(data[:size])
         done = subprocess.run([str(env.memtool), "info", "--format", "json", str(cut)],
                               capture_output=True, text=True)
-        if size < 840:
+        if size < 848:
             same(3, done.returncode, f"{size} bytes")
             continue
         same(0, done.returncode, f"{size} bytes: {done.stderr}")

@@ -64,6 +64,39 @@ def test_launcher(env):
         child.stdout.close()
 
 
+def test_run_summary(env):
+    """The summary names the logs of this run, all of them and no others."""
+    program = env.programs / "driver_program"
+    plain = {k: v for k, v in env.environment(shim=False).items() if k != "MEMTOOL_CAPTURE_OUT"}
+
+    def summed(*words, **more):
+        done = subprocess.run([str(env.memtool), "run", *map(str, words)], env={**plain, **more},
+                              cwd=env.folder, capture_output=True, text=True, timeout=60)
+        same(0, done.returncode, done.stderr)
+        return done.stderr
+    # Another run in the same folder, at the same time.
+    text = summed("--", "sh", "-c", f"{env.memtool} run -q -- {program} linked oom;"
+                  f"{program} linked oom", FAKE_DRIVER_CAPACITY="90000000")
+    same(2, len(env.logs()), "logs")
+    same(1, len(re.findall(r"^memtool: /.*\.mtcap: .*OUT OF MEMORY", text, re.M)), text)
+    same(1, text.count("\n"), text)
+    env.clear()
+    # Folders and names that depend on the process.
+    for folder in (os.uname().nodename, "100%", "rank.7"):
+        (env.folder / folder).mkdir()
+    for pattern, name in {"%h/x.%p.mtcap": rf"{re.escape(os.uname().nodename)}/x\.\d+\.mtcap",
+                          "100%%/%r.x": r"100%/7\.x", "rank.%r/log": r"rank\.7/log",
+                          "plain": "plain", "plain.%r%%.mtcap": r"plain\.7%\.mtcap"}.items():
+        text = summed("-o", pattern, "--", program, "linked", "deep", RANK="7")
+        assert re.fullmatch(rf"memtool: {re.escape(str(env.folder))}/{name}: 1 events, .*\n", text), text
+    text = summed("-o", "missing/x.mtcap", "--", program, "linked", "deep")
+    assert "cannot create the log" in text and "seen" not in text, text
+    assert text.endswith(f"memtool: no log can be written in {env.folder}/missing: "
+                         "No such file or directory\n"), text
+    text = summed("-o", "nobody.%h/x.mtcap", "--", program, "linked", "deep")
+    assert text.endswith(f"there is no folder {env.folder}/nobody.%h\n"), text
+
+
 # Says which signals come, until the one that ends it. "I": ignored when it starts.
 SIGNALLED = r'''
 #include <signal.h>
