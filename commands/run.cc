@@ -7,10 +7,12 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
 
+#include "../capture/wire.h"
 #include "command.h"
 #include "memtool/profile/sizes.h"
 #include "run_logs.h"
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLibrary = "libmemtool_capture.so";
+constexpr int kMostFrames = 256;
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
 
 // Beside this program: in the build folder, or where the installation put it.
@@ -62,7 +65,7 @@ class RunCommand final : public Command {
     group.add_options()("output,o", po::value(&output_)->value_name("NAME"),
                         "the log; %h is the host, %p the process, %r the rank")(
         "stacks", po::value(&stacks_)->value_name("KIND"), "off, native, python or both")(
-        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, at most 256")(
+        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, 1 to 256")(
         "backend", po::value(&backend_)->value_name("WAY"),
         "preload (default) or cupti: how calls are seen")(
         "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "where a log ends (default 1G)")(
@@ -81,6 +84,10 @@ class RunCommand final : public Command {
     while (cut < args.size() && args[cut].starts_with('-') && args[cut] != "--") {
       const bool value =
           std::find(kWithValue.begin(), kWithValue.end(), args[cut]) != kWithValue.end();
+      if (value && cut + 1 < args.size() && args[cut + 1] == "--") {
+        usage_ = fmt::format("option '{}' has no value before --", args[cut]);
+        return Result<void>{};
+      }
       cut = std::min(args.size(), cut + (value ? 2 : 1));
     }
     const std::vector<std::string> own(args.begin(),
@@ -105,15 +112,15 @@ class RunCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
+    if (usage_.empty()) {
+      usage_ = WrongValue();
+    }
     if (usage_.empty() && program_.empty()) {
       usage_ = "no program is named (memtool run [options] -- PROGRAM ...)";
     }
     const std::string library = FindLibrary();
     if (usage_.empty() && library.empty()) {
       usage_ = fmt::format("{} is neither beside this program nor in its installation", kLibrary);
-    }
-    if (usage_.empty() && !backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
-      usage_ = fmt::format("'{}' is none of preload, cupti", backend_);
     }
     if (usage_.empty() && library.find_first_of(" :") != std::string::npos) {
       usage_ = fmt::format("'{}' has a space or colon in its path, which LD_PRELOAD cannot hold",
@@ -133,6 +140,47 @@ class RunCommand final : public Command {
 
  private:
   static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
+
+  // What is wrong with the options' values, once, instead of in every process; else "".
+  std::string WrongValue() {
+    if (!backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
+      return fmt::format("'{}' is none of preload, cupti", backend_);
+    }
+    constexpr std::array<std::string_view, 5> kStacks{"", "off", "native", "python", "both"};
+    if (std::find(kStacks.begin(), kStacks.end(), stacks_) == kStacks.end()) {
+      return fmt::format("'{}' is none of off, native, python, both", stacks_);
+    }
+    int depth = 1;
+    const char* const depth_end = depth_.data() + depth_.size();
+    if (const auto [end, error] = std::from_chars(depth_.data(), depth_end, depth);
+        !depth_.empty() &&
+        (error != std::errc{} || end != depth_end || depth < 1 || depth > kMostFrames)) {
+      return fmt::format("--depth '{}' is no number of frames from 1 to {}", depth_, kMostFrames);
+    }
+    std::error_code error;
+    if (output_.ends_with('/') || fs::is_directory(output_, error)) {
+      return fmt::format("'{}' is a folder: -o names the log of each process", output_);
+    }
+    return WrongBytes();
+  }
+
+  // Leaves max_bytes_ as the capture library reads it: a plain number.
+  std::string WrongBytes() {
+    if (max_bytes_.empty()) {
+      return {};
+    }
+    const auto bytes = ParseSize(max_bytes_);
+    if (!bytes) {
+      return fmt::format("--max-bytes {} ({})", bytes.error().message, bytes.error().hint);
+    }
+    constexpr auto kLeast = static_cast<std::int64_t>(wire::kHeaderBytes + wire::kChunkBytes);
+    if (*bytes < kLeast) {
+      return fmt::format("--max-bytes {} is less than the smallest log, {}", max_bytes_,
+                         FormatSize(kLeast));
+    }
+    max_bytes_ = std::to_string(*bytes);
+    return {};
+  }
 
   // AddressSanitizer's shared library wants to come before all others. The capture library tells it
   // otherwise, but is not asked where the program has defaults of its own.

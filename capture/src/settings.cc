@@ -205,4 +205,24 @@ void ExpandName(char* to, std::size_t size, const char* pattern) {
   *writer.at = '\0';
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): written by the writer
+void NumberedName(char* to, std::size_t size, const char* name, unsigned number) {
+  static constexpr char kEnding[] = ".mtcap";
+  const std::size_t length = strlen(name);
+  const std::size_t ending = sizeof kEnding - 1;
+  const bool ends = length > ending && Equal(name + length - ending, kEnding);
+  Writer writer{to, to + size - 1};
+  for (std::size_t i = 0; i < (ends ? length - ending : length); ++i) {
+    writer.Put(name[i]);
+  }
+  if (number > 1) {
+    writer.Put('.');
+    PutNumber(writer, static_cast<long>(number));
+  }
+  if (ends) {
+    writer.Text(kEnding);
+  }
+  *writer.at = '\0';
+}
+
 }  // namespace memtool::capture

@@ -29,6 +29,8 @@ void ReadSettings();
 // The file name for this process: %h host, %p pid, %r rank (with the dot before it left out when
 // there is no rank), %% a percent sign.
 void ExpandName(char* to, std::size_t size, const char* pattern);
+// The n-th choice of that name, from 1: "log.mtcap", "log.2.mtcap"; other endings: "log.2".
+void NumberedName(char* to, std::size_t size, const char* name, unsigned number);
 // "RANK=3" from the launcher's variables, or "".
 const char* RankText();
 

@@ -18,6 +18,7 @@ namespace memtool::capture {
 
 namespace {
 
+constexpr unsigned kMostNames = 99999;
 constexpr std::size_t kFirstExtent = 4 * wire::kChunkBytes;
 constexpr std::size_t kLargestExtent = 256 * wire::kChunkBytes;  // 16 MiB
 
@@ -71,17 +72,10 @@ std::uint64_t HashCommand() {
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
 bool Sink::Create() {
-  char name[sizeof path_ - 8];
+  char name[sizeof path_ - 16];  // room for a number
   ExpandName(name, sizeof name, GetSettings().out);
-  for (int n = 1; n < 100 && fd_ < 0; ++n) {
-    CopyText(path_, sizeof path_, name);
-    if (n > 1) {
-      const std::size_t length = strlen(path_);
-      path_[length] = '.';
-      path_[length + 1] = static_cast<char>('0' + n / 10);
-      path_[length + 2] = static_cast<char>('0' + n % 10);
-      path_[length + 3] = '\0';
-    }
+  for (unsigned n = 1; n <= kMostNames && fd_ < 0; ++n) {
+    NumberedName(path_, sizeof path_, name, n);
     fd_ = open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd_ < 0 && errno != EEXIST) {
       break;

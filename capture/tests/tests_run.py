@@ -97,6 +97,18 @@ def test_run_summary(env):
     assert text.endswith(f"there is no folder {env.folder}/nobody.%h\n"), text
 
 
+def test_run_names(env):
+    """A name that does not depend on the process, for more processes than a hundred."""
+    taken = [env.folder / "fixed.mtcap", *(env.folder / f"fixed.{n}.mtcap" for n in range(2, 131))]
+    for path in taken[:-1]:
+        path.touch()
+    for name in ("fixed.mtcap", "other", "other"):
+        env.program("linked", "deep", MEMTOOL_CAPTURE_OUT=env.folder / name)
+    same(1, env.card(taken[-1])["devices"][0]["events"], "log")
+    same({"other", "other.2"}, {path.name for path in env.folder.glob("other*")}, "no ending")
+    same({0}, {path.stat().st_size for path in taken[:-1]}, "others' files")
+
+
 # Says which signals come, until the one that ends it. "I": ignored when it starts.
 SIGNALLED = r'''
 #include <signal.h>
