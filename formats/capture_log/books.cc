@@ -62,6 +62,17 @@ const LedgerRow* Books::LedgerOf(const LaneRow& lane) {
   return ledger;
 }
 
+const LedgerRow* Books::OnPoolDevice(const LaneRow& lane, const LedgerRow* ledger,
+                                     LedgerRow& moved) {
+  const auto pool = lane.pool == 0 ? pool_devices_.end() : pool_devices_.find(lane.pool);
+  if (ledger == nullptr || pool == pool_devices_.end() || pool->second == ledger->device) {
+    return ledger;
+  }
+  moved = *ledger;
+  moved.device = pool->second;
+  return &moved;
+}
+
 std::uint32_t Books::BookOf(const LedgerRow& ledger) {
   const bool user = ledger.level == wire::Level::kUser;
   std::string name = ledger.device < 0 ? "host" : std::to_string(ledger.device);
@@ -160,7 +171,8 @@ Books::Place Books::AddEnd(const Call& call, Place place, Action action) {
 
 void Books::Alloc(const Call& call) {
   const LaneRow* lane = Lane(call);
-  const LedgerRow* ledger = lane == nullptr ? nullptr : LedgerOf(*lane);
+  LedgerRow moved;
+  const LedgerRow* ledger = lane == nullptr ? nullptr : OnPoolDevice(*lane, LedgerOf(*lane), moved);
   if (ledger == nullptr) {
     return;
   }
@@ -236,7 +248,8 @@ void Books::Mark(const Call& call, const std::string& name, std::int64_t value) 
 
 void Books::Failed(const Call& call) {
   const LaneRow* lane = Lane(call);
-  const LedgerRow* ledger = lane == nullptr ? nullptr : LedgerOf(*lane);
+  LedgerRow moved;
+  const LedgerRow* ledger = lane == nullptr ? nullptr : OnPoolDevice(*lane, LedgerOf(*lane), moved);
   if (ledger == nullptr) {
     return;
   }
@@ -434,8 +447,15 @@ void Books::Other(wire::Tag tag, const Call& call) {
       return;
     case wire::Tag::kMap:
       return Map(call);
+    case wire::Tag::kPool:
+      // A destroyed pool's handle is given out again at the earliest by the next creation.
+      if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreate)) {
+        pool_devices_[call.numbers[0]] =
+            static_cast<std::int32_t>(std::min<std::uint64_t>(call.numbers[2], INT32_MAX)) - 1;
+      }
+      return;
     default:
-      return;  // addresses and pools: no memory moves
+      return;  // addresses: no memory moves
   }
 }
 

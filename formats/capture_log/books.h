@@ -118,6 +118,9 @@ class Books {
 
   const LaneRow* Lane(const Call& call);
   const LedgerRow* LedgerOf(const LaneRow& lane);
+  // The ledger on the device of the lane's pool: the current device may be another. `moved` keeps
+  // it.
+  const LedgerRow* OnPoolDevice(const LaneRow& lane, const LedgerRow* ledger, LedgerRow& moved);
   std::uint32_t BookOf(const LedgerRow& ledger);
   std::uint8_t LedgerIndex(const LedgerRow& ledger, std::uint32_t book);
   std::uint16_t StreamIndex(std::uint64_t stream);
@@ -152,6 +155,7 @@ class Books {
   std::vector<Range> ranges_;
   std::unordered_set<std::uint64_t> graph_pointers_;  // may be freed outside of their graph
   std::unordered_map<std::uint64_t, Undo> undo_;      // by thread
+  std::unordered_map<std::uint64_t, std::int32_t> pool_devices_;
   std::vector<std::uint64_t> streams_{0};
   std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
   std::unordered_map<std::uint64_t, LabelSetId> label_index_;  // by lane
