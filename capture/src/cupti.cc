@@ -52,6 +52,7 @@ enum class When : std::uint8_t {
   kBeforeMipmap,
   kBeforeRelease,
   kBeforeUnmap,
+  kBeforeContext,
   kPrimaryRelease,
   kPrimaryReset,
 };
@@ -121,8 +122,15 @@ void ContextCall(const Row& row, const CallbackData& data) {
   const auto device = Read<CuDevice>(data.parameters);
   if (data.site == kEnter) {
     *data.correlation = Address(CudaPrimaryContext(device));
-  } else if (*data.returned == 0 && *data.correlation != 0 &&
-             (row.when == When::kPrimaryReset || !CudaPrimaryIsActive(device))) {
+    if (row.when == When::kPrimaryReset && *data.correlation != 0) {
+      RecordContextEnd(*data.correlation, device);
+    }
+  } else if (*data.correlation == 0) {
+    return;
+  } else if (row.when == When::kPrimaryReset && *data.returned != 0) {
+    RecordFreeFailed(ContextBook(), *data.correlation, static_cast<std::uint64_t>(*data.returned));
+  } else if (row.when == When::kPrimaryRelease && *data.returned == 0 &&
+             !CudaPrimaryIsActive(device)) {
     RecordContextEnd(*data.correlation, device);
   }
 }
@@ -139,6 +147,8 @@ Book BookOf(When when) {
       return HandleBook();
     case When::kBeforeUnmap:
       return VirtualBook();
+    case When::kBeforeContext:
+      return ContextBook();
     default:
       return FreeBook(Space::kDevicePointer);
   }

@@ -1,4 +1,5 @@
 """The library in other people's processes: look-ups, exports, programs without a device."""
+import json
 import re
 import shutil
 import subprocess
@@ -209,6 +210,97 @@ def test_reopen(env):
     env.run(program, LD_LIBRARY_PATH=folder, shim=False)
     env.run(program, LD_LIBRARY_PATH=folder)
     same(["alloc", "free_completed"] * 3, [row[1] for row in events_of(env, env.log())], "events")
+
+
+# While a context ends, another thread makes one of the same handle and allocates in it.
+ENDING_DRIVER = r'''
+static unsigned long long next = 0x10000;
+static _Thread_local void* current;
+static void (*between)(void);
+static int refuse;
+void setBetween(void (*call)(void), int refused) { between = call; refuse = refused; }
+int cuInit(unsigned flags) { return 0; }
+int cuCtxSetCurrent(void* context) { current = context; return 0; }
+int cuCtxGetCurrent(void** context) { *context = current; return 0; }
+int cuCtxGetDevice(int* device) { *device = 0; return 0; }
+int cuCtxDestroy_v2(void* context) { if (between) between(); return refuse; }
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) { return !(*active = 1); }
+int cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)0x20; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
+int cuDevicePrimaryCtxReset_v2(int device) { if (between) between(); return refuse; }
+int cuMemAlloc_v2(unsigned long long* out, unsigned long size) {
+  *out = next;
+  next += size;
+  return 0;
+}
+int cuMemCreate(unsigned long long* handle, unsigned long size, const int* properties,
+                unsigned long long flags) { *handle = 0x77; return 0; }
+int cuMemMap(unsigned long long address, unsigned long size, unsigned long offset,
+             unsigned long long handle, unsigned long long flags) { return 0; }
+int cuMemRelease(unsigned long long handle) { return 0; }
+int cuMemUnmap(unsigned long long address, unsigned long size) { return 0; }
+int cuMemAddressFree(unsigned long long address, unsigned long size) { return refuse; }
+'''
+ENDING = r'''
+#include <pthread.h>
+typedef unsigned long long Pointer;
+void setBetween(void (*)(void), int);
+int cuCtxSetCurrent(void*), cuCtxDestroy_v2(void*), cuDevicePrimaryCtxReset_v2(int);
+int cuMemAlloc_v2(Pointer*, unsigned long);
+int cuMemCreate(Pointer*, unsigned long, const int*, unsigned long long), cuMemRelease(Pointer);
+int cuMemMap(Pointer, unsigned long, unsigned long, Pointer, unsigned long long);
+int cuMemUnmap(Pointer, unsigned long), cuMemAddressFree(Pointer, unsigned long);
+static void* context;
+static void* work(void* size) {
+  Pointer out;
+  cuCtxSetCurrent(context);
+  cuMemAlloc_v2(&out, (unsigned long)size);
+  return 0;
+}
+static void other(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, work, (void*)(context == (void*)0x10 ? 1 << 20 : 2 << 20));
+  pthread_join(thread, 0);
+}
+int main(void) {
+  Pointer out, handle;
+  const int device[16] = {1, 0, 1, 0};
+  for (int primary = 0; primary < 2; ++primary) {
+    context = primary ? (void*)0x20 : (void*)0x10;
+    cuCtxSetCurrent(context);
+    cuMemAlloc_v2(&out, 4096);
+    setBetween(other, 0);
+    primary ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context);
+    cuMemAlloc_v2(&out, 512);
+    setBetween(0, 5);
+    primary ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context);
+  }
+  cuMemCreate(&handle, 8 << 20, device, 0);
+  cuMemMap(0x900000, 8 << 20, 0, handle, 0);
+  cuMemRelease(handle);
+  cuMemUnmap(0x900000, 8 << 20);
+  return cuMemAddressFree(0x900000, 8 << 20) == 5 ? 0 : 1;
+}
+'''
+
+
+def test_endings(env):
+    """The end of a context takes what was there before, and nothing when it is refused."""
+    folder = env.folder / "driver"
+    folder.mkdir()
+    driver = compile_c(env, "libcuda.so.1", ENDING_DRIVER, "-shared", "-fPIC", "-Wl,-Bsymbolic",
+                       "-Wl,-soname,libcuda.so.1")
+    driver.rename(folder / "libcuda.so.1")
+    env.run(compile_c(env, "ending", ENDING, f"{folder}/libcuda.so.1"), LD_LIBRARY_PATH=folder)
+    live = {}
+    for _, action, key, size, _, _ in events_of(env, env.log()):
+        if action == "alloc":
+            live[key] = size
+        elif action == "free_completed":
+            del live[key]
+    same([512, 512, 1 << 20, 2 << 20], sorted(live.values()), "live at the end")
+    notes = json.loads(env.ask("info", "--format", "json", env.log()))["diagnostics"]
+    same([3], [row["count"] for row in notes if row["code"] == "refused_frees"], "refused")
 
 
 def test_symbols(env):

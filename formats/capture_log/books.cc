@@ -362,6 +362,16 @@ void Books::TakeBackHandles(const Undo& undo) {
   }
 }
 
+void Books::TakeBackContext(const Undo& undo) {
+  --counts_.ended_contexts;
+  for (const Ended& ended : undo.ended) {
+    live_.emplace(ended.key, ended.live);
+    if (!ended.live.imported) {
+      At(ended.row).event.action = Action::kOther;
+    }
+  }
+}
+
 void Books::FreeFailed(const Call& call) {
   const LaneRow* lane = Lane(call);
   if (lane == nullptr) {
@@ -372,7 +382,9 @@ void Books::FreeFailed(const Call& call) {
   if (undo.key != call.numbers[0]) {
     return;
   }
-  if (undo.of_graph) {
+  if (undo.of_context) {
+    TakeBackContext(undo);
+  } else if (undo.of_graph) {
     graph_pointers_.insert(undo.key);
   } else if (!undo.known) {
     counts_.unknown_frees -= counts_.unknown_frees > 0 ? 1 : 0;
@@ -405,10 +417,13 @@ void Books::Import(const Call& call) {
 // Pools and handles belong to the device and stay.
 void Books::ContextEnd(const Call& call) {
   const std::uint64_t context = call.numbers[0];
-  ++counts_.ended_contexts;
-  if (context == 0) {
+  const LaneRow* lane = Lane(call);
+  if (context == 0 || lane == nullptr) {
     return;
   }
+  ++counts_.ended_contexts;
+  Undo& undo = undo_[lane->thread];
+  undo = Undo{.key = context, .known = true, .of_context = true};
   std::vector<Key> gone;
   for (const auto& [key, live] : live_) {
     const bool pooled = !live.imported && ledgers_[At(live.place).event.ledger].name == "async";
@@ -419,8 +434,9 @@ void Books::ContextEnd(const Call& call) {
   std::sort(gone.begin(), gone.end());
   for (const Key& key : gone) {
     const auto found = live_.find(key);
-    if (!found->second.imported) {
-      AddEnd(call, found->second.place, Action::kFreeCompleted);
+    Ended& ended = undo.ended.emplace_back(Ended{.key = key, .live = found->second, .row = {}});
+    if (!ended.live.imported) {
+      ended.row = AddEnd(call, ended.live.place, Action::kFreeCompleted);
     }
     live_.erase(found);
   }
@@ -447,6 +463,13 @@ void Books::Other(wire::Tag tag, const Call& call) {
       return;
     case wire::Tag::kMap:
       return Map(call);
+    case wire::Tag::kUnreserve:
+      // No memory moves; but it is what a refusal speaks of, not the unmapping before it.
+      if (const LaneRow* lane = Lane(call); lane != nullptr) {
+        undo_[lane->thread] =
+            Undo{.space = wire::Space::kVirtual, .key = call.numbers[0], .known = true};
+      }
+      return;
     case wire::Tag::kPool:
       // A destroyed pool's handle is given out again at the earliest by the next creation.
       if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreate)) {

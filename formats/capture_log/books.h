@@ -102,6 +102,11 @@ class Books {
     Place place;
     AddressRange range;
   };
+  struct Ended {
+    Key key;
+    Live live;
+    Place row;  // of the event that says so; imported memory has none
+  };
   // What the last free of a thread did, to take it back when the driver refused it.
   struct Undo {
     wire::Space space = wire::Space::kDevicePointer;
@@ -114,6 +119,8 @@ class Books {
     std::vector<std::pair<std::uint64_t, MapRow>> mappings;
     std::vector<std::pair<std::size_t, Place>> handles;  // that went, with the event that says so
     std::size_t handle = 0;
+    bool of_context = false;
+    std::vector<Ended> ended;  // that went with a context
   };
 
   const LaneRow* Lane(const Call& call);
@@ -137,6 +144,7 @@ class Books {
   void ContextEnd(const Call& call);
   void Map(const Call& call);
   void TakeBackHandles(const Undo& undo);
+  void TakeBackContext(const Undo& undo);
   [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
   bool DropHandle(const Call& call, std::size_t handle, Undo& undo);
 
