@@ -112,7 +112,7 @@ MEMTOOL_EXPORT CuResult cuGetProcAddress(const char* symbol, void** pointer, int
                                          std::uint64_t flags) {
   const auto real = CudaReal<decltype(&cuGetProcAddress)>(Cu::k_cuGetProcAddress);
   if (real == nullptr) {
-    return memtool::capture::kCuNotInitialized;
+    return memtool::capture::kCuNoDevice;
   }
   const Busy busy;
   const CuResult status = real(symbol, pointer, version, flags);
@@ -126,7 +126,7 @@ MEMTOOL_EXPORT CuResult cuGetProcAddress_v2(const char* symbol, void** pointer, 
                                             std::uint64_t flags, void* found) {
   const auto real = CudaReal<decltype(&cuGetProcAddress_v2)>(Cu::k_cuGetProcAddress_v2);
   if (real == nullptr) {
-    return memtool::capture::kCuNotInitialized;
+    return memtool::capture::kCuNoDevice;
   }
   const Busy busy;
   const CuResult status = real(symbol, pointer, version, flags, found);

@@ -8,7 +8,7 @@
 #define MEMTOOL_HIP_REAL(name)                                 \
   const auto real = HipReal<decltype(&::name)>(Hip::k_##name); \
   if (real == nullptr) {                                       \
-    return kHipNotInitialized;                                 \
+    return kHipNoDevice;                                       \
   }                                                            \
   const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()

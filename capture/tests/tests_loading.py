@@ -212,6 +212,33 @@ def test_reopen(env):
     same(["alloc", "free_completed"] * 3, [row[1] for row in events_of(env, env.log())], "events")
 
 
+WEAK = r'''
+#include <stdio.h>
+int cuMemAlloc_v2(unsigned long long*, unsigned long) __attribute__((weak));
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, void*) __attribute__((weak));
+int cuCtxDestroy_v2(void*) __attribute__((weak));
+int cuGraphLaunch(void*, void*) __attribute__((weak));
+int hipMalloc(void**, unsigned long) __attribute__((weak));
+int main(void) {
+  unsigned long long pointer = 7;
+  void* found = &pointer;
+  if (cuMemAlloc_v2)
+    printf("%d %d %d %d %d ", cuMemAlloc_v2(&pointer, 1), cuCtxDestroy_v2(0), cuGraphLaunch(0, 0),
+           cuGetProcAddress_v2("cuInit", &found, 12000, 0, 0), hipMalloc(&found, 1));
+  printf("%d\n", pointer == 7 && found == &pointer);
+  return 0;
+}
+'''
+
+
+def test_weak(env):
+    """Without a driver the wrappers say that there is no device."""
+    program = compile_c(env, "weak", WEAK)
+    same("1\n", env.run(program, shim=False, LD_LIBRARY_PATH="/nonexistent").stdout, "plain")
+    same("100 100 100 100 100 1\n", env.run(program, LD_LIBRARY_PATH="/nonexistent").stdout, "shim")
+    same([], env.logs(), "no log")
+
+
 # While a context ends, another thread makes one of the same handle and allocates in it.
 ENDING_DRIVER = r'''
 static unsigned long long next = 0x10000;
