@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -37,7 +38,12 @@ struct SubscriberParams {
   const char* name;
   char* old_name;
   std::size_t old_size;
+  std::uint8_t allow_multiple;  // since 13.2: other tools may subscribe too
 };
+// CUPTI's sizes end with the last field that its user knows.
+constexpr std::size_t kOneSubscriber = offsetof(SubscriberParams, allow_multiple);
+constexpr std::size_t kManySubscribers = kOneSubscriber + sizeof(std::uint8_t);
+constexpr int kInvalidParameter = 1;
 using Callback = void (*)(void*, int, std::uint32_t, const CallbackData*);
 using Subscribe = int (*)(void**, Callback, void*);
 using SubscribeV2 = int (*)(void**, Callback, void*, SubscriberParams*);
@@ -208,6 +214,17 @@ bool LoadCupti() {
   return false;
 }
 
+// Beside other tools where this CUPTI allows it; an older one does not know the wish.
+int SubscribeBeside(SubscribeV2 subscribe, void** subscriber, std::array<char, 64>& holder) {
+  SubscriberParams params{kManySubscribers, "memtool", holder.data(), holder.size(), 1};
+  const int status = subscribe(subscriber, OnCall, nullptr, &params);
+  if (status != kInvalidParameter) {
+    return status;
+  }
+  params.struct_size = kOneSubscriber;
+  return subscribe(subscriber, OnCall, nullptr, &params);
+}
+
 std::uint32_t StartCupti(std::array<char, 64>& holder) {
   const auto enable = LoadCupti() ? CuptiFunction<Enable>("cuptiEnableCallback") : nullptr;
   const auto unsubscribe = CuptiFunction<Unsubscribe>("cuptiUnsubscribe");
@@ -217,12 +234,12 @@ std::uint32_t StartCupti(std::array<char, 64>& holder) {
     return wire::kNoCupti;
   }
   void* subscriber = nullptr;
-  SubscriberParams params{sizeof params, "memtool", holder.data(), holder.size()};
   int status = subscribe_v2 == nullptr ? subscribe(&subscriber, OnCall, nullptr)
-                                       : subscribe_v2(&subscriber, OnCall, nullptr, &params);
+                                       : SubscribeBeside(subscribe_v2, &subscriber, holder);
   if (status != 0) {
     return static_cast<std::uint32_t>(status);
   }
+  holder = {};  // named also where it does not stand in the way
   for (const Row& row : kRows) {
     if (status = enable(1, subscriber, kDriverDomain, row.id); status != 0) {
       unsubscribe(subscriber);

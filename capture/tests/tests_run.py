@@ -214,6 +214,13 @@ def test_cupti(env):
     launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "deep")
     text = env.ask("traces", "--frames", "all", env.log())
     same(31, len(re.findall(r"^ +(?:\(anonymous namespace\)::)?Recurse", text, re.M)), "stacks")
+    # A CUPTI that serves several tools does it, and its first one is no reason for anything.
+    env.clear()
+    done = launch_cupti(env, "--backend", "cupti", "--", program, "linked", "vmm",
+                        MOCK_CUPTI_MANY="1", MOCK_CUPTI_SUBSCRIBE="39")
+    same(0, done.returncode, done.stderr)
+    assert "Nsight" not in done.stderr, done.stderr
+    compare_books(env, "beside another tool")
     # Both ways at once: nothing is recorded twice.
     env.clear()
     env.run(program, "runtime", "calls", CUDA_INJECTION64_PATH=env.shim,
