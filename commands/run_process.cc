@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstring>
 
-
 namespace memtool::commands {
 
 namespace {
@@ -102,6 +101,7 @@ class Signals {
 
 int RunProgram(std::vector<std::string>& words, Streams& streams) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) {
     arguments.push_back(word.data());
   }

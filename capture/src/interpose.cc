@@ -89,6 +89,7 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
 
 // AddressSanitizer's shared library refuses to run behind another preloaded library unless it is
 // told so. It asks for its defaults by this name; a program's own answer comes before ours.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "verify_asan_link_order=0";
 }
