@@ -46,6 +46,7 @@ struct Header {
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
+  std::uint64_t run;                // the `memtool run` that it belongs to; 0 = none
   std::uint64_t lost_tags;          // tags pushed too deep, or with names beyond the table
   std::uint64_t shared_lanes;       // events without their thread, stream and tag: a table was full
   std::uint64_t lost_domains;       // events of domains beyond the table
@@ -54,7 +55,7 @@ struct Header {
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
 inline constexpr std::size_t kLeastHeader = 840;  // what the first writers had; then comes 0
-static_assert(sizeof(Header) == 888 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 

@@ -56,8 +56,8 @@ OomCase CaseOf(const Loaded& loaded, const std::string& at);
 // of the file. Nothing when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, const std::string& device);
 
-// "out of memory elsewhere in this file: device 1 at event 12 (asked 2.00 GiB)": other failures than the
-// one that `loaded` stands at; empty when there are none.
+// "out of memory elsewhere in this file: device 1 at event 12 (asked 2.00 GiB)": other failures
+// than the one that `loaded` stands at; empty when there are none.
 std::string OtherFailures(const Loaded& loaded);
 
 // "WHY", "fragmentation: …"

@@ -1,26 +1,22 @@
 // memtool run: another program under the capture shim.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
-#include <cerrno>
-#include <csignal>
+#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <random>
 
 #include "../capture/wire.h"
 #include "command.h"
-#include "memtool/formats/load.h"
-#include "memtool/profile/analysis/replay.h"
 #include "memtool/profile/sizes.h"
+#include "run_logs.h"
+#include "run_process.h"
 
 namespace memtool::commands {
 
@@ -28,14 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOwnFailure = 125;  // as env(1) and timeout(1)
-constexpr int kCannotRun = 126;
-constexpr int kNotFound = 127;
-constexpr int kSignalled = 128;
 constexpr std::string_view kLibrary = "libmemtool_capture.so";
+constexpr int kMostFrames = 256;
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
-// Larger logs are named, not summed up: their reading would delay the end of a job.
-constexpr std::uintmax_t kMostToRead = std::uintmax_t{512} << 20U;
 
 // Beside this program: in the build folder, or where the installation put it.
 std::string FindLibrary() {
@@ -52,64 +43,11 @@ std::string FindLibrary() {
   return {};
 }
 
-bool IsLog(const fs::path& path, std::uint64_t since, wire::Header* header) {
-  std::ifstream in(path, std::ios::binary);
-  in.read(reinterpret_cast<char*>(header), sizeof *header);
-  return in.gcount() == static_cast<std::streamsize>(sizeof *header) &&
-         header->magic == wire::kMagic && header->start_unix >= since;
+// Tells this run's logs from others' in the same folder; never 0, which is "no run".
+std::uint64_t NewRun() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32U | random() | 1U;
 }
-
-std::uint64_t UnixNow() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// What signals do to the child is its own matter: those from the terminal reach it anyway, the
-// others are passed on.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
-volatile sig_atomic_t g_child = 0;
-void PassOn(int signal) {
-  if (g_child > 0) {
-    ::kill(g_child, signal);
-  }
-}
-
-constexpr std::array kPassedOn{SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
-constexpr std::array kFromTerminal{SIGINT, SIGQUIT};
-
-class Signals {
- public:
-  Signals() {
-    struct sigaction action {};
-    action.sa_flags = SA_RESTART;
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-      action.sa_handler = PassOn;
-      ::sigaction(kPassedOn[i], &action, &passed_on_[i]);
-    }
-    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
-      action.sa_handler = SIG_IGN;
-      ::sigaction(kFromTerminal[i], &action, &from_terminal_[i]);
-    }
-  }
-  ~Signals() { Restore(); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  void Restore() const {
-    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
-      ::sigaction(kPassedOn[i], &passed_on_[i], nullptr);
-    }
-    for (std::size_t i = 0; i < kFromTerminal.size(); ++i) {
-      ::sigaction(kFromTerminal[i], &from_terminal_[i], nullptr);
-    }
-  }
-
- private:
-  std::array<struct sigaction, kPassedOn.size()> passed_on_{};
-  std::array<struct sigaction, kFromTerminal.size()> from_terminal_{};
-};
 
 class RunCommand final : public Command {
  public:
@@ -127,7 +65,7 @@ class RunCommand final : public Command {
     group.add_options()("output,o", po::value(&output_)->value_name("NAME"),
                         "the log; %h is the host, %p the process, %r the rank")(
         "stacks", po::value(&stacks_)->value_name("KIND"), "off, native, python or both")(
-        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, at most 256")(
+        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, 1 to 256")(
         "backend", po::value(&backend_)->value_name("WAY"),
         "preload (default) or cupti: how calls are seen")(
         "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "where a log ends (default 1G)")(
@@ -146,6 +84,10 @@ class RunCommand final : public Command {
     while (cut < args.size() && args[cut].starts_with('-') && args[cut] != "--") {
       const bool value =
           std::find(kWithValue.begin(), kWithValue.end(), args[cut]) != kWithValue.end();
+      if (value && cut + 1 < args.size() && args[cut + 1] == "--") {
+        usage_ = fmt::format("option '{}' has no value before --", args[cut]);
+        return Result<void>{};
+      }
       cut = std::min(args.size(), cut + (value ? 2 : 1));
     }
     const std::vector<std::string> own(args.begin(),
@@ -170,6 +112,9 @@ class RunCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
+    if (usage_.empty()) {
+      usage_ = WrongValue();
+    }
     if (usage_.empty() && program_.empty()) {
       usage_ = "no program is named (memtool run [options] -- PROGRAM ...)";
     }
@@ -177,28 +122,77 @@ class RunCommand final : public Command {
     if (usage_.empty() && library.empty()) {
       usage_ = fmt::format("{} is neither beside this program nor in its installation", kLibrary);
     }
-    if (usage_.empty() && !backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
-      usage_ = fmt::format("'{}' is none of preload, cupti", backend_);
-    }
     if (usage_.empty() && library.find_first_of(" :") != std::string::npos) {
       usage_ = fmt::format("'{}' has a space or colon in its path, which LD_PRELOAD cannot hold",
                            library);
     }
     if (!usage_.empty()) {
       Warn(streams, usage_);
-      return Code(kOwnFailure);
+      return Code(kRunOwnFailure);
     }
     SetEnvironment(library);
-    const std::uint64_t start = UnixNow();
-    const int code = RunProgram(streams);
-    if (!quiet_ && code != kNotFound && code != kCannotRun) {
-      SumUp(streams, start);
+    const int code = RunProgram(program_, streams);
+    if (!quiet_ && code != kRunNotFound && code != kRunCannotRun) {
+      SumUp(streams);
     }
     return Code(code);
   }
 
  private:
   static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
+
+  // What is wrong with the options' values, once, instead of in every process; else "".
+  std::string WrongValue() {
+    if (!backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
+      return fmt::format("'{}' is none of preload, cupti", backend_);
+    }
+    constexpr std::array<std::string_view, 5> kStacks{"", "off", "native", "python", "both"};
+    if (std::find(kStacks.begin(), kStacks.end(), stacks_) == kStacks.end()) {
+      return fmt::format("'{}' is none of off, native, python, both", stacks_);
+    }
+    int depth = 1;
+    const char* const depth_end = depth_.data() + depth_.size();
+    if (const auto [end, error] = std::from_chars(depth_.data(), depth_end, depth);
+        !depth_.empty() &&
+        (error != std::errc{} || end != depth_end || depth < 1 || depth > kMostFrames)) {
+      return fmt::format("--depth '{}' is no number of frames from 1 to {}", depth_, kMostFrames);
+    }
+    std::error_code error;
+    if (output_.ends_with('/') || fs::is_directory(output_, error)) {
+      return fmt::format("'{}' is a folder: -o names the log of each process", output_);
+    }
+    return WrongBytes();
+  }
+
+  // Leaves max_bytes_ as the capture library reads it: a plain number.
+  std::string WrongBytes() {
+    if (max_bytes_.empty()) {
+      return {};
+    }
+    const auto bytes = ParseSize(max_bytes_);
+    if (!bytes) {
+      return fmt::format("--max-bytes {} ({})", bytes.error().message, bytes.error().hint);
+    }
+    constexpr auto kLeast = static_cast<std::int64_t>(wire::kHeaderBytes + wire::kChunkBytes);
+    if (*bytes < kLeast) {
+      return fmt::format("--max-bytes {} is less than the smallest log, {}", max_bytes_,
+                         FormatSize(kLeast));
+    }
+    max_bytes_ = std::to_string(*bytes);
+    return {};
+  }
+
+  // AddressSanitizer's shared library wants to come before all others. The capture library tells it
+  // otherwise, but is not asked where the program has defaults of its own.
+  static void AllowLinkOrder() {
+    constexpr std::string_view kOption = "verify_asan_link_order";
+    const char* given = std::getenv("ASAN_OPTIONS");
+    const std::string options = given == nullptr ? "" : given;
+    if (options.find(kOption) == std::string::npos) {
+      const std::string_view between = options.empty() ? "" : ":";
+      ::setenv("ASAN_OPTIONS", fmt::format("{}{}{}=0", options, between, kOption).c_str(), 1);
+    }
+  }
 
   void SetEnvironment(const std::string& library) {
     if (backend_ == "cupti") {
@@ -209,6 +203,7 @@ class RunCommand final : public Command {
           others == nullptr || *others == '\0' ? library : library + ":" + others;
       ::setenv("LD_PRELOAD", preload.c_str(), 1);
     }
+    AllowLinkOrder();
     const char* given = std::getenv("MEMTOOL_CAPTURE_OUT");
     std::string name = !output_.empty()   ? output_
                        : given != nullptr ? std::string(given)
@@ -224,6 +219,8 @@ class RunCommand final : public Command {
     }
     pattern_ = name;
     ::setenv("MEMTOOL_CAPTURE_OUT", name.c_str(), 1);
+    run_ = NewRun();
+    ::setenv("MEMTOOL_CAPTURE_RUN", std::to_string(run_).c_str(), 1);
     const auto set = [](const char* variable, const std::string& value) {
       if (!value.empty()) {
         ::setenv(variable, value.c_str(), 1);
@@ -236,95 +233,14 @@ class RunCommand final : public Command {
     set("MEMTOOL_CAPTURE_ENABLED", paused_ ? "0" : "");
   }
 
-  int RunProgram(Streams& streams) {
-    std::vector<char*> words;
-    for (std::string& word : program_) {
-      words.push_back(word.data());
-    }
-    words.push_back(nullptr);
-    (void)streams.err.Flush();
-    (void)streams.out.Flush();
-    const Signals signals;
-    // The child may run, and a signal come, before its number is known here.
-    sigset_t all{};
-    sigset_t before{};
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_BLOCK, &all, &before);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      signals.Restore();
-      ::sigprocmask(SIG_SETMASK, &before, nullptr);
-      ::execvp(words.front(), words.data());
-      const int reason = errno;
-      const std::string message =
-          fmt::format("memtool: {}: {}\n", program_.front(), std::strerror(reason));
-      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-      ::_exit(reason == ENOENT ? kNotFound : kCannotRun);
-    }
-    g_child = child;
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (child < 0) {
-      Warn(streams, fmt::format("cannot start a process: {}", std::strerror(errno)));
-      return kOwnFailure;
-    }
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    g_child = 0;
-    return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
-  // Logs that began during the run, in the folder that the pattern names.
-  [[nodiscard]] std::vector<fs::path> Logs(std::uint64_t start) const {
-    std::vector<fs::path> logs;
-    std::string folder = fs::path(pattern_).parent_path().string();
-    for (std::size_t at = 0; (at = folder.find("%%", at)) != std::string::npos; ++at) {
-      folder.erase(at, 1);
-    }
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-      wire::Header header{};
-      if (entry.is_regular_file(error) && IsLog(entry.path(), start, &header)) {
-        logs.push_back(entry.path());
-      }
-    }
-    std::sort(logs.begin(), logs.end());
-    return logs;
-  }
-
-  void SumUp(Streams& streams, std::uint64_t start) const {
-    const std::vector<fs::path> logs = Logs(start);
+  void SumUp(Streams& streams) const {
+    const std::vector<fs::path> logs = FindRunLogs(pattern_, run_);
     if (logs.empty()) {
-      Warn(streams, "no device allocation was seen, so no log was written");
+      Warn(streams, WhyNoLog(pattern_));
     }
     for (const fs::path& log : logs) {
-      Warn(streams, fmt::format("{}: {}", log.string(), Summary(log)));
+      Warn(streams, fmt::format("{}: {}", log.string(), SummarizeLog(log)));
     }
-  }
-
-  static std::string Summary(const fs::path& log) {
-    std::error_code error;
-    const std::uintmax_t size = fs::file_size(log, error);
-    if (size > kMostToRead) {
-      return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
-    }
-    const auto recording = formats::LoadFile(log.string(), {});
-    if (!recording) {
-      return ToString(recording.error());
-    }
-    const History& history = *recording->history;
-    std::string text =
-        fmt::format("{} events", FormatCount(static_cast<std::int64_t>(history.events.size())));
-    for (const Trace& trace : history.traces) {
-      const TraceSummary summary = Replay(*recording, trace).Summarize();
-      text += fmt::format(", {}{}: peak {}, end {}{}", trace.device < 0 ? "" : "device ",
-                          trace.name, FormatSize(summary.peak_bytes), FormatSize(summary.end_bytes),
-                          summary.ooms.empty() ? "" : ", OUT OF MEMORY");
-    }
-    for (const Diagnostic& note : recording->diagnostics) {
-      text += note.severity == Severity::kNote ? "" : "; " + note.message;
-    }
-    return text;
   }
 
   std::string output_;
@@ -338,6 +254,7 @@ class RunCommand final : public Command {
   std::vector<std::string> program_;
   std::string usage_;
   std::string pattern_;
+  std::uint64_t run_ = 0;
 };
 
 }  // namespace

@@ -18,18 +18,10 @@ Entry g_entries[] = {
 #undef MEMTOOL_CU
 };
 
-Provider g_cuda{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0]};
+constexpr std::uint32_t kNewestVersion = 13000;
 
-// Functions of the driver that the shim calls but does not wrap.
-template <class Function>
-Function Unwrapped(const char* name, std::atomic<void*>& cache) {
-  void* found = cache.load(std::memory_order_acquire);
-  if (found == nullptr) {
-    found = FindSymbolAnywhere(name, kLibrary);
-    cache.store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<Function>(found);
-}
+Provider g_cuda{kLibrary,       g_entries, sizeof g_entries / sizeof g_entries[0],
+                kNewestVersion, {0},       {0}};
 
 }  // namespace
 
@@ -54,11 +46,12 @@ void* CudaReal(Cu function) {
 }
 
 Book CudaBook(wire::Space space, wire::Kind kind, const char* name) {
-  static std::atomic<void*> get_context{nullptr};
-  static std::atomic<void*> get_device{nullptr};
+  static DriverFunction get_context{};
+  static DriverFunction get_device{};
   Book book{.space = space, .kind = kind, .name = name};
-  const auto context = Unwrapped<CuResult (*)(CuObject*)>("cuCtxGetCurrent", get_context);
-  const auto device = Unwrapped<CuResult (*)(CuDevice*)>("cuCtxGetDevice", get_device);
+  const auto context =
+      FindFunction<CuResult (*)(CuObject*)>(g_cuda, "cuCtxGetCurrent", get_context);
+  const auto device = FindFunction<CuResult (*)(CuDevice*)>(g_cuda, "cuCtxGetDevice", get_device);
   CuObject current = nullptr;
   if (context != nullptr && context(&current) == 0) {
     book.context = reinterpret_cast<std::uintptr_t>(current);
@@ -71,9 +64,9 @@ Book CudaBook(wire::Space space, wire::Kind kind, const char* name) {
 }
 
 std::uint64_t CudaFreeBytes() {
-  static std::atomic<void*> get_info{nullptr};
+  static DriverFunction get_info{};
   const auto info =
-      Unwrapped<CuResult (*)(std::size_t*, std::size_t*)>("cuMemGetInfo_v2", get_info);
+      FindFunction<CuResult (*)(std::size_t*, std::size_t*)>(g_cuda, "cuMemGetInfo_v2", get_info);
   std::size_t free_bytes = 0;
   std::size_t total = 0;
   return info != nullptr && info(&free_bytes, &total) == 0 ? free_bytes : UINT64_MAX;
@@ -119,7 +112,7 @@ MEMTOOL_EXPORT CuResult cuGetProcAddress(const char* symbol, void** pointer, int
                                          std::uint64_t flags) {
   const auto real = CudaReal<decltype(&cuGetProcAddress)>(Cu::k_cuGetProcAddress);
   if (real == nullptr) {
-    return memtool::capture::kCuNotInitialized;
+    return memtool::capture::kCuNoDevice;
   }
   const Busy busy;
   const CuResult status = real(symbol, pointer, version, flags);
@@ -133,7 +126,7 @@ MEMTOOL_EXPORT CuResult cuGetProcAddress_v2(const char* symbol, void** pointer, 
                                             std::uint64_t flags, void* found) {
   const auto real = CudaReal<decltype(&cuGetProcAddress_v2)>(Cu::k_cuGetProcAddress_v2);
   if (real == nullptr) {
-    return memtool::capture::kCuNotInitialized;
+    return memtool::capture::kCuNoDevice;
   }
   const Busy busy;
   const CuResult status = real(symbol, pointer, version, flags, found);

@@ -17,7 +17,7 @@ using CuHandle = unsigned long long;
 using CuObject = void*;  // contexts, streams, arrays, pools
 
 inline constexpr CuResult kCuOutOfMemory = 2;
-inline constexpr CuResult kCuNotInitialized = 3;
+inline constexpr CuResult kCuNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
 
 struct CuLocation {
   int type;  // 1 = device

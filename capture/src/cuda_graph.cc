@@ -9,7 +9,7 @@
 #define MEMTOOL_REAL(name)                                     \
   const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
   if (real == nullptr) {                                       \
-    return kCuNotInitialized;                                  \
+    return kCuNoDevice;                                        \
   }                                                            \
   const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()
@@ -26,20 +26,10 @@ std::atomic<bool> g_nodes_seen{false};
 Lock g_held_lock;
 std::uint64_t g_held[kMostDevices];
 
-template <class Function>
-Function Driver(const char* name, std::atomic<void*>& cache) {
-  void* found = cache.load(std::memory_order_acquire);
-  if (found == nullptr) {
-    found = FindSymbolAnywhere(name, "libcuda.so");
-    cache.store(found, std::memory_order_release);
-  }
-  return reinterpret_cast<Function>(found);
-}
-
 void SampleGraphs(CuDevice device) {
-  static std::atomic<void*> cache{nullptr};
-  const auto get =
-      Driver<CuResult (*)(CuDevice, int, void*)>("cuDeviceGetGraphMemAttribute", cache);
+  static DriverFunction cache{};
+  const auto get = FindFunction<CuResult (*)(CuDevice, int, void*)>(
+      CudaProvider(), "cuDeviceGetGraphMemAttribute", cache);
   std::uint64_t now = 0;
   if (device < 0 || device >= kMostDevices || get == nullptr ||
       get(device, kReservedNow, &now) != 0) {
@@ -68,11 +58,12 @@ void Launched(bool wanted, CuResult status) {
 }  // namespace
 
 bool CudaCapturing(CuObject stream, bool per_thread) {
-  static std::atomic<void*> plain{nullptr};
-  static std::atomic<void*> own{nullptr};
+  static DriverFunction plain{};
+  static DriverFunction own{};
   using IsCapturing = CuResult (*)(CuObject, int*);
-  const auto is_capturing = per_thread ? Driver<IsCapturing>("cuStreamIsCapturing_ptsz", own)
-                                       : Driver<IsCapturing>("cuStreamIsCapturing", plain);
+  const auto is_capturing =
+      per_thread ? FindFunction<IsCapturing>(CudaProvider(), "cuStreamIsCapturing_ptsz", own)
+                 : FindFunction<IsCapturing>(CudaProvider(), "cuStreamIsCapturing", plain);
   int state = 0;
   return is_capturing != nullptr && is_capturing(stream, &state) == 0 && state == kActive;
 }

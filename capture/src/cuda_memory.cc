@@ -11,7 +11,7 @@
 #define MEMTOOL_REAL(name)                                     \
   const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
   if (real == nullptr) {                                       \
-    return kCuNotInitialized;                                  \
+    return kCuNoDevice;                                        \
   }                                                            \
   const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()

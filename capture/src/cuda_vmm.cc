@@ -8,7 +8,7 @@
 #define MEMTOOL_REAL(name)                                     \
   const auto real = CudaReal<decltype(&::name)>(Cu::k_##name); \
   if (real == nullptr) {                                       \
-    return kCuNotInitialized;                                  \
+    return kCuNoDevice;                                        \
   }                                                            \
   const Busy busy;                                             \
   const bool wanted = busy.entered() && Recording()
@@ -130,11 +130,7 @@ CuResult cuMemAddressReserve(CuPointer* pointer, std::size_t size, std::size_t a
 
 CuResult cuMemAddressFree(CuPointer pointer, std::size_t size) {
   MEMTOOL_REAL(cuMemAddressFree);
-  const CuResult status = real(pointer, size);
-  if (wanted && status == 0) {
-    RecordPlain(Tag::kUnreserve, VirtualBook(), {.values = {pointer, size}, .count = 2});
-  }
-  return status;
+  return RecordedUnreserve(wanted, pointer, size, [&] { return real(pointer, size); });
 }
 
 CuResult cuMemImportFromShareableHandle(CuHandle* handle, void* shared, int type) {
@@ -192,17 +188,14 @@ CuResult cuMemPoolTrimTo(CuObject pool, std::size_t keep) {
 
 CuResult cuCtxDestroy_v2(CuObject context) {
   MEMTOOL_REAL(cuCtxDestroy_v2);
-  const CuResult status = real(context);
-  if (wanted && status == 0) {
-    RecordContextEnd(Address(context), -1);
-  }
-  return status;
+  return RecordedContextEnd(wanted, Address(context), -1, [&] { return real(context); });
 }
 
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
   MEMTOOL_REAL(cuDevicePrimaryCtxRelease_v2);
   CuObject context = wanted ? CudaPrimaryContext(device) : nullptr;
   const CuResult status = real(device);
+  // Only now it is known whether that was the last reference.
   if (wanted && status == 0 && context != nullptr && !CudaPrimaryIsActive(device)) {
     RecordContextEnd(Address(context), device);
   }
@@ -212,11 +205,7 @@ CuResult cuDevicePrimaryCtxRelease_v2(CuDevice device) {
 CuResult cuDevicePrimaryCtxReset_v2(CuDevice device) {
   MEMTOOL_REAL(cuDevicePrimaryCtxReset_v2);
   CuObject context = wanted ? CudaPrimaryContext(device) : nullptr;
-  const CuResult status = real(device);
-  if (wanted && status == 0 && context != nullptr) {
-    RecordContextEnd(Address(context), device);
-  }
-  return status;
+  return RecordedContextEnd(wanted, Address(context), device, [&] { return real(device); });
 }
 
 }  // extern "C"

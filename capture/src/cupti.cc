@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -37,7 +38,12 @@ struct SubscriberParams {
   const char* name;
   char* old_name;
   std::size_t old_size;
+  std::uint8_t allow_multiple;  // since 13.2: other tools may subscribe too
 };
+// CUPTI's sizes end with the last field that its user knows.
+constexpr std::size_t kOneSubscriber = offsetof(SubscriberParams, allow_multiple);
+constexpr std::size_t kManySubscribers = kOneSubscriber + sizeof(std::uint8_t);
+constexpr int kInvalidParameter = 1;
 using Callback = void (*)(void*, int, std::uint32_t, const CallbackData*);
 using Subscribe = int (*)(void**, Callback, void*);
 using SubscribeV2 = int (*)(void**, Callback, void*, SubscriberParams*);
@@ -52,6 +58,7 @@ enum class When : std::uint8_t {
   kBeforeMipmap,
   kBeforeRelease,
   kBeforeUnmap,
+  kBeforeContext,
   kPrimaryRelease,
   kPrimaryReset,
 };
@@ -121,8 +128,15 @@ void ContextCall(const Row& row, const CallbackData& data) {
   const auto device = Read<CuDevice>(data.parameters);
   if (data.site == kEnter) {
     *data.correlation = Address(CudaPrimaryContext(device));
-  } else if (*data.returned == 0 && *data.correlation != 0 &&
-             (row.when == When::kPrimaryReset || !CudaPrimaryIsActive(device))) {
+    if (row.when == When::kPrimaryReset && *data.correlation != 0) {
+      RecordContextEnd(*data.correlation, device);
+    }
+  } else if (*data.correlation == 0) {
+    return;
+  } else if (row.when == When::kPrimaryReset && *data.returned != 0) {
+    RecordFreeFailed(ContextBook(), *data.correlation, static_cast<std::uint64_t>(*data.returned));
+  } else if (row.when == When::kPrimaryRelease && *data.returned == 0 &&
+             !CudaPrimaryIsActive(device)) {
     RecordContextEnd(*data.correlation, device);
   }
 }
@@ -139,6 +153,8 @@ Book BookOf(When when) {
       return HandleBook();
     case When::kBeforeUnmap:
       return VirtualBook();
+    case When::kBeforeContext:
+      return ContextBook();
     default:
       return FreeBook(Space::kDevicePointer);
   }
@@ -198,6 +214,17 @@ bool LoadCupti() {
   return false;
 }
 
+// Beside other tools where this CUPTI allows it; an older one does not know the wish.
+int SubscribeBeside(SubscribeV2 subscribe, void** subscriber, std::array<char, 64>& holder) {
+  SubscriberParams params{kManySubscribers, "memtool", holder.data(), holder.size(), 1};
+  const int status = subscribe(subscriber, OnCall, nullptr, &params);
+  if (status != kInvalidParameter) {
+    return status;
+  }
+  params.struct_size = kOneSubscriber;
+  return subscribe(subscriber, OnCall, nullptr, &params);
+}
+
 std::uint32_t StartCupti(std::array<char, 64>& holder) {
   const auto enable = LoadCupti() ? CuptiFunction<Enable>("cuptiEnableCallback") : nullptr;
   const auto unsubscribe = CuptiFunction<Unsubscribe>("cuptiUnsubscribe");
@@ -207,12 +234,12 @@ std::uint32_t StartCupti(std::array<char, 64>& holder) {
     return wire::kNoCupti;
   }
   void* subscriber = nullptr;
-  SubscriberParams params{sizeof params, "memtool", holder.data(), holder.size()};
   int status = subscribe_v2 == nullptr ? subscribe(&subscriber, OnCall, nullptr)
-                                       : subscribe_v2(&subscriber, OnCall, nullptr, &params);
+                                       : SubscribeBeside(subscribe_v2, &subscriber, holder);
   if (status != 0) {
     return static_cast<std::uint32_t>(status);
   }
+  holder = {};  // named also where it does not stand in the way
   for (const Row& row : kRows) {
     if (status = enable(1, subscriber, kDriverDomain, row.id); status != 0) {
       unsubscribe(subscriber);

@@ -1,5 +1,6 @@
 #include "elf_image.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "base.h"
@@ -93,6 +94,42 @@ std::uint32_t FindLinear(const Dynamic& dynamic, const char* name) {
   return 0;
 }
 
+// A GNU hash table does not say how many symbols there are: the last chain ends with the last one.
+std::uint32_t SymbolCount(const Dynamic& dynamic) {
+  if (dynamic.gnu_hash == nullptr) {
+    return dynamic.hash == nullptr ? 0 : dynamic.hash[1];
+  }
+  const std::uint32_t bucket_count = dynamic.gnu_hash[0];
+  const std::uint32_t first = dynamic.gnu_hash[1];
+  const std::uint32_t* buckets =
+      dynamic.gnu_hash + 4 + std::size_t{dynamic.gnu_hash[2]} * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chain = buckets + bucket_count;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < bucket_count; ++i) {
+    last = buckets[i] > last ? buckets[i] : last;
+  }
+  if (last < first) {
+    return 0;
+  }
+  while ((chain[last - first] & 1U) == 0) {
+    ++last;
+  }
+  return last + 1;
+}
+
+bool ExportsAt(const dl_phdr_info& info, std::uintptr_t address) {
+  const Dynamic dynamic = ReadDynamic(info);
+  const std::uint32_t count = dynamic.symbols == nullptr ? 0 : SymbolCount(dynamic);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const ElfW(Sym)& symbol = dynamic.symbols[i];
+    if (symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xfU) == STT_FUNC &&
+        info.dlpi_addr + symbol.st_value == address) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Holds(const dl_phdr_info& info, std::uintptr_t address) {
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& segment = info.dlpi_phdr[i];
@@ -108,14 +145,39 @@ bool IsShim(const dl_phdr_info& info) {
   return Holds(info, reinterpret_cast<std::uintptr_t>(&FindSymbol));
 }
 
+using Iterate = int (*)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
+
+// Without dl_iterate_phdr: the names and dynamic sections that the dynamic linker keeps for
+// debuggers.
+Iterate FindIterate() {
+  for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    if (!StartsWith(BaseName(object->l_name), "libc.so")) {
+      continue;
+    }
+    ElfW(Phdr) dynamic{};
+    dynamic.p_type = PT_DYNAMIC;
+    dynamic.p_vaddr = reinterpret_cast<std::uintptr_t>(object->l_ld) - object->l_addr;
+    dl_phdr_info info{};
+    info.dlpi_addr = object->l_addr;
+    info.dlpi_phdr = &dynamic;
+    info.dlpi_phnum = 1;
+    if (void* found = FindSymbol(info, "dl_iterate_phdr"); found != nullptr) {
+      return reinterpret_cast<Iterate>(found);
+    }
+  }
+  return &dl_iterate_phdr;
+}
+
 // One search over the loaded objects.
 struct Search {
   const char* name = nullptr;
   const char* prefix = nullptr;
   const void* address = nullptr;
+  bool exported = false;  // look for an export at `address`, not only for its object
   bool after_shim = false;
   bool passed_shim = false;
   bool object_found = false;
+  std::uintptr_t base = 0;  // the object's
   void* found = nullptr;
 };
 
@@ -129,8 +191,12 @@ int Visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
     return 0;
   }
   if (search.name == nullptr) {
-    search.object_found =
-        search.address == nullptr || Holds(*info, reinterpret_cast<std::uintptr_t>(search.address));
+    const auto address = reinterpret_cast<std::uintptr_t>(search.address);
+    search.object_found = search.address == nullptr || Holds(*info, address);
+    search.base = info->dlpi_addr;
+    if (search.object_found && search.exported) {
+      search.object_found = ExportsAt(*info, address);
+    }
     return search.object_found ? 1 : 0;
   }
   if (search.after_shim && !search.passed_shim) {
@@ -162,6 +228,18 @@ int VisitShim(dl_phdr_info* info, std::size_t /*size*/, void* data) {
 
 }  // namespace
 
+// The C library's own: by its name one gets a sanitizer's interceptor, which crashes before the
+// sanitizer is ready, and dlsym is what it calls to get ready.
+int ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
+  static std::atomic<Iterate> iterate{nullptr};
+  Iterate found = iterate.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = FindIterate();
+    iterate.store(found, std::memory_order_release);
+  }
+  return found(visit, data);
+}
+
 void* FindSymbol(const dl_phdr_info& info, const char* name) {
   const Dynamic dynamic = ReadDynamic(info);
   if (dynamic.symbols == nullptr || dynamic.strings == nullptr) {
@@ -185,6 +263,18 @@ void* FindSymbolAnywhere(const char* name, const char* prefix) {
 
 bool ObjectHolds(const char* prefix, const void* address) {
   Search search{.prefix = prefix, .address = address};
+  IterateObjects(Visit, &search);
+  return search.object_found;
+}
+
+std::uintptr_t ImageHolding(const char* prefix, const void* address) {
+  Search search{.prefix = prefix, .address = address};
+  IterateObjects(Visit, &search);
+  return search.object_found ? search.base : 0;
+}
+
+bool ExportsAt(const char* prefix, const void* address) {
+  Search search{.prefix = prefix, .address = address, .exported = true};
   IterateObjects(Visit, &search);
   return search.object_found;
 }

@@ -9,6 +9,9 @@
 
 namespace memtool::capture {
 
+// dl_iterate_phdr of the C library, past interceptors. Forks must know of it: see IterateObjects.
+int ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data);
+
 // The address of a function or object that `info` defines, or nullptr. The first version found.
 void* FindSymbol(const dl_phdr_info& info, const char* name);
 
@@ -19,6 +22,12 @@ void* FindSymbolAnywhere(const char* name, const char* prefix);
 // Whether an object with such a file name is loaded, and whether one of them holds `address`
 // (nullptr = any).
 bool ObjectHolds(const char* prefix, const void* address);
+
+// The load base of the object with such a file name that holds `address`; 0 = none.
+std::uintptr_t ImageHolding(const char* prefix, const void* address);
+
+// Whether a function that such an object exports begins at `address`.
+bool ExportsAt(const char* prefix, const void* address);
 
 // What RTLD_NEXT from the shim would find, else the first definition in any other object.
 void* FindNext(const char* name);

@@ -20,7 +20,8 @@ Entry g_entries[] = {
 #undef MEMTOOL_HIP
 };
 
-Provider g_hip{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0]};
+// HIP tells its forms apart by name, not by version.
+Provider g_hip{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0], UINT32_MAX, {0}, {0}};
 
 }  // namespace
 
@@ -33,10 +34,9 @@ void* HipReal(Hip function) {
 }
 
 Book HipBook(wire::Space space, wire::Kind kind, const char* name) {
-  static std::atomic<void*> get_device{nullptr};
+  static DriverFunction get_device{};
   Book book{.space = space, .kind = kind, .name = name};
-  const auto device =
-      CachedSymbol<HipStatus (*)(int*)>({.library = kLibrary, .name = "hipGetDevice"}, get_device);
+  const auto device = FindFunction<HipStatus (*)(int*)>(g_hip, "hipGetDevice", get_device);
   int ordinal = -1;
   if (device != nullptr && device(&ordinal) == 0) {
     book.device = ordinal;
@@ -50,11 +50,11 @@ void HipAllocated(const Book& book, HipStatus status, const void* pointer, std::
   if (status == 0) {
     return RecordAlloc(book, Address(pointer), size, estimated);
   }
-  static std::atomic<void*> get_info{nullptr};
+  static DriverFunction get_info{};
   std::size_t free_bytes = UINT64_MAX;
   if (status == kHipOutOfMemory && book.device >= 0) {
-    const auto info = CachedSymbol<HipStatus (*)(std::size_t*, std::size_t*)>(
-        {.library = kLibrary, .name = "hipMemGetInfo"}, get_info);
+    const auto info =
+        FindFunction<HipStatus (*)(std::size_t*, std::size_t*)>(g_hip, "hipMemGetInfo", get_info);
     std::size_t total = 0;
     if (info == nullptr || info(&free_bytes, &total) != 0) {
       free_bytes = UINT64_MAX;
@@ -86,9 +86,9 @@ void Allocated(bool wanted, HipStatus status, void* const* pointer, std::uint64_
 
 // An allocation in a captured stream is a node of a graph: nothing is taken by the call.
 bool Captured(HipObject stream) {
-  static std::atomic<void*> is_capturing{nullptr};
-  const auto ask = CachedSymbol<HipStatus (*)(HipObject, int*)>(
-      {.library = "libamdhip64.so", .name = "hipStreamIsCapturing"}, is_capturing);
+  static DriverFunction is_capturing{};
+  const auto ask = FindFunction<HipStatus (*)(HipObject, int*)>(
+      HipProvider(), "hipStreamIsCapturing", is_capturing);
   int state = 0;
   return ask != nullptr && ask(stream, &state) == 0 && state == 1;
 }

@@ -1,5 +1,5 @@
 // The HIP runtime (libamdhip64.so) as far as the shim wraps it: types of our own, from the
-// documented ABI. Its status codes for "out of memory" and "not initialized" are CUDA's.
+// documented ABI. Its status codes for "out of memory" and "no device" are CUDA's.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ using HipHandle = void*;  // of physical memory
 using HipObject = void*;  // streams, arrays, pools
 
 inline constexpr HipStatus kHipOutOfMemory = 2;
-inline constexpr HipStatus kHipNotInitialized = 3;
+inline constexpr HipStatus kHipNoDevice = 100;  // hipErrorNoDevice
 
 struct HipLocation {
   int type;  // 1 = device

@@ -107,11 +107,7 @@ HipStatus hipMemAddressReserve(void** pointer, std::size_t size, std::size_t ali
 
 HipStatus hipMemAddressFree(void* pointer, std::size_t size) {
   MEMTOOL_HIP_REAL(hipMemAddressFree);
-  const HipStatus status = real(pointer, size);
-  if (wanted && status == 0) {
-    RecordPlain(Tag::kUnreserve, VirtualBook(), {.values = {Address(pointer), size}, .count = 2});
-  }
-  return status;
+  return RecordedUnreserve(wanted, Address(pointer), size, [&] { return real(pointer, size); });
 }
 
 HipStatus hipMemImportFromShareableHandle(HipHandle* handle, void* shared, int type) {
@@ -218,20 +214,13 @@ HipStatus hipArrayDestroy(HipObject array) {
 HipStatus hipDeviceReset() {
   MEMTOOL_HIP_REAL(hipDeviceReset);
   const Book book = HipBook(Space::kDevicePointer, Kind::kDevice, "context");
-  const HipStatus status = real();
-  if (wanted && status == 0 && book.context != 0) {
-    RecordContextEnd(book.context, book.device);
-  }
-  return status;
+  return RecordedContextEnd(wanted, book.context, book.device, [&] { return real(); });
 }
 
 HipStatus hipDevicePrimaryCtxReset(int device) {
   MEMTOOL_HIP_REAL(hipDevicePrimaryCtxReset);
-  const HipStatus status = real(device);
-  if (wanted && status == 0) {
-    RecordContextEnd(static_cast<std::uint64_t>(device) + 1, device);
-  }
-  return status;
+  return RecordedContextEnd(wanted && device >= 0, static_cast<std::uint64_t>(device) + 1, device,
+                            [&] { return real(device); });
 }
 
 }  // extern "C"

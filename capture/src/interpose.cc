@@ -6,6 +6,7 @@
 #include "base.h"
 #include "elf_image.h"
 #include "provider.h"
+#include "recorder.h"
 
 namespace memtool::capture {
 
@@ -27,6 +28,14 @@ Dlsym RealDlsym() {
 void* LibcHandle() {
   static const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
   return open == nullptr ? nullptr : open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// What is known of functions is of a library that is gone.
+void ForgetImage(Provider& provider) {
+  for (std::size_t row = 0; row < provider.count; ++row) {
+    provider.entries[row].real.store(nullptr, std::memory_order_release);
+  }
+  provider.generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 }  // namespace
@@ -67,11 +76,22 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
     call->handle = LibcHandle();
     return {nullptr, reinterpret_cast<void*>(real)};
   }
-  if (!ObjectHolds(provider->library, found)) {
+  const std::uintptr_t image = ImageHolding(provider->library, found);
+  if (image == 0) {
     return {found, nullptr};
+  }
+  if (provider->image.exchange(image) != image) {
+    ForgetImage(*provider);
   }
   entry->real.store(found, std::memory_order_release);
   return {entry->wrapper, nullptr};
+}
+
+// AddressSanitizer's shared library refuses to run behind another preloaded library unless it is
+// told so. It asks for its defaults by this name; a program's own answer comes before ours.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "verify_asan_link_order=0";
 }
 
 #if defined(__x86_64__)
@@ -172,6 +192,19 @@ void* RealOf(Entry& entry, const char* library) {
   return real;
 }
 
+void* FindFunction(const Provider& provider, const char* name, DriverFunction& cache) {
+  const std::uint32_t generation = provider.generation.load(std::memory_order_acquire);
+  void* found = cache.generation.load(std::memory_order_acquire) == generation
+                    ? cache.found.load(std::memory_order_acquire)
+                    : nullptr;
+  if (found == nullptr) {
+    found = FindSymbolAnywhere(name, provider.library);
+    cache.found.store(found, std::memory_order_release);
+    cache.generation.store(generation, std::memory_order_release);
+  }
+  return found;
+}
+
 namespace {
 
 // The form that a driver would give for (name, version, stream), for drivers whose pointers are not
@@ -210,6 +243,10 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   }
   Entry* entry = EntryByRequest(provider, symbol, version, per_thread);
   if (entry == nullptr) {
+    return found;  // older than the table: of other arguments, and hardly ever called
+  }
+  if (version > provider.newest_version || ExportsAt(provider.library, found)) {
+    CountUnknownEntry();
     return found;
   }
   entry->real.store(found, std::memory_order_release);

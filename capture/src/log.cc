@@ -140,8 +140,9 @@ void CountUnknownEntry() {
   const Inside inside;
   if (inside) {
     const Hold hold(g_lock);
+    ++g_log.unknown_entries;
     if (wire::Header* header = g_log.sink.header(); header != nullptr) {
-      ++header->unknown_entries;
+      header->unknown_entries = g_log.unknown_entries;
     }
   }
 }

@@ -60,8 +60,9 @@ struct Log {
   std::uint32_t last_stack = 0;
   bool first = true;
   std::uint32_t threads = 0;
-  std::uint32_t other_threads = 0;  // the thread of the shared lanes; 0 = not written yet
-  std::uint64_t lost = 0;           // events that found no file
+  std::uint32_t other_threads = 0;    // the thread of the shared lanes; 0 = not written yet
+  std::uint64_t lost = 0;             // events that found no file
+  std::uint64_t unknown_entries = 0;  // handed out before the log, too
   WaitingMark waiting[64] = {};
   std::uint32_t waiting_count = 0;
 };
@@ -96,7 +97,9 @@ inline void Time(Encoder& out, std::int64_t now) {
 }
 
 inline void CountEvent() {
-  ++g_log.sink.header()->events;
+  wire::Header& header = *g_log.sink.header();
+  ++header.events;
+  header.unknown_entries = g_log.unknown_entries;
 }
 void CountDrop();
 void WriteMark(const Name& name, std::int64_t value, std::int64_t now);

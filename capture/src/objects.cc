@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../wire.h"
+#include "elf_image.h"
 
 namespace memtool::capture {
 
@@ -215,7 +216,7 @@ bool Walk(Pass pass) {
 
 int IterateObjects(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
   const Hold hold(g_lock);
-  return dl_iterate_phdr(visit, data);
+  return ForEachObject(visit, data);
 }
 
 std::uint32_t Objects::Refresh() {

@@ -22,7 +22,22 @@ struct Provider {
   const char* library;  // beginning of the library's file name
   Entry* entries;
   std::size_t count;
+  std::uint32_t newest_version;       // of the driver API that the table was made from
+  std::atomic<std::uintptr_t> image;  // where the library lay when one of its functions was found
+  std::atomic<std::uint32_t> generation;  // grows when it lies elsewhere: closed and opened again
 };
+
+// A function of the driver that the shim calls but does not wrap.
+struct DriverFunction {
+  std::atomic<void*> found;
+  std::atomic<std::uint32_t> generation;
+};
+void* FindFunction(const Provider& provider, const char* name, DriverFunction& cache);
+
+template <class Function>
+Function FindFunction(const Provider& provider, const char* name, DriverFunction& cache) {
+  return reinterpret_cast<Function>(FindFunction(provider, name, cache));
+}
 
 Provider& CudaProvider();
 Provider& HipProvider();
@@ -35,7 +50,8 @@ Entry* FindWrapper(const void* wrapper);
 void* RealOf(Entry& entry, const char* library);
 
 // What cuGetProcAddress (hipGetProcAddress) should hand out instead of `found`; `found` when it is
-// none of ours.
+// none of ours. A form that is newer than the table's is left alone, because its arguments may
+// differ, and counted.
 void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::uint32_t version,
                     bool per_thread);
 

@@ -163,6 +163,7 @@ void ReadSettings() {
                      : depth > kMaxDepth ? kMaxDepth
                                          : static_cast<std::uint32_t>(depth);
   Number("MEMTOOL_CAPTURE_MAX_BYTES", &g_settings.max_bytes);
+  Number("MEMTOOL_CAPTURE_RUN", &g_settings.run);
   Rank();
   Signal();
 }
@@ -224,6 +225,26 @@ void ExpandName(char* to, std::size_t size, const char* pattern) {
     } else {
       writer.Put(*pattern);
     }
+  }
+  *writer.at = '\0';
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): written by the writer
+void NumberedName(char* to, std::size_t size, const char* name, unsigned number) {
+  static constexpr char kEnding[] = ".mtcap";
+  const std::size_t length = strlen(name);
+  const std::size_t ending = sizeof kEnding - 1;
+  const bool ends = length > ending && Equal(name + length - ending, kEnding);
+  Writer writer{to, to + size - 1};
+  for (std::size_t i = 0; i < (ends ? length - ending : length); ++i) {
+    writer.Put(name[i]);
+  }
+  if (number > 1) {
+    writer.Put('.');
+    PutNumber(writer, static_cast<long>(number));
+  }
+  if (ends) {
+    writer.Text(kEnding);
   }
   *writer.at = '\0';
 }

@@ -18,6 +18,7 @@ struct Settings {
   bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
+  std::uint64_t run = 0;                              // RUN: number of the `memtool run`
 };
 
 inline constexpr std::uint32_t kMaxDepth = 256;
@@ -28,6 +29,8 @@ void ReadSettings();
 // The file name for this process: %h host, %p pid, %r rank (with the dot before it left out when
 // there is no rank), %% a percent sign.
 void ExpandName(char* to, std::size_t size, const char* pattern);
+// The n-th choice of that name, from 1: "log.mtcap", "log.2.mtcap"; other endings: "log.2".
+void NumberedName(char* to, std::size_t size, const char* name, unsigned number);
 // "RANK=3" from the launcher's variables, or "".
 const char* RankText();
 

@@ -19,6 +19,7 @@ namespace memtool::capture {
 
 namespace {
 
+constexpr unsigned kMostNames = 99999;
 constexpr std::size_t kFirstExtent = 4 * wire::kChunkBytes;
 constexpr std::size_t kLargestExtent = 256 * wire::kChunkBytes;  // 16 MiB
 
@@ -72,18 +73,11 @@ class NoCancel {
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
 int Sink::Create() {
-  static char name[sizeof path_ - 8];
+  static char name[sizeof path_ - 16];  // room for a number
   ExpandName(name, sizeof name, GetSettings().out);
   int error = EEXIST;
-  for (int n = 1; n < 100 && error == EEXIST; ++n) {
-    CopyText(path_, sizeof path_, name);
-    if (n > 1) {
-      const std::size_t length = strlen(path_);
-      path_[length] = '.';
-      path_[length + 1] = static_cast<char>('0' + n / 10);
-      path_[length + 2] = static_cast<char>('0' + n % 10);
-      path_[length + 3] = '\0';
-    }
+  for (unsigned n = 1; n <= kMostNames && error == EEXIST; ++n) {
+    NumberedName(path_, sizeof path_, name, n);
     error = file_.Create(path_);
   }
   return error;
@@ -104,6 +98,7 @@ void Sink::FillHeader(std::int64_t now) {
   header.parent_pid = getppid();
   header.command_hash = HashCommand();
   header.forked_from = forked_from_;
+  header.run = GetSettings().run;
   utsname names{};
   uname(&names);
   CopyText(header.host.data(), header.host.size(), names.nodename);

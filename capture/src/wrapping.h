@@ -58,9 +58,40 @@ inline void RecordPool(const void* pool, wire::PoolOp operation, std::int32_t de
                .count = 4});
 }
 
+inline Book ContextBook() {
+  return {.name = "context"};
+}
+
 inline void RecordContextEnd(std::uint64_t context, std::int32_t device) {
-  RecordPlain(wire::Tag::kContextEnd, {.name = "context"},
+  RecordPlain(wire::Tag::kContextEnd, ContextBook(),
               {.values = {context, static_cast<std::uint64_t>(device + 1)}, .count = 2});
+}
+
+// As frees are, written before the call: another thread's new context may get the same handle.
+template <class Call>
+int RecordedContextEnd(bool wanted, std::uint64_t context, std::int32_t device, Call call) {
+  const bool record = wanted && context != 0;
+  if (record) {
+    RecordContextEnd(context, device);
+  }
+  const int status = call();
+  if (record && status != 0) {
+    RecordFreeFailed(ContextBook(), context, static_cast<std::uint64_t>(status));
+  }
+  return status;
+}
+
+// The same for reserved addresses.
+template <class Call>
+int RecordedUnreserve(bool wanted, std::uint64_t address, std::uint64_t size, Call call) {
+  if (wanted) {
+    RecordPlain(wire::Tag::kUnreserve, VirtualBook(), {.values = {address, size}, .count = 2});
+  }
+  const int status = call();
+  if (wanted && status != 0) {
+    RecordFreeFailed(VirtualBook(), address, static_cast<std::uint64_t>(status));
+  }
+  return status;
 }
 
 // Bytes of one channel, from CUarray_format, which HIP shares; 0 = unknown (block-compressed and

@@ -331,12 +331,31 @@ void Deep() {
   Recurse(30, 1 << 20U);
 }
 
+// Pools of the device that is not the current one; a handle that is given out again.
+void Pools() {
+  NewContext(0);
+  int stream = 0;
+  for (const int device : {1, 0, 1}) {
+    const int props[16] = {1, 0, 1, device};
+    void* pool = nullptr;
+    Pointer pointers[2] = {};
+    Check(g.cuMemPoolCreate(&pool, props) == 0, "pool");
+    Check(g.cuMemAllocFromPoolAsync(&pointers[0], 1 << 20U, pool, &stream) == 0, "from pool");
+    Check(g.cuMemAllocFromPoolAsync(&pointers[1], 2 << 20U, pool, &stream) == 0, "from pool");
+    Check(g.cuMemAllocFromPoolAsync(&pointers[1], 500 << 20U, pool, &stream) == 2, "too much");
+    Check(g.cuMemFreeAsync(pointers[0], &stream) == 0, "free");
+    Check(g.cuMemPoolDestroy(pool) == 0, "pool end");
+  }
+}
+
 int Run(std::string_view scenario, int rounds) {
   if (scenario == "calls") {
     Calls(0);
     Calls(1);
   } else if (scenario == "vmm") {
     Vmm();
+  } else if (scenario == "pools") {
+    Pools();
   } else if (scenario == "signalled") {
     Signalled();
   } else if (scenario == "graphs") {

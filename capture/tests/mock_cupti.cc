@@ -1,9 +1,11 @@
 // A libcupti.so.12 of the project's own: passes the fake driver's calls on to one subscriber.
 //
 // MOCK_CUPTI_SUBSCRIBE=N  cuptiSubscribe_v2 fails with N; the holder of 39 is "Nsight Systems"
+// MOCK_CUPTI_MANY=1       as CUPTI since 13.2: beside that holder, when that is asked for
 // MOCK_CUPTI_ENABLE=N     cuptiEnableCallback fails with N
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -58,6 +60,17 @@ int Wanted(const char* variable) {
 
 }  // namespace
 
+namespace {
+
+int Enter(void** subscriber, Callback callback, void* user) {
+  g_subscriber.callback = callback;
+  g_subscriber.user = user;
+  *subscriber = &g_subscriber;
+  return 0;
+}
+
+}  // namespace
+
 API int cuptiSubscribe(void** subscriber, Callback callback, void* user) {
   if (g_subscriber.callback != nullptr) {
     return kOtherSubscriber;
@@ -65,10 +78,7 @@ API int cuptiSubscribe(void** subscriber, Callback callback, void* user) {
   if (const int status = Wanted("MOCK_CUPTI_SUBSCRIBE"); status != 0) {
     return status;
   }
-  g_subscriber.callback = callback;
-  g_subscriber.user = user;
-  *subscriber = &g_subscriber;
-  return 0;
+  return Enter(subscriber, callback, user);
 }
 
 struct Params {
@@ -76,17 +86,22 @@ struct Params {
   const char* name;
   char* old_name;
   std::size_t old_size;
+  unsigned char many;
 };
 
 API int cuptiSubscribe_v2(void** subscriber, Callback callback, void* user, Params* params) {
-  if (params == nullptr || params->size != sizeof(Params)) {
+  constexpr std::size_t kOlder = offsetof(Params, many);
+  const bool newer = Wanted("MOCK_CUPTI_MANY") != 0;
+  if (params == nullptr || (params->size != kOlder && !(newer && params->size == kOlder + 1))) {
     return kInvalid;
   }
   const int status = cuptiSubscribe(subscriber, callback, user);
-  if (status == kOtherSubscriber) {
-    snprintf(params->old_name, params->old_size, "Nsight Systems");
+  if (status != kOtherSubscriber) {
+    return status;
   }
-  return status;
+  snprintf(params->old_name, params->old_size, "Nsight Systems");
+  const bool beside = params->size > kOlder && params->many == 1;
+  return beside ? Enter(subscriber, callback, user) : status;
 }
 
 API int cuptiUnsubscribe(void*) {

@@ -27,6 +27,12 @@ def test_failures(env):
         same(5 << 20, at["total"], "live at the OOM")
 
         env.clear()
+        env.program(how, "pools", FAKE_DRIVER_CAPACITY=90_000_000)
+        compare_books(env, f"{how} pools of another device")
+        same(["0", "1", "1"], sorted(row[0] for row in events_of(env, env.log())
+                                     if row[1] == "oom"), "their devices")
+
+        env.clear()
         env.program(how, "unknown_frees")
         books = env.books()[0]
         compare_books(env, f"{how} unknown frees", books=books)

@@ -1,9 +1,10 @@
 """What runtimes get for the driver functions that they ask for."""
+import json
 import re
 import shutil
 import subprocess
 
-from harness import SKIPPED, compile_c, same
+from harness import SKIPPED, compile_c, events_of, same
 
 # Loaded before the shim: hands its own cuGetProcAddress on to whoever asks the shim for one, and
 # writes down what the shim answered: symbol, flags, where the pointer lies, its exported name.
@@ -169,3 +170,69 @@ def test_cudart(env):
     check_swaps(answers, PLAIN, "static cudart", [False, True])
     print(f"{len(answers)} answers")
     return 0
+
+
+# A driver of a later version. Its newest cuMemAlloc takes a context first. Two of its pointers are
+# no exports' own: one of a version that is known, one of a later one.
+LATER = r'''
+#include <string.h>
+typedef unsigned long long Pointer;
+static Pointer next = 0x10000;
+static int take(Pointer* out, unsigned long size) { *out = next; next += size; return 0; }
+int cuInit(unsigned flags) { return 0; }
+int cuCtxGetCurrent(void** context) { *context = (void*)1; return 0; }
+int cuCtxGetDevice(int* device) { *device = 0; return 0; }
+int cuMemAlloc_v2(Pointer* out, unsigned long size) { return take(out, size); }
+int cuMemAlloc_v3(void* context, Pointer* out, unsigned long size) {
+  return context == (void*)0x1234 ? take(out, size) : 1;
+}
+int cuMemAllocManaged(Pointer* out, unsigned long size, unsigned flags) { return take(out, size); }
+static int managed(Pointer* out, unsigned long size, unsigned flags) { return take(out, size); }
+static int managed_later(void* context, Pointer* out, unsigned long size, unsigned flags) {
+  return context == (void*)0x1234 ? take(out, size) : 1;
+}
+int cuGetProcAddress_v2(const char* name, void** out, int version, unsigned long long flags,
+                        void* found) {
+  if (!strcmp(name, "cuMemAlloc"))
+    *out = version >= 13010 ? (void*)cuMemAlloc_v3 : (void*)cuMemAlloc_v2;
+  else if (!strcmp(name, "cuMemAllocManaged"))
+    *out = version >= 14000 ? (void*)managed_later : (void*)managed;
+  else
+    return 500;
+  return 0;
+}
+'''
+LATER_USER = r'''
+#include <dlfcn.h>
+typedef unsigned long long Pointer;
+int main(void) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  int (*get)(const char*, void**, int, unsigned long long, void*) =
+      dlsym(driver, "cuGetProcAddress_v2");
+  int (*alloc)(Pointer*, unsigned long);
+  int (*alloc_later)(void*, Pointer*, unsigned long);
+  int (*managed)(Pointer*, unsigned long, unsigned);
+  int (*managed_later)(void*, Pointer*, unsigned long, unsigned);
+  Pointer out;
+  if (get("cuMemAlloc", (void**)&alloc_later, 13010, 0, 0) ||
+      get("cuMemAlloc", (void**)&alloc, 13000, 0, 0) ||
+      get("cuMemAllocManaged", (void**)&managed_later, 14000, 0, 0) ||
+      get("cuMemAllocManaged", (void**)&managed, 13000, 0, 0)) return 1;
+  if (alloc_later((void*)0x1234, &out, 512) || managed_later((void*)0x1234, &out, 1024, 1)) return 2;
+  return alloc(&out, 4096) || managed(&out, 8192, 1) ? 3 : 0;
+}
+'''
+
+
+def test_later(env):
+    """Forms that are newer than the library's table are not wrapped, and that is said."""
+    folder = env.folder / "later"
+    folder.mkdir()
+    driver = compile_c(env, "libcuda.so.1", LATER, "-shared", "-fPIC", "-Wl,-Bsymbolic")
+    driver.rename(folder / "libcuda.so.1")
+    env.run(compile_c(env, "user", LATER_USER), LD_LIBRARY_PATH=folder)
+    same([("device", 4096), ("managed", 8192)],
+         [(ledger, size) for _, _, _, size, ledger, _ in events_of(env, env.log())], "known forms")
+    notes = json.loads(env.ask("info", "--format", "json", env.log()))["diagnostics"]
+    same([("unknown_entries", 2)], [(row["code"], row["count"]) for row in notes
+                                    if row["severity"] == "warning"], "unknown forms")

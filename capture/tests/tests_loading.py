@@ -1,15 +1,15 @@
 """The library in other people's processes: look-ups, exports, programs without a device."""
+import json
 import re
+import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-from harness import compare_books, compile_c, same
+from harness import SKIPPED, compare_books, compile_c, events_of, same
 
 
 def test_harmless(env):
     """No output, no file, no other exit status in programs that have no device."""
-    libasan = subprocess.run(["gcc", "-print-file-name=libasan.a"], capture_output=True, text=True)
     source = env.folder / "plain.c"
     source.write_text('#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
                       'int main(void) { void* p = malloc(10); free(p);\n'
@@ -17,9 +17,6 @@ def test_harmless(env):
     commands = [["/bin/true"], ["/bin/ls", "/"], [sys.executable, "-c", "print(1)"],
                 ["git", "--version"], ["sh", "-c", "echo a; exit 4"]]
     compilers = {"plain": ["cc"], "static": ["cc", "-static"]}
-    if Path(libasan.stdout.strip()).is_absolute():
-        compilers["asan"] = ["cc", "-fsanitize=address", "-static-libasan"]
-        compilers["ubsan"] = ["cc", "-fsanitize=undefined", "-static-libubsan"]
     for name, words in compilers.items():
         built = subprocess.run([*words, "-o", str(env.folder / name), str(source), "-ldl"],
                                capture_output=True, text=True)
@@ -34,6 +31,61 @@ def test_harmless(env):
     # A driver that is loaded and started, but allocates nothing.
     env.program("dlsym", "nothing")
     same([], env.logs(), "no log before the first allocation")
+
+
+SANITIZED = r'''
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#ifdef OWN_DEFAULTS
+const char* __asan_default_options(void) { return "detect_leaks=0"; }
+#endif
+static void* start(void* argument) { return dlsym(RTLD_DEFAULT, "strlen") ? argument : 0; }
+int main(void) {
+  pthread_t thread;
+  void* out = 0;
+  pthread_create(&thread, 0, start, &thread);
+  pthread_join(thread, &out);
+  printf("%d\n", out != 0);
+  return 4;
+}
+'''
+
+
+def test_sanitizers(env):
+    """Programs built with a sanitizer, its runtime in the program or beside it: nothing to see."""
+    (env.folder / "sanitized.c").write_text(SANITIZED)
+    tried = 0
+    for compiler in ("gcc", "clang"):
+        for kind, library in {"address": "asan", "thread": "tsan", "undefined": "ubsan",
+                              "leak": "lsan"}.items():
+            for static in ((f"-static-lib{library}",), ()) if compiler == "gcc" else ((),):
+                name = f"{compiler}-{kind}{len(static)}"
+                built = subprocess.run([compiler, f"-fsanitize={kind}", *static, "-pthread", "-o",
+                                        name, "sanitized.c", "-ldl"], cwd=env.folder,
+                                       capture_output=True, text=True) if shutil.which(
+                                           compiler) else None
+                command = [str(env.folder / name)]
+                plain = built and built.returncode == 0 and subprocess.run(
+                    command, env=env.environment(shim=False), capture_output=True)
+                if not plain or plain.returncode != 4:
+                    print(f"{name}: not here")
+                    continue
+                tried += 1
+                for words in (command, [str(env.memtool), "run", "-q", *command]):
+                    under = subprocess.run(words, env=env.environment(shim=words is command),
+                                           capture_output=True, text=True, timeout=120)
+                    same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), words)
+    # A program with defaults of its own: `memtool run` says it in the environment.
+    built = subprocess.run(["gcc", "-fsanitize=address", "-DOWN_DEFAULTS", "-pthread", "-o", "own",
+                            "sanitized.c", "-ldl"], cwd=env.folder, capture_output=True)
+    if built.returncode == 0:
+        for options in ("", "detect_leaks=0:exitcode=7"):
+            under = subprocess.run([str(env.memtool), "run", "-q", str(env.folder / "own")],
+                                   env=env.environment(shim=False, ASAN_OPTIONS=options),
+                                   capture_output=True, text=True, timeout=120)
+            same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), options)
+    return 0 if tried else SKIPPED
 
 
 DLSYM = r'''
@@ -112,6 +164,172 @@ def test_dlsym(env):
         compare_books(env, order)
 
 
+SMALL_DRIVER = r'''
+static unsigned long long next = 0x10000;
+int cuInit(unsigned flags) { return 0; }
+int cuCtxGetCurrent(void** context) { *context = (void*)1; return 0; }
+int cuCtxGetDevice(int* device) { *device = 0; return 0; }
+int cuMemAlloc_v2(unsigned long long* out, unsigned long size) {
+  *out = next;
+  next += size;
+  return 0;
+}
+int cuMemFree_v2(unsigned long long pointer) { return 0; }
+'''
+REOPEN = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void) {
+  for (int i = 0; i < 3; ++i) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*alloc)(unsigned long long*, unsigned long) = dlsym(driver, "cuMemAlloc_v2");
+    int (*release)(unsigned long long) = dlsym(driver, "cuMemFree_v2");
+    unsigned long long pointer = 0;
+    Dl_info info;
+    if (alloc(&pointer, 4096) || release(pointer) || !dladdr(dlsym(driver, "cuInit"), &info))
+      return 1;
+    dlclose(driver);
+    /* Where it was, nothing can be loaded or called. */
+    if (mmap(info.dli_fbase, 12288, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+             -1, 0) != info.dli_fbase) return 2;
+  }
+  return 0;
+}
+'''
+
+
+def test_reopen(env):
+    """A driver that is closed and opened again lies elsewhere."""
+    folder = env.folder / "small"
+    folder.mkdir()
+    driver = compile_c(env, "libcuda.so.1", SMALL_DRIVER, "-shared", "-fPIC", "-Wl,-Bsymbolic")
+    driver.rename(folder / "libcuda.so.1")
+    program = compile_c(env, "reopen", REOPEN)
+    env.run(program, LD_LIBRARY_PATH=folder, shim=False)
+    env.run(program, LD_LIBRARY_PATH=folder)
+    same(["alloc", "free_completed"] * 3, [row[1] for row in events_of(env, env.log())], "events")
+
+
+WEAK = r'''
+#include <stdio.h>
+int cuMemAlloc_v2(unsigned long long*, unsigned long) __attribute__((weak));
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, void*) __attribute__((weak));
+int cuCtxDestroy_v2(void*) __attribute__((weak));
+int cuGraphLaunch(void*, void*) __attribute__((weak));
+int hipMalloc(void**, unsigned long) __attribute__((weak));
+int main(void) {
+  unsigned long long pointer = 7;
+  void* found = &pointer;
+  if (cuMemAlloc_v2)
+    printf("%d %d %d %d %d ", cuMemAlloc_v2(&pointer, 1), cuCtxDestroy_v2(0), cuGraphLaunch(0, 0),
+           cuGetProcAddress_v2("cuInit", &found, 12000, 0, 0), hipMalloc(&found, 1));
+  printf("%d\n", pointer == 7 && found == &pointer);
+  return 0;
+}
+'''
+
+
+def test_weak(env):
+    """Without a driver the wrappers say that there is no device."""
+    program = compile_c(env, "weak", WEAK)
+    same("1\n", env.run(program, shim=False, LD_LIBRARY_PATH="/nonexistent").stdout, "plain")
+    same("100 100 100 100 100 1\n", env.run(program, LD_LIBRARY_PATH="/nonexistent").stdout, "shim")
+    same([], env.logs(), "no log")
+
+
+# While a context ends, another thread makes one of the same handle and allocates in it.
+ENDING_DRIVER = r'''
+static unsigned long long next = 0x10000;
+static _Thread_local void* current;
+static void (*between)(void);
+static int refuse;
+void setBetween(void (*call)(void), int refused) { between = call; refuse = refused; }
+int cuInit(unsigned flags) { return 0; }
+int cuCtxSetCurrent(void* context) { current = context; return 0; }
+int cuCtxGetCurrent(void** context) { *context = current; return 0; }
+int cuCtxGetDevice(int* device) { *device = 0; return 0; }
+int cuCtxDestroy_v2(void* context) { if (between) between(); return refuse; }
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) { return !(*active = 1); }
+int cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)0x20; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
+int cuDevicePrimaryCtxReset_v2(int device) { if (between) between(); return refuse; }
+int cuMemAlloc_v2(unsigned long long* out, unsigned long size) {
+  *out = next;
+  next += size;
+  return 0;
+}
+int cuMemCreate(unsigned long long* handle, unsigned long size, const int* properties,
+                unsigned long long flags) { *handle = 0x77; return 0; }
+int cuMemMap(unsigned long long address, unsigned long size, unsigned long offset,
+             unsigned long long handle, unsigned long long flags) { return 0; }
+int cuMemRelease(unsigned long long handle) { return 0; }
+int cuMemUnmap(unsigned long long address, unsigned long size) { return 0; }
+int cuMemAddressFree(unsigned long long address, unsigned long size) { return refuse; }
+'''
+ENDING = r'''
+#include <pthread.h>
+typedef unsigned long long Pointer;
+void setBetween(void (*)(void), int);
+int cuCtxSetCurrent(void*), cuCtxDestroy_v2(void*), cuDevicePrimaryCtxReset_v2(int);
+int cuMemAlloc_v2(Pointer*, unsigned long);
+int cuMemCreate(Pointer*, unsigned long, const int*, unsigned long long), cuMemRelease(Pointer);
+int cuMemMap(Pointer, unsigned long, unsigned long, Pointer, unsigned long long);
+int cuMemUnmap(Pointer, unsigned long), cuMemAddressFree(Pointer, unsigned long);
+static void* context;
+static void* work(void* size) {
+  Pointer out;
+  cuCtxSetCurrent(context);
+  cuMemAlloc_v2(&out, (unsigned long)size);
+  return 0;
+}
+static void other(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, work, (void*)(context == (void*)0x10 ? 1 << 20 : 2 << 20));
+  pthread_join(thread, 0);
+}
+int main(void) {
+  Pointer out, handle;
+  const int device[16] = {1, 0, 1, 0};
+  for (int primary = 0; primary < 2; ++primary) {
+    context = primary ? (void*)0x20 : (void*)0x10;
+    cuCtxSetCurrent(context);
+    cuMemAlloc_v2(&out, 4096);
+    setBetween(other, 0);
+    primary ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context);
+    cuMemAlloc_v2(&out, 512);
+    setBetween(0, 5);
+    primary ? cuDevicePrimaryCtxReset_v2(0) : cuCtxDestroy_v2(context);
+  }
+  cuMemCreate(&handle, 8 << 20, device, 0);
+  cuMemMap(0x900000, 8 << 20, 0, handle, 0);
+  cuMemRelease(handle);
+  cuMemUnmap(0x900000, 8 << 20);
+  return cuMemAddressFree(0x900000, 8 << 20) == 5 ? 0 : 1;
+}
+'''
+
+
+def test_endings(env):
+    """The end of a context takes what was there before, and nothing when it is refused."""
+    folder = env.folder / "driver"
+    folder.mkdir()
+    driver = compile_c(env, "libcuda.so.1", ENDING_DRIVER, "-shared", "-fPIC", "-Wl,-Bsymbolic",
+                       "-Wl,-soname,libcuda.so.1")
+    driver.rename(folder / "libcuda.so.1")
+    env.run(compile_c(env, "ending", ENDING, f"{folder}/libcuda.so.1"), LD_LIBRARY_PATH=folder)
+    live = {}
+    for _, action, key, size, _, _ in events_of(env, env.log()):
+        if action == "alloc":
+            live[key] = size
+        elif action == "free_completed":
+            del live[key]
+    same([512, 512, 1 << 20, 2 << 20], sorted(live.values()), "live at the end")
+    notes = json.loads(env.ask("info", "--format", "json", env.log()))["diagnostics"]
+    same([3], [row["count"] for row in notes if row["code"] == "refused_frees"], "refused")
+
+
 def test_symbols(env):
     """Nothing newer than GLIBC_2.28, no C++ runtime, nothing exported by accident."""
     text = subprocess.run(["objdump", "-T", str(env.shim)], capture_output=True, text=True).stdout
@@ -120,7 +338,8 @@ def test_symbols(env):
     exported = {line.split()[-1] for line in text.splitlines()
                 if " g " in line and "*UND*" not in line and line.split()[-1] != "Base"}
     odd = {name for name in exported
-           if not re.match(r"cu[A-Z]|hip[A-Z]|memtool_capture_|dlsym$|InitializeInjection$", name)}
+           if not re.match(r"cu[A-Z]|hip[A-Z]|memtool_capture_|dlsym$|InitializeInjection$|"
+                           r"__asan_default_options$", name)}
     same(set(), odd, "exports")
     needed = subprocess.run(["objdump", "-p", str(env.shim)], capture_output=True, text=True).stdout
     same({"libc.so.6"}, set(re.findall(r"NEEDED +(\S+)", needed)) - {"ld-linux-x86-64.so.2"}, "needs")

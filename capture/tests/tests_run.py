@@ -1,13 +1,16 @@
 """`memtool run` and the public header."""
 import json
+import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
+import threading
 
 from pathlib import Path
 
-from harness import SKIPPED, compare_books, events_of, read_header, same, sums_of
+from harness import SKIPPED, compare_books, compile_c, events_of, read_header, same, sums_of
 
 
 def test_api(env):
@@ -61,6 +64,133 @@ def test_launcher(env):
         child.stdout.close()
 
 
+def test_run_summary(env):
+    """The summary names the logs of this run, all of them and no others."""
+    program = env.programs / "driver_program"
+    plain = {k: v for k, v in env.environment(shim=False).items() if k != "MEMTOOL_CAPTURE_OUT"}
+
+    def summed(*words, **more):
+        done = subprocess.run([str(env.memtool), "run", *map(str, words)], env={**plain, **more},
+                              cwd=env.folder, capture_output=True, text=True, timeout=60)
+        same(0, done.returncode, done.stderr)
+        return done.stderr
+    # Another run in the same folder, at the same time.
+    text = summed("--", "sh", "-c", f"{env.memtool} run -q -- {program} linked oom;"
+                  f"{program} linked oom", FAKE_DRIVER_CAPACITY="90000000")
+    same(2, len(env.logs()), "logs")
+    same(1, len(re.findall(r"^memtool: /.*\.mtcap: .*OUT OF MEMORY", text, re.M)), text)
+    same(1, text.count("\n"), text)
+    env.clear()
+    # Folders and names that depend on the process.
+    for folder in (os.uname().nodename, "100%", "rank.7"):
+        (env.folder / folder).mkdir()
+    for pattern, name in {"%h/x.%p.mtcap": rf"{re.escape(os.uname().nodename)}/x\.\d+\.mtcap",
+                          "100%%/%r.x": r"100%/7\.x", "rank.%r/log": r"rank\.7/log",
+                          "plain": "plain", "plain.%r%%.mtcap": r"plain\.7%\.mtcap"}.items():
+        text = summed("-o", pattern, "--", program, "linked", "deep", RANK="7")
+        assert re.fullmatch(rf"memtool: {re.escape(str(env.folder))}/{name}: 1 events, .*\n", text), text
+    text = summed("-o", "missing/x.mtcap", "--", program, "linked", "deep")
+    assert "cannot create the log" in text and "seen" not in text, text
+    assert text.endswith(f"memtool: no log can be written in {env.folder}/missing: "
+                         "No such file or directory\n"), text
+    text = summed("-o", "nobody.%h/x.mtcap", "--", program, "linked", "deep")
+    assert text.endswith(f"there is no folder {env.folder}/nobody.%h\n"), text
+
+
+def test_run_names(env):
+    """A name that does not depend on the process, for more processes than a hundred."""
+    taken = [env.folder / "fixed.mtcap", *(env.folder / f"fixed.{n}.mtcap" for n in range(2, 131))]
+    for path in taken[:-1]:
+        path.touch()
+    for name in ("fixed.mtcap", "other", "other"):
+        env.program("linked", "deep", MEMTOOL_CAPTURE_OUT=env.folder / name)
+    same(1, env.card(taken[-1])["devices"][0]["events"], "log")
+    same({"other", "other.2"}, {path.name for path in env.folder.glob("other*")}, "no ending")
+    same({0}, {path.stat().st_size for path in taken[:-1]}, "others' files")
+
+
+# Says which signals come, until the one that ends it. "I": ignored when it starts.
+SIGNALLED = r'''
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  sigset_t all;
+  struct sigaction now;
+  const int asked[] = {SIGHUP, SIGCHLD};
+  for (int i = 0; i < 2; ++i)
+    if (sigaction(asked[i], 0, &now) == 0 && now.sa_handler == SIG_IGN) printf("I%d\n", asked[i]);
+  if (count > 1) return atoi(words[1]);
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, 0);
+  printf("ready\n");
+  for (int got = 0; got != SIGTERM;) {
+    fflush(stdout);
+    sigwait(&all, &got);
+    if (got != SIGCONT) printf("%d\n", got);
+  }
+  return 5;
+}
+'''
+
+
+def test_run_signals(env):
+    """What is sent to memtool reaches the program; what was inherited does not lose its status."""
+    program = str(compile_c(env, "signalled", SIGNALLED))
+    words = [str(env.memtool), "run", "-q", program]
+    plain = env.environment(shim=False)
+    sent = [signal.SIGINT, signal.SIGQUIT, signal.SIGALRM, signal.SIGHUP, signal.SIGUSR1,
+            signal.SIGSEGV, signal.SIGPIPE, signal.SIGABRT, signal.SIGWINCH, signal.SIGRTMIN + 3]
+    child = subprocess.Popen(words, env=plain, stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.PIPE)
+    # A signal that does not arrive must not be waited for.
+    limit = threading.Timer(30, child.kill)
+    limit.start()
+    try:
+        same("ready\n", child.stdout.readline(), "started")
+        for number in sent:
+            child.send_signal(number)
+            same(f"{int(number)}\n", child.stdout.readline(), "passed on")
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=60)
+        same(("15\n", "", 5), (out, err, child.returncode), "end")
+    finally:
+        limit.cancel()
+        child.kill()
+    # Ignored by whoever starts memtool, as by some supervisors.
+    for ignored in (signal.SIGCHLD, signal.SIGHUP):
+        done = subprocess.run([*words, "3"], env=plain, capture_output=True, text=True, timeout=60,
+                              preexec_fn=lambda number=ignored: signal.signal(number,
+                                                                              signal.SIG_IGN))
+        same((3, f"I{int(ignored)}\n", ""), (done.returncode, done.stdout, done.stderr), ignored)
+
+
+def test_run_terminal(env):
+    """The terminal's interrupt comes once, not twice."""
+    program = str(compile_c(env, "signalled", SIGNALLED))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(str(env.memtool), [str(env.memtool), "run", "-q", program],
+                  env.environment(shim=False))
+    limit = threading.Timer(30, os.kill, (pid, signal.SIGKILL))
+    limit.start()
+
+    def line():
+        text = b""
+        while not text.endswith(b"\n"):
+            text += os.read(terminal, 1)
+        return text.replace(b"\r\n", b"\n").decode().removeprefix("^C")
+    same("ready\n", line(), "started")
+    os.write(terminal, b"\x03")
+    same(f"{int(signal.SIGINT)}\n", line(), "interrupt")
+    os.kill(pid, signal.SIGTERM)
+    same(f"{int(signal.SIGTERM)}\n", line(), "no second interrupt")
+    same(5, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), "status")
+    limit.cancel()
+    os.close(terminal)
+
+
 def launch_cupti(env, *words, **more):
     # By name the dynamic linker may find NVIDIA's.
     plain = {k: v for k, v in env.environment(
@@ -84,6 +214,13 @@ def test_cupti(env):
     launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "deep")
     text = env.ask("traces", "--frames", "all", env.log())
     same(31, len(re.findall(r"^ +(?:\(anonymous namespace\)::)?Recurse", text, re.M)), "stacks")
+    # A CUPTI that serves several tools does it, and its first one is no reason for anything.
+    env.clear()
+    done = launch_cupti(env, "--backend", "cupti", "--", program, "linked", "vmm",
+                        MOCK_CUPTI_MANY="1", MOCK_CUPTI_SUBSCRIBE="39")
+    same(0, done.returncode, done.stderr)
+    assert "Nsight" not in done.stderr, done.stderr
+    compare_books(env, "beside another tool")
     # Both ways at once: nothing is recorded twice.
     env.clear()
     env.run(program, "runtime", "calls", CUDA_INJECTION64_PATH=env.shim,

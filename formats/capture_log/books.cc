@@ -62,6 +62,17 @@ const LedgerRow* Books::LedgerOf(const LaneRow& lane) {
   return ledger;
 }
 
+const LedgerRow* Books::OnPoolDevice(const LaneRow& lane, const LedgerRow* ledger,
+                                     LedgerRow& moved) {
+  const auto pool = lane.pool == 0 ? pool_devices_.end() : pool_devices_.find(lane.pool);
+  if (ledger == nullptr || pool == pool_devices_.end() || pool->second == ledger->device) {
+    return ledger;
+  }
+  moved = *ledger;
+  moved.device = pool->second;
+  return &moved;
+}
+
 std::uint32_t Books::BookOf(const LedgerRow& ledger) {
   const bool user = ledger.level == wire::Level::kUser;
   std::string name = ledger.device < 0 ? "host" : std::to_string(ledger.device);
@@ -160,7 +171,8 @@ Books::Place Books::AddEnd(const Call& call, Place place, Action action) {
 
 void Books::Alloc(const Call& call) {
   const LaneRow* lane = Lane(call);
-  const LedgerRow* ledger = lane == nullptr ? nullptr : LedgerOf(*lane);
+  LedgerRow moved;
+  const LedgerRow* ledger = lane == nullptr ? nullptr : OnPoolDevice(*lane, LedgerOf(*lane), moved);
   if (ledger == nullptr) {
     return;
   }
@@ -236,7 +248,8 @@ void Books::Mark(const Call& call, const std::string& name, std::int64_t value) 
 
 void Books::Failed(const Call& call) {
   const LaneRow* lane = Lane(call);
-  const LedgerRow* ledger = lane == nullptr ? nullptr : LedgerOf(*lane);
+  LedgerRow moved;
+  const LedgerRow* ledger = lane == nullptr ? nullptr : OnPoolDevice(*lane, LedgerOf(*lane), moved);
   if (ledger == nullptr) {
     return;
   }
@@ -349,6 +362,16 @@ void Books::TakeBackHandles(const Undo& undo) {
   }
 }
 
+void Books::TakeBackContext(const Undo& undo) {
+  --counts_.ended_contexts;
+  for (const Ended& ended : undo.ended) {
+    live_.emplace(ended.key, ended.live);
+    if (!ended.live.imported) {
+      At(ended.row).event.action = Action::kOther;
+    }
+  }
+}
+
 void Books::FreeFailed(const Call& call) {
   const LaneRow* lane = Lane(call);
   if (lane == nullptr) {
@@ -359,7 +382,9 @@ void Books::FreeFailed(const Call& call) {
   if (undo.key != call.numbers[0]) {
     return;
   }
-  if (undo.of_graph) {
+  if (undo.of_context) {
+    TakeBackContext(undo);
+  } else if (undo.of_graph) {
     graph_pointers_.insert(undo.key);
   } else if (!undo.known) {
     counts_.unknown_frees -= counts_.unknown_frees > 0 ? 1 : 0;
@@ -392,10 +417,13 @@ void Books::Import(const Call& call) {
 // Pools and handles belong to the device and stay.
 void Books::ContextEnd(const Call& call) {
   const std::uint64_t context = call.numbers[0];
-  ++counts_.ended_contexts;
-  if (context == 0) {
+  const LaneRow* lane = Lane(call);
+  if (context == 0 || lane == nullptr) {
     return;
   }
+  ++counts_.ended_contexts;
+  Undo& undo = undo_[lane->thread];
+  undo = Undo{.key = context, .known = true, .of_context = true};
   std::vector<Key> gone;
   for (const auto& [key, live] : live_) {
     const bool pooled = !live.imported && ledgers_[At(live.place).event.ledger].name == "async";
@@ -406,8 +434,9 @@ void Books::ContextEnd(const Call& call) {
   std::sort(gone.begin(), gone.end());
   for (const Key& key : gone) {
     const auto found = live_.find(key);
-    if (!found->second.imported) {
-      AddEnd(call, found->second.place, Action::kFreeCompleted);
+    Ended& ended = undo.ended.emplace_back(Ended{.key = key, .live = found->second, .row = {}});
+    if (!ended.live.imported) {
+      ended.row = AddEnd(call, ended.live.place, Action::kFreeCompleted);
     }
     live_.erase(found);
   }
@@ -434,8 +463,22 @@ void Books::Other(wire::Tag tag, const Call& call) {
       return;
     case wire::Tag::kMap:
       return Map(call);
+    case wire::Tag::kUnreserve:
+      // No memory moves; but it is what a refusal speaks of, not the unmapping before it.
+      if (const LaneRow* lane = Lane(call); lane != nullptr) {
+        undo_[lane->thread] =
+            Undo{.space = wire::Space::kVirtual, .key = call.numbers[0], .known = true};
+      }
+      return;
+    case wire::Tag::kPool:
+      // A destroyed pool's handle is given out again at the earliest by the next creation.
+      if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreate)) {
+        pool_devices_[call.numbers[0]] =
+            static_cast<std::int32_t>(std::min<std::uint64_t>(call.numbers[2], INT32_MAX)) - 1;
+      }
+      return;
     default:
-      return;  // addresses and pools: no memory moves
+      return;  // addresses: no memory moves
   }
 }
 

@@ -102,6 +102,11 @@ class Books {
     Place place;
     AddressRange range;
   };
+  struct Ended {
+    Key key;
+    Live live;
+    Place row;  // of the event that says so; imported memory has none
+  };
   // What the last free of a thread did, to take it back when the driver refused it.
   struct Undo {
     wire::Space space = wire::Space::kDevicePointer;
@@ -114,10 +119,15 @@ class Books {
     std::vector<std::pair<std::uint64_t, MapRow>> mappings;
     std::vector<std::pair<std::size_t, Place>> handles;  // that went, with the event that says so
     std::size_t handle = 0;
+    bool of_context = false;
+    std::vector<Ended> ended;  // that went with a context
   };
 
   const LaneRow* Lane(const Call& call);
   const LedgerRow* LedgerOf(const LaneRow& lane);
+  // The ledger on the device of the lane's pool: the current device may be another. `moved` keeps
+  // it.
+  const LedgerRow* OnPoolDevice(const LaneRow& lane, const LedgerRow* ledger, LedgerRow& moved);
   std::uint32_t BookOf(const LedgerRow& ledger);
   std::uint8_t LedgerIndex(const LedgerRow& ledger, std::uint32_t book);
   std::uint16_t StreamIndex(std::uint64_t stream);
@@ -134,6 +144,7 @@ class Books {
   void ContextEnd(const Call& call);
   void Map(const Call& call);
   void TakeBackHandles(const Undo& undo);
+  void TakeBackContext(const Undo& undo);
   [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
   bool DropHandle(const Call& call, std::size_t handle, Undo& undo);
 
@@ -152,6 +163,7 @@ class Books {
   std::vector<Range> ranges_;
   std::unordered_set<std::uint64_t> graph_pointers_;  // may be freed outside of their graph
   std::unordered_map<std::uint64_t, Undo> undo_;      // by thread
+  std::unordered_map<std::uint64_t, std::int32_t> pool_devices_;
   std::vector<std::uint64_t> streams_{0};
   std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
   std::unordered_map<std::uint64_t, LabelSetId> label_index_;  // by lane

@@ -247,6 +247,10 @@ class Notes {
         "no "
         "names",
         header_.lost_mappings);
+    Add(Severity::kWarning, "unknown_entries",
+        "functions of the driver that are newer than the capture library: what they allocate is "
+        "not seen",
+        header_.unknown_entries);
     if ((header_.flags & wire::kEndedCleanly) == 0) {
       Add(Severity::kNote, "not_ended",
           "the process did not end by exit: it was killed, left by _exit, ran another program, or "

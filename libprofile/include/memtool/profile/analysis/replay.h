@@ -2,8 +2,9 @@
 //
 // A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
 // base: the sizes of frees that match no allocation, plus the blocks that are still there at the
-// end and were never opened, plus what the format gives as a sum (Trace::standing_bytes). With them a replay must end at the sum of the blocks that the
-// allocator lists; when it does, the trace has no holes.
+// end and were never opened, plus what the format gives as a sum (Trace::standing_bytes). With them
+// a replay must end at the sum of the blocks that the allocator lists; when it does, the trace has
+// no holes.
 #pragma once
 
 #include <cstdint>
