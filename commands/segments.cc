@@ -324,8 +324,14 @@ class SegmentsCommand final : public RowsCommand {
            segment.requested, std::int64_t{segment.block_count},
            std::int64_t{line.pinned() ? 1 : 0}, std::int64_t{line.estimated ? 1 : 0}});
     }
+    report.totals = Sums();
+    AddText(session, report);
+    return report;
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, Cell>> Sums() const {
     const Totals& t = totals_;
-    report.totals = {
+    return {
         {"total", t.free},
         {"reserved", t.reserved},
         {"allocated", t.allocated},
@@ -345,8 +351,6 @@ class SegmentsCommand final : public RowsCommand {
         {"pinned_live_bytes", t.pins},
         {"unplaced_bytes", t.unplaced},
         {"fragmentation", t.pieces_known() ? Cell(Percent{.ratio = t.fragmentation()}) : Cell()}};
-    AddText(session, report);
-    return report;
   }
 
   void AddText(const Session& session, Report& report) const {
