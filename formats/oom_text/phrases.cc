@@ -137,7 +137,7 @@ bool Phrases::TakeControl(std::int64_t& number) {
   if (at == text_.size() || text_[at] <= 0 || text_[at] >= ' ') {
     return false;
   }
-  number = text_[at];
+  number = static_cast<unsigned char>(text_[at]);
   at_ = at + 1;
   return true;
 }
