@@ -198,7 +198,7 @@ void* FindFunction(const Provider& provider, const char* name, DriverFunction& c
                     ? cache.found.load(std::memory_order_acquire)
                     : nullptr;
   if (found == nullptr) {
-    found = FindSymbolAnywhere(name, provider.library);
+    found = FindSymbolAnywhere(name, provider.file_prefix);
     cache.found.store(found, std::memory_order_release);
     cache.generation.store(generation, std::memory_order_release);
   }
@@ -237,7 +237,7 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   }
   for (std::size_t row = 0; row < provider.count; ++row) {
     Entry& entry = provider.entries[row];
-    if (Equal(entry.base, symbol) && RealOf(entry, provider.library) == found) {
+    if (Equal(entry.base, symbol) && RealOf(entry, provider.file_prefix) == found) {
       return entry.wrapper;
     }
   }
@@ -245,7 +245,7 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   if (entry == nullptr) {
     return found;  // older than the table: of other arguments, and hardly ever called
   }
-  if (version > provider.newest_version || ExportsAt(provider.library, found)) {
+  if (version > provider.newest_version || ExportsAt(provider.file_prefix, found)) {
     CountUnknownEntry();
     return found;
   }

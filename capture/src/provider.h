@@ -19,7 +19,7 @@ struct Entry {
 };
 
 struct Provider {
-  const char* library;  // beginning of the library's file name
+  const char* file_prefix;  // beginning of the library's file name
   Entry* entries;
   std::size_t count;
   std::uint32_t newest_version;       // of the driver API that the table was made from
