@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 #include "output/sink.h"
 
 namespace memtool::commands {

@@ -60,7 +60,7 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
   // Another interposer that asks for the next definition, and the driver that looks up its own
   // functions, get what they would get without us.
   if (entry == nullptr || call->handle == RTLD_NEXT || t_state.busy != 0 ||
-      ObjectHolds(provider->library, call->caller)) {
+      ObjectHolds(provider->file_prefix, call->caller)) {
     return {nullptr, reinterpret_cast<void*>(real)};
   }
   void* found = real(call->handle, call->name);
@@ -68,7 +68,7 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
     return {nullptr, nullptr};
   }
   if (found == entry->wrapper) {
-    if (ObjectHolds(provider->library, nullptr)) {
+    if (ObjectHolds(provider->file_prefix, nullptr)) {
       return {found, nullptr};
     }
     // Only the shim has this name: to the program there is no such driver. The C library's handle
@@ -76,7 +76,7 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
     call->handle = LibcHandle();
     return {nullptr, reinterpret_cast<void*>(real)};
   }
-  const std::uintptr_t image = ImageHolding(provider->library, found);
+  const std::uintptr_t image = ImageHolding(provider->file_prefix, found);
   if (image == 0) {
     return {found, nullptr};
   }

@@ -5,7 +5,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <charconv>
 
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/select/values.h"
 
 namespace memtool::commands {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "command.h"
-#include "memtool/profile/analysis/events.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/history/events.h"
 #include "options/range_options.h"
 
 namespace memtool::commands {

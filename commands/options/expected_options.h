@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
 

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <thread>
 
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
 
 namespace memtool::commands {

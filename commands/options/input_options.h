@@ -9,7 +9,7 @@
 
 #include "command.h"
 #include "memtool/formats/load.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
 

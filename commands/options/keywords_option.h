@@ -8,9 +8,9 @@
 
 #include "command.h"
 #include "memtool/formats/keywords.h"
-#include "memtool/profile/analysis/keywords.h"
-#include "memtool/profile/analysis/table.h"
-#include "memtool/profile/recording.h"
+#include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/rows/table.h"
 
 namespace memtool::commands {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "command.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/report.h"
 
 namespace memtool::commands {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "command.h"
-#include "memtool/profile/analysis/events.h"
-#include "memtool/profile/analysis/moment.h"
+#include "memtool/profile/history/events.h"
+#include "memtool/profile/replay/moment.h"
 
 namespace memtool::commands {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "command.h"
-#include "memtool/profile/analysis/filter.h"
-#include "memtool/profile/analysis/moment.h"
-#include "memtool/profile/analysis/table.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/filter.h"
 #include "options/keywords_option.h"
 
 namespace memtool::commands {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::commands {
 

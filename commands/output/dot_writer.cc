@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "memtool/profile/paths.h"
+#include "memtool/profile/base/paths.h"
 #include "output/escape.h"
 
 namespace memtool::commands {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/analysis/graph.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/rows/graph.h"
 
 namespace memtool::commands {
 

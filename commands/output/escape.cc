@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "memtool/profile/utf8.h"
+#include "memtool/profile/base/utf8.h"
 
 namespace memtool::commands {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::commands {
 

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "memtool/profile/recording.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/recording.h"
 
 namespace memtool::commands {
 

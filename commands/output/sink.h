@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::commands {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "memtool/profile/analysis/apply.h"
+#include "memtool/profile/rows/apply.h"
 
 namespace memtool::commands::pprof {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string_view>
 
-#include "memtool/profile/analysis/filter.h"
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/select/filter.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {

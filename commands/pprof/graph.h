@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/analysis/call_graph.h"
-#include "memtool/profile/analysis/filter.h"
-#include "memtool/profile/analysis/node_space.h"
+#include "memtool/profile/rows/call_graph.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/filter.h"
 #include "pprof/profile.h"
 #include "pprof/settings.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "pprof/edits.h"
 #include "pprof/measure.h"
 #include "pprof/profile.h"

@@ -7,11 +7,11 @@
 #include <array>
 
 #include "memtool/formats/load.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "pprof/edits.h"
 #include "pprof/go_text.h"
 #include "pprof/merge.h"
-#include "session.h"
+#include "session/session.h"
 
 namespace memtool::commands::pprof {
 

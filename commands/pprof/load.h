@@ -1,8 +1,8 @@
 // Reads the sources and bases of `memtool pprof` into the one profile that it reports on.
 #pragma once
 
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {

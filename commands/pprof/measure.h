@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "memtool/profile/units.h"
+#include "memtool/profile/base/units.h"
 
 namespace memtool::commands::pprof {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "memtool/profile/analysis/merge.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/rows/merge.h"
 #include "pprof/measure.h"
 #include "pprof/profile.h"
 

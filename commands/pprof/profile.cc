@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::commands::pprof {
 

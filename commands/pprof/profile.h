@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
 
 namespace memtool::commands::pprof {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "memtool/formats/pprof_writer.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::commands::pprof {
 

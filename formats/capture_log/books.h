@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capture_log/definitions.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {
 

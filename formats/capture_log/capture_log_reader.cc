@@ -9,7 +9,7 @@
 #include "capture_log/decoder.h"
 #include "capture_log/stack_maker.h"
 #include "capture_log/symbols.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 #include "support/byte_cursor.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"

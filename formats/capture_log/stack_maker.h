@@ -9,7 +9,7 @@
 
 #include "capture_log/definitions.h"
 #include "capture_log/symbols.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ground_truth/text.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 
 namespace memtool::formats {
 

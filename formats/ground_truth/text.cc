@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/sizes.h"
 #include "support/read_error.h"
 
 namespace memtool::formats::ground_truth {

@@ -16,7 +16,7 @@
 
 #include "memtool/formats/keywords.h"
 #include "memtool/formats/source.h"
-#include "memtool/profile/utf8.h"
+#include "memtool/profile/base/utf8.h"
 
 namespace memtool::formats {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kineto/trace_events.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::kineto {
 

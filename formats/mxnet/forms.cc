@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/select/values.h"
 
 namespace memtool::formats::mxnet {
 

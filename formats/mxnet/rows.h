@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "memtool/formats/limits.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "mxnet/lines.h"
 #include "support/byte_interner.h"
 

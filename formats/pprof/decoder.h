@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memtool/formats/limits.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "pprof/id_map.h"
 #include "pprof/sample_columns.h"
 #include "pprof/wire.h"

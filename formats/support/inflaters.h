@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::formats {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::formats {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memtool/formats/limits.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "support/data_value.h"
 #include "torch_snapshot/words.h"
 

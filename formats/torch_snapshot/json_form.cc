@@ -7,8 +7,8 @@
 
 #include "support/byte_interner.h"
 #include "support/json_stream.h"
+#include "support/pickle/value_stack.h"
 #include "support/read_error.h"
-#include "support/value_stack.h"
 
 namespace memtool::formats::torch_snapshot {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "memtool/profile/analysis/values.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/values.h"
 #include "support/byte_cursor.h"
 #include "support/json_stream.h"
 #include "support/read_error.h"

@@ -11,7 +11,7 @@
 #include "../../capture/wire.h"
 #include "memtool/formats/pprof_writer.h"
 #include "memtool/formats/reader.h"
-#include "memtool/profile/analysis/replay.h"
+#include "memtool/profile/replay/replay.h"
 #include "support/byte_window.h"
 #include "support/read_error.h"
 

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "memtool/formats/load.h"
-#include "memtool/profile/analysis/allocator_state.h"
-#include "memtool/profile/analysis/join_driver.h"
-#include "memtool/profile/analysis/moment.h"
-#include "memtool/profile/analysis/timeline.h"
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/account/join_driver.h"
+#include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/history/timeline.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/select/values.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "memtool/formats/oom_text.h"
-#include "memtool/profile/analysis/values.h"
-#include "oom_case.h"
+#include "memtool/profile/select/values.h"
+#include "oom/oom_case.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memtool;

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "memtool/formats/load.h"
-#include "memtool/profile/analysis/graph.h"
-#include "memtool/profile/analysis/growth_history.h"
-#include "memtool/profile/analysis/merge.h"
-#include "memtool/profile/analysis/table.h"
+#include "memtool/profile/growth/growth_history.h"
+#include "memtool/profile/rows/graph.h"
+#include "memtool/profile/rows/merge.h"
+#include "memtool/profile/rows/table.h"
 #include "output/dot_writer.h"
 #include "output/writers.h"
 

@@ -1,2 +1,2 @@
 // Compiles: what a layer may see.
-#include "memtool/profile/recording.h"
+#include "memtool/profile/model/recording.h"

@@ -1,2 +1,2 @@
 // Must not compile: formats know no options and no terminal.
-#include "session.h"
+#include "session/session.h"

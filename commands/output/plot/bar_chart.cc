@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/select/values.h"
 #include "output/escape.h"
 #include "output/plot/charts.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 #include "output/plot/plot.h"
 
 namespace memtool::commands {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/select/values.h"
 #include "output/escape.h"
 
 namespace memtool::commands {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/result.h"
-#include "memtool/profile/sizes.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/sink.h"
 
 namespace memtool::commands {

@@ -1,4 +1,4 @@
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording_builder.h"
 
 #include <fmt/format.h>
 

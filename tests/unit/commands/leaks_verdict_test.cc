@@ -1,5 +1,5 @@
 // What memtool leaks says of series whose truth is known.
-#include "leaks_verdict.h"
+#include "leaks/leaks_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "memtool/profile/analysis/keywords.h"
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/select/values.h"
 #include "mxnet/forms.h"
 #include "support/files.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "memtool/profile/analysis/replay.h"
+#include "memtool/profile/replay/replay.h"
 #include "support/files.h"
 
 namespace memtool::formats {

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "memtool/profile/analysis/node_space.h"
-#include "memtool/profile/analysis/values.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/values.h"
 
 namespace memtool::test {
 

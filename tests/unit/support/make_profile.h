@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "memtool/profile/analysis/filter.h"
-#include "memtool/profile/analysis/table.h"
-#include "memtool/profile/recording.h"
-#include "memtool/profile/recording_builder.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/filter.h"
 
 namespace memtool::test {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "memtool/profile/analysis/oom.h"
+#include "memtool/profile/account/oom.h"
 #include "snapshot_text.h"
 
 namespace memtool::tests {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "snapshot_text.h"
-#include "torch_snapshot/pickle_writer.h"
+#include "torch_snapshot/write/pickle_writer.h"
 
 namespace memtool::tests {
 namespace {

@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include "memtool/profile/analysis/keywords.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/keywords/keywords.h"
 
 namespace memtool::formats {
 

@@ -8,8 +8,8 @@
 
 #include "memtool/formats/limits.h"
 #include "memtool/formats/source.h"
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
 
 namespace memtool::formats {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "memtool/formats/load.h"
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
 
 namespace memtool::formats {
 

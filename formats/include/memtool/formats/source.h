@@ -9,7 +9,7 @@
 #include <string>
 
 #include "memtool/formats/limits.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::formats {
 

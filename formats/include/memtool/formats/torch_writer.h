@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "memtool/profile/recording.h"
-#include "memtool/profile/result.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
 
 namespace memtool::formats {
 

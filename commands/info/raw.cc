@@ -1,0 +1,266 @@
+// memtool raw: every record of an input as text, for eyes and for comparing readers.
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "memtool/profile/rows/table.h"
+#include "options/input_options.h"
+#include "output/escape.h"
+#include "rows/rows.h"
+#include "session/session.h"
+
+namespace memtool::commands {
+
+namespace {
+
+const char* ActionName(Action action) {
+  constexpr std::array<const char*, 11> kNames{
+      "alloc",        "free_requested", "free_completed", "segment_alloc",
+      "segment_free", "segment_map",    "segment_unmap",  "oom",
+      "adjust",       "mark",           "other"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
+class Dump {
+ public:
+  Dump(const Recording& recording, Sink& out) : recording_(recording), out_(out) {}
+
+  void Run(const std::string& name) {
+    Line(fmt::format("input {}: {}", EscapeText(name), recording_.metadata.format_display));
+    Header();
+    if (recording_.profile) {
+      Samples(*recording_.profile);
+    }
+    if (recording_.history) {
+      Events(*recording_.history);
+    }
+    if (recording_.state) {
+      Segments(*recording_.state);
+    }
+    for (const Setting& setting : recording_.settings) {
+      Line(fmt::format("setting {}: {}", EscapeText(setting.name), EscapeText(setting.value)));
+    }
+    Locations();
+    Mappings();
+  }
+
+ private:
+  void Line(const std::string& text) { out_.Write(text + "\n"); }
+  [[nodiscard]] std::string Text(StringId id) const { return EscapeText(recording_.Text(id)); }
+
+  void Header() {
+    const Metadata& metadata = recording_.metadata;
+    const auto line = [this](const char* what, const std::string& value) {
+      if (!value.empty()) {
+        Line(fmt::format("{}: {}", what, value));
+      }
+    };
+    line("time_nanos", metadata.time_nanos == 0 ? "" : fmt::format("{}", metadata.time_nanos));
+    line("duration_nanos",
+         metadata.duration_nanos == 0 ? "" : fmt::format("{}", metadata.duration_nanos));
+    const std::string period_type =
+        Text(metadata.period_type.type) + " " + Text(metadata.period_type.unit);
+    line("period_type", period_type == " " ? "" : period_type);
+    line("period", metadata.period == 0 ? "" : fmt::format("{}", metadata.period));
+    line("drop_frames", Text(metadata.drop_frames));
+    line("keep_frames", Text(metadata.keep_frames));
+    line("doc_url", Text(metadata.doc_url));
+    for (const StringId comment : metadata.comments) {
+      line("comment", Text(comment));
+    }
+  }
+
+  void Samples(const Profile& profile) {
+    std::string types = "samples";
+    for (const SampleType& type : profile.types) {
+      types += fmt::format(" {}/{}", Text(type.type), Text(type.unit));
+      types += type.type == profile.default_type ? " [default]" : "";
+    }
+    Line(types + ":");
+    for (std::size_t i = 0; i < profile.size(); ++i) {
+      std::string line = " ";
+      for (const auto& column : profile.values) {
+        line += fmt::format(" {:>12}", column[i]);
+      }
+      line += ":";
+      for (const LocationId location : recording_.Stack(profile.stacks[i])) {
+        line += fmt::format(" {}", location.value() + 1);
+      }
+      Line(line);
+      for (const Label& label : recording_.Labels(profile.label_sets[i])) {
+        const std::string value =
+            label.numeric ? fmt::format("{}{}{}", label.number, Text(label.unit).empty() ? "" : " ",
+                                        Text(label.unit))
+                          : Text(label.text);
+        Line(fmt::format("      {}: {}", Text(label.key), value));
+      }
+    }
+  }
+
+  // Of each stack once: events share them.
+  std::string_view StackText(StackId stack) {
+    if (!stack.valid()) {
+      return {};
+    }
+    stack_texts_.resize(recording_.stack_count());
+    std::string& text = stack_texts_[stack.value()];
+    if (text.empty()) {
+      for (const LocationId location : recording_.Stack(stack)) {
+        fmt::format_to(std::back_inserter(text), " {}", location.value() + 1);
+      }
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string LabelsText(LabelSetId set) const {
+    const std::string text = LabelText(recording_, set);
+    return text.empty() ? text : " [" + EscapeText(text) + "]";
+  }
+
+  void Events(const History& history) {
+    for (const Trace& trace : history.traces) {
+      Line(fmt::format("trace of {}: {} events{}", EscapeText(TraceText(trace)), trace.event_count,
+                       trace.overflowed ? ", overflowed" : ""));
+      for (std::uint64_t i = 0; i < trace.event_count; ++i) {
+        const std::uint64_t row = trace.first_event + i;
+        const Event& event = history.events[row];
+        // By far the most lines of a history: composed in one place, without copies.
+        line_.clear();
+        const auto to = std::back_inserter(line_);
+        fmt::format_to(to, FMT_COMPILE("  {}: {} {:#x} size={}"), i, ActionName(event.action),
+                       event.key, event.size);
+        if (event.time != kNoTime) {
+          fmt::format_to(to, FMT_COMPILE(" t={}"), event.time);
+        }
+        fmt::format_to(to, FMT_COMPILE(" stream={:#x}"), history.streams[event.stream]);
+        if (!history.labels.empty()) {
+          line_.append(LabelsText(history.labels[row]));
+        }
+        line_.push_back(':');
+        line_.append(StackText(event.stack));
+        line_.push_back('\n');
+        out_.Write({line_.data(), line_.size()});
+      }
+    }
+    for (const Mark& mark : history.marks) {
+      const auto time = [](std::int64_t nanos) {
+        return nanos == kNoTime ? std::string("-") : fmt::format("{}", nanos);
+      };
+      Line(fmt::format("mark {} device={} {} {}", EscapeText(mark.name), mark.device,
+                       time(mark.begin), time(mark.end)));
+    }
+  }
+
+  void Segments(const AllocatorState& state) {
+    constexpr std::array<const char*, 3> kStates{"active", "pending_free", "inactive"};
+    Line("segments:");
+    for (const Segment& segment : state.segments) {
+      Line(fmt::format("  {:#x} size={} device={}{} {}{} pool=({}, {}):{}", segment.address,
+                       segment.size, segment.device, segment.host ? " host" : "",
+                       segment.small ? "small" : "large", segment.expandable ? " expandable" : "",
+                       segment.pool_owner, segment.pool_id, StackText(segment.stack)));
+      for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+        const Block& block = state.blocks[segment.first_block + i];
+        Line(fmt::format("    {:#x} size={} requested={} {}:{}", block.address, block.size,
+                         block.requested, kStates[static_cast<std::size_t>(block.state)],
+                         StackText(block.stack)));
+      }
+    }
+  }
+
+  void Locations() {
+    Line("locations:");
+    for (std::size_t i = 0; i < recording_.locations.size(); ++i) {
+      const Location& location = recording_.locations[i];
+      std::string line = fmt::format("  {}: {:#x}", i + 1, location.address);
+      line += location.mapping.valid() ? fmt::format(" M={}", location.mapping.value() + 1) : "";
+      line += location.folded ? " [folded]" : "";
+      if (recording_.Unsymbolized(location)) {
+        Line(line);
+        continue;
+      }
+      for (const struct Line& frame : recording_.Lines(location)) {
+        const Function& function = recording_.functions[frame.function.value()];
+        std::string text =
+            fmt::format(" {} {}:{}:{} s={}", Text(function.name), Text(function.filename),
+                        frame.line, frame.column, function.start_line);
+        if (function.system_name != function.name) {
+          text += fmt::format(" ({})", Text(function.system_name));
+        }
+        Line(line + text);
+        line.assign(line.size(), ' ');
+      }
+    }
+  }
+
+  void Mappings() {
+    Line("mappings:");
+    for (std::size_t i = 0; i < recording_.mappings.size(); ++i) {
+      const Mapping& m = recording_.mappings[i];
+      Line(fmt::format("  {}: {:#x}/{:#x}/{:#x} {} {}{}{}{}{}", i + 1, m.start, m.limit, m.offset,
+                       Text(m.filename), Text(m.build_id), m.has_functions ? " [FN]" : "",
+                       m.has_filenames ? " [FL]" : "", m.has_line_numbers ? " [LN]" : "",
+                       m.has_inline_frames ? " [IN]" : ""));
+    }
+  }
+
+  const Recording& recording_;
+  Sink& out_;
+  std::vector<std::string> stack_texts_;
+  fmt::memory_buffer line_;
+};
+
+class RawCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "every record of an input, as text",
+            .usage = "[options] [FILE...]",
+            .examples = "memtool raw memory9.prof | less"};
+  }
+
+  void Declare(po::options_description& options) override { input_.Declare(options, false); }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    if (auto resolved = input_.Resolve(); !resolved) {
+      return Fail(std::move(resolved.error()));
+    }
+    auto names = input_.Names(streams);
+    if (!names) {
+      return Fail(std::move(names.error()));
+    }
+    // With several inputs nothing may be printed before all have been read.
+    const bool several = names->size() > 1;
+    StringSink held;
+    Sink& out = several ? static_cast<Sink&>(held) : streams.out;
+    Session session(input_, streams);
+    auto done = session.ForEachRecording(
+        *names, [&](const std::string& name, const Recording& recording) -> Result<void> {
+          Dump(recording, out).Run(name == "-" ? "standard input" : name);
+          return {};
+        });
+    if (!done) {
+      return Fail(std::move(done.error()));
+    }
+    if (several) {
+      streams.out.Write(held.text());
+    }
+    session.Finish();
+    return session.exit_code();
+  }
+
+ private:
+  InputOptions input_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRaw() {
+  return std::make_unique<RawCommand>();
+}
+
+}  // namespace memtool::commands

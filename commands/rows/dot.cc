@@ -1,0 +1,258 @@
+// memtool dot and memtool svg: the call graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <cstdlib>
+
+#include "command.h"
+#include "memtool/profile/rows/graph.h"
+#include "options/input_options.h"
+#include "options/view_options.h"
+#include "output/browser.h"
+#include "output/dot_writer.h"
+#include "output/layout.h"
+#include "rows/rows.h"
+#include "session/session.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::chrono::seconds kLayoutLimit{20};
+
+class GraphCommand : public Command {
+ public:
+  enum class Kind { kText, kPicture, kBrowser };
+  explicit GraphCommand(Kind kind)
+      : picture_(kind != Kind::kText), browser_(kind == Kind::kBrowser) {}
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options, false);
+    view_.Declare(options, ByOption{});
+    po::options_description group("Graph");
+    auto add = group.add_options();
+    add("by", po::value(&by_text_)->value_name("WHAT"),
+        "nodes: function, filefunction (default), line, file or module");
+    add("diff-base", po::value(&bases_)->value_name("FILE"), "subtract this input");
+    view_.DeclareBase(group);
+    add("nodecount", po::value(&graph_.node_count)->value_name("N"),
+        "at most N nodes, 0 = all (default 80)");
+    add("edgecount", po::value(&graph_.edge_count)->value_name("N"),
+        "at most N edges, 0 = all (default 300)");
+    add("nodefraction", po::value(&graph_.node_fraction)->value_name("F"),
+        "leave out nodes below this part of the total (default 0.005)");
+    add("edgefraction", po::value(&graph_.edge_fraction)->value_name("F"),
+        "leave out edges below this part of the total (default 0.001)");
+    add("output,o", po::value(&output_)->value_name("FILE"),
+        picture_ ? "write to FILE; .svg, .png or .pdf chooses the form"
+                 : "write to FILE; .svg, .png and .pdf are laid out first");
+    options.add(group);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveNodes()}) {
+      if (!resolved) {
+        return Fail(std::move(resolved.error()));
+      }
+    }
+    auto names = input_.Names(streams);
+    if (!names) {
+      return Fail(std::move(names.error()));
+    }
+    Session session(input_, streams);
+    std::vector<std::string> all = bases_;
+    all.insert(all.end(), names->begin(), names->end());
+    auto loaded = LoadAll(session, all, view_, bases_.size());
+    if (!loaded) {
+      return Fail(std::move(loaded.error()));
+    }
+    if (!bases_.empty() && loaded->size() != all.size()) {
+      return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
+    }
+    std::vector<SignedInput> inputs;
+    for (std::size_t i = 0; i < loaded->size(); ++i) {
+      inputs.push_back({(*loaded)[i]->AsInput(), i < bases_.size() ? -1 : 1});
+    }
+    NodeSpace space;
+    const Graph graph = BuildGraph(inputs, graph_, space);
+    session.Finish();
+    if (auto written = Write(session, graph, space, streams); !written) {
+      return Fail(std::move(written.error()));
+    }
+    return session.exit_code();
+  }
+
+ private:
+  Result<void> ResolveNodes() {
+    auto by = ParseBy(by_text_);
+    if (!by) {
+      return Fail(std::move(by.error()));
+    }
+    if (by->kind != By::Kind::kFrame) {
+      return Fail(ErrorCode::kUsage, "--by: a graph cannot have '" + by_text_ + "' as nodes",
+                  "function, filefunction, line, file or module");
+    }
+    graph_.granularity = by->granularity;
+    return {};
+  }
+
+  // "svg" for "x.svg"; empty when the text itself is wanted.
+  [[nodiscard]] std::string PictureFormat() const {
+    for (const char* format : {"svg", "png", "pdf"}) {
+      if (output_.ends_with(std::string(".") + format)) {
+        return format;
+      }
+    }
+    return picture_ ? "svg" : "";
+  }
+
+  Result<void> Write(const Session& session, const Graph& graph, const NodeSpace& space,
+                     Streams& streams) const {
+    const DotStyle style{
+        .title = Title(session),
+        .legend = Legend(session, graph),
+        .amount = [&session, this](
+                      std::int64_t value) { return AmountText(session, value, !bases_.empty()); },
+        .difference = !bases_.empty()};
+    auto text = WriteDot(graph, space, style);
+    if (!text) {
+      return Fail(std::move(text.error()));
+    }
+    const std::string format = PictureFormat();
+    if (!format.empty()) {
+      text = LayOut(*text, format, kLayoutLimit);
+      if (!text) {
+        return Fail(std::move(text.error()));
+      }
+    }
+    return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams);
+  }
+
+  // In a browser when there is one; else says where the picture is.
+  Result<void> Show(const std::string& picture, Streams& streams) const {
+    std::string path = output_;
+    if (path == "-") {
+      auto made = TemporaryFile(".svg");
+      if (!made) {
+        return Fail(std::move(made.error()));
+      }
+      path = *std::move(made);
+    }
+    if (auto written = WriteWholeFile(path, picture, streams); !written) {
+      return written;
+    }
+    const std::string browser = OpenInBrowser(path);
+    streams.out.Write(path + "\n");
+    if (browser.empty()) {
+      Warn(streams, "found no browser to open; the picture is in the file above");
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string Title(const Session& session) const {
+    const std::string& path = session.notes()[bases_.size()].path;
+    return path.substr(path.rfind('/') + 1);
+  }
+
+  [[nodiscard]] std::vector<std::string> Legend(const Session& session, const Graph& graph) const {
+    std::vector<std::string> legend{InputsText(session)};
+    const auto share = [&graph](std::int64_t value) {
+      return graph.total == 0
+                 ? 0.0
+                 : 100.0 * static_cast<double>(value) / static_cast<double>(graph.total);
+    };
+    if (bases_.empty()) {
+      legend.push_back(fmt::format("{}: {} of {} ({:.1f}%) in the nodes shown",
+                                   session.choice().name, AmountText(session, graph.shown),
+                                   AmountText(session, graph.total), share(graph.shown)));
+    } else {
+      legend[0] =
+          fmt::format("{} minus {}", session.notes()[bases_.size()].path, session.notes()[0].path);
+      legend.push_back(fmt::format("{}: {} ({:+.1f}% of the base's {}) in the nodes shown",
+                                   session.choice().name, AmountText(session, graph.shown, true),
+                                   share(graph.shown), AmountText(session, graph.total)));
+      legend.emplace_back("red: more than the base, green: less");
+    }
+    if (graph.nodes.size() < graph.nodes_all) {
+      legend.push_back(fmt::format("{} of {} nodes shown; {} below {} left out; --nodecount",
+                                   graph.nodes.size(), graph.nodes_all, graph.nodes_small,
+                                   AmountText(session, graph.node_cutoff)));
+    }
+    if (graph.edges.size() < graph.edges_all) {
+      legend.push_back(fmt::format("{} of {} edges shown; --edgecount, --edgefraction",
+                                   graph.edges.size(), graph.edges_all));
+    }
+    if (graph.without_stack != 0) {
+      legend.push_back("without a stack: " + AmountText(session, graph.without_stack));
+    }
+    const auto& moments = session.moment_lines();
+    legend.insert(legend.end(), moments.begin(), moments.end());
+    if (const std::string filters = view_.Describe(); !filters.empty()) {
+      legend.push_back("filters: " + filters);
+    }
+    return legend;
+  }
+
+  bool picture_;
+  bool browser_;
+  InputOptions input_;
+  ViewOptions view_;
+  GraphOptions graph_;
+  std::string by_text_ = "filefunction";
+  std::vector<std::string> bases_;
+  std::string output_ = "-";
+};
+
+class DotCommand final : public GraphCommand {
+ public:
+  DotCommand() : GraphCommand(Kind::kText) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the call graph, for Graphviz",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool dot memory9.prof | dot -Tsvg > graph.svg\n"
+                "memtool dot -o graph.svg memory9.prof\n"
+                "memtool dot --diff-base memory1.prof memory9.prof | dot -Tsvg"};
+  }
+};
+
+class SvgCommand final : public GraphCommand {
+ public:
+  SvgCommand() : GraphCommand(Kind::kPicture) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the call graph as a picture",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool svg memory9.prof > graph.svg\n"
+                "memtool svg -o graph.png memory9.prof\n"
+                "memtool svg --nodecount 30 --focus train -o graph.pdf memory9.prof"};
+  }
+};
+
+class WebCommand final : public GraphCommand {
+ public:
+  WebCommand() : GraphCommand(Kind::kBrowser) {}
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the call graph in a browser",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool web memory9.prof\n"
+                "memtool web --diff-base memory1.prof memory9.prof"};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDot() {
+  return std::make_unique<DotCommand>();
+}
+std::unique_ptr<Command> MakeSvg() {
+  return std::make_unique<SvgCommand>();
+}
+
+std::unique_ptr<Command> MakeWeb() {
+  return std::make_unique<WebCommand>();
+}
+
+}  // namespace memtool::commands

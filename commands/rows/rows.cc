@@ -1,0 +1,137 @@
+#include "rows/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memtool/profile/base/paths.h"
+
+namespace memtool::commands {
+
+std::string NameText(std::string_view name) {
+  if (name.find("::") == std::string_view::npos) {
+    return std::string(name);
+  }
+  name = WithoutArguments(name);
+  // "torch::autograd::generated::DivBackward0::apply": the last two parts tell. Separators inside
+  // templates and parentheses do not count.
+  int depth = 0;
+  std::size_t last = 0;
+  std::size_t before_last = 0;
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    depth += name[i] == '<' || name[i] == '(' ? 1 : 0;
+    depth -= (name[i] == '>' || name[i] == ')') && depth > 0 ? 1 : 0;
+    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') {
+      before_last = last;
+      last = i + 2;
+    }
+  }
+  return std::string(name.substr(before_last));
+}
+
+std::string PlaceText(std::string_view file, std::int64_t line) {
+  std::string place(file == "??" ? std::string_view{} : BaseName(file));
+  return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
+}
+
+std::string InputsText(const Session& session, bool apart) {
+  const auto& notes = session.notes();
+  if (notes.size() == 1) {
+    return notes[0].path + " · " + session.displays()[0];
+  }
+  constexpr std::size_t kNamed = 3;
+  std::string text = fmt::format("{} inputs{}:", notes.size(), apart ? "" : " merged");
+  for (std::size_t i = 0; i < std::min(kNamed, notes.size()); ++i) {
+    text += " " + notes[i].path;
+  }
+  return notes.size() > kNamed ? text + " …" : text;
+}
+
+Amount MakeAmount(const Session& session, std::int64_t value, bool sign) {
+  return {.value = value, .bytes = session.is_bytes(), .sign = sign};
+}
+
+std::string AmountText(const Session& session, std::int64_t value, bool sign) {
+  return session.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
+}
+
+std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
+  std::vector<std::string> notes;
+  if (unknown > 0) {
+    notes.push_back(
+        fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
+                    "sums",
+                    FormatCount(unknown), unknown == 1 ? "" : "s"));
+  }
+  if (saturated) {
+    notes.emplace_back("some sums left the 64-bit range and stick at its end");
+  }
+  return notes;
+}
+
+namespace {
+
+std::string EventText(std::int64_t number) {
+  return number < 0 ? std::string("the start") : "event " + FormatCount(number);
+}
+
+}  // namespace
+
+std::string TraceLine(const Trace& trace, const TraceSummary& s) {
+  if (s.events == 0) {
+    return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
+                       FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
+  }
+  std::string line = fmt::format("{}: peak {} at {} of {} · end {} · reserved {}", TraceText(trace),
+                                 FormatSize(s.peak_bytes), EventText(s.peak_event),
+                                 FormatCount(static_cast<std::int64_t>(s.events)),
+                                 FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+  return line + (s.ooms.empty()
+                     ? " · no OOM recorded"
+                     : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
+                                   FormatCount(static_cast<std::int64_t>(s.ooms.back()))));
+}
+
+std::vector<std::string> MomentLines(const Loaded& loaded) {
+  std::vector<std::string> lines;
+  for (const MomentOfTrace& moment : loaded.moments) {
+    const TraceSummary& s = moment.summary;
+    std::string line = TraceLine(loaded.recording.history->traces[moment.trace], s);
+    if (s.events > 0 && moment.event != s.peak_event) {
+      line += (moment.event < 0 ? " · shown: " : " · shown: after ") + EventText(moment.event);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Cell LineCell(std::int64_t line) {
+  return line > 0 ? Cell(line) : Cell(std::monostate{});
+}
+
+std::string ReturnableText(const FreeMemory& gives) {
+  const auto counted = [](std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", FormatCount(count), what, count == 1 ? "" : "s");
+  };
+  std::string text = FormatSize(gives.returnable);
+  const char* before = " in ";
+  if (gives.unused_segments > 0) {
+    text += before + counted(gives.unused_segments, "unused segment");
+    before = " and ";
+  }
+  if (gives.pages > 0) {
+    text += before + counted(gives.pages, "whole page") + " of " +
+            counted(gives.paged_segments, "expandable segment") + " in use";
+  }
+  return text;
+}
+
+std::string PrivatePoolText(const FreeMemory& gives) {
+  return fmt::format(
+      "{} are free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
+      "these live",
+      FormatSize(gives.private_pool), FormatCount(gives.private_segments),
+      gives.private_segments == 1 ? "" : "s");
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,41 @@
+// Pieces that commands with rows of frames share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/rows/table.h"
+#include "output/report.h"
+#include "session/session.h"
+
+namespace memtool::commands {
+
+// A function as tables show it: of C++ names the last two parts, without arguments.
+std::string NameText(std::string_view name);
+// "leak.py:13", or nothing when the row has no place.
+std::string PlaceText(std::string_view file, std::int64_t line);
+// "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the
+// rows keep the inputs apart.
+std::string InputsText(const Session& session, bool apart = false);
+// "5.53 MiB" or "1,234" by what the session sums.
+std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
+// An amount of the session's sample type.
+Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
+// Notes every report ends with: sizes that are unknown, sums that stuck.
+std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
+// "device 0: peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM
+// recorded".
+std::string TraceLine(const Trace& trace, const TraceSummary& summary);
+// "peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM recorded",
+// one line per trace; nothing for inputs without a history.
+std::vector<std::string> MomentLines(const Loaded& loaded);
+// A row's line for JSON: null when it has none.
+Cell LineCell(std::int64_t line);
+
+// "4.67 GiB in 1 unused segment and 237 whole pages of 2 expandable segments in use"
+std::string ReturnableText(const FreeMemory& gives);
+// "256.00 MiB are free in 8 segments of private pools (CUDA graphs, MemPools): not given back …"
+std::string PrivatePoolText(const FreeMemory& gives);
+
+}  // namespace memtool::commands

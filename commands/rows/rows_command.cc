@@ -1,0 +1,59 @@
+#include "rows/rows_command.h"
+
+#include <utility>
+
+namespace memtool::commands {
+
+void RowsCommand::Declare(po::options_description& options) {
+  input_.Declare(options);
+  view_.Declare(options, by_);
+  DeclareMore(options);
+  output_.Declare(options);
+}
+
+Result<ExitCode> RowsCommand::Run(Streams& streams) {
+  for (auto resolved : {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
+                        ResolveMore()}) {
+    if (!resolved) {
+      return Fail(std::move(resolved.error()));
+    }
+  }
+  if (auto code = RunInstead(streams)) {
+    return *std::move(code);
+  }
+  auto names = Names(streams);
+  if (!names) {
+    return Fail(std::move(names.error()));
+  }
+  Session session(input_, streams);
+  auto report = MakeReport(session, *names);
+  if (!report) {
+    return Fail(std::move(report.error()));
+  }
+  session.Finish();
+  if (auto printed = output_.Print(*report, streams); !printed) {
+    return Fail(std::move(printed.error()));
+  }
+  const ExitCode code = AfterPrint(streams);
+  return code == ExitCode::kOk ? session.exit_code() : code;
+}
+
+Result<void> RowsCommand::ForEachInput(
+    Session& session, const std::vector<std::string>& names,
+    const std::function<void(std::unique_ptr<Loaded>)>& take) const {
+  return session.ForEach(names, view_, [&take](std::unique_ptr<Loaded> loaded) -> Result<void> {
+    take(std::move(loaded));
+    return {};
+  });
+}
+
+std::vector<std::string> RowsCommand::Head(const Session& session, std::string first) const {
+  std::vector<std::string> head{std::move(first)};
+  head.insert(head.end(), session.moment_lines().begin(), session.moment_lines().end());
+  if (const std::string filters = view_.Describe(); !filters.empty()) {
+    head.push_back("filters: " + filters);
+  }
+  return head;
+}
+
+}  // namespace memtool::commands

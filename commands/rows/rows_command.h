@@ -1,0 +1,61 @@
+// What commands that print rows of a profile have in common: input, selection and output options,
+// and the way from the command line to a printed report. A command adds what it computes.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "options/input_options.h"
+#include "options/output_options.h"
+#include "options/view_options.h"
+#include "output/report.h"
+#include "session/session.h"
+
+namespace memtool::commands {
+
+class RowsCommand : public Command {
+ public:
+  explicit RowsCommand(const ByOption& by) : by_(by) {}
+
+  void Declare(po::options_description& options) final;
+  Result<ExitCode> Run(Streams& streams) final;
+
+ protected:
+  // Options of the command itself; shown between selection and output.
+  virtual void DeclareMore(po::options_description& /*options*/) {}
+  // Looks at them, after the shared ones. Errors: kUsage.
+  virtual Result<void> ResolveMore() { return {}; }
+  // The inputs by name; commands that need several, or a pattern before them, say so here.
+  virtual Result<std::vector<std::string>> Names(Streams& streams) { return input_.Names(streams); }
+  // For options that need no input: what the command does instead of reading one.
+  virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
+  // Reads the inputs and computes the report.
+  virtual Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) = 0;
+  // After the report was printed; may turn success into another exit code.
+  virtual ExitCode AfterPrint(Streams& /*streams*/) { return ExitCode::kOk; }
+
+  // Gives each input to `take`, for commands that need no more than one at a time.
+  Result<void> ForEachInput(Session& session, const std::vector<std::string>& names,
+                            const std::function<void(std::unique_ptr<Loaded>)>& take) const;
+  // The lines that every header begins with: inputs and total, moments, filters.
+  [[nodiscard]] std::vector<std::string> Head(const Session& session, std::string first) const;
+
+  [[nodiscard]] InputOptions& input() { return input_; }
+  [[nodiscard]] const InputOptions& input() const { return input_; }
+  [[nodiscard]] const ViewOptions& view() const { return view_; }
+  [[nodiscard]] ViewOptions& view() { return view_; }
+  [[nodiscard]] const OutputOptions& output() const { return output_; }
+
+ private:
+  ByOption by_;
+  InputOptions input_;
+  ViewOptions view_;
+  OutputOptions output_;
+};
+
+}  // namespace memtool::commands

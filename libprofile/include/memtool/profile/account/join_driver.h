@@ -1,0 +1,62 @@
+// A snapshot of a framework's allocator and a log of the driver's calls of the same process, read
+// together: the framework's segments lie inside allocations of the driver. Taken out there, the log
+// keeps what lives beside the framework (libraries, other allocators), with its call stacks, and no
+// byte is counted twice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/moment.h"
+
+namespace memtool {
+
+struct DriverJoin {
+  std::string snapshot;      // the name that it was remembered by
+  std::int64_t found = 0;    // bytes of segments that lie in the log's allocations
+  std::int64_t missing = 0;  // bytes of segments that do not
+  std::uint64_t segments = 0;
+  std::uint64_t missing_segments = 0;
+  // What stands against the bytes found: the whole size of allocations that hold a segment.
+  std::int64_t holding = 0;
+  // Where the log stands beside the snapshot: at its time, or at its own end when the snapshot
+  // tells no times.
+  MomentSpec moment;
+};
+
+class FrameworkSegments {
+ public:
+  // Keeps the segments that `snapshot` has at `moment`; of an input without any, nothing. `device`:
+  // empty for all. Errors: those of ResolveMoment.
+  Result<void> Remember(std::string name, const Recording& snapshot, const MomentSpec& moment,
+                        std::string_view device);
+  [[nodiscard]] bool empty() const { return snapshots_.empty(); }
+
+  // Finds the snapshot that belongs to `log` (most bytes of its segments lie in the log and cover
+  // allocations of the driver; processes use the same addresses, so each snapshot is used once) and
+  // takes its segments out of the log's events. Nothing when no snapshot fits; then the log is as
+  // it was.
+  std::optional<DriverJoin> TakeFrom(Recording& log);
+
+ private:
+  struct Range {
+    std::uint64_t address = 0;
+    std::int64_t size = 0;
+  };
+  struct Snapshot {
+    std::string name;
+    std::int64_t time = kNoTime;  // unix, of the last event
+    std::vector<Range> segments;
+    bool used = false;
+  };
+  class Match;
+
+  std::vector<Snapshot> snapshots_;
+};
+
+}  // namespace memtool

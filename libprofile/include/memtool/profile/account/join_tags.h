@@ -1,0 +1,30 @@
+// MXNet writes allocations with unknown tags twice: into its memory log, and with a call stack into
+// a log beside it. Read together, the memory log gives up what the call stacks tell better, so that
+// the sum of both is what the memory log alone holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "memtool/profile/model/recording.h"
+
+namespace memtool {
+
+class TaggedStacks {
+ public:
+  // Remembers what a recording of call stacks holds per tag.
+  void Remember(const Recording& stacks);
+  // Takes that out of a memory log, each allocation once. Returns the bytes taken out.
+  std::int64_t TakeFrom(Recording& log);
+  [[nodiscard]] bool empty() const { return tags_.empty(); }
+
+ private:
+  struct Sum {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string, Sum, std::less<>> tags_;
+};
+
+}  // namespace memtool

@@ -1,0 +1,110 @@
+// Why an allocation failed: the figures of an out-of-memory event or message, how they make up the
+// device, and what follows from them. Everything here is arithmetic on figures that an input gave;
+// what none gave stays unknown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/account/account.h"
+#include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/allocator/free_memory.h"
+
+namespace memtool {
+
+struct OomFacts {
+  std::optional<Quantity> asked;     // of the framework's allocator
+  std::optional<Quantity> wanted;    // by it of the driver for that: a whole segment
+  std::optional<Quantity> free;      // by the driver
+  std::optional<Quantity> capacity;  // of the device
+  std::optional<Quantity> limit;     // of what the allocator may take
+  std::optional<Quantity> process;   // this process on the device, as the driver sees it
+  std::optional<Quantity> live;      // in blocks given out; private pools' included where they hide
+  std::optional<Quantity> pending;   // given up, but a stream may still use it
+  std::optional<Quantity> cached;    // free inside the allocator
+  // Of `live`: what is free in pools of CUDA graphs and MemPools, where a message counts it as
+  // live.
+  std::optional<Quantity> private_pools;
+};
+
+// A part of the device. Parts of one ladder sum exactly to its whole.
+struct OomPart {
+  // "free", "live", "private_pools", "pending", "cached", "non_framework", "other", "outside"
+  std::string key;
+  std::int64_t bytes = 0;
+  std::int64_t precision = 0;
+};
+// What the parts of a ladder sum to, as far as the figures reach.
+enum class OomWhole : std::uint8_t {
+  kCapacity,  // of the device
+  kKnown,     // what the driver has free and what the allocator holds
+  kReserved,  // what the allocator holds
+};
+struct OomLadder {
+  OomWhole kind = OomWhole::kReserved;
+  Quantity whole;
+  std::vector<OomPart> parts;
+  // False: a part is negative by more than rounding explains. The figures contradict each other,
+  // for instance where a driver moves device memory to the host.
+  bool adds_up = true;
+  // The driver's figure for this process is smaller than what the allocator holds: not used.
+  bool process_unusable = false;
+};
+// Nothing when it is not known what is live.
+std::optional<OomLadder> MakeLadder(const OomFacts& facts);
+
+enum class OomWhy : std::uint8_t {
+  kUnknown,        // too few figures
+  kLimit,          // the allocator's own limit, not the device
+  kFragmentation,  // enough in all, but not in one piece
+  kFull,           // not enough, even in one piece
+  kTooLarge,       // more than the device has in all
+  kUnexplained,    // the driver had more free than was wanted
+};
+struct OomVerdict {
+  OomWhy why = OomWhy::kUnknown;
+  std::int64_t short_of_driver = 0;  // wanted − free; 0 when the driver had enough
+  std::int64_t in_all = 0;           // free + what is cached and can be used
+  std::int64_t short_in_all = 0;     // asked − in_all; 0 when it would fit in one piece
+  bool close = false;                // rounding of the figures could turn the verdict
+};
+
+// The allocator's state when the allocation failed, as far as it matters to it. A request is served
+// from segments of its size class, stream and pool only.
+struct OomState {
+  std::int64_t reserved = 0, live = 0, pending = 0, free = 0;
+  std::int64_t requested = 0;     // of what is live and pending, before rounding
+  std::int64_t pieces = 0;        // free blocks
+  std::int64_t largest_free = 0;  // of all
+  std::int64_t usable_free = 0, usable_pieces = 0, usable_largest = 0;  // for this request
+  std::int64_t other_stream_free = 0;
+  // Free in segments for small blocks when the request is large, or the other way round.
+  std::int64_t other_class_free = 0;
+  std::int64_t private_free = 0;             // in other pools
+  FreeMemory gives;                          // what `free` is good for
+  std::int64_t segments = 0, estimated = 0;  // segments, and those that are estimated
+  std::int64_t expandable = 0;               // segments that can grow
+  std::int64_t unplaced = 0;                 // live bytes in no known segment
+  // Of files whose segments claim more live bytes than their blocks have: the difference.
+  std::int64_t unlisted = 0;
+};
+// `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
+struct OomRequest {
+  std::optional<std::int64_t> asked;
+  std::uint16_t stream = 0;
+  std::uint64_t pool_owner = 0, pool_id = 0;
+};
+// Adds the state of a device to `state`.
+void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state);
+
+// What PyTorch's allocator wants of the driver for a block of `asked` bytes: 2 MiB for small ones,
+// 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,
+// kMinLargeAlloc, kRoundLarge of c10/cuda/CUDACachingAllocator.cpp).
+std::int64_t SegmentFor(std::int64_t asked);
+
+// `state` where the input has one: only what the request can use counts as cached then.
+OomVerdict Judge(const OomFacts& facts, const OomState* state);
+
+}  // namespace memtool

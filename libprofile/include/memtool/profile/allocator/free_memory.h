@@ -1,0 +1,42 @@
+// What the free memory of a caching allocator is good for: torch.cuda.empty_cache() gives some of
+// it back to the driver, the rest can only be used again.
+//
+// The rule is that of c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks() walks the free
+// blocks of the default pools and of those pools whose graphs and MemPools are gone
+// (graph_pools_freeable; a snapshot does not tell which these are: all private pools count as in
+// use). release_blocks() frees a segment that is one free block. In an expandable segment
+// ExpandableSegment::unmap() takes from each free block the pages that lie wholly in it; a page has
+// kSmallBuffer (2 MiB) or kLargeBuffer (20 MiB) bytes, counted from the segment's start. Blocks
+// that wait for a stream count as in use.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "memtool/profile/model/history.h"
+
+namespace memtool {
+
+inline constexpr std::int64_t kSmallBuffer = std::int64_t{2} << 20U;
+inline constexpr std::int64_t kLargeBuffer = std::int64_t{20} << 20U;
+
+// Bytes; the four sum to what is free (size − active).
+struct FreeMemory {
+  std::int64_t returnable = 0;    // empty_cache() gives it back
+  std::int64_t reuse_only = 0;    // gaps between live blocks
+  std::int64_t private_pool = 0;  // of CUDA graphs and MemPools: theirs while they live
+  std::int64_t unlisted = 0;      // in no block that the file lists: what it is good for is unknown
+
+  std::int64_t unused_segments = 0;   // `returnable` is these, whole,
+  std::int64_t pages = 0;             // and these pages
+  std::int64_t paged_segments = 0;    // of this many expandable segments in use
+  std::int64_t gaps = 0;              // blocks of `reuse_only`
+  std::int64_t private_segments = 0;  // with some of `private_pool`
+
+  void Add(const FreeMemory& other);
+};
+
+// `blocks`: those of the segment.
+FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks);
+
+}  // namespace memtool

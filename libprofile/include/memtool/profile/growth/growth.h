@@ -1,0 +1,172 @@
+// What grows over a series of inputs, or over the steps of one history, and how: the judgement of
+// one series of numbers, and the table that joins the rows of several inputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/model/history.h"
+#include "memtool/profile/rows/table.h"
+
+namespace memtool {
+
+// Points are values at successive moments; the steps lie between them.
+enum class GrowthKind : std::uint8_t {
+  kConstant,
+  kSteady,     // more after every step, and there are at least two
+  kStepwise,   // never less, but not more after every step; also a single step
+  kShrinking,  // never more
+  kNoisy,      // more after some steps and less after others
+};
+
+enum class GrowthDetail : std::uint8_t {
+  kNone,
+  // Of steady growth. Even: steps differ by a tenth of their mean at most.
+  kEven,
+  kAccelerating,  // three steps or more, none adds less than the one before
+  kSlowing,       // the other way round
+  kUneven,
+  // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
+  // something was added.
+  kOnce,      // one step only, wherever it is; start-up looks like this, and it is no trend
+  kStopped,   // nothing in the last
+  kLate,      // nothing in the first
+  kRepeated,  // in all, or in all but the middle
+  // Of noise. Rising: at most kPerhaps of series without a trend rise as much (ChanceOfRise, with
+  // the cycle that CycleOf finds), and LowsRise, and without such a cycle at most kHalves as much
+  // from the first half to the second, point by point. Falling: so the other way round.
+  kRising,
+  kFalling,
+  kLevel,
+};
+
+// How sure it is that growth goes on, of the shapes that go on: steady, repeated and rising.
+enum class GrowthEvidence : std::uint8_t {
+  kNone,  // the shape does not go on, or noise rises as some noisy row among so many does by chance
+  // Perhaps by chance, which it would be in more than kSure of series without a trend; so in every
+  // series of fewer than five points. Also of a stepwise series with fewer than three rises.
+  kWeak,
+  kStrong,
+  kFreed,  // goes on, but the history knows that all of it is freed later
+};
+
+// Shares of series without a trend that rise as much by chance (ChanceOfRise).
+inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
+inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
+inline constexpr double kHalves = 0.2;    // two cycles have a rise in each half, but not between
+inline constexpr std::size_t kFewestRises = 3;
+// How many rows may do so by chance, of all that rise and fall (with as much kept): the share times
+// their number, for strong and for weak evidence of noise. (Bonferroni's inequality.)
+inline constexpr double kSureOfAll = 0.05;
+inline constexpr double kPerhapsOfAll = 0.25;
+
+// What a history knows: bytes that were allocated in its steps and never freed.
+struct Kept {
+  std::int64_t bytes = 0;
+  std::size_t steps = 0;  // in how many steps
+  // In how many of the first two thirds. What is kept in the last may be the last iteration's own.
+  // With kFewestRises of them noise that rises by kPerhaps is strong evidence.
+  std::size_t early_steps = 0;
+
+  [[nodiscard]] bool again_and_again() const { return early_steps >= kFewestRises; }
+};
+
+struct Growth {
+  GrowthKind kind = GrowthKind::kConstant;
+  GrowthDetail detail = GrowthDetail::kNone;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  // Of the straight line with the least squares, per step, rounded to a whole number; computed
+  // exactly, so that a linear series has exactly its own slope and a constant one has 0.
+  std::int64_t slope = 0;
+  // The share of the variance that this line explains (R²), to six digits; none for a constant
+  // and for a single step.
+  std::optional<double> fit;
+  std::int64_t least_step = 0;  // the smallest and the largest increment
+  std::int64_t most_step = 0;
+  std::int64_t bend = 0;   // by how much a step exceeds the one before, on average; 0 for one step
+  bool even_bend = false;  // it is the same for all steps
+  std::size_t steps = 0;   // points - 1
+  std::size_t grew = 0;    // in how many of the steps
+  std::size_t shrank = 0;
+  std::size_t last_rise = 0;  // the last step that grew, from 1; 0 = none
+  std::int64_t last_step = 0;
+  // Of slowing growth whose steps are at most such a share of the one before as never rises (by
+  // more than a hundredth): what the sum of the geometric series with the largest share leads to.
+  std::optional<std::int64_t> limit;
+  GrowthEvidence evidence = GrowthEvidence::kNone;
+  // The share of series without a trend that rise as much, to nine digits; 1 where nothing rises.
+  double chance = 1;
+
+  [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
+  [[nodiscard]] bool goes_on() const { return evidence == GrowthEvidence::kStrong; }
+};
+
+// At least one value, at most kMostPoints. `kept`: where a history knows it.
+inline constexpr std::size_t kMostPoints = 1U << 20U;
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept = {});
+
+struct GrowthRow {
+  std::string name;
+  std::string file;       // empty where a row has no place
+  std::int64_t line = 0;  // 0 likewise
+  std::string via;
+  std::vector<std::int64_t> series;   // one value per point
+  std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
+  Growth growth;
+  std::optional<Kept> kept;  // of a history
+};
+
+struct GrowthPoint {
+  std::string name;             // the input or the step
+  std::int64_t time = kNoTime;  // ns since the epoch, where the input tells
+  std::int64_t event = -1;      // of a step: the last event of the first device
+  std::int64_t total = 0;
+  std::int64_t unknown = 0;
+};
+
+struct GrowthSeries {
+  std::vector<GrowthPoint> points;
+  std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
+  Growth whole;                 // of the points' totals; keeps what its rows keep
+  std::size_t noisy = 0;        // rows that rise and fall
+};
+
+// Judges every row, in the light of how many rows rise and fall, and the whole, and sorts.
+void JudgeAndSort(GrowthSeries& series);
+
+enum class InputOrder : std::uint8_t {
+  kName,   // memory2 before memory10
+  kTime,   // when they were taken; ties by name
+  kGiven,  // as on the command line
+};
+
+// Joins the rows of several inputs. Inputs may come in any order.
+class GrowthTable {
+ public:
+  // `rows`: of a Tabulator over the NodeSpace that all inputs share.
+  void Add(GrowthPoint point, std::vector<Row> rows);
+  [[nodiscard]] std::size_t size() const { return inputs_.size(); }
+  // True when every input has a time and they are not all the same.
+  [[nodiscard]] bool HasTimes() const;
+  // The series in that order, judged; the table is empty afterwards. `sort`: whether values are
+  // flat or cumulative; flat ones sum to the points' totals.
+  GrowthSeries Finish(InputOrder order, SortBy sort);
+
+ private:
+  struct OneInput {
+    GrowthPoint point;
+    std::vector<Row> rows;
+  };
+  std::vector<OneInput> inputs_;
+};
+
+// Compares digits in names by their number: "memory2.prof" before "memory10.prof".
+bool NaturalLess(std::string_view a, std::string_view b);
+
+}  // namespace memtool

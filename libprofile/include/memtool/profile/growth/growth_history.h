@@ -1,0 +1,60 @@
+// Growth over the steps of one history: where its steps are, and what each row held in them.
+//
+// What "held in a step" means decides what is found:
+// * at the end of a step: right when steps are the program's own (profiler steps, optimizer steps),
+//   because every step ends in the same state;
+// * the lowest inside a step: right for equal parts, which begin anywhere within the program's
+//   iterations. What an iteration frees again is not in the lowest; what leaks raises it;
+// * kept: allocated up to the end of the step, and never freed in the whole range. Nothing that is
+//   freed counts, however late; but the last iteration's own memory does, and a buffer that is
+//   replaced by a larger one counts only once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "memtool/profile/growth/growth.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/rows/table.h"
+
+namespace memtool {
+
+enum class StepMeasure : std::uint8_t { kEnd, kLow, kKept };
+
+struct StepOptions {
+  // Marks of this name are the steps, numbers after '#' aside. Empty = ProfilerStep, or else
+  // Optimizer.step, when there are at least three of them; or else equal parts.
+  std::string mark;
+  std::size_t parts = 0;  // equal parts instead of marks; 0 = marks if there are any
+  bool by_time = false;   // parts of equal time instead of equal event counts
+  MomentRange range{};
+  std::string device;                  // empty = all of TracesOf
+  std::optional<StepMeasure> measure;  // none = end for marks, low for parts
+};
+
+inline constexpr std::size_t kDefaultParts = 10;
+inline constexpr std::size_t kMostParts = 1000;
+// Of rows times steps; each value takes 24 bytes while a history is walked through.
+inline constexpr std::size_t kMostValues = std::size_t{1} << 24U;
+
+struct HistoryGrowth {
+  // Without `low`, rows sum to the points' totals. Lows do not: rows are low at different times,
+  // and the totals are the lows of the whole.
+  GrowthSeries series;
+  std::string mark;  // whose marks the steps are; empty for equal parts
+  StepMeasure measure = StepMeasure::kEnd;
+  std::size_t devices = 0;
+  std::size_t merged = 1;   // steps per point, where there are more than kMostParts
+  bool unfinished = false;  // a last mark without an end was left out: it stops anywhere
+};
+
+// `space`: where the nodes of rows are interned. Errors: kUsage for a mark, moment, device or
+// grouping that the history does not have, and for fewer than two steps; kLimit for more than
+// kMostValues.
+Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
+                                      NodeSpace& space);
+
+}  // namespace memtool

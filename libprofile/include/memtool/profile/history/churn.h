@@ -1,0 +1,47 @@
+// What allocates for a moment only: allocations by who made them, how long they lived, and how many
+// bytes came and went at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memtool/profile/history/events.h"
+#include "memtool/profile/history/timeline.h"
+
+namespace memtool {
+
+// A free within so many entries of its trace, or, when a time is given, within that time.
+struct ShortLived {
+  std::int64_t events = 100;
+  std::optional<std::int64_t> nanos{};
+};
+
+// The allocations of one group.
+struct Churn {
+  std::int64_t allocations = 0;
+  std::int64_t bytes = 0;
+  std::int64_t short_lived = 0;
+  std::int64_t short_bytes = 0;
+  std::int64_t kept = 0;  // not freed before the trace ends
+  std::int64_t kept_bytes = 0;
+  // Of those that were freed, the lower median: in entries of the trace, and in time where the
+  // events carry it.
+  std::optional<std::int64_t> median_events{};
+  std::optional<std::int64_t> median_nanos{};
+};
+
+struct ChurnSums {
+  std::vector<Churn> groups;  // as AllocationGroups::names, then what is in no group
+  Churn total;
+  // From the first event of the ranges to the last, by the clock; nothing without times.
+  std::optional<std::int64_t> nanos{};
+};
+
+// Counts the allocations of `ranges` that filter (but for its id) and view let through. Frees count
+// wherever in the trace they are.
+ChurnSums SumChurn(const View& view, std::span<const EventRange> ranges, const EventFilter& filter,
+                   const AllocationGroups& groups, const ShortLived& limit);
+
+}  // namespace memtool

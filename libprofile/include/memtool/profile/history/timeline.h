@@ -1,0 +1,73 @@
+// How live and reserved bytes went over a history: one point per change, or the highest of each of
+// N equal parts; live bytes split into layers by who allocated them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/history/groups.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/replay.h"
+
+namespace memtool {
+
+struct TimelineRange {
+  std::int64_t first = -1;  // the first point is the state after this event; -1 = the base
+  std::int64_t last = -1;
+  std::size_t points = 0;  // parts to take the highest of; 0 = every change is a point
+  bool by_time = false;    // parts of equal time instead of equal event counts
+};
+
+struct TimelinePoint {
+  std::int64_t event = -1;  // of the trace; -1 = the base
+  std::int64_t time = kNoTime;
+  std::int64_t allocated = 0;
+  std::int64_t reserved = 0;
+};
+
+struct Timeline {
+  std::vector<TimelinePoint> points;  // in order of events
+  // [point · layers + layer]; the layers of a point sum to its allocated bytes.
+  std::vector<std::int64_t> layers;
+  std::size_t layer_count = 0;
+
+  [[nodiscard]] std::span<const std::int64_t> LayersOf(std::size_t point) const {
+    return std::span(layers).subspan(point * layer_count, layer_count);
+  }
+};
+
+// One replayed trace with its allocations in groups. The replay and the groups are kept by
+// reference.
+class TimelineMaker {
+ public:
+  TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
+                const AllocationGroups& groups);
+
+  // Per group: the most that it held at one time within the range.
+  [[nodiscard]] std::vector<std::int64_t> Highest(const TimelineRange& range) const;
+  // Layers: those of `chosen` groups in order, then what was allocated before the recording, then
+  // the rest. No layers at all when `layered` is false. With parts, the first and the last point
+  // and the highest reserved are kept beside the highest of each part.
+  [[nodiscard]] Timeline Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
+                              bool layered) const;
+
+ private:
+  // Layers of events are numbers of `layer_of_group`, or the two after them.
+  [[nodiscard]] std::uint32_t GroupOf(std::uint32_t event) const;
+  [[nodiscard]] std::uint32_t GroupOfStack(StackId stack) const;
+  template <class Visit>
+  void ForEachBase(Visit visit) const;
+
+  static constexpr std::uint32_t kBefore = UINT32_MAX - 1;
+
+  const Recording& recording_;
+  const Trace& trace_;
+  const Replay& replay_;
+  const AllocationGroups& groups_;
+  std::span<const Event> events_;
+};
+
+}  // namespace memtool

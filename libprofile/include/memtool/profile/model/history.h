@@ -1,0 +1,152 @@
+// History and allocator state: what inputs with events hold beside, or instead of, a profile. Sizes
+// are bytes, times nanoseconds, addresses raw. Built by RecordingBuilder, immutable afterwards.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/base/ids.h"
+
+namespace memtool {
+
+using LedgerId = Id<struct LedgerTag>;  // a book that events go to
+using TraceId = Id<struct TraceTag>;    // one ordered list of events
+
+// kCpu: what a framework's allocator for the CPU gives out; on no device, and left out of sums over
+// all devices unless there is nothing else.
+enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
+enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
+
+// What the driver gives is booked at driver level (PyTorch's segments); what an allocator hands out
+// of it one level above (blocks). What nobody tracks is parent minus children, everywhere.
+struct Ledger {
+  std::string name;          // "segments", "blocks"
+  std::int32_t device = -1;  // ordinal; -1 = none (host)
+  LedgerKind kind = LedgerKind::kDevice;
+  LedgerLevel level = LedgerLevel::kAllocator;
+  LedgerId parent;  // the ledger that this one's memory comes from, or none
+  std::optional<std::int64_t> capacity{};
+};
+
+enum class Action : std::uint8_t {
+  kAlloc,
+  kFreeRequested,  // the program gave it up; a stream may still use it
+  kFreeCompleted,  // gone
+  kSegmentAlloc,
+  kSegmentFree,
+  kSegmentMap,
+  kSegmentUnmap,
+  kOom,     // size = what was asked for; key = what the driver said was free, or kNotTold
+  kAdjust,  // size = ± bytes without a key
+  kMark,    // a named moment; name in History::marks
+  kOther,   // kept and counted, without meaning here
+};
+
+inline constexpr std::uint64_t kNotTold = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
+
+// 32 bytes: files hold millions.
+struct Event {
+  std::uint64_t key = 0;  // address or handle; unique among what is live in a ledger
+  std::int64_t size = 0;  // as the file says: PyTorch logs requested bytes of blocks
+  std::int64_t time = kNoTime;
+  StackId stack;             // may be none
+  std::uint16_t stream = 0;  // index into History::streams
+  std::uint8_t ledger = 0;   // LedgerId of the event
+  Action action = Action::kOther;
+};
+static_assert(sizeof(Event) == 32);
+
+// Events of one device (or of one list of the file), in file order: entry N of a file's list is row
+// first_event + N.
+struct Trace {
+  std::int32_t device = -1;
+  std::string name;  // as the file writes it
+  std::uint64_t first_event = 0;
+  std::uint64_t event_count = 0;
+  LedgerId blocks;          // allocator-level ledger of this trace
+  LedgerId segments;        // driver-level ledger of this trace
+  bool overflowed = false;  // the recorder's ring dropped the oldest entries
+  // Of what was there before the first event, where the format gives only a sum: live bytes that no
+  // event frees and no block of the state shows, and reserved bytes (of inputs without a state).
+  std::int64_t standing_bytes = 0;
+  std::int64_t standing_reserved = 0;
+  // This many of the first events are allocations from before the recording, which the file lists
+  // like others: "start" is after them.
+  std::uint64_t listed_before = 0;
+};
+
+// A named span or point in time.
+struct Mark {
+  std::string name;
+  std::int32_t device = -1;
+  std::int64_t begin = kNoTime;
+  std::int64_t end = kNoTime;  // kNoTime when it never ended
+};
+
+// Where physical memory that a handle names (LedgerKind::kVmm) can be seen, and how long.
+struct AddressRange {
+  std::uint64_t event = 0;  // row of History::events: the allocation of the memory
+  std::uint64_t address = 0;
+  std::int64_t size = 0;
+  std::int64_t begin = kNoTime;
+  std::int64_t end = kNoTime;  // kNoTime when it was never unmapped
+};
+
+enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
+
+struct History {
+  std::vector<Ledger> ledgers;
+  std::vector<Trace> traces;
+  std::vector<Event> events;
+  // Per event, when any event has labels (pool, compile context, user metadata); else empty.
+  std::vector<LabelSetId> labels;
+  std::vector<std::uint64_t> streams;  // raw stream handles; [0] is 0, the default stream
+  std::vector<Mark> marks;
+  std::vector<AddressRange> mapped;
+  Clock clock = Clock::kAbsent;
+};
+
+enum class BlockState : std::uint8_t { kActive, kPendingFree, kInactive };
+
+struct Block {
+  std::uint64_t address = 0;
+  std::int64_t size = 0;       // rounded, as the allocator booked it
+  std::int64_t requested = 0;  // what the program asked for; meaningless unless active or pending
+  StackId stack;               // may be none
+  BlockState state = BlockState::kInactive;
+};
+
+struct Segment {
+  std::uint64_t address = 0;
+  std::int64_t size = 0;
+  std::int64_t allocated = 0;  // bytes of active blocks, as the file says
+  std::int64_t active = 0;     // the same plus pending free
+  std::int64_t requested = 0;
+  std::int32_t device = -1;
+  std::uint16_t stream = 0;  // index into History::streams
+  StackId stack;             // may be none
+  std::uint32_t first_block = 0;
+  std::uint32_t block_count = 0;  // rows of AllocatorState::blocks, by address
+  bool small = false;
+  bool expandable = false;
+  std::uint64_t pool_owner = 0;  // pool id (owner, id); (0, 0) is the default pool
+  std::uint64_t pool_id = 0;
+  bool host = false;  // pinned host memory
+};
+
+// Segments and blocks when the file was written.
+struct AllocatorState {
+  std::vector<Segment> segments;  // by device, then address
+  std::vector<Block> blocks;
+};
+
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+}  // namespace memtool

@@ -1,0 +1,91 @@
+// A moment of a history, as --at names it, and the profile of what is live then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/replay.h"
+#include "memtool/profile/select/filter.h"
+
+namespace memtool {
+
+struct MomentSpec {
+  enum class Kind : std::uint8_t {
+    kEnd,
+    kStart,
+    kPeak,  // each trace at its own
+    kPeakReserved,
+    kJobPeak,  // the sum of all traces at its highest, by the common clock
+    kOom,
+    kEvent,
+    kTime,  // seconds after the first event, or since the epoch
+    kMark,
+  };
+  Kind kind = Kind::kEnd;
+  std::int64_t index = -1;  // kOom, kMark: which one, negative from the end; kEvent: entry number
+  bool indexed = false;     // an index was given
+  std::int64_t nanos = 0;   // kTime
+  bool epoch = false;       // kTime: since the epoch
+  std::string name;         // kMark
+  bool mark_end = false;    // kMark: its end instead of its begin
+  std::string text;         // as given, for headers
+  std::string option = "--at";  // where it was given, for messages
+};
+
+// end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
+// mark:NAME[#K][:end], step:K. Errors: kUsage, naming the option that the text was given to.
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
+
+// The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
+// sentence that helps when the trace has no such moment.
+Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
+                                   const MomentSpec& spec);
+
+// A part of a history, as --from and --to name it.
+struct MomentRange {
+  MomentSpec from{.kind = MomentSpec::Kind::kStart, .text = "start", .option = "--from"};
+  MomentSpec to{.text = "end", .option = "--to"};
+};
+
+// From the state after event `first` (-1 = the base) to the one after event `last`.
+struct StateSpan {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+};
+
+// Errors: those of ResolveMoment; kUsage when the range ends before it begins.
+Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+                               const MomentRange& range);
+
+// "device 0", or the name of a trace that has more than a number.
+std::string TraceText(const Trace& trace);
+
+// The traces of a history that commands look at: of `device`, or, when it is empty, all but those
+// that would count bytes twice or are on no device. A caller's own books (LedgerLevel::kUser) lie
+// within the driver's and are asked for by their whole name; a CPU's (LedgerKind::kCpu) count when
+// there is nothing else. Errors: kUsage for a device that does not exist.
+Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
+
+struct MomentOfTrace {
+  std::size_t trace = 0;  // row of History::traces
+  std::int32_t device = -1;
+  std::int64_t event = -1;
+  TraceSummary summary;
+};
+
+// Turns the history of `recording` into its profile: samples {stack, labels} × {allocations, space}
+// of what is live at the moment, one sample per stack, label set and size. Labels: device, stream,
+// pool, state, segment, and those of the allocation event. What was allocated before the recording
+// and has no stack of its own gets the stack "(before recording)". `device`: empty for all.
+// Errors: kUsage when the moment does not exist or the device is unknown.
+Result<Recording> AtMoment(Recording recording, const MomentSpec& spec, std::string_view device,
+                           std::vector<MomentOfTrace>* moments);
+
+inline constexpr std::string_view kBeforeRecording = "(before recording)";
+
+}  // namespace memtool

@@ -1,0 +1,118 @@
+// Replaying a history: who is live after each event, and the exact numbers of a whole trace.
+//
+// A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
+// base: the sizes of frees that match no allocation, plus the blocks that are still there at the
+// end and were never opened, plus what the format gives as a sum (Trace::standing_bytes). With them
+// a replay must end at the sum of the blocks that the allocator lists; when it does, the trace has
+// no holes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memtool/profile/model/recording.h"
+
+namespace memtool {
+
+// Everything `memtool info` says about one trace. Bytes are as the file logs them (PyTorch:
+// requested sizes for blocks, rounded sizes for segments). Event numbers count from 0 within the
+// trace; -1 is the base, before the first event.
+struct TraceSummary {
+  std::int32_t device = -1;
+  std::uint64_t events = 0;
+  std::int64_t base_bytes = 0;
+  std::int64_t start_bytes = 0;  // the base, and what the first events list of before
+  std::int64_t standing_bytes = 0;
+  std::int64_t peak_bytes = 0;
+  std::int64_t peak_event = -1;  // the first strict maximum
+  std::int64_t end_bytes = 0;
+  std::int64_t live_block_bytes = 0;
+  std::int64_t pending_free_bytes = 0;
+  std::int64_t reserved_base_bytes = 0;
+  std::int64_t reserved_peak_bytes = 0;
+  std::int64_t reserved_peak_event = -1;
+  std::int64_t reserved_end_bytes = 0;
+  std::uint64_t unmatched_frees = 0;
+  std::int64_t unmatched_bytes = 0;
+  std::uint64_t ghosts = 0;  // blocks at the end that no event opened
+  std::int64_t ghost_bytes = 0;
+  std::uint64_t double_allocs = 0;  // allocations at an address that was live
+  std::uint64_t size_changes = 0;   // frees whose size is not the allocation's
+  std::uint64_t segment_events = 0;
+  std::vector<std::uint64_t> ooms;  // event numbers
+
+  [[nodiscard]] bool reconciles() const {
+    return end_bytes == live_block_bytes + pending_free_bytes;
+  }
+};
+
+// Events of a trace, in order.
+std::span<const Event> EventsOf(const Recording& recording, const Trace& trace);
+
+// What an event changes: live bytes of blocks, reserved bytes of segments.
+std::int64_t LiveChange(const Event& event);
+std::int64_t ReservedChange(const Event& event);
+
+// Something that is live at a moment.
+struct LiveBlock {
+  std::uint64_t address = 0;
+  std::int64_t size = 0;
+  StackId stack;                       // who allocated it; none when unknown
+  std::optional<std::uint64_t> event;  // its allocation: row of History::events
+  std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for ghosts
+  bool before_recording = false;       // allocated before the first event
+  bool pending_free = false;           // given up, but a stream may still use it
+};
+
+// One trace with every free matched to its allocation. Costs one pass with a hash table; all
+// questions after that are plain scans.
+class Replay {
+ public:
+  // The recording is kept by reference and must outlive the replay.
+  Replay(const Recording& recording, const Trace& trace);
+
+  [[nodiscard]] TraceSummary Summarize() const;
+  // What is live after event `last` of the trace (-1 = before the first), by address. Sizes sum to
+  // the replayed live bytes at that event.
+  [[nodiscard]] std::vector<LiveBlock> LiveAt(std::int64_t last) const;
+
+  // Groups of allocations for PeakWithout: a group number per stack, and for allocations that have
+  // no frames, made before or during the recording. kNoGroup = in no group.
+  static constexpr std::uint32_t kNoGroup = UINT32_MAX;
+  struct Groups {
+    std::span<const std::uint32_t> of_stack;
+    std::uint32_t before_recording = kNoGroup;
+    std::uint32_t without_stack = kNoGroup;
+    std::size_t count = 0;
+  };
+  // Per group: how high the trace's peak would be had the group never existed. One pass over the
+  // events, whatever the number of groups.
+  [[nodiscard]] std::vector<std::int64_t> PeakWithout(const Groups& groups) const;
+
+  // Per event: of an allocation the free that ends it, of a free the allocation; kNoEvent when the
+  // trace holds none.
+  static constexpr std::uint32_t kNoEvent = UINT32_MAX;
+  [[nodiscard]] std::span<const std::uint32_t> partners() const { return partner_; }
+  // The base: frees without an allocation, and rows of AllocatorState::blocks that no event opened.
+  [[nodiscard]] std::span<const std::uint32_t> unmatched() const { return unmatched_; }
+  [[nodiscard]] std::span<const std::uint32_t> ghosts() const { return ghosts_; }
+
+ private:
+  [[nodiscard]] bool HasFrames(StackId stack) const {
+    return stack.valid() && !recording_.Stack(stack).empty();
+  }
+  [[nodiscard]] std::uint32_t GroupOfEvent(const Groups& groups, std::uint32_t event) const;
+
+  const Recording& recording_;
+  const Trace& trace_;
+  std::span<const Event> events_;
+  std::vector<std::uint32_t> partner_;
+  std::vector<std::uint32_t> unmatched_;
+  std::vector<std::uint32_t> ghosts_;
+  std::uint64_t double_allocs_ = 0;
+  std::uint64_t size_changes_ = 0;
+};
+
+}  // namespace memtool

@@ -1,0 +1,98 @@
+// Who calls whom, and with how much: flat and cum per node, edges with what flows through them. All
+// graphs are built here; which nodes are worth showing is for `graph.h` and `memtool pprof` to say.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memtool/profile/rows/node_space.h"
+
+namespace memtool {
+
+// Where memtool's graphs compute something else than pprof's.
+enum class GraphRules : std::uint8_t {
+  // Sums stick at the ends of int64. An edge is residual when any of its ways is. What flows
+  // backwards does not count for the score.
+  kMemtool,
+  // Sums wrap around. Of the ways that one stack takes over an edge the outermost counts. What
+  // flows
+  // backwards counts for the score as if it flowed forwards.
+  kPprof,
+};
+
+// A sum with its divisor (of a mean; 0 without).
+struct Weight {
+  std::int64_t value = 0;
+  std::int64_t divisor = 0;
+};
+
+struct CallNode {
+  Weight flat;  // of stacks that end here
+  Weight cum;   // once per stack
+  // Rows of edges, in the order in which stacks brought them.
+  std::vector<std::uint32_t> in;
+  std::vector<std::uint32_t> out;
+};
+
+struct CallEdge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  Weight weight;            // once per stack
+  bool residual = false;    // there are left-out nodes between the two
+  bool inlined = true;      // every stack says so
+  bool removed = false;     // for its users: taken out of the graph
+  std::uint32_t stack = 0;  // the last one that was counted
+};
+
+class CallGraph {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  explicit CallGraph(GraphRules rules, bool with_edges = true)
+      : rules_(rules), with_edges_(with_edges) {}
+
+  // Nodes are numbers below `count`; more may come later.
+  void Resize(std::size_t count);
+  // Adds one stack, innermost first. `inlined`: beside its nodes, 1 = inlined into the next; empty
+  // = none is. `kept`: per node, 0 = leave out, the stack closes over it; empty = all. Nodes whose
+  // cum it adds to are listed in counted(). Returns the node that its flat value goes to: the
+  // innermost, or kNone when that is left out or the stack is empty.
+  std::uint32_t AddStack(std::span<const NodeId> stack, std::span<const char> inlined,
+                         const Weight& weight, const std::vector<char>& kept);
+  [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
+
+  // How much a node tells: branching counts, plain pass-through does not (pprof's entropy score).
+  [[nodiscard]] std::int64_t Score(std::uint32_t node) const;
+  // Is there another way from the edge's source to its destination? Left-out edges are none.
+  [[nodiscard]] bool HasOtherWay(std::uint32_t edge) const;
+  // Takes a node of a tree out: its callees become its caller's, over residual edges.
+  void Splice(std::uint32_t node);
+  // a + b as the rules want it.
+  [[nodiscard]] Weight Sum(const Weight& a, const Weight& b) const;
+
+  [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }
+  // In the order in which stacks brought them.
+  [[nodiscard]] const std::vector<CallEdge>& edges() const { return edges_; }
+  void SetRemoved(std::uint32_t edge, bool removed) { edges_[edge].removed = removed; }
+
+ private:
+  void AddEdge(std::uint32_t from, std::uint32_t to, const Weight& weight, bool residual,
+               bool inlined);
+  [[nodiscard]] std::size_t Find(std::uint32_t from, std::uint32_t to) const;
+  void Grow();
+  [[nodiscard]] std::vector<std::int64_t> Flows(const std::vector<std::uint32_t>& rows) const;
+  [[nodiscard]] double Entropy(const std::vector<std::int64_t>& flows, std::int64_t own) const;
+  [[nodiscard]] std::int64_t Sum(std::int64_t a, std::int64_t b) const;
+
+  GraphRules rules_;
+  bool with_edges_;
+  std::vector<CallNode> nodes_;
+  std::vector<CallEdge> edges_;
+  std::uint32_t stack_ = 0;
+  std::vector<std::uint32_t> seen_;  // per node: the last stack that was counted
+  std::vector<std::uint32_t> counted_;
+  std::vector<std::uint32_t> slots_;  // open addressing: edge + 1, 0 = free; a power of two
+};
+
+}  // namespace memtool

@@ -1,0 +1,92 @@
+// Flat and cumulative values per node. Flat goes to the innermost visible frame; cum is added once
+// per node and stack, however often recursion repeats it (pprof's meaning of both).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+struct NodeValue {
+  std::int64_t flat = 0;
+  std::int64_t cum = 0;
+  std::int64_t unknown = 0;  // allocations of unknown size, flat and cumulative
+  std::int64_t unknown_cum = 0;
+};
+
+// The visible frames of one (stack, group) as nodes, innermost first.
+struct NodeStack {
+  std::vector<NodeId> nodes;
+  std::vector<std::uint32_t> lines;  // row of Recording::lines per node; none for label frames
+  NodeId via;
+};
+
+// Walks the kept stacks of one recording as nodes of a shared space.
+class NodeWalker {
+ public:
+  NodeWalker(const View& view, Granularity granularity, NodeSpace& space);
+  // False when the filter drops the stack.
+  bool Expand(const StackSum& sum, NodeStack& out);
+
+ private:
+  const View& view_;
+  std::vector<NodeId> of_line_;
+  std::vector<std::vector<NodeId>> roots_;   // per group, innermost first
+  std::vector<std::vector<NodeId>> leaves_;  // per group, innermost first
+  VisibleStack visible_;
+};
+
+// The place shown beside a row that stands for several: the one with the most bytes.
+struct Place {
+  std::string file;
+  std::int64_t line = 0;
+};
+
+class FlatCum {
+ public:
+  explicit FlatCum(NodeSpace& space) : space_(space) {}
+
+  // Adds one recording's sums.
+  void Add(const View& view, const StackSums& sums, Granularity granularity);
+
+  [[nodiscard]] NodeValue Value(NodeId node) const {
+    return node.value() < values_.size() ? values_[node.value()] : NodeValue{};
+  }
+  // Of samples that have no stack, or none left; part of the total, no node's.
+  [[nodiscard]] const NodeValue& without_stack() const { return without_stack_; }
+  // Sum of all flat values: what the rows add up to.
+  [[nodiscard]] std::int64_t total() const { return total_; }
+  [[nodiscard]] std::int64_t unknown() const { return unknown_; }
+
+  [[nodiscard]] Place PlaceOf(NodeId node) const;
+  // Per node: the heaviest call into a framework below its code, or none.
+  [[nodiscard]] std::vector<NodeId> Vias() const;
+
+ private:
+  struct Best {
+    std::int64_t weight = -1;
+    Place place;
+  };
+  void Grow();
+  void AddStack(const NodeStack& stack, const StackSum& sum);
+  void KeepPlaces(const Recording& recording, std::span<const NodeId> of_line,
+                  std::span<const std::int64_t> weight);
+
+  NodeSpace& space_;
+  std::vector<NodeValue> values_;
+  std::vector<std::uint32_t> last_seen_;  // per node: the last stack that was counted for cum
+  std::uint32_t epoch_ = 0;
+  std::vector<Best> places_;
+  std::unordered_map<std::uint64_t, std::int64_t> via_;  // (node, via node) → Σ|flat|
+  NodeValue without_stack_;
+  std::int64_t total_ = 0;
+  std::int64_t unknown_ = 0;
+};
+
+}  // namespace memtool

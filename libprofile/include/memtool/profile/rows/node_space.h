@@ -1,0 +1,74 @@
+// Nodes: what rows of a report stand for (a function, a line, a file …). One NodeSpace is shared by
+// all recordings of a report, so that sums over inputs and differences between inputs join by row
+// number and never by text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/string_table.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/select/filter.h"
+
+namespace memtool {
+
+using NodeId = Id<struct NodeTag>;
+
+enum class Granularity : std::uint8_t {
+  kFunction,      // by name alone, as pprof does: same-named functions of several files are one row
+  kFileFunction,  // by name and file
+  kLine,          // by name, file and line
+  kFile,
+  kModule,  // the binary, or for Python the package
+};
+
+struct Node {
+  StringId name;          // function; empty for files and modules
+  StringId file;          // empty when not part of the key
+  std::int64_t line = 0;  // 0 when not part of the key
+  // What no granularity here tells apart, but pprof's -addresses and -callgrind do.
+  std::uint64_t address = 0;
+  std::int64_t start_line = 0;
+  StringId binary;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+class NodeSpace {
+ public:
+  NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
+  // Its texts are of this space (InternText).
+  NodeId Intern(const Node& node);
+  StringId InternText(std::string_view text) { return strings_.Intern(text); }
+  // The node of each line of a recording (index = row of Recording::lines).
+  std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
+  NodeId OfLabelFrame(const LabelFrame& frame);
+
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id.value()]; }
+  [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
+  [[nodiscard]] std::string_view Name(NodeId id) const { return strings_[nodes_[id.value()].name]; }
+  [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Node& node) const;
+  };
+  NodeId OfLine(const Recording& recording, const Location& location, const Line& line,
+                Granularity granularity);
+
+  StringTable strings_;
+  std::vector<Node> nodes_;
+  std::unordered_map<Node, NodeId, Hash> index_;
+};
+
+// What a frame without a symbol is called: "[libfoo.so]", or "<unknown>".
+std::string UnsymbolizedName(const Recording& recording, const Location& location);
+// The Python package or the script of a file ("flax", "leak"), or its base name.
+std::string_view ModuleOfFile(std::string_view file);
+
+}  // namespace memtool

@@ -1,0 +1,100 @@
+// Rows of a report: a profile's bytes split by function, line, file, label, size, input …
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+class Keywords;
+
+struct By {
+  enum class Kind : std::uint8_t { kFrame, kStack, kTag, kSize, kInput, kLabel, kBucket };
+  Kind kind = Kind::kFrame;
+  bool automatic = false;  // nobody asked: an input may have its own way (Metadata::default_by)
+  Granularity granularity = Granularity::kFileFunction;  // of frames and stacks
+  std::string label;                                     // key, for kLabel
+  std::string axis;                                      // of kBucket; empty = the first
+  const Keywords* keywords = nullptr;                    // of kBucket, set by the caller
+};
+
+// "function", "filefunction", "line", "file", "module", "stack", "tag", "size", "input",
+// "label:KEY", "bucket" or "bucket:AXIS", which need keywords. Errors: kUsage.
+Result<By> ParseBy(std::string_view text);
+
+struct Row {
+  std::string name;
+  std::string file;       // empty where a row has no place
+  std::int64_t line = 0;  // 0 likewise
+  std::string via;        // the call into a framework, when frames were hidden
+  NodeValue value;
+  NodeId node;  // rows of frames
+};
+
+// One input as every analysis takes it; all by reference.
+struct Input {
+  const View* view = nullptr;
+  const StackSums* sums = nullptr;
+  const ValueChoice* choice = nullptr;
+  std::string_view name;  // as the user gave it
+  double scale = 1.0;     // what the sums were scaled by
+};
+
+enum class SortBy : std::uint8_t { kFlat, kCum };
+
+// Adds up inputs; rows of equal key are one row.
+class Tabulator {
+ public:
+  // `space` may be shared between tabulators, so that their rows join by node.
+  Tabulator(By by, NodeSpace& space);
+
+  void Add(const Input& input);
+  // Sorted by size, ties by name; rows that hold nothing are left out.
+  [[nodiscard]] std::vector<Row> Rows(SortBy sort) const;
+  // What rows stand for, once the first input was added.
+  [[nodiscard]] const By& by() const { return by_; }
+  [[nodiscard]] std::int64_t total() const { return total_; }  // signed sum of the rows
+  [[nodiscard]] std::int64_t unfiltered() const { return unfiltered_; }
+  [[nodiscard]] std::int64_t total_abs() const { return total_abs_; }
+  [[nodiscard]] std::int64_t unknown() const { return unknown_; }
+  [[nodiscard]] bool saturated() const { return saturated_; }
+
+ private:
+  void AddStacks(const Input& input);
+  void AddSamples(const Input& input);
+  void AddBuckets(const Input& input);
+  [[nodiscard]] std::string KeyText(const Recording& recording, std::int64_t key) const;
+  void AddKeyed(std::string name, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
+  [[nodiscard]] std::vector<Row> FrameRows() const;
+
+  By by_;
+  NodeSpace& space_;
+  FlatCum flat_cum_;
+  struct Keyed {
+    std::int64_t order = 0;
+    NodeValue value;
+  };
+  std::map<std::string, Keyed> keyed_;
+  std::int64_t total_ = 0;
+  std::int64_t unfiltered_ = 0;
+  std::int64_t total_abs_ = 0;
+  std::int64_t unknown_ = 0;
+  bool saturated_ = false;
+};
+
+// "cuda:0 buffer": all labels of a set in one text, for rows by tag.
+std::string LabelText(const Recording& recording, LabelSetId labels);
+// "device=cuda:0", "bytes=8 bytes"
+std::string LabelText(const Recording& recording, const Label& label);
+
+inline constexpr std::string_view kNoStack = "(no stack)";
+
+}  // namespace memtool

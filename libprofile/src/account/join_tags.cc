@@ -1,0 +1,62 @@
+#include "memtool/profile/account/join_tags.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+std::string_view TagOf(const Recording& recording, LabelSetId labels) {
+  for (const Label& label : recording.Labels(labels)) {
+    if (!label.numeric && recording.Text(label.key) == kTagKey) {
+      return recording.Text(label.text);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void TaggedStacks::Remember(const Recording& stacks) {
+  const auto choice = ChooseValue(stacks, "");
+  if (!choice) {
+    return;
+  }
+  ForEachSample(*stacks.profile, *choice, [&](const SampleValue& sample) {
+    Sum& sum = tags_[std::string(TagOf(stacks, sample.labels))];
+    sum.count = SaturatingAdd(sum.count, sample.count);
+    sum.bytes = SaturatingAdd(sum.bytes, sample.value);
+  });
+}
+
+std::int64_t TaggedStacks::TakeFrom(Recording& log) {
+  const auto choice = ChooseValue(log, "");
+  if (!choice || !choice->count_type) {
+    return 0;
+  }
+  Profile& profile = *log.profile;
+  std::int64_t taken = 0;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const auto it = tags_.find(TagOf(log, profile.label_sets[i]));
+    if (it == tags_.end()) {
+      continue;
+    }
+    Sum& sum = it->second;
+    std::int64_t& count = profile.values[*choice->count_type][i];
+    std::int64_t& bytes = profile.values[choice->type][i];
+    const std::int64_t rows = std::min(sum.count, count);
+    const std::int64_t size = std::min(sum.bytes, bytes);
+    sum.count -= rows;
+    sum.bytes -= size;
+    count -= rows;
+    bytes -= size;
+    taken = SaturatingAdd(taken, size);
+  }
+  return taken;
+}
+
+}  // namespace memtool

@@ -1,0 +1,256 @@
+#include "memtool/profile/account/oom.h"
+
+#include <algorithm>
+#include <span>
+
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kSmall = kMiB;          // blocks up to this live in small segments
+constexpr std::int64_t kMinLarge = 10 * kMiB;  // below this, a segment of kLargeBuffer is shared
+constexpr std::int64_t kRoundLarge = 2 * kMiB;
+
+std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->bytes : 0;
+}
+std::int64_t PrecisionOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->precision : 0;
+}
+
+// Parts and what is left of the whole for the next.
+class Dividing {
+ public:
+  Dividing(OomLadder& ladder, const Quantity& whole)
+      : ladder_(ladder), left_(whole.bytes), precision_(whole.precision) {
+    ladder_.whole = whole;
+  }
+  void Take(std::string key, const Quantity& part) {
+    left_ = SaturatingSubtract(left_, part.bytes);
+    precision_ = SaturatingAdd(precision_, part.precision);
+    ladder_.parts.push_back({std::move(key), part.bytes, part.precision});
+  }
+  // What is left, all of it.
+  void Rest(std::string key) {
+    ladder_.adds_up = ladder_.adds_up && left_ >= -precision_;
+    ladder_.parts.push_back({std::move(key), left_, precision_});
+  }
+
+ private:
+  OomLadder& ladder_;
+  std::int64_t left_;
+  std::int64_t precision_;
+};
+
+// What the framework's allocator holds, in its parts.
+std::vector<std::pair<std::string, Quantity>> Held(const OomFacts& facts) {
+  std::vector<std::pair<std::string, Quantity>> parts;
+  const auto add = [&parts](const char* key, const std::optional<Quantity>& part) {
+    if (part) {
+      parts.emplace_back(key, *part);
+    }
+  };
+  if (facts.live && facts.private_pools) {
+    parts.emplace_back(
+        "live", Quantity{.bytes = SaturatingSubtract(facts.live->bytes, facts.private_pools->bytes),
+                         .precision =
+                             SaturatingAdd(facts.live->precision, facts.private_pools->precision)});
+    parts.emplace_back("private_pools", *facts.private_pools);
+  } else {
+    add("live", facts.live);
+  }
+  add("pending", facts.pending);
+  add("cached", facts.cached);
+  return parts;
+}
+
+}  // namespace
+
+std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
+  if (!facts.live) {
+    return std::nullopt;
+  }
+  OomLadder ladder;
+  Quantity held;
+  const auto parts = Held(facts);
+  for (const auto& [key, part] : parts) {
+    held.bytes = SaturatingAdd(held.bytes, part.bytes);
+    held.precision = SaturatingAdd(held.precision, part.precision);
+  }
+  const bool whole_device = facts.capacity && facts.free;
+  ladder.kind = whole_device ? OomWhole::kCapacity
+                : facts.free ? OomWhole::kKnown
+                             : OomWhole::kReserved;
+  const Quantity free = facts.free.value_or(Quantity{});
+  const Quantity known{.bytes = SaturatingAdd(free.bytes, held.bytes),
+                       .precision = SaturatingAdd(free.precision, held.precision)};
+  Dividing divide(ladder, whole_device ? *facts.capacity : known);
+  if (facts.free) {
+    divide.Take("free", *facts.free);
+  }
+  for (const auto& [key, part] : parts) {
+    divide.Take(key, part);
+  }
+  if (!whole_device) {
+    return ladder;
+  }
+  ladder.process_unusable =
+      facts.process &&
+      SaturatingAdd(facts.process->bytes, SaturatingAdd(facts.process->precision, held.precision)) <
+          held.bytes;
+  if (facts.process && facts.cached && !ladder.process_unusable) {
+    divide.Take("non_framework",
+                {.bytes = SaturatingSubtract(facts.process->bytes, held.bytes),
+                 .precision = SaturatingAdd(facts.process->precision, held.precision)});
+    divide.Rest("other");
+    // As capacity − free − process: what the framework holds cancels out.
+    ladder.parts.back().precision =
+        facts.capacity->precision + facts.free->precision + facts.process->precision;
+  } else {
+    divide.Rest("outside");
+  }
+  return ladder;
+}
+
+namespace {
+
+void Add(std::int64_t& sum, std::int64_t bytes) {
+  sum = SaturatingAdd(sum, bytes);
+}
+
+// Free memory in a segment that this request cannot use, by what keeps it from that.
+void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& state) {
+  const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
+  if (segment.pool_owner != request.pool_owner || segment.pool_id != request.pool_id) {
+    Add(state.private_free, free);
+  } else if (request.asked && segment.small != (*request.asked <= kSmall)) {
+    Add(state.other_class_free, free);
+  } else {
+    Add(state.other_stream_free, free);
+  }
+}
+
+bool CanServe(const Segment& segment, const OomRequest& request) {
+  const bool same_pool =
+      segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
+  return same_pool && (!request.asked || (segment.small == (*request.asked <= kSmall) &&
+                                          segment.stream == request.stream));
+}
+
+void AddBlock(const Block& block, bool usable, OomState& state) {
+  if (block.state != BlockState::kInactive) {
+    Add(state.requested, block.requested);
+    return;
+  }
+  ++state.pieces;
+  state.largest_free = std::max(state.largest_free, block.size);
+  if (usable) {
+    ++state.usable_pieces;
+    Add(state.usable_free, block.size);
+    state.usable_largest = std::max(state.usable_largest, block.size);
+  }
+}
+
+}  // namespace
+
+void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state) {
+  for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
+    const Segment& segment = at.state.segments[i];
+    ++state.segments;
+    state.estimated += at.estimated[i] != 0 ? 1 : 0;
+    state.expandable += segment.expandable ? 1 : 0;
+    Add(state.reserved, segment.size);
+    Add(state.live, segment.allocated);
+    Add(state.pending, SaturatingSubtract(segment.active, segment.allocated));
+    Add(state.free, SaturatingSubtract(segment.size, segment.active));
+    const bool usable = CanServe(segment, request);
+    if (!usable) {
+      AddOutOfReach(segment, request, state);
+    }
+    std::int64_t listed = 0;
+    const std::span blocks =
+        std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
+    state.gives.Add(FreeIn(segment, blocks));
+    for (const Block& block : blocks) {
+      AddBlock(block, usable, state);
+      Add(listed, block.state == BlockState::kInactive ? 0 : block.size);
+    }
+    Add(state.unlisted, std::max<std::int64_t>(SaturatingSubtract(segment.active, listed), 0));
+  }
+  Add(state.unplaced, at.unplaced_bytes);
+}
+
+std::int64_t SegmentFor(std::int64_t asked) {
+  if (asked <= kSmall) {
+    return kSmallBuffer;
+  }
+  if (asked < kMinLarge) {
+    return kLargeBuffer;
+  }
+  return asked > INT64_MAX - kRoundLarge ? asked
+                                         : (asked + kRoundLarge - 1) / kRoundLarge * kRoundLarge;
+}
+
+OomVerdict Judge(const OomFacts& facts, const OomState* state) {
+  OomVerdict verdict;
+  if (facts.asked && facts.capacity) {
+    const std::int64_t over = SaturatingSubtract(facts.asked->bytes, facts.capacity->bytes);
+    if (over > SaturatingAdd(facts.asked->precision, facts.capacity->precision)) {
+      verdict.why = OomWhy::kTooLarge;
+      verdict.short_in_all = over;
+      verdict.short_of_driver =
+          std::max<std::int64_t>(SaturatingSubtract(facts.asked->bytes, BytesOf(facts.free)), 0);
+      verdict.in_all = facts.capacity->bytes;
+      return verdict;
+    }
+  }
+  if (!facts.asked || !facts.free) {
+    return verdict;
+  }
+  const std::int64_t asked = facts.asked->bytes;
+  const Quantity& wanted = facts.wanted ? *facts.wanted : *facts.asked;
+  const std::int64_t free = facts.free->bytes;
+  const std::int64_t cached = state != nullptr ? state->usable_free : BytesOf(facts.cached);
+  const std::int64_t blur = SaturatingAdd(facts.asked->precision, facts.free->precision);
+  verdict.short_of_driver = std::max<std::int64_t>(SaturatingSubtract(wanted.bytes, free), 0);
+  verdict.in_all = SaturatingAdd(free, cached);
+  verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+  const std::int64_t held = SaturatingAdd(
+      SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
+  // The limit bites before the device only where the device had room for the request.
+  if (facts.limit && facts.live && facts.cached && verdict.short_of_driver == 0) {
+    const std::int64_t over =
+        SaturatingSubtract(SaturatingAdd(held, wanted.bytes), facts.limit->bytes);
+    const std::int64_t rounding =
+        SaturatingAdd(SaturatingAdd(facts.limit->precision, wanted.precision),
+                      SaturatingAdd(PrecisionOf(facts.live), PrecisionOf(facts.cached)));
+    if (over > -rounding) {
+      verdict.why = OomWhy::kLimit;
+      verdict.close = over <= rounding;
+      verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
+      verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+      return verdict;
+    }
+  }
+  if (state != nullptr && state->usable_largest >= asked) {
+    verdict.why = OomWhy::kUnexplained;
+    return verdict;
+  }
+  if (verdict.short_of_driver == 0) {
+    verdict.why = OomWhy::kUnexplained;
+    verdict.close = SaturatingSubtract(free, wanted.bytes) <= blur;
+    return verdict;
+  }
+  if (state == nullptr && !facts.cached) {
+    return verdict;  // what the allocator has free is not known
+  }
+  verdict.why = verdict.short_in_all == 0 ? OomWhy::kFragmentation : OomWhy::kFull;
+  const std::int64_t distance = Magnitude(SaturatingSubtract(asked, verdict.in_all));
+  verdict.close = distance <= SaturatingAdd(blur, state != nullptr ? 0 : PrecisionOf(facts.cached));
+  return verdict;
+}
+
+}  // namespace memtool

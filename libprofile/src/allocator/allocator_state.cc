@@ -1,0 +1,388 @@
+#include "memtool/profile/allocator/allocator_state.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+// PyTorch's sizes (c10/cuda/CUDACachingAllocator.cpp).
+constexpr std::int64_t kRound = 512;             // blocks are multiples of this
+constexpr std::int64_t kSmallSize = 1 << 20;     // large blocks are not split for a rest this small
+constexpr std::int64_t kSmallSegment = 2 << 20;  // size of segments for small blocks
+constexpr std::int64_t kLargeSegment = 20 << 20;  // what large expandable segments grow by
+
+std::int64_t Rounded(std::int64_t requested) {
+  const std::int64_t bytes = std::max<std::int64_t>(requested, 1);
+  return bytes > INT64_MAX - kRound ? bytes : (bytes + kRound - 1) / kRound * kRound;
+}
+
+std::uint64_t EndOf(std::uint64_t address, std::int64_t size) {
+  const std::uint64_t end = address + static_cast<std::uint64_t>(size);
+  return end < address ? UINT64_MAX : end;
+}
+
+// Mapped memory of one device; each undone event takes it one step back.
+class Segments {
+ public:
+  struct Range {
+    Segment segment;
+    bool rebuilt = false;  // not, or not in this shape, in the file
+  };
+
+  Segments(const Recording& recording, const Trace& trace) : trace_(trace) {
+    if (!recording.state) {
+      return;
+    }
+    const bool host = trace.device < 0;
+    for (const Segment& segment : recording.state->segments) {
+      if (segment.host == host && (host || segment.device == trace.device)) {
+        ranges_[segment.address] = {segment};
+      }
+    }
+  }
+
+  void Undo(const Event& event) {
+    switch (event.action) {
+      case Action::kSegmentAlloc:
+      case Action::kSegmentMap:
+        Remove(event.key, EndOf(event.key, event.size));
+        break;
+      case Action::kSegmentFree:
+        Add(event, false);
+        break;
+      case Action::kSegmentUnmap:
+        Add(event, true);
+        break;
+      default:
+        break;
+    }
+  }
+
+  [[nodiscard]] const std::map<std::uint64_t, Range>& ranges() const { return ranges_; }
+  // The range that holds an address, or null.
+  [[nodiscard]] const Range* Find(std::uint64_t address) const {
+    auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) {
+      return nullptr;
+    }
+    const Range& range = std::prev(after)->second;
+    return address < EndOf(range.segment.address, range.segment.size) ? &range : nullptr;
+  }
+
+ private:
+  void Remove(std::uint64_t begin, std::uint64_t end) {
+    auto at = ranges_.upper_bound(begin);
+    if (at != ranges_.begin()) {
+      --at;
+    }
+    while (at != ranges_.end() && at->first < end) {
+      const Segment whole = at->second.segment;
+      const std::uint64_t whole_end = EndOf(whole.address, whole.size);
+      if (whole_end <= begin) {
+        ++at;
+        continue;
+      }
+      at = ranges_.erase(at);
+      Keep(whole, whole.address, std::max(begin, whole.address));
+      Keep(whole, std::min(end, whole_end), whole_end);
+    }
+  }
+  void Keep(Segment segment, std::uint64_t begin, std::uint64_t end) {
+    if (begin < end) {
+      segment.address = begin;
+      segment.size = static_cast<std::int64_t>(end - begin);
+      ranges_[begin] = {segment, true};
+    }
+  }
+  void Add(const Event& event, bool expandable) {
+    Segment segment{
+        .address = event.key,
+        .size = event.size,
+        .device = trace_.device,
+        .stream = event.stream,
+        .stack = {},
+        .small = expandable ? event.size % kLargeSegment != 0 : event.size <= kSmallSegment,
+        .expandable = expandable,
+        .host = trace_.device < 0};
+    // Mapped memory grows together: one entry per contiguous run.
+    const auto joins = [&](const Segment& other) {
+      return expandable && other.expandable && other.stream == event.stream;
+    };
+    auto after = ranges_.lower_bound(event.key);
+    if (after != ranges_.end() && after->first == EndOf(segment.address, segment.size) &&
+        joins(after->second.segment)) {
+      const Segment tail = after->second.segment;
+      segment = tail;
+      segment.address = event.key;
+      segment.size = SaturatingAdd(event.size, tail.size);
+      after = ranges_.erase(after);
+    }
+    if (after != ranges_.begin()) {
+      const Segment head = std::prev(after)->second.segment;
+      if (EndOf(head.address, head.size) == segment.address && joins(head)) {
+        const std::int64_t size = SaturatingAdd(head.size, segment.size);
+        segment = head;
+        segment.size = size;
+      }
+    }
+    ranges_[segment.address] = {segment, true};
+  }
+
+  const Trace& trace_;
+  std::map<std::uint64_t, Range> ranges_;
+};
+
+struct Placed {
+  Block block;
+  std::int64_t allocated_at = -1;  // event of the trace, or -1
+  bool exact = false;              // its size is the file's
+};
+
+class Backward {
+ public:
+  Backward(const Recording& recording, const Trace& trace, std::int64_t last)
+      : recording_(recording),
+        trace_(trace),
+        events_(EventsOf(recording, trace)),
+        last_(last),
+        segments_(recording, trace) {
+    ReadEnd();
+    for (std::size_t i = events_.size(); i-- > static_cast<std::size_t>(last + 1);) {
+      segments_.Undo(events_[i]);
+    }
+    const auto blocks = Replay(recording, trace).LiveAt(last);
+    for (const LiveBlock& live : blocks) {
+      Place(live);
+    }
+    GiveRests();
+  }
+
+  StateAtMoment Make() {
+    StateAtMoment result;
+    auto at = placed_.cbegin();
+    for (const auto& [address, range] : segments_.ranges()) {
+      for (; at != placed_.end() && at->first < address; ++at) {
+        Unplaced(at->second, result);
+      }
+      at = Fill(range, at, result);
+    }
+    for (; at != placed_.end(); ++at) {
+      Unplaced(at->second, result);
+    }
+    return result;
+  }
+
+ private:
+  // What the end tells: sizes of the blocks that live until then, and whether blocks of expandable
+  // segments keep their rests (newer versions split them down to 512 bytes).
+  void ReadEnd() {
+    for (const auto& [address, range] : segments_.ranges()) {
+      const Segment& segment = range.segment;
+      for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+        const Block& block = recording_.state->blocks[segment.first_block + i];
+        if (block.state != BlockState::kInactive) {
+          at_end_[block.address] = segment.first_block + i;
+          expandable_keeps_ |= segment.expandable && !segment.small &&
+                               block.size > Rounded(block.requested) &&
+                               block.size - Rounded(block.requested) <= kSmallSize;
+        }
+      }
+    }
+  }
+
+  // Whether the block lives to the end: then its size there is its size now.
+  void Place(const LiveBlock& live) {
+    Placed placed;
+    placed.block = {.address = live.address,
+                    .size = Rounded(live.size),
+                    .requested = live.size,
+                    .stack = live.stack,
+                    .state = live.pending_free ? BlockState::kPendingFree : BlockState::kActive};
+    if (!live.before_recording && live.event) {
+      placed.allocated_at = static_cast<std::int64_t>(*live.event - trace_.first_event);
+    }
+    const auto end = at_end_.find(live.address);
+    if (end != at_end_.end() && !FreedLater(live)) {
+      placed.block.size = recording_.state->blocks[end->second].size;
+      placed.exact = true;
+    }
+    placed_.insert_or_assign(live.address, placed);
+  }
+  [[nodiscard]] bool FreedLater(const LiveBlock& live) {
+    if (live.block != UINT32_MAX) {
+      return false;
+    }
+    if (!freed_known_) {
+      freed_known_ = true;
+      for (auto i = static_cast<std::size_t>(last_ + 1); i < events_.size(); ++i) {
+        if (events_[i].action == Action::kFreeCompleted) {
+          freed_.insert(events_[i].key);
+        }
+      }
+    }
+    return freed_.contains(live.address);
+  }
+
+  [[nodiscard]] bool KeepsRests(const Segment& segment) const {
+    return !segment.small && (!segment.expandable || expandable_keeps_);
+  }
+
+  // From the end of the block to the next live one or the end of its segment.
+  [[nodiscard]] std::int64_t GapAfter(std::uint64_t address, std::int64_t size,
+                                      const Segment& segment, std::uint64_t next) const {
+    const std::uint64_t limit = std::min(next, EndOf(segment.address, segment.size));
+    const std::uint64_t end = EndOf(address, size);
+    return end < limit ? static_cast<std::int64_t>(limit - end) : 0;
+  }
+
+  // A large block is never smaller than kSmallSize, so a gap this small is the rest of the block
+  // before it. Behind a wider gap such a rest may hide: how much was free when the block was
+  // allocated tells.
+  void GiveRests() {
+    std::map<std::uint64_t, Placed*> open;
+    std::int64_t first = INT64_MAX;
+    for (auto at = placed_.begin(); at != placed_.end(); ++at) {
+      Placed& placed = at->second;
+      const Segments::Range* range = segments_.Find(at->first);
+      if (placed.exact || range == nullptr || !KeepsRests(range->segment)) {
+        continue;
+      }
+      const std::uint64_t next = std::next(at) == placed_.end() ? UINT64_MAX : std::next(at)->first;
+      const std::int64_t gap = GapAfter(at->first, placed.block.size, range->segment, next);
+      if (gap <= kSmallSize) {
+        placed.block.size += gap;
+      } else if (placed.allocated_at >= 0) {
+        open[at->first] = &placed;
+        first = std::min(first, placed.allocated_at);
+      }
+    }
+    if (!open.empty()) {
+      AskAllocations(open, first);
+    }
+  }
+  void AskAllocations(const std::map<std::uint64_t, Placed*>& open, std::int64_t first) {
+    Segments segments = segments_;
+    std::set<std::uint64_t> live;
+    for (const auto& [address, placed] : placed_) {
+      live.insert(address);
+    }
+    for (std::int64_t i = last_; i >= first; --i) {
+      const Event& event = events_[static_cast<std::size_t>(i)];
+      if (event.action == Action::kFreeCompleted) {
+        live.insert(event.key);
+      } else if (event.action == Action::kAlloc) {
+        live.erase(event.key);
+        const auto found = open.find(event.key);
+        const Segments::Range* range = segments.Find(event.key);
+        if (found != open.end() && found->second->allocated_at == i && range != nullptr) {
+          const auto next = live.upper_bound(event.key);
+          Block& block = found->second->block;
+          const std::int64_t gap = GapAfter(block.address, block.size, range->segment,
+                                            next == live.end() ? UINT64_MAX : *next);
+          block.size += gap <= kSmallSize ? gap : 0;
+        }
+      } else {
+        segments.Undo(event);
+      }
+    }
+  }
+
+  static void Unplaced(const Placed& placed, StateAtMoment& result) {
+    ++result.unplaced_blocks;
+    result.unplaced_bytes = SaturatingAdd(result.unplaced_bytes, placed.block.requested);
+    result.unplaced.push_back(placed.block);
+  }
+
+  using At = std::map<std::uint64_t, Placed>::const_iterator;
+  // Lays the blocks from `at` on into the segment, with free blocks between them.
+  At Fill(const Segments::Range& range, At at, StateAtMoment& result) const {
+    Segment segment = range.segment;
+    auto& blocks = result.state.blocks;
+    segment.first_block = static_cast<std::uint32_t>(blocks.size());
+    segment.allocated = segment.active = segment.requested = 0;
+    bool estimated = range.rebuilt;
+    const std::uint64_t end = EndOf(segment.address, segment.size);
+    std::uint64_t from = segment.address;
+    const auto free_until = [&](std::uint64_t until) {
+      if (from < until) {
+        blocks.push_back({.address = from,
+                          .size = static_cast<std::int64_t>(until - from),
+                          .stack = {},
+                          .state = BlockState::kInactive});
+      }
+    };
+    for (; at != placed_.end() && at->first < end; ++at) {
+      Block block = at->second.block;
+      free_until(block.address);
+      const auto next = std::next(at);
+      const std::uint64_t limit = next == placed_.end() ? end : std::min(end, next->first);
+      if (EndOf(block.address, block.size) > limit) {
+        block.size = static_cast<std::int64_t>(limit - block.address);
+        estimated = true;
+      }
+      estimated = estimated || !at->second.exact;
+      from = EndOf(block.address, block.size);
+      segment.active = SaturatingAdd(segment.active, block.size);
+      segment.requested = SaturatingAdd(segment.requested, block.requested);
+      if (block.state == BlockState::kActive) {
+        segment.allocated = SaturatingAdd(segment.allocated, block.size);
+      }
+      blocks.push_back(block);
+    }
+    free_until(end);
+    segment.block_count = static_cast<std::uint32_t>(blocks.size()) - segment.first_block;
+    result.state.segments.push_back(segment);
+    result.estimated.push_back(estimated ? 1 : 0);
+    return at;
+  }
+
+  const Recording& recording_;
+  const Trace& trace_;
+  std::span<const Event> events_;
+  std::int64_t last_;
+  Segments segments_;
+  std::map<std::uint64_t, std::uint32_t> at_end_;  // address → row of AllocatorState::blocks
+  std::unordered_set<std::uint64_t> freed_;        // addresses freed after the moment
+  bool freed_known_ = false;
+  bool expandable_keeps_ = false;
+  std::map<std::uint64_t, Placed> placed_;
+};
+
+// The file's own rows of one device.
+StateAtMoment AtEnd(const Recording& recording, const Trace& trace) {
+  StateAtMoment result;
+  if (!recording.state) {
+    return result;
+  }
+  const bool host = trace.device < 0;
+  for (Segment segment : recording.state->segments) {
+    if (segment.host != host || (!host && segment.device != trace.device)) {
+      continue;
+    }
+    const auto blocks =
+        std::span(recording.state->blocks).subspan(segment.first_block, segment.block_count);
+    segment.first_block = static_cast<std::uint32_t>(result.state.blocks.size());
+    result.state.blocks.insert(result.state.blocks.end(), blocks.begin(), blocks.end());
+    result.state.segments.push_back(segment);
+    result.estimated.push_back(0);
+  }
+  return result;
+}
+
+}  // namespace
+
+StateAtMoment StateAt(const Recording& recording, const Trace& trace, std::int64_t last) {
+  if (last + 1 >= static_cast<std::int64_t>(trace.event_count)) {
+    return AtEnd(recording, trace);
+  }
+  return Backward(recording, trace, last).Make();
+}
+
+}  // namespace memtool

@@ -1,0 +1,146 @@
+#include "memtool/profile/base/sizes.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace memtool {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+
+constexpr std::array<Unit, 5> kUnits{{{"B", 1.0},
+                                      {"KiB", 1024.0},
+                                      {"MiB", 1048576.0},
+                                      {"GiB", 1073741824.0},
+                                      {"TiB", 1099511627776.0}}};
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  return lower;
+}
+
+// The power of the base that a unit stands for, or -1. `binary` is set by an "i".
+int PowerOf(std::string_view text, bool* binary) {
+  std::string unit = Lower(text);
+  *binary = false;
+  if (unit.empty() || unit == "b" || unit == "byte" || unit == "bytes") {
+    return 0;
+  }
+  // "kilobytes", as labels of profiles have it.
+  for (const std::string_view word : {"kilobyte", "megabyte", "gigabyte", "terabyte"}) {
+    if (std::string_view(unit).starts_with(word) &&
+        (unit == word || unit.substr(word.size()) == "s")) {
+      unit.resize(1);
+    }
+  }
+  constexpr std::string_view kPrefixes = "kmgtp";
+  const std::size_t power = kPrefixes.find(unit[0]);
+  const std::string_view rest = std::string_view(unit).substr(1);
+  *binary = rest.starts_with('i');
+  const bool known = rest.empty() || rest == "b" || rest == "i" || rest == "ib";
+  return power == std::string_view::npos || !known ? -1 : static_cast<int>(power) + 1;
+}
+
+}  // namespace
+
+Result<std::int64_t> ParseSize(std::string_view text, SizeBase base) {
+  const auto bad = [text](std::string_view why) {
+    return Fail(ErrorCode::kUsage, fmt::format("'{}' is not a size: {}", text, why),
+                "sizes look like 4096, 512MiB, 11GB or 1.5G");
+  };
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !std::isfinite(number)) {
+    return bad("it does not begin with a number");
+  }
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (unit.starts_with(' ')) {
+    unit.remove_prefix(1);
+  }
+  bool binary = false;
+  const int power = PowerOf(unit, &binary);
+  if (power < 0) {
+    return bad(fmt::format("'{}' is not a unit", unit));
+  }
+  std::int64_t whole = 0;
+  const auto [whole_end, whole_error] =
+      std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (power == 0 && whole_error == std::errc{} && whole_end == end) {
+    if (whole < 0) {
+      return bad("it is negative");
+    }
+    return whole;  // exact beyond 2^53
+  }
+  const double factor = std::pow(binary ? 1024.0 : static_cast<double>(base), power);
+  const double bytes = std::round(number * factor);
+  if (bytes < 0) {
+    return bad("it is negative");
+  }
+  if (bytes >= 9223372036854775808.0) {
+    return bad("it is larger than 2^63-1 bytes");
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+Result<SizeUnit> ParseSizeUnit(std::string_view text) {
+  if (Lower(text) == "auto" || Lower(text) == "minimum") {
+    return SizeUnit::kAuto;
+  }
+  bool binary = false;
+  const int power = PowerOf(text, &binary);
+  if (text.empty() || power < 0 || power > 4) {
+    return Fail(ErrorCode::kUsage, fmt::format("'{}' is not a unit", text),
+                "units: auto, B, KiB, MiB, GiB, TiB");
+  }
+  return static_cast<SizeUnit>(power + 1);
+}
+
+SizeUnit UnitFor(std::int64_t bytes) {
+  const double magnitude = std::abs(static_cast<double>(bytes));
+  std::size_t unit = 0;
+  const auto is_enough = [magnitude](std::size_t next) {
+    // What two decimals would round up to 1024.00 is 1.00 of the next; bytes are not rounded.
+    const double least = next > 1 ? kUnits[next - 1].bytes * 1023.995 : kUnits[next].bytes;
+    return magnitude >= least;
+  };
+  while (unit + 1 < kUnits.size() && is_enough(unit + 1)) {
+    ++unit;
+  }
+  return static_cast<SizeUnit>(unit + 1);
+}
+
+std::string FormatSize(std::int64_t bytes, SizeUnit unit, bool sign) {
+  if (unit == SizeUnit::kAuto) {
+    unit = UnitFor(bytes);
+  }
+  const Unit& shown = kUnits[static_cast<std::size_t>(unit) - 1];
+  if (shown.bytes == 1.0) {
+    return FormatCount(bytes, sign) + " B";
+  }
+  const double value = static_cast<double>(bytes) / shown.bytes;
+  return sign ? fmt::format("{:+.2f} {}", value, shown.name)
+              : fmt::format("{:.2f} {}", value, shown.name);
+}
+
+std::string FormatCount(std::int64_t count, bool sign) {
+  std::string digits = fmt::format("{}", count);
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return sign && count > 0 ? "+" + digits : digits;
+}
+
+}  // namespace memtool

@@ -1,0 +1,419 @@
+#include "memtool/profile/growth/growth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/growth/trend.h"
+
+namespace memtool {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+std::int64_t Clamp(Wide value) {
+  constexpr Wide kLow = INT64_MIN;
+  constexpr Wide kHigh = INT64_MAX;
+  return static_cast<std::int64_t>(std::clamp(value, kLow, kHigh));
+}
+
+// Rounded to the nearest, halves away from zero; `divisor` > 0.
+std::int64_t Quotient(Wide value, Wide divisor) {
+  const Wide half = value < 0 ? -divisor : divisor;
+  return Clamp((2 * value + half) / (2 * divisor));
+}
+
+// Twice the covariance sum with x = 0 … n-1: the mean of x is half a number, 2x - (n-1) is whole.
+// Below 2^104 for kMostPoints points.
+Wide Moment(std::span<const std::int64_t> series) {
+  const auto n = static_cast<Wide>(series.size());
+  Wide sum = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    sum += (2 * static_cast<Wide>(i) - (n - 1)) * series[i];
+  }
+  return sum;
+}
+
+// Σ(2x - (n-1))² = n(n² - 1) / 3.
+Wide SpreadOfSteps(std::size_t points) {
+  const auto n = static_cast<Wide>(points);
+  return n * (n * n - 1) / 3;
+}
+
+double FitOf(std::span<const std::int64_t> series, Wide moment) {
+  // From the first value, so that a small change of a large value keeps its digits.
+  const auto from_first = [&series](std::int64_t value) {
+    return static_cast<double>(static_cast<Wide>(value) - series.front());
+  };
+  double mean = 0;
+  for (const std::int64_t value : series) {
+    mean += from_first(value) / static_cast<double>(series.size());
+  }
+  double variance = 0;
+  for (const std::int64_t value : series) {
+    const double off = from_first(value) - mean;
+    variance += off * off;
+  }
+  const auto covariance = static_cast<double>(moment);
+  const double fit =
+      covariance / static_cast<double>(SpreadOfSteps(series.size())) * covariance / variance;
+  return std::round(std::clamp(fit, 0.0, 1.0) * 1e6) / 1e6;
+}
+
+// The increments of a series, one after the other.
+struct Steps {
+  Growth growth;
+  bool early = false;      // something was added in the first third or half
+  bool late = false;       // in the last
+  bool never_less = true;  // than the step before
+  bool never_more = true;
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+
+  explicit Steps(std::span<const std::int64_t> series) {
+    growth.first = series.front();
+    growth.last = series.back();
+    growth.steps = series.size() - 1;
+    growth.even_bend = growth.steps > 1;
+    const std::size_t part = growth.steps / (growth.steps < 6 ? 2 : 3);
+    std::int64_t first_bend = 0;
+    for (std::size_t i = 1; i < series.size(); ++i) {
+      const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
+      growth.grew += step > 0 ? 1 : 0;
+      growth.shrank += step < 0 ? 1 : 0;
+      early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
+      late = late || (step > 0 && i + part > growth.steps);
+      if (i == 1) {
+        first_step = growth.least_step = growth.most_step = step;
+      } else {
+        const std::int64_t bend = SaturatingSubtract(step, last_step);
+        first_bend = i == 2 ? bend : first_bend;
+        growth.even_bend = growth.even_bend && bend == first_bend;
+        never_less = never_less && bend >= 0;
+        never_more = never_more && bend <= 0;
+        growth.least_step = std::min(growth.least_step, step);
+        growth.most_step = std::max(growth.most_step, step);
+      }
+      last_step = step;
+    }
+    if (growth.steps > 1) {
+      growth.bend =
+          Quotient(static_cast<Wide>(last_step) - first_step, static_cast<Wide>(growth.steps) - 1);
+    }
+    growth.last_step = last_step;
+  }
+};
+
+// Where growth ends of which every step is less than the one before, if they go on to lessen so.
+std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
+  const auto step = [series](std::size_t i) {
+    return static_cast<double>(SaturatingSubtract(series[i], series[i - 1]));
+  };
+  double most = 0;
+  double before = 1;
+  for (std::size_t i = 2; i < series.size(); ++i) {
+    const double share = step(i) / step(i - 1);
+    if (i > 2 && share > before * 1.01) {
+      return std::nullopt;  // they lessen ever less
+    }
+    most = std::max(most, share);
+    before = share;
+  }
+  if (most > 0.99) {
+    return std::nullopt;
+  }
+  const double more = std::ceil(step(series.size() - 1) * most / (1 - most));
+  return more < 9e18 ? SaturatingAdd(series.back(), static_cast<std::int64_t>(more)) : INT64_MAX;
+}
+
+std::size_t LastRise(std::span<const std::int64_t> series) {
+  std::size_t step = series.size() - 1;
+  while (step > 0 && series[step] <= series[step - 1]) {
+    --step;
+  }
+  return step;
+}
+
+GrowthDetail PaceOf(const Steps& steps) {
+  const Growth& growth = steps.growth;
+  const Wide spread = static_cast<Wide>(growth.most_step) - growth.least_step;
+  const Wide all = static_cast<Wide>(growth.last) - growth.first;
+  if (spread * 10 * static_cast<Wide>(growth.steps) <= all) {
+    return GrowthDetail::kEven;
+  }
+  // Two increments always differ one way or the other.
+  const bool bends = growth.steps > 2;
+  return bends && steps.never_less   ? GrowthDetail::kAccelerating
+         : bends && steps.never_more ? GrowthDetail::kSlowing
+                                     : GrowthDetail::kUneven;
+}
+
+GrowthKind KindOf(const Growth& growth) {
+  if (growth.grew > 0 && growth.shrank > 0) {
+    return GrowthKind::kNoisy;
+  }
+  if (growth.shrank > 0) {
+    return GrowthKind::kShrinking;
+  }
+  if (growth.grew == 0) {
+    return GrowthKind::kConstant;
+  }
+  // One step shows a difference, not a trend.
+  return growth.grew == growth.steps && growth.steps > 1 ? GrowthKind::kSteady
+                                                         : GrowthKind::kStepwise;
+}
+
+GrowthDetail DetailOf(const Steps& steps) {
+  const Growth& growth = steps.growth;
+  switch (growth.kind) {
+    case GrowthKind::kSteady:
+      return PaceOf(steps);
+    case GrowthKind::kStepwise:
+      return growth.grew == 1 ? GrowthDetail::kOnce
+             : !steps.late    ? GrowthDetail::kStopped
+             : !steps.early   ? GrowthDetail::kLate
+                              : GrowthDetail::kRepeated;
+    case GrowthKind::kNoisy:
+      return GrowthDetail::kLevel;  // without a trend
+    case GrowthKind::kConstant:
+    case GrowthKind::kShrinking:
+      break;
+  }
+  return GrowthDetail::kNone;
+}
+
+// Whether noise rises; `chance`: in how many series without a trend it would as much.
+bool Rises(std::span<const std::int64_t> series, std::int64_t slope, double& chance) {
+  const std::size_t cycle = CycleOf(series);
+  chance = ChanceOfRise(series, cycle);
+  if (slope <= 0 || chance > kPerhaps || !LowsRise(series, slope)) {
+    return false;
+  }
+  return cycle > 1 || ChanceOfRise(series, (series.size() + 1) / 2) <= kHalves;
+}
+
+// Fills detail and chance of a noisy series.
+void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
+  if (Rises(series, growth.slope, growth.chance)) {
+    growth.detail = GrowthDetail::kRising;
+    return;
+  }
+  // The other way round, in values as in their lowest points. ~x = -x - 1 has no overflow.
+  std::vector<std::int64_t> mirrored(series.begin(), series.end());
+  std::transform(mirrored.begin(), mirrored.end(), mirrored.begin(), std::bit_not<>());
+  double chance = 1;
+  if (growth.slope < 0 && Rises(mirrored, SaturatingSubtract(0, growth.slope), chance)) {
+    growth.detail = GrowthDetail::kFalling;
+  }
+}
+
+// `rows`: among how many that rise and fall this one is.
+GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept, std::size_t rows) {
+  const bool noisy = growth.detail == GrowthDetail::kRising;
+  if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
+    return GrowthEvidence::kNone;
+  }
+  if (kept && kept->steps == 0) {
+    return GrowthEvidence::kFreed;
+  }
+  const bool keeps = noisy && kept && kept->again_and_again();
+  const double of_all = growth.chance * static_cast<double>(std::max<std::size_t>(rows, 1));
+  if (growth.chance <= (keeps ? kPerhaps : kSure) && of_all <= kSureOfAll &&
+      growth.grew >= kFewestRises) {
+    return GrowthEvidence::kStrong;
+  }
+  return noisy && of_all > kPerhapsOfAll ? GrowthEvidence::kNone : GrowthEvidence::kWeak;
+}
+
+// Of many rows that rise and fall some rise by chance.
+void WeighByRows(GrowthSeries& series) {
+  const auto keeps = [](const GrowthRow& row) { return row.kept && row.kept->again_and_again(); };
+  std::size_t noisy_keeps = 0;
+  for (const GrowthRow& row : series.rows) {
+    const bool noisy = row.growth.kind == GrowthKind::kNoisy;
+    series.noisy += noisy ? 1 : 0;
+    noisy_keeps += noisy && keeps(row) ? 1 : 0;
+  }
+  for (GrowthRow& row : series.rows) {
+    const std::size_t others = keeps(row) ? noisy_keeps : series.noisy - noisy_keeps;
+    const std::size_t itself = row.growth.kind == GrowthKind::kNoisy ? 0 : 1;
+    row.growth.evidence = EvidenceOf(row.growth, row.kept, others + itself);
+  }
+}
+
+// What a reader should see first.
+int RankOf(const Growth& growth) {
+  if (growth.goes_on()) {
+    return growth.kind == GrowthKind::kSteady ? 0 : 1;
+  }
+  if (growth.evidence == GrowthEvidence::kWeak) {
+    return growth.kind == GrowthKind::kSteady ? 2 : 3;
+  }
+  switch (growth.kind) {
+    case GrowthKind::kSteady:
+    case GrowthKind::kStepwise:
+      return 4;
+    case GrowthKind::kNoisy:
+      return 5;
+    case GrowthKind::kShrinking:
+      return 6;
+    case GrowthKind::kConstant:
+      break;
+  }
+  return 7;
+}
+
+bool Before(const GrowthRow& a, const GrowthRow& b) {
+  const auto key = [](const GrowthRow& row) {
+    return std::tuple(RankOf(row.growth), ~Magnitude(row.growth.slope),
+                      ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last),
+                      std::string_view(row.name), std::string_view(row.file), row.line);
+  };
+  return key(a) < key(b);
+}
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Takes the digits at the front of `text`, without leading zeros.
+std::string_view TakeNumber(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && IsDigit(text[end])) {
+    ++end;
+  }
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return number;
+}
+
+}  // namespace
+
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept) {
+  Steps steps(series);
+  Growth& growth = steps.growth;
+  growth.kind = KindOf(growth);
+  if (growth.kind != GrowthKind::kConstant) {
+    const Wide moment = Moment(series);
+    growth.slope = Quotient(2 * moment, SpreadOfSteps(series.size()));
+    if (growth.steps > 1) {
+      growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
+    }
+  }
+  growth.last_rise = LastRise(series);
+  growth.detail = DetailOf(steps);
+  if (growth.detail == GrowthDetail::kSlowing) {
+    growth.limit = LimitOf(series);
+  }
+  if (growth.kind == GrowthKind::kNoisy) {
+    FindTrend(series, growth);
+  } else if (growth.grew > 0) {
+    growth.chance = ChanceOfRise(series);
+  }
+  growth.evidence = EvidenceOf(growth, kept, 1);
+  growth.chance = std::round(growth.chance * 1e9) / 1e9;
+  return growth;
+}
+
+void JudgeAndSort(GrowthSeries& series) {
+  std::vector<std::int64_t> totals;
+  for (const GrowthPoint& point : series.points) {
+    totals.push_back(point.total);
+  }
+  std::optional<Kept> kept;
+  for (GrowthRow& row : series.rows) {
+    row.growth = JudgeGrowth(row.series, row.kept);
+    if (row.kept) {
+      kept = kept.value_or(Kept{});
+      kept->bytes = SaturatingAdd(kept->bytes, row.kept->bytes);
+      kept->steps = std::max(kept->steps, row.kept->steps);
+      kept->early_steps = std::max(kept->early_steps, row.kept->early_steps);
+    }
+  }
+  if (!totals.empty()) {
+    series.whole = JudgeGrowth(totals, kept);
+  }
+  series.noisy = 0;
+  WeighByRows(series);
+  std::sort(series.rows.begin(), series.rows.end(), Before);
+}
+
+void GrowthTable::Add(GrowthPoint point, std::vector<Row> rows) {
+  inputs_.push_back({std::move(point), std::move(rows)});
+}
+
+bool GrowthTable::HasTimes() const {
+  const auto timed = [](const OneInput& input) { return input.point.time != kNoTime; };
+  return std::all_of(inputs_.begin(), inputs_.end(), timed) &&
+         std::any_of(inputs_.begin(), inputs_.end(), [this](const OneInput& input) {
+           return input.point.time != inputs_.front().point.time;
+         });
+}
+
+GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
+  if (order != InputOrder::kGiven) {
+    std::stable_sort(inputs_.begin(), inputs_.end(), [order](const auto& a, const auto& b) {
+      if (order == InputOrder::kTime && a.point.time != b.point.time) {
+        return a.point.time < b.point.time;
+      }
+      return NaturalLess(a.point.name, b.point.name);
+    });
+  }
+  GrowthSeries series;
+  // Frames by node; rows without one ("(no stack)", labels, sizes) by name.
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    for (Row& row : inputs_[i].rows) {
+      const auto [at, added] =
+          row.node.valid() ? index.try_emplace({row.node.value(), {}}, series.rows.size())
+                           : index.try_emplace({NodeId::kNone, row.name}, series.rows.size());
+      if (added) {
+        GrowthRow& made = series.rows.emplace_back();
+        made.series.assign(inputs_.size(), 0);
+        made.unknown.assign(inputs_.size(), 0);
+      }
+      GrowthRow& to = series.rows[at->second];
+      to.series[i] = sort == SortBy::kFlat ? row.value.flat : row.value.cum;
+      to.unknown[i] = sort == SortBy::kFlat ? row.value.unknown : row.value.unknown_cum;
+      // The last input decides where a row is: it is the one to look at.
+      to.name = std::move(row.name);
+      to.file = std::move(row.file);
+      to.line = row.line;
+      to.via = std::move(row.via);
+    }
+    series.points.push_back(std::move(inputs_[i].point));
+  }
+  inputs_.clear();
+  JudgeAndSort(series);
+  return series;
+}
+
+bool NaturalLess(std::string_view a, std::string_view b) {
+  const std::pair whole(a, b);
+  while (!a.empty() && !b.empty()) {
+    if (IsDigit(a.front()) && IsDigit(b.front())) {
+      const std::string_view x = TakeNumber(a);
+      const std::string_view y = TakeNumber(b);
+      if (x != y) {
+        return std::pair(x.size(), x) < std::pair(y.size(), y);
+      }
+      continue;
+    }
+    if (a.front() != b.front()) {
+      return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
+    }
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (a.empty() != b.empty()) {
+    return a.empty();
+  }
+  return whole.first < whole.second;  // "memory01" and "memory1"
+}
+
+}  // namespace memtool

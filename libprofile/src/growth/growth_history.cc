@@ -1,0 +1,333 @@
+#include "memtool/profile/growth/growth_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "growth/history_steps.h"
+#include "memtool/profile/history/timeline.h"
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+// Bytes per row while one trace is walked through.
+class Walk {
+ public:
+  // `before`, `no_stack`: rows of what has no group; all rows are below `rows`.
+  struct Unnamed {
+    std::uint32_t before = 0;
+    std::uint32_t no_stack = 0;
+    std::size_t rows = 0;
+    bool keep_before = true;  // false: a filter takes what nobody knows the stack of
+  };
+  Walk(const Recording& recording, const AllocationGroups& groups, const Unnamed& unnamed)
+      : recording_(recording),
+        groups_(groups),
+        before_(unnamed.keep_before ? unnamed.before : kDropped),
+        no_stack_(unnamed.no_stack),
+        held_(unnamed.rows),
+        of_stack_(recording.stack_count()) {}
+
+  struct Sums {
+    std::vector<std::vector<std::int64_t>> series;  // [row][step]
+    std::vector<std::vector<std::int64_t>> kept;    // [row][step]: allocated in it, never freed
+    std::vector<std::int64_t> kept_before;          // [row]
+    std::vector<std::int64_t> totals;               // [step]
+  };
+
+  void Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums);
+
+  // Live bytes per stack at the end of the ranges: which of a row's places weighs most.
+  [[nodiscard]] const std::vector<std::int64_t>& of_stack() const { return of_stack_; }
+
+ private:
+  static constexpr std::uint32_t kDropped = UINT32_MAX;
+
+  [[nodiscard]] std::uint32_t RowOfStack(StackId stack) const {
+    // kRest = kDropped: a filter took it.
+    return stack.valid() ? groups_.of_stack[stack.value()] : no_stack_;
+  }
+  [[nodiscard]] std::uint32_t RowOf(std::uint32_t event) const;
+  void StartAtBase(Sums& sums);
+  void Apply(std::uint32_t event, std::size_t step, Sums& sums);
+  void Add(std::uint32_t row, std::int64_t bytes) {
+    if (row != kDropped) {
+      held_[row] = SaturatingAdd(held_[row], bytes);
+      total_ = SaturatingAdd(total_, bytes);
+    }
+  }
+
+  const Recording& recording_;
+  const AllocationGroups& groups_;
+  std::uint32_t before_;
+  std::uint32_t no_stack_;
+  std::vector<std::int64_t> held_;
+  std::vector<std::int64_t> of_stack_;
+  std::int64_t total_ = 0;
+
+  // Of the trace that is walked through.
+  const Replay* replay_ = nullptr;
+  const Trace* trace_ = nullptr;
+  std::span<const Event> events_;
+  Step range_;
+};
+
+// The row of the allocation that an event makes or ends.
+std::uint32_t Walk::RowOf(std::uint32_t event) const {
+  const bool is_free = events_[event].action == Action::kFreeCompleted;
+  const std::uint32_t opened = is_free ? replay_->partners()[event] : event;
+  if (opened == Replay::kNoEvent) {
+    return before_;
+  }
+  if (!groups_.of_stream.empty()) {
+    return groups_.of_stream[events_[opened].stream];
+  }
+  if (!groups_.of_label.empty()) {
+    const auto& labels = recording_.history->labels;
+    const LabelSetId set = labels.empty() ? LabelSetId(0U) : labels[trace_->first_event + opened];
+    return groups_.of_label[set.valid() ? set.value() : 0];
+  }
+  return RowOfStack(events_[opened].stack);
+}
+
+// What was there before the first event; frees after the range prove that it stays within.
+void Walk::StartAtBase(Sums& sums) {
+  std::fill(held_.begin(), held_.end(), 0);
+  total_ = 0;
+  const auto add = [&](std::uint32_t row, std::int64_t bytes, bool stays) {
+    Add(row, bytes);
+    if (row != kDropped && stays) {
+      sums.kept_before[row] = SaturatingAdd(sums.kept_before[row], bytes);
+    }
+  };
+  for (const std::uint32_t event : replay_->unmatched()) {
+    add(before_, events_[event].size, event > range_.last);
+  }
+  for (const std::uint32_t row : replay_->ghosts()) {
+    const Block& block = recording_.state->blocks[row];
+    const bool frames =
+        !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
+    add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
+  }
+  add(before_, trace_->standing_bytes, true);
+}
+
+void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
+  const Event& at = events_[event];
+  if (at.action != Action::kAlloc && at.action != Action::kFreeCompleted) {
+    return;
+  }
+  const std::uint32_t row = RowOf(event);
+  if (row == kDropped) {
+    return;
+  }
+  Add(row, LiveChange(at));
+  const bool frees = at.action == Action::kFreeCompleted;
+  const std::uint32_t other = replay_->partners()[event];
+  const bool stays = !frees && (other == Replay::kNoEvent || other > range_.last);
+  if (stays && event <= range_.first) {
+    sums.kept_before[row] = SaturatingAdd(sums.kept_before[row], at.size);
+  } else if (stays) {
+    sums.kept[row][step] = SaturatingAdd(sums.kept[row][step], at.size);
+  }
+  if (frees && other == Replay::kNoEvent) {
+    return;  // its stack is that of who freed it
+  }
+  const StackId stack = frees ? events_[other].stack : at.stack;
+  if (stack.valid()) {
+    std::int64_t& live = of_stack_[stack.value()];
+    live = SaturatingAdd(live, LiveChange(at));
+  }
+}
+
+void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
+  const Replay replay(recording_, *chosen.trace);
+  replay_ = &replay;
+  trace_ = chosen.trace;
+  events_ = EventsOf(recording_, *trace_);
+  range_ = chosen.range;
+  StartAtBase(sums);
+  std::int64_t done = -1;
+  std::vector<std::int64_t> low;
+  for (std::size_t step = 0; step < chosen.steps.size(); ++step) {
+    for (; done < chosen.steps[step].first; ++done) {
+      Apply(static_cast<std::uint32_t>(done + 1), step, sums);
+    }
+    low = held_;
+    std::int64_t low_total = total_;
+    for (; done < chosen.steps[step].last; ++done) {
+      const auto event = static_cast<std::uint32_t>(done + 1);
+      Apply(event, step, sums);
+      if (events_[event].action == Action::kFreeCompleted) {
+        const std::uint32_t row = RowOf(event);
+        if (row != kDropped) {
+          low[row] = std::min(low[row], held_[row]);
+          low_total = std::min(low_total, total_);
+        }
+      }
+    }
+    const bool lowest = measure == StepMeasure::kLow;
+    for (std::size_t row = 0; row < held_.size(); ++row) {
+      std::int64_t& to = sums.series[row][step];
+      to = SaturatingAdd(to, lowest ? low[row] : held_[row]);
+    }
+    sums.totals[step] = SaturatingAdd(sums.totals[step], lowest ? low_total : total_);
+  }
+}
+
+// Place and call of every row of frames: where most of its bytes are at the end of the range.
+void FillPlaces(const View& view, const By& by, const std::vector<std::int64_t>& of_stack,
+                const AllocationGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
+  StackSums sums;
+  for (std::size_t i = 0; i < of_stack.size(); ++i) {
+    sums.rows.push_back({.stack = StackId(i), .value = of_stack[i]});
+  }
+  FlatCum flat_cum(space);
+  flat_cum.Add(view, sums, by.granularity);
+  const std::vector<NodeId> vias = flat_cum.Vias();
+  for (std::size_t i = 0; i < groups.names.size(); ++i) {
+    const NodeId node = groups.names[i].node;
+    if (!node.valid()) {
+      continue;
+    }
+    const Place place = flat_cum.PlaceOf(node);
+    GrowthRow& row = rows[i];
+    const bool has_place = by.granularity != Granularity::kModule;
+    if (has_place && by.granularity != Granularity::kFile) {
+      row.file = row.file.empty() ? place.file : row.file;
+      row.line = row.line == 0 ? place.line : row.line;
+    }
+    if (vias[node.value()].valid()) {
+      row.via = space.Name(vias[node.value()]);
+    }
+  }
+}
+
+void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, GrowthRow& to) {
+  to.series = sums.series[row];
+  std::int64_t so_far = sums.kept_before[row];
+  Kept& all = to.kept.emplace();
+  const std::size_t early = to.series.size() - to.series.size() / 3;
+  for (std::size_t step = 0; step < to.series.size(); ++step) {
+    const std::int64_t kept = sums.kept[row][step];
+    so_far = SaturatingAdd(so_far, kept);
+    all.bytes = SaturatingAdd(all.bytes, kept);
+    all.steps += kept != 0 ? 1 : 0;
+    all.early_steps += kept != 0 && step < early ? 1 : 0;
+    if (measure == StepMeasure::kKept) {
+      to.series[step] = so_far;
+    }
+  }
+}
+
+// Where bytes without a group are booked.
+Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
+  const auto known = static_cast<std::uint32_t>(groups.names.size());
+  Walk::Unnamed unnamed{.before = known,
+                        .no_stack = known + 1,
+                        .rows = known + std::size_t{2},
+                        .keep_before = view.filter_options().focus.empty() &&
+                                       view.filter_options().show_from.empty()};
+  for (std::uint32_t i = 0; i < known; ++i) {
+    const AllocationGroups::Name& name = groups.names[i];
+    unnamed.no_stack = name.name == kNoStack && !name.node.valid() ? i : unnamed.no_stack;
+    // Where a format tells only the sum of what was there before, its reader makes it an allocation
+    // of a frame with that name.
+    const bool of_reader = name.name == kBeforeRecording && name.file.empty();
+    unnamed.before = of_reader && !groups.of_stack.empty() ? i : unnamed.before;
+  }
+  return unnamed;
+}
+
+std::vector<GrowthRow> RowsOf(const Walk::Sums& sums, const AllocationGroups& groups,
+                              const Walk::Unnamed& unnamed, StepMeasure measure) {
+  std::vector<GrowthRow> rows(unnamed.rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i < groups.names.size()) {
+      rows[i].name = groups.names[i].name;
+      rows[i].file = groups.names[i].file;
+      rows[i].line = groups.names[i].line;
+    }
+    FillRow(sums, i, measure, rows[i]);
+  }
+  rows[unnamed.before].name = kBeforeRecording;
+  rows[unnamed.no_stack].name = kNoStack;
+  return rows;
+}
+
+std::vector<GrowthPoint> PointsOf(const Recording& recording, const HistorySteps& steps,
+                                  const std::vector<std::int64_t>& totals) {
+  const ChosenTrace& first = steps.traces.front();
+  const auto events = EventsOf(recording, *first.trace);
+  std::vector<GrowthPoint> points;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    GrowthPoint point{.name = steps.names[i], .event = first.steps[i].last, .total = totals[i]};
+    if (point.event >= 0) {
+      point.time = events[static_cast<std::size_t>(point.event)].time;
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+bool HoldsNothing(const GrowthRow& row) {
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  return row.kept->bytes == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
+}
+
+}  // namespace
+
+Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
+                                      NodeSpace& space) {
+  const Recording& recording = view.recording();
+  auto groups = GroupAllocations(view, by, space);
+  auto steps = StepsOfHistory(recording, options);
+  if (!groups || !steps) {
+    return Fail(std::move(!groups ? groups.error() : steps.error()));
+  }
+  HistoryGrowth growth{.mark = steps->mark,
+                       .devices = steps->traces.size(),
+                       .merged = steps->merged,
+                       .unfinished = steps->unfinished};
+  growth.measure =
+      options.measure.value_or(growth.mark.empty() ? StepMeasure::kLow : StepMeasure::kEnd);
+
+  const Walk::Unnamed unnamed = UnnamedRows(view, *groups);
+  const std::size_t points = steps->names.size();
+  if (unnamed.rows > kMostValues / points) {
+    return Fail(ErrorCode::kLimit,
+                fmt::format("{} rows in {} steps are more than {} values", unnamed.rows, points,
+                            kMostValues),
+                "fewer --steps, or rows of functions");
+  }
+  const std::vector<std::int64_t> zeros(points, 0);
+  Walk::Sums sums{std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
+                  std::vector<std::int64_t>(unnamed.rows, 0), zeros};
+  Walk walk(recording, *groups, unnamed);
+  for (const ChosenTrace& one : steps->traces) {
+    walk.Run(one, growth.measure, sums);
+  }
+
+  std::vector<GrowthRow> rows = RowsOf(sums, *groups, unnamed, growth.measure);
+  if (by.kind == By::Kind::kFrame) {
+    FillPlaces(view, by, walk.of_stack(), *groups, space, rows);
+  }
+  std::erase_if(rows, HoldsNothing);
+  if (growth.measure == StepMeasure::kKept) {
+    sums.totals = zeros;
+    for (const GrowthRow& row : rows) {
+      std::transform(row.series.begin(), row.series.end(), sums.totals.begin(), sums.totals.begin(),
+                     SaturatingAdd);
+    }
+  }
+  growth.series.points = PointsOf(recording, *steps, sums.totals);
+  growth.series.rows = std::move(rows);
+  JudgeAndSort(growth.series);
+  return growth;
+}
+
+}  // namespace memtool

@@ -1,0 +1,311 @@
+#include "growth/history_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/replay/replay.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::size_t kFewestMarks = 3;
+
+// A step that all traces share, by the clock: events after `begin`, up to and with `end`.
+struct Span {
+  std::string name;
+  std::int64_t begin = kNoTime;
+  std::int64_t end = kNoTime;
+};
+
+struct Spans {
+  std::vector<Span> list;
+  bool unfinished = false;  // the last has no end of its own
+};
+
+// "ProfilerStep#3" is a ProfilerStep; "Optimizer.step#AdamW.step" has no number.
+std::string_view WithoutNumber(std::string_view name) {
+  const std::size_t hash = name.rfind('#');
+  if (hash == std::string_view::npos || hash + 1 == name.size()) {
+    return name;
+  }
+  const std::string_view tail = name.substr(hash + 1);
+  return tail.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, hash)
+                                                                        : name;
+}
+
+// Marks that `wanted` names, in order of time, without overlap.
+Spans SpansOf(const History& history, std::string_view wanted) {
+  std::vector<const Mark*> marks;
+  for (const Mark& mark : history.marks) {
+    const bool fits = mark.name == wanted || WithoutNumber(mark.name) == wanted;
+    if (fits && mark.begin != kNoTime) {
+      marks.push_back(&mark);
+    }
+  }
+  // The same span may be noted for every device; one device's marks are the program's steps.
+  std::int32_t device = INT32_MAX;
+  for (const Mark* mark : marks) {
+    device = std::min(device, mark->device);
+  }
+  std::erase_if(marks, [device](const Mark* mark) { return mark->device != device; });
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const Mark* a, const Mark* b) { return a->begin < b->begin; });
+  Spans spans{.unfinished = !marks.empty() && marks.back()->end == kNoTime};
+  std::int64_t done = kNoTime;
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const std::int64_t next = i + 1 < marks.size() ? marks[i + 1]->begin : INT64_MAX;
+    // What happens at the very time of an end is of the step that ends; where only beginnings are
+    // known, of the step that begins.
+    const std::int64_t begin = std::max(marks[i]->begin - 1, done);
+    done = std::max(marks[i]->end == kNoTime ? next - 1 : std::min(marks[i]->end, next), begin);
+    spans.list.push_back({marks[i]->name, begin, done});
+  }
+  return spans;
+}
+
+// The marks that are steps by themselves, where nobody named any.
+std::pair<std::string, Spans> FindSpans(const History& history) {
+  std::vector<std::string> names{"ProfilerStep"};
+  for (const Mark& mark : history.marks) {
+    if (mark.name.starts_with("Optimizer.step")) {
+      names.emplace_back(WithoutNumber(mark.name));
+      break;
+    }
+  }
+  for (std::string& name : names) {
+    Spans spans = SpansOf(history, name);
+    if (spans.list.size() >= kFewestMarks) {
+      return {std::move(name), std::move(spans)};
+    }
+  }
+  return {};
+}
+
+// Per event its time; clocks of files step back, this one never does.
+std::vector<std::int64_t> ClockOf(std::span<const Event> events) {
+  std::vector<std::int64_t> clock;
+  clock.reserve(events.size());
+  std::int64_t now = kNoTime;
+  for (const Event& event : events) {
+    now = std::max(now, event.time);
+    clock.push_back(now);
+  }
+  return clock;
+}
+
+// The last event of the range that has happened at `time`.
+std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, const Step& range) {
+  const auto after = std::upper_bound(clock.begin(), clock.end(), time);
+  return std::clamp<std::int64_t>(after - clock.begin() - 1, range.first, range.last);
+}
+
+std::vector<Step> StepsBySpans(std::span<const Event> events, const Step& range,
+                               const std::vector<Span>& spans) {
+  const std::vector<std::int64_t> clock = ClockOf(events);
+  std::vector<Step> steps;
+  steps.reserve(spans.size());
+  for (const Span& span : spans) {
+    steps.push_back({LastBy(clock, span.begin, range), LastBy(clock, span.end, range)});
+  }
+  return steps;
+}
+
+std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
+  const std::int64_t all = range.last - range.first;
+  const auto count = static_cast<std::int64_t>(parts);
+  std::vector<Step> steps;
+  for (std::int64_t i = 0; i < count; ++i) {
+    // Quotient and remainder apart: all · i may not fit.
+    const auto at = [&](std::int64_t part) {
+      return range.first + all / count * part + all % count * part / count;
+    };
+    steps.push_back({at(i), at(i + 1)});
+  }
+  return steps;
+}
+
+// The traces that are looked at, each with the part that was asked for.
+Result<std::vector<ChosenTrace>> ChooseTraces(const Recording& recording,
+                                              const StepOptions& options) {
+  const auto traces = TracesOf(recording, options.device);
+  if (!traces) {
+    return Fail(traces.error());
+  }
+  std::vector<ChosenTrace> chosen;
+  for (const std::size_t i : *traces) {
+    const Trace& trace = recording.history->traces[i];
+    if (trace.event_count == 0) {
+      continue;
+    }
+    const auto span = ResolveRange(recording, trace, options.range);
+    if (!span) {
+      return Fail(span.error());
+    }
+    if (span->first == span->last) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--from {} and --to {} are both event {} of {}: no step lies between",
+                              options.range.from.text, options.range.to.text, span->first,
+                              TraceText(trace)));
+    }
+    chosen.push_back({.trace = &trace, .range = {span->first, span->last}});
+  }
+  if (chosen.empty()) {
+    return Fail(ErrorCode::kUsage,
+                options.device.empty()
+                    ? std::string("the history of this file has no events")
+                    : fmt::format("device {} of this file has no events", options.device));
+  }
+  return chosen;
+}
+
+// Parts of equal time of all chosen traces together.
+Result<std::vector<Span>> EqualSpans(const Recording& recording,
+                                     const std::vector<ChosenTrace>& chosen, std::size_t parts) {
+  std::int64_t first = INT64_MAX;
+  std::int64_t last = kNoTime;
+  for (const ChosenTrace& one : chosen) {
+    const auto events = EventsOf(recording, *one.trace);
+    for (std::int64_t i = one.range.first + 1; i <= one.range.last; ++i) {
+      const std::int64_t time = events[static_cast<std::size_t>(i)].time;
+      first = time == kNoTime ? first : std::min(first, time);
+      last = std::max(last, time);
+    }
+  }
+  if (first >= last) {
+    return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
+  }
+  const std::int64_t all = SaturatingSubtract(last, first);
+  const auto count = static_cast<std::int64_t>(parts);
+  const auto at = [&](std::size_t index) {
+    const auto part = static_cast<std::int64_t>(index);
+    return index == parts ? last : first - 1 + all / count * part + all % count * part / count;
+  };
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < parts; ++i) {
+    spans.push_back({{}, at(i), at(i + 1)});
+  }
+  return spans;
+}
+
+// Steps in which nothing of the range happens, at its ends: marks may begin before the recording.
+void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<Span>& spans) {
+  const auto outside = [&chosen](std::size_t step) {
+    return std::all_of(chosen.begin(), chosen.end(), [step](const ChosenTrace& one) {
+      return one.steps[step].last <= one.range.first || one.steps[step].first >= one.range.last;
+    });
+  };
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (!outside(i)) {
+      kept.push_back(i);
+    }
+  }
+  const auto pick = [&kept](auto& list) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      list[i] = list[kept[i]];
+    }
+    list.resize(kept.size());
+  };
+  pick(spans);
+  for (ChosenTrace& one : chosen) {
+    pick(one.steps);
+  }
+}
+
+// The marks that are the steps; an empty list for equal parts.
+Result<Spans> MarkSpans(const History& history, const StepOptions& options, std::string& mark) {
+  Spans spans;
+  if (!options.mark.empty()) {
+    mark = options.mark;
+    spans = SpansOf(history, mark);
+    if (spans.list.empty()) {
+      return Fail(ErrorCode::kUsage, fmt::format("--step-mark: no mark is called '{}'", mark),
+                  history.marks.empty()
+                      ? "this file has no marks (record_function and profiler steps make them)"
+                      : "memtool timeline --format json lists the marks of a file");
+    }
+  } else if (options.parts == 0) {
+    std::tie(mark, spans) = FindSpans(history);
+  }
+  // A step that stops anywhere cannot be compared with whole ones.
+  spans.unfinished = spans.unfinished && spans.list.size() >= kFewestMarks;
+  if (spans.unfinished) {
+    spans.list.pop_back();
+  }
+  return spans;
+}
+
+// Joins steps that follow each other, so that at most kMostParts are left; a rest at the end that
+// is no whole group goes. -> how many each holds.
+std::size_t MergeSpans(std::vector<Span>& spans) {
+  const std::size_t size = (spans.size() + kMostParts - 1) / kMostParts;
+  if (size < 2) {
+    return 1;
+  }
+  std::vector<Span> merged;
+  for (std::size_t i = 0; i + size <= spans.size(); i += size) {
+    const Span& last = spans[i + size - 1];
+    merged.push_back({spans[i].name + " to " + last.name, spans[i].begin, last.end});
+  }
+  spans = std::move(merged);
+  return size;
+}
+
+}  // namespace
+
+Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOptions& options) {
+  auto chosen = ChooseTraces(recording, options);
+  if (!chosen) {
+    return Fail(std::move(chosen.error()));
+  }
+  HistorySteps steps{.traces = *std::move(chosen)};
+  auto marked = MarkSpans(*recording.history, options, steps.mark);
+  if (!marked) {
+    return Fail(std::move(marked.error()));
+  }
+  const bool by_marks = !steps.mark.empty();
+  steps.unfinished = marked->unfinished;
+  std::vector<Span> spans = std::move(marked->list);
+  steps.merged = MergeSpans(spans);
+  // Devices of fewer events have steps in which nothing happens.
+  std::size_t most = 0;
+  for (const ChosenTrace& one : steps.traces) {
+    most = std::max(most, static_cast<std::size_t>(one.range.last - one.range.first));
+  }
+  const std::size_t parts = std::min(options.parts == 0 ? kDefaultParts : options.parts, most);
+  if (!by_marks && options.by_time) {
+    auto equal = EqualSpans(recording, steps.traces, parts);
+    if (!equal) {
+      return Fail(std::move(equal.error()));
+    }
+    spans = *std::move(equal);
+  }
+  for (ChosenTrace& one : steps.traces) {
+    one.steps = spans.empty() ? EqualSteps(one.range, parts)
+                              : StepsBySpans(EventsOf(recording, *one.trace), one.range, spans);
+  }
+  if (by_marks) {
+    DropOutside(steps.traces, spans);
+  }
+  for (std::size_t i = 0; i < steps.traces.front().steps.size(); ++i) {
+    steps.names.push_back(by_marks ? spans[i].name : fmt::format("part {}", i + 1));
+  }
+  if (steps.names.size() < 2) {
+    return by_marks
+               ? Fail(ErrorCode::kUsage,
+                      fmt::format(
+                          "growth needs two steps, and of the marks {} this recording has {}",
+                          steps.mark, steps.names.size()),
+                      "record more, compare several inputs, or divide it with --steps N")
+               : Fail(ErrorCode::kUsage, "growth needs two steps, and this history has one event",
+                      "record more, or compare several inputs");
+  }
+  return steps;
+}
+
+}  // namespace memtool

@@ -1,0 +1,36 @@
+// Where the steps of a history are, per trace; inside of growth_history.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/growth/growth_history.h"
+
+namespace memtool {
+
+// A step of one trace: from the state after event `first` to the state after event `last`.
+struct Step {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+};
+
+struct ChosenTrace {
+  const Trace* trace = nullptr;
+  Step range;
+  std::vector<Step> steps;
+};
+
+struct HistorySteps {
+  std::vector<ChosenTrace> traces;  // those that have events, each with as many steps
+  std::vector<std::string> names;   // per step
+  std::string mark;                 // whose marks they are; empty for equal parts
+  std::size_t merged = 1;           // marks per step, where there are more than kMostParts
+  bool unfinished = false;          // a last mark without an end was left out
+};
+
+// Errors: kUsage, as of GrowthOfHistory.
+Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOptions& options);
+
+}  // namespace memtool

@@ -1,0 +1,222 @@
+#include "memtool/profile/history/cut.h"
+
+#include <algorithm>
+
+#include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::int64_t kSmallBlock = 1 << 20;  // PyTorch takes segments of 2 MiB for up to this
+
+struct TimeSpan {
+  std::int64_t first = INT64_MAX;
+  std::int64_t last = INT64_MIN;
+
+  void Add(const Event& event) {
+    if (event.time != kNoTime) {
+      first = std::min(first, event.time);
+      last = std::max(last, event.time);
+    }
+  }
+  [[nodiscard]] bool Touches(const Mark& mark) const {
+    const std::int64_t begin = mark.begin == kNoTime ? mark.end : mark.begin;
+    const std::int64_t end = mark.end == kNoTime ? begin : mark.end;
+    return begin <= last && end >= first;
+  }
+};
+
+class Cutter {
+ public:
+  explicit Cutter(const Recording& recording) : from_(recording) {
+    const History& history = *recording.history;
+    history_.ledgers = history.ledgers;
+    history_.streams = history.streams;
+    history_.clock = history.clock;
+    touched_.resize(history.marks.size(), 0);
+    event_marks_ = static_cast<std::size_t>(
+        std::count_if(history.events.begin(), history.events.end(),
+                      [](const Event& event) { return event.action == Action::kMark; }));
+    event_marks_ = std::min(event_marks_, history.marks.size());
+  }
+
+  void Add(const EventRange& range, Cut& cut) {
+    Trace trace = from_.history->traces[range.trace];
+    const Replay replay(from_, trace);
+    CountForgotten(trace, replay, range, cut);
+    AddState(trace, replay, range, cut);
+    const auto events = EventsOf(from_, trace);
+    const std::uint64_t first = trace.first_event + static_cast<std::uint64_t>(range.first);
+    trace.first_event = history_.events.size();
+    trace.event_count = 0;
+    TimeSpan span;
+    // What came before the first entry, or after the last, is told by no event's time.
+    span.first = range.first == 0 ? INT64_MIN : span.first;
+    span.last = range.last + 1 == static_cast<std::int64_t>(events.size()) ? INT64_MAX : span.last;
+    for (std::int64_t i = range.first; i <= range.last; ++i) {
+      history_.events.push_back(events[static_cast<std::size_t>(i)]);
+      span.Add(history_.events.back());
+      if (!from_.history->labels.empty()) {
+        history_.labels.push_back(from_.history->labels[first + trace.event_count]);
+      }
+      ++trace.event_count;
+    }
+    // An empty list begins nowhere, as readers have it.
+    trace.first_event = trace.event_count == 0 ? 0 : trace.first_event;
+    AddMarks(trace, span);
+    AddEventMarks(first, trace.event_count);
+    history_.traces.push_back(std::move(trace));
+  }
+
+  History TakeHistory() {
+    // Marks in the order of the file, each once however many traces they touch.
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      if (touched_[i] != 0) {
+        history_.marks.push_back(from_.history->marks[i]);
+      }
+    }
+    return std::move(history_);
+  }
+  AllocatorState TakeState() { return std::move(state_); }
+
+ private:
+  void CountForgotten(const Trace& trace, const Replay& replay, const EventRange& range,
+                      Cut& cut) const {
+    const auto events = EventsOf(from_, trace);
+    for (std::int64_t i = range.first; i <= range.last; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::uint32_t partner = replay.partners()[at];
+      if (events[at].action == Action::kFreeCompleted && partner != Replay::kNoEvent &&
+          partner < range.first) {
+        ++cut.forgotten_blocks;
+        cut.forgotten_bytes = SaturatingAdd(cut.forgotten_bytes, events[at].size);
+      }
+    }
+  }
+
+  void AddState(const Trace& trace, const Replay& replay, const EventRange& range, Cut& cut) {
+    StateAtMoment at = StateAt(from_, trace, range.last);
+    const bool replayed = range.last + 1 < static_cast<std::int64_t>(trace.event_count);
+    const std::vector<LiveBlock> live = replay.LiveAt(range.last);
+    Complete(at.state.blocks, live, replayed);
+    Complete(at.unplaced, live, replayed);
+    cut.unplaced_blocks += at.unplaced_blocks;
+    cut.unplaced_bytes = SaturatingAdd(cut.unplaced_bytes, at.unplaced_bytes);
+    cut.segments += at.state.segments.size();
+    const auto base = static_cast<std::uint32_t>(state_.blocks.size());
+    for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
+      Segment segment = at.state.segments[i];
+      segment.first_block += base;
+      cut.estimated_segments += at.estimated[i] != 0 ? 1 : 0;
+      state_.segments.push_back(segment);
+    }
+    state_.blocks.insert(state_.blocks.end(), at.state.blocks.begin(), at.state.blocks.end());
+    const std::size_t known = state_.segments.size() - at.state.segments.size();
+    for (std::size_t i = 0; i < at.unplaced.size(); ++i) {
+      AddStandIn(trace, at, i);
+    }
+    std::sort(state_.segments.begin() + static_cast<std::ptrdiff_t>(known), state_.segments.end(),
+              [](const Segment& a, const Segment& b) { return a.address < b.address; });
+  }
+
+  // Blocks get the stacks of their allocations, which the file may tell by the events alone;
+  // replayed ones all bytes that a trace with holes has live at their address, so that the base
+  // stays right.
+  static void Complete(std::vector<Block>& blocks, std::span<const LiveBlock> live, bool replayed) {
+    for (Block& block : blocks) {
+      if (block.state == BlockState::kInactive) {
+        continue;
+      }
+      auto at = std::lower_bound(
+          live.begin(), live.end(), block.address,
+          [](const LiveBlock& one, std::uint64_t address) { return one.address < address; });
+      std::int64_t bytes = 0;
+      for (; at != live.end() && at->address == block.address; ++at) {
+        bytes = SaturatingAdd(bytes, at->size);
+        block.stack = block.stack.valid() ? block.stack : at->stack;
+      }
+      block.requested = replayed ? bytes : block.requested;
+    }
+  }
+
+  // A segment around one block that lies in none; it ends where the next thing begins.
+  void AddStandIn(const Trace& trace, const StateAtMoment& at, std::size_t row) {
+    Block block = at.unplaced[row];
+    const auto limit = [&block](std::uint64_t next) {
+      if (next > block.address && next - block.address < static_cast<std::uint64_t>(block.size)) {
+        block.size = static_cast<std::int64_t>(next - block.address);
+      }
+    };
+    if (row + 1 < at.unplaced.size()) {
+      limit(at.unplaced[row + 1].address);
+    }
+    const auto after = std::upper_bound(
+        at.state.segments.begin(), at.state.segments.end(), block.address,
+        [](std::uint64_t address, const Segment& segment) { return address < segment.address; });
+    if (after != at.state.segments.end()) {
+      limit(after->address);
+    }
+    state_.segments.push_back({.address = block.address,
+                               .size = block.size,
+                               .allocated = block.state == BlockState::kActive ? block.size : 0,
+                               .active = block.size,
+                               .requested = block.requested,
+                               .device = trace.device,
+                               .stack = {},
+                               .first_block = static_cast<std::uint32_t>(state_.blocks.size()),
+                               .block_count = 1,
+                               .small = block.size <= kSmallBlock,
+                               .host = trace.device < 0});
+    state_.blocks.push_back(block);
+  }
+
+  void AddMarks(const Trace& trace, const TimeSpan& span) {
+    const auto& marks = from_.history->marks;
+    for (std::size_t i = event_marks_; i < marks.size(); ++i) {
+      const bool own = marks[i].device < 0 || marks[i].device == trace.device;
+      touched_[i] = touched_[i] != 0 || (own && span.Touches(marks[i])) ? 1 : 0;
+    }
+  }
+
+  // Readers put the marks that events make before all others, in the order of the events.
+  void AddEventMarks(std::uint64_t first, std::uint64_t count) {
+    std::size_t mark = 0;
+    for (std::uint64_t row = 0; row < first + count && mark < event_marks_; ++row) {
+      if (from_.history->events[row].action == Action::kMark) {
+        touched_[mark++] |= row >= first ? 1 : 0;
+      }
+    }
+  }
+
+  const Recording& from_;
+  std::size_t event_marks_ = 0;
+  History history_;
+  AllocatorState state_;
+  std::vector<char> touched_;  // per mark of the input
+};
+
+}  // namespace
+
+Result<Cut> CutHistory(Recording recording, std::span<const EventRange> ranges) {
+  Cut cut;
+  Cutter cutter(recording);
+  for (const EventRange& range : ranges) {
+    cutter.Add(range, cut);
+  }
+  History history = cutter.TakeHistory();
+  AllocatorState state = cutter.TakeState();
+  RecordingBuilder builder(std::move(recording));
+  builder.SetHistory(std::move(history));
+  builder.SetState(std::move(state));
+  auto made = std::move(builder).Finish();
+  if (!made) {
+    return Fail(std::move(made.error()));
+  }
+  cut.recording = *std::move(made);
+  return cut;
+}
+
+}  // namespace memtool

@@ -1,0 +1,271 @@
+#include "memtool/profile/history/timeline.h"
+
+#include <algorithm>
+
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+// Which of the range's equal parts an event belongs to.
+class Parts {
+ public:
+  Parts(std::span<const Event> events, const TimelineRange& range)
+      : first_(range.first + 1), count_(range.points), by_time_(range.by_time) {
+    end_ = range.last + 1;
+    if (!by_time_) {
+      return;
+    }
+    bool any = false;
+    for (std::int64_t i = first_; i < end_; ++i) {
+      const std::int64_t time = events[static_cast<std::size_t>(i)].time;
+      if (time != kNoTime) {
+        start_ = any ? std::min(start_, time) : time;
+        stop_ = any ? std::max(stop_, time) : time;
+        any = true;
+      }
+    }
+    now_ = start_;
+  }
+
+  std::size_t Of(std::int64_t event, std::int64_t time) {
+    const auto parts = static_cast<double>(count_);
+    double place = 0;
+    if (by_time_) {
+      now_ = time == kNoTime ? now_ : std::max(now_, time);  // clocks of files step back
+      place = (static_cast<double>(now_) - static_cast<double>(start_)) /
+              (static_cast<double>(stop_) - static_cast<double>(start_) + 1);
+    } else {
+      place = static_cast<double>(event - first_) / static_cast<double>(end_ - first_);
+    }
+    return std::min(static_cast<std::size_t>(place * parts), count_ - 1);
+  }
+
+ private:
+  std::int64_t first_;
+  std::int64_t end_ = 0;
+  std::size_t count_;
+  bool by_time_;
+  std::int64_t start_ = 0;
+  std::int64_t stop_ = 0;
+  std::int64_t now_ = 0;
+};
+
+// Keeps points as they come: all of them, or the highest of each part.
+class Collector {
+ public:
+  Collector(std::size_t layers, std::span<const Event> events, const TimelineRange& range)
+      : parts_(range.points > 0), range_(range), part_of_(events, range) {
+    out_.layer_count = layers;
+  }
+
+  // The state after an event; `changed`: that event changed it.
+  void Step(const TimelinePoint& point, bool changed, const std::vector<std::int64_t>& held) {
+    if (point.event == range_.first) {
+      Keep(point, held);
+    } else if (point.event > range_.first && changed) {
+      Offer(point, held);
+    }
+  }
+
+  Timeline Finish(const TimelinePoint& last, const std::vector<std::int64_t>& held) && {
+    Close();
+    if (parts_ && reserved_.set) {
+      Insert(reserved_);
+    }
+    if (parts_ && out_.points.back().event < last.event) {
+      Keep(last, held);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Candidate {
+    bool set = false;
+    TimelinePoint point;
+    std::vector<std::int64_t> held;
+  };
+
+  void Keep(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+    out_.points.push_back(point);
+    out_.layers.insert(out_.layers.end(), held.begin(),
+                       held.begin() + static_cast<std::ptrdiff_t>(out_.layer_count));
+  }
+
+  void Offer(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+    if (!parts_) {
+      Keep(point, held);
+      return;
+    }
+    if (const std::size_t part = part_of_.Of(point.event, point.time); part != part_) {
+      Close();
+      part_ = part;
+    }
+    if (!best_.set || point.allocated > best_.point.allocated) {
+      best_ = {true, point, held};
+    }
+    if (!reserved_.set || point.reserved > reserved_.point.reserved) {
+      reserved_ = {true, point, held};
+    }
+  }
+
+  void Close() {
+    if (best_.set) {
+      Keep(best_.point, best_.held);
+      best_.set = false;
+    }
+  }
+
+  void Insert(const Candidate& candidate) {
+    const auto at = std::lower_bound(
+        out_.points.begin(), out_.points.end(), candidate.point.event,
+        [](const TimelinePoint& point, std::int64_t event) { return point.event < event; });
+    if (at != out_.points.end() && at->event == candidate.point.event) {
+      return;
+    }
+    const std::ptrdiff_t row = at - out_.points.begin();
+    const auto layers = static_cast<std::ptrdiff_t>(out_.layer_count);
+    out_.points.insert(at, candidate.point);
+    out_.layers.insert(out_.layers.begin() + row * layers, candidate.held.begin(),
+                       candidate.held.begin() + layers);
+  }
+
+  bool parts_;
+  const TimelineRange& range_;
+  Parts part_of_;
+  Timeline out_;
+  std::size_t part_ = SIZE_MAX;
+  Candidate best_;
+  Candidate reserved_;  // the highest of the whole range
+};
+
+// Live bytes as they stand, in all and per layer.
+class LayerSums {
+ public:
+  LayerSums(std::size_t groups, std::span<const std::uint32_t> chosen)
+      : layer_of_group_(groups, chosen.size() + 1), held_(chosen.size() + 2, 0) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      layer_of_group_[chosen[i]] = i;
+    }
+  }
+
+  void AddBefore(std::int64_t bytes) { AddTo(held_.size() - 2, bytes); }
+  void Add(std::uint32_t group, std::int64_t bytes) {
+    AddTo(group < layer_of_group_.size() ? layer_of_group_[group] : held_.size() - 1, bytes);
+  }
+  [[nodiscard]] std::int64_t total() const { return total_; }
+  [[nodiscard]] const std::vector<std::int64_t>& held() const { return held_; }
+
+ private:
+  void AddTo(std::size_t layer, std::int64_t bytes) {
+    total_ = SaturatingAdd(total_, bytes);
+    held_[layer] = SaturatingAdd(held_[layer], bytes);
+  }
+
+  std::vector<std::size_t> layer_of_group_;
+  std::vector<std::int64_t> held_;  // the chosen, before the recording, the rest
+  std::int64_t total_ = 0;
+};
+
+}  // namespace
+
+TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
+                             const AllocationGroups& groups)
+    : recording_(recording),
+      trace_(trace),
+      replay_(replay),
+      groups_(groups),
+      events_(EventsOf(recording, trace)) {}
+
+std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
+  if (!stack.valid() || stack.value() >= groups_.of_stack.size()) {
+    return AllocationGroups::kRest;
+  }
+  return groups_.of_stack[stack.value()];
+}
+
+// The group of the allocation that an event makes or ends.
+std::uint32_t TimelineMaker::GroupOf(std::uint32_t event) const {
+  if (events_[event].action == Action::kAdjust) {
+    return AllocationGroups::kRest;
+  }
+  const bool is_free = events_[event].action == Action::kFreeCompleted;
+  const std::uint32_t opened = is_free ? replay_.partners()[event] : event;
+  if (opened == Replay::kNoEvent) {
+    return kBefore;
+  }
+  if (!groups_.of_stream.empty()) {
+    return groups_.of_stream[events_[opened].stream];
+  }
+  if (!groups_.of_label.empty()) {
+    const auto& labels = recording_.history->labels;
+    const LabelSetId set = labels.empty() ? LabelSetId(0U) : labels[trace_.first_event + opened];
+    return set.valid() ? groups_.of_label[set.value()] : groups_.of_label[0];
+  }
+  return GroupOfStack(events_[opened].stack);
+}
+
+// visit(group, bytes) for all that was there before the first event.
+template <class Visit>
+void TimelineMaker::ForEachBase(Visit visit) const {
+  for (const std::uint32_t event : replay_.unmatched()) {
+    visit(kBefore, events_[event].size);
+  }
+  for (const std::uint32_t row : replay_.ghosts()) {
+    const Block& block = recording_.state->blocks[row];
+    const bool frames =
+        !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
+    visit(frames ? GroupOfStack(block.stack) : kBefore, block.requested);
+  }
+  visit(kBefore, trace_.standing_bytes);
+}
+
+std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) const {
+  std::vector<std::int64_t> held(groups_.names.size(), 0);
+  ForEachBase([&held](std::uint32_t group, std::int64_t bytes) {
+    if (group < held.size()) {
+      held[group] = SaturatingAdd(held[group], bytes);
+    }
+  });
+  std::vector<std::int64_t> highest = held;
+  for (std::int64_t i = 0; i <= range.last; ++i) {
+    const auto row = static_cast<std::uint32_t>(i);
+    const std::int64_t change = LiveChange(events_[row]);
+    const std::uint32_t group = change != 0 ? GroupOf(row) : kBefore;
+    if (group < held.size()) {
+      held[group] = SaturatingAdd(held[group], change);
+      highest[group] = i > range.first ? std::max(highest[group], held[group]) : held[group];
+    }
+    if (i == range.first) {
+      highest = held;
+    }
+  }
+  return highest;
+}
+
+Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
+                             bool layered) const {
+  LayerSums sums(groups_.names.size(), chosen);
+  const auto add = [&sums](std::uint32_t group, std::int64_t bytes) {
+    group == kBefore ? sums.AddBefore(bytes) : sums.Add(group, bytes);
+  };
+  ForEachBase(add);
+  TimelinePoint now{.allocated = sums.total(), .reserved = replay_.Summarize().reserved_base_bytes};
+  Collector collector(layered ? sums.held().size() : 0, events_, range);
+  collector.Step(now, false, sums.held());
+  for (std::int64_t i = 0; i <= range.last; ++i) {
+    const auto row = static_cast<std::uint32_t>(i);
+    const Event& event = events_[row];
+    const std::int64_t change = LiveChange(event);
+    const std::int64_t reserved = ReservedChange(event);
+    if (change != 0) {
+      add(layered ? GroupOf(row) : AllocationGroups::kRest, change);
+    }
+    now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
+    collector.Step(now, change != 0 || reserved != 0, sums.held());
+  }
+  return std::move(collector).Finish(now, sums.held());
+}
+
+}  // namespace memtool

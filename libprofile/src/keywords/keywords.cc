@@ -1,0 +1,296 @@
+#include "memtool/profile/keywords/keywords.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "memtool/profile/rows/table.h"
+#include "select/tag_matcher.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::string_view kLabelPrefix = "label:";
+constexpr std::string_view kFilePrefix = "file:";
+
+bool HasValue(const Recording& recording, const Label& label, const Word& word) {
+  if (recording.Text(label.key) != word.key) {
+    return false;
+  }
+  if (!label.numeric) {
+    return recording.Text(label.text) == word.text;
+  }
+  const std::string_view unit = recording.Text(label.unit);
+  const std::string number = std::to_string(label.number);
+  return word.text == number || (!unit.empty() && word.text == fmt::format("{} {}", number, unit));
+}
+
+}  // namespace
+
+std::optional<std::size_t> AxisIndex(const Dictionary& dictionary, std::string_view name) {
+  const auto it =
+      std::find_if(dictionary.axes.begin(), dictionary.axes.end(),
+                   [name](const Axis& axis) { return name.empty() || axis.name == name; });
+  if (it == dictionary.axes.end()) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(it - dictionary.axes.begin());
+}
+
+Result<Word> ParseWord(std::string_view written) {
+  if (written.empty()) {
+    return Fail(ErrorCode::kUsage, "an empty word would match everything", "leave it out");
+  }
+  Word word{.text = std::string(written), .written = std::string(written)};
+  if (written.starts_with(kLabelPrefix)) {
+    const std::string_view rest = written.substr(kLabelPrefix.size());
+    const std::size_t equals = rest.find('=');
+    if (equals == 0 || equals == std::string_view::npos) {
+      return Fail(ErrorCode::kUsage, fmt::format("'{}' is not label:KEY=VALUE", written));
+    }
+    word.kind = Word::Kind::kLabel;
+    word.key = rest.substr(0, equals);
+    word.text = rest.substr(equals + 1);
+  } else if (written.starts_with(kFilePrefix)) {
+    word.kind = Word::Kind::kFile;
+    word.text = written.substr(kFilePrefix.size());
+    if (word.text.empty()) {
+      return Fail(ErrorCode::kUsage, "file: without a text would match everything", "leave it out");
+    }
+  } else if (written.size() > 2 && written.front() == '/' && written.back() == '/') {
+    word.kind = Word::Kind::kRegex;
+    word.text = written.substr(1, written.size() - 2);
+    const RE2 regex(word.text, RE2::Quiet);
+    if (!regex.ok()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("'{}' is not a regular expression: {}", written, regex.error()));
+    }
+  }
+  return word;
+}
+
+struct Keywords::Compiled {
+  std::vector<std::unique_ptr<RE2>> regexes;  // per word number; null for other kinds
+};
+
+Keywords::Keywords(Dictionary dictionary) : dictionary_(std::move(dictionary)) {}
+Keywords::Keywords(Keywords&&) noexcept = default;
+Keywords& Keywords::operator=(Keywords&&) noexcept = default;
+Keywords::~Keywords() = default;
+
+Result<Keywords> Keywords::Compile(Dictionary dictionary) {
+  Keywords keywords(std::move(dictionary));
+  keywords.compiled_ = std::make_unique<Compiled>();
+  const auto& axes = keywords.dictionary_.axes;
+  for (std::uint32_t a = 0; a < axes.size(); ++a) {
+    for (std::uint32_t c = 0; c < axes[a].categories.size(); ++c) {
+      const auto& words = axes[a].categories[c].words;
+      for (std::uint32_t w = 0; w < words.size(); ++w) {
+        const bool is_regex = words[w].kind == Word::Kind::kRegex;
+        auto regex = CompileRegex("keywords", is_regex ? words[w].text : std::string());
+        if (!regex) {
+          return Fail(std::move(regex.error()));
+        }
+        keywords.places_.push_back({a, c, w});
+        keywords.compiled_->regexes.push_back(*std::move(regex));
+      }
+    }
+  }
+  return keywords;
+}
+
+const Word& Keywords::word(std::uint32_t number) const {
+  const WordPlace& place = places_[number];
+  return dictionary_.axes[place.axis].categories[place.category].words[place.word];
+}
+
+bool Keywords::Matches(std::uint32_t number, std::string_view text) const {
+  const Word& wanted = word(number);
+  if (wanted.kind == Word::Kind::kRegex) {
+    return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()),
+                             *compiled_->regexes[number]);
+  }
+  return wanted.kind != Word::Kind::kLabel && text.find(wanted.text) != std::string_view::npos;
+}
+
+std::vector<std::uint32_t> Keywords::Find(std::string_view text, bool files) const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t number = 0; number < places_.size(); ++number) {
+    const bool is_file = word(number).kind == Word::Kind::kFile;
+    if (is_file == files && Matches(number, text)) {
+      found.push_back(number);
+    }
+  }
+  return found;
+}
+
+KeywordMatches::KeywordMatches(const Keywords& keywords, const Recording& recording)
+    : keywords_(keywords),
+      recording_(recording),
+      name_words_(recording.functions.size()),
+      file_words_(recording.functions.size()),
+      mapping_words_(recording.mappings.size()),
+      by_name_(recording.stack_count()),
+      by_file_(recording.stack_count()) {
+  Intern({});
+  nameless_ = Intern(keywords.Find(kNoStack, false));
+  MatchLabels();
+}
+
+WordSetId KeywordMatches::Intern(std::vector<std::uint32_t> words) {
+  const auto [it, added] = index_.try_emplace(std::move(words), WordSetId(sets_.size()));
+  if (added) {
+    sets_.push_back(it->first);
+  }
+  return it->second;
+}
+
+WordSetId KeywordMatches::Union(WordSetId a, WordSetId b) {
+  const WordSetId none(std::uint32_t{0});
+  if (a == none || a == b) {
+    return b;
+  }
+  if (b == none) {
+    return a;
+  }
+  const auto [it, added] = unions_.try_emplace(std::minmax(a, b));
+  if (added) {
+    std::vector<std::uint32_t> words;
+    std::ranges::set_union(sets_[a.value()], sets_[b.value()], std::back_inserter(words));
+    it->second = Intern(std::move(words));
+  }
+  return it->second;
+}
+
+void KeywordMatches::MatchLabels() {
+  std::map<StringId, WordSetId> of_tag;
+  tags_.resize(recording_.label_set_count());
+  label_words_.resize(recording_.label_set_count(), WordSetId(std::uint32_t{0}));
+  for (std::uint32_t set = 0; set < recording_.label_set_count(); ++set) {
+    std::vector<std::uint32_t> words;
+    for (const Label& label : recording_.Labels(LabelSetId(set))) {
+      for (std::uint32_t number = 0; number < keywords_.places().size(); ++number) {
+        const Word& word = keywords_.word(number);
+        if (word.kind == Word::Kind::kLabel && HasValue(recording_, label, word)) {
+          words.push_back(number);
+        }
+      }
+      if (!label.numeric && recording_.Text(label.key) == kTagKey) {
+        tags_[set] = label.text;
+      }
+    }
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    label_words_[set] = Intern(std::move(words));
+    if (const StringId tag = tags_[set]; tag.valid()) {
+      const auto [it, added] = of_tag.try_emplace(tag);
+      if (added) {
+        it->second = Intern(keywords_.Find(recording_.Text(tag), false));
+      }
+      label_words_[set] = Union(label_words_[set], it->second);
+    }
+  }
+}
+
+WordSetId KeywordMatches::OfName(FunctionId id) {
+  WordSetId& words = name_words_[id.value()];
+  if (!words.valid()) {
+    const Function& function = recording_.functions[id.value()];
+    words = Intern(keywords_.Find(recording_.Text(function.name), false));
+  }
+  return words;
+}
+
+WordSetId KeywordMatches::OfFile(FunctionId id) {
+  WordSetId& words = file_words_[id.value()];
+  if (!words.valid()) {
+    const Function& function = recording_.functions[id.value()];
+    words = Intern(keywords_.Find(recording_.Text(function.filename), true));
+  }
+  return words;
+}
+
+WordSetId KeywordMatches::OfMapping(MappingId id) {
+  WordSetId& words = mapping_words_[id.value()];
+  if (!words.valid()) {
+    words = Intern(keywords_.Find(recording_.Text(recording_.mappings[id.value()].filename), true));
+  }
+  return words;
+}
+
+WordSetId KeywordMatches::OfStack(StackId id, bool names) {
+  WordSetId& cached = names ? by_name_[id.value()] : by_file_[id.value()];
+  if (cached.valid()) {
+    return cached;
+  }
+  WordSetId words(std::uint32_t{0});
+  for (const LocationId id_of_location : recording_.Stack(id)) {
+    const Location& location = recording_.At(id_of_location);
+    if (location.mapping.valid()) {
+      words = Union(words, OfMapping(location.mapping));
+    }
+    for (const Line& line : recording_.Lines(location)) {
+      if (line.function.valid()) {
+        words = Union(words, OfFile(line.function));
+        words = names ? Union(words, OfName(line.function)) : words;
+      }
+    }
+  }
+  if (names && recording_.Stack(id).empty()) {
+    words = nameless_;
+  }
+  cached = words;
+  return words;
+}
+
+WordSetId KeywordMatches::Of(StackId stack, LabelSetId labels) {
+  const bool tagged = OnlyTag(labels);
+  return Union(label_words_[labels.value()], OfStack(stack, !tagged));
+}
+
+std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack,
+                                             LabelSetId labels) const {
+  const Word::Kind kind = keywords_.word(word).kind;
+  if (kind == Word::Kind::kLabel) {
+    return {};
+  }
+  const std::string_view tag = recording_.Text(TagOf(labels));
+  if (kind != Word::Kind::kFile && TagOf(labels).valid() &&
+      (OnlyTag(labels) || keywords_.Matches(word, tag))) {
+    return tag;
+  }
+  for (const LocationId location : recording_.Stack(stack)) {
+    if (const auto text = MatchedIn(word, recording_.At(location))) {
+      return *text;
+    }
+  }
+  return kNoStack;
+}
+
+std::optional<std::string_view> KeywordMatches::MatchedIn(std::uint32_t word,
+                                                          const Location& location) const {
+  const bool file = keywords_.word(word).kind == Word::Kind::kFile;
+  for (const Line& line : recording_.Lines(location)) {
+    if (line.function.valid()) {
+      const Function& function = recording_.functions[line.function.value()];
+      const std::string_view text = recording_.Text(file ? function.filename : function.name);
+      if (keywords_.Matches(word, text)) {
+        return text;
+      }
+    }
+  }
+  if (file && location.mapping.valid()) {
+    const std::string_view text =
+        recording_.Text(recording_.mappings[location.mapping.value()].filename);
+    if (keywords_.Matches(word, text)) {
+      return text;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace memtool

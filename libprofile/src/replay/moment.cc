@@ -1,0 +1,493 @@
+#include "memtool/profile/replay/moment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+
+namespace {
+
+using Kind = MomentSpec::Kind;
+
+constexpr std::string_view kChoices =
+    "end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH, "
+    "mark:NAME[#K][:end], step:K";
+
+std::optional<std::int64_t> WholeNumber(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && parsed == end ? std::optional(number) : std::nullopt;
+}
+
+// "12.5s" or "12.5" in nanoseconds.
+std::optional<std::int64_t> Seconds(std::string_view text) {
+  if (text.ends_with('s')) {
+    text.remove_suffix(1);
+  }
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc{} || parsed != end || !(seconds > -9e9 && seconds < 9e9)) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
+tl::unexpected<Error> NoSuch(const MomentSpec& spec, std::string_view why) {
+  return Fail(ErrorCode::kUsage, fmt::format("{} {}: {}", spec.option, spec.text, why),
+              fmt::format("moments: {}", kChoices));
+}
+
+// "NAME[#K][:end]" into the spec.
+void ParseMark(std::string_view text, MomentSpec& spec) {
+  if (text.ends_with(":end")) {
+    spec.mark_end = true;
+    text.remove_suffix(4);
+  }
+  const std::size_t hash = text.rfind('#');
+  if (hash != std::string_view::npos && hash > 0) {
+    if (const auto index = WholeNumber(text.substr(hash + 1))) {
+      spec.index = *index;
+      spec.indexed = true;
+      spec.name = text.substr(0, hash);
+      return;
+    }
+  }
+  spec.name = text;
+}
+
+// Row `index` of `size`, negative from the end.
+std::optional<std::size_t> AtIndex(std::int64_t index, std::size_t size) {
+  const auto count = static_cast<std::int64_t>(size);
+  const std::int64_t row = index < 0 ? index + count : index;
+  return row >= 0 && row < count ? std::optional(static_cast<std::size_t>(row)) : std::nullopt;
+}
+
+// The last event at or before a time.
+std::int64_t LastEventBy(std::span<const Event> events, std::int64_t time) {
+  for (std::size_t i = events.size(); i-- > 0;) {
+    if (events[i].time != kNoTime && events[i].time <= time) {
+      return static_cast<std::int64_t>(i);
+    }
+  }
+  return -1;
+}
+
+Result<std::int64_t> FirstTime(const Recording& recording, const MomentSpec& spec) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const Event& event : recording.history->events) {
+    first = event.time == kNoTime ? first : std::min(first, event.time);
+  }
+  if (first == std::numeric_limits<std::int64_t>::max()) {
+    return NoSuch(spec, "the events of this file carry no times; use event:N");
+  }
+  return first;
+}
+
+Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
+                                 const MomentSpec& spec) {
+  const auto first = FirstTime(recording, spec);
+  if (!first) {
+    return Fail(first.error());
+  }
+  const std::int64_t time = spec.epoch ? spec.nanos : SaturatingAdd(*first, spec.nanos);
+  return LastEventBy(EventsOf(recording, trace), time);
+}
+
+Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
+                                 const MomentSpec& spec) {
+  // "step:3" and "mark:ProfilerStep#3": the number may be part of the name.
+  const std::string whole = spec.indexed ? fmt::format("{}#{}", spec.name, spec.index) : spec.name;
+  for (const auto& [name, index] :
+       {std::pair(whole, std::int64_t{0}), std::pair(spec.name, spec.indexed ? spec.index : 0)}) {
+    std::vector<const Mark*> found;
+    for (const Mark& mark : recording.history->marks) {
+      if (mark.name == name && (mark.device < 0 || mark.device == trace.device)) {
+        found.push_back(&mark);
+      }
+    }
+    if (const auto row = AtIndex(index, found.size())) {
+      const std::int64_t time = spec.mark_end ? found[*row]->end : found[*row]->begin;
+      if (time == kNoTime) {
+        return NoSuch(spec, "this mark has no recorded end");
+      }
+      return LastEventBy(EventsOf(recording, trace), time);
+    }
+  }
+  return NoSuch(spec, recording.history->marks.empty()
+                          ? "this file has no marks (record_function and profiler steps make them)"
+                          : "there is no such mark; memtool info lists them");
+}
+
+Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
+                                const MomentSpec& spec) {
+  std::vector<std::int64_t> ooms;
+  const auto events = EventsOf(recording, trace);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].action == Action::kOom) {
+      ooms.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (const auto row = AtIndex(spec.index, ooms.size())) {
+    return ooms[*row];
+  }
+  return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
+                                     "its highest moment is 'peak'"
+                                   : fmt::format("only {} recorded: oom:0 to oom:{}", ooms.size(),
+                                                 ooms.size() - 1));
+}
+
+// The first time at which all traces together hold the most.
+Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& spec) {
+  if (auto first = FirstTime(recording, spec); !first) {
+    return first;
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> changes;
+  for (const Event& event : recording.history->events) {
+    if (event.time != kNoTime && event.action == Action::kAlloc) {
+      changes.emplace_back(event.time, event.size);
+    } else if (event.time != kNoTime && event.action == Action::kFreeCompleted) {
+      changes.emplace_back(event.time, -event.size);
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::int64_t live = 0;
+  std::int64_t peak = 0;
+  std::int64_t time = std::numeric_limits<std::int64_t>::min() + 1;
+  for (const auto& [at, change] : changes) {
+    live = SaturatingAdd(live, change);
+    if (live > peak) {
+      peak = live;
+      time = at;
+    }
+  }
+  return time;
+}
+
+std::string TraceNames(const Recording& recording) {
+  std::string names;
+  for (const Trace& trace : recording.history->traces) {
+    names += (names.empty() ? "" : ", ") + trace.name;
+  }
+  return names;
+}
+
+// Labels and stack of one live block, as rows of the recording being built.
+class SampleMaker {
+ public:
+  SampleMaker(RecordingBuilder& builder, const Recording& recording, const Trace& trace)
+      : builder_(builder), recording_(recording), trace_(trace) {
+    if (!recording.state) {
+      return;
+    }
+    for (const Segment& segment : recording.state->segments) {
+      if (segment.host == (trace.device < 0) && (segment.host || segment.device == trace.device)) {
+        segments_.push_back(&segment);
+      }
+    }
+    std::sort(segments_.begin(), segments_.end(),
+              [](const Segment* x, const Segment* y) { return x->address < y->address; });
+  }
+
+  void Add(const LiveBlock& block, StackId before_recording, StackId no_stack) {
+    const bool frames = block.stack.valid() && !recording_.Stack(block.stack).empty();
+    const StackId stack = frames                   ? block.stack
+                          : block.before_recording ? before_recording
+                                                   : no_stack;
+    Sum& sum = sums_[{stack, LabelsOf(block), block.size}];
+    ++sum.count;
+    sum.bytes = SaturatingAdd(sum.bytes, block.size);
+  }
+
+  void Finish() {
+    for (const auto& [key, sum] : sums_) {
+      builder_.AddSample(std::get<0>(key), std::get<1>(key), std::array{sum.count, sum.bytes});
+    }
+  }
+
+ private:
+  struct Sum {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+
+  [[nodiscard]] const Segment* SegmentOf(std::uint64_t address) const {
+    const auto after = std::upper_bound(
+        segments_.begin(), segments_.end(), address,
+        [](std::uint64_t wanted, const Segment* segment) { return wanted < segment->address; });
+    if (after == segments_.begin()) {
+      return nullptr;
+    }
+    const Segment* segment = *(after - 1);
+    return address - segment->address < static_cast<std::uint64_t>(segment->size) ? segment
+                                                                                  : nullptr;
+  }
+
+  Label Text(std::string_view key, std::string_view value) {
+    return {.key = builder_.Intern(key), .text = builder_.Intern(value), .unit = StringId(0U)};
+  }
+
+  LabelSetId LabelsOf(const LiveBlock& block) {
+    const Segment* segment = SegmentOf(block.address);
+    const History& history = *recording_.history;
+    const std::uint16_t stream = block.event          ? history.events[*block.event].stream
+                                 : segment != nullptr ? segment->stream
+                                                      : std::uint16_t{0};
+    std::vector<Label> labels;
+    labels.push_back(Text("device", trace_.name));
+    labels.push_back(Text("stream", fmt::format("{:#x}", history.streams[stream])));
+    labels.push_back(Text("state", block.pending_free ? "pending_free" : "active"));
+    if (segment != nullptr) {
+      labels.push_back(Text("segment", segment->small ? "small" : "large"));
+      if (segment->pool_owner != 0 || segment->pool_id != 0) {
+        labels.push_back(
+            Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
+      }
+    }
+    // The free of something allocated before the recording has the free's labels, not the owner's.
+    if (block.event && !block.before_recording && !history.labels.empty()) {
+      for (const Label& label : recording_.Labels(history.labels[*block.event])) {
+        const bool known = std::any_of(labels.begin(), labels.end(), [&label](const Label& have) {
+          return have.key == label.key;
+        });
+        if (!known) {
+          labels.push_back(label);
+        }
+      }
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  RecordingBuilder& builder_;
+  const Recording& recording_;
+  const Trace& trace_;
+  std::vector<const Segment*> segments_;  // of this trace, by address
+  std::map<std::tuple<StackId, LabelSetId, std::int64_t>, Sum> sums_;
+};
+
+}  // namespace
+
+Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device) {
+  const History& history = *recording.history;
+  const auto ledger = [&history](const Trace& trace) -> const Ledger& {
+    return history.ledgers[trace.blocks.value()];
+  };
+  const auto is_cpu = [&ledger](const Trace& trace) {
+    return ledger(trace).kind == LedgerKind::kCpu;
+  };
+  const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < history.traces.size(); ++i) {
+    const Trace& trace = history.traces[i];
+    const bool user = ledger(trace).level == LedgerLevel::kUser;
+    const bool by_default = !user && (only_cpu || !is_cpu(trace));
+    const bool by_name = user ? trace.name == device : DeviceMatches(trace.name, device);
+    if (device.empty() ? by_default : by_name) {
+      chosen.push_back(i);
+    }
+  }
+  if (chosen.empty() && !device.empty()) {
+    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", device),
+                "devices: " + TraceNames(recording));
+  }
+  return chosen;
+}
+
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
+  MomentSpec spec;
+  spec.text = text;
+  spec.option = option;
+  const std::map<std::string_view, Kind> words{
+      {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
+      {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
+  if (const auto word = words.find(text); word != words.end()) {
+    spec.kind = word->second;
+    return spec;
+  }
+  const std::size_t colon = text.find(':');
+  const std::string_view head = text.substr(0, colon);
+  const std::string_view rest =
+      colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  if (head == "oom" || head == "event" || head == "step") {
+    const auto number = WholeNumber(rest);
+    if (!number) {
+      return NoSuch(spec, "needs a whole number after the colon");
+    }
+    spec.kind = head == "oom" ? Kind::kOom : head == "event" ? Kind::kEvent : Kind::kMark;
+    spec.index = *number;
+    spec.indexed = true;
+    spec.name = "ProfilerStep";
+    return spec;
+  }
+  if (head == "time") {
+    spec.kind = Kind::kTime;
+    spec.epoch = rest.starts_with('@');
+    const auto nanos = Seconds(spec.epoch ? rest.substr(1) : rest);
+    if (!nanos) {
+      return NoSuch(spec, "needs seconds, such as time:12.5s or time:@1700000000.5");
+    }
+    spec.nanos = *nanos;
+    return spec;
+  }
+  if (head == "mark" && !rest.empty()) {
+    spec.kind = Kind::kMark;
+    ParseMark(rest, spec);
+    return spec;
+  }
+  return NoSuch(spec, "there is no such moment");
+}
+
+Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
+                                   const MomentSpec& spec) {
+  const auto count = static_cast<std::int64_t>(trace.event_count);
+  switch (spec.kind) {
+    case Kind::kEnd:
+      return count - 1;
+    case Kind::kStart:
+      return static_cast<std::int64_t>(trace.listed_before) - 1;
+    case Kind::kPeak:
+      return Replay(recording, trace).Summarize().peak_event;
+    case Kind::kPeakReserved:
+      return Replay(recording, trace).Summarize().reserved_peak_event;
+    case Kind::kJobPeak: {
+      const auto time = JobPeakTime(recording, spec);
+      return time ? Result<std::int64_t>(LastEventBy(EventsOf(recording, trace), *time)) : time;
+    }
+    case Kind::kOom:
+      return ResolveOom(recording, trace, spec);
+    case Kind::kEvent:
+      if (spec.index < -1 || spec.index >= count) {
+        return NoSuch(spec, fmt::format("the trace of device {} has events 0 to {}", trace.device,
+                                        count - 1));
+      }
+      return spec.index;
+    case Kind::kTime:
+      return ResolveTime(recording, trace, spec);
+    case Kind::kMark:
+      return ResolveMark(recording, trace, spec);
+  }
+  return count - 1;
+}
+
+Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+                               const MomentRange& range) {
+  auto first = ResolveMoment(recording, trace, range.from);
+  auto last = first ? ResolveMoment(recording, trace, range.to) : first;
+  if (!last) {
+    return Fail(std::move(last.error()));
+  }
+  if (*first > *last) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {} is event {} of {}, after {} {}, event {}", range.from.option,
+                            range.from.text, *first, TraceText(trace), range.to.option,
+                            range.to.text, *last));
+  }
+  return StateSpan{*first, *last};
+}
+
+std::string TraceText(const Trace& trace) {
+  const bool number = trace.name.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "device " + trace.name : trace.name;
+}
+
+namespace {
+
+struct ChosenTrace {
+  std::size_t trace = 0;
+  std::vector<LiveBlock> live;
+};
+
+Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
+                                              std::string_view device) {
+  auto chosen = TracesOf(recording, device);
+  if (chosen && chosen->size() > 1 && spec.kind == Kind::kEvent) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {}: each device counts its own events; choose one with --device",
+                            spec.option, spec.text),
+                "devices: " + TraceNames(recording));
+  }
+  return chosen;
+}
+
+// The live blocks of every chosen trace at the moment; traces without an OOM are left out of "oom"
+// as long as one has it.
+Result<std::vector<ChosenTrace>> LiveBlocks(const Recording& recording, const MomentSpec& spec,
+                                            std::span<const std::size_t> chosen,
+                                            std::vector<MomentOfTrace>* moments) {
+  std::vector<ChosenTrace> live;
+  std::optional<Error> missing;
+  for (const std::size_t i : chosen) {
+    const Trace& trace = recording.history->traces[i];
+    const Replay replay(recording, trace);
+    MomentOfTrace moment{.trace = i, .device = trace.device, .summary = replay.Summarize()};
+    auto event = spec.kind == Kind::kPeak ? Result<std::int64_t>(moment.summary.peak_event)
+                 : spec.kind == Kind::kPeakReserved
+                     ? Result<std::int64_t>(moment.summary.reserved_peak_event)
+                     : ResolveMoment(recording, trace, spec);
+    if (!event) {
+      missing = std::move(event.error());
+      continue;
+    }
+    moment.event = *event;
+    live.push_back({i, replay.LiveAt(*event)});
+    moments->push_back(std::move(moment));
+  }
+  if (missing && (live.empty() || spec.kind != Kind::kOom)) {
+    return Fail(*std::move(missing));
+  }
+  return live;
+}
+
+StackId AddNamedStack(RecordingBuilder& builder, std::string_view name) {
+  const StringId text = builder.Intern(name);
+  const StringId empty(0U);
+  const Line line{.function =
+                      builder.AddFunction({.name = text, .system_name = text, .filename = empty})};
+  const LocationId location = builder.AddLocation({}, std::array{line});
+  return builder.AddStack(std::array{location});
+}
+
+}  // namespace
+
+Result<Recording> AtMoment(Recording recording, const MomentSpec& spec, std::string_view device,
+                           std::vector<MomentOfTrace>* moments) {
+  auto chosen = ChooseTraces(recording, spec, device);
+  if (!chosen) {
+    return Fail(std::move(chosen.error()));
+  }
+  auto live = LiveBlocks(recording, spec, *chosen, moments);
+  if (!live) {
+    return Fail(std::move(live.error()));
+  }
+  RecordingBuilder builder(std::move(recording));
+  const StackId before = AddNamedStack(builder, kBeforeRecording);
+  const StackId no_stack = builder.AddStack({});
+  const StringId bytes = builder.Intern("space");
+  builder.StartProfile({{.type = builder.Intern("allocations"),
+                         .unit = builder.Intern("count"),
+                         .role = Role::kCount},
+                        {.type = bytes, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
+                       bytes);
+  for (const ChosenTrace& trace : *live) {
+    SampleMaker samples(builder, builder.recording(),
+                        builder.recording().history->traces[trace.trace]);
+    for (const LiveBlock& block : trace.live) {
+      samples.Add(block, before, no_stack);
+    }
+    samples.Finish();
+  }
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool

@@ -1,0 +1,312 @@
+#include "memtool/profile/replay/replay.h"
+
+#include <algorithm>
+
+#include "memtool/profile/select/values.h"
+#include "replay/address_map.h"
+
+namespace memtool {
+
+namespace {
+
+// Blocks of the final state that belong to a trace, with their row.
+template <class Visit>
+void ForEachLiveBlock(const Recording& recording, const Trace& trace, Visit visit) {
+  if (!recording.state) {
+    return;
+  }
+  const bool host = trace.device < 0;
+  for (const Segment& segment : recording.state->segments) {
+    if (segment.host != host || (!host && segment.device != trace.device)) {
+      continue;
+    }
+    for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+      const std::uint32_t row = segment.first_block + i;
+      const Block& block = recording.state->blocks[row];
+      if (block.state != BlockState::kInactive) {
+        visit(row, block);
+      }
+    }
+  }
+}
+
+std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
+  std::int64_t bytes = 0;
+  if (recording.state) {
+    const bool host = trace.device < 0;
+    for (const Segment& segment : recording.state->segments) {
+      if (segment.host == host && (host || segment.device == trace.device)) {
+        bytes = SaturatingAdd(bytes, segment.size);
+      }
+    }
+  }
+  return bytes;
+}
+
+// The highest value since any earlier point: a stack of suffix maxima, values falling.
+class SuffixMaxima {
+ public:
+  void Push(std::uint64_t time, std::int64_t value) {
+    while (!points_.empty() && points_.back().value <= value) {
+      points_.pop_back();
+    }
+    points_.push_back({time, value});
+  }
+  // The maximum of the values pushed at `since` or later.
+  [[nodiscard]] std::int64_t MaxSince(std::uint64_t since) const {
+    const auto at =
+        std::lower_bound(points_.begin(), points_.end(), since,
+                         [](const Point& p, std::uint64_t time) { return p.time < time; });
+    return at->value;
+  }
+
+ private:
+  struct Point {
+    std::uint64_t time;
+    std::int64_t value;
+  };
+  std::vector<Point> points_;
+};
+
+}  // namespace
+
+std::int64_t ReservedChange(const Event& event) {
+  switch (event.action) {
+    case Action::kSegmentAlloc:
+    case Action::kSegmentMap:
+      return event.size;
+    case Action::kSegmentFree:
+    case Action::kSegmentUnmap:
+      return -event.size;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t LiveChange(const Event& event) {
+  switch (event.action) {
+    case Action::kAlloc:
+    case Action::kAdjust:
+      return event.size;
+    case Action::kFreeCompleted:
+      return -event.size;
+    default:
+      return 0;
+  }
+}
+
+std::span<const Event> EventsOf(const Recording& recording, const Trace& trace) {
+  return std::span(recording.history->events).subspan(trace.first_event, trace.event_count);
+}
+
+Replay::Replay(const Recording& recording, const Trace& trace)
+    : recording_(recording), trace_(trace), events_(EventsOf(recording, trace)) {
+  partner_.assign(events_.size(), kNoEvent);
+  AddressMap live;
+  for (std::uint32_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    if (event.action == Action::kAlloc) {
+      double_allocs_ += live.Put(event.key, i) != AddressMap::kNone ? 1 : 0;
+    } else if (event.action == Action::kFreeCompleted) {
+      const std::uint32_t opened = live.Take(event.key);
+      partner_[i] = opened;
+      if (opened == AddressMap::kNone) {
+        unmatched_.push_back(i);
+      } else {
+        partner_[opened] = i;
+        size_changes_ += events_[opened].size != event.size ? 1 : 0;
+      }
+    }
+  }
+  ForEachLiveBlock(recording, trace, [&](std::uint32_t row, const Block& block) {
+    if (live.Get(block.address) == AddressMap::kNone) {
+      ghosts_.push_back(row);
+    }
+  });
+}
+
+TraceSummary Replay::Summarize() const {
+  TraceSummary s;
+  s.device = trace_.device;
+  s.events = events_.size();
+  s.double_allocs = double_allocs_;
+  s.size_changes = size_changes_;
+  s.unmatched_frees = unmatched_.size();
+  for (const std::uint32_t event : unmatched_) {
+    s.unmatched_bytes = SaturatingAdd(s.unmatched_bytes, events_[event].size);
+  }
+  s.ghosts = ghosts_.size();
+  for (const std::uint32_t row : ghosts_) {
+    s.ghost_bytes = SaturatingAdd(s.ghost_bytes, recording_.state->blocks[row].requested);
+  }
+  ForEachLiveBlock(recording_, trace_, [&s](std::uint32_t, const Block& block) {
+    std::int64_t& sum =
+        block.state == BlockState::kActive ? s.live_block_bytes : s.pending_free_bytes;
+    sum = SaturatingAdd(sum, block.requested);
+  });
+  std::int64_t net = 0;
+  for (const Event& event : events_) {
+    net = SaturatingAdd(net, ReservedChange(event));
+  }
+  s.standing_bytes = trace_.standing_bytes;
+  s.base_bytes = SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.ghost_bytes), s.standing_bytes);
+  s.start_bytes = s.base_bytes;
+  // Without a state at the end, what the trace says of segments before the first event holds.
+  s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
+                                          : SaturatingAdd(trace_.standing_reserved, net);
+  s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
+  std::int64_t live = s.peak_bytes = s.base_bytes;
+  std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    live = SaturatingAdd(live, LiveChange(events_[i]));
+    s.start_bytes = i < trace_.listed_before ? live : s.start_bytes;
+    if (live > s.peak_bytes) {
+      s.peak_bytes = live;
+      s.peak_event = static_cast<std::int64_t>(i);
+    }
+    const std::int64_t change = ReservedChange(events_[i]);
+    s.segment_events += change != 0 ? 1 : 0;
+    reserved = SaturatingAdd(reserved, change);
+    if (reserved > s.reserved_peak_bytes) {
+      s.reserved_peak_bytes = reserved;
+      s.reserved_peak_event = static_cast<std::int64_t>(i);
+    }
+    if (events_[i].action == Action::kOom) {
+      s.ooms.push_back(i);
+    }
+  }
+  s.end_bytes = live;
+  if (!recording_.state) {
+    s.live_block_bytes = live;  // the input lists no blocks to compare with
+  }
+  return s;
+}
+
+namespace {
+
+// Addresses that were given up before event `end` and not yet gone. Most requests complete in the
+// very next event: those never count.
+AddressMap PendingAt(std::span<const Event> events, std::uint32_t end) {
+  AddressMap pending;
+  for (std::uint32_t i = 0; i < end; ++i) {
+    const Event& event = events[i];
+    if (event.action == Action::kFreeRequested) {
+      const bool completes_next = i + 1 < end && events[i + 1].key == event.key &&
+                                  events[i + 1].action == Action::kFreeCompleted;
+      if (!completes_next) {
+        pending.Put(event.key, i);
+      }
+    } else if (pending.size() > 0 &&
+               (event.action == Action::kFreeCompleted || event.action == Action::kAlloc)) {
+      pending.Take(event.key);
+    }
+  }
+  return pending;
+}
+
+}  // namespace
+
+std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
+  const auto end = static_cast<std::uint32_t>(last + 1);
+  const AddressMap pending = PendingAt(events_, end);
+  std::vector<LiveBlock> blocks;
+  const auto is_pending = [&pending](std::uint64_t address) {
+    return pending.Get(address) != AddressMap::kNone;
+  };
+  for (std::uint32_t i = 0; i < end; ++i) {
+    if (events_[i].action == Action::kAlloc && partner_[i] >= end) {
+      blocks.push_back({.address = events_[i].key,
+                        .size = events_[i].size,
+                        .stack = events_[i].stack,
+                        .event = trace_.first_event + i,
+                        .pending_free = is_pending(events_[i].key)});
+    }
+  }
+  for (const std::uint32_t i : unmatched_) {
+    if (i >= end) {
+      blocks.push_back({.address = events_[i].key,
+                        .size = events_[i].size,
+                        .event = trace_.first_event + i,
+                        .before_recording = true,
+                        .pending_free = is_pending(events_[i].key)});
+    }
+  }
+  for (const std::uint32_t row : ghosts_) {
+    const Block& block = recording_.state->blocks[row];
+    const bool at_end = end == events_.size();
+    blocks.push_back({.address = block.address,
+                      .size = block.requested,
+                      .stack = block.stack,
+                      .block = row,
+                      .before_recording = true,
+                      .pending_free = at_end ? block.state == BlockState::kPendingFree
+                                             : is_pending(block.address)});
+  }
+  if (trace_.standing_bytes > 0) {
+    blocks.push_back({.size = trace_.standing_bytes, .before_recording = true});
+  }
+  std::sort(blocks.begin(), blocks.end(), [](const LiveBlock& a, const LiveBlock& b) {
+    return a.address != b.address ? a.address < b.address : a.event < b.event;
+  });
+  return blocks;
+}
+
+// The group of the allocation that an allocation or free event is about.
+std::uint32_t Replay::GroupOfEvent(const Groups& groups, std::uint32_t event) const {
+  const bool is_free = events_[event].action == Action::kFreeCompleted;
+  const std::uint32_t opened = is_free ? partner_[event] : event;
+  if (opened == kNoEvent) {
+    return groups.before_recording;
+  }
+  const StackId stack = events_[opened].stack;
+  return HasFrames(stack) ? groups.of_stack[stack.value()] : groups.without_stack;
+}
+
+std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
+  std::vector<std::int64_t> held(groups.count, 0);
+  std::int64_t total = 0;
+  const auto add = [&](std::uint32_t group, std::int64_t bytes) {
+    total = SaturatingAdd(total, bytes);
+    if (group != kNoGroup) {
+      held[group] = SaturatingAdd(held[group], bytes);
+    }
+  };
+  for (const std::uint32_t i : unmatched_) {
+    add(groups.before_recording, events_[i].size);
+  }
+  for (const std::uint32_t row : ghosts_) {
+    const Block& block = recording_.state->blocks[row];
+    add(HasFrames(block.stack) ? groups.of_stack[block.stack.value()] : groups.before_recording,
+        block.requested);
+  }
+  add(groups.before_recording, trace_.standing_bytes);
+  // While a group holds the same, the highest total decides; so look only where it changes.
+  SuffixMaxima maxima;
+  maxima.Push(0, total);
+  std::vector<std::uint64_t> since(groups.count, 0);
+  std::vector<std::int64_t> peak(groups.count, INT64_MIN);
+  const auto settle = [&](std::size_t group) {
+    peak[group] = std::max(peak[group], SaturatingAdd(maxima.MaxSince(since[group]), -held[group]));
+  };
+  for (std::uint32_t i = 0; i < events_.size(); ++i) {
+    const std::int64_t change = LiveChange(events_[i]);
+    if (change == 0) {
+      continue;
+    }
+    const bool has_group = events_[i].action != Action::kAdjust;
+    const std::uint32_t group = has_group ? GroupOfEvent(groups, i) : kNoGroup;
+    if (group != kNoGroup) {
+      settle(group);
+      held[group] = SaturatingAdd(held[group], change);
+      since[group] = i + 1;
+    }
+    total = SaturatingAdd(total, change);
+    maxima.Push(i + 1, total);
+  }
+  for (std::size_t group = 0; group < groups.count; ++group) {
+    settle(group);
+  }
+  return peak;
+}
+
+}  // namespace memtool

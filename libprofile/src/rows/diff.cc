@@ -1,0 +1,154 @@
+#include "memtool/profile/rows/diff.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace memtool {
+
+namespace {
+
+constexpr double kCarries = 0.9;
+
+// Frames join by node; other rows (labels, sizes, inputs) have no place and join by name.
+using Key = std::pair<std::uint32_t, std::string_view>;
+
+Key KeyOf(const Row& row) {
+  return {row.node.value(), row.node.valid() ? std::string_view{} : std::string_view(row.name)};
+}
+
+DiffStatus StatusOf(const DiffRow& row) {
+  const auto nothing = [](const NodeValue& v) { return v.flat == 0 && v.cum == 0; };
+  if (nothing(row.base) && !nothing(row.now)) {
+    return DiffStatus::kNew;
+  }
+  if (!nothing(row.base) && nothing(row.now)) {
+    return DiffStatus::kGone;
+  }
+  return row.base.flat == row.now.flat && row.base.cum == row.now.cum ? DiffStatus::kUnchanged
+                                                                      : DiffStatus::kChanged;
+}
+
+// How much of a row's delta each caller carries.
+struct Callers {
+  struct Caller {
+    std::int64_t carried = 0;  // Σ delta
+    std::size_t distance = 0;  // fewest frames between it and the row
+  };
+  std::unordered_map<std::uint32_t, Caller> by_node;
+  std::unordered_set<std::uint32_t> direct;  // callers one frame above
+
+  // `stack`: innermost first, the row's own node in front. Recursion counts once.
+  void Add(std::span<const NodeId> stack, std::int64_t delta) {
+    direct.insert(stack[1].value());
+    for (std::size_t i = 1; i < stack.size(); ++i) {
+      const bool repeated =
+          std::find(stack.begin() + 1, stack.begin() + static_cast<std::ptrdiff_t>(i), stack[i]) !=
+          stack.begin() + static_cast<std::ptrdiff_t>(i);
+      if (repeated) {
+        continue;
+      }
+      const auto [at, added] = by_node.try_emplace(stack[i].value());
+      at->second.carried = SaturatingAdd(at->second.carried, delta);
+      at->second.distance = added ? i : std::min(at->second.distance, i);
+    }
+  }
+};
+
+void AddCallers(std::span<const Input> inputs, bool is_base, Granularity granularity,
+                NodeSpace& space, std::unordered_map<std::uint32_t, Callers>& rows) {
+  for (const Input& input : inputs) {
+    NodeWalker walker(*input.view, granularity, space);
+    NodeStack stack;
+    for (const StackSum& sum : input.sums->rows) {
+      if (sum.value == 0 || !walker.Expand(sum, stack) || stack.nodes.size() < 2) {
+        continue;
+      }
+      const auto row = rows.find(stack.nodes.front().value());
+      if (row != rows.end()) {
+        row->second.Add(stack.nodes, is_base ? SaturatingSubtract(0, sum.value) : sum.value);
+      }
+    }
+  }
+}
+
+std::string Through(const DiffRow& row, const Callers& callers, const NodeSpace& space) {
+  if (callers.direct.size() < 2) {
+    return {};
+  }
+  NodeId best;
+  std::size_t best_distance = 0;
+  for (const auto& [node, caller] : callers.by_node) {
+    const NodeId id(node);
+    const std::size_t distance = caller.distance;
+    const double share = static_cast<double>(caller.carried) / static_cast<double>(row.delta());
+    const bool nearer = !best.valid() || distance < best_distance ||
+                        (distance == best_distance && space.Name(id) < space.Name(best));
+    if (share >= kCarries && id != row.node && nearer) {
+      best = id;
+      best_distance = distance;
+    }
+  }
+  return best.valid() ? std::string(space.Name(best)) : std::string{};
+}
+
+}  // namespace
+
+std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> now, SortBy sort) {
+  std::map<Key, std::size_t> index;
+  std::vector<DiffRow> rows;
+  const auto row_for = [&](const Row& from) -> DiffRow& {
+    const auto [at, added] = index.emplace(KeyOf(from), rows.size());
+    if (added) {
+      rows.push_back({.name = from.name, .node = from.node});
+    }
+    return rows[at->second];
+  };
+  for (const Row& from : base) {
+    DiffRow& row = row_for(from);
+    row.base = from.value;
+    row.file = from.file;
+    row.line = from.line;
+    row.via = from.via;
+  }
+  for (const Row& from : now) {
+    DiffRow& row = row_for(from);
+    row.now = from.value;
+    row.file = from.file;
+    row.line = from.line;
+    row.via = from.via.empty() ? row.via : from.via;
+  }
+  for (DiffRow& row : rows) {
+    row.status = StatusOf(row);
+  }
+  std::sort(rows.begin(), rows.end(), [sort](const DiffRow& a, const DiffRow& b) {
+    const auto size = [sort](const DiffRow& row) {
+      return -Magnitude(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
+    };
+    return std::tuple(size(a), std::string_view(a.name), std::string_view(a.file), a.line) <
+           std::tuple(size(b), std::string_view(b.name), std::string_view(b.file), b.line);
+  });
+  return rows;
+}
+
+void FillThrough(std::span<DiffRow> rows, std::span<const Input> base, std::span<const Input> now,
+                 Granularity granularity, NodeSpace& space) {
+  std::unordered_map<std::uint32_t, Callers> wanted;
+  for (const DiffRow& row : rows) {
+    if (row.node.valid() && row.delta() != 0) {
+      wanted.try_emplace(row.node.value());
+    }
+  }
+  AddCallers(base, true, granularity, space, wanted);
+  AddCallers(now, false, granularity, space, wanted);
+  for (DiffRow& row : rows) {
+    if (const auto callers = wanted.find(row.node.value()); callers != wanted.end()) {
+      row.through = Through(row, callers->second, space);
+    }
+  }
+}
+
+}  // namespace memtool

@@ -1,0 +1,164 @@
+#include "memtool/profile/rows/flat_cum.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace memtool {
+
+NodeWalker::NodeWalker(const View& view, Granularity granularity, NodeSpace& space)
+    : view_(view), of_line_(space.OfLines(view.recording(), granularity)) {
+  for (std::uint32_t group = 0; group < view.group_count(); ++group) {
+    std::vector<NodeId> roots;
+    for (const LabelFrame& frame : view.Roots(group)) {
+      roots.push_back(space.OfLabelFrame(frame));
+    }
+    std::vector<NodeId> leaves;
+    for (const LabelFrame& frame : view.Leaves(group)) {
+      leaves.push_back(space.OfLabelFrame(frame));
+    }
+    std::reverse(roots.begin(), roots.end());
+    std::reverse(leaves.begin(), leaves.end());
+    roots_.push_back(std::move(roots));
+    leaves_.push_back(std::move(leaves));
+  }
+}
+
+bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) {
+  if (!view_.Expand(sum.stack, visible_)) {
+    return false;
+  }
+  const auto& leaves = leaves_[sum.group];
+  const auto& roots = roots_[sum.group];
+  const std::size_t size = leaves.size() + visible_.lines.size() + roots.size();
+  out.nodes.resize(size);
+  out.lines.assign(size, LineId::kNone);
+  auto node = std::copy(leaves.begin(), leaves.end(), out.nodes.begin());
+  std::copy(visible_.lines.begin(), visible_.lines.end(),
+            out.lines.begin() + static_cast<std::ptrdiff_t>(leaves.size()));
+  for (const std::uint32_t line : visible_.lines) {
+    *node++ = of_line_[line];
+  }
+  std::copy(roots.begin(), roots.end(), node);
+  out.via = visible_.via.valid() && leaves.empty() ? of_line_[visible_.via.value()] : NodeId();
+  return true;
+}
+
+void FlatCum::Grow() {
+  values_.resize(space_.size());
+  last_seen_.resize(space_.size(), 0);
+  places_.resize(space_.size());
+}
+
+void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
+  total_ = SaturatingAdd(total_, sum.value);
+  unknown_ = SaturatingAdd(unknown_, sum.unknown);
+  if (stack.nodes.empty()) {
+    without_stack_.flat = without_stack_.cum = SaturatingAdd(without_stack_.flat, sum.value);
+    without_stack_.unknown_cum = without_stack_.unknown =
+        SaturatingAdd(without_stack_.unknown, sum.unknown);
+    return;
+  }
+  ++epoch_;
+  for (const NodeId node : stack.nodes) {
+    if (last_seen_[node.value()] == epoch_) {
+      continue;
+    }
+    last_seen_[node.value()] = epoch_;
+    NodeValue& value = values_[node.value()];
+    value.cum = SaturatingAdd(value.cum, sum.value);
+    value.unknown_cum = SaturatingAdd(value.unknown_cum, sum.unknown);
+  }
+  NodeValue& leaf = values_[stack.nodes.front().value()];
+  leaf.flat = SaturatingAdd(leaf.flat, sum.value);
+  leaf.unknown = SaturatingAdd(leaf.unknown, sum.unknown);
+  if (stack.via.valid()) {
+    const std::uint64_t pair =
+        static_cast<std::uint64_t>(stack.nodes.front().value()) << 32U | stack.via.value();
+    std::int64_t& weight = via_[pair];
+    weight = SaturatingAdd(weight, Magnitude(sum.value));
+  }
+}
+
+void FlatCum::Add(const View& view, const StackSums& sums, Granularity granularity) {
+  NodeWalker walker(view, granularity, space_);
+  Grow();
+  const Recording& recording = view.recording();
+  std::vector<std::int64_t> flat_of_line(recording.lines.size());
+  std::vector<std::int64_t> cum_of_line(recording.lines.size());
+  NodeStack stack;
+  for (const StackSum& sum : sums.rows) {
+    if (!walker.Expand(sum, stack)) {
+      continue;
+    }
+    AddStack(stack, sum);
+    const std::int64_t weight = Magnitude(sum.value);
+    for (const std::uint32_t line : stack.lines) {
+      if (line != LineId::kNone) {
+        cum_of_line[line] = SaturatingAdd(cum_of_line[line], weight);
+      }
+    }
+    if (!stack.lines.empty() && stack.lines.front() != LineId::kNone) {
+      std::int64_t& flat = flat_of_line[stack.lines.front()];
+      flat = SaturatingAdd(flat, weight);
+    }
+  }
+  const std::vector<NodeId> of_line = space_.OfLines(recording, granularity);
+  // A row's own memory decides; rows that only pass memory on are placed by what passes.
+  for (std::size_t i = 0; i < flat_of_line.size(); ++i) {
+    const bool passes_only = values_[of_line[i].value()].flat == 0;
+    flat_of_line[i] = passes_only ? cum_of_line[i] : flat_of_line[i];
+  }
+  KeepPlaces(recording, of_line, flat_of_line);
+}
+
+void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_line,
+                         std::span<const std::int64_t> weight) {
+  // Locations are (code object, instruction): several share a line, so sum per line first.
+  struct Key {
+    std::uint32_t node;
+    std::uint32_t function;
+    std::int64_t line;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
+  };
+  std::map<Key, std::int64_t> by_line;
+  for (std::uint32_t i = 0; i < recording.lines.size(); ++i) {
+    const Line& line = recording.lines[i];
+    if (line.function.valid()) {
+      std::int64_t& sum = by_line[{of_line[i].value(), line.function.value(), line.line}];
+      sum = SaturatingAdd(sum, weight[i]);
+    }
+  }
+  for (const auto& [key, sum] : by_line) {
+    Best& best = places_[key.node];
+    if (sum > best.weight) {
+      const Function& function = recording.functions[key.function];
+      best.weight = sum;
+      best.place = {std::string(recording.Text(function.filename)),
+                    key.line != 0 ? key.line : function.start_line};
+    }
+  }
+}
+
+Place FlatCum::PlaceOf(NodeId node) const {
+  return node.value() < places_.size() ? places_[node.value()].place : Place{};
+}
+
+std::vector<NodeId> FlatCum::Vias() const {
+  std::vector<NodeId> best(values_.size());
+  std::vector<std::int64_t> best_weight(values_.size(), -1);
+  for (const auto& [pair, weight] : via_) {
+    const std::size_t node = pair >> 32U;
+    const NodeId via(static_cast<std::uint32_t>(pair));
+    // Ties by name, so that the answer does not depend on the hash table's order.
+    const bool better = weight > best_weight[node] ||
+                        (weight == best_weight[node] && space_.Name(via) < space_.Name(best[node]));
+    if (better) {
+      best[node] = via;
+      best_weight[node] = weight;
+    }
+  }
+  return best;
+}
+
+}  // namespace memtool

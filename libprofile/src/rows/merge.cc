@@ -1,0 +1,461 @@
+#include "memtool/profile/rows/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/values.h"
+#include "replay/address_map.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::uint32_t kNone = AddressMap::kNone;
+
+// Symbols, stacks and label sets of one input after another as rows of one recording.
+class RowMerger {
+ public:
+  RowMerger(RecordingBuilder& builder, MergeRules rules)
+      : builder_(builder), exact_(rules == MergeRules::kExact) {}
+
+  void Start(const Recording& from) {
+    from_ = &from;
+    strings_.assign(from.strings.size(), kNone);
+    mapping_rows_.assign(from.mappings.size(), kNone);
+    function_rows_.assign(from.functions.size(), kNone);
+    location_rows_.assign(from.locations.size(), kNone);
+    stack_rows_.assign(from.stack_count(), kNone);
+    set_rows_.assign(from.label_set_count(), kNone);
+    if (!exact_) {
+      if (builder_.recording().mappings.empty() && !from.mappings.empty()) {
+        OfMapping(MappingId(0U));
+      }
+      return;
+    }
+    ForAll(from.strings.size(), [this](std::uint32_t i) { OfString(StringId(i)); });
+    ForAll(from.mappings.size(), [this](std::uint32_t i) { OfMapping(MappingId(i)); });
+    ForAll(from.functions.size(), [this](std::uint32_t i) { OfFunction(FunctionId(i)); });
+    ForAll(from.locations.size(), [this](std::uint32_t i) { OfLocation(LocationId(i)); });
+    ForAll(from.stack_count(), [this](std::uint32_t i) { OfStack(StackId(i)); });
+    ForAll(from.label_set_count(), [this](std::uint32_t i) { OfLabels(LabelSetId(i)); });
+  }
+
+  StringId OfString(StringId id) {
+    if (!id.valid()) {
+      return StringId(0U);
+    }
+    std::uint32_t& row = strings_[id.value()];
+    row = row == kNone ? builder_.Intern(from_->strings[id]).value() : row;
+    return StringId(row);
+  }
+
+  StackId OfStack(StackId id) {
+    std::uint32_t& row = stack_rows_[id.value()];
+    if (row == kNone) {
+      stack_.clear();
+      for (const LocationId location : from_->Stack(id)) {
+        stack_.push_back(OfLocation(location));
+      }
+      row = InternStack();
+    }
+    return StackId(row);
+  }
+
+  LabelSetId OfLabels(LabelSetId id) {
+    std::uint32_t& row = set_rows_[id.value()];
+    if (row != kNone) {
+      return LabelSetId(row);
+    }
+    std::vector<Label> labels;
+    for (Label label : from_->Labels(id)) {
+      label.key = OfString(label.key);
+      label.text = OfString(label.text);
+      label.unit = OfString(label.unit);
+      labels.push_back(label);
+    }
+    if (exact_) {
+      std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
+        return std::tuple(a.key, a.numeric, a.text, a.number, a.unit) <
+               std::tuple(b.key, b.numeric, b.text, b.number, b.unit);
+      });
+    } else {
+      std::stable_sort(labels.begin(), labels.end(), [this](const Label& a, const Label& b) {
+        return std::tuple(a.numeric, builder_.Text(a.key)) <
+               std::tuple(b.numeric, builder_.Text(b.key));
+      });
+    }
+    row = builder_.InternLabels(labels).value();
+    return LabelSetId(row);
+  }
+
+ private:
+  template <class Visit>
+  static void ForAll(std::size_t rows, Visit visit) {
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      visit(i);
+    }
+  }
+
+  MappingId OfMapping(MappingId id) {
+    std::uint32_t& row = mapping_rows_[id.value()];
+    if (row == kNone) {
+      Mapping mapping = from_->mappings[id.value()];
+      mapping.filename = OfString(mapping.filename);
+      mapping.build_id = OfString(mapping.build_id);
+      row = InternMapping(mapping).value();
+    }
+    return MappingId(row);
+  }
+
+  // The same file at another address is the same mapping: addresses are compared relative.
+  MappingId InternMapping(const Mapping& mapping) {
+    constexpr std::uint64_t kPage = 0x1000;
+    const std::uint64_t size = mapping.limit - mapping.start;
+    const bool named = mapping.build_id.value() != 0;
+    const auto key = exact_ ? std::tuple(mapping.filename, mapping.build_id, size, mapping.offset)
+                            : std::tuple(named ? mapping.build_id : mapping.filename, StringId(0U),
+                                         (size + kPage - 1) / kPage, mapping.offset);
+    const auto [it, added] = mappings_.try_emplace(key);
+    if (added) {
+      it->second = builder_.AddMapping(mapping);
+    }
+    return it->second;
+  }
+
+  FunctionId OfFunction(FunctionId id) {
+    std::uint32_t& row = function_rows_[id.value()];
+    if (row != kNone) {
+      return FunctionId(row);
+    }
+    Function function = from_->functions[id.value()];
+    function.name = OfString(function.name);
+    function.system_name = OfString(function.system_name);
+    function.filename = OfString(function.filename);
+    const auto [it, added] = functions_.try_emplace(
+        std::tuple(function.name, function.system_name, function.filename, function.start_line));
+    if (added) {
+      it->second = builder_.AddFunction(function);
+    }
+    row = it->second.value();
+    return it->second;
+  }
+
+  LocationId OfLocation(LocationId id) {
+    std::uint32_t& row = location_rows_[id.value()];
+    if (row != kNone) {
+      return LocationId(row);
+    }
+    const Location& location = from_->At(id);
+    Location mapped{.address = location.address, .folded = location.folded};
+    if (location.mapping.valid()) {
+      mapped.mapping = OfMapping(location.mapping);
+      const std::uint64_t start = builder_.recording().mappings[mapped.mapping.value()].start;
+      mapped.address += start - from_->mappings[location.mapping.value()].start;
+    }
+    std::vector<Line> lines;
+    std::vector<std::int64_t> key{static_cast<std::int64_t>(mapped.mapping.value()),
+                                  static_cast<std::int64_t>(mapped.address),
+                                  static_cast<std::int64_t>(mapped.folded)};
+    for (Line line : from_->Lines(location)) {
+      if (line.function.valid()) {
+        line.function = OfFunction(line.function);
+        line.column = exact_ ? line.column : 0;
+        lines.push_back(line);
+        key.insert(key.end(), {line.function.value(), line.line, line.column});
+      }
+    }
+    const auto [it, added] = locations_.try_emplace(std::move(key));
+    if (added) {
+      it->second = builder_.AddLocation(mapped, lines);
+    }
+    row = it->second.value();
+    return it->second;
+  }
+
+  // The row of the stack at hand: chains of rows with one hash.
+  std::uint32_t InternStack() {
+    std::uint64_t hash = stack_.size();
+    for (const LocationId location : stack_) {
+      hash = (hash ^ location.value()) * 0x9e3779b97f4a7c15ULL;
+      hash ^= hash >> 29U;
+    }
+    const std::uint32_t head = stack_heads_.Get(hash);
+    for (std::uint32_t row = head; row != kNone; row = stack_next_[row]) {
+      const auto other = builder_.recording().Stack(StackId(row));
+      if (std::equal(stack_.begin(), stack_.end(), other.begin(), other.end())) {
+        return row;
+      }
+    }
+    const std::uint32_t row = builder_.AddStack(stack_).value();
+    stack_next_.push_back(head);
+    stack_heads_.Put(hash, row);
+    return row;
+  }
+
+  RecordingBuilder& builder_;
+  bool exact_;
+  std::map<std::tuple<StringId, StringId, std::uint64_t, std::uint64_t>, MappingId> mappings_;
+  std::map<std::tuple<StringId, StringId, StringId, std::int64_t>, FunctionId> functions_;
+  std::map<std::vector<std::int64_t>, LocationId> locations_;
+  AddressMap stack_heads_;
+  std::vector<std::uint32_t> stack_next_;
+
+  // Of the input at hand: its rows to ours.
+  const Recording* from_ = nullptr;
+  std::vector<std::uint32_t> strings_;
+  std::vector<std::uint32_t> mapping_rows_;
+  std::vector<std::uint32_t> function_rows_;
+  std::vector<std::uint32_t> location_rows_;
+  std::vector<std::uint32_t> stack_rows_;
+  std::vector<std::uint32_t> set_rows_;
+  std::vector<LocationId> stack_;
+};
+
+// The position of a sample type in another recording.
+std::optional<std::size_t> FindType(const Recording& recording, std::string_view name,
+                                    std::string_view unit) {
+  const auto& types = recording.profile->types;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (recording.Text(types[i].type) == name && recording.Text(types[i].unit) == unit) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules) {
+  if (rules == MergeRules::kPprof) {
+    const auto wide = static_cast<std::uint64_t>(value);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
+                                     (sign < 0 ? 0 - wide : wide));
+  }
+  return sign < 0 ? SaturatingSubtract(sum, value) : SaturatingAdd(sum, value);
+}
+
+class Merger {
+ public:
+  explicit Merger(MergeRules rules) : rules_(rules), rows_(builder_, rules) {}
+
+  Result<Recording> Run(std::span<const MergeInput> inputs) {
+    if (auto error = ChooseTypes(inputs)) {
+      return Fail(*std::move(error));
+    }
+    values_.resize(types_.size());
+    for (const MergeInput& input : inputs) {
+      rows_.Start(*input.recording);
+      AddMetadata(*input.recording);
+      AddSamples(*input.recording, input.sign);
+    }
+    return Finish();
+  }
+  // True when samples have cancelled out; what only they used is still there.
+  [[nodiscard]] bool cancelled() const { return cancelled_; }
+
+ private:
+  // Sample types by name and unit, as the first input orders them.
+  std::optional<Error> ChooseTypes(std::span<const MergeInput> inputs) {
+    for (const MergeInput& input : inputs) {
+      if (!input.recording->profile) {
+        return Error{.code = ErrorCode::kUnsupported,
+                     .input = {},
+                     .message = "an input holds no samples to merge"};
+      }
+    }
+    const Recording& first = *inputs.front().recording;
+    for (const SampleType& type : first.profile->types) {
+      const std::string name(first.Text(type.type));
+      const std::string unit(first.Text(type.unit));
+      const bool everywhere =
+          std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
+            return FindType(*input.recording, name, unit).has_value();
+          });
+      if (everywhere) {
+        types_.emplace_back(name, unit);
+      }
+    }
+    const bool exact = rules_ == MergeRules::kExact;
+    const bool same = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
+      return input.recording->profile->types.size() == types_.size();
+    });
+    if (exact ? types_.empty() : !same) {
+      return Error{.code = ErrorCode::kUsage,
+                   .input = {},
+                   .message = "the inputs share no sample type, so they cannot be merged"};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] static bool IsZero(const std::vector<std::vector<std::int64_t>>& values,
+                                   std::size_t sample) {
+    return std::all_of(values.begin(), values.end(),
+                       [sample](const auto& column) { return column[sample] == 0; });
+  }
+
+  void AddSamples(const Recording& from, int sign) {
+    const Profile& profile = *from.profile;
+    const bool exact = rules_ == MergeRules::kExact;
+    std::vector<std::size_t> columns;
+    for (std::size_t t = 0; t < types_.size(); ++t) {
+      // pprof's types are the same everywhere, and two of them may have one name.
+      columns.push_back(exact ? *FindType(from, types_[t].first, types_[t].second) : t);
+    }
+    auto next_unknown = profile.unknown_size.begin();
+    for (std::uint32_t i = 0; i < profile.size(); ++i) {
+      const bool listed = next_unknown != profile.unknown_size.end() && *next_unknown == i;
+      next_unknown += listed ? 1 : 0;
+      if (!exact && IsZero(profile.values, i)) {
+        continue;
+      }
+      const std::size_t row = RowOf(rows_.OfStack(profile.stacks[i]),
+                                    rows_.OfLabels(profile.label_sets[i]), exact && listed);
+      for (std::size_t t = 0; t < columns.size(); ++t) {
+        values_[t][row] = Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_);
+      }
+    }
+  }
+
+  std::size_t RowOf(StackId stack, LabelSetId labels, bool unknown) {
+    // Stacks below: they differ more than labels, and the map hashes low bits better.
+    const std::uint64_t key = std::uint64_t{labels.value()} << 32U | stack.value();
+    AddressMap& samples = unknown ? unknown_samples_ : samples_;
+    std::uint32_t row = samples.Get(key);
+    if (row == kNone) {
+      row = static_cast<std::uint32_t>(stacks_.size());
+      samples.Put(key, row);
+      stacks_.push_back(stack);
+      label_sets_.push_back(labels);
+      std::for_each(values_.begin(), values_.end(), [](auto& column) { column.push_back(0); });
+      if (unknown) {
+        unknown_rows_.push_back(row);
+      }
+    }
+    return row;
+  }
+
+  void AddMetadata(const Recording& from) {
+    Metadata& to = builder_.metadata();
+    const Metadata& source = from.metadata;
+    const bool exact = rules_ == MergeRules::kExact;
+    if (!std::exchange(started_, true)) {
+      to.format = source.format;
+      to.format_display = source.format_display;
+      to.frames_are_scopes = source.frames_are_scopes;
+      to.period_type = {.type = rows_.OfString(source.period_type.type),
+                        .unit = rows_.OfString(source.period_type.unit)};
+      to.drop_frames = rows_.OfString(source.drop_frames);
+      to.keep_frames = rows_.OfString(source.keep_frames);
+      to.doc_url = rows_.OfString(source.doc_url);
+    }
+    if (default_type_.value() == 0) {
+      default_type_ = rows_.OfString(from.profile->default_type);
+    }
+    // pprof takes an unknown time for the earliest.
+    if (to.time_nanos == 0 ||
+        (source.time_nanos < to.time_nanos && (!exact || source.time_nanos != 0))) {
+      to.time_nanos = source.time_nanos;
+    }
+    to.duration_nanos = Combine(to.duration_nanos, source.duration_nanos, 1, rules_);
+    to.period = to.period == 0 ? source.period : std::max(to.period, source.period);
+    for (const StringId comment : source.comments) {
+      const StringId id = rows_.OfString(comment);
+      if (comments_.insert(id).second) {
+        to.comments.push_back(id);
+      }
+    }
+  }
+
+  // The rows that stay: without samples of zeros; kExact sorts them by stack and labels.
+  std::vector<std::uint32_t> Order() {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < stacks_.size(); ++i) {
+      if (IsZero(values_, i)) {
+        cancelled_ = true;
+      } else {
+        order.push_back(i);
+      }
+    }
+    if (rules_ == MergeRules::kExact) {
+      std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return std::tuple(stacks_[a], label_sets_[a], IsUnknown(a)) <
+               std::tuple(stacks_[b], label_sets_[b], IsUnknown(b));
+      });
+    }
+    return order;
+  }
+  [[nodiscard]] bool IsUnknown(std::uint32_t row) const {
+    return std::binary_search(unknown_rows_.begin(), unknown_rows_.end(), row);
+  }
+
+  Result<Recording> Finish() {
+    std::vector<SampleType> types;
+    for (const auto& [name, unit] : types_) {
+      types.push_back({.type = builder_.Intern(name),
+                       .unit = builder_.Intern(unit),
+                       .role = RoleOf(name, unit)});
+    }
+    builder_.StartProfile(std::move(types), default_type_);
+    const std::vector<std::uint32_t> order = Order();
+    std::vector<std::uint32_t> unknown_sizes;
+    for (std::uint32_t i = 0; !unknown_rows_.empty() && i < order.size(); ++i) {
+      if (IsUnknown(order[i])) {
+        unknown_sizes.push_back(i);
+      }
+    }
+    const auto arrange = [&order](auto& column) {
+      if (!std::is_sorted(order.begin(), order.end()) || order.size() != column.size()) {
+        auto arranged = column;
+        arranged.clear();
+        for (const std::uint32_t row : order) {
+          arranged.push_back(column[row]);
+        }
+        column = std::move(arranged);
+      }
+    };
+    arrange(stacks_);
+    arrange(label_sets_);
+    std::for_each(values_.begin(), values_.end(), arrange);
+    builder_.SetSamples(std::move(stacks_), std::move(label_sets_), std::move(values_));
+    builder_.SetUnknownSizes(std::move(unknown_sizes));
+    return std::move(builder_).Finish();
+  }
+
+  MergeRules rules_;
+  RecordingBuilder builder_;
+  RowMerger rows_;
+  std::vector<std::pair<std::string, std::string>> types_;
+  StringId default_type_{0U};
+  bool started_ = false;
+  bool cancelled_ = false;
+  std::set<StringId> comments_;
+
+  // Samples, by columns, and where each (stack, labels) is.
+  std::vector<StackId> stacks_;
+  std::vector<LabelSetId> label_sets_;
+  std::vector<std::vector<std::int64_t>> values_;  // [type][sample]
+  std::vector<std::uint32_t> unknown_rows_;
+  AddressMap samples_;
+  AddressMap unknown_samples_;
+};
+
+}  // namespace
+
+Result<Recording> Merge(std::span<const MergeInput> inputs, MergeRules rules) {
+  Merger merger(rules);
+  auto merged = merger.Run(inputs);
+  if (!merged || rules == MergeRules::kExact || !merger.cancelled()) {
+    return merged;
+  }
+  // Once more, without what only the cancelled samples used.
+  const MergeInput rest{&*merged, 1};
+  return Merger(rules).Run({&rest, 1});
+}
+
+}  // namespace memtool

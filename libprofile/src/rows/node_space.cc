@@ -1,0 +1,95 @@
+#include "memtool/profile/rows/node_space.h"
+
+#include "memtool/profile/base/paths.h"
+
+namespace memtool {
+
+std::size_t NodeSpace::Hash::operator()(const Node& node) const {
+  std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(node.line), node.address,
+        static_cast<std::uint64_t>(node.start_line), std::uint64_t{node.binary.value()}}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
+  return Intern(Node{.name = strings_.Intern(name), .file = strings_.Intern(file), .line = line});
+}
+
+NodeId NodeSpace::Intern(const Node& node) {
+  const auto [it, added] = index_.emplace(node, NodeId(nodes_.size()));
+  if (added) {
+    nodes_.push_back(node);
+  }
+  return it->second;
+}
+
+NodeId NodeSpace::OfLabelFrame(const LabelFrame& frame) {
+  return Intern(frame.value.empty() ? "(no " + frame.key + ")" : frame.value, frame.key, 0);
+}
+
+NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, const Line& line,
+                         Granularity granularity) {
+  const Function* function =
+      line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
+  const std::string_view file =
+      function != nullptr ? recording.Text(function->filename) : std::string_view{};
+  if (granularity == Granularity::kModule) {
+    const std::string_view binary =
+        location.mapping.valid()
+            ? recording.Text(recording.mappings[location.mapping.value()].filename)
+            : std::string_view{};
+    return Intern(binary.empty() ? ModuleOfFile(file) : BaseName(binary), "", 0);
+  }
+  if (granularity == Granularity::kFile) {
+    return file.empty() ? Intern(UnsymbolizedName(recording, location), "", 0)
+                        : Intern("", file, 0);
+  }
+  std::string_view name = function != nullptr ? recording.Text(function->name) : std::string_view{};
+  const std::string unsymbolized = name.empty() ? UnsymbolizedName(recording, location) : "";
+  name = name.empty() ? std::string_view(unsymbolized) : name;
+  const bool by_name = granularity == Granularity::kFunction;
+  const bool by_line = granularity == Granularity::kLine;
+  return Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
+}
+
+std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity granularity) {
+  std::vector<NodeId> nodes(recording.lines.size());
+  for (const Location& location : recording.locations) {
+    for (std::uint32_t i = 0; i < location.line_count; ++i) {
+      const std::uint32_t line = location.first_line + i;
+      nodes[line] = OfLine(recording, location, recording.lines[line], granularity);
+    }
+  }
+  return nodes;
+}
+
+std::string UnsymbolizedName(const Recording& recording, const Location& location) {
+  if (location.mapping.valid()) {
+    const std::string_view binary =
+        BaseName(recording.Text(recording.mappings[location.mapping.value()].filename));
+    if (!binary.empty()) {
+      return "[" + std::string(binary) + "]";
+    }
+  }
+  return "<unknown>";
+}
+
+std::string_view ModuleOfFile(std::string_view file) {
+  constexpr std::string_view kPackages = "-packages";
+  const std::size_t packages = file.rfind(kPackages);
+  if (packages != std::string_view::npos && packages + kPackages.size() < file.size()) {
+    const std::string_view below = file.substr(packages + kPackages.size() + 1);
+    return below.substr(0, below.find_first_of("/\\."));
+  }
+  if (file.find("/lib/python") != std::string_view::npos || file.starts_with("<frozen ")) {
+    return "(Python library)";
+  }
+  const std::string_view base = BaseName(file);
+  return base.ends_with(".py") ? base.substr(0, base.size() - 3) : base;
+}
+
+}  // namespace memtool

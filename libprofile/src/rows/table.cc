@@ -1,0 +1,254 @@
+#include "memtool/profile/rows/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/buckets/buckets.h"
+
+namespace memtool {
+
+namespace {
+
+std::int64_t SortKey(const Row& row, SortBy sort) {
+  return Magnitude(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
+}
+
+// By size; ties by the other size, then by name.
+void SortRows(std::vector<Row>& rows, SortBy sort) {
+  const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
+  std::sort(rows.begin(), rows.end(), [sort, other](const Row& a, const Row& b) {
+    return std::tuple(-SortKey(a, sort), -SortKey(a, other), std::string_view(a.name),
+                      std::string_view(a.file), a.line) <
+           std::tuple(-SortKey(b, sort), -SortKey(b, other), std::string_view(b.name),
+                      std::string_view(b.file), b.line);
+  });
+}
+
+bool Empty(const NodeValue& value) {
+  return value.flat == 0 && value.cum == 0 && value.unknown_cum == 0;
+}
+
+}  // namespace
+
+Result<By> ParseBy(std::string_view text) {
+  using Kind = By::Kind;
+  constexpr std::string_view kLabel = "label:";
+  if (text.starts_with(kLabel) && text.size() > kLabel.size()) {
+    return By{.kind = Kind::kLabel, .label = std::string(text.substr(kLabel.size()))};
+  }
+  constexpr std::string_view kBucket = "bucket:";
+  if (text.starts_with(kBucket) && text.size() > kBucket.size()) {
+    return By{.kind = Kind::kBucket, .axis = std::string(text.substr(kBucket.size()))};
+  }
+  const std::vector<std::pair<std::string_view, By>> known{
+      {"function", {.granularity = Granularity::kFunction}},
+      {"filefunction", {.granularity = Granularity::kFileFunction}},
+      {"line", {.granularity = Granularity::kLine}},
+      {"file", {.granularity = Granularity::kFile}},
+      {"module", {.granularity = Granularity::kModule}},
+      {"stack", {.kind = Kind::kStack}},
+      {"tag", {.kind = Kind::kTag}},
+      {"size", {.kind = Kind::kSize}},
+      {"input", {.kind = Kind::kInput}},
+      {"bucket", {.kind = Kind::kBucket}},
+  };
+  std::string names;
+  for (const auto& [name, by] : known) {
+    if (name == text) {
+      return by;
+    }
+    names += std::string(name) + ", ";
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("--by: cannot split by '{}'", text),
+              "one of " + names + "label:KEY");
+}
+
+Tabulator::Tabulator(By by, NodeSpace& space)
+    : by_(std::move(by)), space_(space), flat_cum_(space) {}
+
+void Tabulator::Add(const Input& input) {
+  if (by_.automatic) {
+    const std::string& own = input.view->recording().metadata.default_by;
+    by_ = own.empty() ? by_ : ParseBy(own).value_or(by_);
+    by_.automatic = false;
+  }
+  unfiltered_ = SaturatingAdd(unfiltered_, input.sums->total);
+  total_abs_ = SaturatingAdd(total_abs_, input.sums->total_abs);
+  saturated_ = saturated_ || input.sums->saturated;
+  switch (by_.kind) {
+    case By::Kind::kFrame:
+      flat_cum_.Add(*input.view, *input.sums, by_.granularity);
+      total_ = flat_cum_.total();
+      unknown_ = flat_cum_.unknown();
+      break;
+    case By::Kind::kStack:
+    case By::Kind::kInput:
+      AddStacks(input);
+      break;
+    case By::Kind::kTag:
+    case By::Kind::kLabel:
+    case By::Kind::kSize:
+      AddSamples(input);
+      break;
+    case By::Kind::kBucket:
+      AddBuckets(input);
+      break;
+  }
+}
+
+void Tabulator::AddKeyed(std::string name, std::int64_t order, std::int64_t bytes,
+                         std::int64_t unknown) {
+  Keyed& row = keyed_[std::move(name)];
+  row.order = order;
+  row.value.flat = row.value.cum = SaturatingAdd(row.value.flat, bytes);
+  row.value.unknown_cum = row.value.unknown = SaturatingAdd(row.value.unknown, unknown);
+  total_ = SaturatingAdd(total_, bytes);
+  unknown_ = SaturatingAdd(unknown_, unknown);
+}
+
+void Tabulator::AddStacks(const Input& input) {
+  NodeWalker walker(*input.view, by_.granularity, space_);
+  NodeStack stack;
+  for (const StackSum& sum : input.sums->rows) {
+    if (!walker.Expand(sum, stack)) {
+      continue;
+    }
+    std::string name;
+    if (by_.kind == By::Kind::kInput) {
+      name = input.name;
+    } else if (stack.nodes.empty()) {
+      name = kNoStack;
+    } else {
+      for (std::size_t i = stack.nodes.size(); i-- > 0;) {
+        name += space_.Name(stack.nodes[i]);
+        name += i > 0 ? ";" : "";
+      }
+    }
+    AddKeyed(std::move(name), 0, sum.value, sum.unknown);
+  }
+}
+
+std::string Tabulator::KeyText(const Recording& recording, std::int64_t key) const {
+  if (by_.kind == By::Kind::kSize) {
+    return key < 0 ? "(size unknown)" : FormatSize(key);
+  }
+  const LabelSetId set(static_cast<std::uint32_t>(key));
+  const bool tag = by_.kind == By::Kind::kTag;
+  for (const Label& label : recording.Labels(set)) {
+    if (tag && !label.numeric && recording.Text(label.key) == kTagKey) {
+      return std::string(recording.Text(label.text));
+    }
+  }
+  std::string text = tag ? LabelText(recording, set) : LabelValues(recording, set, by_.label);
+  if (text.empty()) {
+    text = tag ? "(no labels)" : "(no " + by_.label + ")";
+  }
+  return text;
+}
+
+void Tabulator::AddSamples(const Input& input) {
+  const View& view = *input.view;
+  const std::vector<char> kept = KeptStacks(view, *input.sums);
+  // Sums per key number first; texts are made once per key.
+  struct Sum {
+    std::int64_t bytes = 0;
+    std::int64_t unknown = 0;
+  };
+  std::map<std::int64_t, Sum> sums;
+  ForEachSample(*view.recording().profile, *input.choice, [&](const SampleValue& sample) {
+    if (!view.Keeps(sample.labels) || kept[sample.stack.value()] == 0) {
+      return;
+    }
+    std::int64_t key = sample.labels.value();
+    if (by_.kind == By::Kind::kSize) {
+      const bool known = sample.unknown == 0 && sample.count != 0;
+      key = known ? Magnitude(sample.value) / Magnitude(sample.count) : -1;
+    }
+    Sum& sum = sums[key];
+    sum.unknown = SaturatingAdd(sum.unknown, sample.unknown);
+    sum.bytes = SaturatingAdd(
+        sum.bytes, input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale));
+  });
+  for (const auto& [key, sum] : sums) {
+    AddKeyed(KeyText(view.recording(), key), key, sum.bytes, sum.unknown);
+  }
+}
+
+void Tabulator::AddBuckets(const Input& input) {
+  const auto& axes = by_.keywords->dictionary().axes;
+  const std::size_t axis = AxisIndex(by_.keywords->dictionary(), by_.axis).value_or(0);
+  BucketTable table(*by_.keywords, Multi::kFirst, space_);
+  (void)table.Add(input);  // fails only where rows must not be ambiguous
+  const BucketAxis sums = table.AxisAt(axis);
+  for (std::size_t i = 0; i < sums.buckets.size(); ++i) {
+    const BucketSum& sum = sums.buckets[i].sum;
+    AddKeyed(i < axes[axis].categories.size() ? sums.buckets[i].name : std::string(kOthers),
+             static_cast<std::int64_t>(i), sum.bytes, sum.unknown);
+  }
+}
+
+std::vector<Row> Tabulator::FrameRows() const {
+  std::vector<Row> rows;
+  const std::vector<NodeId> vias = flat_cum_.Vias();
+  for (std::uint32_t i = 0; i < vias.size(); ++i) {
+    const NodeId node(i);
+    const NodeValue value = flat_cum_.Value(node);
+    if (Empty(value)) {
+      continue;
+    }
+    Row row{.name = std::string(space_.Name(node)), .value = value, .node = node};
+    const Place place = flat_cum_.PlaceOf(node);
+    const bool has_place = by_.granularity != Granularity::kModule;
+    if (has_place) {
+      row.file = space_.File(node).empty() ? place.file : std::string(space_.File(node));
+      row.line = by_.granularity == Granularity::kFile ? 0 : place.line;
+      row.line = space_[node].line != 0 ? space_[node].line : row.line;
+    }
+    if (by_.granularity == Granularity::kFile && row.name.empty()) {
+      row.name = row.file;
+    }
+    if (vias[i].valid()) {
+      row.via = space_.Name(vias[i]);
+    }
+    rows.push_back(std::move(row));
+  }
+  if (!Empty(flat_cum_.without_stack())) {
+    rows.push_back({.name = std::string(kNoStack), .value = flat_cum_.without_stack()});
+  }
+  return rows;
+}
+
+std::vector<Row> Tabulator::Rows(SortBy sort) const {
+  std::vector<Row> rows = by_.kind == By::Kind::kFrame ? FrameRows() : std::vector<Row>{};
+  for (const auto& [name, keyed] : keyed_) {
+    if (!Empty(keyed.value)) {
+      rows.push_back({.name = name, .value = keyed.value});
+    }
+  }
+  SortRows(rows, sort);
+  return rows;
+}
+
+std::string LabelText(const Recording& recording, const Label& label) {
+  std::string text = std::string(recording.Text(label.key)) + "=";
+  if (!label.numeric) {
+    return text + std::string(recording.Text(label.text));
+  }
+  const std::string_view unit = recording.Text(label.unit);
+  return text + fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
+}
+
+std::string LabelText(const Recording& recording, LabelSetId labels) {
+  std::string text;
+  for (const Label& label : recording.Labels(labels)) {
+    text += (text.empty() ? "" : " ") + LabelText(recording, label);
+  }
+  return text;
+}
+
+}  // namespace memtool

@@ -1,0 +1,226 @@
+#include "select/tag_matcher.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/base/units.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+
+// A number with an optional size unit; nothing when the text is something else.
+std::optional<std::int64_t> Number(std::string_view text, bool* has_unit) {
+  if (text.empty() || (text[0] != '-' && (text[0] < '0' || text[0] > '9'))) {
+    return std::nullopt;
+  }
+  const bool negative = text[0] == '-';
+  const auto size = ParseSize(negative ? text.substr(1) : text);
+  if (!size) {
+    return std::nullopt;
+  }
+  *has_unit = *has_unit || text.back() < '0' || text.back() > '9';
+  return negative ? -*size : *size;
+}
+
+struct RangeEnd {
+  std::string text;
+  std::int64_t number = 0;
+  std::string unit;
+};
+
+std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
+  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
+  re2::StringPiece rest(text.data(), text.size());
+  std::vector<RangeEnd> ends;
+  std::string digits;
+  std::string unit;
+  while (ends.size() < 2) {
+    unit.clear();
+    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
+      break;
+    }
+    RangeEnd end{.text = digits + unit, .unit = unit};
+    const std::size_t sign = digits[0] == '+' ? 1 : 0;
+    const auto parsed =
+        std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
+    if (parsed.ec != std::errc()) {
+      return {};  // more than an int64: pprof crashes on it, here it is an expression
+    }
+    ends.push_back(std::move(end));
+  }
+  return ends;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::string& text) {
+  if (text.empty()) {
+    return nullptr;
+  }
+  auto regex = std::make_unique<RE2>(text, RE2::Quiet);
+  if (!regex->ok()) {
+    return Fail(ErrorCode::kUsage, fmt::format("--{}: '{}' is not a regular expression: {}", option,
+                                               text, regex->error()));
+  }
+  return regex;
+}
+
+std::optional<TagMatcher::Range> TagMatcher::ParseRange(std::string_view text) {
+  Range range{.low = kLowest, .high = kHighest};
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    const auto value = Number(text, &range.is_bytes);
+    if (!value) {
+      return std::nullopt;
+    }
+    range.low = range.high = *value;
+    return range;
+  }
+  const std::string_view low = text.substr(0, colon);
+  const std::string_view high = text.substr(colon + 1);
+  const auto low_value = low.empty() ? kLowest : Number(low, &range.is_bytes);
+  const auto high_value = high.empty() ? kHighest : Number(high, &range.is_bytes);
+  if ((low.empty() && high.empty()) || !low_value || !high_value) {
+    return std::nullopt;
+  }
+  range.low = *low_value;
+  range.high = *high_value;
+  return range;
+}
+
+bool TagMatcher::UnitRange::Holds(std::int64_t value, std::string_view from) const {
+  const Measured measured = ConvertUnit(value, from, unit);
+  return measured.unit == unit && (!low || measured.value >= *low) &&
+         (!high || measured.value <= *high);
+}
+
+std::optional<TagMatcher::UnitRange> TagMatcher::ParseUnitRange(std::string_view text) {
+  const std::vector<RangeEnd> ends = FindRangeEnds(text);
+  if (ends.empty()) {
+    return std::nullopt;
+  }
+  const Measured first = ConvertUnit(ends[0].number, ends[0].unit, ends[0].unit);
+  if (ends.size() == 1) {
+    if (text == ends[0].text) {
+      return UnitRange{first.unit, first.value, first.value};
+    }
+    if (text == ends[0].text + ":") {
+      return UnitRange{first.unit, first.value, std::nullopt};
+    }
+    if (text == ":" + ends[0].text) {
+      return UnitRange{first.unit, std::nullopt, first.value};
+    }
+    return std::nullopt;
+  }
+  const Measured second = ConvertUnit(ends[1].number, ends[1].unit, first.unit);
+  if (text != ends[0].text + ":" + ends[1].text || first.unit != second.unit) {
+    return std::nullopt;
+  }
+  return UnitRange{first.unit, first.value, second.value};
+}
+
+Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::string& text,
+                                       const FilterOptions& options) {
+  TagMatcher matcher;
+  std::string_view value = text;
+  const std::size_t equals = value.find('=');
+  if (equals != std::string_view::npos) {
+    matcher.key_ = value.substr(0, equals);
+    value.remove_prefix(equals + 1);
+  }
+  const bool as_pprof = options.rules == FilterRules::kPprof;
+  if (as_pprof) {
+    matcher.units_ = options.label_units;
+    matcher.unit_range_ = ParseUnitRange(value);
+    if (matcher.unit_range_) {
+      return matcher;
+    }
+  } else {
+    matcher.range_ = ParseRange(value);
+  }
+  // A number also matches text labels that contain it, so that device=0 finds cuda:0.
+  while (true) {
+    const std::size_t comma = value.find(',');
+    auto regex = CompileRegex(option, std::string(value.substr(0, comma)));
+    if (!regex) {
+      return Fail(std::move(regex.error()));
+    }
+    if (*regex == nullptr && as_pprof) {
+      *regex = std::make_unique<RE2>("");
+    }
+    if (*regex != nullptr) {
+      matcher.regexes_.push_back(*std::move(regex));
+    }
+    if (comma == std::string_view::npos) {
+      break;
+    }
+    value.remove_prefix(comma + 1);
+  }
+  return matcher;
+}
+
+bool TagMatcher::InRange(const Recording& recording, const Label& label) const {
+  if (!label.numeric) {
+    return false;
+  }
+  if (unit_range_) {
+    const auto of_key = units_.find(recording.Text(label.key));
+    return unit_range_->Holds(label.number,
+                              of_key == units_.end() ? std::string_view{} : of_key->second);
+  }
+  if (!range_) {
+    return false;
+  }
+  std::int64_t number = label.number;
+  const std::string_view unit = recording.Text(label.unit);
+  if (range_->is_bytes && !unit.empty()) {
+    const auto scale = ParseSize("1" + std::string(unit));
+    if (!scale || __builtin_mul_overflow(number, *scale, &number)) {
+      return false;
+    }
+  }
+  return number >= range_->low && number <= range_->high;
+}
+
+bool TagMatcher::Matches(const Recording& recording, LabelSetId labels) const {
+  const auto set = recording.Labels(labels);
+  const auto text_matches = [&](const Label& label, const RE2& regex) {
+    const std::string_view value = recording.Text(label.text);
+    if (!key_.empty()) {
+      return RE2::PartialMatch(re2::StringPiece(value.data(), value.size()), regex);
+    }
+    const std::string both = std::string(recording.Text(label.key)) + ":" + std::string(value);
+    return RE2::PartialMatch(both, regex);
+  };
+  const auto wanted = [&](const Label& label) {
+    return key_.empty() || recording.Text(label.key) == key_;
+  };
+  for (const Label& label : set) {
+    if (wanted(label) && InRange(recording, label)) {
+      return true;
+    }
+  }
+  // With a key any expression may match; without one all must (pprof's rule).
+  const auto found = [&](const std::unique_ptr<RE2>& regex) {
+    for (const Label& label : set) {
+      if (!label.numeric && wanted(label) && text_matches(label, *regex)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  std::size_t matched = 0;
+  for (const auto& regex : regexes_) {
+    matched += found(regex) ? 1 : 0;
+  }
+  return key_.empty() ? matched == regexes_.size() && matched > 0 : matched > 0;
+}
+
+}  // namespace memtool

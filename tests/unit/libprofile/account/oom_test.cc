@@ -1,0 +1,241 @@
+#include "memtool/profile/account/oom.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <random>
+
+#include "memtool/profile/select/values.h"
+
+namespace memtool {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+
+Quantity Said(std::int64_t bytes, std::int64_t precision = 0) {
+  return {.bytes = bytes, .precision = precision, .source = "test"};
+}
+
+std::int64_t Sum(const OomLadder& ladder) {
+  return std::accumulate(
+      ladder.parts.begin(), ladder.parts.end(), std::int64_t{0},
+      [](std::int64_t sum, const OomPart& part) { return SaturatingAdd(sum, part.bytes); });
+}
+
+std::int64_t PartOf(const OomLadder& ladder, std::string_view key) {
+  for (const OomPart& part : ladder.parts) {
+    if (part.key == key) {
+      return part.bytes;
+    }
+  }
+  return -1;
+}
+
+OomFacts Card() {
+  return {.asked = Said(200),
+          .wanted = Said(200),
+          .free = Said(100),
+          .capacity = Said(1000),
+          .process = Said(850),
+          .live = Said(500),
+          .cached = Said(300)};
+}
+
+TEST(OomLadder, EveryStep) {
+  const auto ladder = MakeLadder(Card());
+  ASSERT_TRUE(ladder);
+  EXPECT_EQ(ladder->kind, OomWhole::kCapacity);
+  EXPECT_EQ(PartOf(*ladder, "free"), 100);
+  EXPECT_EQ(PartOf(*ladder, "live"), 500);
+  EXPECT_EQ(PartOf(*ladder, "cached"), 300);
+  EXPECT_EQ(PartOf(*ladder, "non_framework"), 50);
+  EXPECT_EQ(PartOf(*ladder, "other"), 50);
+  EXPECT_TRUE(ladder->adds_up);
+  EXPECT_EQ(Sum(*ladder), 1000);
+}
+
+TEST(OomLadder, PrivatePoolsAreTakenOutOfWhatAMessageCallsAllocated) {
+  OomFacts facts = Card();
+  facts.private_pools = Said(120);
+  const auto ladder = MakeLadder(facts);
+  EXPECT_EQ(PartOf(*ladder, "live"), 380);
+  EXPECT_EQ(PartOf(*ladder, "private_pools"), 120);
+  EXPECT_EQ(Sum(*ladder), 1000);
+}
+
+TEST(OomLadder, WithoutTheDevice) {
+  OomFacts facts = Card();
+  facts.capacity.reset();
+  auto ladder = MakeLadder(facts);
+  EXPECT_EQ(ladder->kind, OomWhole::kKnown);
+  EXPECT_EQ(ladder->whole.bytes, 900);
+  facts.free.reset();
+  ladder = MakeLadder(facts);
+  EXPECT_EQ(ladder->kind, OomWhole::kReserved);
+  EXPECT_EQ(ladder->whole.bytes, 800);
+  facts.live.reset();
+  EXPECT_FALSE(MakeLadder(facts));
+}
+
+TEST(OomLadder, AProcessSmallerThanItsAllocatorIsNotUsed) {
+  OomFacts facts = Card();
+  facts.process = Said(700);
+  const auto ladder = MakeLadder(facts);
+  EXPECT_TRUE(ladder->process_unusable);
+  EXPECT_EQ(PartOf(*ladder, "outside"), 100);
+  EXPECT_EQ(PartOf(*ladder, "non_framework"), -1);
+}
+
+TEST(OomLadder, ContradictionsAreShown) {
+  OomFacts facts = Card();
+  facts.capacity = Said(850);
+  facts.process.reset();
+  const auto ladder = MakeLadder(facts);
+  EXPECT_FALSE(ladder->adds_up);
+  EXPECT_EQ(PartOf(*ladder, "outside"), -50);
+  facts.capacity = Said(850, 60);
+  EXPECT_TRUE(MakeLadder(facts)->adds_up) << "rounding explains it";
+}
+
+// Whatever is known and whatever the figures are, parts sum to the whole.
+TEST(OomLadder, PartsSumToTheWhole) {
+  std::mt19937_64 random(20261121);
+  const auto size = [&random] { return static_cast<std::int64_t>(random() >> 20U); };
+  for (int i = 0; i < 20'000; ++i) {
+    const auto bits = random();
+    OomFacts facts;
+    const auto fill = [&](std::optional<Quantity>& fact, unsigned bit) {
+      if ((bits >> bit & 1U) != 0) {
+        fact = Said(size(), size() >> 30U);
+      }
+    };
+    fill(facts.asked, 0);
+    fill(facts.free, 1);
+    fill(facts.capacity, 2);
+    fill(facts.process, 3);
+    fill(facts.live, 4);
+    fill(facts.pending, 5);
+    fill(facts.cached, 6);
+    fill(facts.private_pools, 7);
+    fill(facts.limit, 8);
+    const auto ladder = MakeLadder(facts);
+    ASSERT_EQ(ladder.has_value(), facts.live.has_value());
+    if (ladder) {
+      ASSERT_EQ(Sum(*ladder), ladder->whole.bytes) << i;
+    }
+    const OomVerdict verdict = Judge(facts, nullptr);
+    ASSERT_GE(verdict.short_of_driver, 0);
+    ASSERT_GE(verdict.short_in_all, 0);
+  }
+}
+
+TEST(OomVerdict, FragmentationIsEnoughInAll) {
+  const OomVerdict verdict = Judge(Card(), nullptr);
+  EXPECT_EQ(verdict.why, OomWhy::kFragmentation);
+  EXPECT_EQ(verdict.short_of_driver, 100);
+  EXPECT_EQ(verdict.in_all, 400);
+  EXPECT_FALSE(verdict.close);
+}
+
+TEST(OomVerdict, FullIsTooLittleInAll) {
+  OomFacts facts = Card();
+  facts.asked = facts.wanted = Said(450);
+  const OomVerdict verdict = Judge(facts, nullptr);
+  EXPECT_EQ(verdict.why, OomWhy::kFull);
+  EXPECT_EQ(verdict.short_in_all, 50);
+  facts.cached = Said(300, 60);
+  EXPECT_TRUE(Judge(facts, nullptr).close);
+}
+
+TEST(OomVerdict, LimitOfTheAllocator) {
+  OomFacts facts = Card();
+  facts.free = Said(5000);
+  facts.limit = Said(900);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
+  facts.limit = Said(1010);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnexplained);
+  facts.limit = Said(1010, 20);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
+  EXPECT_TRUE(Judge(facts, nullptr).close);
+}
+
+TEST(OomVerdict, WhatIsNotKnownIsNotJudged) {
+  OomFacts facts = Card();
+  facts.cached.reset();
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+  facts = Card();
+  facts.free.reset();
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+  facts = Card();
+  facts.asked.reset();
+  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+}
+
+TEST(OomVerdict, OnlyWhatTheRequestCanUseCounts) {
+  OomState state{.usable_free = 50, .usable_pieces = 2, .usable_largest = 30};
+  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFull);
+  state.usable_free = 120;
+  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFragmentation);
+  state.usable_largest = 200;
+  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kUnexplained);
+}
+
+TEST(OomState, FreeMemoryIsCountedForTheRequest) {
+  StateAtMoment at;
+  const auto add = [&at](std::int64_t size, std::int64_t used, bool small, std::uint16_t stream,
+                         std::uint64_t pool) {
+    const auto first = static_cast<std::uint32_t>(at.state.blocks.size());
+    if (used > 0) {
+      at.state.blocks.push_back(
+          {.size = used, .requested = used - 8, .state = BlockState::kActive});
+    }
+    at.state.blocks.push_back({.size = size - used, .state = BlockState::kInactive});
+    at.state.segments.push_back({.size = size,
+                                 .allocated = used,
+                                 .active = used,
+                                 .stream = stream,
+                                 .first_block = first,
+                                 .block_count = used > 0 ? 2U : 1U,
+                                 .small = small,
+                                 .pool_id = pool});
+    at.estimated.push_back(0);
+  };
+  add(20 * kMiB, 5 * kMiB, false, 0, 0);
+  add(30 * kMiB, 10 * kMiB, false, 0, 0);
+  add(2 * kMiB, kMiB, true, 0, 0);
+  add(40 * kMiB, 0, false, 7, 0);
+  add(50 * kMiB, 10 * kMiB, false, 0, 3);
+  OomState state;
+  AddState(at, {.asked = 64 * kMiB}, state);
+  EXPECT_EQ(state.reserved, 142 * kMiB);
+  EXPECT_EQ(state.live, 26 * kMiB);
+  EXPECT_EQ(state.requested, 26 * kMiB - 32);
+  EXPECT_EQ(state.free, 116 * kMiB);
+  EXPECT_EQ(state.largest_free, 40 * kMiB);
+  EXPECT_EQ(state.usable_free, 35 * kMiB);
+  EXPECT_EQ(state.usable_pieces, 2);
+  EXPECT_EQ(state.usable_largest, 20 * kMiB);
+  EXPECT_EQ(state.other_class_free, kMiB);
+  EXPECT_EQ(state.other_stream_free, 40 * kMiB);
+  EXPECT_EQ(state.private_free, 40 * kMiB);
+  EXPECT_EQ(state.gives.unused_segments, 1);
+  EXPECT_EQ(state.gives.returnable, 40 * kMiB);
+  EXPECT_EQ(state.gives.reuse_only, 36 * kMiB);
+  EXPECT_EQ(state.gives.private_pool, 40 * kMiB);
+  EXPECT_EQ(
+      state.usable_free + state.other_class_free + state.other_stream_free + state.private_free,
+      state.free);
+}
+
+TEST(OomState, SegmentsAreTakenWhole) {
+  EXPECT_EQ(SegmentFor(512), 2 * kMiB);
+  EXPECT_EQ(SegmentFor(kMiB), 2 * kMiB);
+  EXPECT_EQ(SegmentFor(kMiB + 512), 20 * kMiB);
+  EXPECT_EQ(SegmentFor(10 * kMiB), 10 * kMiB);
+  EXPECT_EQ(SegmentFor(11 * kMiB), 12 * kMiB);
+  EXPECT_EQ(SegmentFor(INT64_MAX), INT64_MAX);
+}
+
+}  // namespace
+}  // namespace memtool

@@ -1,0 +1,154 @@
+// What PyTorch's viewer calls blocks, which event ends what, and what a filter lets through.
+#include "memtool/profile/history/events.h"
+
+#include <gtest/gtest.h>
+
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool {
+namespace {
+
+Event Make(Action action, std::uint64_t key, std::int64_t size = 512) {
+  return {.key = key, .size = size, .stack = {}, .action = action};
+}
+
+Recording Record(std::vector<std::vector<Event>> lists) {
+  RecordingBuilder builder;
+  History history;
+  history.streams = {0};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const LedgerId segments(history.ledgers.size());
+    history.ledgers.push_back({.name = "segments", .level = LedgerLevel::kDriver});
+    history.ledgers.push_back({.name = "blocks", .parent = segments});
+    history.traces.push_back({.device = static_cast<std::int32_t>(i),
+                              .name = std::to_string(i),
+                              .first_event = history.events.size(),
+                              .event_count = lists[i].size(),
+                              .blocks = LedgerId(segments.value() + 1),
+                              .segments = segments});
+    history.events.insert(history.events.end(), lists[i].begin(), lists[i].end());
+  }
+  builder.SetHistory(std::move(history));
+  return *std::move(builder).Finish();
+}
+
+std::vector<ListedEvent> List(const Recording& recording, std::vector<EventRange> ranges,
+                              const EventFilter& filter = {}) {
+  const Filter all;
+  const View view(recording, all);
+  EventCursor cursor(view, std::move(ranges), filter);
+  std::vector<ListedEvent> listed;
+  for (ListedEvent event; cursor.Next(event);) {
+    listed.push_back(event);
+  }
+  return listed;
+}
+
+std::string Ids(const std::vector<ListedEvent>& listed) {
+  std::string text;
+  for (const ListedEvent& event : listed) {
+    text += (event.id ? ToString(*event.id) : "-") + " ";
+  }
+  return text;
+}
+
+TEST(BlockId, ReadsWhatTheViewerWrites) {
+  for (const char* text : {"b7f064c000000_0", "b'7f064c000000_0"}) {
+    const auto id = ParseBlockId(text);
+    ASSERT_TRUE(id) << text;
+    EXPECT_EQ(*id, (BlockId{.segment = false, .address = 0x7f064c000000, .version = 0}));
+    EXPECT_EQ(ToString(*id), "b7f064c000000_0");
+  }
+  EXPECT_EQ(*ParseBlockId("sffffffffffffffff_12"),
+            (BlockId{.segment = true, .address = UINT64_MAX, .version = 12}));
+}
+
+TEST(BlockId, RefusesEverythingElse) {
+  for (const char* text : {"", "b", "b_0", "7f00_0", "b7f00", "b7f00_", "b7f00_0x", "b7f00_-1",
+                           "x7f00_0", "'7f00_0", "b10000000000000000_0", "b 7f00_0", "b-7f_0"}) {
+    EXPECT_FALSE(ParseBlockId(text)) << text;
+  }
+}
+
+TEST(Actions, GroupsAndLists) {
+  const auto bit = [](Action action) { return 1U << static_cast<unsigned>(action); };
+  EXPECT_EQ(*ParseActions("alloc"), bit(Action::kAlloc));
+  EXPECT_EQ(*ParseActions("free"), bit(Action::kFreeRequested) | bit(Action::kFreeCompleted));
+  EXPECT_EQ(*ParseActions("oom,segment"), bit(Action::kOom) | bit(Action::kSegmentAlloc) |
+                                              bit(Action::kSegmentFree) | bit(Action::kSegmentMap) |
+                                              bit(Action::kSegmentUnmap));
+  EXPECT_FALSE(ParseActions("free,"));
+  EXPECT_FALSE(ParseActions(""));
+}
+
+TEST(EventCursor, CountsVersionsOverAllListsAndApartForSegments) {
+  const Recording recording =
+      Record({{Make(Action::kSegmentAlloc, 0x100), Make(Action::kAlloc, 0x100),
+               Make(Action::kFreeRequested, 0x100), Make(Action::kFreeCompleted, 0x100),
+               Make(Action::kAlloc, 0x100), Make(Action::kOom, 0x100),
+               Make(Action::kSegmentFree, 0x100), Make(Action::kSegmentMap, 0x100)},
+              {Make(Action::kAlloc, 0x100)}});
+  EXPECT_EQ(Ids(List(recording, {{0, 0, 7}, {1, 0, 0}})),
+            "s100_0 b100_0 b100_0 b100_0 b100_1 - s100_0 s100_1 b100_1 ");
+  // A device that nobody asked for has its part in the numbers all the same.
+  EXPECT_EQ(Ids(List(recording, {{1, 0, 0}})), "b100_1 ");
+  EXPECT_EQ(Ids(List(recording, {{0, 4, 6}})), "b100_1 - s100_0 ");
+}
+
+TEST(EventCursor, KnowsTheOtherEnd) {
+  const Recording recording = Record({{Make(Action::kAlloc, 0x1),             // 0
+                                       Make(Action::kAlloc, 0x2),             // 1
+                                       Make(Action::kFreeRequested, 0x1),     // 2 waits
+                                       Make(Action::kFreeRequested, 0x2),     // 3
+                                       Make(Action::kFreeCompleted, 0x2),     // 4
+                                       Make(Action::kFreeCompleted, 0x1),     // 5
+                                       Make(Action::kFreeCompleted, 0x3),     // 6 from before
+                                       Make(Action::kSegmentAlloc, 0x9, 8),   // 7
+                                       Make(Action::kSegmentFree, 0x9, 8),    // 8
+                                       Make(Action::kSegmentMap, 0x9, 16),    // 9
+                                       Make(Action::kSegmentUnmap, 0x9, 8),   // 10 a part
+                                       Make(Action::kAlloc, 0x4),             // 11
+                                       Make(Action::kFreeRequested, 0x4)}});  // 12 never completes
+  const auto listed = List(recording, {{0, 0, 12}});
+  ASSERT_EQ(listed.size(), 13U);
+  const std::vector<std::int64_t> partners{5, 4, 0, 1, 1, 0, -1, 8, 7, -1, -1, -1, 11};
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    EXPECT_EQ(listed[i].partner.value_or(-1), partners[i]) << i;
+  }
+}
+
+TEST(EventCursor, SaysWhatIsLive) {
+  const Recording recording =
+      Record({{Make(Action::kAlloc, 0x1, 100), Make(Action::kFreeCompleted, 0x2, 30),
+               Make(Action::kFreeRequested, 0x1, 100), Make(Action::kFreeCompleted, 0x1, 100)}});
+  std::vector<std::int64_t> live;
+  for (const ListedEvent& event : List(recording, {{0, 1, 3}})) {
+    live.push_back(event.live);
+  }
+  EXPECT_EQ(live, (std::vector<std::int64_t>{100, 100, 0}));  // 30 were there before
+}
+
+TEST(EventFilter, ByWhatAnEventIs) {
+  Event event = Make(Action::kAlloc, 0x1000, 256);
+  event.time = 5;
+  EXPECT_TRUE(EventFilter{}.Matches(event));
+  EXPECT_TRUE((EventFilter{.least = 256, .most = 256}.Matches(event)));
+  EXPECT_FALSE((EventFilter{.least = 257}.Matches(event)));
+  EXPECT_TRUE((EventFilter{.since = 5, .until = 5}.Matches(event)));
+  EXPECT_FALSE((EventFilter{.until = 4}.Matches(event)));
+  EXPECT_TRUE((EventFilter{.address = 0x10ff}.Matches(event)));
+  EXPECT_FALSE((EventFilter{.address = 0x1100}.Matches(event)));
+  EXPECT_FALSE((EventFilter{.address = 0xfff}.Matches(event)));
+  // Without a time it lies in no range of times.
+  event.time = kNoTime;
+  EXPECT_FALSE((EventFilter{.until = 100}.Matches(event)));
+  // The key of an out-of-memory event is no address.
+  event.action = Action::kOom;
+  EXPECT_FALSE((EventFilter{.address = 0x1000}.Matches(event)));
+  // A block of nothing still has its address; one at the end of memory does not wrap.
+  EXPECT_TRUE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, 0x7, 0))));
+  EXPECT_FALSE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, UINT64_MAX, 64))));
+}
+
+}  // namespace
+}  // namespace memtool

@@ -1,0 +1,65 @@
+#include "memtool/profile/history/redact.h"
+
+#include <gtest/gtest.h>
+
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool {
+namespace {
+
+// The first 12 digits of sha256sum of the salt, a NUL byte and the name.
+TEST(StandIn, IsTheHashThatTheManualTells) {
+  EXPECT_EQ(StandIn('f', "forward", ""), "f_b685b23c829d");
+  EXPECT_EQ(StandIn('f', "forward", "pepper"), "f_1821b850a244");
+  // Over the lengths at which the padding takes another block.
+  EXPECT_EQ(StandIn('f', std::string(54, 'x'), ""), "f_621e673425cf");
+  EXPECT_EQ(StandIn('f', std::string(55, 'x'), ""), "f_a7566da02621");
+  EXPECT_EQ(StandIn('f', std::string(63, 'x'), ""), "f_d27f02fdcc3a");
+  EXPECT_EQ(StandIn('f', std::string(1000, 'x'), ""), "f_9e4385b5314f");
+}
+
+TEST(Redact, KeepsNoName) {
+  RecordingBuilder builder;
+  const StringId secret = builder.Intern("secret_model");
+  const FunctionId function = builder.AddFunction(
+      {.name = secret, .system_name = secret, .filename = builder.Intern("/home/me/net.py")});
+  const FunctionId native = builder.AddFunction(
+      {.name = secret, .system_name = secret, .filename = builder.Intern("??")});
+  const std::vector<Line> lines{{.function = function, .line = 12}, {.function = native}};
+  const LocationId location = builder.AddLocation({}, lines);
+  builder.AddStack(std::vector<LocationId>{location});
+  const LabelSetId labels = builder.InternLabels(std::vector<Label>{
+      {.key = builder.Intern("user_metadata"), .text = secret, .unit = StringId(0U)},
+      {.key = builder.Intern("pool"), .text = builder.Intern("(0, 1)"), .unit = StringId(0U)}});
+  builder.AddDiagnostic({.code = "quoted", .message = "secret_model is odd"});
+  builder.metadata().comments.push_back(builder.Intern("run by me"));
+  History history;
+  history.streams = {0};
+  history.marks = {{.name = "secret_phase"}, {.name = "ProfilerStep#3"}, {.name = "snapshot"}};
+  builder.SetHistory(std::move(history));
+  const Recording redacted = Redact(*std::move(builder).Finish(), "salt");
+
+  for (std::uint32_t i = 0; i < redacted.strings.size(); ++i) {
+    const std::string_view text = redacted.strings[StringId(i)];
+    EXPECT_EQ(text.find("secret"), std::string_view::npos);
+    EXPECT_EQ(text.find("/home"), std::string_view::npos);
+    EXPECT_EQ(text.find("by me"), std::string_view::npos);
+  }
+  EXPECT_EQ(redacted.Text(redacted.functions[0].name), StandIn('f', "secret_model", "salt"));
+  EXPECT_EQ(redacted.functions[0].name, redacted.functions[1].name);
+  EXPECT_EQ(redacted.Text(redacted.functions[0].filename),
+            StandIn('p', "/home/me/net.py", "salt") + ".py");
+  EXPECT_EQ(redacted.Text(redacted.functions[1].filename), "??");
+  EXPECT_EQ(redacted.lines[0].line, 12);
+  const auto set = redacted.Labels(labels);
+  EXPECT_EQ(redacted.Text(set[0].text), StandIn('t', "secret_model", "salt"));
+  EXPECT_EQ(redacted.Text(set[1].text), "(0, 1)");
+  EXPECT_EQ(redacted.history->marks[0].name, StandIn('m', "secret_phase", "salt"));
+  EXPECT_EQ(redacted.history->marks[1].name, "ProfilerStep#3");
+  EXPECT_EQ(redacted.history->marks[2].name, "snapshot");
+  EXPECT_TRUE(redacted.diagnostics.empty());
+  EXPECT_TRUE(redacted.metadata.comments.empty());
+}
+
+}  // namespace
+}  // namespace memtool

@@ -1,0 +1,108 @@
+#include "memtool/profile/rows/flat_cum.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/make_profile.h"
+
+namespace memtool {
+namespace {
+
+using test::ProfileMaker;
+using test::Top;
+using testing::ElementsAre;
+
+TEST(FlatCum, CountsRecursionOnce) {
+  const Recording recording =
+      ProfileMaker().Sample("main;f;g;f;g;f", {1, 10}).Sample("main;g", {1, 4}).Finish();
+  EXPECT_THAT(Top(recording), ElementsAre("f 10 10", "g 4 14", "main 0 14"));
+}
+
+TEST(FlatCum, GivesFlatToTheInnermostInlinedFrame) {
+  const Recording recording = ProfileMaker()
+                                  .Sample("main;outer+middle+inner", {1, 10})
+                                  .Sample("main;outer", {1, 3})
+                                  .Finish();
+  EXPECT_THAT(Top(recording), ElementsAre("inner 10 10", "outer 3 13", "main 0 13", "middle 0 10"));
+}
+
+TEST(FlatCum, SplitsRowsByGranularity) {
+  const Recording recording = ProfileMaker()
+                                  .Sample("main@m.py:1;load@a.py:2", {1, 10})
+                                  .Sample("main@m.py:1;load@b.py:2", {1, 4})
+                                  .Sample("main@m.py:9;load@a.py:3", {1, 1})
+                                  .Finish();
+  EXPECT_THAT(Top(recording, "function"), ElementsAre("load 15 15", "main 0 15"));
+  EXPECT_THAT(Top(recording, "filefunction"), ElementsAre("load 11 11", "load 4 4", "main 0 15"));
+  EXPECT_THAT(Top(recording, "line"),
+              ElementsAre("load 10 10", "load 4 4", "load 1 1", "main 0 14", "main 0 1"));
+  EXPECT_THAT(Top(recording, "file"), ElementsAre("a.py 11 11", "b.py 4 4", "m.py 0 15"));
+}
+
+TEST(FlatCum, KeepsSamplesWithoutStackAndWithoutSymbol) {
+  const Recording recording = ProfileMaker()
+                                  .Sample("", {1, 7})
+                                  .Sample("main;!/opt/libx.so", {1, 5})
+                                  .Sample("main;!/opt/libx.so", {1, 1})
+                                  .Finish();
+  EXPECT_THAT(Top(recording), ElementsAre("(no stack) 7 7", "[libx.so] 6 6", "main 0 6"));
+}
+
+TEST(FlatCum, LeavesOutRowsThatCancel) {
+  const Recording recording =
+      ProfileMaker().Sample("main;f", {1, 10}).Sample("main;f", {1, -10}).Finish();
+  EXPECT_THAT(Top(recording), ElementsAre());
+}
+
+TEST(FlatCum, SortsByMagnitudeThenName) {
+  const Recording recording =
+      ProfileMaker().Sample("b", {1, 10}).Sample("c", {1, -20}).Sample("a", {1, 10}).Finish();
+  EXPECT_THAT(Top(recording), ElementsAre("c -20 -20", "a 10 10", "b 10 10"));
+}
+
+TEST(Tabulator, SplitsByLabelSizeAndTag) {
+  const Recording recording = ProfileMaker()
+                                  .Sample("a", {2, 2048}, "device=cuda:0 kind=buffer")
+                                  .Sample("b", {1, 512}, "device=cuda:1 kind=buffer")
+                                  .Sample("c", {3, 1536}, "kind=buffer")
+                                  .Sample("d", {0, 9})
+                                  .Finish();
+  EXPECT_THAT(Top(recording, "label:device"),
+              ElementsAre("cuda:0 2048 2048", "(no device) 1545 1545", "cuda:1 512 512"));
+  EXPECT_THAT(Top(recording, "size"),
+              ElementsAre("1.00 KiB 2048 2048", "512 B 2048 2048", "(size unknown) 9 9"));
+  EXPECT_THAT(Top(recording, "tag"),
+              ElementsAre("device=cuda:0 kind=buffer 2048 2048", "kind=buffer 1536 1536",
+                          "device=cuda:1 kind=buffer 512 512", "(no labels) 9 9"));
+  EXPECT_THAT(Top(recording, "input"), ElementsAre("input 4105 4105"));
+}
+
+TEST(Tabulator, RowsSumToTheTotalHoweverTheyAreSplit) {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    const Recording recording = test::RandomProfile(seed);
+    std::int64_t total = 0;
+    for (const std::int64_t value : recording.profile->values[1]) {
+      total += value;
+    }
+    for (const char* by : {"function", "filefunction", "line", "file", "module", "stack", "tag",
+                           "size", "input", "label:device"}) {
+      std::int64_t sum = 0;
+      for (const std::string& row : Top(recording, by)) {
+        const std::size_t end = row.rfind(' ');
+        sum += std::stoll(row.substr(row.rfind(' ', end - 1) + 1));
+      }
+      EXPECT_EQ(sum, total) << by << " seed " << seed;
+    }
+  }
+}
+
+TEST(ParseBy, RefusesOthers) {
+  for (const char* text : {"", "functions", "label:", "label", "Stack", "colour"}) {
+    const auto by = ParseBy(text);
+    ASSERT_FALSE(by.has_value()) << text;
+    EXPECT_EQ(by.error().code, ErrorCode::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace memtool
