@@ -11,8 +11,11 @@
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
 #include "memtool/formats/load.h"
-#include "memtool/profile/buckets/buckets.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/rows/buckets.h"
+#include "memtool/profile/select/stack_sums.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "rows/rows.h"
@@ -37,9 +40,9 @@ std::string_view KindName(AccountStep::Kind kind) {
 constexpr std::int64_t kMebibyte = 1048576;
 
 // What the filters keep, a device for example.
-std::int64_t KeptTotal(const Loaded& loaded) {
+std::int64_t KeptTotal(const Selection& loaded) {
   std::int64_t total = 0;
-  for (const StackSum& sum : loaded.sums.rows) {
+  for (const StackSum& sum : loaded.sums().rows) {
     total = SaturatingAdd(total, sum.value);
   }
   return total;
@@ -54,22 +57,29 @@ bool IsHost(const Recording& recording, LabelSetId labels) {
   });
 }
 
-// Takes the samples of host memory out of a log of the driver's calls: no device holds them.
-// Returns their bytes.
-std::int64_t LeaveHostOut(Loaded& loaded) {
-  Profile& profile = *loaded.recording.profile;
+struct WithoutHost {
+  Selection selection;
+  std::int64_t bytes = 0;  // of host memory, left out
+};
+
+// A log of the driver's calls without the samples of host memory: no device holds them. Errors:
+// those of RecordingBuilder::Finish.
+Result<WithoutHost> LeaveHostOut(const Selection& loaded) {
+  RecordingBuilder builder(loaded.recording());
+  Profile& profile = builder.samples();
   std::int64_t host = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    if (loaded.view->Keeps(profile.label_sets[i]) &&
-        IsHost(loaded.recording, profile.label_sets[i])) {
-      host = SaturatingAdd(host, profile.values[loaded.choice.type][i]);
+    if (loaded.view().Keeps(profile.label_sets[i]) &&
+        IsHost(loaded.recording(), profile.label_sets[i])) {
+      host = SaturatingAdd(host, profile.values[loaded.choice().type][i]);
       for (std::vector<std::int64_t>& values : profile.values) {
         values[i] = 0;
       }
     }
   }
-  loaded.sums = SumByStack(*loaded.view, loaded.choice);
-  return host;
+  auto rest = std::move(builder).Finish();
+  MEMTOOL_TRY(rest);
+  return WithoutHost{loaded.Of(*std::move(rest)), host};
 }
 
 class AccountCommand final : public RowsCommand {
@@ -113,9 +123,7 @@ class AccountCommand final : public RowsCommand {
   Result<std::vector<std::string>> Names(Streams& streams) override {
     std::vector<std::string> recordings;
     auto expected = expected_.Resolve(input().size_base(), keywords_.expected_sum());
-    if (!expected) {
-      return Fail(std::move(expected.error()));
-    }
+    MEMTOOL_TRY(expected);
     if (*expected) {
       TakeExpected(**expected);
     }
@@ -133,9 +141,7 @@ class AccountCommand final : public RowsCommand {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
-      if (auto taken = TakeTruth(*truth, name); !taken) {
-        return Fail(std::move(taken.error()));
-      }
+      MEMTOOL_TRY(TakeTruth(*truth, name));
     }
     return recordings;
   }
@@ -223,10 +229,13 @@ class AccountCommand final : public RowsCommand {
 
   // A log of the driver's calls: beside a snapshot it tells what is not the framework's, alone all
   // that the process took.
-  Result<void> TakeDriverLog(const Session& session, Loaded& loaded) {
-    if (const std::int64_t host = LeaveHostOut(loaded); host > 0) {
-      statements_.push_back(
-          fmt::format("pinned host memory of {}: {}, on no device", loaded.name, FormatSize(host)));
+  Result<void> TakeDriverLog(const Session& session, const Selection& read) {
+    auto on_device = LeaveHostOut(read);
+    MEMTOOL_TRY(on_device);
+    const Selection& loaded = on_device->selection;
+    if (on_device->bytes > 0) {
+      statements_.push_back(fmt::format("pinned host memory of {}: {}, on no device", loaded.name(),
+                                        FormatSize(on_device->bytes)));
     }
     const Quantity kept{.bytes = KeptTotal(loaded), .source = std::string(kDriverLog)};
     if (!session.joins().driver()) {
@@ -240,17 +249,15 @@ class AccountCommand final : public RowsCommand {
       auto file = formats::ReadKeywords("builtin:driver");
       auto keywords = file ? Keywords::Compile(std::move(file->dictionary))
                            : Result<Keywords>(Fail(std::move(file.error())));
-      if (!keywords) {
-        return Fail(std::move(keywords.error()));
-      }
+      MEMTOOL_TRY(keywords);
       driver_keywords_ = *std::move(keywords);
       driver_table_.emplace(*driver_keywords_, Multi::kFirst, space_);
     }
-    return driver_table_->Add(loaded.AsInput());
+    return driver_table_->Add(InputOf(loaded));
   }
 
-  void TakeRecording(const Loaded& loaded) {
-    const AccountFacts facts = FactsOf(loaded.recording, loaded.moments, DeviceNumber());
+  void TakeRecording(const Selection& loaded) {
+    const AccountFacts facts = FactsOf(loaded.recording(), loaded.moments(), DeviceNumber());
     for (auto fact :
          {&AccountFacts::free, &AccountFacts::reserved, &AccountFacts::allocated,
           &AccountFacts::requested, &AccountFacts::releasable, &AccountFacts::private_pools}) {
@@ -258,32 +265,32 @@ class AccountCommand final : public RowsCommand {
         facts_.*fact = facts.*fact;
       }
     }
-    if (loaded.recording.metadata.format_display.starts_with("JAX") &&
+    if (loaded.recording().metadata.format_display.starts_with("JAX") &&
         facts_.reserved_note.empty()) {
       facts_.reserved_note = PoolNote(std::nullopt);
     }
     TakeCounters(loaded);
-    if (loaded.recording.metadata.format == kDriverLog && !facts_.reserved) {
+    if (loaded.recording().metadata.format == kDriverLog && !facts_.reserved) {
       facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = std::string(kDriverLog)};
       facts_.reserved_note = "what the process took from the driver, whoever asked for it";
     }
     if (!facts_.requested) {
       facts_.requested =
-          Quantity{.bytes = KeptTotal(loaded), .source = loaded.recording.metadata.format};
+          Quantity{.bytes = KeptTotal(loaded), .source = loaded.recording().metadata.format};
     }
   }
 
   // MXNet's log tells what NVML saw beyond its rows, TBD's what the device has.
-  void TakeCounters(const Loaded& loaded) {
+  void TakeCounters(const Selection& loaded) {
     std::optional<std::int64_t> beyond;
-    for (const Counter& counter : loaded.recording.counters) {
+    for (const Counter& counter : loaded.recording().counters) {
       if (DeviceNumber() >= 0 && counter.device >= 0 && counter.device != DeviceNumber()) {
         continue;
       }
       if (counter.name == "nvml_amend") {
         beyond = SaturatingAdd(beyond.value_or(0), counter.value);
       } else if (counter.name == "device_total") {
-        Put(facts_.capacity, counter.value, kMebibyte / 2, loaded.recording.metadata.format);
+        Put(facts_.capacity, counter.value, kMebibyte / 2, loaded.recording().metadata.format);
       }
     }
     if (beyond) {
@@ -296,27 +303,25 @@ class AccountCommand final : public RowsCommand {
     if (names.empty()) {
       return Describe(session, table);
     }
-    auto done = session.ForEach(names, view(), [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
-      if (loaded->recording.metadata.format == kDriverLog) {
-        auto taken = TakeDriverLog(session, *loaded);
+    auto done = session.ForEach(names, view(), [&](Selection loaded) -> Result<void> {
+      if (loaded.recording().metadata.format == kDriverLog) {
+        auto taken = TakeDriverLog(session, loaded);
         if (!taken || session.joins().driver()) {
           return taken;
         }
       } else {
-        TakeRecording(*loaded);
+        TakeRecording(loaded);
       }
-      auto keywords = keywords_.For(loaded->recording);
+      auto keywords = keywords_.For(loaded.recording());
       if (!keywords) {
         return {};  // no dictionary fits: the ladder ends at what is requested
       }
       if (!table) {
         table.emplace(**keywords, Multi::kFirst, space_);
       }
-      return table->Add(loaded->AsInput());
+      return table->Add(InputOf(loaded));
     });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     return Describe(session, table);
   }
 

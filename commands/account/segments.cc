@@ -10,8 +10,11 @@
 #include "command.h"
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/history/groups.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/at_moment.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -178,33 +181,29 @@ class SegmentsCommand final : public RowsCommand {
   }
 
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    auto done =
-        session.ForEach(names, view(), [this](std::unique_ptr<Loaded> loaded) -> Result<void> {
-          if (!loaded->recording.state || !loaded->recording.history) {
-            return Fail(ErrorCode::kUnsupported,
-                        fmt::format("a {} does not tell the allocator's segments",
-                                    loaded->recording.metadata.format_display),
-                        "PyTorch snapshots do: see memtool help recording");
-          }
-          auto groups = GroupAllocations(*loaded->view, view().by());
-          if (!groups) {
-            return Fail(std::move(groups.error()));
-          }
-          const Holders holders(*std::move(groups));
-          for (const MomentOfTrace& moment : loaded->moments) {
-            Add(loaded->recording, moment, holders);
-          }
-          return {};
-        });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    auto done = session.ForEach(names, view(), [this](Selection loaded) -> Result<void> {
+      if (!loaded.recording().state || !loaded.recording().history) {
+        return Fail(ErrorCode::kUnsupported,
+                    fmt::format("a {} does not tell the allocator's segments",
+                                loaded.recording().metadata.format_display),
+                    "PyTorch snapshots do: see memtool help recording");
+      }
+      auto groups = GroupAllocations(loaded.view(), view().by());
+      MEMTOOL_TRY(groups);
+      const Holders holders(*std::move(groups));
+      for (const MomentOfTrace& moment : loaded.moments()) {
+        Add(loaded, moment, holders);
+      }
+      return {};
+    });
+    MEMTOOL_TRY(done);
     return Describe(session);
   }
 
-  void Add(const Recording& recording, const MomentOfTrace& moment, const Holders& holders) {
+  void Add(const Selection& loaded, const MomentOfTrace& moment, const Holders& holders) {
+    const Recording& recording = loaded.recording();
     const StateAtMoment at =
-        StateAt(recording, recording.history->traces[moment.trace], moment.event);
+        StateAt(*loaded.history(), recording.history->traces[moment.trace], moment.event);
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       const Segment& segment = at.state.segments[i];
       AddSegment(recording, segment,

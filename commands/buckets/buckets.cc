@@ -1,5 +1,5 @@
 // memtool buckets: bytes by category, and what nobody tracks.
-#include "memtool/profile/buckets/buckets.h"
+#include "memtool/profile/rows/buckets.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 
 #include "buckets/buckets_report.h"
 #include "command.h"
+#include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "output/plot/plot.h"
@@ -84,9 +85,7 @@ class BucketsCommand final : public RowsCommand {
       return read;
     }
     auto expected = expected_.Resolve(input().size_base(), keywords_.expected_sum());
-    if (!expected) {
-      return Fail(std::move(expected.error()));
-    }
+    MEMTOOL_TRY(expected);
     wanted_ = *std::move(expected);
     if (expected_.chooses() && !(wanted_ && wanted_->reading)) {
       return Fail(ErrorCode::kUsage, "--pid and --gpu choose from --expected-sum @FILE");
@@ -96,16 +95,12 @@ class BucketsCommand final : public RowsCommand {
 
   Result<void> ResolvePlot() {
     auto width = ParsePlotWidth(plot_width_);
-    if (!width) {
-      return Fail(std::move(width.error()));
-    }
+    MEMTOOL_TRY(width);
     plot_size_ = *width;
     if (plot_.empty()) {
       return {};
     }
-    if (auto format = PlotFormatOf(plot_); !format) {
-      return Fail(std::move(format.error()));
-    }
+    MEMTOOL_TRY(PlotFormatOf(plot_));
     return {};
   }
 
@@ -114,9 +109,7 @@ class BucketsCommand final : public RowsCommand {
       return std::nullopt;
     }
     auto builtin = formats::FindBuiltin(print_);
-    if (!builtin) {
-      return Fail(std::move(builtin.error()));
-    }
+    MEMTOOL_TRY(builtin);
     streams.out.Write(builtin->text);
     return ExitCode::kOk;
   }
@@ -132,32 +125,26 @@ class BucketsCommand final : public RowsCommand {
     NodeSpace space;
     std::optional<BucketTable> table;
     Result<void> added;
-    auto done = session.ForEach(names, view(), [&](std::unique_ptr<Loaded> loaded) -> Result<void> {
+    auto done = session.ForEach(names, view(), [&](Selection loaded) -> Result<void> {
       if (!table) {
-        auto keywords = keywords_.For(loaded->recording);
-        if (!keywords) {
-          return Fail(std::move(keywords.error()));
-        }
+        auto keywords = keywords_.For(loaded.recording());
+        MEMTOOL_TRY(keywords);
         table.emplace(**keywords, multi_, space);
         table->set_explaining(!explain_.empty());
       }
-      return AddInput(*loaded, *table, space);
+      return AddInput(loaded, *table, space);
     });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     if (!plot_.empty()) {
       const BarChart chart =
           ChartOf(parts_, part_names_, wanted_, percent_of_ == "expected", output().unit());
-      if (auto saved = SavePlot(chart, plot_, plot_size_, session.streams()); !saved) {
-        return Fail(std::move(saved.error()));
-      }
+      MEMTOOL_TRY(SavePlot(chart, plot_, plot_size_, session.streams()));
     }
     return Describe(session, *table);
   }
 
-  void NoteInput(const Loaded& loaded) {
-    const Recording& recording = loaded.recording;
+  void NoteInput(const Selection& loaded) {
+    const Recording& recording = loaded.recording();
     logs_only_ = logs_only_ || recording.metadata.format.starts_with("mxnet");
     for (const Label& label : recording.label_sets.items()) {
       if (recording.Text(label.key) == "device") {
@@ -166,16 +153,16 @@ class BucketsCommand final : public RowsCommand {
     }
   }
 
-  Result<void> AddInput(const Loaded& loaded, BucketTable& table, NodeSpace& space) {
+  Result<void> AddInput(const Selection& loaded, BucketTable& table, NodeSpace& space) {
     NoteInput(loaded);
     if (!plot_.empty()) {
-      part_names_.push_back(loaded.name);
+      part_names_.push_back(loaded.name());
       parts_.emplace_back(table.keywords(), multi_, space);
-      if (auto part = parts_.back().Add(loaded.AsInput()); !part) {
+      if (auto part = parts_.back().Add(InputOf(loaded)); !part) {
         return part;
       }
     }
-    return table.Add(loaded.AsInput());
+    return table.Add(InputOf(loaded));
   }
 
   // What makes an input hold more than the device has.

@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
-#include "memtool/profile/select/values.h"
 #include "output/escape.h"
 #include "rows/rows.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/buckets/buckets.h"
+#include "memtool/profile/rows/buckets.h"
 #include "options/expected_options.h"
 #include "output/plot/plot.h"
 #include "output/report.h"

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "memtool/formats/torch_writer.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/history/redact.h"
 #include "memtool/profile/model/recording_builder.h"
@@ -47,9 +48,7 @@ class CutCommand final : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), range_.Resolve()}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     if (!salt_.empty() && !redact_) {
       return Fail(ErrorCode::kUsage, "--salt is for --redact");
@@ -58,29 +57,27 @@ class CutCommand final : public Command {
       return Fail(ErrorCode::kUsage, "cut needs -o FILE", "-o - writes to stdout");
     }
     return OnOneRecording(input_, streams, "cut takes one FILE",
-                          [&](const Session&, Recording recording) -> Result<void> {
-                            auto bytes = Make(std::move(recording), streams);
+                          [&](const Session&, const auto& recording) -> Result<void> {
+                            auto bytes = Make(recording, streams);
                             return bytes ? WriteWholeFile(output_, *bytes, streams)
                                          : Result<void>(Fail(std::move(bytes.error())));
                           });
   }
 
  private:
-  Result<std::string> Make(Recording recording, Streams& streams) const {
+  Result<std::string> Make(const std::shared_ptr<const Recording>& shared, Streams& streams) const {
+    const Recording& recording = *shared;
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
                   fmt::format("a {} does not hold both events and segments of a caching allocator: "
                               "only PyTorch snapshots can be cut",
                               recording.metadata.format_display));
     }
-    auto ranges = range_.In(recording, device_);
-    if (!ranges) {
-      return Fail(std::move(ranges.error()));
-    }
-    auto cut = CutHistory(std::move(recording), *ranges);
-    if (!cut) {
-      return Fail(std::move(cut.error()));
-    }
+    const HistoryIndex index(shared);
+    auto ranges = range_.In(index, device_);
+    MEMTOOL_TRY(ranges);
+    auto cut = CutHistory(index, *ranges);
+    MEMTOOL_TRY(cut);
     const bool cut_before = !cut->recording.metadata.comments.empty();
     if (redact_) {
       cut->recording = Redact(std::move(cut->recording), salt_);
@@ -88,13 +85,9 @@ class CutCommand final : public Command {
     RecordingBuilder builder(std::move(cut->recording));
     builder.metadata().comments.push_back(builder.Intern(Comment(*cut, cut_before)));
     auto commented = std::move(builder).Finish();
-    if (!commented) {
-      return Fail(std::move(commented.error()));
-    }
+    MEMTOOL_TRY(commented);
     auto written = formats::WriteTorchSnapshot(*commented);
-    if (!written) {
-      return Fail(std::move(written.error()));
-    }
+    MEMTOOL_TRY(written);
     Tell(*cut, streams);
     return written;
   }

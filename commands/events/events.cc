@@ -53,12 +53,10 @@ class EventsCommand final : public Command {
     for (auto resolved :
          {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
           chosen_.Resolve(input_.size_base()), ResolveSummary()}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     return OnOneRecording(input_, streams, "events are those of one FILE",
-                          [&](const Session& session, const Recording& recording) {
+                          [&](const Session& session, const auto& recording) {
                             return Show(session, recording, streams);
                           });
   }
@@ -66,9 +64,7 @@ class EventsCommand final : public Command {
  private:
   Result<void> ResolveSummary() {
     auto limit = ParseShortLived(short_text_.empty() ? "100" : short_text_);
-    if (!limit) {
-      return Fail(std::move(limit.error()));
-    }
+    MEMTOOL_TRY(limit);
     short_ = *limit;
     if (summary_ && (stacks_ || chosen_.id() || chosen_.by_action())) {
       return Fail(ErrorCode::kUsage,
@@ -81,12 +77,15 @@ class EventsCommand final : public Command {
     return {};
   }
 
-  Result<void> Show(const Session& session, const Recording& recording, Streams& streams) {
+  Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
+                    Streams& streams) {
+    const Recording& recording = *shared;
     if (!recording.history) {
       return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no events",
                                                  recording.metadata.format_display));
     }
-    auto ranges = chosen_.range().In(recording, view_.device());
+    const HistoryIndex index(shared);
+    auto ranges = chosen_.range().In(index, view_.device());
     auto filter = chosen_.FilterFor(recording);
     if (!ranges || !filter) {
       return Fail(std::move(!ranges ? ranges.error() : filter.error()));
@@ -94,22 +93,20 @@ class EventsCommand final : public Command {
     if (auto keywords = view_.ChooseKeywords(recording); !keywords) {
       return keywords;
     }
-    const View view(recording, view_.filter());
+    const View view(recording, *view_.filter());
     for (const std::string_view option : view.Unmatched()) {
       Warn(streams, fmt::format("--{} matched nothing", option));
     }
-    return summary_ ? Summarize(session, view, *ranges, *filter, streams)
+    return summary_ ? Summarize(session, index, view, *ranges, *filter, streams)
                     : List(session, view, *ranges, *filter, streams);
   }
 
-  Result<void> Summarize(const Session& session, const View& view,
+  Result<void> Summarize(const Session& session, const HistoryIndex& index, const View& view,
                          const std::vector<EventRange>& ranges, const EventFilter& filter,
                          Streams& streams) const {
     auto groups = GroupAllocations(view, view_.by());
-    if (!groups) {
-      return Fail(std::move(groups.error()));
-    }
-    const ChurnSums sums = SumChurn(view, ranges, filter, *groups, short_);
+    MEMTOOL_TRY(groups);
+    const ChurnSums sums = SumChurn(index, view, ranges, filter, *groups, short_);
     Report report = Begin(session, SummaryColumns());
     AddSummary(sums, *groups, short_, report);
     report.head.insert(report.head.begin(), InputsText(session) + " · " + chosen_.range().Text());

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/view.h"
 #include "output/escape.h"
 #include "rows/rows.h"
 

@@ -8,6 +8,7 @@
 
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/view.h"
 #include "output/report.h"
 
 namespace memtool::commands {

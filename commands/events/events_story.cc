@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool::commands {
 

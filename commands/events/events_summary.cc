@@ -10,6 +10,7 @@
 
 #include "events/events_rows.h"
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/label_text.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {

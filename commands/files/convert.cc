@@ -7,7 +7,14 @@
 
 #include "command.h"
 #include "memtool/formats/pprof_writer.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/merge.h"
+#include "memtool/profile/select/at_moment.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "output/escape.h"
@@ -18,12 +25,12 @@ namespace memtool::commands {
 namespace {
 
 // "root;caller;leaf VALUE", what flame graph tools read.
-std::string Folded(const Session& session, const Loaded& loaded) {
+std::string Folded(const Session& session, const Selection& loaded) {
   NodeSpace space;
-  NodeWalker walker(*loaded.view, Granularity::kFileFunction, space);
+  NodeWalker walker(loaded.view(), Granularity::kFileFunction, space);
   NodeStack stack;
   std::map<std::string, std::int64_t> lines;
-  for (const StackSum& sum : loaded.sums.rows) {
+  for (const StackSum& sum : loaded.sums().rows) {
     if (sum.value == 0 || !walker.Expand(sum, stack)) {
       continue;
     }
@@ -147,35 +154,33 @@ class JsonDump {
 };
 
 // Inputs minus bases as one recording.
-Result<Recording> Combined(Session& session, const ViewOptions& view,
-                           const std::vector<std::string>& names,
-                           const std::vector<std::string>& bases) {
-  std::vector<Recording> recordings;
+Result<std::shared_ptr<const Recording>> Combined(Session& session, const ViewOptions& view,
+                                                  const std::vector<std::string>& names,
+                                                  const std::vector<std::string>& bases) {
+  std::vector<std::shared_ptr<const Recording>> recordings;
   std::vector<std::string> all = names;
   all.insert(all.end(), bases.begin(), bases.end());
-  auto done = session.ForEachRecording(all, [&](const std::string&, Recording r) -> Result<void> {
-    std::vector<MomentOfTrace> moments;
-    auto standing = StandAt(std::move(r), view.moment(), view.device(), &moments);
-    if (!standing) {
-      return Fail(std::move(standing.error()));
-    }
-    recordings.push_back(*std::move(standing));
-    return {};
-  });
-  if (!done) {
-    return Fail(std::move(done.error()));
-  }
+  auto done =
+      session.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
+        auto recording = RecordingAt(read, view.moment(), view.device());
+        MEMTOOL_TRY(recording);
+        recordings.push_back(*std::move(recording));
+        return {};
+      });
+  MEMTOOL_TRY(done);
   if (!bases.empty() && recordings.size() != all.size()) {
     return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
   }
   if (recordings.size() == 1) {
-    return std::move(recordings.front());
+    return recordings.front();
   }
   std::vector<MergeInput> inputs;
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    inputs.push_back({&recordings[i], i < names.size() || bases.empty() ? 1 : -1});
+    inputs.push_back({recordings[i].get(), i < names.size() || bases.empty() ? 1 : -1});
   }
-  return Merge(inputs);
+  auto merged = Merge(inputs);
+  MEMTOOL_TRY(merged);
+  return std::make_shared<const Recording>(*std::move(merged));
 }
 
 class ConvertCommand : public Command {
@@ -215,9 +220,7 @@ class ConvertCommand : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), view_.Resolve()}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     if (to_ != "pprof" && to_ != "folded" && to_ != "json") {
       return Fail(ErrorCode::kUsage,
@@ -232,27 +235,21 @@ class ConvertCommand : public Command {
                       "work with --to folded only");
     }
     auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
+    MEMTOOL_TRY(names);
     Session session(input_, streams);
     auto recording = Combined(session, view_, *names, bases_);
-    if (!recording) {
-      return Fail(std::move(recording.error()));
-    }
+    MEMTOOL_TRY(recording);
     auto bytes = Convert(session, *std::move(recording));
-    if (!bytes) {
-      return Fail(std::move(bytes.error()));
-    }
+    MEMTOOL_TRY(bytes);
     session.Finish();
-    if (auto written = WriteWholeFile(output_, *bytes, streams); !written) {
-      return Fail(std::move(written.error()));
-    }
+    MEMTOOL_TRY(WriteWholeFile(output_, *bytes, streams));
     return session.exit_code();
   }
 
  private:
-  Result<std::string> Convert(const Session& session, Recording recording) const {
+  Result<std::string> Convert(const Session& session,
+                              const std::shared_ptr<const Recording>& shared) const {
+    const Recording& recording = *shared;
     if (!recording.profile) {
       return Fail(ErrorCode::kUnsupported, "the input holds no samples");
     }
@@ -262,15 +259,9 @@ class ConvertCommand : public Command {
     if (to_ == "json") {
       return JsonDump(recording).Run() + "\n";
     }
-    Loaded loaded{.recording = std::move(recording)};
-    auto choice = ChooseValue(loaded.recording, view_.sample_index());
-    if (!choice) {
-      return Fail(std::move(choice.error()));
-    }
-    loaded.view = std::make_unique<View>(loaded.recording, view_.filter());
-    loaded.choice = *std::move(choice);
-    loaded.sums = SumByStack(*loaded.view, loaded.choice);
-    return Folded(session, loaded);
+    auto loaded = Select(shared, {.filter = view_.filter(), .sample_type = view_.sample_index()});
+    MEMTOOL_TRY(loaded);
+    return Folded(session, *loaded);
   }
 
   bool merge_;

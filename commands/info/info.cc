@@ -24,14 +24,10 @@ class InfoCommand final : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), output_.Resolve(streams, input_.rows().value_or(0))}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
+    MEMTOOL_TRY(names);
     Session session(input_, streams);
     Report report{.command = "info"};
     report.columns = {{"input", ""},
@@ -39,9 +35,10 @@ class InfoCommand final : public Command {
                       {.key = "value", .title = "VALUE", .left = true, .wrap = true}};
     std::vector<std::vector<std::pair<std::string, std::string>>> details;
     auto done = session.ForEachRecording(
-        *names, [&](const std::string& name, const Recording& recording) -> Result<void> {
+        *names, [&](const std::string& name, const auto& read) -> Result<void> {
+          const Recording& recording = *read;
           const std::string shown = name == "-" ? "standard input" : name;
-          const InputCard card = MakeCard(recording);
+          const InputCard card = MakeCard(read);
           report.rows.push_back({shown, std::string("input"), shown});
           for (auto& [property, value] : CardRows(recording, card)) {
             report.rows.push_back({shown, std::move(property), std::move(value)});
@@ -49,17 +46,13 @@ class InfoCommand final : public Command {
           details.push_back(CardJson(recording, card));
           return {};
         });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     session.Describe(report);
     for (std::size_t i = 0; i < details.size(); ++i) {
       report.inputs[i].details = std::move(details[i]);
     }
     session.Finish();
-    if (auto printed = output_.Print(report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
+    MEMTOOL_TRY(output_.Print(report, streams));
     return session.exit_code();
   }
 

@@ -6,7 +6,10 @@
 #include <ctime>
 #include <set>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
@@ -140,7 +143,7 @@ std::string MomentsText(const Recording& recording) {
 
 void HistoryRows(const Recording& recording, const InputCard& card, Rows& rows) {
   for (std::size_t i = 0; i < card.devices.size(); ++i) {
-    DeviceRows(card.devices[i], recording.history->traces[i], recording.state.has_value(), rows);
+    DeviceRows(card.devices[i], recording.history->traces[i], recording.state != nullptr, rows);
   }
   rows.emplace_back("moments", MomentsText(recording));
   if (recording.state) {
@@ -162,7 +165,8 @@ void HistoryRows(const Recording& recording, const InputCard& card, Rows& rows) 
 
 }  // namespace
 
-InputCard MakeCard(const Recording& recording) {
+InputCard MakeCard(const std::shared_ptr<const Recording>& read) {
+  const Recording& recording = *read;
   InputCard card;
   if (recording.profile) {
     const Filter all;
@@ -183,11 +187,11 @@ InputCard MakeCard(const Recording& recording) {
   }
   card.label_keys.assign(keys.begin(), keys.end());
   if (recording.history) {
+    const HistoryIndex index(read);
     for (const Trace& trace : recording.history->traces) {
-      const Replay replay(recording, trace);
       DeviceCard device{.name = trace.name, .overflowed = trace.overflowed};
-      device.summary = replay.Summarize();
-      device.at_peak = Coverage(recording, replay.LiveAt(device.summary.peak_event));
+      device.summary = index.summary(trace);
+      device.at_peak = Coverage(recording, index.replay(trace).LiveAt(device.summary.peak_event));
       card.devices.push_back(std::move(device));
     }
   }

@@ -39,7 +39,7 @@ struct InputCard {
   std::vector<DeviceCard> devices;
 };
 
-InputCard MakeCard(const Recording& recording);
+InputCard MakeCard(const std::shared_ptr<const Recording>& read);
 
 // Members of the input's JSON object: sample_types, samples, stacks, functions, blind_spots,
 // settings, marks, ledgers, devices.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "command.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
 #include "options/input_options.h"
 #include "output/escape.h"
@@ -226,26 +228,20 @@ class RawCommand final : public Command {
   void Declare(po::options_description& options) override { input_.Declare(options, false); }
 
   Result<ExitCode> Run(Streams& streams) override {
-    if (auto resolved = input_.Resolve(); !resolved) {
-      return Fail(std::move(resolved.error()));
-    }
+    MEMTOOL_TRY(input_.Resolve());
     auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
+    MEMTOOL_TRY(names);
     // With several inputs nothing may be printed before all have been read.
     const bool several = names->size() > 1;
     StringSink held;
     Sink& out = several ? static_cast<Sink&>(held) : streams.out;
     Session session(input_, streams);
     auto done = session.ForEachRecording(
-        *names, [&](const std::string& name, const Recording& recording) -> Result<void> {
-          Dump(recording, out).Run(name == "-" ? "standard input" : name);
+        *names, [&](const std::string& name, const auto& recording) -> Result<void> {
+          Dump(*recording, out).Run(name == "-" ? "standard input" : name);
           return {};
         });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     if (several) {
       streams.out.Write(held.text());
     }

@@ -8,8 +8,12 @@
 #include "command.h"
 #include "leaks/leaks_report.h"
 #include "leaks/leaks_verdict.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
 #include "memtool/profile/growth/growth_history.h"
+#include "memtool/profile/select/at_moment.h"
+#include "memtool/profile/select/view.h"
 #include "options/range_options.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -19,11 +23,11 @@ namespace memtool::commands {
 namespace {
 
 // When an input was taken, or of a history when the moment shown was; unix ns.
-std::int64_t TimeOf(const Loaded& loaded) {
-  const Recording& recording = loaded.recording;
+std::int64_t TimeOf(const Selection& loaded) {
+  const Recording& recording = loaded.recording();
   std::int64_t time = kNoTime;
   if (recording.history && recording.history->clock == Clock::kUnix) {
-    for (const MomentOfTrace& moment : loaded.moments) {
+    for (const MomentOfTrace& moment : loaded.moments()) {
       const Trace& trace = recording.history->traces[moment.trace];
       if (moment.event >= 0) {
         const auto row = trace.first_event + static_cast<std::uint64_t>(moment.event);
@@ -183,20 +187,18 @@ class LeaksCommand final : public RowsCommand {
     NodeSpace space;
     GrowthTable table;
     bool saturated = false;
-    auto done = ForEachInput(session, names, [&](std::unique_ptr<Loaded> loaded) {
+    auto done = ForEachInput(session, names, [&](Selection loaded) {
       Tabulator rows(by, space);
-      rows.Add(loaded->AsInput());
+      rows.Add(InputOf(loaded));
       by = rows.by();
       saturated = saturated || rows.saturated();
       table.Add({.name = session.notes().back().path,
-                 .time = TimeOf(*loaded),
+                 .time = TimeOf(loaded),
                  .total = rows.total(),
                  .unknown = rows.unknown()},
                 rows.Rows(view().sort()));
     });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     if (table.size() < 2) {
       return Fail(ErrorCode::kIo, "growth needs two inputs; all but one were left out");
     }
@@ -266,7 +268,7 @@ class LeaksCommand final : public RowsCommand {
     if (!type.empty() && type != "space") {
       return Fail(ErrorCode::kUsage, "--sample-index: the steps of a history are in bytes");
     }
-    const FilterOptions& filter = view().filter().options();
+    const FilterOptions& filter = view().filter()->options();
     if (!filter.tag_focus.empty() || !filter.tag_ignore.empty() || !filter.tag_root.empty() ||
         !filter.tag_leaf.empty()) {
       return Fail(ErrorCode::kUsage, "label filters are of one moment, not of a history's steps",
@@ -277,30 +279,28 @@ class LeaksCommand final : public RowsCommand {
 
   Result<Report> OverHistory(Session& session, const std::vector<std::string>& names) {
     std::optional<Report> report;
-    auto done = session.ForEachRecording(
-        names, [&](const std::string&, const Recording& recording) -> Result<void> {
+    auto done =
+        session.ForEachRecording(names, [&](const std::string&, const auto& read) -> Result<void> {
+          const Recording& recording = *read;
           if (auto checked = CheckHistory(recording); !checked) {
             return checked;
           }
           if (auto keywords = view().ChooseKeywords(recording); !keywords) {
             return keywords;
           }
-          const View seen(recording, view().filter());
+          const HistoryIndex index(read);
+          const View seen(recording, *view().filter());
           auto unmatched = seen.Unmatched();
           std::erase(unmatched, "device");  // events have no such label; no device is an error
           session.NoteUnmatched(unmatched);
           history_.device = view().device();
           NodeSpace space;
-          auto growth = GrowthOfHistory(seen, view().by(), history_, space);
-          if (!growth) {
-            return Fail(std::move(growth.error()));
-          }
+          auto growth = GrowthOfHistory(index, seen, view().by(), history_, space);
+          MEMTOOL_TRY(growth);
           report = DescribeHistory(session, *growth);
           return {};
         });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     return *std::move(report);
   }
 

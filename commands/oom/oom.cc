@@ -8,7 +8,10 @@
 
 #include "command.h"
 #include "memtool/formats/oom_text.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
+#include "memtool/profile/select/at_moment.h"
 #include "oom/oom_case.h"
 #include "oom/oom_log.h"
 #include "oom/oom_overview.h"
@@ -93,29 +96,24 @@ class OomCommand final : public RowsCommand {
 
   Result<OomInput> Load(Session& session, const std::string& name) const {
     auto either = formats::LoadRecordingOrLog(name, input().load());
-    if (!either) {
-      return Fail(std::move(either.error()));
-    }
+    MEMTOOL_TRY(either);
     OomInput made{.path = name == "-" ? "standard input" : name};
     if (const auto* log = std::get_if<formats::OomLog>(&*either)) {
       session.Note({.path = made.path, .format = "oom-text"}, "text log");
       made.failures = static_cast<std::int64_t>(log->found);
       if (!log->messages.empty()) {
         auto number = ChooseMessage(*log, message_, view().device());
-        if (!number) {
-          return Fail(std::move(number.error()));
-        }
+        MEMTOOL_TRY(number);
         const auto last = static_cast<std::int64_t>(log->found);
         made.found = CaseOf(*(log->messages.end() - 1 - (last - *number)));
       }
       return made;
     }
-    auto loaded = AtFailure(session, name, std::get<Recording>(std::move(*either)));
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
-    made.found = CaseOf(**loaded, "");
-    for (const MomentOfTrace& moment : (*loaded)->moments) {
+    auto loaded = AtFailure(
+        session, name, std::make_shared<const Recording>(std::get<Recording>(std::move(*either))));
+    MEMTOOL_TRY(loaded);
+    made.found = CaseOf(*loaded, "");
+    for (const MomentOfTrace& moment : loaded->moments()) {
       made.failures += static_cast<std::int64_t>(moment.summary.ooms.size());
     }
     return made;
@@ -126,9 +124,7 @@ class OomCommand final : public RowsCommand {
   Result<Report> Explain(Session& session, const std::string& name) {
     path_ = name;
     auto either = formats::LoadRecordingOrLog(path_, input().load());
-    if (!either) {
-      return Fail(std::move(either.error()));
-    }
+    MEMTOOL_TRY(either);
     const auto* log = std::get_if<formats::OomLog>(&*either);
     if (log != nullptr && log->messages.empty() && name != "-") {
       // Of text that has no message: perhaps a reader knows it.
@@ -168,9 +164,7 @@ class OomCommand final : public RowsCommand {
     const auto found = static_cast<std::int64_t>(log.found);
     const auto kept = static_cast<std::int64_t>(log.messages.size());
     auto chosen = ChooseMessage(log, message_, view().device());
-    if (!chosen) {
-      return Fail(std::move(chosen.error()));
-    }
+    MEMTOOL_TRY(chosen);
     const std::int64_t number = *chosen;
     if (number < 1 || number > found) {
       return Fail(ErrorCode::kUsage, fmt::format("--message {}: the log has {} message{}",
@@ -211,8 +205,9 @@ class OomCommand final : public RowsCommand {
   // --- recordings ---
 
   // At its last failure, or at the moment that was asked for; else at its end.
-  Result<std::unique_ptr<Loaded>> AtFailure(Session& session, const std::string& name,
-                                            Recording recording) const {
+  Result<Selection> AtFailure(Session& session, const std::string& name,
+                              std::shared_ptr<const Recording> shared) const {
+    const Recording& recording = *shared;
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
                   fmt::format("a {} does not tell the allocator's state",
@@ -226,18 +221,17 @@ class OomCommand final : public RowsCommand {
       device = device.empty() ? *last : device;
       moment = view().has_moment() ? moment : *ParseMoment("oom");
     }
-    return session.Take(name, std::move(recording), view(), moment, device);
+    return session.SelectAt(name, std::move(shared), view(), moment, device);
   }
 
   Result<Report> FromRecording(Session& session, Recording recording) {
-    auto loaded = AtFailure(session, path_, std::move(recording));
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
-    return FromLoaded(session, **loaded);
+    auto loaded =
+        AtFailure(session, path_, std::make_shared<const Recording>(std::move(recording)));
+    MEMTOOL_TRY(loaded);
+    return FromLoaded(session, *loaded);
   }
 
-  Result<Report> FromLoaded(Session& session, const Loaded& loaded) {
+  Result<Report> FromLoaded(Session& session, const Selection& loaded) {
     const OomCase found = CaseOf(loaded, view().has_moment() ? view().moment().text : "");
     std::vector<Holder> holders = Holders(loaded, *found.state);
     Report report = Describe(session, found, std::move(holders));
@@ -270,10 +264,10 @@ class OomCommand final : public RowsCommand {
 
   // Who holds what is live, most first; with the rounding, and what lies in no block, they sum to
   // live, pending and unplaced.
-  std::vector<Holder> Holders(const Loaded& loaded, const OomState& state) const {
+  std::vector<Holder> Holders(const Selection& loaded, const OomState& state) const {
     NodeSpace space;
     Tabulator table(view().by(), space);
-    table.Add(loaded.AsInput());
+    table.Add(InputOf(loaded));
     std::vector<Holder> holders;
     for (const Row& row : table.Rows(view().sort())) {
       if (row.value.flat == 0) {
@@ -292,7 +286,7 @@ class OomCommand final : public RowsCommand {
     }
     const std::int64_t held =
         SaturatingAdd(SaturatingAdd(state.live, state.pending), state.unplaced);
-    if (view().selects() || loaded.choice.name != "space") {
+    if (view().selects() || loaded.choice().name != "space") {
       return holders;
     }
     if (state.unlisted > 0) {

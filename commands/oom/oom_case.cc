@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
-#include "memtool/profile/select/values.h"
 
 namespace memtool::commands {
 

@@ -51,14 +51,14 @@ void Conclude(OomCase& found);
 
 OomCase CaseOf(const formats::OomMessage& message);
 // The moment that `loaded` stands at. `at`: how the command line names it, or empty.
-OomCase CaseOf(const Loaded& loaded, const std::string& at);
+OomCase CaseOf(const Selection& loaded, const std::string& at);
 // The device that ran out last, as --device names it: by time where there is one, else by the order
 // of the file. Nothing when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, const std::string& device);
 
 // "out of memory elsewhere in this file: device 1 at event 12 (asked 2.00 GiB)": other failures
 // than the one that `loaded` stands at; empty when there are none.
-std::string OtherFailures(const Loaded& loaded);
+std::string OtherFailures(const Selection& loaded);
 
 // "WHY", "fragmentation: …"
 struct OomSentence {

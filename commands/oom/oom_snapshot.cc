@@ -91,9 +91,9 @@ std::optional<std::string> LastOom(const Recording& recording, const std::string
   return best;
 }
 
-std::string OtherFailures(const Loaded& loaded) {
+std::string OtherFailures(const Selection& loaded) {
   constexpr std::size_t kNamed = 3;
-  const Recording& recording = loaded.recording;
+  const Recording& recording = loaded.recording();
   std::string text;
   std::size_t others = 0;
   for (std::size_t i = 0; i < recording.history->traces.size(); ++i) {
@@ -101,7 +101,7 @@ std::string OtherFailures(const Loaded& loaded) {
     const auto events = EventsOf(recording, trace);
     for (std::size_t e = 0; e < events.size(); ++e) {
       const bool shown = std::any_of(
-          loaded.moments.begin(), loaded.moments.end(), [&](const MomentOfTrace& moment) {
+          loaded.moments().begin(), loaded.moments().end(), [&](const MomentOfTrace& moment) {
             return moment.trace == i && moment.event == static_cast<std::int64_t>(e);
           });
       if (events[e].action != Action::kOom || shown || ++others > kNamed) {
@@ -120,36 +120,36 @@ std::string OtherFailures(const Loaded& loaded) {
   return "out of memory elsewhere in this file, by --device and --at oom:K:" + text;
 }
 
-OomCase CaseOf(const Loaded& loaded, const std::string& at) {
-  const Recording& recording = loaded.recording;
+OomCase CaseOf(const Selection& loaded, const std::string& at) {
+  const Recording& recording = loaded.recording();
   OomCase found{.snapshot = true, .settings = recording.settings};
   found.state.emplace();
   OomRequest request;
   const Event* oom = nullptr;
-  for (const MomentOfTrace& moment : loaded.moments) {
+  for (const MomentOfTrace& moment : loaded.moments()) {
     found.elsewhere = found.elsewhere || !moment.summary.ooms.empty();
     // Of several devices at once, no one request can be judged.
-    oom = loaded.moments.size() == 1 ? OomAt(recording, moment) : nullptr;
+    oom = loaded.moments().size() == 1 ? OomAt(recording, moment) : nullptr;
   }
   if (oom != nullptr) {
     request = {.asked = oom->size, .stream = oom->stream};
     TakePool(recording, *oom, request);
   }
-  for (const MomentOfTrace& moment : loaded.moments) {
-    AddState(StateAt(recording, recording.history->traces[moment.trace], moment.event), request,
-             *found.state);
+  for (const MomentOfTrace& moment : loaded.moments()) {
+    AddState(StateAt(*loaded.history(), recording.history->traces[moment.trace], moment.event),
+             request, *found.state);
   }
-  if (loaded.moments.size() == 1) {
-    const MomentOfTrace& only = loaded.moments.front();
+  if (loaded.moments().size() == 1) {
+    const MomentOfTrace& only = loaded.moments().front();
     found.where = TraceText(recording.history->traces[only.trace]);
     found.moment = MomentText(only);
   } else {
-    found.where = FormatCount(static_cast<std::int64_t>(loaded.moments.size())) + " devices";
+    found.where = FormatCount(static_cast<std::int64_t>(loaded.moments().size())) + " devices";
     found.moment = "the end";
   }
   found.at = !at.empty() ? at : oom != nullptr ? "oom" : "end";
-  if (recording.history->traces.size() > 1 && loaded.moments.size() == 1) {
-    const Trace& trace = recording.history->traces[loaded.moments.front().trace];
+  if (recording.history->traces.size() > 1 && loaded.moments().size() == 1) {
+    const Trace& trace = recording.history->traces[loaded.moments().front().trace];
     found.at += fmt::format(" --device {}", trace.device);
   }
   FillFacts(oom, found);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
-#include "memtool/profile/select/values.h"
 #include "oom/oom_case.h"
 #include "rows/rows.h"
 

@@ -5,7 +5,8 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <charconv>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 
 namespace memtool::commands {
 
@@ -107,9 +108,7 @@ Result<void> EventOptions::Resolve(SizeBase base) {
   }
   if (!address_text_.empty()) {
     auto address = ParseAddress(address_text_);
-    if (!address) {
-      return Fail(std::move(address.error()));
-    }
+    MEMTOOL_TRY(address);
     filter_.address = *address;
   }
   if (!id_text_.empty()) {

@@ -46,9 +46,7 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
     return Expected{.bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes)};
   }
   auto truth = formats::ReadGroundTruth(text.substr(1), {});
-  if (!truth) {
-    return Fail(std::move(truth.error()));
-  }
+  MEMTOOL_TRY(truth);
   auto reading = formats::ChooseReading(*truth, choice());
   if (!reading) {
     Error error = std::move(reading.error());

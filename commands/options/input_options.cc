@@ -9,6 +9,7 @@
 #include <iostream>
 #include <thread>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
 
@@ -72,9 +73,7 @@ Result<void> InputOptions::Resolve() {
       continue;
     }
     auto value = ParseSize(std::string_view(text).substr(equals + 1), size_base());
-    if (!value) {
-      return Fail(std::move(value.error()));
-    }
+    MEMTOOL_TRY(value);
     auto set =
         formats::SetLimit(load_.limits, text.substr(0, equals), static_cast<std::uint64_t>(*value));
     if (!set) {
@@ -120,9 +119,7 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
   }
   if (names.empty()) {
     auto name = DefaultInput(streams);
-    if (!name) {
-      return Fail(std::move(name.error()));
-    }
+    MEMTOOL_TRY(name);
     names.push_back(*std::move(name));
   }
   for (const std::string& name : names) {

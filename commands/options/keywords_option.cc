@@ -34,13 +34,9 @@ void KeywordsOption::Declare(po::options_description_easy_init add) {
 }
 
 Result<void> KeywordsOption::Take(Result<formats::KeywordsFile> file) {
-  if (!file) {
-    return Fail(std::move(file.error()));
-  }
+  MEMTOOL_TRY(file);
   auto keywords = Keywords::Compile(std::move(file->dictionary));
-  if (!keywords) {
-    return Fail(std::move(keywords.error()));
-  }
+  MEMTOOL_TRY(keywords);
   keywords_ = *std::move(keywords);
   profile_ = std::move(file->profile);
   expected_sum_ = std::move(file->expected_sum);
@@ -90,9 +86,7 @@ Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
                   "name one with --keywords FILE; memtool buckets --print-keywords "
                   "builtin:pytorch shows what it looks like");
     }
-    if (auto taken = Take(formats::ReadKeywords(std::string(builtin))); !taken) {
-      return Fail(std::move(taken.error()));
-    }
+    MEMTOOL_TRY(Take(formats::ReadKeywords(std::string(builtin))));
     name_ = builtin;
     chosen_ = true;
     waiting_ = false;

@@ -42,9 +42,7 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
   limit_ = format_ == Format::kTable && output_ == "-" ? kTableRows : 0;
   limit_ = rows.value_or(limit_);
   auto unit = ParseSizeUnit(unit_text_);
-  if (!unit) {
-    return Fail(std::move(unit.error()));
-  }
+  MEMTOOL_TRY(unit);
   unit_ = *unit;
   if (color_text_ != "auto" && color_text_ != "always" && color_text_ != "never") {
     return Fail(ErrorCode::kUsage, "--color: '" + color_text_ + "' is not a choice",

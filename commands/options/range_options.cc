@@ -34,12 +34,11 @@ Result<void> RangeOptions::Resolve() {
   return {};
 }
 
-Result<std::vector<EventRange>> RangeOptions::In(const Recording& recording,
+Result<std::vector<EventRange>> RangeOptions::In(const HistoryIndex& index,
                                                  const std::string& device) const {
+  const Recording& recording = index.recording();
   const auto traces = TracesOf(recording, device);
-  if (!traces) {
-    return Fail(traces.error());
-  }
+  MEMTOOL_TRY(traces);
   std::vector<EventRange> ranges;
   for (const std::size_t i : *traces) {
     const Trace& trace = recording.history->traces[i];
@@ -47,10 +46,8 @@ Result<std::vector<EventRange>> RangeOptions::In(const Recording& recording,
       ranges.push_back({.trace = i});
       continue;
     }
-    auto span = ResolveRange(recording, trace, range_);
-    if (!span) {
-      return Fail(std::move(span.error()));
-    }
+    auto span = ResolveRange(index, trace, range_);
+    MEMTOOL_TRY(span);
     // The start is a state, after what the first events list of before; all events follow it.
     const bool start = range_.from.kind == MomentSpec::Kind::kStart;
     ranges.push_back({.trace = i,

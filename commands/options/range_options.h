@@ -20,7 +20,7 @@ class RangeOptions {
   // The events of the range in each trace of TracesOf, none in one without events; both ends are
   // included, and a moment is the last event that has happened by then. Errors: kUsage for a
   // device or a moment that the recording does not have.
-  [[nodiscard]] Result<std::vector<EventRange>> In(const Recording& recording,
+  [[nodiscard]] Result<std::vector<EventRange>> In(const HistoryIndex& index,
                                                    const std::string& device) const;
   [[nodiscard]] const MomentRange& range() const { return range_; }
   // "start to end", for headers and JSON.

@@ -102,9 +102,7 @@ void ViewOptions::DeclareBase(po::options_description& options) {
 
 Result<void> ViewOptions::Resolve() {
   auto frames = ParseFrameMode(frames_text_);
-  if (!frames) {
-    return Fail(std::move(frames.error()));
-  }
+  MEMTOOL_TRY(frames);
   options_.frames = *frames;
   auto moment = ParseMoment(moment_text_);
   auto base = ParseMoment(base_moment_text_.empty() ? moment_text_ : base_moment_text_);
@@ -114,9 +112,7 @@ Result<void> ViewOptions::Resolve() {
   moment_ = *std::move(moment);
   base_moment_ = *std::move(base);
   auto by = ParseBy(by_text_.empty() ? "filefunction" : by_text_);
-  if (!by) {
-    return Fail(std::move(by.error()));
-  }
+  MEMTOOL_TRY(by);
   by_ = *std::move(by);
   by_.automatic = by_text_.empty();
   if (auto resolved = keywords_.ResolveBy(by_); !resolved) {
@@ -127,10 +123,8 @@ Result<void> ViewOptions::Resolve() {
     compiled.device.clear();
   }
   auto filter = Filter::Compile(compiled);
-  if (!filter) {
-    return Fail(std::move(filter.error()));
-  }
-  filter_ = *std::move(filter);
+  MEMTOOL_TRY(filter);
+  filter_ = std::make_shared<const Filter>(*std::move(filter));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
+#include <memory>
 #include <string>
 
 #include "command.h"
@@ -37,7 +38,7 @@ class ViewOptions {
   void DeclareBase(po::options_description& options);
   Result<void> Resolve();
 
-  [[nodiscard]] const Filter& filter() const { return filter_; }
+  [[nodiscard]] const std::shared_ptr<const Filter>& filter() const { return filter_; }
   [[nodiscard]] const std::string& sample_index() const { return sample_index_; }
   [[nodiscard]] const By& by() const { return by_; }
   [[nodiscard]] const std::string& by_text() const { return by_text_; }
@@ -71,7 +72,7 @@ class ViewOptions {
   MomentSpec moment_;
   MomentSpec base_moment_;
   By by_;
-  Filter filter_;
+  std::shared_ptr<const Filter> filter_ = std::make_shared<const Filter>();
   mutable KeywordsOption keywords_;  // of --by bucket; an input may choose the dictionary
 };
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "output/escape.h"
 

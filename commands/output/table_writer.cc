@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/writers.h"

@@ -93,9 +93,7 @@ class PprofCommand final : public Command {
 
   std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
     auto settings = pprof::ParseSettings(args);
-    if (!settings) {
-      return Fail(std::move(settings.error()));
-    }
+    MEMTOOL_TRY(settings);
     settings_ = *std::move(settings);
     return Result<void>();
   }
@@ -110,24 +108,16 @@ class PprofCommand final : public Command {
                     [&streams](const std::string& name) { streams.inputs.Add(name); });
     }
     auto profile = pprof::LoadProfile(settings_);
-    if (!profile) {
-      return Fail(std::move(profile.error()));
-    }
+    MEMTOOL_TRY(profile);
     auto report = pprof::MakeReport(*std::move(profile), settings_, warn);
-    if (!report) {
-      return Fail(std::move(report.error()));
-    }
+    MEMTOOL_TRY(report);
     auto text = pprof::WriteReport(*report);
     const Form form = FormOf(settings_.report);
     if (text && !form.layout.empty()) {
       text = LayOut(*text, std::string(form.layout), kLayoutLimit);
     }
-    if (!text) {
-      return Fail(std::move(text.error()));
-    }
-    if (auto sent = Send(*text, form, streams); !sent) {
-      return Fail(std::move(sent.error()));
-    }
+    MEMTOOL_TRY(text);
+    MEMTOOL_TRY(Send(*text, form, streams));
     return ExitCode::kOk;
   }
 
@@ -150,9 +140,7 @@ class PprofCommand final : public Command {
 
   static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {
     auto path = TemporaryFile("." + std::string(form.suffix));
-    if (!path) {
-      return Fail(std::move(path.error()));
-    }
+    MEMTOOL_TRY(path);
     if (auto written = WriteWholeFile(*path, text, streams); !written) {
       return written;
     }

@@ -6,7 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/apply.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool::commands::pprof {
 
@@ -62,9 +64,7 @@ Result<Recording> DropUninteresting(Recording recording) {
       Filter::Compile({.drop_frames = std::string(recording.Text(metadata.drop_frames)),
                        .keep_frames = std::string(recording.Text(metadata.keep_frames)),
                        .frames = FrameMode::kAll});
-  if (!filter) {
-    return Fail(filter.error());
-  }
+  MEMTOOL_TRY(filter);
   auto applied = Apply(View(recording, *filter));
   return applied ? Result<Recording>(std::move(applied->recording))
                  : Fail(std::move(applied.error()));
@@ -86,9 +86,7 @@ Result<Recording> ApplyFilters(Recording recording, const Settings& settings,
                               .rules = FilterRules::kPprof,
                               .label_units = units};
   const auto filter = Filter::Compile(options);
-  if (!filter) {
-    return Fail(filter.error());
-  }
+  MEMTOOL_TRY(filter);
   for (const std::string_view option : filter->Ranges()) {
     warn(fmt::format("{}:Interpreted '{}' as range, not regexp", option, ValueOf(options, option)));
   }
@@ -96,9 +94,7 @@ Result<Recording> ApplyFilters(Recording recording, const Settings& settings,
     return recording;
   }
   auto applied = Apply(View(recording, *filter));
-  if (!applied) {
-    return Fail(std::move(applied.error()));
-  }
+  MEMTOOL_TRY(applied);
   for (const std::string_view option : applied->unmatched) {
     warn(fmt::format("{} expression matched no samples", Spoken(option)));
   }

@@ -8,6 +8,7 @@
 
 #include "memtool/formats/load.h"
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/at_moment.h"
 #include "pprof/edits.h"
 #include "pprof/go_text.h"
 #include "pprof/merge.h"
@@ -78,17 +79,17 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
                       .message = "memtool fetches nothing",
                       .hint = "download it first: curl -o profile.pb.gz URL"});
   }
-  auto loaded = formats::LoadFile(name, {})
-                    .and_then([](Recording recording) {
-                      std::vector<MomentOfTrace> moments;
-                      return StandAt(std::move(recording), {}, {}, &moments);
-                    })
-                    .and_then([&program](Recording recording) -> Result<Recording> {
-                      if (!recording.profile) {
-                        return Fail(ErrorCode::kUnsupported, "holds no samples");
-                      }
-                      return WithProgram(std::move(recording), program);
-                    });
+  auto loaded =
+      formats::LoadFile(name, {})
+          .and_then([](Recording recording) {
+            return RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
+          })
+          .and_then([&program](std::shared_ptr<const Recording> recording) -> Result<Recording> {
+            if (!recording->profile) {
+              return Fail(ErrorCode::kUnsupported, "holds no samples");
+            }
+            return WithProgram(*recording, program);
+          });
   if (!loaded) {
     Error error = std::move(loaded.error());
     error.input = error.input.empty() ? name : error.input;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/rows/merge.h"
 #include "pprof/measure.h"
@@ -89,16 +90,12 @@ Result<void> UnifyUnits(std::vector<Recording>& recordings) {
   std::vector<std::string> units;
   for (std::size_t at = 0; at < types[0].size(); ++at) {
     auto unit = CommonUnit(types, at);
-    if (!unit) {
-      return Fail(std::move(unit.error()));
-    }
+    MEMTOOL_TRY(unit);
     units.push_back(*std::move(unit));
   }
   for (Recording& recording : recordings) {
     auto changed = InUnits(std::move(recording), units);
-    if (!changed) {
-      return Fail(std::move(changed.error()));
-    }
+    MEMTOOL_TRY(changed);
     recording = *std::move(changed);
   }
   return {};
@@ -140,14 +137,10 @@ void Keep(Profile& profile, const std::vector<char>& keep) {
 }  // namespace
 
 Result<Recording> Combine(std::vector<Recording> recordings) {
-  if (auto unified = UnifyUnits(recordings); !unified) {
-    return Fail(std::move(unified.error()));
-  }
+  MEMTOOL_TRY(UnifyUnits(recordings));
   std::vector<MergeInput> inputs;
   for (const Recording& recording : recordings) {
-    if (auto same = CheckSameTypes(recordings[0], recording); !same) {
-      return Fail(std::move(same.error()));
-    }
+    MEMTOOL_TRY(CheckSameTypes(recordings[0], recording));
     inputs.push_back({&recording, 1});
   }
   return Merge(inputs, MergeRules::kPprof);
@@ -176,9 +169,7 @@ Result<Recording> ScaleValues(Recording recording, std::span<const double> facto
 }
 
 Result<Recording> Normalize(Recording recording, const Recording& base) {
-  if (auto same = CheckSameTypes(recording, base); !same) {
-    return Fail(std::move(same.error()));
-  }
+  MEMTOOL_TRY(CheckSameTypes(recording, base));
   const auto sum = [](const std::vector<std::int64_t>& column) {
     std::int64_t total = 0;
     for (const std::int64_t value : column) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memtool/formats/pprof_writer.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"

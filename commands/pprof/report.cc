@@ -228,16 +228,12 @@ Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser
   if (edited && wanted.relative_percentages) {
     edited = filter(*std::move(edited));
   }
-  if (!edited) {
-    return Fail(std::move(edited.error()));
-  }
+  MEMTOOL_TRY(edited);
   if (edited->profile->types.empty()) {
     return Fail(ErrorCode::kUnsupported, "profile has no samples");
   }
   auto type = ChooseType(*edited, wanted.sample_index);
-  if (!type) {
-    return Fail(std::move(type.error()));
-  }
+  MEMTOOL_TRY(type);
   report.type = *type;
   const SampleType& chosen = edited->profile->types[report.type];
   report.type_name = (wanted.mean ? "mean_" : "") + std::string(edited->Text(chosen.type));
@@ -251,9 +247,7 @@ Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser
   if (!wanted.relative_percentages) {
     edited = filter(*std::move(edited));
   }
-  if (!edited) {
-    return Fail(std::move(edited.error()));
-  }
+  MEMTOOL_TRY(edited);
   report.recording = *std::move(edited);
   return report;
 }

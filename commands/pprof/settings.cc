@@ -294,9 +294,7 @@ class Parser {
                    "-top, -tree, -peek REGEX, -traces, -tags, -raw, -dot, -svg, -web, ...");
     }
     std::tie(settings_.report, settings_.symbol) = reports_[0];
-    if (auto chosen = TakeChoices(); !chosen) {
-      return Fail(std::move(chosen.error()));
-    }
+    MEMTOOL_TRY(TakeChoices());
     TakeOldNames();
     if (!plain_bases_.empty() && !diff_bases_.empty()) {
       return Usage("-base and -diff_base flags cannot both be specified");

@@ -9,6 +9,9 @@
 #include <optional>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/select/stack_sums.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
@@ -19,7 +22,7 @@ namespace memtool::commands {
 
 namespace {
 
-using LoadedList = std::vector<std::unique_ptr<Loaded>>;
+using LoadedList = std::vector<Selection>;
 
 // "5%" or "100MiB".
 struct GrowthGate {
@@ -55,7 +58,7 @@ Result<GrowthGate> ParseGate(const std::string& text, SizeBase base) {
 std::vector<Input> Inputs(const LoadedList& list) {
   std::vector<Input> inputs;
   for (const auto& loaded : list) {
-    inputs.push_back(loaded->AsInput());
+    inputs.push_back(InputOf(loaded));
   }
   return inputs;
 }
@@ -109,25 +112,17 @@ class DiffCommand final : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved :
          {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows())}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     auto gate = ParseGate(gate_text_, input_.size_base());
-    if (!gate) {
-      return Fail(std::move(gate.error()));
-    }
-    if (auto sides = SplitSides(); !sides) {
-      return Fail(std::move(sides.error()));
-    }
+    MEMTOOL_TRY(gate);
+    MEMTOOL_TRY(SplitSides());
     // All inputs in one go, so that they are read at the same time.
     std::vector<std::string> names = bases_;
     names.insert(names.end(), news_.begin(), news_.end());
     Session session(input_, streams);
-    auto loaded = LoadAll(session, names, view_, bases_.size());
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
+    auto loaded = SelectAll(session, names, view_, bases_.size());
+    MEMTOOL_TRY(loaded);
     if (loaded->size() != names.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
     }
@@ -166,17 +161,16 @@ class DiffCommand final : public Command {
     std::int64_t base_total = 0;
     std::int64_t now_total = 0;
     for (const auto& loaded : base) {
-      base_total = SaturatingAdd(base_total, loaded->sums.total);
+      base_total = SaturatingAdd(base_total, loaded.sums().total);
     }
     for (const auto& loaded : now) {
-      now_total = SaturatingAdd(now_total, loaded->sums.total);
+      now_total = SaturatingAdd(now_total, loaded.sums().total);
     }
     if (now_total == 0) {
       return;
     }
-    for (const auto& loaded : now) {
-      loaded->scale = static_cast<double>(base_total) / static_cast<double>(now_total);
-      loaded->sums = SumByStack(*loaded->view, loaded->choice, loaded->scale);
+    for (Selection& loaded : now) {
+      loaded = loaded.ScaledBy(Ratio(base_total, now_total));
     }
   }
 
@@ -209,9 +203,7 @@ class DiffCommand final : public Command {
     const std::int64_t delta = SaturatingSubtract(now_table.total(), base_table.total());
     Report report = Describe(session, changed, {split, all.end()}, base_table, now_table);
     session.Finish();
-    if (auto printed = output_.Print(report, streams); !printed) {
-      return Fail(std::move(printed.error()));
-    }
+    MEMTOOL_TRY(output_.Print(report, streams));
     const bool hit = (gate.ratio && Growth(base_table.total(), delta) > *gate.ratio && delta > 0) ||
                      (gate.bytes && delta > *gate.bytes);
     if (hit) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "command.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/graph.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
@@ -52,43 +53,33 @@ class GraphCommand : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveNodes()}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     auto names = input_.Names(streams);
-    if (!names) {
-      return Fail(std::move(names.error()));
-    }
+    MEMTOOL_TRY(names);
     Session session(input_, streams);
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names->begin(), names->end());
-    auto loaded = LoadAll(session, all, view_, bases_.size());
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
+    auto loaded = SelectAll(session, all, view_, bases_.size());
+    MEMTOOL_TRY(loaded);
     if (!bases_.empty() && loaded->size() != all.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
     }
     std::vector<SignedInput> inputs;
     for (std::size_t i = 0; i < loaded->size(); ++i) {
-      inputs.push_back({(*loaded)[i]->AsInput(), i < bases_.size() ? -1 : 1});
+      inputs.push_back({InputOf((*loaded)[i]), i < bases_.size() ? -1 : 1});
     }
     NodeSpace space;
     const Graph graph = BuildGraph(inputs, graph_, space);
     session.Finish();
-    if (auto written = Write(session, graph, space, streams); !written) {
-      return Fail(std::move(written.error()));
-    }
+    MEMTOOL_TRY(Write(session, graph, space, streams));
     return session.exit_code();
   }
 
  private:
   Result<void> ResolveNodes() {
     auto by = ParseBy(by_text_);
-    if (!by) {
-      return Fail(std::move(by.error()));
-    }
+    MEMTOOL_TRY(by);
     if (by->kind != By::Kind::kFrame) {
       return Fail(ErrorCode::kUsage, "--by: a graph cannot have '" + by_text_ + "' as nodes",
                   "function, filefunction, line, file or module");
@@ -116,15 +107,11 @@ class GraphCommand : public Command {
                       std::int64_t value) { return AmountText(session, value, !bases_.empty()); },
         .difference = !bases_.empty()};
     auto text = WriteDot(graph, space, style);
-    if (!text) {
-      return Fail(std::move(text.error()));
-    }
+    MEMTOOL_TRY(text);
     const std::string format = PictureFormat();
     if (!format.empty()) {
       text = LayOut(*text, format, kLayoutLimit);
-      if (!text) {
-        return Fail(std::move(text.error()));
-      }
+      MEMTOOL_TRY(text);
     }
     return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams);
   }
@@ -134,9 +121,7 @@ class GraphCommand : public Command {
     std::string path = output_;
     if (path == "-") {
       auto made = TemporaryFile(".svg");
-      if (!made) {
-        return Fail(std::move(made.error()));
-      }
+      MEMTOOL_TRY(made);
       path = *std::move(made);
     }
     if (auto written = WriteWholeFile(path, picture, streams); !written) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/at_moment.h"
 
 namespace memtool::commands {
 
@@ -92,11 +93,11 @@ std::string TraceLine(const Trace& trace, const TraceSummary& s) {
                                    FormatCount(static_cast<std::int64_t>(s.ooms.back()))));
 }
 
-std::vector<std::string> MomentLines(const Loaded& loaded) {
+std::vector<std::string> MomentLines(const Selection& loaded) {
   std::vector<std::string> lines;
-  for (const MomentOfTrace& moment : loaded.moments) {
+  for (const MomentOfTrace& moment : loaded.moments()) {
     const TraceSummary& s = moment.summary;
-    std::string line = TraceLine(loaded.recording.history->traces[moment.trace], s);
+    std::string line = TraceLine(loaded.recording().history->traces[moment.trace], s);
     if (s.events > 0 && moment.event != s.peak_event) {
       line += (moment.event < 0 ? " · shown: " : " · shown: after ") + EventText(moment.event);
     }

@@ -29,7 +29,7 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
 std::string TraceLine(const Trace& trace, const TraceSummary& summary);
 // "peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM recorded",
 // one line per trace; nothing for inputs without a history.
-std::vector<std::string> MomentLines(const Loaded& loaded);
+std::vector<std::string> MomentLines(const Selection& loaded);
 // A row's line for JSON: null when it has none.
 Cell LineCell(std::int64_t line);
 

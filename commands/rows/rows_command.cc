@@ -14,34 +14,25 @@ void RowsCommand::Declare(po::options_description& options) {
 Result<ExitCode> RowsCommand::Run(Streams& streams) {
   for (auto resolved : {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
                         ResolveMore()}) {
-    if (!resolved) {
-      return Fail(std::move(resolved.error()));
-    }
+    MEMTOOL_TRY(resolved);
   }
   if (auto code = RunInstead(streams)) {
     return *std::move(code);
   }
   auto names = Names(streams);
-  if (!names) {
-    return Fail(std::move(names.error()));
-  }
+  MEMTOOL_TRY(names);
   Session session(input_, streams);
   auto report = MakeReport(session, *names);
-  if (!report) {
-    return Fail(std::move(report.error()));
-  }
+  MEMTOOL_TRY(report);
   session.Finish();
-  if (auto printed = output_.Print(*report, streams); !printed) {
-    return Fail(std::move(printed.error()));
-  }
+  MEMTOOL_TRY(output_.Print(*report, streams));
   const ExitCode code = AfterPrint(streams);
   return code == ExitCode::kOk ? session.exit_code() : code;
 }
 
-Result<void> RowsCommand::ForEachInput(
-    Session& session, const std::vector<std::string>& names,
-    const std::function<void(std::unique_ptr<Loaded>)>& take) const {
-  return session.ForEach(names, view_, [&take](std::unique_ptr<Loaded> loaded) -> Result<void> {
+Result<void> RowsCommand::ForEachInput(Session& session, const std::vector<std::string>& names,
+                                       const std::function<void(Selection)>& take) const {
+  return session.ForEach(names, view_, [&take](Selection loaded) -> Result<void> {
     take(std::move(loaded));
     return {};
   });

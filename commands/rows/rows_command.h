@@ -41,7 +41,7 @@ class RowsCommand : public Command {
 
   // Gives each input to `take`, for commands that need no more than one at a time.
   Result<void> ForEachInput(Session& session, const std::vector<std::string>& names,
-                            const std::function<void(std::unique_ptr<Loaded>)>& take) const;
+                            const std::function<void(Selection)>& take) const;
   // The lines that every header begins with: inputs and total, moments, filters.
   [[nodiscard]] std::vector<std::string> Head(const Session& session, std::string first) const;
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "command.h"
+#include "memtool/profile/base/result.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -26,11 +27,8 @@ class TagsCommand final : public RowsCommand {
  private:
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     TagTable table;
-    auto done = ForEachInput(session, names,
-                             [&](std::unique_ptr<Loaded> loaded) { table.Add(loaded->AsInput()); });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    auto done = ForEachInput(session, names, [&](Selection loaded) { table.Add(InputOf(loaded)); });
+    MEMTOOL_TRY(done);
     return Describe(session, table);
   }
 

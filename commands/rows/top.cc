@@ -5,8 +5,11 @@
 #include <boost/program_options/value_semantic.hpp>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/diff.h"
 #include "memtool/profile/rows/saves.h"
+#include "memtool/profile/select/at_moment.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -44,15 +47,13 @@ class TopCommand final : public RowsCommand {
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
     NodeSpace space;
     Tabulator table(view().by(), space);
-    auto done = ForEachInput(session, names, [&](std::unique_ptr<Loaded> loaded) {
-      table.Add(loaded->AsInput());
-      if (loaded->recording.history) {
+    auto done = ForEachInput(session, names, [&](Selection loaded) {
+      table.Add(InputOf(loaded));
+      if (loaded.recording().history) {
         histories_.push_back(std::move(loaded));  // for what rows are worth at the peak
       }
     });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    MEMTOOL_TRY(done);
     return bases_.empty() ? Describe(session, table, space)
                           : DescribeAgainstBase(session, table, space);
   }
@@ -61,11 +62,8 @@ class TopCommand final : public RowsCommand {
   Result<Report> DescribeAgainstBase(Session& session, const Tabulator& table, NodeSpace& space) {
     Tabulator base(view().by(), space);
     const std::size_t news = session.notes().size();
-    auto done = ForEachInput(session, bases_,
-                             [&](std::unique_ptr<Loaded> loaded) { base.Add(loaded->AsInput()); });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    auto done = ForEachInput(session, bases_, [&](Selection loaded) { base.Add(InputOf(loaded)); });
+    MEMTOOL_TRY(done);
     std::vector<DiffRow> differences =
         DiffRows(base.Rows(view().sort()), table.Rows(view().sort()), view().sort());
     std::vector<Row> rows;
@@ -92,7 +90,7 @@ class TopCommand final : public RowsCommand {
   std::vector<std::int64_t> PeakWithout(const std::vector<Row>& rows, NodeSpace& space) const {
     const bool at_peak = view().moment().kind == MomentSpec::Kind::kPeak;
     if (!at_peak || histories_.empty() || view().by().kind != By::Kind::kFrame ||
-        histories_.front()->view->has_label_frames()) {
+        histories_.front().view().has_label_frames()) {
       return {};
     }
     const std::size_t shown =
@@ -100,8 +98,8 @@ class TopCommand final : public RowsCommand {
     std::vector<std::int64_t> peaks(shown, 0);
     for (const auto& loaded : histories_) {
       const auto without =
-          PeakWithoutRows(*loaded->view, loaded->moments, std::span(rows).first(shown),
-                          view().by().granularity, space);
+          PeakWithoutRows(*loaded.history(), loaded.view(), loaded.moments(),
+                          std::span(rows).first(shown), view().by().granularity, space);
       for (std::size_t i = 0; i < shown; ++i) {
         peaks[i] = SaturatingAdd(peaks[i], without[i]);
       }
@@ -134,7 +132,7 @@ class TopCommand final : public RowsCommand {
                 Report& report) const {
     std::int64_t peak = 0;
     for (const auto& loaded : histories_) {
-      for (const MomentOfTrace& moment : loaded->moments) {
+      for (const MomentOfTrace& moment : loaded.moments()) {
         peak = SaturatingAdd(peak, moment.summary.peak_bytes);
       }
     }
@@ -186,7 +184,7 @@ class TopCommand final : public RowsCommand {
   }
 
   std::vector<std::string> bases_;
-  std::vector<std::unique_ptr<Loaded>> histories_;
+  std::vector<Selection> histories_;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
 #include "output/escape.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -34,11 +36,8 @@ class TracesCommand final : public RowsCommand {
 
  private:
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    auto done = ForEachInput(session, names,
-                             [this](std::unique_ptr<Loaded> loaded) { Add(loaded->AsInput()); });
-    if (!done) {
-      return Fail(std::move(done.error()));
-    }
+    auto done = ForEachInput(session, names, [this](Selection loaded) { Add(InputOf(loaded)); });
+    MEMTOOL_TRY(done);
     return Describe(session);
   }
 

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/graph.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -50,21 +52,17 @@ class TreeCommand : public RowsCommand {
                   "function, filefunction, line, file or module");
     }
     auto regex = TakeRegex();
-    if (!regex) {
-      return Fail(std::move(regex.error()));
-    }
+    MEMTOOL_TRY(regex);
     regex_ = *std::move(regex);
     return {};
   }
 
   Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    auto loaded = LoadAll(session, names, view());
-    if (!loaded) {
-      return Fail(std::move(loaded.error()));
-    }
+    auto loaded = SelectAll(session, names, view());
+    MEMTOOL_TRY(loaded);
     std::vector<SignedInput> inputs;
-    for (const auto& input : *loaded) {
-      inputs.push_back({input->AsInput(), 1});
+    for (const Selection& input : *loaded) {
+      inputs.push_back({InputOf(input), 1});
     }
     NodeSpace space;
     // Everything: what is printed is chosen by rank below, not by what a picture holds.

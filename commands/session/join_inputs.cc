@@ -31,34 +31,42 @@ JoinInputs::JoinInputs(const std::vector<std::string>& names)
         return name != "-" && formats::CertainFormat(name) == kDriverLog;
       })) {}
 
-Result<void> JoinInputs::Remember(const std::string& name, const Recording& recording,
-                                  const ViewOptions& view) {
+Result<void> JoinInputs::Add(const std::string& name, const Recording& recording,
+                             const HistoryIndex* index, const ViewOptions& view) {
   if (recording.metadata.format == kTagStacks) {
-    stacks_.Remember(recording);
+    stacks_.Add(recording);
   }
-  return has_driver_log_ ? segments_.Remember(name, recording, view.moment(), view.device())
-                         : Result<void>{};
+  return has_driver_log_ && index != nullptr
+             ? segments_.Add(name, *index, view.moment(), view.device())
+             : Result<void>{};
 }
 
-std::optional<Diagnostic> JoinInputs::TakeFrom(const std::string& name, Recording& recording,
-                                               MomentSpec& moment) {
-  if (recording.metadata.format == kTagLog) {
-    const std::int64_t bytes = stacks_.TakeFrom(recording);
-    return bytes == 0 ? std::nullopt
-                      : Joined(fmt::format("{} of {} have call stacks in another input and are "
-                                           "counted there",
-                                           FormatSize(bytes), name));
+Result<std::optional<Diagnostic>> JoinInputs::LeaveOut(const std::string& name,
+                                                       std::shared_ptr<const Recording>& recording,
+                                                       std::shared_ptr<const HistoryIndex>& index,
+                                                       MomentSpec& moment) {
+  if (recording->metadata.format == kTagLog) {
+    auto rest = stacks_.LeaveOut(*recording);
+    MEMTOOL_TRY(rest);
+    recording = std::make_shared<const Recording>(std::move(rest->recording));
+    return rest->bytes == 0 ? std::nullopt
+                            : Joined(fmt::format("{} of {} have call stacks in another input and "
+                                                 "are counted there",
+                                                 FormatSize(rest->bytes), name));
   }
   if (segments_.empty()) {
     return std::nullopt;
   }
-  auto join = segments_.TakeFrom(recording);
-  if (!join) {
+  auto join = segments_.Join(*index);
+  MEMTOOL_TRY(join);
+  if (!*join) {
     return Joined(
         fmt::format("no segment of a snapshot lies in {}: they are of different processes", name));
   }
-  moment = join->moment;
-  driver_ = *std::move(join);
+  driver_ = **std::move(join);
+  recording = std::make_shared<const Recording>(std::move(driver_->rest));
+  index = nullptr;
+  moment = driver_->moment;
   std::string message = fmt::format("{} of {} are segments of {} and are counted there",
                                     FormatSize(driver_->found), name, driver_->snapshot);
   if (driver_->missing > 0) {

@@ -1,6 +1,7 @@
 // Inputs of one command that tell of the same bytes: what one tells better leaves the other.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,13 +21,16 @@ class JoinInputs {
 
   // True for inputs that others may take bytes from; they are read, but used after all others.
   static bool Waits(const Recording& recording);
-  // Looks at an input that does not wait. Errors: those of the moment that `view` asks for.
-  Result<void> Remember(const std::string& name, const Recording& recording,
-                        const ViewOptions& view);
-  // Takes out of an input that has waited what others tell. `moment`: where it stands, perhaps
-  // elsewhere afterwards. Returns what there is to say about it.
-  std::optional<Diagnostic> TakeFrom(const std::string& name, Recording& recording,
-                                     MomentSpec& moment);
+  // Adds an input that does not wait; `index`: of its history, or null. Errors: those of the moment
+  // that `view` asks for.
+  Result<void> Add(const std::string& name, const Recording& recording, const HistoryIndex* index,
+                   const ViewOptions& view);
+  // Replaces an input that has waited by what others do not tell of it. `moment`: where it is
+  // selected, perhaps elsewhere afterwards. Returns what there is to say about it.
+  Result<std::optional<Diagnostic>> LeaveOut(const std::string& name,
+                                             std::shared_ptr<const Recording>& recording,
+                                             std::shared_ptr<const HistoryIndex>& index,
+                                             MomentSpec& moment);
 
   // Of the last log of driver calls that had a snapshot beside it.
   [[nodiscard]] const std::optional<DriverJoin>& driver() const { return driver_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <future>
 #include <utility>
 
@@ -46,12 +47,11 @@ void Session::Note(const std::string& name, const Recording& recording) {
   }
 }
 
-Result<void> Session::ForEachRecording(
-    const std::vector<std::string>& names,
-    const std::function<Result<void>(std::string, Recording)>& take) {
+Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
+                                       const VisitRecording& visit) {
   std::deque<Reading> ahead;
   std::size_t next = 0;
-  std::size_t taken = 0;
+  std::size_t visited = 0;
   Error last;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
@@ -74,60 +74,37 @@ Result<void> Session::ForEachRecording(
       continue;
     }
     Note(reading.name, *recording);
-    ++taken;
-    if (auto done = take(reading.name, *std::move(recording)); !done) {
+    ++visited;
+    auto shared = std::make_shared<const Recording>(*std::move(recording));
+    if (auto done = visit(reading.name, std::move(shared)); !done) {
       if (done.error().input.empty()) {
         done.error().input = reading.name;
       }
       return done;
     }
   }
-  return taken == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
+  return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
 }
 
-Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const std::string& device,
-                          std::vector<MomentOfTrace>* moments) {
-  if (recording.history) {
-    return AtMoment(std::move(recording), moment, device, moments);
-  }
-  if (moment.kind != MomentSpec::Kind::kEnd) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("--at {}: a {} is one moment and has no history to stand in",
-                            moment.text, recording.metadata.format_display),
-                "leave --at out; to compare two moments, give two files to memtool diff");
-  }
-  return recording;
-}
-
-Result<std::unique_ptr<Loaded>> Session::Prepare(std::string name, Recording recording,
-                                                 const ViewOptions& view, const Standing& at) {
-  if (auto chosen = view.ChooseKeywords(recording); !chosen) {
-    return Fail(std::move(chosen.error()));
-  }
-  auto loaded = std::make_unique<Loaded>();
-  auto standing = StandAt(std::move(recording), at.moment, at.device, &loaded->moments);
-  if (!standing) {
-    return Fail(std::move(standing.error()));
-  }
-  auto choice =
-      choice_ ? MatchValue(*standing, *choice_) : ChooseValue(*standing, view.sample_index());
-  if (!choice) {
-    return Fail(std::move(choice.error()));
-  }
-  if (!choice_) {
-    choice_ = *choice;
-  }
-  notes_[at.note].moment = at.moment.text;
-  loaded->name = std::move(name);
-  loaded->recording = *std::move(standing);
-  for (std::string& line : MomentLines(*loaded)) {
+Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
+                                      const std::string& device) {
+  MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
+  auto selection = Select(std::move(read.recording),
+                          {.name = std::move(read.name),
+                           .moment = moment,
+                           .device = device,
+                           .filter = view.filter(),
+                           .sample_type = view.sample_index(),
+                           .like = choice_},
+                          std::move(read.index));
+  MEMTOOL_TRY(selection);
+  choice_ = choice_ ? choice_ : selection->choice();
+  notes_[read.note].moment = moment.text;
+  for (std::string& line : MomentLines(*selection)) {
     moment_lines_.push_back(std::move(line));
   }
-  loaded->choice = *std::move(choice);
-  loaded->view = std::make_unique<View>(loaded->recording, view.filter());
-  loaded->sums = SumByStack(*loaded->view, loaded->choice);
-  NoteUnmatched(loaded->view->Unmatched());
-  return loaded;
+  NoteUnmatched(selection->view().Unmatched());
+  return selection;
 }
 
 void Session::NoteUnmatched(const std::vector<std::string_view>& unmatched) {
@@ -140,20 +117,12 @@ void Session::NoteUnmatched(const std::vector<std::string_view>& unmatched) {
   });
 }
 
-Result<std::unique_ptr<Loaded>> Session::Take(const std::string& name, Recording recording,
-                                              const ViewOptions& view, const MomentSpec& moment,
-                                              const std::string& device) {
-  Note(name, recording);
-  return Prepare(name, std::move(recording), view, {moment, device, notes_.size() - 1});
-}
-
-Result<void> Session::Give(std::string name, Recording recording, const ViewOptions& view,
-                           const Standing& at, const Visit& visit) {
-  auto loaded = Prepare(std::move(name), std::move(recording), view, at);
-  if (!loaded) {
-    return Fail(std::move(loaded.error()));
-  }
-  return visit(*std::move(loaded));
+Result<Selection> Session::SelectAt(const std::string& name,
+                                    std::shared_ptr<const Recording> recording,
+                                    const ViewOptions& view, const MomentSpec& moment,
+                                    const std::string& device) {
+  Note(name, *recording);
+  return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
 }
 
 void Session::Note(InputNote note, std::string display) {
@@ -163,38 +132,51 @@ void Session::Note(InputNote note, std::string display) {
 
 Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                               const Visit& visit, std::size_t bases) {
-  std::size_t index = 0;
-  const auto give = [&](std::string name, Recording recording) -> Result<void> {
-    const MomentSpec& moment = index++ < bases ? view.base_moment() : view.moment();
-    return Give(std::move(name), std::move(recording), view,
-                {moment, view.device(), notes_.size() - 1}, visit);
-  };
-  if (bases > 0 || names.size() < 2) {
-    return ForEachRecording(names, give);
+  if (bases == 0 && names.size() > 1) {
+    return ForEachJoined(names, view, visit);
   }
-  struct Waiting {
-    std::string name;
-    Recording recording;
-    std::size_t note = 0;
-  };
-  std::vector<Waiting> waiting;
+  std::size_t index = 0;
+  return ForEachRecording(
+      names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
+        const MomentSpec& moment = index++ < bases ? view.base_moment() : view.moment();
+        auto selection =
+            SelectRead({std::move(name), std::move(recording), nullptr, notes_.size() - 1}, view,
+                       moment, view.device());
+        MEMTOOL_TRY(selection);
+        return visit(*std::move(selection));
+      });
+}
+
+Result<void> Session::ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
+                                    const Visit& visit) {
+  std::vector<Read> waiting;
   joins_ = JoinInputs(names);
-  auto done = ForEachRecording(names, [&](std::string name, Recording recording) -> Result<void> {
-    if (JoinInputs::Waits(recording)) {
-      waiting.push_back({std::move(name), std::move(recording), notes_.size() - 1});
-      return {};
-    }
-    auto remembered = joins_.Remember(name, recording, view);
-    return remembered ? give(std::move(name), std::move(recording)) : remembered;
-  });
+  auto done = ForEachRecording(
+      names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
+        Read read{std::move(name), std::move(recording), nullptr, notes_.size() - 1};
+        if (read.recording->history) {
+          read.index = std::make_shared<const HistoryIndex>(read.recording);
+        }
+        if (JoinInputs::Waits(*read.recording)) {
+          waiting.push_back(std::move(read));
+          return {};
+        }
+        MEMTOOL_TRY(joins_.Add(read.name, *read.recording, read.index.get(), view));
+        auto selection = SelectRead(std::move(read), view, view.moment(), view.device());
+        MEMTOOL_TRY(selection);
+        return visit(*std::move(selection));
+      });
   for (auto it = waiting.begin(); done && it != waiting.end(); ++it) {
     MomentSpec moment = view.moment();
-    if (auto note = joins_.TakeFrom(it->name, it->recording, moment)) {
-      moment_lines_.push_back(note->message);
-      diagnostics_.push_back(*std::move(note));
+    auto joined = joins_.LeaveOut(it->name, it->recording, it->index, moment);
+    MEMTOOL_TRY(joined);
+    if (*joined) {
+      moment_lines_.push_back((*joined)->message);
+      diagnostics_.push_back(**std::move(joined));
     }
-    done = Give(std::move(it->name), std::move(it->recording), view,
-                {moment, view.device(), it->note}, visit);
+    auto selection = SelectRead(std::move(*it), view, moment, view.device());
+    MEMTOOL_TRY(selection);
+    done = visit(*std::move(selection));
   }
   return done;
 }
@@ -233,40 +215,33 @@ void Session::Describe(Report& report) const {
   }
 }
 
-Result<ExitCode> OnOneRecording(const InputOptions& input, Streams& streams, std::string_view one,
-                                const std::function<Result<void>(Session&, Recording)>& take) {
+Result<ExitCode> OnOneRecording(
+    const InputOptions& input, Streams& streams, std::string_view one,
+    const std::function<Result<void>(Session&, std::shared_ptr<const Recording>)>& visit) {
   auto names = input.Names(streams);
-  if (!names) {
-    return Fail(std::move(names.error()));
-  }
+  MEMTOOL_TRY(names);
   if (names->size() != 1) {
     return Fail(ErrorCode::kUsage, std::string(one));
   }
   Session session(input, streams);
-  auto done = session.ForEachRecording(*names, [&](const std::string&, Recording recording) {
-    return take(session, std::move(recording));
-  });
-  if (!done) {
-    return Fail(std::move(done.error()));
-  }
+  MEMTOOL_TRY(session.ForEachRecording(
+      *names, [&](const std::string&, std::shared_ptr<const Recording> recording) {
+        return visit(session, std::move(recording));
+      }));
   session.Finish();
   return session.exit_code();
 }
 
-Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
-                                                     const std::vector<std::string>& names,
-                                                     const ViewOptions& view, std::size_t bases) {
-  std::vector<std::unique_ptr<Loaded>> all;
-  auto done = session.ForEach(
+Result<std::vector<Selection>> SelectAll(Session& session, const std::vector<std::string>& names,
+                                         const ViewOptions& view, std::size_t bases) {
+  std::vector<Selection> all;
+  MEMTOOL_TRY(session.ForEach(
       names, view,
-      [&all](std::unique_ptr<Loaded> loaded) -> Result<void> {
-        all.push_back(std::move(loaded));
+      [&all](Selection selection) -> Result<void> {
+        all.push_back(std::move(selection));
         return {};
       },
-      bases);
-  if (!done) {
-    return Fail(std::move(done.error()));
-  }
+      bases));
   return all;
 }
 

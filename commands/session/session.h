@@ -1,15 +1,16 @@
-// Reading the inputs of one command: loads (several at a time), filters, sums, and keeps the notes
+// Reading the inputs of one command: opens them (several at a time), selects, and keeps the notes
 // that end up in headers, JSON and on stderr.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
-#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "output/report.h"
@@ -17,42 +18,27 @@
 
 namespace memtool::commands {
 
-// One loaded input with everything that analyses take.
-struct Loaded {
-  std::string name;
-  Recording recording;
-  std::unique_ptr<View> view;
-  ValueChoice choice;
-  StackSums sums;
-  double scale = 1.0;
-  std::vector<MomentOfTrace> moments;  // of an input with a history, one per chosen trace
-
-  [[nodiscard]] Input AsInput() const {
-    return {.view = view.get(), .sums = &sums, .choice = &choice, .name = name, .scale = scale};
-  }
-};
-
 class Session {
  public:
-  using Visit = std::function<Result<void>(std::unique_ptr<Loaded>)>;
+  using Visit = std::function<Result<void>(Selection)>;
+  using VisitRecording = std::function<Result<void>(std::string, std::shared_ptr<const Recording>)>;
 
   Session(const InputOptions& inputs, Streams& streams) : inputs_(inputs), streams_(streams) {}
 
-  // Loads each name in turn and gives it to `take`; reading ahead uses threads, `take` does not.
+  // Reads each name in turn and hands it to `visit`; reading ahead uses threads, `visit` does not.
   // Errors: the first input that fails, unless --keep-going leaves it out (then it fails only when
   // nothing is left).
-  Result<void> ForEachRecording(const std::vector<std::string>& names,
-                                const std::function<Result<void>(std::string, Recording)>& take);
-  // The same at the moment that `view` asks for, with view, value choice and sums; all inputs get
-  // the sample type of the first. The first `bases` names stand at --base-at. Without bases, what
-  // two inputs tell of the same bytes counts once, see JoinInputs.
+  Result<void> ForEachRecording(const std::vector<std::string>& names, const VisitRecording& visit);
+  // The same at the moment that `view` asks for; all inputs get the sample type of the first. The
+  // first `bases` names are selected at --base-at. Without bases, what two inputs tell of the same
+  // bytes counts once, see JoinInputs.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                        const Visit& visit, std::size_t bases = 0);
 
-  // The same for one recording that the caller loaded, at a moment and for a device that it chose.
-  Result<std::unique_ptr<Loaded>> Take(const std::string& name, Recording recording,
-                                       const ViewOptions& view, const MomentSpec& moment,
-                                       const std::string& device);
+  // The same for one recording that the caller read, at a moment and for a device that it chose.
+  Result<Selection> SelectAt(const std::string& name, std::shared_ptr<const Recording> recording,
+                             const ViewOptions& view, const MomentSpec& moment,
+                             const std::string& device);
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
   [[nodiscard]] bool LeavesOut(const Error& error) const;
   // A place in headers and JSON for an input that is no recording.
@@ -79,17 +65,18 @@ class Session {
   [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
  private:
-  // Where a history is looked at, and the input's row of notes_.
-  struct Standing {
-    const MomentSpec& moment;
-    const std::string& device;
-    std::size_t note;
+  // A read input on its way to a selection.
+  struct Read {
+    std::string name;
+    std::shared_ptr<const Recording> recording;
+    std::shared_ptr<const HistoryIndex> index;  // where it was needed already
+    std::size_t note = 0;                       // its row of notes_
   };
   void Note(const std::string& name, const Recording& recording);
-  Result<std::unique_ptr<Loaded>> Prepare(std::string name, Recording recording,
-                                          const ViewOptions& view, const Standing& at);
-  Result<void> Give(std::string name, Recording recording, const ViewOptions& view,
-                    const Standing& at, const Visit& visit);
+  Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
+                               const std::string& device);
+  Result<void> ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
+                             const Visit& visit);
 
   const InputOptions& inputs_;
   Streams& streams_;
@@ -103,20 +90,14 @@ class Session {
   bool any_view_ = false;
 };
 
-// For commands of one FILE: reads it, gives it to `take`, and says what was noted. Errors: kUsage
+// For commands of one FILE: reads it, hands it to `visit`, and says what was noted. Errors: kUsage
 // with `one` as its message when there are several.
-Result<ExitCode> OnOneRecording(const InputOptions& input, Streams& streams, std::string_view one,
-                                const std::function<Result<void>(Session&, Recording)>& take);
+Result<ExitCode> OnOneRecording(
+    const InputOptions& input, Streams& streams, std::string_view one,
+    const std::function<Result<void>(Session&, std::shared_ptr<const Recording>)>& visit);
 
-// Loads one side of a comparison and keeps it.
-Result<std::vector<std::unique_ptr<Loaded>>> LoadAll(Session& session,
-                                                     const std::vector<std::string>& names,
-                                                     const ViewOptions& view,
-                                                     std::size_t bases = 0);
-
-// The recording at a moment: an input with a history becomes the profile of what is live then, an
-// input without one has only its end. Errors: kUsage.
-Result<Recording> StandAt(Recording recording, const MomentSpec& moment, const std::string& device,
-                          std::vector<MomentOfTrace>* moments);
+// All selections at once, for comparisons.
+Result<std::vector<Selection>> SelectAll(Session& session, const std::vector<std::string>& names,
+                                         const ViewOptions& view, std::size_t bases = 0);
 
 }  // namespace memtool::commands

@@ -68,12 +68,10 @@ class TimelineCommand final : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), ResolvePlot(),
                           output_.Resolve(streams, std::nullopt)}) {
-      if (!resolved) {
-        return Fail(std::move(resolved.error()));
-      }
+      MEMTOOL_TRY(resolved);
     }
     return OnOneRecording(input_, streams, "a timeline is of one FILE",
-                          [&](const Session& session, const Recording& recording) {
+                          [&](const Session& session, const auto& recording) {
                             return Show(session, recording, streams);
                           });
   }
@@ -91,19 +89,13 @@ class TimelineCommand final : public Command {
     }
     FilterOptions filter;
     auto frames = ParseFrameMode(frames_text_);
-    if (!frames) {
-      return Fail(std::move(frames.error()));
-    }
+    MEMTOOL_TRY(frames);
     filter.frames = *frames;
     auto compiled = Filter::Compile(filter);
-    if (!compiled) {
-      return Fail(std::move(compiled.error()));
-    }
+    MEMTOOL_TRY(compiled);
     filter_ = *std::move(compiled);
     auto by = ParseBy(by_text_.empty() ? "function" : by_text_);
-    if (!by) {
-      return Fail(std::move(by.error()));
-    }
+    MEMTOOL_TRY(by);
     if (auto resolved = keywords_.ResolveBy(*by); !resolved) {
       return resolved;
     }
@@ -118,14 +110,14 @@ class TimelineCommand final : public Command {
       return Fail(std::move(format.error()));
     }
     auto size = ParsePlotWidth(plot_width_text_);
-    if (!size) {
-      return Fail(std::move(size.error()));
-    }
+    MEMTOOL_TRY(size);
     plot_size_ = *size;
     return {};
   }
 
-  Result<void> Show(const Session& session, const Recording& recording, Streams& streams) {
+  Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
+                    Streams& streams) {
+    const Recording& recording = *shared;
     if (!recording.history) {
       return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no history to draw",
                                                  recording.metadata.format_display));
@@ -136,18 +128,15 @@ class TimelineCommand final : public Command {
     if (auto keywords = keywords_.ChooseFor(recording); !keywords) {
       return keywords;
     }
+    const HistoryIndex index(shared);
     const bool table = output_.format() == Format::kTable;
     SeriesOptions plotted = series_;
     plotted.points = series_.points == 0 ? kPlotPoints : series_.points;
-    auto series = MakeSeries(recording, filter_, table ? plotted : series_);
-    if (!series) {
-      return Fail(std::move(series.error()));
-    }
+    auto series = MakeSeries(index, filter_, table ? plotted : series_);
+    MEMTOOL_TRY(series);
     if (!plot_.empty()) {
-      auto own = table ? series : MakeSeries(recording, filter_, plotted);
-      if (!own) {
-        return Fail(std::move(own.error()));
-      }
+      auto own = table ? series : MakeSeries(index, filter_, plotted);
+      MEMTOOL_TRY(own);
       if (auto saved = Draw(session, recording, *own); !saved) {
         return saved;
       }

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/view.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
@@ -15,30 +18,25 @@ namespace {
 // One trace, replayed once, for ranking and for the series.
 struct Replayed {
   std::size_t trace = 0;
-  Replay replay;
+  const Replay* replay = nullptr;
   TimelineRange range;
 };
 
-Result<std::vector<Replayed>> ReplayTraces(const Recording& recording, const SeriesOptions& options,
+Result<std::vector<Replayed>> ReplayTraces(const HistoryIndex& index, const SeriesOptions& options,
                                            Series& series) {
-  const auto chosen = TracesOf(recording, options.device);
-  if (!chosen) {
-    return Fail(chosen.error());
-  }
+  const auto chosen = TracesOf(index.recording(), options.device);
+  MEMTOOL_TRY(chosen);
   std::vector<Replayed> replayed;
-  const auto& traces = recording.history->traces;
+  const auto& traces = index.history().traces;
   for (const std::size_t i : *chosen) {
     if (traces[i].event_count == 0) {
       series.silent.push_back(i);
       continue;
     }
-    auto span = ResolveRange(recording, traces[i], options.range);
-    if (!span) {
-      return Fail(std::move(span.error()));
-    }
-    replayed.push_back({i,
-                        Replay(recording, traces[i]),
-                        {span->first, span->last, options.points, options.by_time}});
+    auto span = ResolveRange(index, traces[i], options.range);
+    MEMTOOL_TRY(span);
+    replayed.push_back(
+        {i, &index.replay(i), {span->first, span->last, options.points, options.by_time}});
   }
   return replayed;
 }
@@ -123,26 +121,23 @@ bool IsEmpty(const Series& series, std::size_t layer) {
 
 }  // namespace
 
-Result<Series> MakeSeries(const Recording& recording, const Filter& filter,
+Result<Series> MakeSeries(const HistoryIndex& index, const Filter& filter,
                           const SeriesOptions& options) {
+  const Recording& recording = index.recording();
   Series series;
-  auto replayed = ReplayTraces(recording, options, series);
-  if (!replayed) {
-    return Fail(std::move(replayed.error()));
-  }
+  auto replayed = ReplayTraces(index, options, series);
+  MEMTOOL_TRY(replayed);
   AllocationGroups groups;
   std::vector<std::uint32_t> chosen;
   const auto& traces = recording.history->traces;
   if (options.by) {
     const View view(recording, filter);
     auto made = GroupAllocations(view, *options.by);
-    if (!made) {
-      return Fail(std::move(made.error()));
-    }
+    MEMTOOL_TRY(made);
     groups = *std::move(made);
     std::vector<std::int64_t> highest(groups.names.size(), 0);
     for (const Replayed& one : *replayed) {
-      const TimelineMaker maker(recording, traces[one.trace], one.replay, groups);
+      const TimelineMaker maker(recording, traces[one.trace], *one.replay, groups);
       const auto own = maker.Highest(one.range);
       std::transform(own.begin(), own.end(), highest.begin(), highest.begin(),
                      [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
@@ -151,8 +146,8 @@ Result<Series> MakeSeries(const Recording& recording, const Filter& filter,
     NameLayers(groups, chosen, options.by->kind == By::Kind::kFrame, series);
   }
   for (const Replayed& one : *replayed) {
-    const TimelineMaker maker(recording, traces[one.trace], one.replay, groups);
-    series.traces.push_back({one.trace, one.replay.Summarize(), one.range,
+    const TimelineMaker maker(recording, traces[one.trace], *one.replay, groups);
+    series.traces.push_back({one.trace, one.replay->Summarize(), one.range,
                              maker.Make(one.range, chosen, options.by.has_value())});
   }
   return series;

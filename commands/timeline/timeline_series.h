@@ -43,7 +43,7 @@ struct Series {
 };
 
 // Errors: kUsage for a moment, a device or a grouping that the recording does not have.
-Result<Series> MakeSeries(const Recording& recording, const Filter& filter,
+Result<Series> MakeSeries(const HistoryIndex& index, const Filter& filter,
                           const SeriesOptions& options);
 
 // Out-of-memory events and marks of a trace, within its range, by x.

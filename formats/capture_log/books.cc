@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "support/read_error.h"
 
 namespace memtool::formats::capture_log {

@@ -8,6 +8,7 @@
 #include "ground_truth/forms.h"
 #include "ground_truth/text.h"
 #include "memtool/formats/source.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/utf8.h"
 #include "support/byte_cursor.h"
@@ -89,9 +90,7 @@ GroundTruth ReadForm(std::string_view text) {
 Result<std::string> Slurp(std::unique_ptr<Source> source, const Limits& limits) {
   std::string packing;
   auto unpacked = Unpack(std::move(source), limits, &packing);
-  if (!unpacked) {
-    return Fail(std::move(unpacked.error()));
-  }
+  MEMTOOL_TRY(unpacked);
   ByteWindow window(*std::move(unpacked));
   const auto bytes = window.Fill(kMostBytes + 1);
   if (bytes.size() > kMostBytes) {

@@ -16,6 +16,7 @@
 
 #include "memtool/formats/keywords.h"
 #include "memtool/formats/source.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/base/utf8.h"
 
 namespace memtool::formats {
@@ -326,18 +327,14 @@ Result<std::string> ReadAll(const std::string& path) {
   auto source = path == "-" ? MakeFdSource(0, false) : nullptr;
   if (source == nullptr) {
     auto opened = OpenFile(path);
-    if (!opened) {
-      return Fail(std::move(opened.error()));
-    }
+    MEMTOOL_TRY(opened);
     source = *std::move(opened);
   }
   std::string text(kMostBytes + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     auto got = source->Read(std::as_writable_bytes(std::span(text).subspan(size)));
-    if (!got) {
-      return Fail(std::move(got.error()));
-    }
+    MEMTOOL_TRY(got);
     if (*got == 0) {
       break;
     }
@@ -381,15 +378,11 @@ Result<KeywordsFile> ParseKeywords(std::string_view text, const std::string& nam
 Result<KeywordsFile> ReadKeywords(const std::string& name) {
   if (name.starts_with("builtin:")) {
     auto builtin = FindBuiltin(name);
-    if (!builtin) {
-      return Fail(std::move(builtin.error()));
-    }
+    MEMTOOL_TRY(builtin);
     return ParseKeywords(builtin->text, name);
   }
   auto text = ReadAll(name);
-  if (!text) {
-    return Fail(std::move(text.error()));
-  }
+  MEMTOOL_TRY(text);
   auto file = ParseKeywords(*text, name);
   if (!file) {
     return file;

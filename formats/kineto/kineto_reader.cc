@@ -10,8 +10,8 @@
 
 #include "kineto/code_stacks.h"
 #include "kineto/trace_events.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "memtool/profile/select/values.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 

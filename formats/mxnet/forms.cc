@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool::formats::mxnet {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/keywords/keywords.h"
-#include "memtool/profile/select/values.h"
 #include "mxnet/csv_rows.h"
 #include "mxnet/forms.h"
 #include "mxnet/lines.h"

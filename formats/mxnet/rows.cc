@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/keywords/keywords.h"
-#include "memtool/profile/select/values.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 

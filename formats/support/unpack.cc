@@ -70,9 +70,7 @@ class UnpackingSource final : public Source {
     while (true) {
       if (input_.empty() && !packed_ended_) {
         auto got = packed_->Read(window_);
-        if (!got) {
-          return Fail(std::move(got.error()));
-        }
+        MEMTOOL_TRY(got);
         packed_ended_ = *got == 0;
         packed_bytes_ += *got;
         input_ = std::span<const std::byte>(window_).first(*got);
@@ -126,9 +124,7 @@ Result<std::vector<std::byte>> ReadMagic(Source& source) {
   std::size_t have = 0;
   while (have < head.size()) {
     auto got = source.Read(std::span(head).subspan(have));
-    if (!got) {
-      return Fail(std::move(got.error()));
-    }
+    MEMTOOL_TRY(got);
     if (*got == 0) {
       break;
     }
@@ -145,9 +141,7 @@ Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Lim
   packing->clear();
   for (std::size_t layer = 0; layer <= kMaxLayers; ++layer) {
     auto head = ReadMagic(*source);
-    if (!head) {
-      return Fail(std::move(head.error()));
-    }
+    MEMTOOL_TRY(head);
     const Packing kind = PackingOf(*head);
     source = std::make_unique<PrefixedSource>(*std::move(head), std::move(source));
     if (kind == Packing::kNone) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "memtool/profile/model/recording_builder.h"
-#include "memtool/profile/select/values.h"
 #include "support/byte_cursor.h"
 #include "support/json_stream.h"
 #include "support/read_error.h"

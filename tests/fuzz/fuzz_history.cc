@@ -9,9 +9,11 @@
 #include "memtool/formats/load.h"
 #include "memtool/profile/account/join_driver.h"
 #include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/timeline.h"
 #include "memtool/profile/replay/moment.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/at_moment.h"
+#include "memtool/profile/select/view.h"
 
 namespace {
 

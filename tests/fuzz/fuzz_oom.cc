@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "memtool/formats/oom_text.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "oom/oom_case.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,6 +9,9 @@
 #include "memtool/profile/rows/graph.h"
 #include "memtool/profile/rows/merge.h"
 #include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "output/dot_writer.h"
 #include "output/writers.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 #include "output/plot/charts.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 
 namespace memtool::commands {

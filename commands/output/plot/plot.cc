@@ -21,18 +21,14 @@ template <class Chart>
 Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size,
                   Streams& streams) {
   auto format = PlotFormatOf(path);
-  if (!format) {
-    return Fail(std::move(format.error()));
-  }
+  MEMTOOL_TRY(format);
   const double width = size.width_mm * kPointsPerMm;
   Canvas measuring = Canvas::Measuring();
   const double height = Draw(chart, width, measuring);
   Canvas canvas(*format, {width, height});
   Draw(chart, width, canvas);
   auto bytes = canvas.Finish();
-  if (!bytes) {
-    return Fail(std::move(bytes.error()));
-  }
+  MEMTOOL_TRY(bytes);
   return WriteWholeFile(path, *bytes, streams);
 }
 

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/at_moment.h"
 
 namespace memtool {
 

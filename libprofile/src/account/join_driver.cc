@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "memtool/profile/allocator/allocator_state.h"
-#include "memtool/profile/replay/replay.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/replay/history_index.h"
 
 namespace memtool {
 
@@ -32,16 +34,16 @@ struct Visible {
 };
 
 // Everything that the driver's calls have made visible at the log's moment, by address.
-std::vector<Visible> VisibleAt(const Recording& log, const MomentSpec& moment) {
-  const History& history = *log.history;
+std::vector<Visible> VisibleAt(const HistoryIndex& log, const MomentSpec& moment) {
+  const History& history = log.history();
   std::vector<Visible> visible;
   std::unordered_set<std::uint64_t> live;
   for (const Trace& trace : history.traces) {
     const auto last = ResolveMoment(log, trace, moment);
-    if (!IsDriver(log, trace) || !last) {
+    if (!IsDriver(log.recording(), trace) || !last) {
       continue;
     }
-    for (const LiveBlock& block : Replay(log, trace).LiveAt(*last)) {
+    for (const LiveBlock& block : log.replay(trace).LiveAt(*last)) {
       if (!block.event || block.before_recording) {
         continue;
       }
@@ -106,8 +108,8 @@ class FrameworkSegments::Match {
   [[nodiscard]] std::int64_t missing() const { return missing_; }
   [[nodiscard]] std::uint64_t missing_segments() const { return missing_segments_; }
 
-  // The found bytes leave the events that allocate and free them.
-  std::int64_t TakeFrom(History& history) const {
+  // The found bytes leave the events that allocate and free them: how many bytes these hold.
+  std::int64_t LeaveOut(History& history) const {
     std::int64_t holding = 0;
     for (const Trace& trace : history.traces) {
       std::unordered_map<std::uint64_t, std::int64_t> left;  // by key, of what is live
@@ -170,45 +172,38 @@ class FrameworkSegments::Match {
   std::uint64_t missing_segments_ = 0;
 };
 
-Result<void> FrameworkSegments::Remember(std::string name, const Recording& snapshot,
-                                         const MomentSpec& moment, std::string_view device) {
-  if (!snapshot.state || !snapshot.history) {
+Result<void> FrameworkSegments::Add(std::string name, const HistoryIndex& snapshot,
+                                    const MomentSpec& moment, std::string_view device) {
+  if (!snapshot.recording().state) {
     return {};
   }
-  const History& history = *snapshot.history;
-  Snapshot remembered{.name = std::move(name)};
-  const auto chosen = TracesOf(snapshot, device);
-  if (!chosen) {
-    return Fail(chosen.error());
-  }
+  const History& history = snapshot.history();
+  Snapshot added{.name = std::move(name)};
+  const auto chosen = TracesOf(snapshot.recording(), device);
+  MEMTOOL_TRY(chosen);
   for (const std::size_t row : *chosen) {
     const Trace& trace = history.traces[row];
     const auto last = ResolveMoment(snapshot, trace, moment);
     if (!last && moment.kind == MomentSpec::Kind::kOom) {
       continue;  // another device's
     }
-    if (!last) {
-      return Fail(last.error());
-    }
+    MEMTOOL_TRY(last);
     const StateAtMoment at = StateAt(snapshot, trace, *last);
     for (const Segment& segment : at.state.segments) {
-      remembered.segments.push_back({segment.address, segment.size});
+      added.segments.push_back({segment.address, segment.size});
     }
     if (*last >= 0 && history.clock == Clock::kUnix) {
-      const Event& event = EventsOf(snapshot, trace)[static_cast<std::size_t>(*last)];
-      remembered.time = std::max(remembered.time, event.time);
+      const Event& event = EventsOf(snapshot.recording(), trace)[static_cast<std::size_t>(*last)];
+      added.time = std::max(added.time, event.time);
     }
   }
-  if (!remembered.segments.empty()) {
-    snapshots_.push_back(std::move(remembered));
+  if (!added.segments.empty()) {
+    snapshots_.push_back(std::move(added));
   }
   return {};
 }
 
-std::optional<DriverJoin> FrameworkSegments::TakeFrom(Recording& log) {
-  if (!log.history) {
-    return std::nullopt;
-  }
+Result<std::optional<DriverJoin>> FrameworkSegments::Join(const HistoryIndex& log) {
   std::optional<Match> best;
   Snapshot* of = nullptr;
   for (Snapshot& snapshot : snapshots_) {
@@ -225,12 +220,19 @@ std::optional<DriverJoin> FrameworkSegments::TakeFrom(Recording& log) {
     return std::nullopt;
   }
   of->used = true;
-  return DriverJoin{.snapshot = of->name,
+  History history = log.history();
+  const std::int64_t holding = best->LeaveOut(history);
+  RecordingBuilder builder(log.recording());
+  builder.SetHistory(std::move(history));
+  auto rest = std::move(builder).Finish();
+  MEMTOOL_TRY(rest);
+  return DriverJoin{.rest = *std::move(rest),
+                    .snapshot = of->name,
                     .found = best->found(),
                     .missing = best->missing(),
                     .segments = of->segments.size(),
                     .missing_segments = best->missing_segments(),
-                    .holding = best->TakeFrom(*log.history),
+                    .holding = holding,
                     .moment = MomentBeside(of->time)};
 }
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/keywords/keywords.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/value_choice.h"
 
 namespace memtool {
 
@@ -21,7 +24,7 @@ std::string_view TagOf(const Recording& recording, LabelSetId labels) {
 
 }  // namespace
 
-void TaggedStacks::Remember(const Recording& stacks) {
+void TaggedStacks::Add(const Recording& stacks) {
   const auto choice = ChooseValue(stacks, "");
   if (!choice) {
     return;
@@ -33,15 +36,16 @@ void TaggedStacks::Remember(const Recording& stacks) {
   });
 }
 
-std::int64_t TaggedStacks::TakeFrom(Recording& log) {
+Result<TaggedStacks::Rest> TaggedStacks::LeaveOut(Recording log) {
   const auto choice = ChooseValue(log, "");
   if (!choice || !choice->count_type) {
-    return 0;
+    return Rest{.recording = std::move(log)};
   }
-  Profile& profile = *log.profile;
-  std::int64_t taken = 0;
+  RecordingBuilder builder(std::move(log));
+  Profile& profile = builder.samples();
+  std::int64_t left_out = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    const auto it = tags_.find(TagOf(log, profile.label_sets[i]));
+    const auto it = tags_.find(TagOf(builder.recording(), profile.label_sets[i]));
     if (it == tags_.end()) {
       continue;
     }
@@ -54,9 +58,10 @@ std::int64_t TaggedStacks::TakeFrom(Recording& log) {
     sum.bytes -= size;
     count -= rows;
     bytes -= size;
-    taken = SaturatingAdd(taken, size);
+    left_out = SaturatingAdd(left_out, size);
   }
-  return taken;
+  auto rest = std::move(builder).Finish();
+  return rest ? Result<Rest>(Rest{*std::move(rest), left_out}) : Fail(std::move(rest.error()));
 }
 
 }  // namespace memtool

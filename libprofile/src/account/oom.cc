@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 
@@ -147,17 +147,17 @@ struct Placed {
 
 class Backward {
  public:
-  Backward(const Recording& recording, const Trace& trace, std::int64_t last)
-      : recording_(recording),
+  Backward(const HistoryIndex& index, const Trace& trace, std::int64_t last)
+      : recording_(index.recording()),
         trace_(trace),
-        events_(EventsOf(recording, trace)),
+        events_(EventsOf(recording_, trace)),
         last_(last),
-        segments_(recording, trace) {
+        segments_(recording_, trace) {
     ReadEnd();
     for (std::size_t i = events_.size(); i-- > static_cast<std::size_t>(last + 1);) {
       segments_.Undo(events_[i]);
     }
-    const auto blocks = Replay(recording, trace).LiveAt(last);
+    const auto blocks = index.replay(trace).LiveAt(last);
     for (const LiveBlock& live : blocks) {
       Place(live);
     }
@@ -378,11 +378,11 @@ StateAtMoment AtEnd(const Recording& recording, const Trace& trace) {
 
 }  // namespace
 
-StateAtMoment StateAt(const Recording& recording, const Trace& trace, std::int64_t last) {
+StateAtMoment StateAt(const HistoryIndex& index, const Trace& trace, std::int64_t last) {
   if (last + 1 >= static_cast<std::int64_t>(trace.event_count)) {
-    return AtEnd(recording, trace);
+    return AtEnd(index.recording(), trace);
   }
-  return Backward(recording, trace, last).Make();
+  return Backward(index, trace, last).Make();
 }
 
 }  // namespace memtool

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 

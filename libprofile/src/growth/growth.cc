@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/growth/trend.h"
 
 namespace memtool {

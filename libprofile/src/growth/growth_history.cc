@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "growth/history_steps.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/timeline.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -24,13 +27,14 @@ class Walk {
     std::size_t rows = 0;
     bool keep_before = true;  // false: a filter takes what nobody knows the stack of
   };
-  Walk(const Recording& recording, const AllocationGroups& groups, const Unnamed& unnamed)
-      : recording_(recording),
+  Walk(const HistoryIndex& index, const AllocationGroups& groups, const Unnamed& unnamed)
+      : index_(index),
+        recording_(index.recording()),
         groups_(groups),
         before_(unnamed.keep_before ? unnamed.before : kDropped),
         no_stack_(unnamed.no_stack),
         held_(unnamed.rows),
-        of_stack_(recording.stack_count()) {}
+        of_stack_(recording_.stack_count()) {}
 
   struct Sums {
     std::vector<std::vector<std::int64_t>> series;  // [row][step]
@@ -61,6 +65,7 @@ class Walk {
     }
   }
 
+  const HistoryIndex& index_;
   const Recording& recording_;
   const AllocationGroups& groups_;
   std::uint32_t before_;
@@ -145,8 +150,7 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
 }
 
 void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
-  const Replay replay(recording_, *chosen.trace);
-  replay_ = &replay;
+  replay_ = &index_.replay(*chosen.trace);
   trace_ = chosen.trace;
   events_ = EventsOf(recording_, *trace_);
   range_ = chosen.range;
@@ -281,11 +285,11 @@ bool HoldsNothing(const GrowthRow& row) {
 
 }  // namespace
 
-Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
-                                      NodeSpace& space) {
+Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& view, const By& by,
+                                      const StepOptions& options, NodeSpace& space) {
   const Recording& recording = view.recording();
   auto groups = GroupAllocations(view, by, space);
-  auto steps = StepsOfHistory(recording, options);
+  auto steps = StepsOfHistory(index, options);
   if (!groups || !steps) {
     return Fail(std::move(!groups ? groups.error() : steps.error()));
   }
@@ -307,7 +311,7 @@ Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const Step
   const std::vector<std::int64_t> zeros(points, 0);
   Walk::Sums sums{std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
                   std::vector<std::int64_t>(unnamed.rows, 0), zeros};
-  Walk walk(recording, *groups, unnamed);
+  Walk walk(index, *groups, unnamed);
   for (const ChosenTrace& one : steps->traces) {
     walk.Run(one, growth.measure, sums);
   }

@@ -6,8 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/replay.h"
-#include "memtool/profile/select/values.h"
 
 namespace memtool {
 
@@ -130,22 +131,18 @@ std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
 }
 
 // The traces that are looked at, each with the part that was asked for.
-Result<std::vector<ChosenTrace>> ChooseTraces(const Recording& recording,
+Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
                                               const StepOptions& options) {
-  const auto traces = TracesOf(recording, options.device);
-  if (!traces) {
-    return Fail(traces.error());
-  }
+  const auto traces = TracesOf(index.recording(), options.device);
+  MEMTOOL_TRY(traces);
   std::vector<ChosenTrace> chosen;
   for (const std::size_t i : *traces) {
-    const Trace& trace = recording.history->traces[i];
+    const Trace& trace = index.history().traces[i];
     if (trace.event_count == 0) {
       continue;
     }
-    const auto span = ResolveRange(recording, trace, options.range);
-    if (!span) {
-      return Fail(span.error());
-    }
+    const auto span = ResolveRange(index, trace, options.range);
+    MEMTOOL_TRY(span);
     if (span->first == span->last) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("--from {} and --to {} are both event {} of {}: no step lies between",
@@ -258,16 +255,13 @@ std::size_t MergeSpans(std::vector<Span>& spans) {
 
 }  // namespace
 
-Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOptions& options) {
-  auto chosen = ChooseTraces(recording, options);
-  if (!chosen) {
-    return Fail(std::move(chosen.error()));
-  }
+Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions& options) {
+  const Recording& recording = index.recording();
+  auto chosen = ChooseTraces(index, options);
+  MEMTOOL_TRY(chosen);
   HistorySteps steps{.traces = *std::move(chosen)};
   auto marked = MarkSpans(*recording.history, options, steps.mark);
-  if (!marked) {
-    return Fail(std::move(marked.error()));
-  }
+  MEMTOOL_TRY(marked);
   const bool by_marks = !steps.mark.empty();
   steps.unfinished = marked->unfinished;
   std::vector<Span> spans = std::move(marked->list);
@@ -280,9 +274,7 @@ Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOption
   const std::size_t parts = std::min(options.parts == 0 ? kDefaultParts : options.parts, most);
   if (!by_marks && options.by_time) {
     auto equal = EqualSpans(recording, steps.traces, parts);
-    if (!equal) {
-      return Fail(std::move(equal.error()));
-    }
+    MEMTOOL_TRY(equal);
     spans = *std::move(equal);
   }
   for (ChosenTrace& one : steps.traces) {

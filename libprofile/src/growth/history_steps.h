@@ -31,6 +31,6 @@ struct HistorySteps {
 };
 
 // Errors: kUsage, as of GrowthOfHistory.
-Result<HistorySteps> StepsOfHistory(const Recording& recording, const StepOptions& options);
+Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions& options);
 
 }  // namespace memtool

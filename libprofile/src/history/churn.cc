@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -35,9 +37,10 @@ struct Lifetimes {
 
 class Summer {
  public:
-  Summer(const View& view, const EventFilter& filter, const AllocationGroups& groups,
-         const ShortLived& limit)
-      : recording_(view.recording()),
+  Summer(const HistoryIndex& index, const View& view, const EventFilter& filter,
+         const AllocationGroups& groups, const ShortLived& limit)
+      : index_(index),
+        recording_(view.recording()),
         keeper_(view),
         filter_(filter),
         groups_(groups),
@@ -52,7 +55,7 @@ class Summer {
 
   void Add(const EventRange& range) {
     const Trace& trace = recording_.history->traces[range.trace];
-    const Replay replay(recording_, trace);
+    const Replay& replay = index_.replay(range.trace);
     const auto events = EventsOf(recording_, trace);
     for (std::int64_t i = range.first; i <= range.last; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -131,6 +134,7 @@ class Summer {
     }
   }
 
+  const HistoryIndex& index_;
   const Recording& recording_;
   EventKeeper keeper_;
   const EventFilter& filter_;
@@ -145,9 +149,10 @@ class Summer {
 
 }  // namespace
 
-ChurnSums SumChurn(const View& view, std::span<const EventRange> ranges, const EventFilter& filter,
-                   const AllocationGroups& groups, const ShortLived& limit) {
-  Summer summer(view, filter, groups, limit);
+ChurnSums SumChurn(const HistoryIndex& index, const View& view, std::span<const EventRange> ranges,
+                   const EventFilter& filter, const AllocationGroups& groups,
+                   const ShortLived& limit) {
+  Summer summer(index, view, filter, groups, limit);
   for (const EventRange& range : ranges) {
     summer.Add(range);
   }

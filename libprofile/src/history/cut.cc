@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "memtool/profile/select/values.h"
 
 namespace memtool {
 
@@ -31,8 +32,8 @@ struct TimeSpan {
 
 class Cutter {
  public:
-  explicit Cutter(const Recording& recording) : from_(recording) {
-    const History& history = *recording.history;
+  explicit Cutter(const HistoryIndex& index) : index_(index), from_(index.recording()) {
+    const History& history = index.history();
     history_.ledgers = history.ledgers;
     history_.streams = history.streams;
     history_.clock = history.clock;
@@ -44,10 +45,11 @@ class Cutter {
   }
 
   void Add(const EventRange& range, Cut& cut) {
-    Trace trace = from_.history->traces[range.trace];
-    const Replay replay(from_, trace);
+    const Trace& whole = from_.history->traces[range.trace];
+    Trace trace = whole;
+    const Replay& replay = index_.replay(range.trace);
     CountForgotten(trace, replay, range, cut);
-    AddState(trace, replay, range, cut);
+    AddState(whole, replay, range, cut);
     const auto events = EventsOf(from_, trace);
     const std::uint64_t first = trace.first_event + static_cast<std::uint64_t>(range.first);
     trace.first_event = history_.events.size();
@@ -98,7 +100,7 @@ class Cutter {
   }
 
   void AddState(const Trace& trace, const Replay& replay, const EventRange& range, Cut& cut) {
-    StateAtMoment at = StateAt(from_, trace, range.last);
+    StateAtMoment at = StateAt(index_, trace, range.last);
     const bool replayed = range.last + 1 < static_cast<std::int64_t>(trace.event_count);
     const std::vector<LiveBlock> live = replay.LiveAt(range.last);
     Complete(at.state.blocks, live, replayed);
@@ -191,6 +193,7 @@ class Cutter {
     }
   }
 
+  const HistoryIndex& index_;
   const Recording& from_;
   std::size_t event_marks_ = 0;
   History history_;
@@ -200,21 +203,19 @@ class Cutter {
 
 }  // namespace
 
-Result<Cut> CutHistory(Recording recording, std::span<const EventRange> ranges) {
+Result<Cut> CutHistory(const HistoryIndex& index, std::span<const EventRange> ranges) {
   Cut cut;
-  Cutter cutter(recording);
+  Cutter cutter(index);
   for (const EventRange& range : ranges) {
     cutter.Add(range, cut);
   }
   History history = cutter.TakeHistory();
   AllocatorState state = cutter.TakeState();
-  RecordingBuilder builder(std::move(recording));
+  RecordingBuilder builder(index.recording());
   builder.SetHistory(std::move(history));
   builder.SetState(std::move(state));
   auto made = std::move(builder).Finish();
-  if (!made) {
-    return Fail(std::move(made.error()));
-  }
+  MEMTOOL_TRY(made);
   cut.recording = *std::move(made);
   return cut;
 }

@@ -6,7 +6,8 @@
 #include <array>
 #include <charconv>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/view.h"
 #include "replay/address_map.h"
 
 namespace memtool {

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

@@ -57,10 +57,12 @@ class Redactor {
     }
     Labels();
     if (recording_.history) {
-      for (Mark& mark : recording_.history->marks) {
+      History history = *recording_.history;
+      for (Mark& mark : history.marks) {
         const bool kept = mark.name.empty() || mark.name == "snapshot" || IsStep(mark.name);
         mark.name = kept ? mark.name : StandIn('m', mark.name, salt_);
       }
+      recording_.history = std::make_shared<const History>(std::move(history));
     }
     if (recording_.profile) {
       for (SampleType& type : recording_.profile->types) {

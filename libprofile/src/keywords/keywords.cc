@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
 #include "select/tag_matcher.h"
 
@@ -92,9 +94,7 @@ Result<Keywords> Keywords::Compile(Dictionary dictionary) {
       for (std::uint32_t w = 0; w < words.size(); ++w) {
         const bool is_regex = words[w].kind == Word::Kind::kRegex;
         auto regex = CompileRegex("keywords", is_regex ? words[w].text : std::string());
-        if (!regex) {
-          return Fail(std::move(regex.error()));
-        }
+        MEMTOOL_TRY(regex);
         keywords.places_.push_back({a, c, w});
         keywords.compiled_->regexes.push_back(*std::move(regex));
       }

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <map>
 #include <tuple>
 
-#include "memtool/profile/model/recording_builder.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/device_name.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/replay/history_index.h"
 
 namespace memtool {
 
@@ -97,9 +98,7 @@ Result<std::int64_t> FirstTime(const Recording& recording, const MomentSpec& spe
 Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
                                  const MomentSpec& spec) {
   const auto first = FirstTime(recording, spec);
-  if (!first) {
-    return Fail(first.error());
-  }
+  MEMTOOL_TRY(first);
   const std::int64_t time = spec.epoch ? spec.nanos : SaturatingAdd(*first, spec.nanos);
   return LastEventBy(EventsOf(recording, trace), time);
 }
@@ -175,6 +174,8 @@ Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& s
   return time;
 }
 
+}  // namespace
+
 std::string TraceNames(const Recording& recording) {
   std::string names;
   for (const Trace& trace : recording.history->traces) {
@@ -182,101 +183,6 @@ std::string TraceNames(const Recording& recording) {
   }
   return names;
 }
-
-// Labels and stack of one live block, as rows of the recording being built.
-class SampleMaker {
- public:
-  SampleMaker(RecordingBuilder& builder, const Recording& recording, const Trace& trace)
-      : builder_(builder), recording_(recording), trace_(trace) {
-    if (!recording.state) {
-      return;
-    }
-    for (const Segment& segment : recording.state->segments) {
-      if (segment.host == (trace.device < 0) && (segment.host || segment.device == trace.device)) {
-        segments_.push_back(&segment);
-      }
-    }
-    std::sort(segments_.begin(), segments_.end(),
-              [](const Segment* x, const Segment* y) { return x->address < y->address; });
-  }
-
-  void Add(const LiveBlock& block, StackId before_recording, StackId no_stack) {
-    const bool frames = block.stack.valid() && !recording_.Stack(block.stack).empty();
-    const StackId stack = frames                   ? block.stack
-                          : block.before_recording ? before_recording
-                                                   : no_stack;
-    Sum& sum = sums_[{stack, LabelsOf(block), block.size}];
-    ++sum.count;
-    sum.bytes = SaturatingAdd(sum.bytes, block.size);
-  }
-
-  void Finish() {
-    for (const auto& [key, sum] : sums_) {
-      builder_.AddSample(std::get<0>(key), std::get<1>(key), std::array{sum.count, sum.bytes});
-    }
-  }
-
- private:
-  struct Sum {
-    std::int64_t count = 0;
-    std::int64_t bytes = 0;
-  };
-
-  [[nodiscard]] const Segment* SegmentOf(std::uint64_t address) const {
-    const auto after = std::upper_bound(
-        segments_.begin(), segments_.end(), address,
-        [](std::uint64_t wanted, const Segment* segment) { return wanted < segment->address; });
-    if (after == segments_.begin()) {
-      return nullptr;
-    }
-    const Segment* segment = *(after - 1);
-    return address - segment->address < static_cast<std::uint64_t>(segment->size) ? segment
-                                                                                  : nullptr;
-  }
-
-  Label Text(std::string_view key, std::string_view value) {
-    return {.key = builder_.Intern(key), .text = builder_.Intern(value), .unit = StringId(0U)};
-  }
-
-  LabelSetId LabelsOf(const LiveBlock& block) {
-    const Segment* segment = SegmentOf(block.address);
-    const History& history = *recording_.history;
-    const std::uint16_t stream = block.event          ? history.events[*block.event].stream
-                                 : segment != nullptr ? segment->stream
-                                                      : std::uint16_t{0};
-    std::vector<Label> labels;
-    labels.push_back(Text("device", trace_.name));
-    labels.push_back(Text("stream", fmt::format("{:#x}", history.streams[stream])));
-    labels.push_back(Text("state", block.pending_free ? "pending_free" : "active"));
-    if (segment != nullptr) {
-      labels.push_back(Text("segment", segment->small ? "small" : "large"));
-      if (segment->pool_owner != 0 || segment->pool_id != 0) {
-        labels.push_back(
-            Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
-      }
-    }
-    // The free of something allocated before the recording has the free's labels, not the owner's.
-    if (block.event && !block.before_recording && !history.labels.empty()) {
-      for (const Label& label : recording_.Labels(history.labels[*block.event])) {
-        const bool known = std::any_of(labels.begin(), labels.end(), [&label](const Label& have) {
-          return have.key == label.key;
-        });
-        if (!known) {
-          labels.push_back(label);
-        }
-      }
-    }
-    return builder_.InternLabels(labels);
-  }
-
-  RecordingBuilder& builder_;
-  const Recording& recording_;
-  const Trace& trace_;
-  std::vector<const Segment*> segments_;  // of this trace, by address
-  std::map<std::tuple<StackId, LabelSetId, std::int64_t>, Sum> sums_;
-};
-
-}  // namespace
 
 Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device) {
   const History& history = *recording.history;
@@ -348,8 +254,9 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
   return NoSuch(spec, "there is no such moment");
 }
 
-Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
+Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
                                    const MomentSpec& spec) {
+  const Recording& recording = index.recording();
   const auto count = static_cast<std::int64_t>(trace.event_count);
   switch (spec.kind) {
     case Kind::kEnd:
@@ -357,9 +264,9 @@ Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trac
     case Kind::kStart:
       return static_cast<std::int64_t>(trace.listed_before) - 1;
     case Kind::kPeak:
-      return Replay(recording, trace).Summarize().peak_event;
+      return index.summary(trace).peak_event;
     case Kind::kPeakReserved:
-      return Replay(recording, trace).Summarize().reserved_peak_event;
+      return index.summary(trace).reserved_peak_event;
     case Kind::kJobPeak: {
       const auto time = JobPeakTime(recording, spec);
       return time ? Result<std::int64_t>(LastEventBy(EventsOf(recording, trace), *time)) : time;
@@ -380,13 +287,11 @@ Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trac
   return count - 1;
 }
 
-Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
                                const MomentRange& range) {
-  auto first = ResolveMoment(recording, trace, range.from);
-  auto last = first ? ResolveMoment(recording, trace, range.to) : first;
-  if (!last) {
-    return Fail(std::move(last.error()));
-  }
+  auto first = ResolveMoment(index, trace, range.from);
+  auto last = first ? ResolveMoment(index, trace, range.to) : first;
+  MEMTOOL_TRY(last);
   if (*first > *last) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{} {} is event {} of {}, after {} {}, event {}", range.from.option,
@@ -399,95 +304,6 @@ Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
 std::string TraceText(const Trace& trace) {
   const bool number = trace.name.find_first_not_of("0123456789") == std::string::npos;
   return number ? "device " + trace.name : trace.name;
-}
-
-namespace {
-
-struct ChosenTrace {
-  std::size_t trace = 0;
-  std::vector<LiveBlock> live;
-};
-
-Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
-                                              std::string_view device) {
-  auto chosen = TracesOf(recording, device);
-  if (chosen && chosen->size() > 1 && spec.kind == Kind::kEvent) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{} {}: each device counts its own events; choose one with --device",
-                            spec.option, spec.text),
-                "devices: " + TraceNames(recording));
-  }
-  return chosen;
-}
-
-// The live blocks of every chosen trace at the moment; traces without an OOM are left out of "oom"
-// as long as one has it.
-Result<std::vector<ChosenTrace>> LiveBlocks(const Recording& recording, const MomentSpec& spec,
-                                            std::span<const std::size_t> chosen,
-                                            std::vector<MomentOfTrace>* moments) {
-  std::vector<ChosenTrace> live;
-  std::optional<Error> missing;
-  for (const std::size_t i : chosen) {
-    const Trace& trace = recording.history->traces[i];
-    const Replay replay(recording, trace);
-    MomentOfTrace moment{.trace = i, .device = trace.device, .summary = replay.Summarize()};
-    auto event = spec.kind == Kind::kPeak ? Result<std::int64_t>(moment.summary.peak_event)
-                 : spec.kind == Kind::kPeakReserved
-                     ? Result<std::int64_t>(moment.summary.reserved_peak_event)
-                     : ResolveMoment(recording, trace, spec);
-    if (!event) {
-      missing = std::move(event.error());
-      continue;
-    }
-    moment.event = *event;
-    live.push_back({i, replay.LiveAt(*event)});
-    moments->push_back(std::move(moment));
-  }
-  if (missing && (live.empty() || spec.kind != Kind::kOom)) {
-    return Fail(*std::move(missing));
-  }
-  return live;
-}
-
-StackId AddNamedStack(RecordingBuilder& builder, std::string_view name) {
-  const StringId text = builder.Intern(name);
-  const StringId empty(0U);
-  const Line line{.function =
-                      builder.AddFunction({.name = text, .system_name = text, .filename = empty})};
-  const LocationId location = builder.AddLocation({}, std::array{line});
-  return builder.AddStack(std::array{location});
-}
-
-}  // namespace
-
-Result<Recording> AtMoment(Recording recording, const MomentSpec& spec, std::string_view device,
-                           std::vector<MomentOfTrace>* moments) {
-  auto chosen = ChooseTraces(recording, spec, device);
-  if (!chosen) {
-    return Fail(std::move(chosen.error()));
-  }
-  auto live = LiveBlocks(recording, spec, *chosen, moments);
-  if (!live) {
-    return Fail(std::move(live.error()));
-  }
-  RecordingBuilder builder(std::move(recording));
-  const StackId before = AddNamedStack(builder, kBeforeRecording);
-  const StackId no_stack = builder.AddStack({});
-  const StringId bytes = builder.Intern("space");
-  builder.StartProfile({{.type = builder.Intern("allocations"),
-                         .unit = builder.Intern("count"),
-                         .role = Role::kCount},
-                        {.type = bytes, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
-                       bytes);
-  for (const ChosenTrace& trace : *live) {
-    SampleMaker samples(builder, builder.recording(),
-                        builder.recording().history->traces[trace.trace]);
-    for (const LiveBlock& block : trace.live) {
-      samples.Add(block, before, no_stack);
-    }
-    samples.Finish();
-  }
-  return std::move(builder).Finish();
 }
 
 }  // namespace memtool

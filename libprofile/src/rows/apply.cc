@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -19,9 +21,7 @@ class Applier {
     builder_.StartProfile(profile.types, profile.default_type);
     AddSamples(profile);
     auto recording = std::move(builder_).Finish();
-    if (!recording) {
-      return Fail(std::move(recording.error()));
-    }
+    MEMTOOL_TRY(recording);
     return Applied{*std::move(recording), Unmatched()};
   }
 

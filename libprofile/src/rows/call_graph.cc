@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 

@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/stack_sums.h"
+
 namespace memtool {
 
 namespace {

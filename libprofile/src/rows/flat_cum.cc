@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/view.h"
+
 namespace memtool {
 
 NodeWalker::NodeWalker(const View& view, Granularity granularity, NodeSpace& space)

@@ -6,7 +6,11 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/rows/call_graph.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "memtool/profile/select/values.h"
 #include "replay/address_map.h"
 
 namespace memtool {

@@ -1,6 +1,7 @@
 #include "memtool/profile/rows/node_space.h"
 
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

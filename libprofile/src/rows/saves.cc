@@ -2,9 +2,15 @@
 
 #include <unordered_map>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/at_moment.h"
+#include "memtool/profile/select/view.h"
+
 namespace memtool {
 
-std::vector<std::int64_t> PeakWithoutRows(const View& view, std::span<const MomentOfTrace> moments,
+std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
+                                          std::span<const MomentOfTrace> moments,
                                           std::span<const Row> rows, Granularity granularity,
                                           NodeSpace& space) {
   const Recording& recording = view.recording();
@@ -37,8 +43,7 @@ std::vector<std::int64_t> PeakWithoutRows(const View& view, std::span<const Mome
   groups.of_stack = of_stack;
   std::vector<std::int64_t> peaks(rows.size(), 0);
   for (const MomentOfTrace& moment : moments) {
-    const Trace& trace = recording.history->traces[moment.trace];
-    const auto without = Replay(recording, trace).PeakWithout(groups);
+    const auto without = index.replay(moment.trace).PeakWithout(groups);
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       peaks[i] = SaturatingAdd(peaks[i], without[i]);
     }

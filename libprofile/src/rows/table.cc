@@ -7,8 +7,13 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
-#include "memtool/profile/buckets/buckets.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/rows/buckets.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -66,6 +71,14 @@ Result<By> ParseBy(std::string_view text) {
   }
   return Fail(ErrorCode::kUsage, fmt::format("--by: cannot split by '{}'", text),
               "one of " + names + "label:KEY");
+}
+
+Input InputOf(const Selection& selection) {
+  return {.view = &selection.view(),
+          .sums = &selection.sums(),
+          .choice = &selection.choice(),
+          .name = selection.name(),
+          .scale = selection.scale()};
 }
 
 Tabulator::Tabulator(By by, NodeSpace& space)
@@ -232,23 +245,6 @@ std::vector<Row> Tabulator::Rows(SortBy sort) const {
   }
   SortRows(rows, sort);
   return rows;
-}
-
-std::string LabelText(const Recording& recording, const Label& label) {
-  std::string text = std::string(recording.Text(label.key)) + "=";
-  if (!label.numeric) {
-    return text + std::string(recording.Text(label.text));
-  }
-  const std::string_view unit = recording.Text(label.unit);
-  return text + fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
-}
-
-std::string LabelText(const Recording& recording, LabelSetId labels) {
-  std::string text;
-  for (const Label& label : recording.Labels(labels)) {
-    text += (text.empty() ? "" : " ") + LabelText(recording, label);
-  }
-  return text;
 }
 
 }  // namespace memtool

@@ -6,6 +6,11 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
+
 namespace memtool {
 
 namespace {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/result.h"
 #include "select/compiled_filter.h"
 
 namespace memtool {
@@ -43,9 +44,7 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
         Slot{"tagshow", options.tag_show, to.tag_show},
         Slot{"taghide", options.tag_hide, to.tag_hide}}) {
     auto regex = CompileRegex(slot.name, slot.text);
-    if (!regex) {
-      return Fail(std::move(regex.error()));
-    }
+    MEMTOOL_TRY(regex);
     slot.regex = *std::move(regex);
   }
   to.drop_frames = WholeName(options.drop_frames);
@@ -60,9 +59,7 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
       continue;
     }
     auto compiled = TagMatcher::Compile(name, *text, options);
-    if (!compiled) {
-      return Fail(std::move(compiled.error()));
-    }
+    MEMTOOL_TRY(compiled);
     *matcher = *std::move(compiled);
   }
   return filter;
@@ -87,49 +84,6 @@ std::vector<std::string_view> Filter::Ranges() const {
 
 const FilterOptions& Filter::options() const {
   return compiled_->options;
-}
-
-bool DeviceMatches(std::string_view name, std::string_view wanted) {
-  const auto number = [](std::string_view text) -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [parsed, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && parsed == end ? std::optional(value) : std::nullopt;
-  };
-  if (name == wanted) {
-    return true;
-  }
-  const auto ordinal = number(wanted);
-  if (!ordinal) {
-    return false;
-  }
-  // The first number that stands alone: "cuda:3", "TPU_3(process=0,...)", "3".
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool digit = name[i] >= '0' && name[i] <= '9';
-    if (digit && (i == 0 || std::string_view(":_ ").find(name[i - 1]) != std::string_view::npos)) {
-      const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
-      return number(name.substr(i, end - i)) == ordinal;
-    }
-  }
-  return false;
-}
-
-std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key) {
-  std::string joined;
-  for (const Label& label : recording.Labels(labels)) {
-    if (recording.Text(label.key) != key) {
-      continue;
-    }
-    joined += joined.empty() ? "" : ",";
-    if (label.numeric) {
-      joined += fmt::format("{}", label.number);
-      joined += recording.Text(label.unit).empty() ? "" : " ";
-      joined += recording.Text(label.unit);
-    } else {
-      joined += recording.Text(label.text);
-    }
-  }
-  return joined;
 }
 
 }  // namespace memtool

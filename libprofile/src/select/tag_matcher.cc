@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/units.h"
 
@@ -149,9 +150,7 @@ Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::strin
   while (true) {
     const std::size_t comma = value.find(',');
     auto regex = CompileRegex(option, std::string(value.substr(0, comma)));
-    if (!regex) {
-      return Fail(std::move(regex.error()));
-    }
+    MEMTOOL_TRY(regex);
     if (*regex == nullptr && as_pprof) {
       *regex = std::make_unique<RE2>("");
     }

@@ -1,9 +1,13 @@
+#include "memtool/profile/select/view.h"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "memtool/profile/base/device_name.h"
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/filter.h"
 #include "select/compiled_filter.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "memtool/profile/keywords/keywords.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/value_choice.h"
 #include "mxnet/forms.h"
 #include "support/files.h"
 

@@ -8,7 +8,9 @@
 #include <stdexcept>
 
 #include "memtool/profile/rows/node_space.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool::test {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 namespace {

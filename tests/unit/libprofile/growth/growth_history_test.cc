@@ -9,7 +9,9 @@
 #include <map>
 #include <random>
 
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {

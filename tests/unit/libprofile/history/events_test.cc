@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 namespace {

@@ -10,11 +10,16 @@
 #include <numeric>
 #include <random>
 
+#include "memtool/profile/base/device_name.h"
 #include "memtool/profile/history/timeline.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/saves.h"
+#include "memtool/profile/select/at_moment.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 namespace {

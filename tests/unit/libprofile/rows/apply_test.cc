@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {

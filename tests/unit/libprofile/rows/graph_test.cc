@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {

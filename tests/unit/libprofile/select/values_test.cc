@@ -1,10 +1,12 @@
-#include "memtool/profile/select/values.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {

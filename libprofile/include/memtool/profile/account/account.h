@@ -16,6 +16,7 @@
 
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/moment.h"
+#include "memtool/profile/select/at_moment.h"
 
 namespace memtool {
 

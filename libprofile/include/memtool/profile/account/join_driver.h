@@ -17,6 +17,7 @@
 namespace memtool {
 
 struct DriverJoin {
+  Recording rest;            // the log without what the snapshot tells
   std::string snapshot;      // the name that it was remembered by
   std::int64_t found = 0;    // bytes of segments that lie in the log's allocations
   std::int64_t missing = 0;  // bytes of segments that do not
@@ -33,15 +34,15 @@ class FrameworkSegments {
  public:
   // Keeps the segments that `snapshot` has at `moment`; of an input without any, nothing. `device`:
   // empty for all. Errors: those of ResolveMoment.
-  Result<void> Remember(std::string name, const Recording& snapshot, const MomentSpec& moment,
-                        std::string_view device);
+  Result<void> Add(std::string name, const HistoryIndex& snapshot, const MomentSpec& moment,
+                   std::string_view device);
   [[nodiscard]] bool empty() const { return snapshots_.empty(); }
 
   // Finds the snapshot that belongs to `log` (most bytes of its segments lie in the log and cover
-  // allocations of the driver; processes use the same addresses, so each snapshot is used once) and
-  // takes its segments out of the log's events. Nothing when no snapshot fits; then the log is as
-  // it was.
-  std::optional<DriverJoin> TakeFrom(Recording& log);
+  // allocations of the driver; processes use the same addresses, so each snapshot is used once),
+  // and leaves its segments out of the log. Nothing when no snapshot fits. Errors: those of
+  // RecordingBuilder::Finish.
+  Result<std::optional<DriverJoin>> Join(const HistoryIndex& log);
 
  private:
   struct Range {

@@ -7,16 +7,21 @@
 #include <map>
 #include <string>
 
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool {
 
 class TaggedStacks {
  public:
-  // Remembers what a recording of call stacks holds per tag.
-  void Remember(const Recording& stacks);
-  // Takes that out of a memory log, each allocation once. Returns the bytes taken out.
-  std::int64_t TakeFrom(Recording& log);
+  // Adds what a recording of call stacks holds per tag.
+  void Add(const Recording& stacks);
+  // The memory log without that, each allocation once. Errors: those of RecordingBuilder::Finish.
+  struct Rest {
+    Recording recording;
+    std::int64_t bytes = 0;  // left out
+  };
+  Result<Rest> LeaveOut(Recording log);
   [[nodiscard]] bool empty() const { return tags_.empty(); }
 
  private:

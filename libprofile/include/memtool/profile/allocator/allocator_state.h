@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/model/recording.h"
-#include "memtool/profile/replay/replay.h"
+#include "memtool/profile/replay/history_index.h"
 
 namespace memtool {
 
@@ -23,6 +23,6 @@ struct StateAtMoment {
 
 // The state of `trace` after its event `last` (-1 = before the first). After the last event it is
 // what the file says; before that it costs one replay.
-StateAtMoment StateAt(const Recording& recording, const Trace& trace, std::int64_t last);
+StateAtMoment StateAt(const HistoryIndex& index, const Trace& trace, std::int64_t last);
 
 }  // namespace memtool

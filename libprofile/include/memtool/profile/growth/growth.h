@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/rows/table.h"
 

@@ -19,6 +19,7 @@
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -51,10 +52,10 @@ struct HistoryGrowth {
   bool unfinished = false;  // a last mark without an end was left out: it stops anywhere
 };
 
-// `space`: where the nodes of rows are interned. Errors: kUsage for a mark, moment, device or
-// grouping that the history does not have, and for fewer than two steps; kLimit for more than
-// kMostValues.
-Result<HistoryGrowth> GrowthOfHistory(const View& view, const By& by, const StepOptions& options,
-                                      NodeSpace& space);
+// `view`: of the index's recording. `space`: where the nodes of rows are interned. Errors: kUsage
+// for a mark, moment, device or grouping that the history does not have, and for fewer than two
+// steps; kLimit for more than kMostValues.
+Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& view, const By& by,
+                                      const StepOptions& options, NodeSpace& space);
 
 }  // namespace memtool

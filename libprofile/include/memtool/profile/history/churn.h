@@ -9,6 +9,8 @@
 
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/history/timeline.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -41,7 +43,8 @@ struct ChurnSums {
 
 // Counts the allocations of `ranges` that filter (but for its id) and view let through. Frees count
 // wherever in the trace they are.
-ChurnSums SumChurn(const View& view, std::span<const EventRange> ranges, const EventFilter& filter,
-                   const AllocationGroups& groups, const ShortLived& limit);
+ChurnSums SumChurn(const HistoryIndex& index, const View& view, std::span<const EventRange> ranges,
+                   const EventFilter& filter, const AllocationGroups& groups,
+                   const ShortLived& limit);
 
 }  // namespace memtool

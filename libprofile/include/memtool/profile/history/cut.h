@@ -7,6 +7,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
 
 namespace memtool {
 
@@ -30,6 +31,6 @@ struct Cut {
 // them. Replayed, the result has the same live and reserved bytes after every event of the range
 // (but see unplaced_blocks); traces without a range are left out. `ranges` in the order of their
 // traces; the recording has a history. Errors: those of RecordingBuilder::Finish.
-Result<Cut> CutHistory(Recording recording, std::span<const EventRange> ranges);
+Result<Cut> CutHistory(const HistoryIndex& index, std::span<const EventRange> ranges);
 
 }  // namespace memtool

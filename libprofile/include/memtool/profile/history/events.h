@@ -15,6 +15,7 @@
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

@@ -9,6 +9,7 @@
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

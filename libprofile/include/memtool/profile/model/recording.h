@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -168,8 +169,9 @@ struct Recording {
   std::vector<Diagnostic> diagnostics;
   std::vector<BlindSpot> blind_spots;
   std::optional<Profile> profile;
-  std::optional<History> history;
-  std::optional<AllocatorState> state;
+  // Shared, because they are large and outlive the recording of one moment.
+  std::shared_ptr<const History> history;
+  std::shared_ptr<const AllocatorState> state;
   std::vector<Counter> counters;
   std::vector<Setting> settings;  // the allocator's, as the file names them
 

@@ -58,8 +58,12 @@ class RecordingBuilder {
   [[nodiscard]] std::size_t label_set_count() const { return recording_.label_set_count(); }
 
   // Takes over whole tables; Finish() checks them.
-  void SetHistory(History history) { recording_.history = std::move(history); }
-  void SetState(AllocatorState state) { recording_.state = std::move(state); }
+  void SetHistory(History history) {
+    recording_.history = std::make_shared<const History>(std::move(history));
+  }
+  void SetState(AllocatorState state) {
+    recording_.state = std::make_shared<const AllocatorState>(std::move(state));
+  }
   void AddCounter(Counter counter) { recording_.counters.push_back(std::move(counter)); }
   void AddSetting(std::string name, std::string value);
 

@@ -1,4 +1,4 @@
-// A moment of a history, as --at names it, and the profile of what is live then.
+// A moment of a history, as --at names it, and the event that it is.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/replay.h"
-#include "memtool/profile/select/filter.h"
 
 namespace memtool {
 
@@ -43,7 +43,7 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = 
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
 // sentence that helps when the trace has no such moment.
-Result<std::int64_t> ResolveMoment(const Recording& recording, const Trace& trace,
+Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
                                    const MomentSpec& spec);
 
 // A part of a history, as --from and --to name it.
@@ -59,7 +59,7 @@ struct StateSpan {
 };
 
 // Errors: those of ResolveMoment; kUsage when the range ends before it begins.
-Result<StateSpan> ResolveRange(const Recording& recording, const Trace& trace,
+Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
                                const MomentRange& range);
 
 // "device 0", or the name of a trace that has more than a number.
@@ -71,21 +71,7 @@ std::string TraceText(const Trace& trace);
 // there is nothing else. Errors: kUsage for a device that does not exist.
 Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
 
-struct MomentOfTrace {
-  std::size_t trace = 0;  // row of History::traces
-  std::int32_t device = -1;
-  std::int64_t event = -1;
-  TraceSummary summary;
-};
-
-// Turns the history of `recording` into its profile: samples {stack, labels} × {allocations, space}
-// of what is live at the moment, one sample per stack, label set and size. Labels: device, stream,
-// pool, state, segment, and those of the allocation event. What was allocated before the recording
-// and has no stack of its own gets the stack "(before recording)". `device`: empty for all.
-// Errors: kUsage when the moment does not exist or the device is unknown.
-Result<Recording> AtMoment(Recording recording, const MomentSpec& spec, std::string_view device,
-                           std::vector<MomentOfTrace>* moments);
-
-inline constexpr std::string_view kBeforeRecording = "(before recording)";
+// "cuda:0, cuda:1": the names of a history's traces, for messages.
+std::string TraceNames(const Recording& recording);
 
 }  // namespace memtool

@@ -8,6 +8,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/rows/table.h"
 
 namespace memtool {

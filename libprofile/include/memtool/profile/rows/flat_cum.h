@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "memtool/profile/rows/node_space.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

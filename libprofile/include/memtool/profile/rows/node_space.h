@@ -14,6 +14,7 @@
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

@@ -7,13 +7,16 @@
 
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/at_moment.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
 // Per row of frames: the sum over `moments` of each trace's peak had the row's flat allocations
 // never existed. Rows of other kinds (no node, unless "(no stack)") get the peak itself. `view` is
 // of the recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
-std::vector<std::int64_t> PeakWithoutRows(const View& view, std::span<const MomentOfTrace> moments,
+std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
+                                          std::span<const MomentOfTrace> moments,
                                           std::span<const Row> rows, Granularity granularity,
                                           NodeSpace& space);
 

@@ -10,7 +10,10 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/rows/node_space.h"
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/select/selection.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -47,6 +50,8 @@ struct Input {
   std::string_view name;  // as the user gave it
   double scale = 1.0;     // what the sums were scaled by
 };
+
+Input InputOf(const Selection& selection);
 
 enum class SortBy : std::uint8_t { kFlat, kCum };
 
@@ -89,12 +94,5 @@ class Tabulator {
   std::int64_t unknown_ = 0;
   bool saturated_ = false;
 };
-
-// "cuda:0 buffer": all labels of a set in one text, for rows by tag.
-std::string LabelText(const Recording& recording, LabelSetId labels);
-// "device=cuda:0", "bytes=8 bytes"
-std::string LabelText(const Recording& recording, const Label& label);
-
-inline constexpr std::string_view kNoStack = "(no stack)";
 
 }  // namespace memtool

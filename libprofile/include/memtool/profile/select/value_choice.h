@@ -1,5 +1,4 @@
-// Which numbers of a profile an analysis sums, and the sums per distinct stack that every analysis
-// starts from: samples are touched once, stacks once per analysis.
+// Which numbers of a profile an analysis sums.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,6 @@
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
-#include "memtool/profile/select/filter.h"
 
 namespace memtool {
 
@@ -29,15 +27,6 @@ struct ValueChoice {
 Result<ValueChoice> ChooseValue(const Recording& recording, std::string_view wanted);
 // The type of `recording` that fits a choice made on another input: same name, else same role.
 Result<ValueChoice> MatchValue(const Recording& recording, const ValueChoice& other);
-
-// a + b without overflow; sticks at the ends of int64.
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
-// a - b, likewise; also for a b that has no negative.
-std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b);
-// |value|; the largest int64 for the smallest.
-std::int64_t Magnitude(std::int64_t value);
-// value · factor, rounded; sticks at the ends of int64.
-std::int64_t Scaled(std::int64_t value, double factor);
 
 // One sample as analyses count it.
 struct SampleValue {
@@ -72,28 +61,5 @@ void ForEachSample(const Profile& profile, const ValueChoice& choice, Visit visi
     visit(sample);
   }
 }
-
-struct StackSum {
-  StackId stack;
-  std::uint32_t group = 0;   // label frames (View::GroupOf)
-  std::int64_t value = 0;    // in the choice's unit
-  std::int64_t unknown = 0;  // allocations of unknown size, not in `value`
-};
-
-struct StackSums {
-  std::vector<StackSum> rows;  // stacks that have a kept sample, by (stack, group)
-  // Over all samples before any filter:
-  std::int64_t total = 0;
-  std::int64_t total_abs = 0;  // Σ|value|, sizes of -1 included: what pprof calls the total
-  std::int64_t unknown = 0;
-  bool saturated = false;  // a sum left the range of int64
-};
-
-// Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when
-// they are expanded). `scale` multiplies every value (normalising).
-StackSums SumByStack(const View& view, const ValueChoice& choice, double scale = 1.0);
-
-// Per stack: 1 when a sample of it is kept and no frame filter drops it.
-std::vector<char> KeptStacks(const View& view, const StackSums& sums);
 
 }  // namespace memtool

@@ -18,6 +18,7 @@
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/value_choice.h"
 
 namespace memtool {
 

@@ -1,4 +1,4 @@
-#include "memtool/profile/buckets/buckets.h"
+#include "memtool/profile/rows/buckets.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {

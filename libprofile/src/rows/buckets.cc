@@ -1,4 +1,4 @@
-#include "memtool/profile/buckets/buckets.h"
+#include "memtool/profile/rows/buckets.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,11 @@
 #include <array>
 #include <tuple>
 
-#include "memtool/profile/select/values.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 
 namespace memtool {
 

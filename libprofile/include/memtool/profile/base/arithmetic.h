@@ -1,0 +1,47 @@
+// Sums over values from inputs: checked, so that no file can make them undefined.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace memtool {
+
+// sum += value; sticks at the ends of int64 and notes that it did.
+constexpr void AddTo(std::int64_t& sum, std::int64_t value, bool& saturated) {
+  if (__builtin_add_overflow(sum, value, &sum)) {
+    sum = value > 0 ? std::numeric_limits<std::int64_t>::max()
+                    : std::numeric_limits<std::int64_t>::min();
+    saturated = true;
+  }
+}
+
+// a + b without overflow; sticks at the ends of int64.
+constexpr std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
+  bool saturated = false;
+  AddTo(a, b, saturated);
+  return a;
+}
+
+// a - b, likewise; also for a b that has no negative.
+constexpr std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b) {
+  if (__builtin_sub_overflow(a, b, &a)) {
+    return b < 0 ? std::numeric_limits<std::int64_t>::max()
+                 : std::numeric_limits<std::int64_t>::min();
+  }
+  return a;
+}
+
+// |value|; the largest int64 for the smallest.
+constexpr std::int64_t Magnitude(std::int64_t value) {
+  return value < 0 ? SaturatingSubtract(0, value) : value;
+}
+
+// value · factor, rounded; sticks at the ends of int64.
+std::int64_t Scaled(std::int64_t value, double factor);
+
+// part / whole; not finite where `whole` is 0.
+constexpr double Ratio(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace memtool

@@ -1,0 +1,23 @@
+// Labels as text, and the names of stacks that are none.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/model/recording.h"
+
+namespace memtool {
+
+// "cuda:0 buffer": all labels of a set in one text, for rows by tag.
+std::string LabelText(const Recording& recording, LabelSetId labels);
+// "device=cuda:0", "bytes=8 bytes"
+std::string LabelText(const Recording& recording, const Label& label);
+// Joins the values of one label key for a label frame or a row: "cuda:0", "4096 bytes".
+std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key);
+
+// The row of what has no stack.
+inline constexpr std::string_view kNoStack = "(no stack)";
+// The row of what was allocated before the first event, by nobody knows whom.
+inline constexpr std::string_view kBeforeRecording = "(before recording)";
+
+}  // namespace memtool

@@ -1,0 +1,42 @@
+// The history of one recording, replayed once per trace for every question that is asked of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/replay.h"
+
+namespace memtool {
+
+// Owns the recording together with its readers. Replays are made when they are first asked for; not
+// for several threads at a time.
+class HistoryIndex {
+ public:
+  // `recording` has a history.
+  explicit HistoryIndex(std::shared_ptr<const Recording> recording);
+  explicit HistoryIndex(Recording recording);
+
+  [[nodiscard]] const Recording& recording() const { return *recording_; }
+  [[nodiscard]] const std::shared_ptr<const Recording>& shared() const { return recording_; }
+  [[nodiscard]] const History& history() const { return *recording_->history; }
+
+  // `trace`: an element of History::traces, by reference or by row.
+  [[nodiscard]] const Replay& replay(const Trace& trace) const;
+  [[nodiscard]] const Replay& replay(std::size_t trace) const;
+  [[nodiscard]] const TraceSummary& summary(const Trace& trace) const;
+  [[nodiscard]] const TraceSummary& summary(std::size_t trace) const;
+
+ private:
+  struct OfTrace {
+    std::unique_ptr<const Replay> replay;
+    std::unique_ptr<const TraceSummary> summary;
+  };
+  [[nodiscard]] std::size_t RowOf(const Trace& trace) const;
+
+  std::shared_ptr<const Recording> recording_;
+  mutable std::vector<OfTrace> traces_;
+};
+
+}  // namespace memtool

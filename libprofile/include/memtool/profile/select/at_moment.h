@@ -1,0 +1,31 @@
+// What is live at a moment of a history, as a profile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
+
+namespace memtool {
+
+struct MomentOfTrace {
+  std::size_t trace = 0;  // row of History::traces
+  std::int32_t device = -1;
+  std::int64_t event = -1;
+  TraceSummary summary;
+};
+
+// A recording of what is live at the moment: samples {stack, labels} × {allocations, space}, one
+// per stack, label set and size, over the stacks, history and state of the index's recording.
+// Labels: device, stream, pool, state, segment, and those of the allocation event. What was
+// allocated before the recording and has no stack of its own gets the stack kBeforeRecording.
+// `device`: empty for all. Errors: kUsage when the moment does not exist or the device is unknown.
+Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
+                           std::string_view device, std::vector<MomentOfTrace>* moments);
+
+}  // namespace memtool

@@ -1,0 +1,37 @@
+// Sums per distinct stack, from which every analysis starts: samples are touched once, stacks once
+// per analysis.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+struct StackSum {
+  StackId stack;
+  std::uint32_t group = 0;   // label frames (View::GroupOf)
+  std::int64_t value = 0;    // in the choice's unit
+  std::int64_t unknown = 0;  // allocations of unknown size, not in `value`
+};
+
+struct StackSums {
+  std::vector<StackSum> rows;  // stacks that have a kept sample, by (stack, group)
+  // Over all samples before any filter:
+  std::int64_t total = 0;
+  std::int64_t total_abs = 0;  // Σ|value|, sizes of -1 included: what pprof calls the total
+  std::int64_t unknown = 0;
+  bool saturated = false;  // a sum left the range of int64
+};
+
+// Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when
+// they are expanded). `scale` multiplies every value (normalising).
+StackSums SumByStack(const View& view, const ValueChoice& choice, double scale = 1.0);
+
+// Per stack: 1 when a sample of it is kept and no frame filter drops it.
+std::vector<char> KeptStacks(const View& view, const StackSums& sums);
+
+}  // namespace memtool

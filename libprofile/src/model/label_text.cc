@@ -1,0 +1,42 @@
+#include "memtool/profile/model/label_text.h"
+
+#include <fmt/format.h>
+
+namespace memtool {
+
+std::string LabelText(const Recording& recording, const Label& label) {
+  std::string text = std::string(recording.Text(label.key)) + "=";
+  if (!label.numeric) {
+    return text + std::string(recording.Text(label.text));
+  }
+  const std::string_view unit = recording.Text(label.unit);
+  return text + fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
+}
+
+std::string LabelText(const Recording& recording, LabelSetId labels) {
+  std::string text;
+  for (const Label& label : recording.Labels(labels)) {
+    text += (text.empty() ? "" : " ") + LabelText(recording, label);
+  }
+  return text;
+}
+
+std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key) {
+  std::string joined;
+  for (const Label& label : recording.Labels(labels)) {
+    if (recording.Text(label.key) != key) {
+      continue;
+    }
+    joined += joined.empty() ? "" : ",";
+    if (label.numeric) {
+      joined += fmt::format("{}", label.number);
+      joined += recording.Text(label.unit).empty() ? "" : " ";
+      joined += recording.Text(label.unit);
+    } else {
+      joined += recording.Text(label.text);
+    }
+  }
+  return joined;
+}
+
+}  // namespace memtool

@@ -1,0 +1,193 @@
+#include "memtool/profile/select/at_moment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/replay/history_index.h"
+
+namespace memtool {
+
+namespace {
+
+// Labels and stack of one live block, as rows of the recording being built.
+class SampleMaker {
+ public:
+  SampleMaker(RecordingBuilder& builder, const Recording& recording, const Trace& trace)
+      : builder_(builder), recording_(recording), trace_(trace) {
+    if (!recording.state) {
+      return;
+    }
+    for (const Segment& segment : recording.state->segments) {
+      if (segment.host == (trace.device < 0) && (segment.host || segment.device == trace.device)) {
+        segments_.push_back(&segment);
+      }
+    }
+    std::sort(segments_.begin(), segments_.end(),
+              [](const Segment* x, const Segment* y) { return x->address < y->address; });
+  }
+
+  void Add(const LiveBlock& block, StackId before_recording, StackId no_stack) {
+    const bool frames = block.stack.valid() && !recording_.Stack(block.stack).empty();
+    const StackId stack = frames                   ? block.stack
+                          : block.before_recording ? before_recording
+                                                   : no_stack;
+    Sum& sum = sums_[{stack, LabelsOf(block), block.size}];
+    ++sum.count;
+    sum.bytes = SaturatingAdd(sum.bytes, block.size);
+  }
+
+  void Finish() {
+    for (const auto& [key, sum] : sums_) {
+      builder_.AddSample(std::get<0>(key), std::get<1>(key), std::array{sum.count, sum.bytes});
+    }
+  }
+
+ private:
+  struct Sum {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+
+  [[nodiscard]] const Segment* SegmentOf(std::uint64_t address) const {
+    const auto after = std::upper_bound(
+        segments_.begin(), segments_.end(), address,
+        [](std::uint64_t wanted, const Segment* segment) { return wanted < segment->address; });
+    if (after == segments_.begin()) {
+      return nullptr;
+    }
+    const Segment* segment = *(after - 1);
+    return address - segment->address < static_cast<std::uint64_t>(segment->size) ? segment
+                                                                                  : nullptr;
+  }
+
+  Label Text(std::string_view key, std::string_view value) {
+    return {.key = builder_.Intern(key), .text = builder_.Intern(value), .unit = StringId(0U)};
+  }
+
+  LabelSetId LabelsOf(const LiveBlock& block) {
+    const Segment* segment = SegmentOf(block.address);
+    const History& history = *recording_.history;
+    const std::uint16_t stream = block.event          ? history.events[*block.event].stream
+                                 : segment != nullptr ? segment->stream
+                                                      : std::uint16_t{0};
+    std::vector<Label> labels;
+    labels.push_back(Text("device", trace_.name));
+    labels.push_back(Text("stream", fmt::format("{:#x}", history.streams[stream])));
+    labels.push_back(Text("state", block.pending_free ? "pending_free" : "active"));
+    if (segment != nullptr) {
+      labels.push_back(Text("segment", segment->small ? "small" : "large"));
+      if (segment->pool_owner != 0 || segment->pool_id != 0) {
+        labels.push_back(
+            Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
+      }
+    }
+    // The free of something allocated before the recording has the free's labels, not the owner's.
+    if (block.event && !block.before_recording && !history.labels.empty()) {
+      for (const Label& label : recording_.Labels(history.labels[*block.event])) {
+        const bool known = std::any_of(labels.begin(), labels.end(), [&label](const Label& have) {
+          return have.key == label.key;
+        });
+        if (!known) {
+          labels.push_back(label);
+        }
+      }
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  RecordingBuilder& builder_;
+  const Recording& recording_;
+  const Trace& trace_;
+  std::vector<const Segment*> segments_;  // of this trace, by address
+  std::map<std::tuple<StackId, LabelSetId, std::int64_t>, Sum> sums_;
+};
+
+struct ChosenTrace {
+  std::size_t trace = 0;
+  std::vector<LiveBlock> live;
+};
+
+Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
+                                              std::string_view device) {
+  auto chosen = TracesOf(recording, device);
+  if (chosen && chosen->size() > 1 && spec.kind == MomentSpec::Kind::kEvent) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {}: each device counts its own events; choose one with --device",
+                            spec.option, spec.text),
+                "devices: " + TraceNames(recording));
+  }
+  return chosen;
+}
+
+// The live blocks of every chosen trace at the moment; traces without an OOM are left out of "oom"
+// as long as one has it.
+Result<std::vector<ChosenTrace>> LiveBlocks(const HistoryIndex& index, const MomentSpec& spec,
+                                            std::span<const std::size_t> chosen,
+                                            std::vector<MomentOfTrace>* moments) {
+  std::vector<ChosenTrace> live;
+  std::optional<Error> missing;
+  for (const std::size_t i : chosen) {
+    const Trace& trace = index.history().traces[i];
+    MomentOfTrace moment{.trace = i, .device = trace.device, .summary = index.summary(i)};
+    auto event = ResolveMoment(index, trace, spec);
+    if (!event) {
+      missing = std::move(event.error());
+      continue;
+    }
+    moment.event = *event;
+    live.push_back({i, index.replay(i).LiveAt(*event)});
+    moments->push_back(std::move(moment));
+  }
+  if (missing && (live.empty() || spec.kind != MomentSpec::Kind::kOom)) {
+    return Fail(*std::move(missing));
+  }
+  return live;
+}
+
+StackId AddNamedStack(RecordingBuilder& builder, std::string_view name) {
+  const StringId text = builder.Intern(name);
+  const StringId empty(0U);
+  const Line line{.function =
+                      builder.AddFunction({.name = text, .system_name = text, .filename = empty})};
+  const LocationId location = builder.AddLocation({}, std::array{line});
+  return builder.AddStack(std::array{location});
+}
+
+}  // namespace
+
+Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
+                           std::string_view device, std::vector<MomentOfTrace>* moments) {
+  auto chosen = ChooseTraces(index.recording(), spec, device);
+  MEMTOOL_TRY(chosen);
+  auto live = LiveBlocks(index, spec, *chosen, moments);
+  MEMTOOL_TRY(live);
+  RecordingBuilder builder(index.recording());
+  const StackId before = AddNamedStack(builder, kBeforeRecording);
+  const StackId no_stack = builder.AddStack({});
+  const StringId bytes = builder.Intern("space");
+  builder.StartProfile({{.type = builder.Intern("allocations"),
+                         .unit = builder.Intern("count"),
+                         .role = Role::kCount},
+                        {.type = bytes, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
+                       bytes);
+  for (const ChosenTrace& trace : *live) {
+    SampleMaker samples(builder, index.recording(), index.history().traces[trace.trace]);
+    for (const LiveBlock& block : trace.live) {
+      samples.Add(block, before, no_stack);
+    }
+    samples.Finish();
+  }
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool
