@@ -229,10 +229,10 @@ class AccountCommand final : public RowsCommand {
 
   // A log of the driver's calls: beside a snapshot it tells what is not the framework's, alone all
   // that the process took.
-  Result<void> TakeDriverLog(const Session& session, const Selection& read) {
-    auto on_device = LeaveHostOut(read);
+  Result<void> TakeDriverLog(const Session& session, Selection& loaded) {
+    auto on_device = LeaveHostOut(loaded);
     MEMTOOL_TRY(on_device);
-    const Selection& loaded = on_device->selection;
+    loaded = std::move(on_device->selection);
     if (on_device->bytes > 0) {
       statements_.push_back(fmt::format("pinned host memory of {}: {}, on no device", loaded.name(),
                                         FormatSize(on_device->bytes)));

@@ -128,7 +128,7 @@ class EventsCommand final : public Command {
     EventRows rows(view, names, stacks_, text);
     Report report = Begin(session, rows.Columns());
     if (output_.limit() == 0) {
-      report.further = [&]() -> NextRow {
+      report.further = [&]() -> NextCells {
         auto cursor = std::make_shared<EventCursor>(view, ranges, filter);
         return [cursor, &rows](std::vector<Cell>& row) {
           ListedEvent event;

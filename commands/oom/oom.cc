@@ -155,7 +155,7 @@ class OomCommand final : public RowsCommand {
     const std::string size =
         fmt::format("{} lines, {}", FormatCount(static_cast<std::int64_t>(log.lines)),
                     FormatSize(static_cast<std::int64_t>(log.bytes)));
-    InputNote note{.path = path_ == "-" ? "standard input" : path_, .format = "oom-text"};
+    ReportInput note{.path = path_ == "-" ? "standard input" : path_, .format = "oom-text"};
     if (log.messages.empty()) {
       session.Note(std::move(note), "text log");
       return Empty(session, "NO OUT-OF-MEMORY MESSAGE in " + session.notes().front().path + " (" +

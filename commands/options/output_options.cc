@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "memtool/profile/answers/write.h"
 #include "output/writers.h"
 
 namespace memtool::commands {
@@ -82,6 +83,28 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
     case Format::kMarkdown:
       WriteMarkdown(report, style, out);
       break;
+  }
+  return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
+}
+
+Result<void> OutputOptions::Print(const AnswerView& answer, const std::function<Report()>& tabulate,
+                                  Streams& streams) const {
+  if (is_table()) {
+    return Print(tabulate(), streams);
+  }
+  StringSink file;
+  const bool to_file = output_ != "-";
+  Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
+  const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+  switch (format_) {
+    case Format::kJson:
+      memtool::WriteJson(answer, limit_, sink);
+      break;
+    case Format::kJsonl:
+      memtool::WriteJsonLines(answer, limit_, sink);
+      break;
+    default:
+      memtool::WriteCsv(answer, limit_, sink);
   }
   return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }

@@ -3,10 +3,12 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "command.h"
+#include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/report.h"
 
@@ -21,10 +23,18 @@ class OutputOptions {
   Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
   // Prints the report as the options say, to stdout or to -o FILE.
   Result<void> Print(const Report& report, Streams& streams) const;
+  // Prints an answer: as data from its own declaration, for people as the table that `tabulate`
+  // makes of it.
+  Result<void> Print(const AnswerView& answer, const std::function<Report()>& tabulate,
+                     Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.
   Result<void> PrintText(std::string_view text, Streams& streams) const;
 
   [[nodiscard]] Format format() const { return format_; }
+  // True for what people read: a table or markdown.
+  [[nodiscard]] bool is_table() const {
+    return format_ == Format::kTable || format_ == Format::kMarkdown;
+  }
   // How many rows to print; 0 = all.
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }

@@ -103,7 +103,7 @@ void PutEnvelope(Json& json, const Report& report, std::size_t limit) {
   PutText(json, "memtool." + std::string(report.command) + "/1");
   PutText(json, "inputs");
   json.StartArray();
-  for (const InputNote& input : report.inputs) {
+  for (const ReportInput& input : report.inputs) {
     json.StartObject();
     PutText(json, "path");
     PutText(json, input.path);

@@ -46,7 +46,7 @@ struct Column {
   bool wrap = false;       // goes on in further lines instead; only the last column
 };
 
-struct InputNote {
+struct ReportInput {
   std::string path;
   std::string format;
   std::string moment = "end";
@@ -55,11 +55,11 @@ struct InputNote {
 };
 
 // Gives one row a call, until it returns false.
-using NextRow = std::function<bool(std::vector<Cell>&)>;
+using NextCells = std::function<bool(std::vector<Cell>&)>;
 
 struct Report {
   std::string_view command;  // "top" → schema memtool.top/1
-  std::vector<InputNote> inputs;
+  std::vector<ReportInput> inputs;
   std::string sample_type;
   std::string unit;
   std::vector<std::pair<std::string, Cell>> totals;  // JSON keys beside the rows, in order
@@ -67,10 +67,11 @@ struct Report {
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
   // Reports too long to hold: begins a pass over further rows, which no limit cuts. Writers of
   // tables make two passes, the first for the widths of columns.
-  std::function<NextRow()> further;
-  std::uint64_t unmade_rows = 0;  // what a limit kept from being made at all
-  std::size_t measure = 0;        // the column whose bytes the cut rows are summed by
-  bool row_unit = false;          // one unit per row (comparisons) instead of per cell
+  std::function<NextCells()> further;
+  std::uint64_t unmade_rows = 0;   // what a limit kept from being made at all
+  std::int64_t unmade_amount = 0;  // what their column of measure sums to
+  std::size_t measure = 0;         // the column whose bytes the cut rows are summed by
+  bool row_unit = false;           // one unit per row (comparisons) instead of per cell
   // Where blocks of rows begin, for reports that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
@@ -88,7 +89,7 @@ void ForEachRow(const Report& report, std::size_t limit, Visit visit) {
   }
   if (report.further) {
     std::vector<Cell> row;
-    for (const NextRow next = report.further(); next(row);) {
+    for (const NextCells next = report.further(); next(row);) {
       visit(row);
     }
   }

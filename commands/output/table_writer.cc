@@ -68,7 +68,7 @@ SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit un
 }
 
 CutOff CutBy(const Report& report, std::size_t limit) {
-  CutOff cut{.rows = report.unmade_rows};
+  CutOff cut{.rows = report.unmade_rows, .bytes = report.unmade_amount};
   for (std::size_t r = limit == 0 ? report.rows.size() : limit; r < report.rows.size(); ++r) {
     ++cut.rows;
     if (const auto* amount = std::get_if<Amount>(&report.rows[r][report.measure])) {

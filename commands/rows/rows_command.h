@@ -34,8 +34,12 @@ class RowsCommand : public Command {
   virtual Result<std::vector<std::string>> Names(Streams& streams) { return input_.Names(streams); }
   // For options that need no input: what the command does instead of reading one.
   virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
-  // Reads the inputs and computes the report.
-  virtual Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) = 0;
+  // Reads the inputs and works out the answer, which the command keeps.
+  virtual Result<void> Answer(Session& session, const std::vector<std::string>& names);
+  // Prints it.
+  virtual Result<void> Print(const Session& session, Streams& streams);
+  // Instead of the two: reads the inputs and makes what is printed.
+  virtual Result<Report> MakeReport(Session& session, const std::vector<std::string>& names);
   // After the report was printed; may turn success into another exit code.
   virtual ExitCode AfterPrint(Streams& /*streams*/) { return ExitCode::kOk; }
 
@@ -56,6 +60,7 @@ class RowsCommand : public Command {
   InputOptions input_;
   ViewOptions view_;
   OutputOptions output_;
+  Report report_;
 };
 
 }  // namespace memtool::commands

@@ -125,7 +125,7 @@ Result<Selection> Session::SelectAt(const std::string& name,
   return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
 }
 
-void Session::Note(InputNote note, std::string display) {
+void Session::Note(ReportInput note, std::string display) {
   notes_.push_back(std::move(note));
   displays_.push_back(std::move(display));
 }
@@ -204,6 +204,18 @@ ExitCode Session::exit_code() const {
       diagnostics_.begin(), diagnostics_.end(),
       [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::kDamage; });
   return damaged && inputs_.strict() ? ExitCode::kDamage : ExitCode::kOk;
+}
+
+AnswerHead Session::Head(std::string_view question) const {
+  AnswerHead head{.question = question, .diagnostics = diagnostics_};
+  for (const ReportInput& note : notes_) {
+    head.inputs.push_back({.path = note.path, .format = note.format, .moment = note.moment});
+  }
+  if (choice_) {
+    head.sample_type = choice_->name;
+    head.unit = IsBytes(choice_->role) ? "bytes" : choice_->unit;
+  }
+  return head;
 }
 
 void Session::Describe(Report& report) const {

@@ -201,7 +201,7 @@ class TimelineCommand final : public Command {
 
   // The points one by one: of every change there may be millions. Looks into both as long as it is
   // asked.
-  static NextRow Rows(const Recording& recording, const Series& series) {
+  static NextCells Rows(const Recording& recording, const Series& series) {
     return [&recording, &series, zero = FirstTimeOf(*recording.history), trace = std::size_t{0},
             next = std::size_t{0}](std::vector<Cell>& row) mutable {
       while (trace < series.traces.size() && next == series.traces[trace].timeline.points.size()) {

@@ -1,0 +1,30 @@
+#include "output/tabulate.h"
+
+#include "memtool/profile/answers/write.h"
+
+namespace memtool::commands {
+
+Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign) {
+  const bool amount = unit == Unit::kAmount || unit == Unit::kBytes;
+  struct Visitor {
+    Unit unit;
+    bool amount;
+    bool bytes;
+    bool sign;
+    Cell operator()(std::monostate) const { return std::monostate{}; }
+    Cell operator()(bool flag) const { return std::string(flag ? "yes" : "no"); }
+    Cell operator()(std::int64_t number) const {
+      return amount ? Cell(Amount{.value = number, .bytes = bytes, .sign = sign}) : Cell(number);
+    }
+    Cell operator()(std::uint64_t number) const {
+      return (*this)(static_cast<std::int64_t>(number));
+    }
+    Cell operator()(double ratio) const { return Percent{ratio, sign}; }
+    Cell operator()(const std::string& text) const { return text; }
+    Cell operator()(const Value::List& list) const { return ToJson(list); }
+    Cell operator()(const Value::Object& object) const { return ToJson(object); }
+  };
+  return std::visit(Visitor{unit, amount, bytes || unit == Unit::kBytes, sign}, value.data());
+}
+
+}  // namespace memtool::commands

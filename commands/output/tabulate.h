@@ -1,0 +1,67 @@
+// Rows of an answer → the rows of a table. A column is a field of the answer, or words of its own
+// beside it; only rows that will be printed are made.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "output/report.h"
+
+namespace memtool::commands {
+
+template <class Row>
+struct TableColumn {
+  Column style;  // its key stays empty: keys are the answer's
+  std::function<Cell(const Row&)> get;
+};
+
+// The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.
+Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign = false);
+
+// How a table shows a declared field: its title, and its values by their unit.
+template <class Row>
+TableColumn<Row> ColumnOf(const Field<Row>& field, bool bytes, bool sign = false) {
+  const bool text = field.unit == Unit::kText;
+  return {.style = {.title = field.title, .left = text, .shrink = text},
+          .get = [field, bytes, sign](const Row& row) {
+            return CellOf(field.Of(row), field.unit, bytes, sign);
+          }};
+}
+
+template <class Row, std::size_t kCount>
+const Field<Row>& FieldNamed(const std::array<Field<Row>, kCount>& fields, std::string_view key) {
+  return *std::find_if(fields.begin(), fields.end(),
+                       [key](const Field<Row>& field) { return field.key == key; });
+}
+
+// Fills columns and rows of `table`: of `rows` the first `limit` (0 = all). `measure`: the column
+// whose amounts say how much lies in the rows that the limit cuts.
+template <class Row>
+void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>& columns,
+              std::size_t limit, std::size_t measure, Report& table) {
+  for (const TableColumn<Row>& column : columns) {
+    table.columns.push_back(column.style);
+  }
+  table.measure = measure;
+  const std::size_t made = limit == 0 ? rows.size() : std::min(limit, rows.size());
+  for (const Row& row : std::span(rows).first(made)) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const TableColumn<Row>& column : columns) {
+      cells.push_back(column.get(row));
+    }
+  }
+  table.unmade_rows += rows.size() - made;
+  for (const Row& row : std::span(rows).subspan(made)) {
+    if (const auto cell = columns[measure].get(row);
+        const auto* amount = std::get_if<Amount>(&cell)) {
+      table.unmade_amount = SaturatingAdd(table.unmade_amount, amount->value);
+    }
+  }
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,88 @@
+// What holds the memory: rows by function, line, file, label …, largest first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+struct TopQuery {
+  By by;
+  SortBy sort = SortBy::kFlat;
+  // Of histories at their peak: for how many rows to work out peak_without; 0 = all.
+  std::size_t peak_rows = 0;
+};
+
+// Amounts are in the unit of the answer.
+struct TopRow {
+  std::string name;
+  std::string file;
+  std::int64_t line = 0;  // 0 = none
+  std::int64_t flat = 0;  // differences, where a base was subtracted
+  std::int64_t cum = 0;
+  std::string via;  // the call into a framework, when frames were hidden
+  std::int64_t unknown = 0;
+  std::int64_t unknown_cum = 0;
+  // How high the whole run's peak would be without the row; at a peak only.
+  std::optional<std::int64_t> peak_without{};
+};
+
+struct TopAnswer {
+  AnswerHead head{.question = "top"};
+  By by;  // what rows stand for, once the inputs have had their say
+  std::vector<TopRow> rows;
+  std::int64_t total = 0;       // signed sum of the rows; with a base, the difference
+  std::int64_t unfiltered = 0;  // what shares are of; with a base, the base's
+  std::int64_t total_abs = 0;
+  std::int64_t unknown = 0;
+  bool saturated = false;
+  std::optional<std::int64_t> new_total{};   // with a base: of the inputs
+  std::optional<std::int64_t> base_total{};  // with a base
+  std::optional<std::int64_t> peak{};        // where rows have peak_without: the whole run's
+};
+
+inline constexpr auto kTopFields = Fields<TopRow>({
+    {"flat", "FLAT", Unit::kAmount, &TopRow::flat},
+    {"peak_without", "", Unit::kAmount, &TopRow::peak_without},
+    {"cum", "CUM", Unit::kAmount, &TopRow::cum},
+    {"name", "WHERE", Unit::kText, &TopRow::name},
+    {"file", "", Unit::kText, &TopRow::file},
+    {"line", "", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); }},
+    {"via", "VIA", Unit::kText, &TopRow::via},
+    {"unknown", "", Unit::kCount, &TopRow::unknown},
+    {"unknown_cum", "", Unit::kCount, &TopRow::unknown_cum},
+});
+
+AnswerView ViewOf(const TopAnswer& answer);
+
+// Adds up any number of inputs, one after the other; those with a history are kept until the end.
+class TopMaker {
+ public:
+  explicit TopMaker(TopQuery query);
+  void Add(Selection selection);
+  // What is subtracted, after all inputs.
+  void AddBase(const Selection& selection);
+  TopAnswer Make() &&;
+
+ private:
+  void AddPeaks(std::vector<Row>& rows, TopAnswer& answer);
+  TopAnswer AgainstBase();
+
+  TopQuery query_;
+  AnswerHead head_{.question = "top"};
+  NodeSpace space_;
+  Tabulator table_;
+  std::optional<Tabulator> base_;
+  std::vector<Selection> histories_;
+};
+
+TopAnswer Top(Selection selection, TopQuery query = {});
+
+}  // namespace memtool

@@ -1,0 +1,52 @@
+// A value of an answer: what a field of a row, or a figure beside the rows, is. Without words and
+// without form; writers, bindings and tables make theirs of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace memtool {
+
+class Value {
+ public:
+  using List = std::vector<Value>;
+  using Object = std::vector<std::pair<std::string, Value>>;  // keys in the order of writing
+  // monostate = null: unknown, or not applicable. Text is bytes, of any encoding.
+  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                            List, Object>;
+
+  Value() = default;
+  Value(bool value) : data_(value) {}                                     // NOLINT
+  Value(std::int32_t value) : data_(std::int64_t{value}) {}               // NOLINT
+  Value(std::int64_t value) : data_(value) {}                             // NOLINT
+  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}             // NOLINT
+  Value(std::uint64_t value) : data_(value) {}                            // NOLINT
+  Value(double value) : data_(value) {}                                   // NOLINT
+  Value(std::string value) : data_(std::move(value)) {}                   // NOLINT
+  Value(std::string_view value) : data_(std::string(value)) {}            // NOLINT
+  Value(const char* value) : data_(std::string(value)) {}                 // NOLINT
+  Value(List value) : data_(std::move(value)) {}                          // NOLINT
+  Value(Object value) : data_(std::move(value)) {}                        // NOLINT
+  template <class T>
+  Value(const std::optional<T>& value) {                                  // NOLINT
+    if (value) {
+      *this = Value(*value);
+    }
+  }
+
+  [[nodiscard]] const Data& data() const { return data_; }
+  [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
+
+ private:
+  Data data_;
+};
+
+// A figure beside the rows: its JSON key and value.
+using NamedValue = std::pair<std::string_view, Value>;
+
+}  // namespace memtool

@@ -1,0 +1,30 @@
+#include "memtool/profile/answers/answer.h"
+
+#include <algorithm>
+
+namespace memtool {
+
+void AnswerHead::Add(const Selection& selection) {
+  Add(selection.source(), selection.name(), selection.moment().text);
+  if (sample_type.empty()) {
+    sample_type = selection.choice().name;
+    unit = IsBytes(selection.choice().role) ? "bytes" : selection.choice().unit;
+  }
+}
+
+void AnswerHead::Add(const Recording& recording, std::string_view path, std::string_view moment) {
+  inputs.push_back({.path = path == "-" ? "standard input" : std::string(path),
+                    .format = recording.metadata.format,
+                    .moment = std::string(moment)});
+  for (const Diagnostic& diagnostic : recording.diagnostics) {
+    const auto known = std::find_if(diagnostics.begin(), diagnostics.end(),
+                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
+    if (known == diagnostics.end()) {
+      diagnostics.push_back(diagnostic);
+    } else {
+      known->count += diagnostic.count;
+    }
+  }
+}
+
+}  // namespace memtool

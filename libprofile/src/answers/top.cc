@@ -1,0 +1,128 @@
+#include "memtool/profile/answers/top.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/rows/diff.h"
+#include "memtool/profile/rows/saves.h"
+
+namespace memtool {
+
+TopMaker::TopMaker(TopQuery query) : query_(std::move(query)), table_(query_.by, space_) {}
+
+void TopMaker::Add(Selection selection) {
+  head_.Add(selection);
+  table_.Add(InputOf(selection));
+  if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak) {
+    histories_.push_back(std::move(selection));  // for what rows are worth at the peak
+  }
+}
+
+void TopMaker::AddBase(const Selection& selection) {
+  head_.Add(selection);
+  if (!base_) {
+    base_.emplace(query_.by, space_);
+  }
+  base_->Add(InputOf(selection));
+}
+
+// Flat and cum become differences; rows without one are left out.
+TopAnswer TopMaker::AgainstBase() {
+  TopAnswer answer{.head = std::move(head_), .by = table_.by(), .unfiltered = base_->unfiltered()};
+  for (DiffRow& row : DiffRows(base_->Rows(query_.sort), table_.Rows(query_.sort), query_.sort)) {
+    if (row.delta() != 0 || row.delta_cum() != 0) {
+      answer.rows.push_back({.name = std::move(row.name),
+                             .file = std::move(row.file),
+                             .line = row.line,
+                             .flat = row.delta(),
+                             .cum = row.delta_cum(),
+                             .via = std::move(row.via)});
+    }
+  }
+  answer.total = SaturatingSubtract(table_.total(), base_->total());
+  answer.new_total = table_.total();
+  answer.base_total = base_->total();
+  return answer;
+}
+
+// What the peak would be without each of the first rows.
+void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
+  if (histories_.empty() || query_.by.kind != By::Kind::kFrame ||
+      histories_.front().view().has_label_frames()) {
+    return;
+  }
+  const std::size_t count =
+      query_.peak_rows == 0 ? rows.size() : std::min(query_.peak_rows, rows.size());
+  if (count == 0) {
+    return;
+  }
+  std::int64_t peak = 0;
+  std::vector<std::int64_t> peaks(count, 0);
+  for (const Selection& selection : histories_) {
+    for (const MomentOfTrace& moment : selection.moments()) {
+      peak = SaturatingAdd(peak, moment.summary.peak_bytes);
+    }
+    const auto without = PeakWithoutRows(*selection.history(), selection.view(),
+                                         selection.moments(), std::span(rows).first(count),
+                                         query_.by.granularity, space_);
+    for (std::size_t i = 0; i < count; ++i) {
+      peaks[i] = SaturatingAdd(peaks[i], without[i]);
+    }
+  }
+  answer.peak = peak;
+  for (std::size_t i = 0; i < count; ++i) {
+    answer.rows[i].peak_without = peaks[i];
+  }
+}
+
+TopAnswer TopMaker::Make() && {
+  if (base_) {
+    return AgainstBase();
+  }
+  TopAnswer answer{.head = std::move(head_),
+                   .by = table_.by(),
+                   .total = table_.total(),
+                   .unfiltered = table_.unfiltered(),
+                   .total_abs = table_.total_abs(),
+                   .unknown = table_.unknown(),
+                   .saturated = table_.saturated()};
+  std::vector<Row> rows = table_.Rows(query_.sort);
+  for (const Row& row : rows) {
+    answer.rows.push_back({.name = row.name,
+                           .file = row.file,
+                           .line = row.line,
+                           .flat = row.value.flat,
+                           .cum = row.value.cum,
+                           .via = row.via,
+                           .unknown = row.value.unknown,
+                           .unknown_cum = row.value.unknown_cum});
+  }
+  AddPeaks(rows, answer);
+  return answer;
+}
+
+TopAnswer Top(Selection selection, TopQuery query) {
+  TopMaker maker(std::move(query));
+  maker.Add(std::move(selection));
+  return std::move(maker).Make();
+}
+
+AnswerView ViewOf(const TopAnswer& answer) {
+  std::vector<NamedValue> figures{{"total", answer.total}};
+  if (answer.base_total) {
+    figures.emplace_back("total_base", *answer.base_total);
+  } else {
+    figures.emplace_back("total_unfiltered", answer.unfiltered);
+    figures.emplace_back("total_abs", answer.total_abs);
+    figures.emplace_back("unknown", answer.unknown);
+  }
+  std::vector<Field<TopRow>> fields(kTopFields.begin(), kTopFields.end());
+  if (!answer.peak) {
+    std::erase_if(fields, [](const Field<TopRow>& field) { return field.key == "peak_without"; });
+  }
+  return ViewRows<TopRow>(answer.head, std::move(figures), answer.rows, std::move(fields));
+}
+
+}  // namespace memtool

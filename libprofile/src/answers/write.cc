@@ -1,0 +1,215 @@
+#include "memtool/profile/answers/write.h"
+
+#include <fmt/format.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "memtool/profile/base/escape.h"
+
+namespace memtool {
+
+namespace {
+
+using Json = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void PutText(Json& json, std::string_view bytes) {
+  const std::string text = ToUtf8(bytes);
+  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+// Values of lists and objects nest as deep as their declarations, never as deep as an input.
+struct PutValue {
+  Json& json;
+  void operator()(std::monostate) const { json.Null(); }
+  void operator()(bool value) const { json.Bool(value); }
+  void operator()(std::int64_t value) const { json.Int64(value); }
+  void operator()(std::uint64_t value) const { json.Uint64(value); }
+  void operator()(double value) const {
+    if (std::isfinite(value)) {
+      json.Double(value);
+    } else {
+      json.Null();
+    }
+  }
+  void operator()(const std::string& text) const { PutText(json, text); }
+  void operator()(const Value::List& list) const {
+    json.StartArray();
+    for (const Value& value : list) {
+      std::visit(*this, value.data());
+    }
+    json.EndArray();
+  }
+  void operator()(const Value::Object& object) const {
+    json.StartObject();
+    for (const auto& [key, value] : object) {
+      PutText(json, key);
+      std::visit(*this, value.data());
+    }
+    json.EndObject();
+  }
+};
+
+void Put(Json& json, const Value& value) { std::visit(PutValue{json}, value.data()); }
+
+std::string_view SeverityName(Severity severity) {
+  return severity == Severity::kNote ? "note" : severity == Severity::kWarning ? "warning"
+                                                                               : "damage";
+}
+
+void PutDiagnostics(Json& json, const std::vector<Diagnostic>& diagnostics) {
+  Value::List list;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    list.push_back(Value::Object{{"severity", SeverityName(diagnostic.severity)},
+                                 {"code", diagnostic.code},
+                                 {"message", diagnostic.message},
+                                 {"offset", diagnostic.offset},
+                                 {"count", diagnostic.count}});
+  }
+  Put(json, list);
+}
+
+// The keys before the rows, without the closing brace.
+void PutEnvelope(Json& json, const AnswerView& answer, std::size_t limit) {
+  const AnswerHead& head = *answer.head;
+  PutText(json, "schema");
+  PutText(json, "memtool." + std::string(head.question) + "/1");
+  PutText(json, "inputs");
+  Value::List inputs;
+  for (const InputNote& input : head.inputs) {
+    Value::Object object{{"path", input.path}, {"format", input.format}, {"moment", input.moment}};
+    object.insert(object.end(), input.details.begin(), input.details.end());
+    inputs.push_back(std::move(object));
+  }
+  Put(json, inputs);
+  PutText(json, "sample_type");
+  PutText(json, head.sample_type);
+  PutText(json, "unit");
+  PutText(json, head.unit);
+  for (const auto& [key, value] : answer.figures) {
+    PutText(json, key);
+    Put(json, value);
+  }
+  PutText(json, "rows_cut");
+  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
+  json.Uint64(answer.unmade_rows + (answer.row_count - held));
+}
+
+// Every row that is to be written, in order.
+template <class Visit>
+void ForEachRow(const AnswerView& answer, std::size_t limit, Visit visit) {
+  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
+  std::vector<Value> values;
+  for (std::size_t row = 0; row < held; ++row) {
+    answer.row(row, values);
+    visit(values);
+  }
+  if (answer.further) {
+    for (const NextRow next = answer.further(); next(values);) {
+      visit(values);
+    }
+  }
+}
+
+// Rows as lines of JSON, each in the memory of the one before it.
+class RowPrinter {
+ public:
+  explicit RowPrinter(const AnswerView& answer) : fields_(answer.fields) {}
+
+  // Valid until the next call.
+  std::string_view Print(const std::vector<Value>& row) {
+    buffer_.Clear();
+    json_.Reset(buffer_);
+    json_.StartObject();
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      json_.Key(fields_[i].key.data(), static_cast<rapidjson::SizeType>(fields_[i].key.size()));
+      Put(json_, row[i]);
+    }
+    json_.EndObject();
+    line_ = EscapeJson({buffer_.GetString(), buffer_.GetSize()});
+    return line_;
+  }
+
+ private:
+  const std::vector<FieldInfo>& fields_;
+  rapidjson::StringBuffer buffer_;
+  Json json_{buffer_};
+  std::string line_;
+};
+
+struct CsvCell {
+  std::string& line;
+  void operator()(std::monostate) const {}
+  void operator()(bool value) const { line += value ? "true" : "false"; }
+  void operator()(std::int64_t value) const { line += fmt::format_int(value).c_str(); }
+  void operator()(std::uint64_t value) const { line += fmt::format_int(value).c_str(); }
+  void operator()(double value) const {
+    line += std::isfinite(value) ? std::to_string(value) : std::string{};
+  }
+  void operator()(const std::string& text) const { line += EscapeCsv(text); }
+  void operator()(const Value::List& list) const { line += EscapeCsv(ToJson(list)); }
+  void operator()(const Value::Object& object) const { line += EscapeCsv(ToJson(object)); }
+};
+
+}  // namespace
+
+std::string ToJson(const Value& value) {
+  rapidjson::StringBuffer buffer;
+  Json json(buffer);
+  Put(json, value);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+  rapidjson::StringBuffer buffer;
+  Json json(buffer);
+  json.StartObject();
+  PutEnvelope(json, answer, limit);
+  // The object stays open: rows follow one a line, so that big results stream and diff well.
+  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+  out(",\n\"rows\":[");
+  bool first = true;
+  RowPrinter printer(answer);
+  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+    out(first ? "\n" : ",\n");
+    out(printer.Print(row));
+    first = false;
+  });
+  buffer.Clear();
+  json.Reset(buffer);
+  PutDiagnostics(json, answer.head->diagnostics);
+  out("\n],\n\"diagnostics\":");
+  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+  out("}\n");
+}
+
+void WriteJsonLines(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+  RowPrinter printer(answer);
+  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+    out(printer.Print(row));
+    out("\n");
+  });
+}
+
+void WriteCsv(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+  std::string line;
+  for (const FieldInfo& field : answer.fields) {
+    line += (line.empty() ? "" : ",") + EscapeCsv(field.key);
+  }
+  line += "\r\n";
+  out(line);
+  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+    line.clear();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i == 0 ? "" : ",";
+      std::visit(CsvCell{line}, row[i].data());
+    }
+    line += "\r\n";
+    out(line);
+  });
+}
+
+}  // namespace memtool
