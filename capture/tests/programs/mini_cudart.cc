@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "driver.h"
+#include "programs/driver.h"
 
 namespace {
 

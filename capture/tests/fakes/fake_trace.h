@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "fake_observer.h"
+#include "fakes/fake_observer.h"
 
 namespace fake {
 

@@ -1,5 +1,5 @@
 // The driver by the names that the program is linked with: calls go through the PLT.
-#include "driver.h"
+#include "programs/driver.h"
 
 extern "C" {
 #define DECLARE(name, base, arguments) int name arguments;

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "driver.h"
 #include "memtool_capture.h"
+#include "programs/driver.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "fake_books.h"
+#include "fakes/fake_books.h"
 
 namespace fake {
 

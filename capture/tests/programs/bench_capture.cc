@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "driver.h"
+#include "programs/driver.h"
 
 extern "C" {
 int cuInit(unsigned);

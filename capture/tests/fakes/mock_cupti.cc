@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "fake_observer.h"
+#include "fakes/fake_observer.h"
 
 #define API extern "C" __attribute__((visibility("default")))
 

@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
-#include "fake_books.h"
-#include "fake_graphs.h"
-#include "fake_trace.h"
+#include "fakes/fake_books.h"
+#include "fakes/fake_graphs.h"
+#include "fakes/fake_trace.h"
 
 using namespace fake;  // NOLINT(google-build-using-namespace)
 

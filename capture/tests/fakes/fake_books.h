@@ -1,5 +1,6 @@
-// Exact books of what a fake driver was asked for: addresses are numbers, nothing is really
-// allocated but host memory. Each fake driver has its own.
+// The books of a fake driver: exact sums of what it was asked for, by device and kind of memory,
+// which the log's must equal. Addresses are numbers: nothing is really allocated but host memory.
+// Each fake driver has books of its own.
 //
 // FAKE_DRIVER_BOOKS=FILE   where the books are written at exit: FILE.PID
 // FAKE_DRIVER_CAPACITY=N   bytes of each device; more is out of memory

@@ -1,4 +1,4 @@
-#include "fake_books.h"
+#include "fakes/fake_books.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "hip_functions.h"
+#include "fakes/hip_functions.h"
 
 namespace {
 

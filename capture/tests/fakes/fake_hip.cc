@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fake_books.h"
-#include "hip_functions.h"
+#include "fakes/fake_books.h"
+#include "fakes/hip_functions.h"
 
 using namespace fake;  // NOLINT(google-build-using-namespace)
 

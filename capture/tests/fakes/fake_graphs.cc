@@ -1,8 +1,8 @@
-#include "fake_graphs.h"
+#include "fakes/fake_graphs.h"
 
 #include <set>
 
-#include "fake_trace.h"
+#include "fakes/fake_trace.h"
 
 namespace fake {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <thread>
 
-#include "driver.h"
 #include "memtool_capture.h"
+#include "programs/driver.h"
 
 namespace {
 
@@ -100,8 +100,8 @@ void BareForks() {
   }
   WaitFor(child);
   AllocAndFree(60000);
-  // While other threads are inside. The fake driver's own lock is not made for that: such children
-  // report an allocation of their own.
+  // While another thread is inside the library. The fake driver's lock would stay held in such a
+  // child, which therefore reports an allocation of its own.
   std::atomic<bool> done{false};
   std::thread other([&] {
     for (void* place = &done; !done;) {
@@ -178,8 +178,8 @@ void* Place(std::size_t n) {
   return reinterpret_cast<void*>(n << 12U);
 }
 
-// More streams than there are lanes.
-void Lanes() {
+// More streams than the table of attribute sets holds.
+void ManyStreams() {
   NewContext();
   for (std::size_t i = 1; i <= 25000; ++i) {
     MEMTOOL_CAPTURE(record_alloc)("arena", Place(i), 4096, 0, Place(i));
@@ -225,8 +225,8 @@ void TagFork() {
   WaitFor(child);
 }
 
-// Words, and a first event only when `allocates`.
-void Words(bool allocates) {
+// Tags and marks, and a first event only when `allocates`.
+void EarlyMarks(bool allocates) {
   MEMTOOL_CAPTURE(push_tag)("step");
   MEMTOOL_CAPTURE(mark)("begin", 1);
   usleep(20000);
@@ -239,7 +239,7 @@ void Words(bool allocates) {
   }
 }
 
-// No descriptor is free at the first event; for the others there is, when `later`.
+// No descriptor is free at the first event; for the later ones there is one, when `later`.
 void NoDescriptors(bool later) {
   NewContext();
   const rlimit limit{64, 64};
@@ -272,16 +272,16 @@ int Run(std::string_view scenario) {
     Interrupted(Marks);
   } else if (scenario == "cancelled") {
     Cancelled();
-  } else if (scenario == "lanes") {
-    Lanes();
+  } else if (scenario == "many_streams") {
+    ManyStreams();
   } else if (scenario == "tags") {
     Tags();
   } else if (scenario == "tag_fork") {
     TagFork();
-  } else if (scenario == "words") {
-    Words(false);
-  } else if (scenario == "words_first") {
-    Words(true);
+  } else if (scenario == "only_marks") {
+    EarlyMarks(false);
+  } else if (scenario == "early_marks") {
+    EarlyMarks(true);
   } else if (scenario == "no_descriptors") {
     NoDescriptors(false);
   } else if (scenario == "descriptors_later") {

@@ -1,7 +1,7 @@
 // cuGetProcAddress of the fake libcuda.so.1: by name, version and the per-thread flag.
 #include <cstring>
 
-#include "fake_books.h"
+#include "fakes/fake_books.h"
 
 #define FUNCTIONS(ROW)                                                              \
   ROW(cuInit, 2000, false, cuInit)                                                  \
