@@ -1,5 +1,5 @@
-// The words of the .mtcap file (FORMAT.md), shared by the shim that writes them and the reader
-// formats/capture_log. Plain constants and byte helpers: no library, no allocation, no exceptions.
+// Constants and layouts of the .mtcap file (FORMAT.md), shared by the shim that writes it and by
+// its reader, formats/capture_log. Nothing here needs a library, allocates or throws.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct Header {
   std::uint64_t dropped;          // events that were not written
   std::uint64_t folded;           // stacks that were cut or replaced because a table was full
   std::uint64_t unwind_stops;     // stacks whose unwinding ended early
-  std::uint64_t unknown_entries;  // driver functions handed out without a wrapper, by doubt
+  std::uint64_t unknown_entries;  // driver functions handed out without a wrapper: newer forms
   std::uint64_t forked_from;      // start_monotonic of the parent's log, or 0
   std::uint32_t python_state;     // PythonState
   std::uint32_t python_version;   // major << 8 | minor, 0 = none seen
@@ -48,13 +48,13 @@ struct Header {
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
   std::uint64_t run;                // the `memtool run` that it belongs to; 0 = none
   std::uint64_t lost_tags;          // tags pushed too deep, or with names beyond the table
-  std::uint64_t shared_lanes;       // events without their thread, stream and tag: a table was full
+  std::uint64_t shared_attributes;  // events without their thread, stream and tag: a table was full
   std::uint64_t lost_domains;       // events of domains beyond the table
   std::uint64_t lost_python;    // stacks whose Python part is missing, for want of an interpreter
   std::uint64_t cut_stacks;     // deeper than MEMTOOL_CAPTURE_DEPTH
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
-inline constexpr std::size_t kLeastHeader = 840;  // what the first writers had; then comes 0
+inline constexpr std::size_t kLeastHeader = 840;  // the first writers'; the rest of theirs is 0
 static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
@@ -70,8 +70,8 @@ enum class Stop : std::uint32_t {
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };
-inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is not one
-// Of CUptiResult.
+inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is no CUPTI
+// Values of CUptiResult.
 inline constexpr std::uint32_t kCuptiPrivileges = 35;
 inline constexpr std::uint32_t kCuptiOtherSubscriber = 39;
 inline constexpr std::uint32_t kCuptiHypervisor = 40;
@@ -82,7 +82,7 @@ enum class PythonState : std::uint32_t {
   kOff = 2,          // switched off by the user
   kUnsupported = 3,  // a version without a table of offsets
   kSelfTest = 4,     // the self-test disagreed with the public API
-  kUnverified = 5,   // no chance for the self-test yet: the thread never held the lock
+  kUnverified = 5,   // not self-tested: no thread that allocated held the interpreter's lock
 };
 
 struct ChunkHeader {
@@ -95,8 +95,8 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 32);
 
-// The first byte of a record. From 0x80: the two frequent events, with what follows in the low
-// bits.
+// The first byte of a record. From 0x80 on it is an allocation or a free, the two frequent events,
+// in a compact form: the low bits say what follows.
 enum class Tag : std::uint8_t {
   kNothing = 0x00,  // never written: what follows is unused space
   kMapping = 0x01,
@@ -107,7 +107,7 @@ enum class Tag : std::uint8_t {
   kStack = 0x06,
   kThread = 0x07,
   kLedger = 0x08,
-  kLane = 0x09,
+  kAttributeSet = 0x09,
   kTagName = 0x0a,
   kFailed = 0x20,
   kFreeFailed = 0x21,
@@ -126,13 +126,13 @@ enum class Tag : std::uint8_t {
   kEnd = 0x2f,
 };
 
-inline constexpr std::uint8_t kHot = 0x80;
-inline constexpr std::uint8_t kHotFree = 0x40;       // else an allocation
-inline constexpr std::uint8_t kHotFarKey = 0x20;     // the key's difference is not shifted by 8
-inline constexpr std::uint8_t kHotOddSize = 0x10;    // the size is not shifted by 9
-inline constexpr std::uint8_t kHotNewLane = 0x08;    // a lane follows; else the last event's
-inline constexpr std::uint8_t kHotNewStack = 0x04;   // a stack follows; else the last allocation's
-inline constexpr std::uint8_t kHotEstimated = 0x02;  // the size was worked out from a descriptor
+inline constexpr std::uint8_t kCompact = 0x80;
+inline constexpr std::uint8_t kCompactFree = 0x40;           // else an allocation
+inline constexpr std::uint8_t kCompactFarKey = 0x20;         // the key's difference is not shifted
+inline constexpr std::uint8_t kCompactOddSize = 0x10;        // the size is not shifted
+inline constexpr std::uint8_t kCompactNewAttributes = 0x08;  // a set follows; else the last one
+inline constexpr std::uint8_t kCompactNewStack = 0x04;       // a stack follows; else the last one
+inline constexpr std::uint8_t kCompactEstimated = 0x02;      // the size is from a descriptor
 
 inline constexpr unsigned kKeyShift = 8;
 inline constexpr unsigned kSizeShift = 9;

@@ -41,9 +41,10 @@ MEMTOOL_CAPTURE_API void memtool_capture_start(void);
 MEMTOOL_CAPTURE_API void memtool_capture_stop(void);
 MEMTOOL_CAPTURE_API int memtool_capture_is_active(void);
 
-/* An allocator's own books: what it hands out of memory that it got from the driver. They are kept
- * beside the driver's and never added to them. `domain` names the allocator and must live as long
- * as the process (a literal); `device` is the ordinal, -1 for the host; `stream` may be null. */
+/* What an allocator of the program's own hands out of memory that it got from the driver. It has a
+ * ledger of its own beside the driver's and is never added to that. `domain` names the allocator
+ * and must live as long as the process (a literal); `device` is the ordinal, -1 for the host;
+ * `stream` may be null. */
 MEMTOOL_CAPTURE_API void memtool_capture_record_alloc(const char* domain, const void* pointer,
                                                       size_t size, int device, const void* stream);
 MEMTOOL_CAPTURE_API void memtool_capture_record_free(const char* domain, const void* pointer);

@@ -15,11 +15,12 @@ import tests_join
 import tests_loading
 import tests_log
 import tests_run
+import tests_source
 import tests_stacks
 from harness import Env
 
 MODULES = (tests_calls, tests_cudart, tests_hostile, tests_join, tests_loading, tests_log,
-           tests_process, tests_run, tests_stacks)
+           tests_process, tests_run, tests_source, tests_stacks)
 TESTS = {name[5:]: test for module in MODULES for name, test in vars(module).items()
          if name.startswith("test_")}
 

@@ -114,13 +114,13 @@ def test_cancelled(env):
     same([4096, 8192], [row[3] for row in events_of(env, env.log())], "both")
 
 
-def test_lanes(env):
-    """More threads, streams and tags than the table of lanes holds: events go on, in shared lanes."""
-    process(env, "lanes")
+def test_shared_attributes(env):
+    """More threads, streams and tags than the table of attribute sets holds: events share sets."""
+    process(env, "many_streams")
     header = read_header(env.log())
     same((50003, 0), (header["events"], header["dropped"]), "events")
-    # 24,576 lanes, of which one is the arena's frees. Then allocations only, the frees of the device,
-    # and the other thread.
+    # 24,576 sets, of which one is of the arena's frees. Behind them: allocations only, the two calls
+    # of the device, and the other thread.
     found = diagnostics(env, env.log())
     same(25000 - 24575 + 2 + 1, found["shared_lanes"]["count"], "shared")
     assert "dropped_events" not in found, found
@@ -150,13 +150,13 @@ def test_tags(env):
     same(3, read_header(child)["events"], "allocations of the child")
 
 
-def test_words(env):
+def test_early_marks(env):
     """Tags and marks alone make no log; those before the first event are in it, at their times."""
     for enabled in (1, 0):
-        process(env, "words", MEMTOOL_CAPTURE_ENABLED=enabled)
+        process(env, "only_marks", MEMTOOL_CAPTURE_ENABLED=enabled)
         same([], env.logs(), "no log")
     before = time.time_ns()
-    process(env, "words_first")
+    process(env, "early_marks")
     header = read_header(env.log())
     same((4, 0), (header["events"], header["dropped"]), "events")
     text = env.ask("raw", env.log())

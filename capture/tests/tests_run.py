@@ -257,7 +257,7 @@ def test_cupti_header(env):
         print("no CUPTI header")
         return SKIPPED
     theirs = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+) += (\d+)", found[0].read_text()))
-    rows = (env.sources.parent / "src" / "cupti_functions.inc").read_text()
+    rows = (env.sources.parent / "src" / "cupti" / "functions.inc").read_text()
     ours = dict(re.findall(r"MEMTOOL_CUPTI\((\w+), (\d+)", rows))
     assert len(ours) == 43, len(ours)
     same({name: theirs.get(name) for name in ours}, ours, "numbers")

@@ -17,7 +17,7 @@ namespace {
 void Decoder::Chunk(std::span<const std::byte> records, std::uint64_t offset,
                     std::uint64_t base_time) {
   time_ = base_time;
-  key_ = address_ = lane_ = stack_ = 0;
+  key_ = address_ = attributes_ = stack_ = 0;
   ByteCursor in(records, offset);
   while (!in.done()) {
     Record(in);
@@ -40,8 +40,8 @@ void Decoder::Unique(bool is_new, const ByteCursor& in) {
 
 void Decoder::Record(ByteCursor& in) {
   const std::uint8_t first = in.Byte();
-  if ((first & wire::kHot) != 0) {
-    return Hot(first, in);
+  if ((first & wire::kCompact) != 0) {
+    return Compact(first, in);
   }
   const auto tag = static_cast<wire::Tag>(first);
   if (tag >= wire::Tag::kMapping && tag <= wire::Tag::kTagName) {
@@ -114,14 +114,14 @@ void Decoder::Ledger(ByteCursor& in) {
   Unique(id != 0 && definitions_.ledgers.Define(id, std::move(row)), in);
 }
 
-void Decoder::Lane(ByteCursor& in) {
+void Decoder::AttributeSet(ByteCursor& in) {
   const std::uint64_t id = in.Varint();
-  LaneRow row;
+  AttributesRow row;
   for (std::uint64_t* field :
        {&row.thread, &row.ledger, &row.context, &row.stream, &row.pool, &row.tag}) {
     *field = in.Varint();
   }
-  Unique(id != 0 && definitions_.lanes.Define(id, row), in);
+  Unique(id != 0 && definitions_.attribute_sets.Define(id, row), in);
 }
 
 void Decoder::Definition(wire::Tag tag, ByteCursor& in) {
@@ -161,8 +161,8 @@ void Decoder::Definition(wire::Tag tag, ByteCursor& in) {
     }
     case wire::Tag::kLedger:
       return Ledger(in);
-    case wire::Tag::kLane:
-      return Lane(in);
+    case wire::Tag::kAttributeSet:
+      return AttributeSet(in);
     default: {
       const std::uint64_t id = in.Varint();
       std::string name = Text(in);
@@ -171,42 +171,42 @@ void Decoder::Definition(wire::Tag tag, ByteCursor& in) {
   }
 }
 
-// Time and lane, which all events begin with. The chunk's time moves only in Commit.
-Call Decoder::Begin(ByteCursor& in, bool with_lane) {
+// Time and attributes, which all events begin with. The chunk's time moves only in Commit.
+Call Decoder::Begin(ByteCursor& in, bool with_attributes) {
   Call call;
   call.time = time_ + in.Varint();
-  call.lane = with_lane ? in.Varint() : lane_;
+  call.attributes = with_attributes ? in.Varint() : attributes_;
   return call;
 }
 
-void Decoder::Hot(std::uint8_t first, ByteCursor& in) {
-  const bool is_free = (first & wire::kHotFree) != 0;
-  Call call = Begin(in, (first & wire::kHotNewLane) != 0);
+void Decoder::Compact(std::uint8_t first, ByteCursor& in) {
+  const bool is_free = (first & wire::kCompactFree) != 0;
+  Call call = Begin(in, (first & wire::kCompactNewAttributes) != 0);
   auto difference = static_cast<std::uint64_t>(wire::UnZigZag(in.Varint()));
-  if ((first & wire::kHotFarKey) == 0) {
+  if ((first & wire::kCompactFarKey) == 0) {
     difference <<= wire::kKeyShift;
   }
   call.key = key_ + difference;
   if (!is_free) {
     const std::uint64_t size = in.Varint();
     constexpr std::uint64_t kMostSize = std::uint64_t{1} << 62U;
-    if (size > ((first & wire::kHotOddSize) != 0 ? kMostSize : kMostSize >> wire::kSizeShift)) {
+    if (size > ((first & wire::kCompactOddSize) != 0 ? kMostSize : kMostSize >> wire::kSizeShift)) {
       Malformed(in, "an allocation larger than any memory");
     }
     call.size = static_cast<std::int64_t>(
-        (first & wire::kHotOddSize) != 0 ? size : size << wire::kSizeShift);
-    call.stack = (first & wire::kHotNewStack) != 0 ? in.Varint() : stack_;
+        (first & wire::kCompactOddSize) != 0 ? size : size << wire::kSizeShift);
+    call.stack = (first & wire::kCompactNewStack) != 0 ? in.Varint() : stack_;
     stack_ = call.stack;
   }
-  call.estimated = (first & wire::kHotEstimated) != 0;
+  call.estimated = (first & wire::kCompactEstimated) != 0;
   time_ = call.time;
-  lane_ = call.lane;
+  attributes_ = call.attributes;
   key_ = call.key;
   ++events_;
   if (is_free) {
-    books_.Free(call);
+    calls_.Free(call);
   } else {
-    books_.Alloc(call);
+    calls_.Alloc(call);
   }
 }
 
@@ -216,7 +216,7 @@ void Decoder::GraphNode(ByteCursor& in) {
   for (std::size_t i = 0; i < 3; ++i) {
     call.numbers[i] = in.Varint();
   }
-  books_.GraphNode(call);
+  calls_.Other(wire::Tag::kGraphNode, call);
   time_ = call.time;
   ++events_;
 }
@@ -242,7 +242,7 @@ void Decoder::Event(wire::Tag tag, ByteCursor& in) {
   if (tag == wire::Tag::kMark) {
     const std::int64_t value = wire::UnZigZag(in.Varint());
     const std::string name = Text(in);
-    books_.Mark(call, name, value);
+    calls_.Mark(call, name, value);
   } else {
     constexpr std::uint8_t kNumbers[] = {3, 2, 1, 1, 4, 2, 2, 2, 2, 2, 4};
     const std::size_t count =
@@ -250,7 +250,7 @@ void Decoder::Event(wire::Tag tag, ByteCursor& in) {
     for (std::size_t i = 0; i < count; ++i) {
       call.numbers[i] = in.Varint();
     }
-    books_.Other(tag, call);
+    calls_.Other(tag, call);
   }
   time_ = call.time;
   ++events_;

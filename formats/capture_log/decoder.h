@@ -1,4 +1,4 @@
-// Records to definitions and calls. A record has an effect only when all of it was there.
+// Records to definitions and calls. A record has an effect only when the whole of it is there.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "capture_log/books.h"
+#include "capture_log/calls/call_interpreter.h"
 #include "capture_log/definitions.h"
 #include "support/byte_cursor.h"
 
@@ -14,7 +14,8 @@ namespace memtool::formats::capture_log {
 
 class Decoder {
  public:
-  Decoder(Definitions& definitions, Books& books) : definitions_(definitions), books_(books) {}
+  Decoder(Definitions& definitions, CallInterpreter& calls)
+      : definitions_(definitions), calls_(calls) {}
 
   // The records of one chunk. Throws ReadError at the first that is cut or makes no sense; those
   // before it count.
@@ -29,22 +30,22 @@ class Decoder {
   void Frame(ByteCursor& in);
   void Code(ByteCursor& in);
   void Ledger(ByteCursor& in);
-  void Lane(ByteCursor& in);
-  void Hot(std::uint8_t first, ByteCursor& in);
+  void AttributeSet(ByteCursor& in);
+  void Compact(std::uint8_t first, ByteCursor& in);
   void GraphNode(ByteCursor& in);
   void Event(wire::Tag tag, ByteCursor& in);
-  Call Begin(ByteCursor& in, bool with_lane = true);
+  Call Begin(ByteCursor& in, bool with_attributes = true);
   std::string Text(ByteCursor& in, std::size_t most = wire::kMaxText);
   void Unique(bool is_new, const ByteCursor& in);
 
   Definitions& definitions_;
-  Books& books_;
+  CallInterpreter& calls_;
   std::map<std::uint64_t, std::uint64_t> loaded_;  // start of a mapping now in place -> its id
   // Differences within the chunk.
   std::uint64_t time_ = 0;
   std::uint64_t key_ = 0;
   std::uint64_t address_ = 0;
-  std::uint64_t lane_ = 0;
+  std::uint64_t attributes_ = 0;
   std::uint64_t stack_ = 0;
   std::uint64_t events_ = 0;
 };

@@ -1,5 +1,6 @@
-// What the records of a capture log define, by id: mappings, frames, Python code, stacks, lanes.
-// Ids come from the file: a table holds what was defined and nothing else, whatever an id claims.
+// What the records of a capture log define, by id: mappings, frames, Python code, stacks, attribute
+// sets. Ids come from the file: a table holds what was defined and nothing else, whatever an id
+// claims.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +90,7 @@ struct LedgerRow {
   std::string name;
 };
 
-struct LaneRow {
+struct AttributesRow {
   std::uint64_t thread = 0;
   std::uint64_t ledger = 0;
   std::uint64_t context = 0;
@@ -106,7 +107,7 @@ struct Definitions {
   IdTable<StackRow> stacks;
   IdTable<ThreadRow> threads;
   IdTable<LedgerRow> ledgers;
-  IdTable<LaneRow> lanes;
+  IdTable<AttributesRow> attribute_sets;
   IdTable<std::string> tags;
 };
 

@@ -54,9 +54,9 @@ class Chunk:
         self.data += record(tag, time - self.time, *fields)
         self.time = time
 
-    def hot(self, time, lane, key, size=None, stack=None):
+    def compact(self, time, attributes, key, size=None, stack=None):
         flags = 0x80 | 0x08 | 0x20 | (0x40 if size is None else 0x10 | 0x04)
-        body = [varint(time - self.time), varint(lane), zigzag(key - self.key)]
+        body = [varint(time - self.time), varint(attributes), zigzag(key - self.key)]
         if size is not None:
             body += [varint(size), varint(stack)]
         self.data += bytes([flags]) + b"".join(body)
@@ -108,24 +108,24 @@ def main():
     a.define(0x09, 4, 1, 4, 0, 0, 0, 0)
     a.define(0x09, 5, 1, 1, 0x77, 0x5, 0x9, 1)
     a.define(0x09, 6, 1, 5, 0, 0, 0, 0)
-    a.hot(2000, 1, 0x7000000, 1000, 1)
-    a.hot(3000, 2, 0x9000000, 500, 2)
-    a.hot(4000, 5, 0x7100000, 2000, 2)
-    a.hot(5000, 6, 0x7100000, 100, 2)        # the arena hands out a part of it
+    a.compact(2000, 1, 0x7000000, 1000, 1)
+    a.compact(3000, 2, 0x9000000, 500, 2)
+    a.compact(4000, 5, 0x7100000, 2000, 2)
+    a.compact(5000, 6, 0x7100000, 100, 2)        # the arena hands out a part of it
     a.event(0x2B, 5500, 1, zigzag(3), text("epoch"))
-    a.hot(6000, 4, 0x7000000)
+    a.compact(6000, 4, 0x7000000)
     a.event(0x20, 7000, 1, 2, 1 << 20, 2, 4097)  # out of memory: 1 MiB asked, 4096 free
     b = Chunk(8000)
-    b.hot(8000, 3, 0x100, 4096, 1)
+    b.compact(8000, 3, 0x100, 4096, 1)
     b.event(0x24, 8100, 3, 0x100, 0x500000, 4096, 0)
     b.event(0x22, 8200, 3, 0x100)            # released, still mapped
     b.event(0x25, 8300, 3, 0x500000, 4096)   # unmapped: gone
-    b.hot(8400, 1, 0x7000000, 3000, 1)
-    b.hot(8500, 4, 0x7000000)                # refused by the driver
+    b.compact(8400, 1, 0x7000000, 3000, 1)
+    b.compact(8500, 4, 0x7000000)                # refused by the driver
     b.event(0x21, 8600, 4, 0x7000000, 1)
-    b.hot(8700, 4, 0x1234)                   # of nobody
+    b.compact(8700, 4, 0x1234)                   # of nobody
     b.event(0x29, 9000, 4, 0x77, 0)          # the context ends: all device and pinned memory of it
-    b.hot(9500, 1, 0x7200000, 64, 1)
+    b.compact(9500, 1, 0x7200000, 64, 1)
     b.event(0x2F, 9600)
     first = a.bytes(0).ljust(65536, b"\0")
     second = b.bytes(1)

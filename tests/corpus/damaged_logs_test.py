@@ -15,15 +15,15 @@ from pathlib import Path
 
 
 def base(make):
-    """Definitions that the cases use: lane 1 is device memory, lane 2 frees, lane 3 handles."""
+    """Definitions that the cases use: attribute set 1 is of device memory, 2 of frees, 3 of handles."""
     chunk = make.Chunk(0)
     chunk.define(0x07, 1, 4711, make.text("main"))
     chunk.define(0x08, 1, 0, 0, 0, 1, make.text("device"))
     chunk.define(0x08, 2, 0, 0, 0, 0, make.text("free"))
     chunk.define(0x08, 3, 2, 4, 0, 1, make.text("vmm"))
-    for lane in (1, 2, 3):
-        chunk.define(0x09, lane, 1, lane, 0, 0, 0, 0)
-    chunk.hot(100, 1, 0x1000, 512, 0)
+    for number in (1, 2, 3):
+        chunk.define(0x09, number, 1, number, 0, 0, 0, 0)
+    chunk.compact(100, 1, 0x1000, 512, 0)
     return chunk
 
 
@@ -59,7 +59,7 @@ def cases(make):
     far = make.varint((1 << 64) - 1)
     good = make.varint(1)
     fine = {
-        "lane_unknown": (b"\xbc\x01\x63" + make.zigzag(9) + good * 2, "lost_definitions"),
+        "attributes_unknown": (b"\xbc\x01\x63" + make.zigzag(9) + good * 2, "lost_definitions"),
         "size_max": (b"\xbc\x01\x01" + make.zigzag(9) + make.varint(1 << 62) + b"\x00", None),
         "key_wraps": (b"\xe8\x01\x02" + far, "unknown_frees"),
         "time_wraps": (b"\xe8" + far + b"\x02" + make.zigzag(5), "unknown_frees"),

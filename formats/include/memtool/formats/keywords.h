@@ -4,7 +4,7 @@
 //   expected_sum: 9077MiB          # or @FILE, relative to this file
 //   keywords:
 //     layer:                       # an axis; with one axis the lists may stand here directly
-//       Attention: [att_]          # category: words (memtool/profile/analysis/keywords.h)
+//       Attention: [att_]          # category: words (memtool/profile/keywords/keywords.h)
 //       RNN: [rnn, "/lstm|gru/"]
 //
 // Without the key `keywords` the top level is the axes (or one axis) itself. YAML is read as

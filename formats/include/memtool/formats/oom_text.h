@@ -1,6 +1,6 @@
 // Out-of-memory messages in a text log, as PyTorch of every year, XLA, TensorFlow and the libraries
-// below them write them. A log is not a
-// recording: it says how much there was of what at one moment, rounded to two decimals.
+// below them write them. A log is not a recording: it says how much there was of what at one
+// moment, rounded to two decimals.
 // Wordings: memtool-formats(5). Units: bytes.
 #pragma once
 

@@ -1,0 +1,22 @@
+// Text without the C library's locale or allocation.
+#pragma once
+
+#include <cstddef>
+
+namespace memtool::capture {
+
+// The length of `text`, at most `most`; 0 of nullptr.
+std::size_t CutLength(const char* text, std::size_t most);
+// Cut to fit and ended by NUL.
+void CopyText(char* to, std::size_t size, const char* text);
+
+// Loops of our own: dlsym is called before a sanitizer's replacements of strcmp and the like work.
+bool StartsWith(const char* text, const char* prefix);
+bool Equal(const char* a, const char* b);
+const char* BaseName(const char* path);
+
+// One line on stderr, of what the user has to know: a setting that is wrong, a log that cannot be
+// made. Nothing else is ever printed.
+void Warn(const char* message, const char* detail);
+
+}  // namespace memtool::capture

@@ -1,0 +1,141 @@
+// What the recorder's parts share: the log of this process, the lock around it, and the way in.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/fixed_table.h"
+#include "base/lock.h"
+#include "base/thread_state.h"
+#include "log/encoder.h"
+#include "log/sink.h"
+#include "record/attribute_sets.h"
+#include "record/fork_watch.h"
+#include "record/names.h"
+#include "record/recorder.h"
+
+namespace memtool::capture {
+
+// A mark from before the first event, which makes the log.
+struct WaitingMark {
+  std::uint32_t name;
+  std::int64_t value;
+  std::int64_t time;
+};
+
+// Everything behind the log's lock.
+struct Log {
+  Sink sink;
+  FixedTable<LedgerKey, 4096> ledgers;
+  FixedTable<AttributeSetKey, std::size_t{1} << 15U> attribute_sets;
+  // For events that found them full: without stream and tag, and all of one thread.
+  FixedTable<AttributeSetKey, std::size_t{1} << 12U> shared_sets;
+  std::uint64_t tags_defined[kMostNames / 64 + 1] = {};
+  AttributeSetKey newest_set_key{};  // looked up last, and probably next
+  std::uint32_t newest_set = 0;
+  // What differences are taken from; they start anew in each chunk.
+  std::uint32_t chunk = 0;
+  std::int64_t last_time = 0;
+  std::uint64_t last_key_value = 0;
+  std::uint32_t last_set = 0;
+  std::uint32_t last_stack = 0;
+  bool first = true;
+  std::uint32_t threads = 0;
+  std::uint32_t other_threads = 0;    // the thread of the shared sets; 0 = not written yet
+  std::uint64_t lost = 0;             // events that found no file
+  std::uint64_t unknown_entries = 0;  // handed out before the log, too
+  WaitingMark waiting[64] = {};
+  std::uint32_t waiting_count = 0;
+};
+
+extern Log g_log;
+extern Lock g_lock;
+extern std::atomic<std::uint32_t> g_epoch;  // one per log of the process
+
+void NewChunk();
+
+// Room for a record: Sink::Begin.
+inline std::uint8_t* Begin(std::size_t most, std::int64_t now) {
+  std::uint8_t* at = g_log.sink.Begin(most, now);
+  if (at != nullptr && g_log.chunk != g_log.sink.chunk()) {
+    NewChunk();
+  }
+  return at;
+}
+
+// Makes the log, with the marks that wait for it. False: the log has stopped, or cannot be made
+// now.
+bool OpenLog(std::int64_t now);
+
+// To be asked before anything of an event is looked up: a definition that found no file would never
+// be written.
+inline bool Ready(std::int64_t now) {
+  return g_log.sink.header() != nullptr || OpenLog(now);
+}
+
+inline void Time(Encoder& out, std::int64_t now) {
+  out.Varint(now > g_log.last_time ? static_cast<std::uint64_t>(now - g_log.last_time) : 0);
+  g_log.last_time = now > g_log.last_time ? now : g_log.last_time;
+}
+
+inline void CountEvent() {
+  wire::Header& header = *g_log.sink.header();
+  ++header.events;
+  header.unknown_entries = g_log.unknown_entries;
+}
+void CountDrop();
+void WriteMark(const Name& name, std::int64_t value, std::int64_t now);
+
+// Counted outside of the lock, and before there is a header; WriteCounters puts them into it.
+struct Counters {
+  std::atomic<std::uint64_t> lost_tags;
+  std::atomic<std::uint64_t> lost_domains;
+};
+extern Counters g_counters;
+void WriteCounters();
+
+// Of ThreadState::inside.
+enum : std::uint32_t { kOutside = 0, kInside = 1, kInFork = 2 };
+
+// What a thread has to settle when it gets out: events that were missed meanwhile, and kRenew.
+extern std::atomic<std::uint32_t> g_after;
+void SettleAfter();
+void RenewForked();
+
+// Around whatever takes a lock of the library: a signal handler may interrupt its own thread there
+// and call in again, fork or exit, and must not wait for itself. A child that was forked without
+// the C library is noticed here, too.
+class Inside {
+ public:
+  Inside() : entered_(t_state.inside == 0) {
+    if (entered_) {
+      t_state.inside = kInside;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (Forked()) {
+        RenewForked();
+      }
+    }
+  }
+  ~Inside() {
+    if (entered_) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      t_state.inside = kOutside;
+      if (g_after.load(std::memory_order_relaxed) != 0) {
+        SettleAfter();
+      }
+    }
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  // False: this thread is inside already.
+  explicit operator bool() const { return entered_; }
+
+ private:
+  bool entered_;
+};
+
+// An event of a thread that is inside already. It is counted when the thread gets out.
+void CountMissed();
+
+}  // namespace memtool::capture

@@ -1,0 +1,51 @@
+// The calling thread's stack, as it is found: native return addresses and Python frames, before
+// they have ids. Captured outside of the log's lock.
+#pragma once
+
+#include <cstdint>
+
+#include "base/settings.h"
+#include "stacks/python.h"
+
+namespace memtool::capture {
+
+// The arrays are not cleared: only their counted parts are ever read.
+struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::uint64_t hash = 0;
+  std::uint32_t objects = 0;  // the version of the loaded objects
+  std::uint32_t native_count = 0;
+  std::uint32_t python_count = 0;
+  bool ended_early = false;
+  bool cut = false;             // deeper than the setting
+  bool python_unknown = false;  // see Python::Walk
+  bool missing = false;         // there was no buffer
+  std::uintptr_t native[kMaxDepth];
+  std::uintptr_t second[kMaxDepth];  // what another unwinder found, to be compared
+  PyFrame python[kMaxDepth];
+};
+
+// The calling thread's stack, captured. It lies in one of a fixed number of buffers, because a
+// thread's own stack may be as small as 16 KiB. When more threads than that capture at a time, the
+// stack is missing.
+class CapturedStack {
+ public:
+  explicit CapturedStack(bool wanted = true);
+  ~CapturedStack();
+  CapturedStack(const CapturedStack&) = delete;
+  CapturedStack& operator=(const CapturedStack&) = delete;
+  const RawStack& operator*() const { return *stack_; }
+
+ private:
+  RawStack* stack_;
+};
+
+// Around fork(), behind the log's lock: no other thread is in the middle of a look at the loaded
+// objects, or in the linker on the shim's behalf.
+void LockStacks();
+void UnlockStacks();     // in the parent
+void ResetStackLocks();  // in a child, also in one whose parent did not hold them
+
+// In a forked child: the threads that held buffers are gone.
+void ResetStackBuffers();
+
+}  // namespace memtool::capture

@@ -1,0 +1,210 @@
+#include "capture_log/calls/history_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "capture_log/stacks/stack_maker.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "support/read_error.h"
+
+namespace memtool::formats::capture_log {
+
+namespace {
+
+constexpr std::size_t kMostLedgers = 250;  // an event names its ledger with one byte
+constexpr std::size_t kMostStreams = 65000;
+
+LedgerKind KindOf(wire::Kind kind) {
+  switch (kind) {
+    case wire::Kind::kManaged:
+      return LedgerKind::kManaged;
+    case wire::Kind::kPinned:
+      return LedgerKind::kPinned;
+    case wire::Kind::kHost:
+      return LedgerKind::kHost;
+    case wire::Kind::kVmm:
+      return LedgerKind::kVmm;
+    default:
+      return LedgerKind::kDevice;
+  }
+}
+
+LedgerLevel LevelOf(wire::Level level) {
+  return level == wire::Level::kDriver ? LedgerLevel::kDriver
+         : level == wire::Level::kUser ? LedgerLevel::kUser
+                                       : LedgerLevel::kAllocator;
+}
+
+Label TextLabel(RecordingBuilder& builder, std::string_view key, std::string_view text) {
+  return {.key = builder.Intern(key), .text = builder.Intern(text), .unit = StringId(0U)};
+}
+
+}  // namespace
+
+std::int64_t HistoryBuilder::TimeOf(const Call& call) const {
+  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
+  return SaturatingAdd(start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)));
+}
+
+std::uint32_t HistoryBuilder::TraceOf(const LedgerRow& ledger) {
+  const bool user = ledger.level == wire::Level::kUser;
+  std::string name = ledger.device < 0 ? "host" : std::to_string(ledger.device);
+  if (user) {
+    name = fmt::format("{}@{}", ledger.name, name);
+  }
+  const auto [found, added] =
+      trace_index_.emplace(name, static_cast<std::uint32_t>(traces_.size()));
+  if (added) {
+    traces_.push_back({.name = name, .device = ledger.device, .level = LevelOf(ledger.level)});
+  }
+  return found->second;
+}
+
+std::uint8_t HistoryBuilder::LedgerIndex(const LedgerRow& ledger, std::uint32_t trace) {
+  const auto [found, added] = ledger_index_.emplace(std::pair(trace, ledger.name),
+                                                    static_cast<std::uint8_t>(ledgers_.size()));
+  if (added) {
+    if (ledgers_.size() >= kMostLedgers) {
+      ThrowRead(ErrorCode::kLimit, 0, {}, "more than 250 ledgers");
+    }
+    ledgers_.push_back({.name = ledger.name,
+                        .device = ledger.device,
+                        .kind = KindOf(ledger.kind),
+                        .level = LevelOf(ledger.level)});
+    if (!traces_[trace].first_ledger.valid()) {
+      traces_[trace].first_ledger = LedgerId(std::uint32_t{found->second});
+    }
+  }
+  return found->second;
+}
+
+std::uint16_t HistoryBuilder::StreamIndex(std::uint64_t stream) {
+  const auto [found, added] =
+      stream_index_.emplace(stream, static_cast<std::uint16_t>(streams_.size()));
+  if (added) {
+    if (streams_.size() >= kMostStreams) {
+      ThrowRead(ErrorCode::kLimit, 0, {}, "more than 65,000 streams");
+    }
+    streams_.push_back(stream);
+  }
+  return found->second;
+}
+
+LabelSetId HistoryBuilder::Labels(const Call& call, const AttributesRow& attributes,
+                                  const LedgerRow& ledger) {
+  if (const auto known = label_index_.find(call.attributes); known != label_index_.end()) {
+    return known->second;
+  }
+  std::vector<Label> labels{TextLabel(builder_, "ledger", ledger.name)};
+  if (const ThreadRow* thread = definitions_.threads.Find(attributes.thread); thread != nullptr) {
+    labels.push_back(
+        TextLabel(builder_, "thread", fmt::format("{} {}", attributes.thread, thread->name)));
+  }
+  if (const std::string* tag = definitions_.tags.Find(attributes.tag); tag != nullptr) {
+    labels.push_back(TextLabel(builder_, "tag", *tag));
+  }
+  if (attributes.pool != 0) {
+    labels.push_back(TextLabel(builder_, "pool", fmt::format("{:#x}", attributes.pool)));
+  }
+  const LabelSetId set = builder_.InternLabels(labels);
+  label_index_.emplace(call.attributes, set);
+  return set;
+}
+
+EventPlace HistoryBuilder::Append(std::uint32_t trace, const Row& row) {
+  std::vector<Row>& rows = traces_[trace].rows;
+  if (rows.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    ThrowRead(ErrorCode::kLimit, 0, {}, "more than 4,294,967,295 events");
+  }
+  rows.push_back(row);
+  return {trace, static_cast<std::uint32_t>(rows.size() - 1)};
+}
+
+EventPlace HistoryBuilder::Add(const Call& call, const AttributesRow& attributes,
+                               const LedgerRow& ledger, Action action) {
+  const std::uint32_t trace = TraceOf(ledger);
+  const std::uint8_t index = LedgerIndex(ledger, trace);
+  return Append(trace, {.event = {.key = call.key,
+                                  .size = call.size,
+                                  .time = TimeOf(call),
+                                  .stream = StreamIndex(attributes.stream),
+                                  .ledger = index,
+                                  .action = action},
+                        .stack = call.stack,
+                        .labels = Labels(call, attributes, ledger)});
+}
+
+EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action action) {
+  Row row = At(opened);
+  row.event.time = TimeOf(call);
+  row.event.action = action;
+  row.stack = 0;
+  return Append(opened.trace, row);
+}
+
+const std::string& HistoryBuilder::LedgerName(EventPlace place) const {
+  return ledgers_[traces_[place.trace].rows[place.row].event.ledger].name;
+}
+
+void HistoryBuilder::AddMark(const Call& call, const std::string& name, std::int64_t value) {
+  marks_.push_back(
+      {.name = value == 0 ? name : fmt::format("{}#{}", name, value), .begin = TimeOf(call)});
+}
+
+std::size_t HistoryBuilder::OpenRange(const Call& call, EventPlace allocated, std::uint64_t address,
+                                      std::uint64_t size) {
+  constexpr std::uint64_t kMostSize = std::numeric_limits<std::int64_t>::max();
+  ranges_.push_back({.allocated = allocated,
+                     .range = {.address = address,
+                               .size = static_cast<std::int64_t>(std::min(size, kMostSize)),
+                               .begin = TimeOf(call)}});
+  return ranges_.size() - 1;
+}
+
+void HistoryBuilder::CloseRange(const Call& call, std::size_t range) {
+  ranges_[range].range.end = TimeOf(call);
+}
+
+void HistoryBuilder::ReopenRange(std::size_t range) {
+  ranges_[range].range.end = kNoTime;
+}
+
+History HistoryBuilder::Finish(StackMaker& stacks) {
+  History history;
+  history.clock = Clock::kUnix;
+  history.ledgers = std::move(ledgers_);
+  history.streams = std::move(streams_);
+  history.marks = std::move(marks_);
+  // By level, then device; the host last.
+  std::map<std::pair<int, std::pair<std::int64_t, std::string>>, TraceRows*> order;
+  for (TraceRows& trace : traces_) {
+    const std::int64_t device = trace.device < 0 ? INT64_MAX : trace.device;
+    order[{static_cast<int>(trace.level), {device, trace.name}}] = &trace;
+  }
+  std::vector<std::uint64_t> first_event(traces_.size());
+  for (auto& [key, trace] : order) {
+    first_event[static_cast<std::size_t>(trace - traces_.data())] = history.events.size();
+    history.traces.push_back({.device = trace->device,
+                              .name = trace->name,
+                              .first_event = history.events.size(),
+                              .event_count = trace->rows.size(),
+                              .blocks = trace->first_ledger,
+                              .segments = trace->first_ledger});
+    for (const Row& row : trace->rows) {
+      history.events.push_back(row.event);
+      history.events.back().stack = stacks.Of(row.stack);
+      history.labels.push_back(row.labels);
+    }
+    trace->rows = {};
+  }
+  for (const Range& range : ranges_) {
+    history.mapped.push_back(range.range);
+    history.mapped.back().event = first_event[range.allocated.trace] + range.allocated.row;
+  }
+  return history;
+}
+
+}  // namespace memtool::formats::capture_log

@@ -1,0 +1,88 @@
+// Events out: one trace for each device, one for the host and one for each allocator of the
+// program's own, with their ledgers, streams, labels, marks and mapped address ranges.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "capture_log/calls/allocation.h"
+#include "capture_log/calls/call.h"
+#include "capture_log/definitions.h"
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool::formats::capture_log {
+
+class StackMaker;
+
+class HistoryBuilder {
+ public:
+  // `start_unix`: time 0 of the log, in ns since 1970.
+  HistoryBuilder(RecordingBuilder& builder, const Definitions& definitions, std::int64_t start_unix)
+      : builder_(builder), definitions_(definitions), start_unix_(start_unix) {}
+
+  // Throws ReadError (kLimit) where there are more events, ledgers or streams than a history has
+  // numbers for.
+  EventPlace Add(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger,
+                 Action action);
+  // The event that ends the allocation of `opened`.
+  EventPlace AddEnd(const Call& call, EventPlace opened, Action action);
+  // The driver refused what the event says: it moved no memory.
+  void Refuse(EventPlace place) { At(place).event.action = Action::kOther; }
+  [[nodiscard]] const std::string& LedgerName(EventPlace place) const;
+
+  void AddMark(const Call& call, const std::string& name, std::int64_t value);
+
+  // Where the memory of an allocation lies, from `call` on. Returns the number of the range.
+  std::size_t OpenRange(const Call& call, EventPlace allocated, std::uint64_t address,
+                        std::uint64_t size);
+  void CloseRange(const Call& call, std::size_t range);
+  void ReopenRange(std::size_t range);
+
+  // Once, at the end.
+  History Finish(StackMaker& stacks);
+
+ private:
+  struct Row {
+    Event event;
+    std::uint64_t stack = 0;  // of the log
+    LabelSetId labels;
+  };
+  struct TraceRows {
+    std::string name;
+    std::int32_t device = -1;
+    LedgerLevel level = LedgerLevel::kDriver;
+    std::vector<Row> rows;
+    LedgerId first_ledger;
+  };
+  struct Range {
+    EventPlace allocated;
+    AddressRange range;
+  };
+
+  std::uint32_t TraceOf(const LedgerRow& ledger);
+  std::uint8_t LedgerIndex(const LedgerRow& ledger, std::uint32_t trace);
+  std::uint16_t StreamIndex(std::uint64_t stream);
+  LabelSetId Labels(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger);
+  EventPlace Append(std::uint32_t trace, const Row& row);
+  Row& At(EventPlace place) { return traces_[place.trace].rows[place.row]; }
+  [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
+
+  RecordingBuilder& builder_;
+  const Definitions& definitions_;
+  std::int64_t start_unix_;
+  std::vector<TraceRows> traces_;
+  std::map<std::string, std::uint32_t> trace_index_;
+  std::vector<Ledger> ledgers_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> ledger_index_;  // by trace and name
+  std::vector<std::uint64_t> streams_{0};
+  std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
+  std::unordered_map<std::uint64_t, LabelSetId> label_index_;  // by attribute set
+  std::vector<Mark> marks_;
+  std::vector<Range> ranges_;
+};
+
+}  // namespace memtool::formats::capture_log

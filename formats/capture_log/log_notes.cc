@@ -1,0 +1,188 @@
+#include "capture_log/log_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "capture_log/log_header.h"
+#include "memtool/profile/base/sizes.h"
+
+namespace memtool::formats::capture_log {
+
+namespace {
+
+const char* StopText(wire::Stop stop) {
+  switch (stop) {
+    case wire::Stop::kMaxBytes:
+      return "the log reached its largest size (MEMTOOL_CAPTURE_MAX_BYTES)";
+    case wire::Stop::kDiskFull:
+      return "the disk was full";
+    case wire::Stop::kFileLimit:
+      return "the limit on file sizes (RLIMIT_FSIZE) was reached";
+    case wire::Stop::kMapFailed:
+      return "the file could not be mapped";
+    case wire::Stop::kFileLost:
+      return "the program closed the log's descriptor, and the log was moved or removed";
+    case wire::Stop::kReserveFailed:
+      return "the file system refused to reserve space";
+    default:
+      return nullptr;
+  }
+}
+
+const char* PythonText(wire::PythonState state) {
+  switch (state) {
+    case wire::PythonState::kUnsupported:
+      return "Python frames are missing: no table of this interpreter's version";
+    case wire::PythonState::kSelfTest:
+      return "Python frames are missing: the self-test disagreed with the interpreter";
+    default:
+      return nullptr;
+  }
+}
+
+// What a user can do about a backend that records nothing.
+std::string BackendText(const wire::Header& header) {
+  constexpr std::string_view kInstead = "; --backend preload needs no CUPTI";
+  switch (header.backend_status) {
+    case wire::kNoCupti:
+      return fmt::format("CUPTI's library was not found (MEMTOOL_CAPTURE_CUPTI names it){}",
+                         kInstead);
+    case wire::kCuptiOtherSubscriber: {
+      const std::string holder = FixedText(header.subscriber);
+      return fmt::format(
+          "CUPTI serves one subscriber at a time, and {} is one already: end that profiler or "
+          "debugger{}",
+          holder.empty() ? "another tool" : holder, kInstead);
+    }
+    case wire::kCuptiPrivileges:
+      return fmt::format(
+          "CUPTI needs more privileges than this user has: the administrator can open it to all "
+          "users (driver option NVreg_RestrictProfilingToAdminUsers=0){}",
+          kInstead);
+    case wire::kCuptiHypervisor:
+      return fmt::format("CUPTI is not allowed on this virtual GPU by its hypervisor{}", kInstead);
+    default:
+      return fmt::format("CUPTI refused with its error {}{}", header.backend_status, kInstead);
+  }
+}
+
+// Nothing where the count is 0.
+void Add(RecordingBuilder& builder, Severity severity, const char* code, std::string message,
+         std::uint64_t count) {
+  if (count > 0) {
+    builder.AddDiagnostic(
+        {.severity = severity, .code = code, .message = std::move(message), .count = count});
+  }
+}
+
+// Counters of the writer. The codes are part of memtool's JSON output.
+void NoteCounters(RecordingBuilder& builder, const wire::Header& header) {
+  Add(builder, Severity::kWarning, "dropped_events", "events that were not written",
+      header.dropped);
+  Add(builder, Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
+      header.folded);
+  Add(builder, Severity::kWarning, "shared_lanes",
+      "events without their thread, stream and tag, because a table was full",
+      header.shared_attributes);
+  Add(builder, Severity::kWarning, "lost_tags",
+      "tags that are missing: pushed more than 16 deep, or with more names than a table holds",
+      header.lost_tags);
+  Add(builder, Severity::kWarning, "lost_domains",
+      "events of more allocators than a table holds: they are in 'other domains'",
+      header.lost_domains);
+  Add(builder, Severity::kNote, "unwind_stops",
+      "native stacks whose outer part could not be followed", header.unwind_stops);
+  Add(builder, Severity::kNote, "cut_stacks",
+      "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)", header.cut_stacks);
+  Add(builder, Severity::kWarning, "lost_mappings",
+      "loaded objects that are not in the log, because a table was full: "
+      "addresses in them have no names",
+      header.lost_mappings);
+  Add(builder, Severity::kWarning, "unknown_entries",
+      "functions of the driver that are newer than the capture library: "
+      "what they allocate is not seen",
+      header.unknown_entries);
+}
+
+}  // namespace
+
+void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events) {
+  if (const char* why = StopText(static_cast<wire::Stop>(header.stop_reason)); why != nullptr) {
+    Add(builder, Severity::kWarning, "stopped_early", fmt::format("recording ended early: {}", why),
+        1);
+  }
+  if (header.backend_status != 0) {
+    Add(builder, Severity::kWarning, "no_backend", "nothing was recorded: " + BackendText(header),
+        1);
+  }
+  NoteCounters(builder, header);
+  if ((header.flags & wire::kEndedCleanly) == 0) {
+    Add(builder, Severity::kNote, "not_ended",
+        "the process did not end by exit: "
+        "it was killed, left by _exit, ran another program, or still runs",
+        1);
+  }
+  if (events < header.events) {
+    Add(builder, Severity::kDamage, "lost_events",
+        "events that were written and are not readable here", header.events - events);
+  }
+  if (const char* why = PythonText(static_cast<wire::PythonState>(header.python_state));
+      why != nullptr) {
+    Add(builder, Severity::kWarning, "no_python", why, 1);
+  }
+  Add(builder, Severity::kNote, "lost_python",
+      "stacks without their Python part: the thread may have been in any of several interpreters, "
+      "and did not hold their lock",
+      header.lost_python);
+}
+
+void NotePython(RecordingBuilder& builder, const wire::Header& header) {
+  if (static_cast<wire::PythonState>(header.python_state) == wire::PythonState::kUnverified) {
+    Add(builder, Severity::kNote, "unverified_python",
+        "Python frames were never compared with the interpreter's own: "
+        "no call came from a thread that held its lock",
+        1);
+  }
+}
+
+void NoteCalls(RecordingBuilder& builder, const CallCounts& counts) {
+  Add(builder, Severity::kNote, "unknown_frees",
+      "frees of memory that was allocated before the recording, or while it was off",
+      counts.unknown_frees);
+  Add(builder, Severity::kNote, "refused_frees", "frees that the driver refused",
+      counts.refused_frees);
+  Add(builder, Severity::kNote, "failed_calls",
+      "allocations that failed for other reasons than memory", counts.failed_calls);
+  Add(builder, Severity::kNote, "graph_nodes",
+      fmt::format("allocations in graphs, {} in all, which the calls do not take: what launches "
+                  "of CUDA graphs took is in the ledger 'graphs'",
+                  FormatSize(static_cast<std::int64_t>(
+                      std::min<std::uint64_t>(counts.graph_bytes, INT64_MAX)))),
+      counts.graph_nodes);
+  Add(builder, Severity::kNote, "estimated_sizes",
+      "arrays, whose sizes were worked out from their descriptors", counts.estimated);
+  Add(builder, Severity::kNote, "shared_memory",
+      "pieces of other processes' memory that were opened here: not counted", counts.imports);
+  Add(builder, Severity::kDamage, "lost_definitions", "events whose definitions are lost",
+      counts.unknown_attributes);
+  Add(builder, Severity::kNote, "reused_addresses",
+      "allocations at an address whose free was not recorded", counts.reopened);
+}
+
+void Describe(RecordingBuilder& builder, const wire::Header& header) {
+  Metadata& metadata = builder.metadata();
+  const std::string rank = FixedText(header.rank);
+  metadata.format_display = fmt::format("capture log of process {} on {}{}{}", header.pid,
+                                        FixedText(header.host), rank.empty() ? "" : ", ", rank);
+  metadata.time_nanos = static_cast<std::int64_t>(header.start_unix & INT64_MAX);
+  builder.AddSetting("program", FixedText(header.executable));
+  builder.AddBlindSpot("CUDA context and modules", "the driver takes them without a call");
+  builder.AddBlindSpot("pools", "what a stream-ordered pool holds beyond its allocations");
+  builder.AddBlindSpot("other processes", "a log holds one process");
+}
+
+}  // namespace memtool::formats::capture_log

@@ -1,0 +1,21 @@
+// What a log says about its own making, as diagnostics: what was left out or lost and why, what the
+// reader could not match, and what stands in no log.
+#pragma once
+
+#include <cstdint>
+
+#include "../../capture/wire.h"
+#include "capture_log/calls/call.h"
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool::formats::capture_log {
+
+// `events`: how many were readable.
+void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events);
+// Of a log that has Python frames.
+void NotePython(RecordingBuilder& builder, const wire::Header& header);
+void NoteCalls(RecordingBuilder& builder, const CallCounts& counts);
+// Metadata, settings and blind spots.
+void Describe(RecordingBuilder& builder, const wire::Header& header);
+
+}  // namespace memtool::formats::capture_log
