@@ -265,12 +265,12 @@ class AccountCommand final : public RowsCommand {
         facts_.*fact = facts.*fact;
       }
     }
-    if (loaded.recording().metadata.format_display.starts_with("JAX") &&
+    if (loaded.recording().metadata.origin.framework == Framework::kJax &&
         facts_.reserved_note.empty()) {
       facts_.reserved_note = PoolNote(std::nullopt);
     }
     TakeCounters(loaded);
-    if (loaded.recording().metadata.format == kDriverLog && !facts_.reserved) {
+    if (loaded.recording().metadata.origin.kind == RecordingKind::kDriverLog && !facts_.reserved) {
       facts_.reserved = Quantity{.bytes = KeptTotal(loaded), .source = std::string(kDriverLog)};
       facts_.reserved_note = "what the process took from the driver, whoever asked for it";
     }
@@ -287,9 +287,9 @@ class AccountCommand final : public RowsCommand {
       if (DeviceNumber() >= 0 && counter.device >= 0 && counter.device != DeviceNumber()) {
         continue;
       }
-      if (counter.name == "nvml_amend") {
+      if (counter.kind == CounterKind::kProcessBeyondRows) {
         beyond = SaturatingAdd(beyond.value_or(0), counter.value);
-      } else if (counter.name == "device_total") {
+      } else if (counter.kind == CounterKind::kDeviceTotal) {
         Put(facts_.capacity, counter.value, kMebibyte / 2, loaded.recording().metadata.format);
       }
     }
@@ -304,7 +304,7 @@ class AccountCommand final : public RowsCommand {
       return Describe(session, table);
     }
     auto done = session.ForEach(names, view(), [&](Selection loaded) -> Result<void> {
-      if (loaded.recording().metadata.format == kDriverLog) {
+      if (loaded.recording().metadata.origin.kind == RecordingKind::kDriverLog) {
         auto taken = TakeDriverLog(session, loaded);
         if (!taken || session.joins().driver()) {
           return taken;

@@ -145,7 +145,7 @@ class BucketsCommand final : public RowsCommand {
 
   void NoteInput(const Selection& loaded) {
     const Recording& recording = loaded.recording();
-    logs_only_ = logs_only_ || recording.metadata.format.starts_with("mxnet");
+    logs_only_ = logs_only_ || recording.metadata.origin.framework == Framework::kMxnet;
     for (const Label& label : recording.label_sets.items()) {
       if (recording.Text(label.key) == "device") {
         devices_.insert(std::string(recording.Text(label.text)));

@@ -7,20 +7,19 @@ namespace memtool::commands {
 
 namespace {
 
-// The dictionary that fits what a reader makes of a format; empty for formats of many origins.
-std::string_view BuiltinFor(const Metadata& metadata) {
-  const std::string_view format = metadata.format;
-  if (format.starts_with("mxnet")) {
-    return "builtin:mxnet";
-  }
-  if (format.starts_with("torch") || format == "kineto") {
-    return "builtin:pytorch";
-  }
-  if (format == "pprof" && metadata.format_display.starts_with("JAX")) {
-    return "builtin:jax";
-  }
-  if (format == "capture_log") {
-    return "builtin:driver";
+// The dictionary that fits who asked for the memory; empty for formats of many writers.
+std::string_view BuiltinFor(const Origin& origin) {
+  switch (origin.framework) {
+    case Framework::kMxnet:
+      return "builtin:mxnet";
+    case Framework::kPyTorch:
+      return "builtin:pytorch";
+    case Framework::kJax:
+      return "builtin:jax";
+    case Framework::kDriver:
+      return "builtin:driver";
+    case Framework::kUnknown:
+      break;
   }
   return {};
 }
@@ -80,7 +79,7 @@ Result<void> KeywordsOption::ChooseFor(const Recording& recording) {
 
 Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
   if (!keywords_ || waiting_) {
-    const std::string_view builtin = BuiltinFor(recording.metadata);
+    const std::string_view builtin = BuiltinFor(recording.metadata.origin);
     if (builtin.empty()) {
       return Fail(ErrorCode::kUsage, "--keywords: no built-in dictionary fits this input",
                   "name one with --keywords FILE; memtool buckets --print-keywords "

@@ -12,8 +12,6 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kTagLog = "mxnet";
-constexpr std::string_view kTagStacks = "mxnet-stacks";
 constexpr std::string_view kDriverLog = "capture_log";
 
 std::optional<Diagnostic> Joined(std::string message) {
@@ -23,7 +21,8 @@ std::optional<Diagnostic> Joined(std::string message) {
 }  // namespace
 
 bool JoinInputs::Waits(const Recording& recording) {
-  return recording.metadata.format == kTagLog || recording.metadata.format == kDriverLog;
+  const RecordingKind kind = recording.metadata.origin.kind;
+  return kind == RecordingKind::kTagLog || kind == RecordingKind::kDriverLog;
 }
 
 JoinInputs::JoinInputs(const std::vector<std::string>& names)
@@ -33,7 +32,7 @@ JoinInputs::JoinInputs(const std::vector<std::string>& names)
 
 Result<void> JoinInputs::Add(const std::string& name, const Recording& recording,
                              const HistoryIndex* index, const ViewOptions& view) {
-  if (recording.metadata.format == kTagStacks) {
+  if (recording.metadata.origin.kind == RecordingKind::kTagStacks) {
     stacks_.Add(recording);
   }
   return has_driver_log_ && index != nullptr
@@ -45,7 +44,7 @@ Result<std::optional<Diagnostic>> JoinInputs::LeaveOut(const std::string& name,
                                                        std::shared_ptr<const Recording>& recording,
                                                        std::shared_ptr<const HistoryIndex>& index,
                                                        MomentSpec& moment) {
-  if (recording->metadata.format == kTagLog) {
+  if (recording->metadata.origin.kind == RecordingKind::kTagLog) {
     auto rest = stacks_.LeaveOut(*recording);
     MEMTOOL_TRY(rest);
     recording = std::make_shared<const Recording>(std::move(rest->recording));

@@ -178,6 +178,11 @@ void Describe(RecordingBuilder& builder, const wire::Header& header) {
   const std::string rank = FixedText(header.rank);
   metadata.format_display = fmt::format("capture log of process {} on {}{}{}", header.pid,
                                         FixedText(header.host), rank.empty() ? "" : ", ", rank);
+  metadata.origin = {.framework = Framework::kDriver,
+                     .kind = RecordingKind::kDriverLog,
+                     .host = FixedText(header.host),
+                     .process = header.pid,
+                     .rank = rank};
   metadata.time_nanos = static_cast<std::int64_t>(header.start_unix & INT64_MAX);
   builder.AddSetting("program", FixedText(header.executable));
   builder.AddBlindSpot("CUDA context and modules", "the driver takes them without a call");

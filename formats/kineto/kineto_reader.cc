@@ -227,6 +227,7 @@ Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const
   builder.Intern({});
   builder.metadata().format = name();
   builder.metadata().format_display = "PyTorch profiler trace";
+  builder.metadata().origin = {.framework = Framework::kPyTorch, .kind = RecordingKind::kTrace};
   kineto::CodeStacks code(builder, trace, limits.depth);
   const std::vector<StackId> stacks = code.Around(trace.memory);
   builder.SetHistory(HistoryMaker(builder, trace).Make(stacks));

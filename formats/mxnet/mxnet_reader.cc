@@ -53,9 +53,11 @@ class BadLines {
   std::uint64_t offset_ = 0;
 };
 
-void Describe(RecordingBuilder& builder, std::string_view format, std::string display) {
+void Describe(RecordingBuilder& builder, std::string_view format, RecordingKind kind,
+              std::string display) {
   builder.metadata().format = format;
   builder.metadata().format_display = std::move(display);
+  builder.metadata().origin = {.framework = Framework::kMxnet, .kind = kind};
   builder.metadata().default_by = "tag";
   builder.metadata().frames_are_scopes = true;
 }
@@ -101,8 +103,9 @@ void AddAmend(RecordingBuilder& builder, const mxnet::CsvRow& row) {
                                 row.device, row.actual)});
     return;
   }
-  builder.AddCounter(
-      {.name = "nvml_amend", .device = row.device, .value = static_cast<std::int64_t>(row.actual)});
+  builder.AddCounter({.kind = CounterKind::kProcessBeyondRows,
+                      .device = row.device,
+                      .value = static_cast<std::int64_t>(row.actual)});
   builder.AddDiagnostic({.severity = Severity::kNote,
                          .code = "nvml_amend",
                          .message = fmt::format("NVML shows {} bytes more on device {} than the "
@@ -144,7 +147,7 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
               .actual = static_cast<std::int64_t>(row.actual)});
   }
   const bool official = form == Form::kOfficial;
-  Describe(builder, "mxnet",
+  Describe(builder, "mxnet", RecordingKind::kTagLog,
            official ? "MXNet GPU memory profile (CSV)" : "MXNet memory log (CSV with time stamps)");
   AddBlindSpots(builder, official);
   rows.Fill(builder, true, false);
@@ -182,7 +185,7 @@ Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
     rows.Add({.tag = row->tag, .actual = row->whole.value_or(0), .mebibytes = row->number});
   }
   const bool bytes = whole && largest > kMoreThanAnyDevice;
-  Describe(builder, "mxnet",
+  Describe(builder, "mxnet", RecordingKind::kTagLog,
            fmt::format("MXNet memory log (without a header, {})", bytes ? "bytes" : "MiB"));
   AddBlindSpots(builder, false);
   builder.AddBlindSpot("which device", "all devices and pinned host memory are in one list");
@@ -243,13 +246,13 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
       device.Take(line);
     }
   }
-  Describe(builder, "mxnet", "MXNet memory log (TBD)");
+  Describe(builder, "mxnet", RecordingKind::kTagLog, "MXNet memory log (TBD)");
   AddBlindSpots(builder, false);
   rows.Fill(builder, false, false);
   NoteRows(builder, rows);
   if (device.total > 0) {
-    builder.AddCounter({.name = "device_total", .value = device.total});
-    builder.AddCounter({.name = "device_free_min", .value = device.free});
+    builder.AddCounter({.kind = CounterKind::kDeviceTotal, .value = device.total});
+    builder.AddCounter({.kind = CounterKind::kDeviceFreeLowest, .value = device.free});
   }
   if (releases > 0) {
     builder.AddDiagnostic({.severity = Severity::kNote,
@@ -363,7 +366,7 @@ Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
                            .message = "frames deeper than --limit depth: left out",
                            .count = log.cut()});
   }
-  Describe(builder, "mxnet-stacks", "MXNet call stacks of unknown tags");
+  Describe(builder, "mxnet-stacks", RecordingKind::kTagStacks, "MXNet call stacks of unknown tags");
   builder.AddBlindSpot("tags that are known", "they are in the log beside this one");
   return std::move(builder).Finish();
 }

@@ -251,6 +251,7 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
   if (!executable) {
     return;
   }
+  builder_.metadata().origin.framework = Framework::kJax;
   builder_.AddBlindSpot("memory inside jit-compiled functions",
                         "only live buffers and executables are listed, not XLA's temporaries");
   builder_.AddBlindSpot("the allocator's reserve and fragmentation",

@@ -27,7 +27,4 @@ inline constexpr std::array<Era, 10> kEras{
      {"2.0 or later", Bit(Word::kRequestedSize)},
      {"1.12 to 2.0", 0}}};
 
-// How Metadata::format_display names the era.
-inline constexpr std::string_view kSchemaOf = "schema of ";
-
 }  // namespace memtool::formats::torch_snapshot

@@ -250,9 +250,12 @@ std::string SnapshotBuilder::Era() const {
 void SnapshotBuilder::Describe(const History& history) {
   RecordingBuilder& builder = context_.builder;
   const bool nothing = history.traces.empty();
+  builder.metadata().origin = {.framework = Framework::kPyTorch,
+                               .kind = RecordingKind::kSnapshot,
+                               .schema = nothing ? std::string{} : Era()};
   builder.metadata().format_display =
       nothing ? fmt::format("PyTorch CUDA snapshot ({})", context_.form)
-              : fmt::format("PyTorch CUDA snapshot ({}, {}{})", context_.form, kSchemaOf, Era());
+              : fmt::format("PyTorch CUDA snapshot ({}, schema of {})", context_.form, Era());
   if (nothing) {
     context_.notes.Add(
         Severity::kWarning, "empty_snapshot",

@@ -321,6 +321,7 @@ Result<Recording> TorchTimelineReader::Read(ByteWindow& in, const Limits& limits
   builder.metadata().format_display = handler.coalesced()
                                           ? "PyTorch memory timeline (sums by category)"
                                           : "PyTorch memory timeline (raw events)";
+  builder.metadata().origin = {.framework = Framework::kPyTorch, .kind = RecordingKind::kTrace};
   builder.metadata().frames_are_scopes = true;
   builder.AddBlindSpot("which device", "the file holds one and does not name it");
   builder.AddBlindSpot("the code that allocated", "the file holds categories only");

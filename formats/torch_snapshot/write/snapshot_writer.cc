@@ -47,14 +47,11 @@ Word WordOf(BlockState state) {
 }
 
 // The keys that a file of this version has.
-KeySet KeysOf(std::string_view display) {
+KeySet KeysOf(std::string_view schema) {
   KeySet keys;
   bool reached = false;
-  const std::size_t at = display.find(kSchemaOf);
-  const std::string_view rest =
-      at == std::string_view::npos ? std::string_view{} : display.substr(at + kSchemaOf.size());
   for (const Era& era : kEras) {
-    reached = reached || rest.starts_with(era.name);
+    reached = reached || schema == era.name;
     keys.bits |= reached ? era.keys : 0;
   }
   return keys;
@@ -78,7 +75,7 @@ class Writer {
   explicit Writer(const Recording& recording)
       : recording_(recording),
         history_(*recording.history),
-        keys_(KeysOf(recording.metadata.format_display)),
+        keys_(KeysOf(recording.metadata.origin.schema)),
         frames_(recording.lines.size(), kUnwritten),
         stacks_(recording.stack_count(), kUnwritten) {}
 

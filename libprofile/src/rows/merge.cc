@@ -347,6 +347,7 @@ class Merger {
     if (!std::exchange(started_, true)) {
       to.format = source.format;
       to.format_display = source.format_display;
+      to.origin = source.origin;
       to.frames_are_scopes = source.frames_are_scopes;
       to.period_type = {.type = rows_.OfString(source.period_type.type),
                         .unit = rows_.OfString(source.period_type.unit)};

@@ -14,6 +14,7 @@
 #include "memtool/profile/base/ids.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/history.h"
+#include "memtool/profile/model/origin.h"
 
 namespace memtool {
 
@@ -90,17 +91,23 @@ struct BlindSpot {
   std::string why;
 };
 
-// A figure that an input gives beside its samples, and that is in none of them: "nvml_amend" (what
-// NVML shows of the process beyond the log), "device_total", "device_free_min".
+enum class CounterKind : std::uint8_t {
+  kProcessBeyondRows,  // what NVML shows of the process, beyond all rows
+  kDeviceTotal,
+  kDeviceFreeLowest,
+};
+
+// A figure that an input gives beside its samples, and that is in none of them.
 struct Counter {
-  std::string name;
+  CounterKind kind = CounterKind::kDeviceTotal;
   std::int32_t device = -1;  // ordinal; -1 = the input does not tell
   std::int64_t value = 0;    // bytes
 };
 
 struct Metadata {
-  std::string format;               // the reader's name: "pprof"
-  std::string format_display;       // for people: "JAX device memory profile (pprof)"
+  std::string format;          // the reader's name: "pprof"
+  std::string format_display;  // for people: "JAX device memory profile (pprof)"
+  Origin origin;
   std::string default_by;           // how rows are split unless asked otherwise: "tag", or empty
   bool frames_are_scopes = false;   // frames without a file are parts of names, not code
   std::string packing;              // "gzip", "zlib", "zstd", or empty

@@ -1,0 +1,41 @@
+// Where a recording comes from, as facts that programs compare; Metadata::format_display says the
+// same for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memtool {
+
+// Who asked for the memory that a recording tells of.
+enum class Framework : std::uint8_t {
+  kUnknown,  // the format has many writers
+  kJax,
+  kPyTorch,
+  kMxnet,
+  kDriver,  // calls of the CUDA driver or the HIP runtime, whoever made them
+};
+
+enum class RecordingKind : std::uint8_t {
+  kProfile,    // samples of one moment
+  kSnapshot,   // an allocator's events and its state at their end
+  kTagLog,     // allocations with names
+  kTagStacks,  // call stacks of allocations that a tag log names
+  kDriverLog,  // every allocation of a process from the driver
+  kTrace,      // a profiler's events, memory among them
+};
+
+struct Origin {
+  Framework framework = Framework::kUnknown;
+  RecordingKind kind = RecordingKind::kProfile;
+  std::string schema{};  // which of its format's versions, as its reader names them; or empty
+  // Of the recorded process; empty where the file does not tell.
+  std::string host{};
+  std::optional<std::int64_t> process{};
+  std::string rank{};                       // as the launcher writes it: "3", "3 of 8"
+  std::vector<std::string> device_names{};  // by ordinal
+};
+
+}  // namespace memtool
