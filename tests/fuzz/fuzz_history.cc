@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "memtool/formats/load.h"
 #include "memtool/profile/account/join_driver.h"
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/timeline.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/select/at_moment.h"
 #include "memtool/profile/select/view.h"
@@ -26,9 +28,10 @@ void Require(bool holds) {
 }
 
 // The live blocks at an event sum to the replayed bytes, unless sums stick at the end of the range.
-void CheckLive(const Recording& recording, const Trace& trace, const Replay& replay) {
-  const TraceSummary summary = replay.Summarize();
-  const auto events = EventsOf(recording, trace);
+void CheckLive(const HistoryIndex& index, const Trace& trace) {
+  const Replay& replay = index.replay(trace);
+  const TraceSummary& summary = index.summary(trace);
+  const auto events = EventsOf(index.recording(), trace);
   const bool adjusts = std::any_of(events.begin(), events.end(), [](const Event& event) {
     return event.action == Action::kAdjust;
   });
@@ -49,10 +52,10 @@ void CheckLive(const Recording& recording, const Trace& trace, const Replay& rep
   }
 }
 
-void CheckStates(const Recording& recording, const Trace& trace) {
+void CheckStates(const HistoryIndex& index, const Trace& trace) {
   const auto count = static_cast<std::int64_t>(trace.event_count);
   for (const std::int64_t last : {std::int64_t{-1}, (count - 1) / 3, count - 1}) {
-    const StateAtMoment at = StateAt(recording, trace, last);
+    const StateAtMoment at = StateAt(index, trace, last);
     Require(at.estimated.size() == at.state.segments.size());
   }
 }
@@ -62,21 +65,21 @@ void CheckStates(const Recording& recording, const Trace& trace) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   formats::LoadOptions options;
   options.limits.unpacked_bytes = 16U << 20U;
-  const auto recording = formats::Load(
-      formats::MakeMemorySource(std::as_bytes(std::span(data, size))), "input", options);
+  auto recording = formats::Load(formats::MakeMemorySource(std::as_bytes(std::span(data, size))),
+                                 "input", options);
   if (!recording || !recording->history) {
     return 0;
   }
+  const HistoryIndex index(*std::move(recording));
   const Filter filter;
-  for (const Trace& trace : recording->history->traces) {
-    const Replay replay(*recording, trace);
-    CheckLive(*recording, trace, replay);
-    CheckStates(*recording, trace);
-    const View view(*recording, filter);
+  for (const Trace& trace : index.history().traces) {
+    CheckLive(index, trace);
+    CheckStates(index, trace);
+    const View view(index.recording(), filter);
     const auto groups = GroupAllocations(view, *ParseBy("filefunction"));
     Require(groups.has_value());
     const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
-    const TimelineMaker maker(*recording, trace, replay, *groups);
+    const TimelineMaker maker(index.recording(), trace, index.replay(trace), *groups);
     for (const std::size_t points : {std::size_t{0}, std::size_t{7}}) {
       static_cast<void>(maker.Make({.first = -1, .last = last, .points = points}, {}, true));
     }
@@ -84,11 +87,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* text : {"end", "start", "peak", "peak:reserved", "job-peak", "oom", "event:1",
                            "time:0.5s", "step:0"}) {
     std::vector<MomentOfTrace> moments;
-    static_cast<void>(AtMoment(*recording, *ParseMoment(text), "", &moments));
+    static_cast<void>(AtMoment(index, *ParseMoment(text), "", &moments));
   }
   FrameworkSegments segments;
-  static_cast<void>(segments.Remember("input", *recording, {}, ""));
-  Recording log = *recording;
-  static_cast<void>(segments.TakeFrom(log));
+  static_cast<void>(segments.Add("input", index, {}, ""));
+  Require(segments.Join(index).has_value());
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "memtool/formats/load.h"
 #include "memtool/profile/growth/growth_history.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/rows/graph.h"
 #include "memtool/profile/rows/merge.h"
 #include "memtool/profile/rows/table.h"
@@ -43,12 +44,13 @@ void Print(const std::vector<Row>& rows) {
 // Steps by the file's own marks and times, and by parts.
 void Grow(const Recording& recording) {
   const Filter filter;
-  const View view(recording, filter);
+  const HistoryIndex index(recording);
+  const View view(index.recording(), filter);
   for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kKept}) {
     for (const bool by_time : {false, true}) {
       for (const char* by : {"filefunction", "stack", "label:stream"}) {
         NodeSpace space;
-        (void)GrowthOfHistory(view, *ParseBy(by),
+        (void)GrowthOfHistory(index, view, *ParseBy(by),
                               {.parts = by_time ? std::size_t{7} : std::size_t{0},
                                .by_time = by_time,
                                .measure = measure},

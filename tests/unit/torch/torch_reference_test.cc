@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "memtool/profile/account/oom.h"
+#include "memtool/profile/replay/history_index.h"
 #include "snapshot_text.h"
 
 namespace memtool::tests {
@@ -129,9 +130,10 @@ TEST(TorchReference, WhatIsKnownWithoutAnOom) {
   }
   const auto recording = formats::LoadFile(std::string(folder) + "/torch/yiyi_oom.pickle", {});
   ASSERT_TRUE(recording) << ToString(recording.error());
-  const Trace& trace = recording->history->traces.front();
+  const HistoryIndex index(*recording);
+  const Trace& trace = index.history().traces.front();
   OomState state;
-  AddState(StateAt(*recording, trace, static_cast<std::int64_t>(trace.event_count) - 1), {}, state);
+  AddState(StateAt(index, trace, static_cast<std::int64_t>(trace.event_count) - 1), {}, state);
   EXPECT_NEAR(static_cast<double>(state.reserved) / (1U << 30U), 11.031, 0.0005);
   EXPECT_NEAR(static_cast<double>(state.free) / (1U << 20U), 4.3, 0.05);
   EXPECT_EQ(state.live + state.pending + state.free, state.reserved);

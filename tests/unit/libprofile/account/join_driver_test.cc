@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/replay.h"
+#include "support/make_history.h"
 
 namespace memtool {
 namespace {
@@ -50,7 +53,7 @@ std::vector<Allocation> RandomAllocations(std::mt19937& random, std::uint64_t ba
   return all;
 }
 
-Recording LogOf(const std::vector<Allocation>& all) {
+HistoryIndex LogOf(const std::vector<Allocation>& all) {
   struct Row {
     std::int64_t time;
     std::size_t allocation;
@@ -64,63 +67,60 @@ Recording LogOf(const std::vector<Allocation>& all) {
     }
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.time < b.time; });
-  Recording log;
   History history;
   history.clock = Clock::kUnix;
-  history.streams = {0};
   history.ledgers = {
       {.name = "device", .device = 0, .level = LedgerLevel::kDriver},
       {.name = "vmm", .device = 0, .kind = LedgerKind::kVmm, .level = LedgerLevel::kDriver}};
+  std::vector<Event> events;
   for (const Row& row : rows) {
     const Allocation& each = all[row.allocation];
     if (row.begins && each.handle) {
       const std::int64_t half = each.size / 2;
-      const std::uint64_t event = history.events.size();
+      const std::uint64_t event = events.size();
       history.mapped.push_back({event, each.address, half, each.begin, each.end});
       history.mapped.push_back(
           {event, each.address + static_cast<std::uint64_t>(half), half, each.begin, each.end});
     }
-    history.events.push_back({.key = each.handle ? row.allocation + 1 : each.address,
-                              .size = each.size,
-                              .time = row.time,
-                              .stack = {},
-                              .ledger = static_cast<std::uint8_t>(each.handle ? 1 : 0),
-                              .action = row.begins ? Action::kAlloc : Action::kFreeCompleted});
+    events.push_back({.key = each.handle ? row.allocation + 1 : each.address,
+                      .size = each.size,
+                      .time = row.time,
+                      .stack = {},
+                      .ledger = static_cast<std::uint8_t>(each.handle ? 1 : 0),
+                      .action = row.begins ? Action::kAlloc : Action::kFreeCompleted});
   }
-  history.traces.push_back({.device = 0,
-                            .name = "0",
-                            .event_count = history.events.size(),
-                            .blocks = LedgerId(0U),
-                            .segments = LedgerId(0U)});
-  log.history = std::move(history);
-  return log;
+  test::AddTrace(history, events, LedgerId(0U), LedgerId(0U));
+  return HistoryIndex(test::MakeRecording(std::move(history)));
 }
 
-Recording SnapshotOf(const std::vector<Segment>& segments, std::int64_t time) {
-  Recording snapshot;
-  History history;
-  history.clock = Clock::kUnix;
-  history.streams = {0};
-  history.events.push_back({.time = time, .stack = {}, .action = Action::kOther});
-  history.ledgers = {{.name = "blocks", .device = 0}};
-  history.traces.push_back({.device = 0, .name = "0", .event_count = 1, .blocks = LedgerId(0U)});
-  snapshot.history = std::move(history);
-  snapshot.state = AllocatorState{.segments = segments, .blocks = {}};
-  return snapshot;
+// Its last event was at `time`.
+HistoryIndex SnapshotOf(const std::vector<Segment>& segments, std::int64_t time,
+                        Clock clock = Clock::kUnix) {
+  History history = test::HistoryOf({{.time = time, .stack = {}, .action = Action::kOther}});
+  history.clock = clock;
+  return HistoryIndex(
+      test::MakeRecording(std::move(history), AllocatorState{.segments = segments, .blocks = {}}));
 }
 
 Segment SegmentAt(std::uint64_t address, std::int64_t size) {
   return {.address = address, .size = size, .device = 0, .stack = {}};
 }
 
-std::int64_t LiveBytes(const Recording& log, const MomentSpec& moment) {
+std::int64_t LiveBytes(const HistoryIndex& log, const MomentSpec& moment) {
   std::int64_t live = 0;
-  for (const Trace& trace : log.history->traces) {
-    for (const LiveBlock& block : Replay(log, trace).LiveAt(*ResolveMoment(log, trace, moment))) {
+  for (const Trace& trace : log.history().traces) {
+    for (const LiveBlock& block : log.replay(trace).LiveAt(*ResolveMoment(log, trace, moment))) {
       live += block.size;
     }
   }
   return live;
+}
+
+// None where no snapshot fits.
+std::optional<DriverJoin> JoinWith(FrameworkSegments& framework, const HistoryIndex& log) {
+  auto join = framework.Join(log);
+  EXPECT_TRUE(join) << ToString(join.error());
+  return join ? *std::move(join) : std::nullopt;
 }
 
 TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
@@ -142,11 +142,10 @@ TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
       }
     }
     segments.push_back(SegmentAt(0x100, 77));  // in no allocation
-    Recording log = LogOf(all);
+    const HistoryIndex log = LogOf(all);
     FrameworkSegments framework;
-    ASSERT_TRUE(framework.Remember("s", SnapshotOf(segments, time), {}, ""));
-    const Recording before = log;
-    const auto join = framework.TakeFrom(log);
+    ASSERT_TRUE(framework.Add("s", SnapshotOf(segments, time), {}, ""));
+    const auto join = JoinWith(framework, log);
     if (inside == 0 || whole < inside / 2) {
       EXPECT_FALSE(join);
       continue;
@@ -157,66 +156,67 @@ TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
     EXPECT_EQ(join->missing_segments, 1U);
     EXPECT_EQ(join->segments, segments.size());
     EXPECT_EQ(join->holding, holding);
-    EXPECT_EQ(LiveBytes(log, join->moment), LiveBytes(before, join->moment) - inside)
+    const HistoryIndex rest(join->rest);
+    EXPECT_EQ(LiveBytes(rest, join->moment), LiveBytes(log, join->moment) - inside)
         << "seed " << seed;
     // What is freed later takes with it what is left: a log that ends empty still does.
-    EXPECT_EQ(Replay(log, log.history->traces[0]).Summarize().size_changes, 0U);
+    EXPECT_EQ(rest.summary(0).size_changes, 0U);
   }
 }
 
 // Two processes have the same addresses; each log takes its own snapshot.
 TEST(JoinDriver, EachLogHasItsOwnSnapshot) {
-  Recording first = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
-  Recording second = LogOf({{.address = 0x1000, .size = 100, .begin = kStart},
-                            {.address = 0x2000, .size = 400, .begin = kStart + 1}});
+  const HistoryIndex first = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
+  const HistoryIndex second = LogOf({{.address = 0x1000, .size = 100, .begin = kStart},
+                                     {.address = 0x2000, .size = 400, .begin = kStart + 1}});
   FrameworkSegments framework;
   const auto time = kStart + kSecond;
-  ASSERT_TRUE(framework.Remember(
+  ASSERT_TRUE(framework.Add(
       "of second", SnapshotOf({SegmentAt(0x1000, 100), SegmentAt(0x2000, 400)}, time), {}, ""));
-  ASSERT_TRUE(framework.Remember("of first", SnapshotOf({SegmentAt(0x1000, 100)}, time), {}, ""));
-  const auto of_second = framework.TakeFrom(second);
+  ASSERT_TRUE(framework.Add("of first", SnapshotOf({SegmentAt(0x1000, 100)}, time), {}, ""));
+  const auto of_second = JoinWith(framework, second);
   ASSERT_TRUE(of_second);
   EXPECT_EQ(of_second->snapshot, "of second");
-  const auto of_first = framework.TakeFrom(first);
+  const auto of_first = JoinWith(framework, first);
   ASSERT_TRUE(of_first);
   EXPECT_EQ(of_first->snapshot, "of first");
-  EXPECT_FALSE(framework.TakeFrom(first)) << "each snapshot once";
+  EXPECT_FALSE(JoinWith(framework, first)) << "each snapshot once";
 }
 
 // Addresses of different processes are often the same; sizes are not.
 TEST(JoinDriver, AnotherProcessDoesNotFit) {
-  Recording log = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
+  const HistoryIndex log = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
   FrameworkSegments framework;
-  ASSERT_TRUE(framework.Remember("s", SnapshotOf({SegmentAt(0x1000, 20)}, kStart + 1), {}, ""));
-  EXPECT_FALSE(framework.TakeFrom(log));
+  ASSERT_TRUE(framework.Add("s", SnapshotOf({SegmentAt(0x1000, 20)}, kStart + 1), {}, ""));
+  EXPECT_FALSE(JoinWith(framework, log));
   EXPECT_EQ(LiveBytes(log, {}), 100);
 }
 
 // Without times the log stands at its end.
 TEST(JoinDriver, ASnapshotWithoutTimes) {
-  Recording log = LogOf({{.address = 0x1000, .size = 100, .begin = kStart, .end = kStart + 5},
-                         {.address = 0x1000, .size = 300, .begin = kStart + 9}});
-  Recording snapshot = SnapshotOf({SegmentAt(0x1000, 300)}, kNoTime);
-  snapshot.history->clock = Clock::kAbsent;
+  const HistoryIndex log =
+      LogOf({{.address = 0x1000, .size = 100, .begin = kStart, .end = kStart + 5},
+             {.address = 0x1000, .size = 300, .begin = kStart + 9}});
+  const HistoryIndex snapshot = SnapshotOf({SegmentAt(0x1000, 300)}, kNoTime, Clock::kAbsent);
   FrameworkSegments framework;
-  ASSERT_TRUE(framework.Remember("s", snapshot, {}, ""));
-  const auto join = framework.TakeFrom(log);
+  ASSERT_TRUE(framework.Add("s", snapshot, {}, ""));
+  const auto join = JoinWith(framework, log);
   ASSERT_TRUE(join);
   EXPECT_EQ(join->moment.kind, MomentSpec::Kind::kEnd);
   EXPECT_EQ(join->found, 300);
-  EXPECT_EQ(LiveBytes(log, {}), 0);
+  EXPECT_EQ(LiveBytes(HistoryIndex(join->rest), {}), 0);
 }
 
 TEST(JoinDriver, HostileAddresses) {
-  Recording log = LogOf({{.address = UINT64_MAX - 10, .size = INT64_MAX, .begin = kStart},
-                         {.address = 0, .size = INT64_MAX, .begin = kStart + 1}});
+  const HistoryIndex log = LogOf({{.address = UINT64_MAX - 10, .size = INT64_MAX, .begin = kStart},
+                                  {.address = 0, .size = INT64_MAX, .begin = kStart + 1}});
   FrameworkSegments framework;
-  ASSERT_TRUE(framework.Remember(
+  ASSERT_TRUE(framework.Add(
       "s",
       SnapshotOf({SegmentAt(UINT64_MAX - 5, INT64_MAX), SegmentAt(0, INT64_MAX), SegmentAt(5, -7)},
                  kStart + kSecond),
       {}, ""));
-  const auto join = framework.TakeFrom(log);
+  const auto join = JoinWith(framework, log);
   ASSERT_TRUE(join);
   EXPECT_EQ(join->found, INT64_MAX);
 }

@@ -6,6 +6,10 @@
 
 #include <map>
 #include <random>
+#include <vector>
+
+#include "memtool/profile/replay/history_index.h"
+#include "support/make_history.h"
 
 namespace memtool {
 namespace {
@@ -50,12 +54,6 @@ class Simulation {
 
   // A recorder that starts at event `from`.
   [[nodiscard]] Recording Record(std::size_t from) const {
-    Recording recording;
-    History history;
-    history.streams = {0};
-    history.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(from), events_.end());
-    history.traces.push_back({.device = 0, .name = "0", .event_count = history.events.size()});
-    recording.history = std::move(history);
     AllocatorState state;
     for (const auto& [address, sim] : states_.back()) {
       Segment segment{.address = address,
@@ -71,8 +69,9 @@ class Simulation {
       }
       state.segments.push_back(segment);
     }
-    recording.state = std::move(state);
-    return recording;
+    return test::MakeRecording(
+        test::HistoryOf({events_.begin() + static_cast<std::ptrdiff_t>(from), events_.end()}),
+        std::move(state));
   }
   // After event `i`.
   [[nodiscard]] const SimState& State(std::size_t i) const { return states_[i]; }
@@ -214,13 +213,13 @@ TEST(AllocatorState, EqualsTheTruthAfterEveryEvent) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     Simulation simulation(seed);
     simulation.Run(900);
-    const Recording recording = simulation.Record(0);
-    const Trace& trace = recording.history->traces[0];
+    const HistoryIndex index(simulation.Record(0));
+    const Trace& trace = index.history().traces[0];
     for (std::size_t i = 0; i < simulation.size(); ++i) {
-      const auto at = StateAt(recording, trace, static_cast<std::int64_t>(i));
+      const auto at = StateAt(index, trace, static_cast<std::int64_t>(i));
       ASSERT_EQ(AsSim(at), simulation.State(i)) << "seed " << seed << " event " << i;
     }
-    EXPECT_TRUE(StateAt(recording, trace, -1).state.segments.empty());
+    EXPECT_TRUE(StateAt(index, trace, -1).state.segments.empty());
   }
 }
 
@@ -230,11 +229,11 @@ TEST(AllocatorState, LateRecordingsAreMarkedWhereTheyDiffer) {
   Simulation simulation(4);
   simulation.Run(900);
   constexpr std::size_t kFrom = 300;
-  const Recording recording = simulation.Record(kFrom);
-  const Trace& trace = recording.history->traces[0];
+  const HistoryIndex index(simulation.Record(kFrom));
+  const Trace& trace = index.history().traces[0];
   std::size_t exact = 0;
   for (std::size_t i = kFrom; i < simulation.size(); ++i) {
-    const auto at = StateAt(recording, trace, static_cast<std::int64_t>(i - kFrom));
+    const auto at = StateAt(index, trace, static_cast<std::int64_t>(i - kFrom));
     ExpectBlocksFillSegments(at);
     EXPECT_EQ(at.unplaced_blocks, 0U);
     const SimState found = AsSim(at);
@@ -252,19 +251,15 @@ TEST(AllocatorState, LateRecordingsAreMarkedWhereTheyDiffer) {
 
 // Mapped memory grows and shrinks at its end and in its middle.
 TEST(AllocatorState, ExpandableSegments) {
-  Recording recording;
-  History history;
-  history.streams = {0};
+  std::vector<Event> events;
   const auto event = [&](Action action, std::uint64_t key, std::int64_t size) {
-    history.events.push_back({.key = key, .size = size, .stack = {}, .action = action});
+    events.push_back({.key = key, .size = size, .stack = {}, .action = action});
   };
   constexpr std::uint64_t kBase = 0x7f0000000000;
   event(Action::kSegmentMap, kBase, 40 * kMiB);                // 0
   event(Action::kAlloc, kBase, 1000);                          // 1
   event(Action::kSegmentMap, kBase + 40 * kMiB, 20 * kMiB);    // 2
   event(Action::kSegmentUnmap, kBase + 20 * kMiB, 20 * kMiB);  // 3
-  history.traces.push_back({.device = 0, .name = "0", .event_count = 4});
-  recording.history = std::move(history);
   const Segment head{.address = kBase,
                      .size = 20 * kMiB,
                      .active = 1024,
@@ -278,15 +273,16 @@ TEST(AllocatorState, ExpandableSegments) {
   tail.active = 0;
   tail.first_block = 2;
   tail.block_count = 1;
-  recording.state =
-      AllocatorState{.segments = {head, tail},
-                     .blocks = {{kBase, 1024, 1000, {}, BlockState::kActive},
-                                {kBase + 1024, 20 * kMiB - 1024, 0, {}, BlockState::kInactive},
-                                {kBase + 40 * kMiB, 20 * kMiB, 0, {}, BlockState::kInactive}}};
-  const Trace& trace = recording.history->traces[0];
+  const AllocatorState state{
+      .segments = {head, tail},
+      .blocks = {{kBase, 1024, 1000, {}, BlockState::kActive},
+                 {kBase + 1024, 20 * kMiB - 1024, 0, {}, BlockState::kInactive},
+                 {kBase + 40 * kMiB, 20 * kMiB, 0, {}, BlockState::kInactive}}};
+  const HistoryIndex index(test::MakeRecording(test::HistoryOf(std::move(events)), state));
+  const Trace& trace = index.history().traces[0];
   const auto sizes = [&](std::int64_t last) {
     std::map<std::uint64_t, std::int64_t> result;
-    const auto at = StateAt(recording, trace, last);
+    const auto at = StateAt(index, trace, last);
     ExpectBlocksFillSegments(at);
     for (const Segment& segment : at.state.segments) {
       result[segment.address - kBase] = segment.size;
@@ -303,15 +299,11 @@ TEST(AllocatorState, ExpandableSegments) {
 
 // Without segment events a live block may lie in memory that nobody tells of.
 TEST(AllocatorState, BlocksOutsideSegmentsAreCounted) {
-  Recording recording;
-  History history;
-  history.streams = {0};
-  history.events = {{.key = 4096, .size = 700, .stack = {}, .action = Action::kAlloc},
-                    {.key = 4096, .size = 700, .stack = {}, .action = Action::kFreeCompleted}};
-  history.traces.push_back({.device = 0, .name = "0", .event_count = 2});
-  recording.history = std::move(history);
-  recording.state = AllocatorState{};
-  const auto at = StateAt(recording, recording.history->traces[0], 0);
+  const HistoryIndex index(test::MakeRecording(
+      test::HistoryOf({{.key = 4096, .size = 700, .stack = {}, .action = Action::kAlloc},
+                       {.key = 4096, .size = 700, .stack = {}, .action = Action::kFreeCompleted}}),
+      AllocatorState{}));
+  const auto at = StateAt(index, index.history().traces[0], 0);
   EXPECT_EQ(at.unplaced_blocks, 1U);
   EXPECT_EQ(at.unplaced_bytes, 700);
 }

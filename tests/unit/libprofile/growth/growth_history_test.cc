@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/view.h"
+#include "support/make_history.h"
 #include "support/make_profile.h"
 
 namespace memtool {
@@ -25,20 +28,8 @@ constexpr std::int64_t kTick = 1'000;
 // Stacks f0 … f3 with a frame each, stack 4 without frames; events a tick apart.
 class Maker {
  public:
-  Maker() {
-    for (int i = 0; i < 4; ++i) {
-      const StringId text = builder_.Intern("f" + std::to_string(i));
-      const Line line{
-          .function = builder_.AddFunction(
-              {.name = text, .system_name = text, .filename = builder_.Intern("train.py")}),
-          .line = i + 1};
-      const LocationId location = builder_.AddLocation({}, std::array{line});
-      stacks_.push_back(builder_.AddStack(std::array{location}));
-    }
-    stacks_.push_back(builder_.AddStack({}));
-  }
+  Maker() : stacks_(test::AddStacks(builder_, 4, "train.py")) {}
 
-  // A stack of one frame without a file.
   void Alloc(std::uint64_t key, std::int64_t size, std::size_t stack) {
     Put({.key = key, .size = size, .stack = stacks_[stack], .action = Action::kAlloc});
   }
@@ -55,39 +46,26 @@ class Maker {
   void End() { marks_.back().end = Now() - 1; }
   // A block that was there from the start and stays.
   void Ghost(std::uint64_t key, std::int64_t size, std::size_t stack) {
-    state_.blocks.push_back({.address = key,
-                             .size = size,
-                             .requested = size,
-                             .stack = stacks_[stack],
-                             .state = BlockState::kActive});
+    ghosts_.push_back({.address = key,
+                       .size = size,
+                       .requested = size,
+                       .stack = stacks_[stack],
+                       .state = BlockState::kActive});
   }
 
   // More of before, of which only the sum is told.
   void Standing(std::int64_t bytes) { standing_ = bytes; }
 
   Recording Finish() {
-    History history;
-    history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
-                       {.name = "blocks", .device = 0, .parent = LedgerId(0U)}};
-    history.streams = {0};
+    History history = test::HistoryOf(events_);
     history.clock = Clock::kUnix;
     history.marks = marks_;
-    history.traces = {{.device = 0,
-                       .name = "0",
-                       .event_count = events_.size(),
-                       .blocks = LedgerId(1U),
-                       .segments = LedgerId(0U),
-                       .standing_bytes = standing_}};
-    history.events = events_;
-    if (!state_.blocks.empty()) {
-      state_.segments = {{.address = 0,
-                          .size = 1 << 30,
-                          .device = 0,
-                          .block_count = static_cast<std::uint32_t>(state_.blocks.size())}};
-      builder_.SetState(state_);
+    history.traces[0].standing_bytes = standing_;
+    std::optional<AllocatorState> state;
+    if (!ghosts_.empty()) {
+      state = test::InOneSegment(ghosts_, 1 << 30);
     }
-    builder_.SetHistory(std::move(history));
-    return *std::move(builder_).Finish();
+    return test::MakeRecording(std::move(history), std::move(state), std::move(builder_));
   }
 
  private:
@@ -96,7 +74,6 @@ class Maker {
   }
   void Put(Event event) {
     event.time = Now();
-    event.ledger = 1;
     events_.push_back(event);
   }
 
@@ -104,16 +81,17 @@ class Maker {
   std::vector<StackId> stacks_;
   std::vector<Event> events_;
   std::vector<Mark> marks_;
-  AllocatorState state_;
+  std::vector<Block> ghosts_;
   std::int64_t standing_ = 0;
 };
 
 Result<HistoryGrowth> Grow(const Recording& recording, const StepOptions& options,
                            std::string_view by = "function") {
   const Filter filter = *Filter::Compile(test::AllFrames());
-  const View view(recording, filter);
+  const HistoryIndex index(recording);
+  const View view(index.recording(), filter);
   NodeSpace space;
-  return GrowthOfHistory(view, *ParseBy(by), options, space);
+  return GrowthOfHistory(index, view, *ParseBy(by), options, space);
 }
 
 std::map<std::string, std::vector<std::int64_t>> SeriesOf(const HistoryGrowth& growth) {
@@ -389,26 +367,17 @@ TEST(GrowthOfHistory, MoreValuesThanTheLimitAreAnError) {
   const StringId file = builder.Intern("train.py");
   const FunctionId function =
       builder.AddFunction({.name = text, .system_name = text, .filename = file});
-  History history;
-  history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
-                     {.name = "blocks", .device = 0, .parent = LedgerId(0U)}};
-  history.streams = {0};
+  std::vector<Event> events;
   for (std::uint64_t i = 0; i < kMostValues / kMostParts + 1; ++i) {
     const Line line{.function = function, .line = static_cast<std::int64_t>(i) + 1};
     const LocationId location = builder.AddLocation({}, std::array{line});
-    history.events.push_back({.key = i,
-                              .size = 1,
-                              .stack = builder.AddStack(std::array{location}),
-                              .ledger = 1,
-                              .action = Action::kAlloc});
+    events.push_back({.key = i,
+                      .size = 1,
+                      .stack = builder.AddStack(std::array{location}),
+                      .action = Action::kAlloc});
   }
-  history.traces = {{.device = 0,
-                     .name = "0",
-                     .event_count = history.events.size(),
-                     .blocks = LedgerId(1U),
-                     .segments = LedgerId(0U)}};
-  builder.SetHistory(std::move(history));
-  const Recording recording = *std::move(builder).Finish();
+  const Recording recording =
+      test::MakeRecording(test::HistoryOf(std::move(events)), {}, std::move(builder));
   const auto growth = Grow(recording, {.parts = kMostParts}, "line");
   ASSERT_FALSE(growth.has_value());
   EXPECT_EQ(growth.error().code, ErrorCode::kLimit);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/view.h"
+#include "support/make_history.h"
 
 namespace memtool {
 namespace {
@@ -13,24 +13,12 @@ Event Make(Action action, std::uint64_t key, std::int64_t size = 512) {
   return {.key = key, .size = size, .stack = {}, .action = action};
 }
 
-Recording Record(std::vector<std::vector<Event>> lists) {
-  RecordingBuilder builder;
+Recording Record(const std::vector<std::vector<Event>>& lists) {
   History history;
-  history.streams = {0};
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    const LedgerId segments(history.ledgers.size());
-    history.ledgers.push_back({.name = "segments", .level = LedgerLevel::kDriver});
-    history.ledgers.push_back({.name = "blocks", .parent = segments});
-    history.traces.push_back({.device = static_cast<std::int32_t>(i),
-                              .name = std::to_string(i),
-                              .first_event = history.events.size(),
-                              .event_count = lists[i].size(),
-                              .blocks = LedgerId(segments.value() + 1),
-                              .segments = segments});
-    history.events.insert(history.events.end(), lists[i].begin(), lists[i].end());
+  for (const std::vector<Event>& events : lists) {
+    test::AddTrace(history, events);
   }
-  builder.SetHistory(std::move(history));
-  return *std::move(builder).Finish();
+  return test::MakeRecording(std::move(history));
 }
 
 std::vector<ListedEvent> List(const Recording& recording, std::vector<EventRange> ranges,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "memtool/profile/model/recording_builder.h"
+#include "support/make_history.h"
 
 namespace memtool {
 namespace {
@@ -36,8 +37,8 @@ TEST(Redact, KeepsNoName) {
   History history;
   history.streams = {0};
   history.marks = {{.name = "secret_phase"}, {.name = "ProfilerStep#3"}, {.name = "snapshot"}};
-  builder.SetHistory(std::move(history));
-  const Recording redacted = Redact(*std::move(builder).Finish(), "salt");
+  const Recording redacted =
+      Redact(test::MakeRecording(std::move(history), {}, std::move(builder)), "salt");
 
   for (std::uint32_t i = 0; i < redacted.strings.size(); ++i) {
     const std::string_view text = redacted.strings[StringId(i)];

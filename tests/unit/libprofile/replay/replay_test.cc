@@ -8,11 +8,10 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <random>
 
 #include "memtool/profile/base/device_name.h"
 #include "memtool/profile/history/timeline.h"
-#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/saves.h"
 #include "memtool/profile/select/at_moment.h"
@@ -20,153 +19,15 @@
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
+#include "support/make_history.h"
 
 namespace memtool {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kStacks = 5;  // stack 4 has no frames
-
-// A history with everything that hurts: blocks from before the recording (freed in it, or living
-// on), delayed frees, addresses used again, OOM events, and time stamps.
-class HistoryMaker {
- public:
-  explicit HistoryMaker(std::uint32_t seed, int events = 400) : random_(seed) {
-    for (std::uint32_t i = 0; i + 1 < kStacks; ++i) {
-      const std::string name = "f" + std::to_string(i);
-      const StringId text = builder_.Intern(name);
-      const Line line{
-          .function = builder_.AddFunction(
-              {.name = text, .system_name = text, .filename = builder_.Intern("model.py")}),
-          .line = i + 1};
-      const LocationId location = builder_.AddLocation({}, std::array{line});
-      stacks_.push_back(builder_.AddStack(std::array{location}));
-    }
-    stacks_.push_back(builder_.AddStack({}));
-    for (int i = 0; i < 6; ++i) {
-      before_.emplace_back(NextAddress(), Size());
-    }
-    for (int i = 0; i < events; ++i) {
-      Step();
-    }
-  }
-
-  // `standing`: more bytes from before the recording, of which only the sum is told.
-  Recording Finish(std::int64_t standing = 0) {
-    History history;
-    history.ledgers = {{.name = "segments", .device = 0, .level = LedgerLevel::kDriver},
-                       {.name = "blocks", .device = 0, .parent = LedgerId(0U)}};
-    history.streams = {0};
-    history.clock = Clock::kUnix;
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      events_[i].time = 1'000'000'000 + static_cast<std::int64_t>(i) * 1'000'000;
-    }
-    history.events = events_;
-    history.marks = {{.name = "step", .begin = 1'000'000'000, .end = 1'010'000'000},
-                     {.name = "step", .begin = 1'020'000'000}};
-    history.traces = {{.device = 0,
-                       .name = "0",
-                       .first_event = 0,
-                       .event_count = events_.size(),
-                       .blocks = LedgerId(1U),
-                       .segments = LedgerId(0U),
-                       .standing_bytes = standing}};
-    AllocatorState state;
-    for (const auto& [address, size] : before_) {
-      state.blocks.push_back({.address = address, .size = size, .requested = size});
-    }
-    for (const auto& [address, block] : live_) {
-      state.blocks.push_back(
-          {.address = address,
-           .size = block.size,
-           .requested = block.size,
-           .stack = block.stack,
-           .state = block.pending ? BlockState::kPendingFree : BlockState::kActive});
-    }
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      state.blocks[i].state = BlockState::kActive;
-    }
-    state.segments = {{.address = 0,
-                       .size = 1'000'000,
-                       .device = 0,
-                       .block_count = static_cast<std::uint32_t>(state.blocks.size())}};
-    builder_.SetHistory(std::move(history));
-    builder_.SetState(std::move(state));
-    auto recording = std::move(builder_).Finish();
-    EXPECT_TRUE(recording) << ToString(recording.error());
-    return *std::move(recording);
-  }
-
- private:
-  struct Live {
-    std::int64_t size;
-    StackId stack;
-    bool pending = false;
-  };
-
-  std::uint32_t Below(std::uint32_t end) {
-    return std::uniform_int_distribution<std::uint32_t>(0, end - 1)(random_);
-  }
-  std::int64_t Size() { return 1 + Below(1000); }
-  // Addresses of freed blocks come again.
-  std::uint64_t NextAddress() {
-    if (!free_.empty() && Below(2) == 0) {
-      const std::uint64_t address = free_.back();
-      free_.pop_back();
-      return address;
-    }
-    return next_address_ += 512;
-  }
-  void Put(Action action, std::uint64_t key, std::int64_t size, StackId stack) {
-    events_.push_back({.key = key, .size = size, .stack = stack, .ledger = 1, .action = action});
-  }
-
-  void Step() {
-    const std::uint32_t dice = Below(20);
-    if (dice == 0 && !before_.empty() && Below(3) == 0) {
-      const auto [address, size] = before_.back();
-      before_.pop_back();
-      Put(Action::kFreeRequested, address, size, stacks_[0]);
-      Put(Action::kFreeCompleted, address, size, stacks_[0]);
-      free_.push_back(address);
-    } else if (dice == 1) {
-      Put(Action::kOom, 12, 5000, stacks_[1]);
-    } else if (dice < 11 || live_.empty()) {
-      const std::uint64_t address = NextAddress();
-      const Live block{.size = Size(), .stack = stacks_[Below(kStacks)]};
-      Put(Action::kAlloc, address, block.size, block.stack);
-      live_[address] = block;
-    } else {
-      Free();
-    }
-  }
-
-  void Free() {
-    auto it = live_.begin();
-    std::advance(it, Below(static_cast<std::uint32_t>(live_.size())));
-    Live& block = it->second;
-    if (!block.pending) {
-      Put(Action::kFreeRequested, it->first, block.size, StackId());
-      block.pending = true;
-      if (Below(3) == 0) {
-        return;  // a stream still uses it
-      }
-    }
-    Put(Action::kFreeCompleted, it->first, block.size, StackId());
-    free_.push_back(it->first);
-    live_.erase(it);
-  }
-
-  std::mt19937 random_;
-  RecordingBuilder builder_;
-  std::vector<StackId> stacks_;
-  std::vector<Event> events_;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> before_;  // still there from before
-  std::map<std::uint64_t, Live> live_;
-  std::vector<std::uint64_t> free_;
-  std::uint64_t next_address_ = 0x7f0000000000;
-};
+using test::kRandomStacks;  // the last one has no frames
+using test::RandomHistory;
 
 // The slow and obvious replay: live bytes after each event, index 0 = before the first. Allocations
 // of `without` (a stack, or nothing) are left out; kBefore leaves out what was there before.
@@ -210,7 +71,7 @@ std::vector<std::int64_t> Series(const Recording& recording, int without = kNobo
 class ReplayOf : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(ReplayOf, SummaryIsTheSimulations) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const TraceSummary s = Replay(recording, recording.history->traces[0]).Summarize();
   const auto series = Series(recording);
   const auto peak = std::max_element(series.begin(), series.end());
@@ -220,14 +81,14 @@ TEST_P(ReplayOf, SummaryIsTheSimulations) {
   EXPECT_EQ(s.end_bytes, series.back());
   EXPECT_TRUE(s.reconciles());
   // With one device the job's peak is the device's.
-  EXPECT_EQ(
-      ResolveMoment(recording, recording.history->traces[0], *ParseMoment("job-peak")).value(),
-      s.peak_event);
+  const HistoryIndex index(recording);
+  EXPECT_EQ(ResolveMoment(index, index.history().traces[0], *ParseMoment("job-peak")).value(),
+            s.peak_event);
   EXPECT_GT(s.pending_free_bytes, 0);  // the case that is easy to forget
 }
 
 TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const Replay replay(recording, recording.history->traces[0]);
   const auto series = Series(recording);
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -240,7 +101,7 @@ TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
 }
 
 TEST_P(ReplayOf, EndIsTheAllocatorsState) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   std::map<std::uint64_t, std::pair<std::int64_t, bool>> wanted;
   for (const Block& block : recording.state->blocks) {
@@ -255,29 +116,31 @@ TEST_P(ReplayOf, EndIsTheAllocatorsState) {
 }
 
 TEST_P(ReplayOf, PeakWithoutIsBruteForces) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   std::vector<std::uint32_t> of_stack;
   for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
     of_stack.push_back(i);
   }
   // One group per stack; without frames is the stack of no frames; before the recording the last.
-  const auto peaks = Replay(recording, recording.history->traces[0])
-                         .PeakWithout({of_stack, kStacks, kStacks - 1, kStacks + 1});
-  for (std::uint32_t stack = 0; stack < kStacks; ++stack) {
+  const auto peaks =
+      Replay(recording, recording.history->traces[0])
+          .PeakWithout({of_stack, kRandomStacks, kRandomStacks - 1, kRandomStacks + 1});
+  for (std::uint32_t stack = 0; stack < kRandomStacks; ++stack) {
     const auto series = Series(recording, static_cast<int>(stack));
     EXPECT_EQ(peaks[stack], *std::max_element(series.begin(), series.end())) << "stack " << stack;
   }
   const auto series = Series(recording, kBefore);
-  EXPECT_EQ(peaks[kStacks], *std::max_element(series.begin(), series.end()));
+  EXPECT_EQ(peaks[kRandomStacks], *std::max_element(series.begin(), series.end()));
 }
 
 TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
-  const auto series = Series(HistoryMaker(GetParam()).Finish());
+  const HistoryIndex index(RandomHistory(GetParam()));
+  const auto series = Series(index.recording());
   for (const char* at : {"start", "event:17", "peak", "end"}) {
     const auto spec = ParseMoment(at);
     ASSERT_TRUE(spec);
     std::vector<MomentOfTrace> moments;
-    auto standing = AtMoment(HistoryMaker(GetParam()).Finish(), *spec, "", &moments);
+    const auto standing = AtMoment(index, *spec, "", &moments);
     ASSERT_TRUE(standing) << ToString(standing.error());
     FilterOptions options;
     options.frames = FrameMode::kAll;
@@ -294,7 +157,8 @@ TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
       flat += row.value.flat;
     }
     EXPECT_EQ(flat, series[static_cast<std::size_t>(moments[0].event + 1)]) << at;
-    const auto without = PeakWithoutRows(view, moments, rows, Granularity::kFileFunction, space);
+    const auto without =
+        PeakWithoutRows(index, view, moments, rows, Granularity::kFileFunction, space);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_LE(without[i], moments[0].summary.peak_bytes) << rows[i].name;
       EXPECT_GE(without[i], 0) << rows[i].name;
@@ -312,7 +176,7 @@ AllocationGroups GroupByStackId(const Recording& recording) {
 }
 
 TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const AllocationGroups groups = GroupByStackId(recording);
@@ -351,7 +215,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
 // A sum that the format gives is in the base, and nowhere else changes anything.
 TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   constexpr std::int64_t kStanding = 123'457;
-  const Recording recording = HistoryMaker(GetParam()).Finish(kStanding);
+  const Recording recording = RandomHistory(GetParam(), kStanding);
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const TraceSummary s = replay.Summarize();
@@ -377,13 +241,14 @@ TEST_P(ReplayOf, StandingBytesAreInEverySum) {
     EXPECT_EQ(timeline.LayersOf(i)[0] + timeline.LayersOf(i)[1], point.allocated);
     EXPECT_GE(timeline.LayersOf(i)[0], kStanding);
   }
-  const auto peaks = replay.PeakWithout({groups.of_stack, kStacks, kStacks - 1, kStacks + 1});
+  const auto peaks =
+      replay.PeakWithout({groups.of_stack, kRandomStacks, kRandomStacks - 1, kRandomStacks + 1});
   const auto without = Series(recording, kBefore);
-  EXPECT_EQ(peaks[kStacks], *std::max_element(without.begin(), without.end()));
+  EXPECT_EQ(peaks[kRandomStacks], *std::max_element(without.begin(), without.end()));
 }
 
 TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const AllocationGroups groups = GroupByStackId(recording);
@@ -412,7 +277,7 @@ TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
 }
 
 TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
-  const Recording recording = HistoryMaker(GetParam()).Finish();
+  const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const AllocationGroups groups = GroupByStackId(recording);
@@ -421,7 +286,7 @@ TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
     const TimelineRange range{.first = first,
                               .last = static_cast<std::int64_t>(trace.event_count) - 1};
     const auto highest = maker.Highest(range);
-    for (std::uint32_t group = 0; group < kStacks; ++group) {
+    for (std::uint32_t group = 0; group < kRandomStacks; ++group) {
       const Timeline own = maker.Make(range, std::array{group}, true);
       std::int64_t wanted = 0;
       for (std::size_t i = 0; i < own.points.size(); ++i) {
@@ -435,12 +300,12 @@ TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ReplayOf, ::testing::Range(1U, 25U));
 
 Result<std::int64_t> Resolve(std::string_view text) {
-  const Recording recording = HistoryMaker(7).Finish();
+  const HistoryIndex index(RandomHistory(7));
   const auto spec = ParseMoment(text);
   if (!spec) {
     return Fail(spec.error());
   }
-  return ResolveMoment(recording, recording.history->traces[0], *spec);
+  return ResolveMoment(index, index.history().traces[0], *spec);
 }
 
 TEST(Moment, Words) {
