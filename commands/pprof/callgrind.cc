@@ -41,7 +41,7 @@ std::string Address(const Node* before, std::uint64_t address) {
 
 class Writer {
  public:
-  explicit Writer(Report& report) : report_(report), graph_(MakeGraph(report, true)) {}
+  explicit Writer(PprofReport& report) : report_(report), graph_(MakeGraph(report, true)) {}
 
   std::string Run() {
     NameNodes();
@@ -66,7 +66,7 @@ class Writer {
 
   // KCachegrind merges what has one name: functions that must stay apart get a number.
   void NameNodes() {
-    const Graph& graph = graph_.graph();
+    const PprofGraph& graph = graph_.graph();
     std::map<std::pair<StringId, StringId>, std::map<std::uint32_t, std::size_t>> functions;
     const auto of = [&](std::uint32_t row) -> auto& {
       return functions[{Info(row).file, Info(row).name}];
@@ -106,7 +106,7 @@ class Writer {
     }
   }
 
-  Report& report_;
+  PprofReport& report_;
   GraphReport graph_;
   std::vector<std::string> names_;  // per node
   Names objects_;
@@ -117,7 +117,7 @@ class Writer {
 
 }  // namespace
 
-std::string WriteCallgrind(Report& report) {
+std::string WriteCallgrind(PprofReport& report) {
   return Writer(report).Run();
 }
 

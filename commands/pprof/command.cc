@@ -109,7 +109,7 @@ class PprofCommand final : public Command {
     }
     auto profile = pprof::LoadProfile(settings_);
     MEMTOOL_TRY(profile);
-    auto report = pprof::MakeReport(*std::move(profile), settings_, warn);
+    auto report = pprof::MakePprofReport(*std::move(profile), settings_, warn);
     MEMTOOL_TRY(report);
     auto text = pprof::WriteReport(*report);
     const Form form = FormOf(settings_.report);

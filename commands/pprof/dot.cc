@@ -170,10 +170,10 @@ std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
 
 class Writer {
  public:
-  explicit Writer(Report& report) : report_(report), report_graph_(MakeGraph(report, true)) {}
+  explicit Writer(PprofReport& report) : report_(report), report_graph_(MakeGraph(report, true)) {}
 
   std::string Run() {
-    const Graph& graph = report_graph_.graph();
+    const PprofGraph& graph = report_graph_.graph();
     const std::string title = Quoted(report_.title);
     out_ = fmt::format("digraph \"{}\" {{\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
                        title.empty() ? "unnamed" : title);
@@ -250,7 +250,7 @@ class Writer {
   // The boxes that hang on a node: text labels, each with its numbers, then the numbers of samples
   // without text labels. Leaves show what was cut off below them too.
   void AddTags(std::uint32_t row) {
-    const Graph& graph = report_graph_.graph();
+    const PprofGraph& graph = report_graph_.graph();
     const NodeTags& tags = graph.tags[row];
     const auto& out = graph.calls.nodes()[row].out;
     const bool flat = std::any_of(out.begin(), out.end(),
@@ -350,7 +350,7 @@ class Writer {
                         with_tags_[edge.from] != 0 ? " minlen=2" : "");
   }
 
-  Report& report_;
+  PprofReport& report_;
   GraphReport report_graph_;
   std::string out_;
   std::vector<std::size_t> numbers_;  // per node: its place from 1, 0 = not shown
@@ -359,7 +359,7 @@ class Writer {
 
 }  // namespace
 
-std::string WriteGraph(Report& report) {
+std::string WriteGraph(PprofReport& report) {
   return Writer(report).Run();
 }
 

@@ -84,7 +84,7 @@ class Builder {
   }
 
   // Which of all nodes are shown: those that hold something.
-  Graph Finish() {
+  PprofGraph Finish() {
     graph_.calls.Resize(graph_.info.size());
     for (std::uint32_t i = 0; i < graph_.info.size(); ++i) {
       const std::int64_t flat = graph_.calls.nodes()[i].flat.value;
@@ -162,7 +162,7 @@ class Builder {
 
   const GraphInput& input_;
   const std::vector<char>& kept_;
-  Graph graph_;
+  PprofGraph graph_;
   std::vector<NodeId> nodes_;  // of the stack at hand, innermost first
   std::vector<char> inlined_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // (parent, row of the table) → node
@@ -255,7 +255,7 @@ void Add(Weight& to, const Weight& more) {
   to = {WrapAdd(to.value, more.value), WrapAdd(to.divisor, more.divisor)};
 }
 
-Graph BuildGraph(const GraphInput& input, const std::vector<char>& kept) {
+PprofGraph BuildPprofGraph(const GraphInput& input, const std::vector<char>& kept) {
   Builder builder(input, kept);
   ForEachSample(input, [&builder](const Sample& sample) { builder.Add(sample); });
   return builder.Finish();

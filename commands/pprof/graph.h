@@ -79,7 +79,7 @@ struct NodeTags {
   std::map<std::string, std::map<std::string, Tag>> numbers;
 };
 
-struct Graph {
+struct PprofGraph {
   CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
   std::vector<std::uint32_t> info;      // per node: row of the NodeTable
   std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
@@ -103,10 +103,10 @@ struct GraphInput {
 };
 
 // `kept`: per row of the table, 0 = leave out; empty = all.
-Graph BuildGraph(const GraphInput& input, const std::vector<char>& kept);
+PprofGraph BuildPprofGraph(const GraphInput& input, const std::vector<char>& kept);
 
 struct Trimmed {
-  Graph graph;
+  PprofGraph graph;
   std::size_t original = 0;  // nodes before the count was limited
   std::size_t dropped_nodes = 0;
   std::size_t dropped_edges = 0;
@@ -117,7 +117,7 @@ struct Trimmed {
 Trimmed BuildTrimmed(const GraphInput& input, bool visual);
 
 // Edges that are still there, heaviest first.
-std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
+std::vector<std::uint32_t> SortedEdges(const PprofGraph& graph, const NodeTable& table,
                                        std::vector<std::uint32_t> edges);
 // Heaviest first, by flat or by cum value.
 void SortTags(std::vector<const Tag*>& tags, bool flat);

@@ -21,7 +21,8 @@ Result<std::string> Written(Result<Recording> recording) {
 // One sample per node, with its cum and flat.
 class TopProfile {
  public:
-  TopProfile(const Report& report, const GraphReport& graph) : report_(report), graph_(graph) {}
+  TopProfile(const PprofReport& report, const GraphReport& graph)
+      : report_(report), graph_(graph) {}
 
   Result<Recording> Run() {
     const Recording& from = report_.recording;
@@ -62,7 +63,7 @@ class TopProfile {
     return ToInt(ConvertUnit(value, report_.unit, report_.output_unit).value);
   }
 
-  const Report& report_;
+  const PprofReport& report_;
   const GraphReport& graph_;
   RecordingBuilder builder_;
   std::map<std::tuple<StringId, StringId, std::int64_t>, FunctionId> functions_;
@@ -70,7 +71,7 @@ class TopProfile {
 
 }  // namespace
 
-Result<std::string> WriteProto(Report& report) {
+Result<std::string> WriteProto(PprofReport& report) {
   if (report.ratio <= 0 || report.ratio == 1) {
     return formats::WritePprof(report.recording);
   }
@@ -83,7 +84,7 @@ Result<std::string> WriteProto(Report& report) {
   return Written(std::move(builder).Finish());
 }
 
-Result<std::string> WriteTopProto(Report& report) {
+Result<std::string> WriteTopProto(PprofReport& report) {
   const GraphReport graph = MakeGraph(report, false);
   return Written(TopProfile(report, graph).Run());
 }

@@ -154,7 +154,7 @@ std::vector<std::string> JoinLabels(const Recording& recording) {
 }
 
 // With "minimum": one unit for the whole report, in which the smallest value can be told from 0.
-void SelectUnit(Report& report, const Graph& graph) {
+void SelectUnit(PprofReport& report, const PprofGraph& graph) {
   if (report.output_unit != "minimum" || graph.shown.empty()) {
     return;
   }
@@ -192,14 +192,14 @@ std::string Dropped(std::size_t count, std::string_view what, std::string_view m
 
 }  // namespace
 
-std::string Report::Value(std::int64_t value) const {
+std::string PprofReport::Value(std::int64_t value) const {
   if (ratio > 0 && ratio != 1) {
     value = ToInt(static_cast<double>(value) * ratio);
   }
   return Shown(ScaledLabel(value, unit, output_unit));
 }
 
-std::string Report::Fraction(double fraction) const {
+std::string PprofReport::Fraction(double fraction) const {
   return Value(Abs(ToInt(static_cast<double>(total) * fraction)));
 }
 
@@ -214,8 +214,8 @@ NodeKey KeyOf(const Settings& settings) {
   return key;
 }
 
-Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser& warn) {
-  Report report{.settings = std::move(settings)};
+Result<PprofReport> MakePprofReport(Recording recording, Settings settings, const WarnUser& warn) {
+  PprofReport report{.settings = std::move(settings)};
   const Settings& wanted = report.settings;
   ApplyReportDefaults(report.settings);
   const auto filter = [&](Recording unfiltered) {
@@ -252,7 +252,7 @@ Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser
   return report;
 }
 
-GraphReport MakeGraph(Report& report, bool with_edges) {
+GraphReport MakeGraph(PprofReport& report, bool with_edges) {
   const std::string& name = report.settings.report;
   const bool callgrind = name == "callgrind";
   const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
@@ -277,7 +277,7 @@ GraphReport MakeGraph(Report& report, bool with_edges) {
   return graph;
 }
 
-Result<std::string> WriteReport(Report& report) {
+Result<std::string> WriteReport(PprofReport& report) {
   const std::string& name = report.settings.report;
   if (name == "top" || name == "text") {
     return WriteTop(report);
@@ -306,7 +306,7 @@ Result<std::string> WriteReport(Report& report) {
   return name == "topproto" ? WriteTopProto(report) : WriteGraph(report);
 }
 
-std::vector<std::string> ProfileLabels(const Report& report) {
+std::vector<std::string> ProfileLabels(const PprofReport& report) {
   std::vector<std::string> labels;
   const Recording& recording = report.recording;
   const Metadata& metadata = recording.metadata;
@@ -343,7 +343,8 @@ std::vector<std::string> ProfileLabels(const Report& report) {
   return labels;
 }
 
-std::vector<std::string> ReportLabels(const Report& report, const GraphReport& graph, bool full) {
+std::vector<std::string> ReportLabels(const PprofReport& report, const GraphReport& graph,
+                                      bool full) {
   std::vector<std::string> labels;
   if (full || !report.settings.compact_labels) {
     labels = ProfileLabels(report);

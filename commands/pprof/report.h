@@ -12,7 +12,7 @@
 
 namespace memtool::commands::pprof {
 
-struct Report {
+struct PprofReport {
   Recording recording;
   Settings settings;  // as the report wants them
   LabelUnits units;   // of numeric labels
@@ -30,39 +30,41 @@ struct Report {
 };
 
 // Turns a loaded profile into a report: label frames, total, filters, granularity.
-Result<Report> MakeReport(Recording recording, Settings settings, const WarnUser& warn);
+Result<PprofReport> MakePprofReport(Recording recording, Settings settings, const WarnUser& warn);
 
 // A graph and everything it refers to.
 struct GraphReport {
   std::unique_ptr<NodeTable> table;
   Trimmed trimmed;
 
-  [[nodiscard]] const Graph& graph() const { return trimmed.graph; }
+  [[nodiscard]] const PprofGraph& graph() const { return trimmed.graph; }
   [[nodiscard]] const std::string& Name(std::uint32_t node) const {
     return table->Name(graph().info[node]);
   }
 };
 // Builds the report's graph and chooses the unit that it is written in.
-GraphReport MakeGraph(Report& report, bool with_edges);
+GraphReport MakeGraph(PprofReport& report, bool with_edges);
 
 // The nodes of the report's granularity, before or without a graph.
 NodeKey KeyOf(const Settings& settings);
 
 // The header lines; each is ready to be printed.
-std::vector<std::string> ProfileLabels(const Report& report);
-std::vector<std::string> ReportLabels(const Report& report, const GraphReport& graph, bool full);
+std::vector<std::string> ProfileLabels(const PprofReport& report);
+std::vector<std::string> ReportLabels(const PprofReport& report, const GraphReport& graph,
+                                      bool full);
 
-Result<std::string> WriteReport(Report& report);
+Result<std::string> WriteReport(PprofReport& report);
 
-std::string WriteTop(Report& report);
-Result<std::string> WriteTree(Report& report);  // kUsage: the expression of -peek matches nothing
-std::string WriteTraces(Report& report);
-std::string WriteTags(const Report& report);
-std::string WriteRaw(const Report& report);
-std::string WriteComments(const Report& report);
-std::string WriteCallgrind(Report& report);
-std::string WriteGraph(Report& report);  // DOT
-Result<std::string> WriteProto(Report& report);
-Result<std::string> WriteTopProto(Report& report);
+std::string WriteTop(PprofReport& report);
+Result<std::string> WriteTree(
+    PprofReport& report);  // kUsage: the expression of -peek matches nothing
+std::string WriteTraces(PprofReport& report);
+std::string WriteTags(const PprofReport& report);
+std::string WriteRaw(const PprofReport& report);
+std::string WriteComments(const PprofReport& report);
+std::string WriteCallgrind(PprofReport& report);
+std::string WriteGraph(PprofReport& report);  // DOT
+Result<std::string> WriteProto(PprofReport& report);
+Result<std::string> WriteTopProto(PprofReport& report);
 
 }  // namespace memtool::commands::pprof

@@ -18,7 +18,7 @@ std::string Lines(const std::vector<std::string>& labels) {
 }
 
 // " (inline)" when every caller has it inlined, " (partial-inline)" when some have.
-std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
+std::string_view InlineLabel(const PprofGraph& graph, std::uint32_t node) {
   bool inlined = false;
   bool called = false;
   for (const std::uint32_t row : graph.calls.nodes()[node].in) {
@@ -30,8 +30,8 @@ std::string_view InlineLabel(const Graph& graph, std::uint32_t node) {
 }
 
 // The lines of callers or callees in a tree.
-void AppendEdges(const Report& report, const GraphReport& graph, std::uint32_t node, bool callers,
-                 std::string& out) {
+void AppendEdges(const PprofReport& report, const GraphReport& graph, std::uint32_t node,
+                 bool callers, std::string& out) {
   const CallNode& self = graph.graph().calls.nodes()[node];
   for (const std::uint32_t row :
        SortedEdges(graph.graph(), *graph.table, callers ? self.in : self.out)) {
@@ -43,7 +43,7 @@ void AppendEdges(const Report& report, const GraphReport& graph, std::uint32_t n
   }
 }
 
-std::string LabelLines(const Report& report, const LabelSet& set) {
+std::string LabelLines(const PprofReport& report, const LabelSet& set) {
   const Recording& profile = report.recording;
   std::vector<std::string> texts;
   for (const TextLabel& label : set.texts) {
@@ -86,7 +86,7 @@ std::vector<TagSum> SortedSums(const std::map<std::string, std::int64_t>& sums) 
 }
 
 // One block of -tags: right-aligned columns, as wide as the widest cell of the block.
-std::string TagBlock(const Report& report, const std::string& key,
+std::string TagBlock(const PprofReport& report, const std::string& key,
                      const std::map<std::string, std::int64_t>& sums) {
   std::int64_t total = 0;
   for (const auto& [value, sum] : sums) {
@@ -195,7 +195,7 @@ std::string RawHeader(const Recording& recording) {
 
 }  // namespace
 
-std::string WriteTop(Report& report) {
+std::string WriteTop(PprofReport& report) {
   const GraphReport graph = MakeGraph(report, false);
   std::string out = Lines(ReportLabels(report, graph, false));
   out += "      flat  flat%   sum%        cum   cum%\n";
@@ -212,7 +212,7 @@ std::string WriteTop(Report& report) {
   return out;
 }
 
-Result<std::string> WriteTree(Report& report) {
+Result<std::string> WriteTree(PprofReport& report) {
   constexpr std::string_view kLine =
       "----------------------------------------------------------+-------------\n";
   const RE2 wanted(report.settings.symbol, RE2::Quiet);
@@ -251,7 +251,7 @@ Result<std::string> WriteTree(Report& report) {
   return out;
 }
 
-std::string WriteTraces(Report& report) {
+std::string WriteTraces(PprofReport& report) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
   std::string out = Lines(ProfileLabels(report));
@@ -281,7 +281,7 @@ std::string WriteTraces(Report& report) {
   return out.append(kLine);
 }
 
-std::string WriteTags(const Report& report) {
+std::string WriteTags(const PprofReport& report) {
   const Recording& recording = report.recording;
   const Profile& profile = *recording.profile;
   std::vector<std::int64_t> by_set(recording.label_set_count(), 0);
@@ -316,7 +316,7 @@ std::string WriteTags(const Report& report) {
   return out;
 }
 
-std::string WriteRaw(const Report& report) {
+std::string WriteRaw(const PprofReport& report) {
   const Recording& recording = report.recording;
   const Profile& profile = *recording.profile;
   std::string out = RawHeader(recording);
@@ -345,7 +345,7 @@ std::string WriteRaw(const Report& report) {
   return out;
 }
 
-std::string WriteComments(const Report& report) {
+std::string WriteComments(const PprofReport& report) {
   std::string out;
   for (const StringId comment : report.recording.metadata.comments) {
     out += Shown(report.recording.Text(comment)) + "\n";

@@ -20,7 +20,7 @@ std::string Everything(const NodeTable& table, std::uint32_t row) {
 
 class Ranking {
  public:
-  Ranking(Graph& graph, const NodeTable& table) : graph_(graph), table_(table) {}
+  Ranking(PprofGraph& graph, const NodeTable& table) : graph_(graph), table_(table) {}
 
   void ByFlat() {
     Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); },
@@ -62,7 +62,7 @@ class Ranking {
     });
   }
 
-  Graph& graph_;
+  PprofGraph& graph_;
   const NodeTable& table_;
 };
 
@@ -73,7 +73,7 @@ class Trimmer {
   Trimmed Run() {
     const Settings& settings = input_.settings;
     Trimmed trimmed;
-    graph_ = BuildGraph(input_, {});
+    graph_ = BuildPprofGraph(input_, {});
     std::int64_t sum = 0;
     for (const std::uint32_t row : graph_.shown) {
       sum = WrapAdd(sum, graph_.calls.nodes()[row].flat.value);
@@ -133,7 +133,7 @@ class Trimmer {
       kept[row] = 1;  // in a graph, nodes are rows of the table
     }
     if (!input_.tree) {
-      graph_ = BuildGraph(input_, kept);
+      graph_ = BuildPprofGraph(input_, kept);
       return true;
     }
     for (const std::uint32_t row : graph_.shown) {
@@ -219,7 +219,7 @@ class Trimmer {
 
   const GraphInput& input_;
   bool visual_;
-  Graph graph_;
+  PprofGraph graph_;
 };
 
 }  // namespace
@@ -228,7 +228,7 @@ Trimmed BuildTrimmed(const GraphInput& input, bool visual) {
   return Trimmer(input, visual).Run();
 }
 
-std::vector<std::uint32_t> SortedEdges(const Graph& graph, const NodeTable& table,
+std::vector<std::uint32_t> SortedEdges(const PprofGraph& graph, const NodeTable& table,
                                        std::vector<std::uint32_t> edges) {
   std::erase_if(edges, [&](std::uint32_t row) { return graph.calls.edges()[row].removed; });
   std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
