@@ -1,13 +1,13 @@
-// memtool dot and memtool svg: the call graph.
+// memtool dot, memtool svg and memtool web: the call graph.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
-#include <cstdlib>
+#include <chrono>
+#include <iterator>
 
 #include "command.h"
+#include "memtool/profile/answers/graph.h"
 #include "memtool/profile/base/result.h"
-#include "memtool/profile/rows/graph.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "output/browser.h"
@@ -65,14 +65,14 @@ class GraphCommand : public Command {
     if (!bases_.empty() && loaded->size() != all.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
     }
-    std::vector<SignedInput> inputs;
-    for (std::size_t i = 0; i < loaded->size(); ++i) {
-      inputs.push_back({InputOf((*loaded)[i]), i < bases_.size() ? -1 : 1});
-    }
-    NodeSpace space;
-    const Graph graph = BuildGraph(inputs, graph_, space);
+    const auto middle = loaded->begin() + static_cast<std::ptrdiff_t>(bases_.size());
+    std::vector<Selection> inputs(std::make_move_iterator(middle),
+                                  std::make_move_iterator(loaded->end()));
+    loaded->erase(middle, loaded->end());
+    GraphAnswer answer = MakeGraph(*loaded, inputs, graph_);
+    answer.head = session.Head("graph");
     session.Finish();
-    MEMTOOL_TRY(Write(session, graph, space, streams));
+    MEMTOOL_TRY(Write(session, answer, streams));
     return session.exit_code();
   }
 
@@ -98,15 +98,13 @@ class GraphCommand : public Command {
     return picture_ ? "svg" : "";
   }
 
-  Result<void> Write(const Session& session, const Graph& graph, const NodeSpace& space,
-                     Streams& streams) const {
+  Result<void> Write(const Session& session, const GraphAnswer& answer, Streams& streams) const {
     const DotStyle style{
         .title = Title(session),
-        .legend = Legend(session, graph),
-        .amount = [&session, this](
-                      std::int64_t value) { return AmountText(session, value, !bases_.empty()); },
-        .difference = !bases_.empty()};
-    auto text = WriteDot(graph, space, style);
+        .legend = Legend(session, answer),
+        .amount = [&](std::int64_t value) { return AmountText(session, value, answer.difference); },
+        .difference = answer.difference};
+    auto text = WriteDot(answer.graph, answer.names, style);
     MEMTOOL_TRY(text);
     const std::string format = PictureFormat();
     if (!format.empty()) {
@@ -140,31 +138,29 @@ class GraphCommand : public Command {
     return path.substr(path.rfind('/') + 1);
   }
 
-  [[nodiscard]] std::vector<std::string> Legend(const Session& session, const Graph& graph) const {
+  [[nodiscard]] std::vector<std::string> Legend(const Session& session,
+                                                const GraphAnswer& answer) const {
+    const Graph& graph = answer.graph;
     std::vector<std::string> legend{InputsText(session)};
-    const auto share = [&graph](std::int64_t value) {
-      return graph.total == 0
-                 ? 0.0
-                 : 100.0 * static_cast<double>(value) / static_cast<double>(graph.total);
-    };
-    if (bases_.empty()) {
+    const double percent = 100.0 * answer.shown_share;
+    if (!answer.difference) {
       legend.push_back(fmt::format("{}: {} of {} ({:.1f}%) in the nodes shown",
                                    session.choice().name, AmountText(session, graph.shown),
-                                   AmountText(session, graph.total), share(graph.shown)));
+                                   AmountText(session, graph.total), percent));
     } else {
       legend[0] =
           fmt::format("{} minus {}", session.notes()[bases_.size()].path, session.notes()[0].path);
       legend.push_back(fmt::format("{}: {} ({:+.1f}% of the base's {}) in the nodes shown",
                                    session.choice().name, AmountText(session, graph.shown, true),
-                                   share(graph.shown), AmountText(session, graph.total)));
+                                   percent, AmountText(session, graph.total)));
       legend.emplace_back("red: more than the base, green: less");
     }
-    if (graph.nodes.size() < graph.nodes_all) {
+    if (answer.nodes_left_out() > 0) {
       legend.push_back(fmt::format("{} of {} nodes shown; {} below {} left out; --nodecount",
                                    graph.nodes.size(), graph.nodes_all, graph.nodes_small,
                                    AmountText(session, graph.node_cutoff)));
     }
-    if (graph.edges.size() < graph.edges_all) {
+    if (answer.edges_left_out() > 0) {
       legend.push_back(fmt::format("{} of {} edges shown; --edgecount, --edgefraction",
                                    graph.edges.size(), graph.edges_all));
     }

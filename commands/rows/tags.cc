@@ -1,10 +1,12 @@
 // memtool tags: bytes per label value.
-#include "memtool/profile/rows/tags.h"
+#include "memtool/profile/answers/tags.h"
 
 #include <fmt/format.h>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -25,40 +27,44 @@ class TagsCommand final : public RowsCommand {
   }
 
  private:
-  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    TagTable table;
-    auto done = ForEachInput(session, names, [&](Selection loaded) { table.Add(InputOf(loaded)); });
-    MEMTOOL_TRY(done);
-    return Describe(session, table);
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    TagsMaker maker;
+    MEMTOOL_TRY(ForEachInput(session, names,
+                             [&maker](const Selection& selection) { maker.Add(selection); }));
+    answer_ = std::move(maker).Make();
+    answer_.head = session.Head("tags");
+    return {};
   }
 
-  [[nodiscard]] Report Describe(const Session& session, const TagTable& table) const {
-    Report report{.command = "tags"};
-    session.Describe(report);
-    report.columns = {{"bytes", "AMOUNT"},
-                      {"", "OF TOTAL"},
-                      {"count", "COUNT"},
-                      {"key", "KEY", true},
-                      {"value", "VALUE", true, true},
-                      {"unknown", ""}};
-    std::int64_t unknown = 0;
-    for (const TagRow& row : table.Rows()) {
-      const double share = static_cast<double>(row.bytes) / static_cast<double>(table.total());
-      report.rows.push_back({MakeAmount(session, row.bytes), Percent{share}, row.count, row.key,
-                             row.value, row.unknown});
-      unknown = std::max(unknown, row.unknown);
-    }
-    report.totals = {{"total", table.total()}};
-    report.head =
-        Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                  AmountText(session, table.total())));
-    if (report.rows.empty()) {
-      report.foot.emplace_back("no labels");
-    }
-    const auto notes = FootNotes(unknown, false);
-    report.foot.insert(report.foot.end(), notes.begin(), notes.end());
-    return report;
+  Result<void> Print(const Session& session, Streams& streams) override {
+    return output().Print(
+        ViewOf(answer_), [&] { return Table(session); }, streams);
   }
+
+  [[nodiscard]] Report Table(const Session& session) const {
+    Report table;
+    session.Describe(table);
+    std::vector<TableColumn<TagRow>> columns;
+    for (const std::string_view key : {"bytes", "count", "key", "value"}) {
+      columns.push_back(ColumnOf(FieldNamed(kTagsFields, key), session.is_bytes()));
+    }
+    columns[2].style.shrink = false;
+    columns.insert(columns.begin() + 1,
+                   {{.title = "OF TOTAL"}, [total = answer_.total](const TagRow& row) {
+                      return Percent{Ratio(row.bytes, total)};
+                    }});
+    Tabulate(answer_.rows, columns, output().limit(), 0, table);
+    table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                           AmountText(session, answer_.total)));
+    if (answer_.rows.empty()) {
+      table.foot.emplace_back("no labels");
+    }
+    const auto notes = FootNotes(answer_.unknown, false);
+    table.foot.insert(table.foot.end(), notes.begin(), notes.end());
+    return table;
+  }
+
+  TagsAnswer answer_;
 };
 
 }  // namespace

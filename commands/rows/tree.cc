@@ -1,15 +1,12 @@
 // memtool tree and memtool peek: functions between their callers and callees.
-#include <fmt/format.h>
-#include <re2/re2.h>
+#include "memtool/profile/answers/tree.h"
 
-#include <algorithm>
-#include <boost/program_options/value_semantic.hpp>
-#include <tuple>
+#include <fmt/format.h>
 
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
-#include "memtool/profile/rows/graph.h"
+#include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -17,29 +14,12 @@ namespace memtool::commands {
 
 namespace {
 
-double Ratio(std::int64_t part, std::int64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(whole);
+std::string WhereText(const TreeRow& row) {
+  const char* arrow = row.relation == TreeRelation::kCaller   ? "  ← "
+                      : row.relation == TreeRelation::kCallee ? "  → "
+                                                              : "";
+  return arrow + NameText(row.name);
 }
-
-// What flows between a node and one neighbour.
-struct Neighbour {
-  std::uint32_t node = 0;
-  std::int64_t weight = 0;
-};
-
-// Callers and callees per node, heaviest first.
-struct Neighbours {
-  std::vector<std::vector<Neighbour>> callers;
-  std::vector<std::vector<Neighbour>> callees;
-
-  explicit Neighbours(const Graph& graph)
-      : callers(graph.nodes.size()), callees(graph.nodes.size()) {
-    for (const GraphEdge& edge : graph.edges) {  // heaviest first
-      callees[edge.from].push_back({edge.to, edge.weight});
-      callers[edge.to].push_back({edge.from, edge.weight});
-    }
-  }
-};
 
 class TreeCommand : public RowsCommand {
  public:
@@ -51,164 +31,85 @@ class TreeCommand : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--by: callers and callees need frames",
                   "function, filefunction, line, file or module");
     }
-    auto regex = TakeRegex();
-    MEMTOOL_TRY(regex);
-    regex_ = *std::move(regex);
-    return {};
-  }
-
-  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    auto loaded = SelectAll(session, names, view());
-    MEMTOOL_TRY(loaded);
-    std::vector<SignedInput> inputs;
-    for (const Selection& input : *loaded) {
-      inputs.push_back({InputOf(input), 1});
-    }
-    NodeSpace space;
-    // Everything: what is printed is chosen by rank below, not by what a picture holds.
-    const Graph graph = BuildGraph(inputs,
-                                   {.granularity = view().by().granularity,
-                                    .node_count = 0,
-                                    .edge_count = 0,
-                                    .node_fraction = 0,
-                                    .edge_fraction = 0},
-                                   space);
-    return Describe(session, graph, space);
-  }
-
-  ExitCode AfterPrint(Streams& streams) override {
-    if (peek_ && !matched_) {
-      Warn(streams, "no function matches '" + pattern_ + "'");
-    }
-    return ExitCode::kOk;
+    return peek_ ? TakePattern() : Result<void>();
   }
 
   // The first plain argument of peek is its expression.
-  Result<std::unique_ptr<RE2>> TakeRegex() {
-    if (!peek_) {
-      return nullptr;
-    }
+  Result<void> TakePattern() {
     auto first = input().TakeFirst();
     if (!first) {
       return Fail(ErrorCode::kUsage, "peek needs a regular expression",
                   "memtool peek anotherfunc memory9.prof");
     }
     pattern_ = *std::move(first);
-    auto regex = std::make_unique<RE2>(pattern_, RE2::Quiet);
-    if (!regex->ok()) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("'{}' is not a regular expression: {}", pattern_, regex->error()));
-    }
-    return regex;
+    auto names = NamePattern::Compile(pattern_);
+    MEMTOOL_TRY(names);
+    names_ = *std::move(names);
+    return {};
   }
 
-  // Nodes by size, ties by the other size and by name; all of them for peek, else as many as asked.
-  std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space) const {
-    std::vector<std::uint32_t> ranked;
-    for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-      const std::string_view name = space.Name(graph.nodes[i].id);
-      if (regex_ == nullptr || RE2::PartialMatch({name.data(), name.size()}, *regex_)) {
-        ranked.push_back(i);
-      }
-    }
-    const bool by_cum = view().sort() == SortBy::kCum;
-    std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto key = [&](std::uint32_t i) {
-        const NodeValue& value = graph.nodes[i].value;
-        const std::int64_t first = Magnitude(by_cum ? value.cum : value.flat);
-        const std::int64_t second = Magnitude(by_cum ? value.flat : value.cum);
-        return std::tuple(-first, -second, space.Name(graph.nodes[i].id),
-                          space.File(graph.nodes[i].id));
-      };
-      return key(a) < key(b);
-    });
-    if (!peek_ && output().limit() > 0 && ranked.size() > output().limit()) {
-      ranked.resize(output().limit());
-    }
-    return ranked;
+  // All functions that match, else as many as asked.
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    auto inputs = SelectAll(session, names, view());
+    MEMTOOL_TRY(inputs);
+    answer_ = memtool::Tree(*inputs, {.granularity = view().by().granularity,
+                                      .sort = view().sort(),
+                                      .functions = peek_ ? 0 : output().limit(),
+                                      .names = names_});
+    answer_.head = session.Head(peek_ ? "peek" : "tree");
+    return {};
   }
 
-  Report Describe(const Session& session, const Graph& graph, const NodeSpace& space) {
-    Report report{.command = peek_ ? "peek" : "tree"};
-    session.Describe(report);
-    report.columns = {{"flat", "FLAT"},
-                      {.key = "", .title = "FLAT%", .drop = 2},
-                      {"cum", "CUM"},
-                      {.key = "", .title = "CUM%", .drop = 3},
-                      {"weight", "FLOWS"},
-                      {"relation", ""},
-                      {"node", ""},
-                      {"name", ""},
-                      {"", "WHERE", true, true},
-                      {"", "PLACE", true, true},
-                      {"file", ""}};
-    const Neighbours neighbours(graph);
-    const std::vector<std::uint32_t> ranked = Ranked(graph, space);
-    for (const std::uint32_t node : ranked) {
-      const Block block{session, graph, space, node};
-      report.blocks.push_back(report.rows.size());
-      for (const Neighbour& caller : neighbours.callers[node]) {
-        AddNeighbour(block, caller, true, report);
-      }
-      AddNode(block, report);
-      for (const Neighbour& callee : neighbours.callees[node]) {
-        AddNeighbour(block, callee, false, report);
-      }
+  Result<void> Print(const Session& session, Streams& streams) override {
+    return output().Print(
+        ViewOf(answer_), [&] { return Table(session); }, streams);
+  }
+
+  ExitCode AfterPrint(Streams& streams) override {
+    if (peek_ && answer_.blocks.empty()) {
+      Warn(streams, "no function matches '" + pattern_ + "'");
     }
-    report.totals = {{"total", graph.total}, {"nodes", static_cast<std::int64_t>(graph.nodes_all)}};
-    report.head =
-        Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                  AmountText(session, graph.total)));
-    report.head.emplace_back(
+    return ExitCode::kOk;
+  }
+
+  [[nodiscard]] Report Table(const Session& session) const {
+    Report table;
+    session.Describe(table);
+    Tabulate(answer_.rows, Columns(session.is_bytes()), 0, 0, table);
+    table.blocks = answer_.blocks;
+    table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
+                                           AmountText(session, answer_.total)));
+    table.head.emplace_back(
         "← who calls a function, and what flows through that call; → whom it calls");
-    matched_ = !ranked.empty();
-    if (!peek_ && ranked.size() < graph.nodes_all) {
-      report.foot.push_back(
-          fmt::format("… {} more functions (-n 0 shows all)",
-                      FormatCount(static_cast<std::int64_t>(graph.nodes_all - ranked.size()))));
+    const std::int64_t more = answer_.functions - static_cast<std::int64_t>(answer_.blocks.size());
+    if (!peek_ && more > 0) {
+      table.foot.push_back(fmt::format("… {} more functions (-n 0 shows all)", FormatCount(more)));
     }
-    return report;
+    return table;
   }
 
-  static std::string NodeName(const Graph& graph, const NodeSpace& space, std::uint32_t node) {
-    const std::string_view name = space.Name(graph.nodes[node].id);
-    return std::string(name.empty() ? space.File(graph.nodes[node].id) : name);
-  }
-
-  // Where rows of the block of one node come from.
-  struct Block {
-    const Session& session;
-    const Graph& graph;
-    const NodeSpace& space;
-    std::uint32_t node;
-  };
-
-  static void AddNode(const Block& block, Report& report) {
-    const GraphNode& node = block.graph.nodes[block.node];
-    const std::int64_t total = block.graph.total;
-    const std::string name = NodeName(block.graph, block.space, block.node);
-    report.rows.push_back(
-        {MakeAmount(block.session, node.value.flat), Percent{Ratio(node.value.flat, total)},
-         MakeAmount(block.session, node.value.cum), Percent{Ratio(node.value.cum, total)}, Cell(),
-         std::string("self"), name, name, NameText(name),
-         PlaceText(node.place.file, node.place.line), node.place.file});
-  }
-
-  static void AddNeighbour(const Block& block, const Neighbour& neighbour, bool caller,
-                           Report& report) {
-    const Place& place = block.graph.nodes[neighbour.node].place;
-    const std::string name = NodeName(block.graph, block.space, neighbour.node);
-    report.rows.push_back(
-        {Cell(), Cell(), Cell(), Cell(), MakeAmount(block.session, neighbour.weight),
-         std::string(caller ? "caller" : "callee"), NodeName(block.graph, block.space, block.node),
-         name, (caller ? "  ← " : "  → ") + NameText(name), PlaceText(place.file, place.line),
-         place.file});
+  [[nodiscard]] std::vector<TableColumn<TreeRow>> Columns(bool bytes) const {
+    const auto field = [bytes](std::string_view key) {
+      return ColumnOf(FieldNamed(kTreeFields, key), bytes);
+    };
+    const auto share = [total = answer_.total](const std::optional<std::int64_t>& part) {
+      return part ? Cell(Percent{Ratio(*part, total)}) : Cell();
+    };
+    return {
+        field("flat"),
+        {{.title = "FLAT%", .drop = 2}, [share](const TreeRow& row) { return share(row.flat); }},
+        field("cum"),
+        {{.title = "CUM%", .drop = 3}, [share](const TreeRow& row) { return share(row.cum); }},
+        field("weight"),
+        {{.title = "WHERE", .left = true, .shrink = true}, WhereText},
+        {{.title = "PLACE", .left = true, .shrink = true},
+         [](const TreeRow& row) { return PlaceText(row.file, row.line); }}};
   }
 
   bool peek_;
-  bool matched_ = false;
   std::string pattern_;
-  std::unique_ptr<RE2> regex_;
+  std::optional<NamePattern> names_;
+  TreeAnswer answer_;
 };
 
 class Tree final : public TreeCommand {

@@ -1,0 +1,90 @@
+// What grew between a base and new inputs: rows by function, line, label …, the largest change
+// first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/diff.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// How much the total may grow. Without both there is no gate.
+struct GrowthLimit {
+  std::optional<double> ratio;         // of the base: 0.05 = 5 %
+  std::optional<std::int64_t> amount;  // in the unit of the answer
+};
+
+enum class GrowthGate : std::uint8_t { kNone, kWithin, kExceeded };
+
+struct DiffQuery {
+  By by;
+  SortBy sort = SortBy::kFlat;
+  bool normalize = false;        // scale the new inputs to the base's total
+  std::size_t through_rows = 0;  // for how many rows to work out DiffRow::through; 0 = all
+  GrowthLimit limit;
+};
+
+// What holds memory on both sides alike, and the largest row of it.
+struct DiffUnchanged {
+  std::int64_t amount = 0;
+  std::size_t rows = 0;
+  std::optional<DiffRow> largest;  // none where rows == 0
+};
+
+// Amounts are in the unit of the answer.
+struct DiffAnswer {
+  AnswerHead head{.question = "diff"};  // inputs: the bases, then the new ones
+  By by;                                // what rows stand for, once the inputs have had their say
+  SortBy sort = SortBy::kFlat;
+  std::vector<DiffRow> rows;  // those that changed; DiffRow::node is of no use here
+  DiffUnchanged unchanged;
+  std::int64_t base_total = 0;
+  std::int64_t new_total = 0;
+  std::int64_t total = 0;  // new minus base
+  double growth = 0;       // total by base, see GrowthRatio
+  std::int64_t unknown_base = 0;
+  std::int64_t unknown_new = 0;
+  bool saturated = false;
+  std::int64_t grew = 0;  // rows by the sign of their flat delta, and by their status
+  std::int64_t shrank = 0;
+  std::int64_t new_rows = 0;
+  std::int64_t gone_rows = 0;
+  GrowthGate gate = GrowthGate::kNone;
+};
+
+// delta by |base|: 0.25 = a quarter more. Infinite where there was nothing.
+double GrowthRatio(std::int64_t base, std::int64_t delta);
+// "new", "gone", "changed", "unchanged"
+std::string_view DiffStatusName(DiffStatus status);
+
+inline constexpr auto kDiffFields = Fields<DiffRow>({
+    {"base", "BASE", Unit::kAmount, [](const DiffRow& row) { return Value(row.base.flat); }},
+    {"new", "NEW", Unit::kAmount, [](const DiffRow& row) { return Value(row.now.flat); }},
+    {"delta", "DELTA", Unit::kAmount, [](const DiffRow& row) { return Value(row.delta()); }},
+    {"base_cum", "BASE CUM", Unit::kAmount, [](const DiffRow& row) { return Value(row.base.cum); }},
+    {"new_cum", "NEW CUM", Unit::kAmount, [](const DiffRow& row) { return Value(row.now.cum); }},
+    {"delta_cum", "DELTA CUM", Unit::kAmount,
+     [](const DiffRow& row) { return Value(row.delta_cum()); }},
+    {"name", "WHERE", Unit::kText, &DiffRow::name},
+    {"file", "", Unit::kText, &DiffRow::file},
+    {"line", "", Unit::kOrdinal, [](const DiffRow& row) { return LineValue(row.line); }},
+    {"via", "VIA", Unit::kText, &DiffRow::via},
+    {"through", "THROUGH", Unit::kText, &DiffRow::through},
+    {"status", "STATUS", Unit::kText,
+     [](const DiffRow& row) { return Value(DiffStatusName(row.status)); }},
+});
+
+AnswerView ViewOf(const DiffAnswer& answer);
+
+// All inputs of a side count as one. Both sides have one input at least.
+DiffAnswer Diff(std::vector<Selection> bases, std::vector<Selection> news, const DiffQuery& query);
+
+}  // namespace memtool

@@ -1,0 +1,60 @@
+// Who calls whom, and with how much: nodes and edges that can be laid out and read, and what was
+// left out of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/graph.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// Amounts are in the unit of the answer; differences, where a base was subtracted.
+struct GraphAnswer {
+  AnswerHead head{.question = "graph"};  // inputs: the bases, then the others
+  Graph graph;
+  NodeSpace names;          // of GraphNode::id
+  bool difference = false;  // a base was subtracted
+  double shown_share = 0;   // of Graph::total, what the nodes shown have; 0 where that is 0
+
+  [[nodiscard]] std::size_t nodes_left_out() const { return graph.nodes_all - graph.nodes.size(); }
+  [[nodiscard]] std::size_t edges_left_out() const { return graph.edges_all - graph.edges.size(); }
+};
+
+// A node where fields are read: its row of Graph::nodes.
+struct GraphRow {
+  const GraphAnswer* answer = nullptr;
+  std::size_t index = 0;
+
+  [[nodiscard]] const GraphNode& node() const { return answer->graph.nodes[index]; }
+};
+
+// A function, or the file or module where nodes are those.
+std::string_view NodeName(const GraphRow& row);
+// [{"text": "device:cuda:0", "weight": 4096}, …], heaviest first
+Value NodeTags(const GraphRow& row);
+
+inline constexpr auto kGraphFields = Fields<GraphRow>({
+    {"name", "WHERE", Unit::kText, [](const GraphRow& row) { return Value(NodeName(row)); }},
+    {"file", "", Unit::kText, [](const GraphRow& row) { return Value(row.node().place.file); }},
+    {"line", "", Unit::kOrdinal,
+     [](const GraphRow& row) { return LineValue(row.node().place.line); }},
+    {"flat", "FLAT", Unit::kAmount,
+     [](const GraphRow& row) { return Value(row.node().value.flat); }},
+    {"cum", "CUM", Unit::kAmount, [](const GraphRow& row) { return Value(row.node().value.cum); }},
+    {"tags", "", Unit::kNested, NodeTags},
+});
+
+// Nodes are rows; the edges are a figure beside them, with ends as numbers of rows from 0.
+AnswerView ViewOf(const GraphAnswer& answer);
+
+// `bases` are subtracted from `inputs`; they may be empty.
+GraphAnswer MakeGraph(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,
+                      const GraphOptions& options);
+
+}  // namespace memtool

@@ -1,0 +1,44 @@
+// How much each label has: devices, kinds, user annotations.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/tags.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// Amounts are in the unit of the answer. A sample counts for each of its labels.
+struct TagsAnswer {
+  AnswerHead head{.question = "tags"};
+  std::vector<TagRow> rows;  // by key, then the largest first
+  std::int64_t total = 0;    // of the samples, with labels or without
+  std::int64_t unknown = 0;  // allocations of unknown size, of the row that has the most
+};
+
+inline constexpr auto kTagsFields = Fields<TagRow>({
+    {"bytes", "AMOUNT", Unit::kAmount, &TagRow::bytes},
+    {"count", "COUNT", Unit::kCount, &TagRow::count},
+    {"key", "KEY", Unit::kText, &TagRow::key},
+    {"value", "VALUE", Unit::kText, &TagRow::value},
+    {"unknown", "", Unit::kCount, &TagRow::unknown},
+});
+
+AnswerView ViewOf(const TagsAnswer& answer);
+
+// Adds up any number of inputs, one after the other.
+class TagsMaker {
+ public:
+  void Add(const Selection& selection);
+  TagsAnswer Make() &&;
+
+ private:
+  AnswerHead head_{.question = "tags"};
+  TagTable table_;
+};
+
+TagsAnswer Tags(const Selection& selection);
+
+}  // namespace memtool

@@ -1,0 +1,94 @@
+// Every distinct stack with its labels, the largest first. Sums go by number; texts are made of
+// rows that are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/string_table.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// What traces have in common; rows refer to it by number.
+struct TraceTexts {
+  NodeSpace frames;                         // by name, file and line
+  std::vector<std::vector<NodeId>> stacks;  // distinct; frames innermost first
+  StringTable labels;                       // "device=cuda:0 kind=buffer"
+};
+
+// Amounts are in the unit of the answer. Stacks are told apart as they are seen: what a filter
+// makes equal is one trace.
+struct TraceRow {
+  std::int64_t value = 0;
+  std::int64_t count = 0;    // allocations; 0 when the input does not count
+  std::int64_t unknown = 0;  // allocations of unknown size
+  std::uint32_t stack = 0;   // row of TraceTexts::stacks
+  StringId labels;
+  const TraceTexts* texts = nullptr;  // of the answer
+
+  [[nodiscard]] std::string_view Labels() const { return texts->labels[labels]; }
+  // Innermost first; empty = no stack.
+  [[nodiscard]] std::span<const NodeId> Stack() const { return texts->stacks[stack]; }
+  // "root;leaf"
+  [[nodiscard]] std::string Folded() const;
+};
+
+struct TracesAnswer {
+  AnswerHead head{.question = "traces"};
+  std::vector<TraceRow> rows;
+  std::int64_t total = 0;
+  std::shared_ptr<const TraceTexts> texts;
+};
+
+inline constexpr auto kTracesFields = Fields<TraceRow>({
+    {"value", "AMOUNT", Unit::kAmount, &TraceRow::value},
+    {"count", "COUNT", Unit::kCount, &TraceRow::count},
+    {"labels", "", Unit::kText, [](const TraceRow& row) { return Value(row.Labels()); }},
+    {"stack", "", Unit::kText, [](const TraceRow& row) { return Value(row.Folded()); }},
+    {"unknown", "", Unit::kCount, &TraceRow::unknown},
+});
+
+AnswerView ViewOf(const TracesAnswer& answer);
+
+// Adds up any number of inputs, one after the other.
+class TracesMaker {
+ public:
+  TracesMaker();
+  void Add(const Selection& selection);
+  TracesAnswer Make() &&;
+
+ private:
+  // Stacks by what they hold, without holding them twice.
+  struct StackHash {
+    const std::vector<std::vector<NodeId>>* stacks;
+    std::size_t operator()(std::uint32_t stack) const;
+  };
+  struct StackEqual {
+    const std::vector<std::vector<NodeId>>* stacks;
+    bool operator()(std::uint32_t a, std::uint32_t b) const { return (*stacks)[a] == (*stacks)[b]; }
+  };
+  std::uint32_t Intern(const std::vector<NodeId>& stack);
+  std::vector<std::uint32_t> StacksOf(const Selection& selection);
+  std::vector<StringId> LabelsOf(const View& view);
+  TraceRow& RowOf(std::uint32_t stack, StringId labels);
+
+  AnswerHead head_{.question = "traces"};
+  std::shared_ptr<TraceTexts> texts_ = std::make_shared<TraceTexts>();
+  std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
+  std::unordered_map<std::uint64_t, std::size_t> row_of_;  // (stack, labels) → row
+  std::vector<TraceRow> rows_;
+};
+
+TracesAnswer Traces(const Selection& selection);
+
+}  // namespace memtool

@@ -1,0 +1,31 @@
+#include "memtool/profile/answers/tags.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memtool {
+
+void TagsMaker::Add(const Selection& selection) {
+  head_.Add(selection);
+  table_.Add(InputOf(selection));
+}
+
+TagsAnswer TagsMaker::Make() && {
+  TagsAnswer answer{.head = std::move(head_), .rows = table_.Rows(), .total = table_.total()};
+  for (const TagRow& row : answer.rows) {
+    answer.unknown = std::max(answer.unknown, row.unknown);
+  }
+  return answer;
+}
+
+TagsAnswer Tags(const Selection& selection) {
+  TagsMaker maker;
+  maker.Add(selection);
+  return std::move(maker).Make();
+}
+
+AnswerView ViewOf(const TagsAnswer& answer) {
+  return ViewRows(answer.head, {{"total", answer.total}}, answer.rows, kTagsFields);
+}
+
+}  // namespace memtool

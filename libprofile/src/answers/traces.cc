@@ -1,0 +1,167 @@
+#include "memtool/profile/answers/traces.h"
+
+#include <algorithm>
+#include <compare>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::uint32_t kDropped = UINT32_MAX;
+
+// Finds the sum of a sample: sums are sorted by (stack, group), and most stacks have one.
+class SumFinder {
+ public:
+  SumFinder(const std::vector<StackSum>& sums, std::size_t stack_count)
+      : sums_(sums), begin_(stack_count + 1, 0) {
+    for (const StackSum& sum : sums) {
+      ++begin_[sum.stack.value() + 1];
+    }
+    for (std::size_t stack = 0; stack < stack_count; ++stack) {
+      begin_[stack + 1] += begin_[stack];
+    }
+  }
+
+  [[nodiscard]] std::size_t Find(StackId stack, std::uint32_t group) const {
+    const auto from = sums_.begin() + begin_[stack.value()];
+    const auto to = sums_.begin() + begin_[stack.value() + 1];
+    const auto found = std::lower_bound(
+        from, to, group,
+        [](const StackSum& sum, std::uint32_t wanted) { return sum.group < wanted; });
+    return static_cast<std::size_t>(found - sums_.begin());
+  }
+
+ private:
+  const std::vector<StackSum>& sums_;
+  std::vector<std::ptrdiff_t> begin_;  // per stack: its first sum
+};
+
+}  // namespace
+
+std::string TraceRow::Folded() const {
+  std::string folded;
+  const std::span<const NodeId> nodes = Stack();
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    folded += texts->frames.Name(nodes[i]);
+    folded += i > 0 ? ";" : "";
+  }
+  return folded;
+}
+
+std::size_t TracesMaker::StackHash::operator()(std::uint32_t stack) const {
+  std::uint64_t hash = 0;
+  for (const NodeId node : (*stacks)[stack]) {
+    hash = (hash ^ node.value()) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+TracesMaker::TracesMaker() : stacks_(0, {&texts_->stacks}, {&texts_->stacks}) {}
+
+std::uint32_t TracesMaker::Intern(const std::vector<NodeId>& stack) {
+  texts_->stacks.push_back(stack);
+  const auto [at, added] = stacks_.insert(static_cast<std::uint32_t>(texts_->stacks.size() - 1));
+  if (!added) {
+    texts_->stacks.pop_back();
+  }
+  return *at;
+}
+
+// Per sum: the number of its stack as it is seen, or kDropped.
+std::vector<std::uint32_t> TracesMaker::StacksOf(const Selection& selection) {
+  NodeWalker walker(selection.view(), Granularity::kLine, texts_->frames);
+  NodeStack stack;
+  std::vector<std::uint32_t> stacks;
+  for (const StackSum& sum : selection.sums().rows) {
+    stacks.push_back(walker.Expand(sum, stack) ? Intern(stack.nodes) : kDropped);
+  }
+  return stacks;
+}
+
+// Per label set: the labels that are shown.
+std::vector<StringId> TracesMaker::LabelsOf(const View& view) {
+  const Recording& recording = view.recording();
+  std::vector<StringId> labels;
+  for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
+    std::string text;
+    for (const Label& label : recording.Labels(LabelSetId(set))) {
+      if (view.ShowsKey(label.key)) {
+        text += (text.empty() ? "" : " ") + LabelText(recording, label);
+      }
+    }
+    labels.push_back(texts_->labels.Intern(text));
+  }
+  return labels;
+}
+
+TraceRow& TracesMaker::RowOf(std::uint32_t stack, StringId labels) {
+  const std::uint64_t key = std::uint64_t{stack} << 32U | labels.value();
+  const auto [at, added] = row_of_.try_emplace(key, rows_.size());
+  if (added) {
+    rows_.push_back({.stack = stack, .labels = labels, .texts = texts_.get()});
+  }
+  return rows_[at->second];
+}
+
+void TracesMaker::Add(const Selection& selection) {
+  head_.Add(selection);
+  const View& view = selection.view();
+  const Recording& recording = view.recording();
+  const std::vector<std::uint32_t> stacks = StacksOf(selection);
+  const std::vector<StringId> labels = LabelsOf(view);
+  const SumFinder finder(selection.sums().rows, recording.stack_count());
+  ForEachSample(*recording.profile, selection.choice(), [&](const SampleValue& sample) {
+    if (!view.Keeps(sample.labels)) {
+      return;
+    }
+    const std::uint32_t stack = stacks[finder.Find(sample.stack, view.GroupOf(sample.labels))];
+    if (stack == kDropped) {
+      return;
+    }
+    TraceRow& row = RowOf(stack, labels[sample.labels.value()]);
+    row.value = SaturatingAdd(row.value, sample.value);
+    row.count = SaturatingAdd(row.count, sample.count);
+    row.unknown = SaturatingAdd(row.unknown, sample.unknown);
+  });
+}
+
+TracesAnswer TracesMaker::Make() && {
+  TracesAnswer answer{.head = std::move(head_), .rows = std::move(rows_), .texts = texts_};
+  for (const TraceRow& row : answer.rows) {
+    answer.total = SaturatingAdd(answer.total, row.value);
+  }
+  std::sort(answer.rows.begin(), answer.rows.end(), [](const TraceRow& a, const TraceRow& b) {
+    const std::int64_t size_a = Magnitude(a.value);
+    const std::int64_t size_b = Magnitude(b.value);
+    if (size_a != size_b) {
+      return size_a > size_b;
+    }
+    if (a.stack != b.stack) {
+      return a.texts->stacks[a.stack] < b.texts->stacks[b.stack];
+    }
+    return a.Labels() < b.Labels();
+  });
+  return answer;
+}
+
+TracesAnswer Traces(const Selection& selection) {
+  TracesMaker maker;
+  maker.Add(selection);
+  return std::move(maker).Make();
+}
+
+AnswerView ViewOf(const TracesAnswer& answer) {
+  return ViewRows(answer.head, {{"total", answer.total}}, answer.rows, kTracesFields);
+}
+
+}  // namespace memtool
