@@ -1,19 +1,19 @@
 // memtool buckets: bytes by category, and what nobody tracks.
-#include "memtool/profile/rows/buckets.h"
+#include "memtool/profile/answers/buckets.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 #include <optional>
-#include <set>
+#include <utility>
 
-#include "buckets/buckets_report.h"
+#include "buckets/buckets_chart.h"
+#include "buckets/buckets_table.h"
 #include "command.h"
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
-#include "output/plot/plot.h"
+#include "options/plot_options.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -21,7 +21,16 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr double kGreedy = 0.95;
+// In data as in tables: what has the word is a function as people read it.
+std::vector<Field<Explanation>> WordedFields() {
+  std::vector<Field<Explanation>> fields(kExplanationFields.begin(), kExplanationFields.end());
+  for (Field<Explanation>& field : fields) {
+    if (field.key == "matched") {
+      field.get = [](const Explanation& row) { return Value(NameText(row.matched)); };
+    }
+  }
+  return fields;
+}
 
 class BucketsCommand final : public RowsCommand {
  public:
@@ -46,17 +55,15 @@ class BucketsCommand final : public RowsCommand {
     auto add = group.add_options();
     add("percent-of", po::value(&percent_of_)->value_name("WHAT"),
         "what shares are of: expected (default, when there is one) or tracked");
-    add("entries", po::value(&entries_)->value_name("N"),
+    add("entries", po::value(&query_.entries)->value_name("N"),
         "also list the N largest rows of each bucket (0 = none)");
     add("multi", po::value(&multi_text_)->value_name("WHICH"),
         "a row that matches several categories belongs to the first (default), to all, or is an "
         "error");
-    add("plot", po::value(&plot_)->value_name("FILE"),
-        "also draw the buckets as stacked bars: x.svg, x.png or x.pdf; a bar for each input, a "
-        "panel for each axis");
-    add("plot-width", po::value(&plot_width_)->value_name("WIDTH"),
-        "width of the picture (default 178mm)");
-    add("explain", po::value(&explain_)->value_name("ROW"),
+    plot_.Declare(add,
+                  "also draw the buckets as stacked bars: x.svg, x.png or x.pdf; a bar for each "
+                  "input, a panel for each axis");
+    add("explain", po::value(&query_.explain)->value_name("ROW"),
         "which word caught what: of a bucket, or of rows whose name contains ROW");
     add("print-keywords", po::value(&print_)->value_name("NAME"),
         "print a built-in dictionary, to start one's own, and end");
@@ -65,11 +72,11 @@ class BucketsCommand final : public RowsCommand {
 
   Result<void> ResolveMore() override {
     if (multi_text_ == "first") {
-      multi_ = Multi::kFirst;
+      query_.multi = Multi::kFirst;
     } else if (multi_text_ == "all") {
-      multi_ = Multi::kAll;
+      query_.multi = Multi::kAll;
     } else if (multi_text_ == "error") {
-      multi_ = Multi::kError;
+      query_.multi = Multi::kError;
     } else {
       return Fail(ErrorCode::kUsage, "--multi: '" + multi_text_ + "' is not a choice",
                   "first, all or error");
@@ -78,29 +85,21 @@ class BucketsCommand final : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--percent-of: '" + percent_of_ + "' is not a choice",
                   "expected or tracked");
     }
-    if (auto resolved = ResolvePlot(); !resolved) {
-      return resolved;
-    }
-    if (auto read = keywords_.Resolve(); !read) {
-      return read;
-    }
+    query_.share_of_tracked = percent_of_ == "tracked";
+    MEMTOOL_TRY(plot_.Resolve());
+    query_.apart = plot_.wanted();
+    MEMTOOL_TRY(keywords_.Resolve());
     auto expected = expected_.Resolve(input().size_base(), keywords_.expected_sum());
     MEMTOOL_TRY(expected);
-    wanted_ = *std::move(expected);
-    if (expected_.chooses() && !(wanted_ && wanted_->reading)) {
+    if (expected_.chooses() && !(*expected && (*expected)->reading)) {
       return Fail(ErrorCode::kUsage, "--pid and --gpu choose from --expected-sum @FILE");
     }
-    return {};
-  }
-
-  Result<void> ResolvePlot() {
-    auto width = ParsePlotWidth(plot_width_);
-    MEMTOOL_TRY(width);
-    plot_size_ = *width;
-    if (plot_.empty()) {
-      return {};
+    if (*expected) {
+      query_.expected = Quantity{.bytes = (*expected)->bytes,
+                                 .precision = (*expected)->precision,
+                                 .source = "--expected-sum"};
+      expected_text_ = std::move((*expected)->echo);
     }
-    MEMTOOL_TRY(PlotFormatOf(plot_));
     return {};
   }
 
@@ -121,145 +120,87 @@ class BucketsCommand final : public RowsCommand {
     return RowsCommand::Names(streams);
   }
 
-  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
-    NodeSpace space;
-    std::optional<BucketTable> table;
-    Result<void> added;
-    auto done = session.ForEach(names, view(), [&](Selection loaded) -> Result<void> {
-      if (!table) {
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    std::optional<BucketsMaker> maker;
+    auto done = session.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
+      if (!maker) {
         auto keywords = keywords_.For(loaded.recording());
         MEMTOOL_TRY(keywords);
-        table.emplace(**keywords, multi_, space);
-        table->set_explaining(!explain_.empty());
+        maker.emplace(**keywords, query_);
       }
-      return AddInput(loaded, *table, space);
+      return maker->Add(loaded);
     });
     MEMTOOL_TRY(done);
-    if (!plot_.empty()) {
-      const BarChart chart =
-          ChartOf(parts_, part_names_, wanted_, percent_of_ == "expected", output().unit());
-      MEMTOOL_TRY(SavePlot(chart, plot_, plot_size_, session.streams()));
+    answer_ = maker->Make();
+    answer_.head = session.Head("buckets");
+    if (explains()) {
+      explained_ = maker->Explain();
+      explained_.head = answer_.head;
     }
-    return Describe(session, *table);
+    return plot_.wanted() ? plot_.Save(ChartOf(answer_, output().unit()), session.streams())
+                          : Result<void>();
   }
 
-  void NoteInput(const Selection& loaded) {
-    const Recording& recording = loaded.recording();
-    logs_only_ = logs_only_ || recording.metadata.origin.framework == Framework::kMxnet;
-    for (const Label& label : recording.label_sets.items()) {
-      if (recording.Text(label.key) == "device") {
-        devices_.insert(std::string(recording.Text(label.text)));
-      }
+  Result<void> Print(const Session& session, Streams& streams) override {
+    if (explains()) {
+      AnswerView view = ViewOf(explained_);
+      view = ViewRows<Explanation>(explained_.head, std::move(view.figures), explained_.rows,
+                                   WordedFields());
+      return output().Print(
+          view, [&] { return ExplanationTable(session); }, streams);
     }
+    return output().PrintWhole(
+        ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
-  Result<void> AddInput(const Selection& loaded, BucketTable& table, NodeSpace& space) {
-    NoteInput(loaded);
-    if (!plot_.empty()) {
-      part_names_.push_back(loaded.name());
-      parts_.emplace_back(table.keywords(), multi_, space);
-      if (auto part = parts_.back().Add(InputOf(loaded)); !part) {
-        return part;
-      }
+  [[nodiscard]] bool explains() const { return !query_.explain.empty(); }
+
+  [[nodiscard]] Report Table(const Session& session) const {
+    Report table = Described(session);
+    TabulateBuckets(session, answer_, table);
+    AddBucketNotes(session, answer_, table);
+    if (!keywords_.is_builtin()) {
+      AddWordNotes(answer_, table);
     }
-    return table.Add(InputOf(loaded));
+    const auto notes = FootNotes(answer_.unknown, false);
+    table.foot.insert(table.foot.end(), notes.begin(), notes.end());
+    return table;
   }
 
-  // What makes an input hold more than the device has.
-  [[nodiscard]] std::string OverReason(const Session& session) const {
-    if (session.notes().size() > 1) {
-      return "several inputs are added up, the expected sum may be of one";
+  [[nodiscard]] Report ExplanationTable(const Session& session) const {
+    Report table = Described(session);
+    TabulateExplanation(session, explained_, output().limit(), table);
+    if (explained_.rows.empty()) {
+      table.foot.push_back(fmt::format("no bucket or row is called '{}'", query_.explain));
     }
-    if (devices_.size() > 1 && view().device().empty()) {
-      return fmt::format("the input holds {} devices, the expected sum may be of one (--device)",
-                         devices_.size());
-    }
-    if (logs_only_) {
-      return "the log lists allocations and not what was freed since";
-    }
-    return "the expected sum may be of another moment (--at), process or device";
+    return table;
   }
 
-  [[nodiscard]] std::string FirstLine(const Session& session, const BucketTable& table) const {
-    std::string line = InputsText(session);
-    if (wanted_) {
-      line += " · expected " + wanted_->echo;
-    }
-    return line + " · tracked " + AmountText(session, table.total().bytes);
-  }
-
-  Report Describe(const Session& session, const BucketTable& table) const {
-    Report report{.command = "buckets"};
-    session.Describe(report);
-    report.head = Head(session, FirstLine(session, table));
-    const Dictionary& dictionary = table.keywords().dictionary();
-    report.head.push_back(keywords_.is_builtin()
-                              ? fmt::format("categories of {}: by the code or tag that allocates "
-                                            "(--print-keywords {} states the rules)",
-                                            dictionary.name, dictionary.name)
-                              : "categories of " + dictionary.name);
-    if (!explain_.empty()) {
-      const auto rows = table.Explain(explain_);
-      FillExplanation(session, rows, report);
-      report.totals = {{"total", table.total().bytes}};
-      if (rows.empty()) {
-        report.foot.push_back(fmt::format("no bucket or row is called '{}'", explain_));
-      }
-      return report;
-    }
-    const bool data = output().format() != Format::kTable && output().format() != Format::kMarkdown;
-    FillBuckets(session, table, table.Axes(), wanted_,
-                {.entries = entries_,
-                 .percent_of_expected = percent_of_ == "expected",
-                 .nested_entries = data,
-                 .over_reason = OverReason(session)},
-                report);
-    NoteWords(table, report);
-    const auto notes = FootNotes(table.total().unknown, false);
-    report.foot.insert(report.foot.end(), notes.begin(), notes.end());
-    return report;
-  }
-
-  // Words that catch nearly everything or nothing are most often mistakes.
-  void NoteWords(const BucketTable& table, Report& report) const {
-    if (keywords_.is_builtin() || table.total().bytes <= 0) {
-      return;
-    }
-    std::string idle;
-    const std::vector<std::int64_t> bytes = table.WordBytes();
-    for (std::uint32_t number = 0; number < bytes.size(); ++number) {
-      const std::string& word = table.keywords().word(number).written;
-      const double share =
-          static_cast<double>(bytes[number]) / static_cast<double>(table.total().bytes);
-      if (share > kGreedy) {
-        report.foot.push_back(fmt::format(
-            "the word '{}' matches {:.1f}% of all bytes; is it meant to?", word, 100.0 * share));
-      }
-      if (bytes[number] == 0) {
-        idle += (idle.empty() ? "'" : ", '") + word + "'";
-      }
-    }
-    if (!idle.empty()) {
-      report.foot.push_back("words that match nothing: " + idle);
-    }
+  // A table with its head lines.
+  [[nodiscard]] Report Described(const Session& session) const {
+    Report table;
+    session.Describe(table);
+    const std::string expected = expected_text_.empty() ? "" : " · expected " + expected_text_;
+    table.head = Head(session, InputsText(session) + expected + " · tracked " +
+                                   AmountText(session, answer_.total));
+    table.head.push_back(keywords_.is_builtin()
+                             ? fmt::format("categories of {}: by the code or tag that allocates "
+                                           "(--print-keywords {} states the rules)",
+                                           answer_.dictionary, answer_.dictionary)
+                             : "categories of " + answer_.dictionary);
+    return table;
   }
 
   KeywordsOption keywords_;
   ExpectedOptions expected_;
+  PlotOptions plot_;
+  BucketsQuery query_;
   std::string percent_of_ = "expected";
-  std::size_t entries_ = 0;
   std::string multi_text_ = "first";
-  std::string explain_;
+  std::string expected_text_;  // how the expected sum was read
   std::string print_;
-  std::string plot_;
-  std::string plot_width_ = "178mm";
-  PlotSize plot_size_;
-  std::vector<std::string> part_names_;
-  std::vector<BucketTable> parts_;  // one for each input, for the plot
-  Multi multi_ = Multi::kFirst;
-  std::optional<Expected> wanted_;
-  bool logs_only_ = false;
-  std::set<std::string> devices_;
+  BucketsAnswer answer_;
+  ExplainAnswer explained_;
 };
 
 }  // namespace

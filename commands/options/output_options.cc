@@ -89,22 +89,30 @@ Result<void> OutputOptions::Print(const Report& report, Streams& streams) const 
 
 Result<void> OutputOptions::Print(const AnswerView& answer, const std::function<Report()>& tabulate,
                                   Streams& streams) const {
-  if (is_table()) {
-    return Print(tabulate(), streams);
-  }
+  return is_table() ? Print(tabulate(), streams) : PrintRows(answer, limit_, streams);
+}
+
+Result<void> OutputOptions::PrintWhole(const AnswerView& answer,
+                                       const std::function<Report()>& tabulate,
+                                       Streams& streams) const {
+  return is_table() ? Print(tabulate(), streams) : PrintRows(answer, 0, streams);
+}
+
+Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limit,
+                                      Streams& streams) const {
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
   const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
   switch (format_) {
     case Format::kJson:
-      memtool::WriteJson(answer, limit_, sink);
+      memtool::WriteJson(answer, limit, sink);
       break;
     case Format::kJsonl:
-      memtool::WriteJsonLines(answer, limit_, sink);
+      memtool::WriteJsonLines(answer, limit, sink);
       break;
     default:
-      memtool::WriteCsv(answer, limit_, sink);
+      memtool::WriteCsv(answer, limit, sink);
   }
   return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }

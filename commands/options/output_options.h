@@ -27,6 +27,9 @@ class OutputOptions {
   // makes of it.
   Result<void> Print(const AnswerView& answer, const std::function<Report()>& tabulate,
                      Streams& streams) const;
+  // The same for answers whose rows are one whole: no limit cuts them.
+  Result<void> PrintWhole(const AnswerView& answer, const std::function<Report()>& tabulate,
+                          Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.
   Result<void> PrintText(std::string_view text, Streams& streams) const;
 
@@ -41,6 +44,8 @@ class OutputOptions {
   [[nodiscard]] bool color() const { return color_; }
 
  private:
+  Result<void> PrintRows(const AnswerView& answer, std::size_t limit, Streams& streams) const;
+
   std::string format_text_ = "table";
   std::string unit_text_ = "auto";
   std::string color_text_ = "auto";

@@ -10,6 +10,7 @@
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
+#include "options/plot_options.h"
 #include "options/range_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
@@ -57,16 +58,13 @@ class TimelineCommand final : public Command {
     add("axis", po::value(&axis_text_)->value_name("AXIS"), "event (default) or time");
     add("points", po::value(&series_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
-    add("plot", po::value(&plot_)->value_name("FILE"),
-        "also draw it into FILE; .svg, .png or .pdf chooses the form");
-    add("plot-width", po::value(&plot_width_text_)->value_name("WIDTH"),
-        "width of that plot: 84mm, 17.8cm, 7in (default 178mm)");
+    plot_.Declare(add, "also draw it into FILE; .svg, .png or .pdf chooses the form");
     options.add(group);
     output_.Declare(options);
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), ResolvePlot(),
+    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), plot_.Resolve(),
                           output_.Resolve(streams, std::nullopt)}) {
       MEMTOOL_TRY(resolved);
     }
@@ -105,16 +103,6 @@ class TimelineCommand final : public Command {
     return {};
   }
 
-  Result<void> ResolvePlot() {
-    if (auto format = PlotFormatOf(plot_); !plot_.empty() && !format) {
-      return Fail(std::move(format.error()));
-    }
-    auto size = ParsePlotWidth(plot_width_text_);
-    MEMTOOL_TRY(size);
-    plot_size_ = *size;
-    return {};
-  }
-
   Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
                     Streams& streams) {
     const Recording& recording = *shared;
@@ -134,7 +122,7 @@ class TimelineCommand final : public Command {
     plotted.points = series_.points == 0 ? kPlotPoints : series_.points;
     auto series = MakeSeries(index, filter_, table ? plotted : series_);
     MEMTOOL_TRY(series);
-    if (!plot_.empty()) {
+    if (plot_.wanted()) {
       auto own = table ? series : MakeSeries(index, filter_, plotted);
       MEMTOOL_TRY(own);
       if (auto saved = Draw(session, recording, *own); !saved) {
@@ -155,7 +143,7 @@ class TimelineCommand final : public Command {
       std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
       (series.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
-    return SavePlot(chart, plot_, plot_size_, session.streams());
+    return plot_.Save(chart, session.streams());
   }
 
   [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
@@ -230,14 +218,12 @@ class TimelineCommand final : public Command {
   RangeOptions range_;
   SeriesOptions series_;
   Filter filter_;
-  PlotSize plot_size_;
   std::deque<std::string> columns_;  // keys and titles of layers
   std::string by_text_;
   KeywordsOption keywords_;
   std::string frames_text_ = "app";
   std::string axis_text_ = "event";
-  std::string plot_;
-  std::string plot_width_text_ = "178mm";
+  PlotOptions plot_;
 };
 
 }  // namespace

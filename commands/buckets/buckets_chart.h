@@ -1,0 +1,12 @@
+// Buckets as stacked bars.
+#pragma once
+
+#include "memtool/profile/answers/buckets.h"
+#include "output/plot/plot.h"
+
+namespace memtool::commands {
+
+// A panel for each axis, a bar for each part of the answer.
+BarChart ChartOf(const BucketsAnswer& answer, SizeUnit unit);
+
+}  // namespace memtool::commands

@@ -1,0 +1,226 @@
+#include "buckets/buckets_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "output/tabulate.h"
+#include "rows/rows.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr double kBarWidth = 30;
+
+// Eighths of a cell, so that small rows still differ.
+std::string Bar(std::int64_t bytes, std::int64_t largest, bool hollow) {
+  constexpr std::string_view kFull = "█";
+  constexpr std::string_view kHollow = "░";
+  constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (bytes <= 0 || largest <= 0) {
+    return {};
+  }
+  const auto eighths = static_cast<std::size_t>(std::lround(Ratio(bytes, largest) * kBarWidth * 8));
+  std::string bar;
+  for (std::size_t i = 0; i < eighths / 8; ++i) {
+    bar += hollow ? kHollow : kFull;
+  }
+  if (hollow) {
+    return bar.empty() ? std::string(kHollow) : bar;
+  }
+  return bar + std::string(kParts[eighths % 8]);
+}
+
+// A bucket, or below it one of its entries or what is not listed of them.
+struct Line {
+  std::string axis;
+  std::string name;
+  std::int64_t bytes = 0;
+  Cell count;
+  std::string bar;
+};
+
+std::string EntryText(const BucketEntry& entry) {
+  return entry.file.empty() ? entry.name : NameText(entry.name) + "  " + PlaceText(entry.file, 0);
+}
+
+void AddEntries(const BucketRow& row, std::vector<Line>& lines) {
+  for (const BucketEntry& entry : row.entries) {
+    lines.push_back({.axis = {},
+                     .name = "  " + EntryText(entry),
+                     .bytes = entry.sum.bytes,
+                     .count = entry.sum.count,
+                     .bar = {}});
+  }
+  if (!row.entries.empty() && row.more_entries > 0) {
+    const std::string more = FormatCount(static_cast<std::int64_t>(row.more_entries));
+    lines.push_back({.axis = {},
+                     .name = fmt::format("  … {} more", more),
+                     .bytes = row.more_bytes,
+                     .count = {},
+                     .bar = {}});
+  }
+}
+
+// What a whole bar stands for, per axis.
+std::map<std::string_view, std::int64_t> LargestOf(const std::vector<BucketRow>& rows) {
+  std::map<std::string_view, std::int64_t> largest;
+  for (const BucketRow& row : rows) {
+    std::int64_t& most = largest[row.axis];
+    most = std::max(most, row.sum.bytes);
+  }
+  return largest;
+}
+
+std::vector<TableColumn<Line>> Columns(const Session& session, const BucketsAnswer& answer) {
+  std::vector<TableColumn<Line>> columns;
+  if (answer.axes.size() > 1) {
+    columns.push_back(
+        {{.title = "AXIS", .left = true}, [](const Line& line) { return line.axis; }});
+  }
+  columns.push_back({{.title = "BUCKET", .left = true, .shrink = true},
+                     [](const Line& line) { return line.name; }});
+  columns.push_back({{.title = "SIZE"}, [bytes = session.is_bytes()](const Line& line) {
+                       return Amount{line.bytes, bytes};
+                     }});
+  columns.push_back({{.title = "SHARE"}, [whole = answer.whole](const Line& line) {
+                       return Percent{Ratio(line.bytes, whole)};
+                     }});
+  columns.push_back(
+      {{.title = "OF ALL", .left = true, .drop = 2}, [](const Line& line) { return line.bar; }});
+  columns.push_back({{.title = "COUNT", .drop = 1}, [](const Line& line) { return line.count; }});
+  return columns;
+}
+
+std::string OverText(const BucketsAnswer& answer) {
+  switch (answer.over->reason) {
+    case OverAccount::Reason::kInputs:
+      return "several inputs are added up, the expected sum may be of one";
+    case OverAccount::Reason::kDevices:
+      return fmt::format("the input holds {} devices, the expected sum may be of one (--device)",
+                         answer.devices);
+    case OverAccount::Reason::kNeverFree:
+      return "the log lists allocations and not what was freed since";
+    case OverAccount::Reason::kElsewhere:
+      break;
+  }
+  return "the expected sum may be of another moment (--at), process or device";
+}
+
+// What the categories of an axis leave over or share; `prefix` names it.
+void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const BucketsAxis& axis,
+                  const std::string& prefix, std::vector<std::string>& foot) {
+  if (axis.repeated != 0) {
+    foot.push_back(fmt::format("{}{} counted more than once (--multi all)", prefix,
+                               AmountText(session, axis.repeated)));
+  } else if (axis.ambiguous != 0) {
+    foot.push_back(
+        fmt::format("{}{} matches several categories; the first in the file has it (--explain "
+                    "BUCKET shows which)",
+                    prefix, AmountText(session, axis.ambiguous)));
+  }
+  if (axis.lost == BucketsAxis::Lost::kUnnamed) {
+    foot.push_back(
+        fmt::format("{}{} has no name: MXNet's imperative calls (NDArray functions) are "
+                    "tagged as unknown; its call-stack log tells where they are made",
+                    prefix, AmountText(session, answer.unnamed)));
+  } else if (axis.lost == BucketsAxis::Lost::kUnmatched) {
+    foot.push_back(
+        fmt::format("{}Others is {:.0f}%: no word matches it; --entries 5 lists what it "
+                    "holds",
+                    prefix, 100.0 * Ratio(axis.others, answer.total)));
+  }
+}
+
+}  // namespace
+
+void TabulateBuckets(const Session& session, const BucketsAnswer& answer, Report& table) {
+  const auto largest = LargestOf(answer.rows);
+  std::vector<Line> lines;
+  for (const BucketsAxis& axis : answer.axes) {
+    table.blocks.push_back(lines.size());
+    std::string empty;
+    for (const BucketRow& row : answer.rows) {
+      if (row.axis != axis.name) {
+        continue;
+      }
+      if (row.is_empty()) {
+        const bool named = row.kind == BucketRow::Kind::kCategory;
+        empty += named ? (empty.empty() ? "" : ", ") + row.name : "";
+        continue;
+      }
+      const bool hollow = row.kind == BucketRow::Kind::kUntracked;
+      lines.push_back({.axis = row.axis,
+                       .name = row.name,
+                       .bytes = row.sum.bytes,
+                       .count = hollow ? Cell() : Cell(row.sum.count),
+                       .bar = Bar(row.sum.bytes, largest.at(row.axis), hollow)});
+      AddEntries(row, lines);
+    }
+    if (!empty.empty()) {
+      table.foot.push_back("nothing in " + empty);
+    }
+  }
+  Tabulate(lines, Columns(session, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
+}
+
+void AddBucketNotes(const Session& session, const BucketsAnswer& answer, Report& table) {
+  if (answer.over) {
+    table.foot.push_back(fmt::format("over-accounted by {}: {}",
+                                     AmountText(session, answer.over->bytes), OverText(answer)));
+  } else if (answer.expected) {
+    table.foot.emplace_back(
+        "Untrackable: what the device has and this input does not: context, "
+        "libraries, fragmentation, other allocators");
+  }
+  for (const BucketsAxis& axis : answer.axes) {
+    const std::string prefix = answer.axes.size() > 1 ? axis.name + ": " : std::string();
+    AddAxisNotes(session, answer, axis, prefix, table.foot);
+  }
+}
+
+void AddWordNotes(const BucketsAnswer& answer, Report& table) {
+  for (const WordShare& word : answer.greedy_words) {
+    table.foot.push_back(fmt::format("the word '{}' matches {:.1f}% of all bytes; is it meant to?",
+                                     word.word, 100.0 * word.share));
+  }
+  std::string idle;
+  for (const std::string& word : answer.idle_words) {
+    idle += (idle.empty() ? "'" : ", '") + word + "'";
+  }
+  if (!idle.empty()) {
+    table.foot.push_back("words that match nothing: " + idle);
+  }
+}
+
+void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
+                         Report& table) {
+  const auto column = [&session](std::string_view key) {
+    return ColumnOf(FieldNamed(kExplanationFields, key), session.is_bytes());
+  };
+  TableColumn<Explanation> count = column("count");
+  count.style.drop = 1;
+  TableColumn<Explanation> bucket = column("bucket");
+  bucket.style.shrink = false;
+  TableColumn<Explanation> found = column("matched");
+  found.get = [](const Explanation& row) { return NameText(row.matched); };
+  const TableColumn<Explanation> entry{
+      {.title = "ROW", .left = true, .shrink = true}, [](const Explanation& row) {
+        return row.entry == row.matched ? std::string() : NameText(row.entry);
+      }};
+  Tabulate(answer.rows,
+           {column("bytes"), count, column("axis"), bucket, column("word"), found, entry,
+            column("also")},
+           limit, 0, table);
+}
+
+}  // namespace memtool::commands

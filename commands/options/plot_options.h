@@ -1,0 +1,30 @@
+// The picture beside an answer: --plot and --plot-width.
+#pragma once
+
+#include <boost/program_options/options_description.hpp>
+#include <string>
+
+#include "command.h"
+#include "output/plot/plot.h"
+
+namespace memtool::commands {
+
+class PlotOptions {
+ public:
+  // `help`: of --plot, what is drawn.
+  void Declare(po::options_description_easy_init add, const char* help);
+  // Errors: kUsage for an ending that is no form of picture, and for what is no width.
+  Result<void> Resolve();
+  // True when a picture is wanted.
+  [[nodiscard]] bool wanted() const { return !path_.empty(); }
+  // Errors: those of SavePlot.
+  Result<void> Save(const BarChart& chart, Streams& streams) const;
+  Result<void> Save(const AreaChart& chart, Streams& streams) const;
+
+ private:
+  std::string path_;
+  std::string width_ = "178mm";
+  PlotSize size_;
+};
+
+}  // namespace memtool::commands
