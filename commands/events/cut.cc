@@ -74,7 +74,7 @@ class CutCommand final : public Command {
                               recording.metadata.format_display));
     }
     const HistoryIndex index(shared);
-    auto ranges = range_.In(index, device_);
+    auto ranges = EventsBetween(index, range_.range(), device_);
     MEMTOOL_TRY(ranges);
     auto cut = CutHistory(index, *ranges);
     MEMTOOL_TRY(cut);

@@ -85,7 +85,7 @@ class EventsCommand final : public Command {
                                                  recording.metadata.format_display));
     }
     const HistoryIndex index(shared);
-    auto ranges = chosen_.range().In(index, view_.device());
+    auto ranges = EventsBetween(index, chosen_.range().range(), view_.device());
     auto filter = chosen_.FilterFor(recording);
     if (!ranges || !filter) {
       return Fail(std::move(!ranges ? ranges.error() : filter.error()));

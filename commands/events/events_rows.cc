@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "events/events_words.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
@@ -48,30 +48,6 @@ std::string PlaceAfter(const EventNames::Name& name) {
 }
 
 }  // namespace
-
-std::string DurationText(std::int64_t nanos) {
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits{
-      {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
-  const auto value = static_cast<double>(nanos);
-  for (const auto& [size, unit] : kUnits) {
-    if (value >= size || value <= -size || size == kUnits.back().first) {
-      return fmt::format("{:.4g} {}", value / size, unit);
-    }
-  }
-  return {};
-}
-
-std::int64_t FirstTimeOf(const History& history) {
-  std::int64_t first = INT64_MAX;
-  for (const Event& event : history.events) {
-    first = event.time == kNoTime ? first : std::min(first, event.time);
-  }
-  return first == INT64_MAX ? kNoTime : first;
-}
-
-std::string SinceText(std::int64_t time, std::int64_t zero) {
-  return fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero)) / 1e9);
-}
 
 const EventNames::Name& EventNames::Of(StackId stack) {
   if (!stack.valid()) {

@@ -67,11 +67,4 @@ class EventRows {
   std::int64_t zero_ = kNoTime;
 };
 
-// "1.204 ms", "3.5 s".
-std::string DurationText(std::int64_t nanos);
-// The earliest time of any event, or kNoTime.
-std::int64_t FirstTimeOf(const History& history);
-// "+41.018097 s" after `zero`, both in nanoseconds.
-std::string SinceText(std::int64_t time, std::int64_t zero);
-
 }  // namespace memtool::commands

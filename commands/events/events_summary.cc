@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "events/events_rows.h"
+#include "events/events_words.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/label_text.h"
 #include "rows/rows.h"

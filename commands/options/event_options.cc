@@ -127,11 +127,8 @@ Result<EventFilter> EventOptions::FilterFor(const Recording& recording) const {
   if (!since_ && !until_) {
     return filter;
   }
-  std::int64_t first = INT64_MAX;
-  for (const Event& event : recording.history->events) {
-    first = event.time == kNoTime ? first : std::min(first, event.time);
-  }
-  if (first == INT64_MAX) {
+  const std::int64_t first = FirstTimeOf(*recording.history);
+  if (first == kNoTime) {
     return Fail(ErrorCode::kUsage, "--time: the events of this file carry no times",
                 "--from and --to take event numbers");
   }

@@ -1,6 +1,5 @@
 #include "options/range_options.h"
 
-#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 
 namespace memtool::commands {
@@ -32,29 +31,6 @@ Result<void> RangeOptions::Resolve() {
   }
   range_ = {*std::move(from), *std::move(to)};
   return {};
-}
-
-Result<std::vector<EventRange>> RangeOptions::In(const HistoryIndex& index,
-                                                 const std::string& device) const {
-  const Recording& recording = index.recording();
-  const auto traces = TracesOf(recording, device);
-  MEMTOOL_TRY(traces);
-  std::vector<EventRange> ranges;
-  for (const std::size_t i : *traces) {
-    const Trace& trace = recording.history->traces[i];
-    if (trace.event_count == 0) {
-      ranges.push_back({.trace = i});
-      continue;
-    }
-    auto span = ResolveRange(index, trace, range_);
-    MEMTOOL_TRY(span);
-    // The start is a state, after what the first events list of before; all events follow it.
-    const bool start = range_.from.kind == MomentSpec::Kind::kStart;
-    ranges.push_back({.trace = i,
-                      .first = start ? 0 : std::max<std::int64_t>(span->first, 0),
-                      .last = span->last});
-  }
-  return ranges;
 }
 
 }  // namespace memtool::commands

@@ -1,12 +1,14 @@
 // memtool timeline: live and reserved bytes over a history.
+#include "memtool/profile/answers/timeline.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 #include <deque>
 
 #include "command.h"
-#include "events/events_rows.h"
+#include "events/events_words.h"
+#include "memtool/profile/base/result.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
@@ -15,9 +17,10 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/text_plot.h"
+#include "output/tabulate_stream.h"
 #include "rows/rows.h"
 #include "session/session.h"
-#include "timeline/timeline_series.h"
+#include "timeline/timeline_chart.h"
 
 namespace memtool::commands {
 
@@ -48,15 +51,15 @@ class TimelineCommand final : public Command {
         "layers: function, filefunction, line, file, module, stack, label:KEY, bucket or "
         "bucket:AXIS");
     keywords_.Declare(add);
-    add("top", po::value(&series_.top)->value_name("K"),
+    add("top", po::value(&query_.top)->value_name("K"),
         "layers with a name, those that hold most at any one time (default 8)");
     add("frames", po::value(&frames_text_)->value_name("MODE"),
         "app (default): hide framework and runtime frames; python: Python frames; all");
     range_.Declare(add);
-    add("device", po::value(&series_.device)->value_name("DEVICE"),
+    add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
     add("axis", po::value(&axis_text_)->value_name("AXIS"), "event (default) or time");
-    add("points", po::value(&series_.points)->value_name("N"),
+    add("points", po::value(&query_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
     plot_.Declare(add, "also draw it into FILE; .svg, .png or .pdf chooses the form");
     options.add(group);
@@ -64,7 +67,11 @@ class TimelineCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
+<<<<<<< HEAD
     for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), plot_.Resolve(),
+=======
+    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveQuery(), ResolvePlot(),
+>>>>>>> h-events
                           output_.Resolve(streams, std::nullopt)}) {
       MEMTOOL_TRY(resolved);
     }
@@ -75,14 +82,14 @@ class TimelineCommand final : public Command {
   }
 
  private:
-  Result<void> ResolveSeries() {
-    series_.range = range_.range();
+  Result<void> ResolveQuery() {
+    query_.range = range_.range();
     if (axis_text_ != "event" && axis_text_ != "time") {
       return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
                   "event or time");
     }
-    series_.by_time = axis_text_ == "time";
-    if (series_.top > kMostLayers) {
+    query_.by_time = axis_text_ == "time";
+    if (query_.top > kMostLayers) {
       return Fail(ErrorCode::kUsage, fmt::format("--top: at most {} layers", kMostLayers));
     }
     FilterOptions filter;
@@ -98,7 +105,7 @@ class TimelineCommand final : public Command {
       return resolved;
     }
     if (!by_text_.empty()) {
-      series_.by = *std::move(by);
+      query_.by = *std::move(by);
     }
     return {};
   }
@@ -110,13 +117,13 @@ class TimelineCommand final : public Command {
       return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no history to draw",
                                                  recording.metadata.format_display));
     }
-    if (series_.by_time && recording.history->clock == Clock::kAbsent) {
+    if (query_.by_time && recording.history->clock == Clock::kAbsent) {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
     }
-    if (auto keywords = keywords_.ChooseFor(recording); !keywords) {
-      return keywords;
-    }
+    MEMTOOL_TRY(keywords_.ChooseFor(recording));
+    query_.name = session.notes()[0].path;
     const HistoryIndex index(shared);
+<<<<<<< HEAD
     const bool table = output_.format() == Format::kTable;
     SeriesOptions plotted = series_;
     plotted.points = series_.points == 0 ? kPlotPoints : series_.points;
@@ -127,27 +134,44 @@ class TimelineCommand final : public Command {
       MEMTOOL_TRY(own);
       if (auto saved = Draw(session, recording, *own); !saved) {
         return saved;
+=======
+    const bool plot = output_.format() == Format::kTable;
+    if (plot || !plot_.empty()) {
+      TimelineQuery plotted = query_;
+      plotted.points = query_.points == 0 ? kPlotPoints : query_.points;
+      auto drawn = TimelineOf(index, filter_, plotted);
+      MEMTOOL_TRY(drawn);
+      MEMTOOL_TRY(plot_.empty() ? Result<void>() : Draw(recording, *drawn, streams));
+      if (plot) {
+        return output_.PrintText(Text(session, recording, *drawn, streams), streams);
+>>>>>>> h-events
       }
     }
-    return table ? output_.PrintText(Text(session, recording, *series, streams), streams)
-                 : output_.Print(MakeReport(session, recording, *series), streams);
+    auto answer = TimelineOf(index, filter_, query_);
+    MEMTOOL_TRY(answer);
+    return output_.Print(
+        ViewOf(*answer), [&] { return Table(*answer); }, streams);
   }
 
-  Result<void> Draw(const Session& session, const Recording& recording, const Series& series) {
-    AreaChart chart = MakeChart(recording, series, series_.by_time);
-    const std::string& path = session.notes()[0].path;
+  Result<void> Draw(const Recording& recording, const TimelineAnswer& answer, Streams& streams) {
+    AreaChart chart = ChartOf(answer);
+    const std::string& path = answer.head.inputs[0].path;
     chart.title = path.substr(path.rfind('/') + 1);
     chart.unit = output_.unit();
-    for (std::size_t i = 0; i < series.traces.size(); ++i) {
-      const TraceSeries& one = series.traces[i];
+    for (std::size_t i = 0; i < answer.traces.size(); ++i) {
+      const TimelineOfTrace& one = answer.traces[i];
       std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
-      (series.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
+      (answer.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
+<<<<<<< HEAD
     return plot_.Save(chart, session.streams());
+=======
+    return SavePlot(chart, plot_, plot_size_, streams);
+>>>>>>> h-events
   }
 
   [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
-                                 const Series& series, const Streams& streams) const {
+                                 const TimelineAnswer& answer, const Streams& streams) const {
     const unsigned terminal = streams.out.TerminalWidth();
     const TextPlotStyle style{.width = terminal == 0 ? kNoTerminal : terminal,
                               .color = output_.color()};
@@ -155,70 +179,65 @@ class TimelineCommand final : public Command {
     for (const std::string& line : WrapText(EscapeText(InputsText(session)), style.width)) {
       text += line + "\n";
     }
-    AreaChart chart = MakeChart(recording, series, series_.by_time);
+    AreaChart chart = ChartOf(answer);
     chart.unit = output_.unit();
-    for (std::size_t i = 0; i < series.traces.size(); ++i) {
-      const TraceSeries& one = series.traces[i];
+    for (std::size_t i = 0; i < answer.traces.size(); ++i) {
+      const TimelineOfTrace& one = answer.traces[i];
       chart.panels[i].title = TraceLine(recording.history->traces[one.trace], one.summary);
     }
-    for (const std::size_t trace : series.silent) {
+    for (const std::size_t trace : answer.silent) {
       text += EscapeText(TraceText(recording.history->traces[trace])) +
               ": no events, only the end is known (memtool top)\n";
     }
     return text + TextPlot(chart, style);
   }
 
-  Report MakeReport(const Session& session, const Recording& recording, const Series& series) {
-    Report report{.command = "timeline"};
-    session.Describe(report);
-    report.sample_type = "space";
-    report.unit = "bytes";
-    report.inputs[0].moment = range_.Text();
-    report.inputs[0].details = SeriesJson(recording, series);
-    report.columns = {
-        {"event", "EVENT"},         {"time_us", ""},         {"", "TIME"}, {"device", "DEVICE"},
-        {"allocated", "ALLOCATED"}, {"reserved", "RESERVED"}};
-    for (const SeriesLayer& layer : series.layers) {
-      report.columns.push_back(
-          {columns_.emplace_back(layer.key), columns_.emplace_back(layer.name)});
-    }
-    report.measure = 4;
-    report.further = [&recording, &series] { return Rows(recording, series); };
-    return report;
+  // The points one by one: of every change there may be millions.
+  Report Table(const TimelineAnswer& answer) {
+    Report table;
+    TabulateStream<TimelineRow>(
+        [&answer]() -> NextOf<TimelineRow> {
+          return [&answer, next = std::size_t{0}](TimelineRow& row) mutable {
+            const bool found = next < answer.row_count();
+            row = found ? answer.Row(next++) : row;
+            return found;
+          };
+        },
+        Columns(answer), table);
+    return table;
   }
 
-  // The points one by one: of every change there may be millions. Looks into both as long as it is
-  // asked.
-  static NextCells Rows(const Recording& recording, const Series& series) {
-    return [&recording, &series, zero = FirstTimeOf(*recording.history), trace = std::size_t{0},
-            next = std::size_t{0}](std::vector<Cell>& row) mutable {
-      while (trace < series.traces.size() && next == series.traces[trace].timeline.points.size()) {
-        ++trace;
-        next = 0;
-      }
-      if (trace == series.traces.size()) {
-        return false;
-      }
-      const Timeline& timeline = series.traces[trace].timeline;
-      const TimelinePoint& point = timeline.points[next];
-      const bool timed = point.time != kNoTime;
-      row.assign({point.event, timed ? Cell(point.time / 1000) : Cell{},
-                  timed ? Cell(SinceText(point.time, zero)) : Cell{},
-                  recording.history->traces[series.traces[trace].trace].device,
-                  Amount{point.allocated}, Amount{point.reserved}});
-      for (const std::int64_t bytes : timeline.LayersOf(next++)) {
-        row.emplace_back(Amount{bytes});
-      }
-      return true;
+  std::vector<TableColumn<TimelineRow>> Columns(const TimelineAnswer& answer) {
+    const auto column = [](std::string_view key) {
+      return ColumnOf(FieldNamed(kTimelineFields, key), true);
     };
+    std::vector<TableColumn<TimelineRow>> columns{
+        column("event"),
+        {{.title = "TIME"},
+         [zero = answer.zero](const TimelineRow& row) {
+           return row.time == kNoTime ? Cell() : Cell(SinceText(row.time, zero));
+         }},
+        column("device"),
+        column("allocated"),
+        column("reserved")};
+    for (std::size_t layer = 0; layer < answer.layers.size(); ++layer) {
+      columns.push_back({{.title = titles_.emplace_back(LayerText(answer, answer.layers[layer]))},
+                         [layer](const TimelineRow& row) { return Amount{row.layers[layer]}; }});
+    }
+    return columns;
   }
 
   InputOptions input_;
   OutputOptions output_;
   RangeOptions range_;
-  SeriesOptions series_;
+  TimelineQuery query_;
   Filter filter_;
+<<<<<<< HEAD
   std::deque<std::string> columns_;  // keys and titles of layers
+=======
+  PlotSize plot_size_;
+  std::deque<std::string> titles_;  // of layers
+>>>>>>> h-events
   std::string by_text_;
   KeywordsOption keywords_;
   std::string frames_text_ = "app";

@@ -111,6 +111,40 @@ Result<std::uint32_t> ParseActions(std::string_view text) {
   return bits;
 }
 
+Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const MomentRange& range,
+                                              std::string_view device) {
+  const auto chosen = TracesOf(index.recording(), device);
+  MEMTOOL_TRY(chosen);
+  std::vector<EventRange> ranges;
+  for (const std::size_t i : *chosen) {
+    const Trace& trace = index.history().traces[i];
+    if (trace.event_count == 0) {
+      ranges.push_back({.trace = i});
+      continue;
+    }
+    auto span = ResolveRange(index, trace, range);
+    MEMTOOL_TRY(span);
+    // The start is a state, after what the first events list of before; all events follow it.
+    const bool start = range.from.kind == MomentSpec::Kind::kStart;
+    ranges.push_back({.trace = i,
+                      .first = start ? 0 : std::max<std::int64_t>(span->first, 0),
+                      .last = span->last});
+  }
+  return ranges;
+}
+
+std::string RangeText(const MomentRange& range) {
+  return range.from.text + " to " + range.to.text;
+}
+
+std::int64_t FirstTimeOf(const History& history) {
+  std::int64_t first = INT64_MAX;
+  for (const Event& event : history.events) {
+    first = event.time == kNoTime ? first : std::min(first, event.time);
+  }
+  return first == INT64_MAX ? kNoTime : first;
+}
+
 bool EventFilter::Matches(const Event& event) const {
   if ((actions & Bit(event.action)) == 0 || event.size < least || event.size > most) {
     return false;

@@ -13,6 +13,8 @@
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
@@ -59,6 +61,16 @@ struct EventRange {
   std::int64_t first = 0;
   std::int64_t last = -1;
 };
+
+// The events of a range in each trace of TracesOf, none in one without events; both ends are
+// included, and a moment is the last event that has happened by then. Errors: kUsage for a device
+// or a moment that the recording does not have.
+Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const MomentRange& range,
+                                              std::string_view device);
+// "start to end": both ends as they were given.
+std::string RangeText(const MomentRange& range);
+// The earliest time of any event, or kNoTime.
+std::int64_t FirstTimeOf(const History& history);
 
 struct ListedEvent {
   std::size_t trace = 0;

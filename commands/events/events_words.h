@@ -1,0 +1,20 @@
+// Words for events: times, lives and places.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace memtool::commands {
+
+// "1.204 ms", "3.5 s".
+std::string DurationText(std::int64_t nanos);
+// "+41.018097 s" after `zero`, both in nanoseconds; empty without a time.
+std::string SinceText(std::int64_t time, std::int64_t zero);
+// "28 events, 1.204 ms"; without times, events alone.
+std::string LivedText(std::int64_t events, const std::optional<std::int64_t>& nanos);
+// "forward  model.py:12"
+std::string FrameText(std::string_view name, std::string_view file, std::int64_t line);
+
+}  // namespace memtool::commands

@@ -1,0 +1,39 @@
+// Rows of an answer that are too many to hold → the rows of a table, made one by one as they are
+// written; what tabulate.h does for those that are held.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "output/tabulate.h"
+
+namespace memtool::commands {
+
+// Gives one row a call, until it returns false.
+template <class Row>
+using NextOf = std::function<bool(Row&)>;
+
+// Fills the columns of `table` and has it ask for rows: `begin` starts a pass over them, and is
+// asked for each pass that a writer makes.
+template <class Row>
+void TabulateStream(std::function<NextOf<Row>()> begin, std::vector<TableColumn<Row>> columns,
+                    Report& table) {
+  for (const TableColumn<Row>& column : columns) {
+    table.columns.push_back(column.style);
+  }
+  table.further = [begin = std::move(begin), columns = std::move(columns)]() -> NextCells {
+    return [next = begin(), columns, row = Row{}](std::vector<Cell>& cells) mutable {
+      if (!next(row)) {
+        return false;
+      }
+      cells.clear();
+      for (const TableColumn<Row>& column : columns) {
+        cells.push_back(column.get(row));
+      }
+      return true;
+    };
+  };
+}
+
+}  // namespace memtool::commands

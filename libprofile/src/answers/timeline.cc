@@ -1,0 +1,259 @@
+#include "memtool/profile/answers/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/history/events.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::string_view kRestOfLayers = "(the rest)";
+
+// Traces with events get their summary and range, the others are silent.
+Result<void> ChooseTraces(const HistoryIndex& index, const TimelineQuery& query,
+                          TimelineAnswer& answer) {
+  const auto chosen = TracesOf(index.recording(), query.device);
+  MEMTOOL_TRY(chosen);
+  for (const std::size_t i : *chosen) {
+    const Trace& trace = index.history().traces[i];
+    if (trace.event_count == 0) {
+      answer.silent.push_back(i);
+      continue;
+    }
+    auto span = ResolveRange(index, trace, query.range);
+    MEMTOOL_TRY(span);
+    answer.traces.push_back({.trace = i,
+                             .device = trace.device,
+                             .summary = index.summary(i),
+                             .range = {span->first, span->last, query.points, query.by_time}});
+  }
+  return {};
+}
+
+TimelineMaker MakerOf(const HistoryIndex& index, const TimelineOfTrace& one,
+                      const AllocationGroups& groups) {
+  return {index.recording(), index.history().traces[one.trace], index.replay(one.trace), groups};
+}
+
+// The groups whose own highest, over all traces, is highest; ties by name.
+std::vector<std::uint32_t> ChooseGroups(const HistoryIndex& index, const TimelineAnswer& answer,
+                                        const AllocationGroups& groups, std::size_t top) {
+  std::vector<std::int64_t> highest(groups.names.size(), 0);
+  for (const TimelineOfTrace& one : answer.traces) {
+    const auto own = MakerOf(index, one, groups).Highest(one.range);
+    std::transform(own.begin(), own.end(), highest.begin(), highest.begin(),
+                   [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+  std::vector<std::uint32_t> order(highest.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto& x = groups.names[a];
+    const auto& y = groups.names[b];
+    return std::tuple(-highest[a], x.name, x.file, x.line) <
+           std::tuple(-highest[b], y.name, y.file, y.line);
+  });
+  order.resize(std::min(top, order.size()));
+  std::erase_if(order, [&highest](std::uint32_t group) { return highest[group] <= 0; });
+  return order;
+}
+
+void NameLayers(const AllocationGroups& groups, const std::vector<std::uint32_t>& chosen,
+                TimelineAnswer& answer) {
+  for (const std::uint32_t group : chosen) {
+    const AllocationGroups::Name& name = groups.names[group];
+    answer.layers.push_back({.key = fmt::format("layer_{}", answer.layers.size() + 1),
+                             .name = name.name,
+                             .file = name.file,
+                             .line = name.line});
+  }
+  using Kind = TimelineLayer::Kind;
+  answer.layers.push_back({.key = "before_recording",
+                           .name = std::string(kBeforeRecording),
+                           .file = {},
+                           .kind = Kind::kBeforeRecording});
+  answer.layers.push_back(
+      {.key = "rest", .name = std::string(kRestOfLayers), .file = {}, .kind = Kind::kRest});
+}
+
+// When each event has happened: events without a time stand at the one before them.
+std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t zero) {
+  std::vector<std::int64_t> clock;
+  clock.reserve(events.size());
+  std::int64_t now = zero;
+  for (const Event& event : events) {
+    now = event.time == kNoTime ? now : std::max(now, event.time);
+    clock.push_back(now);
+  }
+  return clock;
+}
+
+std::int64_t ZeroOf(const TimelineAnswer& answer) {
+  return answer.zero == kNoTime ? 0 : answer.zero;
+}
+
+void PlaceMarks(const HistoryIndex& index, const TimelineAnswer& answer, TimelineOfTrace& one) {
+  if (one.summary.ooms.empty() && answer.marks.empty()) {
+    return;
+  }
+  const std::int64_t zero = ZeroOf(answer);
+  const Trace& trace = index.history().traces[one.trace];
+  const std::vector<std::int64_t> clock = ClockOf(EventsOf(index.recording(), trace), zero);
+  const auto add = [&](const std::string& name, bool oom, std::int64_t event, std::int64_t time) {
+    if (event >= one.range.first && event <= one.range.last) {
+      one.places.push_back({name, oom, event, SaturatingSubtract(time, zero)});
+    }
+  };
+  for (const std::uint64_t event : one.summary.ooms) {
+    add({}, true, static_cast<std::int64_t>(event), clock[event]);
+  }
+  for (const Mark& mark : answer.marks) {
+    if (mark.begin != kNoTime && (mark.device < 0 || mark.device == trace.device)) {
+      const auto after = std::upper_bound(clock.begin(), clock.end(), mark.begin);
+      add(mark.name, false, after - clock.begin() - 1, mark.begin);
+    }
+  }
+  std::stable_sort(one.places.begin(), one.places.end(),
+                   [&answer](const TimelinePlace& a, const TimelinePlace& b) {
+                     return answer.by_time ? a.since < b.since : a.event < b.event;
+                   });
+}
+
+void AddOoms(const HistoryIndex& index, const TimelineOfTrace& one, TimelineAnswer& answer) {
+  const auto events = EventsOf(index.recording(), index.history().traces[one.trace]);
+  for (const std::uint64_t number : one.summary.ooms) {
+    const Event& oom = events[number];
+    answer.ooms.push_back({static_cast<std::int64_t>(number), oom.time, one.device, oom.size});
+  }
+}
+
+Value Microseconds(std::int64_t nanos) {
+  return nanos == kNoTime ? Value() : Value(nanos / 1000);
+}
+
+// Layers, out-of-memory events and marks: what stands beside the rows.
+Value::Object DetailsOf(const TimelineAnswer& answer) {
+  Value::List layers;
+  for (const TimelineLayer& layer : answer.layers) {
+    layers.push_back(Value::Object{{"key", layer.key},
+                                   {"name", layer.name},
+                                   {"file", layer.file},
+                                   {"line", LineValue(layer.line)}});
+  }
+  Value::List ooms;
+  for (const TimelineOom& oom : answer.ooms) {
+    ooms.push_back(Value::Object{{"event", oom.event},
+                                 {"time_us", Microseconds(oom.time)},
+                                 {"device", oom.device},
+                                 {"asked", oom.asked}});
+  }
+  Value::List marks;
+  for (const Mark& mark : answer.marks) {
+    marks.push_back(Value::Object{{"name", mark.name},
+                                  {"device", mark.device},
+                                  {"begin_us", Microseconds(mark.begin)},
+                                  {"end_us", Microseconds(mark.end)}});
+  }
+  return {{"layers", std::move(layers)}, {"ooms", std::move(ooms)}, {"marks", std::move(marks)}};
+}
+
+void FillHead(const Recording& recording, const TimelineQuery& query, TimelineAnswer& answer) {
+  answer.head.Add(recording, query.name, RangeText(query.range));
+  answer.head.sample_type = "space";
+  answer.head.unit = "bytes";
+  answer.head.inputs[0].details = DetailsOf(answer);
+}
+
+}  // namespace
+
+Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filter,
+                                  const TimelineQuery& query) {
+  TimelineAnswer answer{.by_time = query.by_time,
+                        .of_frames = query.by && query.by->kind == By::Kind::kFrame,
+                        .zero = FirstTimeOf(index.history()),
+                        .marks = index.history().marks};
+  MEMTOOL_TRY(ChooseTraces(index, query, answer));
+  AllocationGroups groups;
+  std::vector<std::uint32_t> chosen;
+  if (query.by) {
+    const View view(index.recording(), filter);
+    auto made = GroupAllocations(view, *query.by);
+    MEMTOOL_TRY(made);
+    groups = *std::move(made);
+    chosen = ChooseGroups(index, answer, groups, query.top);
+    NameLayers(groups, chosen, answer);
+  }
+  std::size_t rows = 0;
+  for (TimelineOfTrace& one : answer.traces) {
+    one.timeline = MakerOf(index, one, groups).Make(one.range, chosen, query.by.has_value());
+    one.first_row = std::exchange(rows, rows + one.timeline.points.size());
+    PlaceMarks(index, answer, one);
+    AddOoms(index, one, answer);
+  }
+  FillHead(index.recording(), query, answer);
+  return answer;
+}
+
+std::size_t TimelineAnswer::row_count() const {
+  return traces.empty() ? 0 : traces.back().first_row + traces.back().timeline.points.size();
+}
+
+TimelineRow TimelineAnswer::Row(std::size_t row) const {
+  const auto after = std::upper_bound(
+      traces.begin(), traces.end(), row,
+      [](std::size_t number, const TimelineOfTrace& one) { return number < one.first_row; });
+  const TimelineOfTrace& one = *std::prev(after);
+  const TimelinePoint& point = one.timeline.points[row - one.first_row];
+  return {.event = point.event,
+          .time = point.time,
+          .device = one.device,
+          .allocated = point.allocated,
+          .reserved = point.reserved,
+          .layers = one.timeline.LayersOf(row - one.first_row)};
+}
+
+AnswerView ViewOf(const TimelineAnswer& answer) {
+  AnswerView view{.head = &answer.head, .row_count = answer.row_count()};
+  for (const Field<TimelineRow>& field : kTimelineFields) {
+    view.fields.push_back({field.key, field.title, field.unit});
+  }
+  for (const TimelineLayer& layer : answer.layers) {
+    view.fields.push_back({layer.key, layer.name, Unit::kBytes});
+  }
+  view.row = [&answer](std::size_t number, std::vector<Value>& values) {
+    const TimelineRow row = answer.Row(number);
+    values.clear();
+    for (const Field<TimelineRow>& field : kTimelineFields) {
+      values.push_back(field.Of(row));
+    }
+    values.insert(values.end(), row.layers.begin(), row.layers.end());
+  };
+  return view;
+}
+
+std::vector<std::int64_t> AxisOf(const TimelineAnswer& answer, const TimelineOfTrace& trace) {
+  std::vector<std::int64_t> axis;
+  axis.reserve(trace.timeline.points.size());
+  for (const TimelinePoint& point : trace.timeline.points) {
+    if (!answer.by_time) {
+      axis.push_back(point.event);
+      continue;
+    }
+    const std::int64_t before = axis.empty() ? 0 : axis.back();
+    axis.push_back(point.time == kNoTime
+                       ? before
+                       : std::max(before, SaturatingSubtract(point.time, ZeroOf(answer))));
+  }
+  return axis;
+}
+
+}  // namespace memtool
