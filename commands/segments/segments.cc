@@ -1,0 +1,240 @@
+// memtool segments: the allocator's segments at a moment, one line of picture each.
+#include "memtool/profile/answers/segments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "command.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/label_text.h"
+#include "output/tabulate.h"
+#include "rows/rows.h"
+#include "rows/rows_command.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kPictureOffTerminal = 40;
+constexpr std::size_t kNarrowestPicture = 12;
+constexpr std::size_t kWidestPicture = 100;
+constexpr std::size_t kOtherColumns = 96;  // what the columns beside the picture need
+
+// Each character is one slice of the segment; its height is how much of the slice is in use.
+std::string Picture(std::span<const SliceFill> fill) {
+  constexpr std::array<std::string_view, 9> kFill{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  for (const SliceFill& slice : fill) {
+    // What is in use is never shown as empty, what has a hole never as full.
+    auto level = static_cast<std::size_t>(std::lround(slice.used * 8));
+    level = slice.used > 0 ? std::clamp<std::size_t>(level, 1, slice.used < 0.999999 ? 7 : 8) : 0;
+    text += slice.pending > slice.used / 2 ? std::string_view("▒") : kFill.at(level);
+  }
+  return text;
+}
+
+std::string HolderText(const SegmentHolder& holder) {
+  if (holder.name == kNoStack) {
+    return "(stack unknown)";
+  }
+  const std::string place = PlaceText(holder.file, holder.line);
+  return NameText(holder.name) + (place.empty() ? "" : "  " + place);
+}
+
+// The answer's own, with the holder as tables show it.
+std::vector<Field<SegmentRow>> WordedFields() {
+  std::vector<Field<SegmentRow>> fields(kSegmentFields.begin(), kSegmentFields.end());
+  for (Field<SegmentRow>& field : fields) {
+    if (field.key == "holder") {
+      field.get = [](const SegmentRow& row) { return Value(HolderText(row.holder)); };
+    }
+  }
+  return fields;
+}
+
+class SegmentsCommand final : public RowsCommand {
+ public:
+  SegmentsCommand()
+      : RowsCommand(
+            {.help = "who holds a segment: function, filefunction (default), line, file, module, "
+                     "stack, bucket or bucket:AXIS"}) {}
+
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the allocator's segments at a moment, and what fragments them",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool segments snapshot.pickle\n"
+                "memtool segments --at peak:reserved -n 10 snapshot.pickle"};
+  }
+
+ private:
+  Result<void> ResolveMore() override {
+    switch (view().by().kind) {
+      case By::Kind::kFrame:
+      case By::Kind::kStack:
+      case By::Kind::kBucket:
+        return {};
+      default:
+        return Fail(ErrorCode::kUsage, "--by: segments are held by frames, stacks or buckets",
+                    "function, filefunction, line, file, module, stack or bucket");
+    }
+  }
+
+  Result<std::vector<std::string>> Names(Streams& streams) override {
+    const unsigned terminal = streams.out.TerminalWidth();
+    width_ = terminal == 0
+                 ? kPictureOffTerminal
+                 : std::clamp<std::size_t>(terminal > kOtherColumns ? terminal - kOtherColumns : 0,
+                                           kNarrowestPicture, kWidestPicture);
+    return RowsCommand::Names(streams);
+  }
+
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    SegmentsMaker maker({.by = view().by(), .slices = width_});
+    MEMTOOL_TRY(session.ForEach(
+        names, view(), [&maker](const Selection& selection) { return maker.Add(selection); }));
+    answer_ = std::move(maker).Make();
+    AnswerHead head = session.Head("segments");
+    head.sample_type = std::move(answer_.head.sample_type);
+    head.unit = std::move(answer_.head.unit);
+    answer_.head = std::move(head);
+    return {};
+  }
+
+  Result<void> Print(const Session& session, Streams& streams) override {
+    return output().Print(
+        ViewRows<SegmentRow>(answer_.head, FiguresOf(answer_), answer_.rows, WordedFields()),
+        [&] { return Table(session); }, streams);
+  }
+
+  [[nodiscard]] Report Table(const Session& session) const {
+    Report table;
+    session.Describe(table);
+    Tabulate(answer_.rows, Columns(), output().limit(), 0, table);
+    table.head = HeadLines(session);
+    table.foot = FootLines();
+    return table;
+  }
+
+  [[nodiscard]] static std::vector<TableColumn<SegmentRow>> Columns() {
+    const auto column = [](std::string_view key) {
+      return ColumnOf(FieldNamed(kSegmentFields, key), true);
+    };
+    std::vector<TableColumn<SegmentRow>> columns{column("free"),         column("size"),
+                                                 column("largest_free"), column("live_blocks"),
+                                                 column("device"),       column("address")};
+    columns[3].style.drop = 2;
+    columns[4].style.drop = 1;
+    columns[5].style = {.title = "ADDRESS", .left = true, .drop = 3};
+    columns.push_back({{.title = "IN USE", .left = true},
+                       [](const SegmentRow& row) { return Picture(row.fill); }});
+    columns.push_back({{.title = "HELD BY", .left = true, .shrink = true},
+                       [](const SegmentRow& row) { return HolderText(row.holder); }});
+    return columns;
+  }
+
+  // "einsum  _backends.py 1.2 GiB, …": who keeps the most from going back.
+  [[nodiscard]] std::string PinnedByText() const {
+    constexpr std::size_t kNamed = 3;
+    std::map<std::string, std::int64_t> sums;  // of holders whose words are the same
+    for (const PinnedBy& pinned : answer_.pinned_by) {
+      std::int64_t& sum = sums[HolderText(pinned.holder)];
+      sum = SaturatingAdd(sum, pinned.bytes);
+    }
+    std::vector<std::pair<std::string, std::int64_t>> holders(sums.begin(), sums.end());
+    std::stable_sort(holders.begin(), holders.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kNamed, holders.size()); ++i) {
+      text += fmt::format("{}{} {}", i > 0 ? ", " : "", holders[i].first,
+                          FormatSize(holders[i].second));
+    }
+    return holders.size() > kNamed ? text + ", …" : text;
+  }
+
+  [[nodiscard]] std::int64_t SegmentCount() const {
+    return static_cast<std::int64_t>(answer_.rows.size());
+  }
+
+  [[nodiscard]] std::vector<std::string> HeadLines(const Session& session) const {
+    const SegmentTotals& t = answer_.totals;
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+      return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+    };
+    std::string live = FormatSize(t.allocated) + " live";
+    live += t.pending > 0 ? " + " + FormatSize(t.pending) + " waiting for a stream" : "";
+    std::vector<std::string> head =
+        Head(session, fmt::format("{} · reserved {} in {} segment{} = {} + {} free ({:.1f}%)",
+                                  InputsText(session), FormatSize(t.reserved),
+                                  FormatCount(SegmentCount()), SegmentCount() == 1 ? "" : "s", live,
+                                  FormatSize(t.free), share(t.free, t.reserved)));
+    if (t.pieces_known()) {
+      head.push_back(fmt::format(
+          "largest free block {} ({:.1f}% of what is free; fragmentation {:.1f}%)",
+          FormatSize(t.largest_free), share(t.largest_free, t.free), 100 * t.fragmentation()));
+    } else {
+      head.push_back(fmt::format(
+          "{} free in no block that the file lists: the largest free block, the fragmentation and "
+          "what empty_cache() gives back of it are unknown",
+          FormatSize(t.gives.unlisted)));
+    }
+    if (t.pieces_known() || t.gives.returnable > 0 || t.gives.reuse_only > 0) {
+      head.push_back(fmt::format(
+          "empty_cache() gives back {} · only reuse can fill {} in {} gap{} beside live blocks",
+          ReturnableText(t.gives), FormatSize(t.gives.reuse_only), FormatCount(t.gives.gaps),
+          t.gives.gaps == 1 ? "" : "s"));
+    }
+    if (t.gives.private_pool > 0) {
+      head.push_back(PrivatePoolText(t.gives));
+    }
+    if (t.pinned > 0) {
+      head.push_back(
+          fmt::format("pinned: {} live keep {} from going back, in {} large segment{}; held by {}",
+                      FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned),
+                      t.pinned == 1 ? "" : "s", PinnedByText()));
+    }
+    return head;
+  }
+
+  [[nodiscard]] std::vector<std::string> FootLines() const {
+    const SegmentTotals& t = answer_.totals;
+    std::vector<std::string> foot;
+    if (!answer_.rows.empty()) {
+      foot.emplace_back("IN USE: · free  ▁…█ partly to wholly live  ▒ waiting for a stream");
+    }
+    if (t.estimated > 0) {
+      foot.push_back(fmt::format(
+          "{} of {} segments are estimated: a history tells requested sizes, block sizes follow "
+          "from the allocator's rules",
+          FormatCount(t.estimated), FormatCount(SegmentCount())));
+    }
+    for (const Diagnostic& diagnostic : answer_.head.diagnostics) {
+      if (diagnostic.code == "cut") {
+        foot.push_back(diagnostic.message);
+      }
+    }
+    if (t.unplaced_blocks > 0) {
+      foot.push_back(fmt::format(
+          "{} in {} live blocks lie in no known segment: this history lacks segment events",
+          FormatSize(t.unplaced), FormatCount(t.unplaced_blocks)));
+    }
+    return foot;
+  }
+
+  std::size_t width_ = kPictureOffTerminal;
+  SegmentsAnswer answer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSegments() {
+  return std::make_unique<SegmentsCommand>();
+}
+
+}  // namespace memtool::commands

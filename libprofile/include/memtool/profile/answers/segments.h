@@ -1,0 +1,162 @@
+// The allocator's segments at a moment, and what fragments them: what of the free memory can go
+// back, which segments little keeps from going back, and who holds them.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/history.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// A segment is pinned when no more than this part of it lives: little keeps much from going back.
+inline constexpr double kPinnedShare = 0.25;
+
+struct SegmentsQuery {
+  By by{};                 // who holds: frames, stacks or buckets
+  std::size_t slices = 0;  // SegmentRow::fill in this many equal parts; 0 = none
+};
+
+// Who allocated, as rows of top name them. No name: nobody, as nothing lives; kNoStack: unknown.
+struct SegmentHolder {
+  std::string name;
+  std::string file;
+  std::int64_t line = 0;  // 0 = none
+
+  auto operator<=>(const SegmentHolder&) const = default;
+};
+
+// Shares of an equal part of a segment.
+struct SliceFill {
+  double used = 0;
+  double pending = 0;  // of `used`: what waits for a stream
+};
+
+// Bytes.
+struct SegmentRow {
+  Segment segment;
+  std::uint64_t stream = 0;  // raw handle
+  FreeMemory gives;
+  std::int64_t largest_free = 0;  // of the blocks that the file lists
+  std::int64_t live_blocks = 0;   // with those that wait for a stream
+  bool estimated = false;         // a size in it follows from the allocator's rules, not the file
+  SegmentHolder holder{};         // of most of what lives in it; ties by name
+  std::vector<SliceFill> fill{};
+
+  [[nodiscard]] std::int64_t free() const { return segment.size - segment.active; }
+  // Where free memory lies in no listed block, its largest piece may be any.
+  [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
+  // What live blocks keep from going back to the driver.
+  [[nodiscard]] std::int64_t kept() const { return gives.reuse_only + gives.unlisted; }
+  [[nodiscard]] bool pinned() const;
+};
+
+// Sums over segments, in bytes unless they say otherwise.
+struct SegmentTotals {
+  std::int64_t reserved = 0;
+  std::int64_t allocated = 0;
+  std::int64_t pending = 0;  // waits for a stream
+  std::int64_t free = 0;
+  std::int64_t largest_free = 0;
+  std::int64_t splits = 0;  // how many free blocks lie in segments that are in use
+  std::int64_t split_bytes = 0;
+  std::int64_t unused = 0;  // how many segments have no live block
+  std::int64_t unused_bytes = 0;
+  std::int64_t pinned = 0;        // how many segments
+  std::int64_t pinned_bytes = 0;  // what they keep
+  std::int64_t pins = 0;          // what lives in them
+  std::int64_t estimated = 0;     // how many segments
+  std::int64_t unplaced = 0;      // lives in no known segment
+  std::int64_t unplaced_blocks = 0;
+  FreeMemory gives;
+
+  [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
+  // The share of what is free that its largest piece is not.
+  [[nodiscard]] double fragmentation() const {
+    return free > 0 ? 1.0 - static_cast<double>(largest_free) / static_cast<double>(free) : 0.0;
+  }
+};
+
+struct PinnedBy {
+  SegmentHolder holder;
+  std::int64_t bytes = 0;  // kept from going back
+};
+
+struct SegmentsAnswer {
+  AnswerHead head{.question = "segments"};
+  std::vector<SegmentRow> rows;  // the most free first
+  SegmentTotals totals;
+  std::vector<PinnedBy> pinned_by;  // the most kept first; ties by holder
+};
+
+Value AddressValue(std::uint64_t address);  // "0x7f00"
+
+inline constexpr auto kSegmentFields = Fields<SegmentRow>({
+    {"free", "FREE", Unit::kAmount, [](const SegmentRow& row) { return Value(row.free()); }},
+    {"size", "SIZE", Unit::kAmount, [](const SegmentRow& row) { return Value(row.segment.size); }},
+    {"largest_free", "LARGEST FREE", Unit::kAmount,
+     [](const SegmentRow& row) { return row.pieces_known() ? Value(row.largest_free) : Value(); }},
+    {"live_blocks", "LIVE", Unit::kCount, &SegmentRow::live_blocks},
+    {"device", "DEV", Unit::kOrdinal,
+     [](const SegmentRow& row) { return Value(row.segment.device); }},
+    {"address", "ADDRESS", Unit::kText,
+     [](const SegmentRow& row) { return AddressValue(row.segment.address); }},
+    {"holder", "HELD BY", Unit::kText,
+     [](const SegmentRow& row) { return Value(row.holder.name); }},
+    {"stream", "", Unit::kText, [](const SegmentRow& row) { return AddressValue(row.stream); }},
+    {"pool", "", Unit::kText,
+     [](const SegmentRow& row) { return Value(row.segment.small ? "small" : "large"); }},
+    {"pool_id", "", Unit::kText,
+     [](const SegmentRow& row) {
+       return Value("(" + std::to_string(row.segment.pool_owner) + ", " +
+                    std::to_string(row.segment.pool_id) + ")");
+     }},
+    {"returnable", "", Unit::kAmount,
+     [](const SegmentRow& row) { return Value(row.gives.returnable); }},
+    {"expandable", "", Unit::kCount,
+     [](const SegmentRow& row) { return Value(row.segment.expandable ? 1 : 0); }},
+    {"allocated", "", Unit::kAmount,
+     [](const SegmentRow& row) { return Value(row.segment.allocated); }},
+    {"active", "", Unit::kAmount, [](const SegmentRow& row) { return Value(row.segment.active); }},
+    {"requested", "", Unit::kAmount,
+     [](const SegmentRow& row) { return Value(row.segment.requested); }},
+    {"blocks", "", Unit::kCount,
+     [](const SegmentRow& row) { return Value(row.segment.block_count); }},
+    {"pinned", "", Unit::kCount, [](const SegmentRow& row) { return Value(row.pinned() ? 1 : 0); }},
+    {"estimated", "", Unit::kCount,
+     [](const SegmentRow& row) { return Value(row.estimated ? 1 : 0); }},
+});
+
+// What stands beside the rows.
+std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer);
+AnswerView ViewOf(const SegmentsAnswer& answer);
+
+// Takes any number of inputs, one after the other.
+class SegmentsMaker {
+ public:
+  explicit SegmentsMaker(SegmentsQuery query) : query_(std::move(query)) {}
+  // Errors: kUnsupported for an input that does not tell segments; kUsage for holders that are
+  // neither frames, stacks nor buckets.
+  Result<void> Add(const Selection& selection);
+  SegmentsAnswer Make() &&;
+
+ private:
+  void Sum(const SegmentRow& row);
+
+  SegmentsQuery query_;
+  SegmentsAnswer answer_;
+  std::map<SegmentHolder, std::int64_t> pinned_by_;
+};
+
+Result<SegmentsAnswer> Segments(const Selection& selection, SegmentsQuery query = {});
+
+}  // namespace memtool

@@ -1,0 +1,231 @@
+#include "memtool/profile/answers/segments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/history/groups.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/select/at_moment.h"
+
+namespace memtool {
+
+namespace {
+
+// How much of each equal part of a segment is in use.
+std::vector<SliceFill> FillOf(const Segment& segment, std::span<const Block> blocks,
+                              std::size_t slices) {
+  std::vector<SliceFill> fill(slices);
+  const double slice = static_cast<double>(segment.size) / static_cast<double>(slices);
+  for (const Block& block : blocks) {
+    if (block.state == BlockState::kInactive || slice <= 0) {
+      continue;
+    }
+    const auto begin = static_cast<double>(block.address - segment.address);
+    const double end = begin + static_cast<double>(block.size);
+    auto at = static_cast<std::size_t>(begin / slice);
+    for (; at < slices && static_cast<double>(at) * slice < end; ++at) {
+      const double part = std::min(end, static_cast<double>(at + 1) * slice) -
+                          std::max(begin, static_cast<double>(at) * slice);
+      fill[at].used += std::max(part, 0.0);
+      fill[at].pending += block.state == BlockState::kPendingFree ? std::max(part, 0.0) : 0.0;
+    }
+  }
+  for (SliceFill& part : fill) {  // bytes become shares
+    part.used = slice > 0 ? part.used / slice : 0;
+    part.pending = slice > 0 ? part.pending / slice : 0;
+  }
+  return fill;
+}
+
+// Who allocated live blocks.
+class Holders {
+ public:
+  explicit Holders(AllocationGroups groups) : groups_(std::move(groups)) {}
+
+  [[nodiscard]] SegmentHolder Largest(std::span<const Block> blocks) const {
+    std::map<std::uint32_t, std::int64_t> held;
+    for (const Block& block : blocks) {
+      if (block.state != BlockState::kInactive) {
+        std::int64_t& bytes = held[GroupOf(block.stack)];
+        bytes = SaturatingAdd(bytes, block.size);
+      }
+    }
+    SegmentHolder largest;
+    std::int64_t most = -1;
+    for (const auto& [group, bytes] : held) {
+      if (bytes < most) {
+        continue;
+      }
+      if (SegmentHolder holder = Holder(group); bytes > most || holder < largest) {
+        largest = std::move(holder);
+      }
+      most = bytes;
+    }
+    return largest;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t GroupOf(StackId stack) const {
+    return stack.valid() && stack.value() < groups_.of_stack.size()
+               ? groups_.of_stack[stack.value()]
+               : AllocationGroups::kRest;
+  }
+
+  [[nodiscard]] SegmentHolder Holder(std::uint32_t group) const {
+    if (group == AllocationGroups::kRest) {
+      return {.name = std::string(kNoStack), .file = {}};
+    }
+    const AllocationGroups::Name& name = groups_.names[group];
+    return {.name = name.name, .file = name.file, .line = name.line};
+  }
+
+  AllocationGroups groups_;
+};
+
+SegmentRow RowOf(const Segment& segment, std::span<const Block> blocks, const Holders& holders,
+                 std::size_t slices) {
+  SegmentRow row{
+      .segment = segment, .gives = FreeIn(segment, blocks), .holder = holders.Largest(blocks)};
+  for (const Block& block : blocks) {
+    if (block.state == BlockState::kInactive) {
+      row.largest_free = std::max(row.largest_free, block.size);
+    } else {
+      ++row.live_blocks;
+    }
+  }
+  if (slices > 0) {
+    row.fill = FillOf(segment, blocks, slices);
+  }
+  return row;
+}
+
+}  // namespace
+
+bool SegmentRow::pinned() const {
+  const auto live = static_cast<double>(segment.active);
+  return segment.active > 0 && !segment.small && kept() > 0 &&
+         live <= kPinnedShare * (live + static_cast<double>(kept()));
+}
+
+Value AddressValue(std::uint64_t address) {
+  return fmt::format("0x{:x}", address);
+}
+
+Result<void> SegmentsMaker::Add(const Selection& selection) {
+  const Recording& recording = selection.recording();
+  if (!recording.state || !recording.history) {
+    return Fail(ErrorCode::kUnsupported,
+                fmt::format("a {} does not tell the allocator's segments",
+                            recording.metadata.format_display),
+                "PyTorch snapshots do: see memtool help recording");
+  }
+  auto groups = GroupAllocations(selection.view(), query_.by);
+  MEMTOOL_TRY(groups);
+  const Holders holders(*std::move(groups));
+  answer_.head.Add(selection);
+  SegmentTotals& totals = answer_.totals;
+  for (const MomentOfTrace& moment : selection.moments()) {
+    const StateAtMoment at =
+        StateAt(*selection.history(), recording.history->traces[moment.trace], moment.event);
+    for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
+      const Segment& segment = at.state.segments[i];
+      const auto blocks =
+          std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
+      SegmentRow row = RowOf(segment, blocks, holders, query_.slices);
+      row.stream = recording.history->streams[segment.stream];
+      row.estimated = at.estimated[i] != 0;
+      for (const Block& block : blocks) {
+        if (block.state == BlockState::kInactive && segment.active > 0) {
+          ++totals.splits;
+          totals.split_bytes = SaturatingAdd(totals.split_bytes, block.size);
+        }
+      }
+      Sum(row);
+      answer_.rows.push_back(std::move(row));
+    }
+    totals.unplaced = SaturatingAdd(totals.unplaced, at.unplaced_bytes);
+    totals.unplaced_blocks += static_cast<std::int64_t>(at.unplaced_blocks);
+  }
+  return {};
+}
+
+void SegmentsMaker::Sum(const SegmentRow& row) {
+  const Segment& segment = row.segment;
+  SegmentTotals& totals = answer_.totals;
+  const auto add = [](std::int64_t& sum, std::int64_t value) { sum = SaturatingAdd(sum, value); };
+  add(totals.reserved, segment.size);
+  add(totals.allocated, segment.allocated);
+  add(totals.pending, segment.active - segment.allocated);
+  add(totals.free, row.free());
+  totals.gives.Add(row.gives);
+  totals.largest_free = std::max(totals.largest_free, row.largest_free);
+  totals.estimated += row.estimated ? 1 : 0;
+  if (segment.active == 0) {
+    ++totals.unused;
+    add(totals.unused_bytes, segment.size);
+  }
+  if (row.pinned()) {
+    ++totals.pinned;
+    add(totals.pinned_bytes, row.kept());
+    add(totals.pins, segment.active);
+    add(pinned_by_[row.holder], row.kept());
+  }
+}
+
+SegmentsAnswer SegmentsMaker::Make() && {
+  answer_.head.sample_type = "reserved";
+  answer_.head.unit = "bytes";
+  const auto key = [](const SegmentRow& row) {
+    return std::tuple(-row.free(), -row.segment.size, row.segment.device, row.segment.address);
+  };
+  std::stable_sort(answer_.rows.begin(), answer_.rows.end(),
+                   [&key](const SegmentRow& a, const SegmentRow& b) { return key(a) < key(b); });
+  for (const auto& [holder, bytes] : pinned_by_) {
+    answer_.pinned_by.push_back({.holder = holder, .bytes = bytes});
+  }
+  std::stable_sort(answer_.pinned_by.begin(), answer_.pinned_by.end(),
+                   [](const PinnedBy& a, const PinnedBy& b) { return a.bytes > b.bytes; });
+  return std::move(answer_);
+}
+
+Result<SegmentsAnswer> Segments(const Selection& selection, SegmentsQuery query) {
+  SegmentsMaker maker(std::move(query));
+  MEMTOOL_TRY(maker.Add(selection));
+  return std::move(maker).Make();
+}
+
+std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer) {
+  const SegmentTotals& totals = answer.totals;
+  const bool known = totals.pieces_known();
+  return {{"total", totals.free},
+          {"reserved", totals.reserved},
+          {"allocated", totals.allocated},
+          {"pending_free", totals.pending},
+          {"free", totals.free},
+          {"largest_free", known ? Value(totals.largest_free) : Value()},
+          {"returnable_bytes", totals.gives.returnable},
+          {"reuse_only_bytes", totals.gives.reuse_only},
+          {"private_pool_bytes", totals.gives.private_pool},
+          {"unlisted_bytes", totals.gives.unlisted},
+          {"inactive_splits", totals.splits},
+          {"inactive_split_bytes", totals.split_bytes},
+          {"unused_segments", totals.unused},
+          {"unused_bytes", totals.unused_bytes},
+          {"pinned_segments", totals.pinned},
+          {"pinned_free_bytes", totals.pinned_bytes},
+          {"pinned_live_bytes", totals.pins},
+          {"unplaced_bytes", totals.unplaced},
+          {"fragmentation", known ? Value(totals.fragmentation()) : Value()}};
+}
+
+AnswerView ViewOf(const SegmentsAnswer& answer) {
+  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kSegmentFields);
+}
+
+}  // namespace memtool
