@@ -67,11 +67,7 @@ class TimelineCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-<<<<<<< HEAD
-    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveSeries(), plot_.Resolve(),
-=======
-    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveQuery(), ResolvePlot(),
->>>>>>> h-events
+    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveQuery(), plot_.Resolve(),
                           output_.Resolve(streams, std::nullopt)}) {
       MEMTOOL_TRY(resolved);
     }
@@ -123,28 +119,15 @@ class TimelineCommand final : public Command {
     MEMTOOL_TRY(keywords_.ChooseFor(recording));
     query_.name = session.notes()[0].path;
     const HistoryIndex index(shared);
-<<<<<<< HEAD
-    const bool table = output_.format() == Format::kTable;
-    SeriesOptions plotted = series_;
-    plotted.points = series_.points == 0 ? kPlotPoints : series_.points;
-    auto series = MakeSeries(index, filter_, table ? plotted : series_);
-    MEMTOOL_TRY(series);
-    if (plot_.wanted()) {
-      auto own = table ? series : MakeSeries(index, filter_, plotted);
-      MEMTOOL_TRY(own);
-      if (auto saved = Draw(session, recording, *own); !saved) {
-        return saved;
-=======
     const bool plot = output_.format() == Format::kTable;
-    if (plot || !plot_.empty()) {
+    if (plot || plot_.wanted()) {
       TimelineQuery plotted = query_;
       plotted.points = query_.points == 0 ? kPlotPoints : query_.points;
       auto drawn = TimelineOf(index, filter_, plotted);
       MEMTOOL_TRY(drawn);
-      MEMTOOL_TRY(plot_.empty() ? Result<void>() : Draw(recording, *drawn, streams));
+      MEMTOOL_TRY(plot_.wanted() ? Draw(recording, *drawn, streams) : Result<void>());
       if (plot) {
         return output_.PrintText(Text(session, recording, *drawn, streams), streams);
->>>>>>> h-events
       }
     }
     auto answer = TimelineOf(index, filter_, query_);
@@ -163,11 +146,7 @@ class TimelineCommand final : public Command {
       std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
       (answer.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
-<<<<<<< HEAD
-    return plot_.Save(chart, session.streams());
-=======
-    return SavePlot(chart, plot_, plot_size_, streams);
->>>>>>> h-events
+    return plot_.Save(chart, streams);
   }
 
   [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
@@ -232,12 +211,7 @@ class TimelineCommand final : public Command {
   RangeOptions range_;
   TimelineQuery query_;
   Filter filter_;
-<<<<<<< HEAD
-  std::deque<std::string> columns_;  // keys and titles of layers
-=======
-  PlotSize plot_size_;
   std::deque<std::string> titles_;  // of layers
->>>>>>> h-events
   std::string by_text_;
   KeywordsOption keywords_;
   std::string frames_text_ = "app";
