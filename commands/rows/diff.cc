@@ -108,7 +108,7 @@ class DiffCommand final : public RowsCommand {
     std::vector<Selection> news(std::make_move_iterator(middle),
                                 std::make_move_iterator(bases->end()));
     bases->erase(middle, bases->end());
-    answer_ = Diff(*std::move(bases), std::move(news),
+    answer_ = Diff(*bases, std::move(news),
                    {.by = view().by(),
                     .sort = view().sort(),
                     .normalize = normalize_,

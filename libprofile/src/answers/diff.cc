@@ -105,7 +105,8 @@ std::string_view DiffStatusName(DiffStatus status) {
   return "";
 }
 
-DiffAnswer Diff(std::vector<Selection> bases, std::vector<Selection> news, const DiffQuery& query) {
+DiffAnswer Diff(const std::vector<Selection>& bases, std::vector<Selection> news,
+                const DiffQuery& query) {
   if (query.normalize) {
     Normalize(bases, news);
   }
@@ -122,8 +123,8 @@ DiffAnswer Diff(std::vector<Selection> bases, std::vector<Selection> news, const
       .unknown_base = base.table().unknown(),
       .unknown_new = now.table().unknown(),
       .saturated = base.table().saturated() || now.table().saturated()};
-  for (const std::vector<Selection>* side : {&bases, &news}) {
-    for (const Selection& selection : *side) {
+  for (const auto& side : {std::span(bases), std::span<const Selection>(news)}) {
+    for (const Selection& selection : side) {
       answer.head.Add(selection);
     }
   }

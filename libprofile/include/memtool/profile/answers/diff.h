@@ -85,6 +85,7 @@ inline constexpr auto kDiffFields = Fields<DiffRow>({
 AnswerView ViewOf(const DiffAnswer& answer);
 
 // All inputs of a side count as one. Both sides have one input at least.
-DiffAnswer Diff(std::vector<Selection> bases, std::vector<Selection> news, const DiffQuery& query);
+DiffAnswer Diff(const std::vector<Selection>& bases, std::vector<Selection> news,
+                const DiffQuery& query);
 
 }  // namespace memtool
