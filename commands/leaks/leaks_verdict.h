@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "leaks/leaks_report.h"
+#include "memtool/profile/answers/leaks.h"
 
 namespace memtool::commands {
 
 // The first sentence is the verdict. GROWING is said only of rows whose evidence is strong.
-std::vector<std::string> LeaksVerdict(const GrowthSeries& series, const LeaksContext& context);
+std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer);
 // What did not change, so that a reader need not wonder.
-std::string ConstantText(const GrowthSeries& series, const LeaksContext& context);
+std::string ConstantText(const LeaksAnswer& answer);
 
 }  // namespace memtool::commands

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 namespace memtool::commands {
 namespace {
@@ -39,11 +40,12 @@ std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capa
     }
   }
   JudgeAndSort(series);
-  LeaksContext context;
+  LeaksQuery query;
   if (capacity_mib > 0) {
-    context.capacity = capacity_mib * kMiB;
+    query.capacity = capacity_mib * kMiB;
   }
-  return LeaksVerdict(series, context);
+  return LeaksVerdict(
+      LeaksOfSeries(std::move(series), {.question = "leaks", .unit = "bytes"}, query));
 }
 
 TEST(LeaksVerdict, FewPointsAreMaybe) {

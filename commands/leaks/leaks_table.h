@@ -1,0 +1,20 @@
+// How memtool leaks shows a series: a row per grown row, its shape.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/answers/leaks.h"
+#include "output/report.h"
+#include "output/tabulate.h"
+
+namespace memtool::commands {
+
+std::vector<TableColumn<GrowthRow>> LeaksColumns(const LeaksAnswer& answer);
+// Notes below the table: what did not change, what is in no sum.
+std::vector<std::string> LeaksNotes(const LeaksAnswer& answer);
+// A few blocks that show how a series goes from its lowest to its highest value.
+std::string Sparkline(const std::vector<std::int64_t>& series);
+
+}  // namespace memtool::commands

@@ -1,0 +1,219 @@
+// What keeps growing, over several inputs or over the steps of one history: a row per grown row,
+// and what the series tells, as findings with their figures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/growth/growth.h"
+#include "memtool/profile/growth/growth_history.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+struct LeaksQuery {
+  By by;
+  SortBy sort = SortBy::kFlat;
+  bool all = false;  // also rows that stay the same
+  // Of several inputs: their order. None = by time when all tell theirs, else by name.
+  std::optional<InputOrder> order;
+  StepOptions steps{};                   // of one history
+  std::optional<std::int64_t> capacity;  // bytes: in how many steps are they reached?
+};
+
+enum class FindingCode : std::uint8_t {
+  kOneStep,   // there are two points: what grew is a difference, not a trend; perhaps no rows
+  kGrowing,   // evidence is strong
+  kMaybe,     // evidence is weak, see Doubt
+  kFreed,     // rises, but the history knows that all of it is freed later
+  kLate,      // did not grow in the beginning
+  kLastJump,  // stepped up once, at the last step
+  kJump,      // stepped up once, before
+  kStopped,   // grew and stayed
+  kConstant,  // is there, and does not change
+};
+
+// Shapes of growth that goes on.
+enum class GrowthShape : std::uint8_t {
+  kNone,
+  kSteady,    // at every step
+  kRepeated,  // again and again, though not at every step
+  kRising,    // on the whole, with ups and downs
+};
+
+// Why growth may be chance.
+enum class Doubt : std::uint8_t { kNone, kFewRises, kFewPoints, kChance };
+
+struct FoundRow {
+  std::string name;
+  std::string file;
+  std::int64_t line = 0;  // 0 = none
+};
+
+// What rows have in common.
+struct Finding {
+  FindingCode code = FindingCode::kConstant;
+  GrowthShape shape = GrowthShape::kNone;  // of kGrowing, kMaybe and kFreed
+  std::vector<FoundRow> rows;              // in the order of the answer's rows
+  // Of their sum; where rows hold what their callees hold, of the first, which stands for them.
+  Growth sum;
+  double chance = 0;  // Growth::chance of the row that is the least sure
+  Doubt doubt = Doubt::kNone;
+  // When doubt counts the more because so many rows rise and fall: how many.
+  std::size_t among = 0;
+  // Of jumps: the step (1 …) at which all jump; 0 = at different ones.
+  std::size_t step = 0;
+};
+
+enum class ReachCode : std::uint8_t {
+  kReached,       // the last point holds the capacity
+  kNotGrowing,    // all rows together do not keep growing
+  kNever,         // growth slows, and leads to Growth::limit at most
+  kAtLeast,       // growth slows: no fewer steps, if ever
+  kAccelerating,  // steps, if each adds Growth::bend more than the one before
+  kEven,          // steps, if each adds Growth::slope
+};
+
+// When the sum of all rows reaches a capacity: what one row takes another may give back.
+struct Reach {
+  ReachCode code = ReachCode::kNotGrowing;
+  std::int64_t capacity = 0;
+  std::int64_t steps = 0;
+  bool maybe = false;      // the evidence for growth is weak
+  bool rows_grow = false;  // of kNotGrowing: some do, others shrink or vary
+};
+
+// Where the points are steps of one history.
+struct SteppedHistory {
+  StepMeasure measure = StepMeasure::kEnd;
+  std::string mark;  // whose marks the steps are; empty = equal parts
+  bool by_time = false;
+  std::size_t devices = 0;
+  std::size_t merged = 1;   // steps per point
+  bool unfinished = false;  // a last mark without an end was left out
+};
+
+struct LeaksAnswer {
+  AnswerHead head{.question = "leaks"};
+  By by;               // what rows stand for, once the inputs have had their say
+  bool cum = false;    // rows hold what their callees hold: they do not add up
+  InputOrder order{};  // of several inputs
+  std::optional<SteppedHistory> history;
+  std::vector<GrowthPoint> points;
+  std::vector<GrowthRow> rows;    // growth that goes on first, then by slope; ties by name
+  Growth whole;                   // of the points' totals
+  std::int64_t total = 0;         // what all rows grew by, with those that `all` leaves out
+  std::vector<Finding> findings;  // what goes on first; kConstant is the last
+  std::optional<Reach> reach{};   // of bytes, when the query has a capacity
+  // How the number of allocations of unknown size goes, which are in no sum; none = there are none.
+  std::optional<Growth> unknown{};
+  bool saturated = false;
+
+  [[nodiscard]] bool bytes() const { return head.unit == "bytes"; }
+};
+
+// Words of JSON; empty for none.
+std::string_view CodeOf(GrowthKind kind);
+std::string_view CodeOf(GrowthDetail detail);
+std::string_view CodeOf(GrowthEvidence evidence);
+std::string_view CodeOf(GrowthShape shape);
+std::string_view CodeOf(FindingCode code);
+std::string_view CodeOf(Doubt doubt);
+std::string_view CodeOf(ReachCode code);
+std::string_view CodeOf(InputOrder order);
+std::string_view CodeOf(StepMeasure measure);
+inline Value CodeValue(std::string_view code) {
+  return code.empty() ? Value() : Value(code);
+}
+
+template <auto kMember>
+Value OfGrowth(const GrowthRow& row) {
+  return Value(row.growth.*kMember);
+}
+
+inline constexpr auto kLeaksFields = Fields<GrowthRow>({
+    {"slope", "PER STEP", Unit::kAmount, &OfGrowth<&Growth::slope>},
+    {"first", "FIRST", Unit::kAmount, &OfGrowth<&Growth::first>},
+    {"last", "LAST", Unit::kAmount, &OfGrowth<&Growth::last>},
+    {"delta", "", Unit::kAmount, [](const GrowthRow& row) { return Value(row.growth.delta()); }},
+    {"fit", "FIT", Unit::kRatio, &OfGrowth<&Growth::fit>},
+    {"name", "WHERE", Unit::kText, &GrowthRow::name},
+    {"file", "", Unit::kText, &GrowthRow::file},
+    {"line", "", Unit::kOrdinal, [](const GrowthRow& row) { return LineValue(row.line); }},
+    {"via", "VIA", Unit::kText, &GrowthRow::via},
+    {"kind", "KIND", Unit::kText,
+     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.kind)); }},
+    {"detail", "", Unit::kText,
+     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.detail)); }},
+    {"steps", "", Unit::kCount, &OfGrowth<&Growth::steps>},
+    {"grew", "", Unit::kCount, &OfGrowth<&Growth::grew>},
+    {"shrank", "", Unit::kCount, &OfGrowth<&Growth::shrank>},
+    {"least_step", "", Unit::kAmount, &OfGrowth<&Growth::least_step>},
+    {"most_step", "", Unit::kAmount, &OfGrowth<&Growth::most_step>},
+    {"bend", "", Unit::kAmount, &OfGrowth<&Growth::bend>},
+    {"limit", "", Unit::kAmount, &OfGrowth<&Growth::limit>},
+    {"evidence", "", Unit::kText,
+     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.evidence)); }},
+    {"chance", "", Unit::kRatio,
+     [](const GrowthRow& row) {
+       const Growth& growth = row.growth;
+       return growth.grew > 0 && growth.steps > 1 ? Value(growth.chance) : Value();
+     }},
+    {"kept", "", Unit::kAmount,
+     [](const GrowthRow& row) { return row.kept ? Value(row.kept->bytes) : Value(); }},
+    {"kept_steps", "", Unit::kCount,
+     [](const GrowthRow& row) { return row.kept ? Value(row.kept->steps) : Value(); }},
+    {"unknown_first", "", Unit::kCount,
+     [](const GrowthRow& row) {
+       return Value(row.unknown.empty() ? std::int64_t{0} : row.unknown.front());
+     }},
+    {"unknown_last", "", Unit::kCount,
+     [](const GrowthRow& row) {
+       return Value(row.unknown.empty() ? std::int64_t{0} : row.unknown.back());
+     }},
+    {"series", "SHAPE", Unit::kNested,
+     [](const GrowthRow& row) { return Value(Value::List(row.series.begin(), row.series.end())); }},
+});
+
+// What stands beside the rows. "verdict" is a list of codes: whether anything grows, then what was
+// found.
+std::vector<NamedValue> FiguresOf(const LeaksAnswer& answer);
+AnswerView ViewOf(const LeaksAnswer& answer);
+
+// Joins several inputs, one after the other and in any order; each is one point.
+class LeaksMaker {
+ public:
+  explicit LeaksMaker(LeaksQuery query) : query_(std::move(query)) {}
+  // `point`: its name; empty = the input's.
+  void Add(const Selection& selection, std::string_view point = {});
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
+  // Errors: kUsage for fewer than two inputs, and for an order by time when not all tell one or all
+  // tell the same.
+  Result<LeaksAnswer> Make() &&;
+
+ private:
+  LeaksQuery query_;
+  AnswerHead head_{.question = "leaks"};
+  NodeSpace space_;
+  GrowthTable table_;
+  bool saturated_ = false;
+};
+
+Result<LeaksAnswer> Leaks(std::span<const Selection> selections, LeaksQuery query = {});
+// Over the steps of one history. `view`: of the index's recording; `name`: the input's. Errors:
+// those of GrowthOfHistory.
+Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
+                                   std::string_view name, const LeaksQuery& query);
+// Of a series that is judged already (JudgeAndSort). Its unit is the head's.
+LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery& query);
+
+}  // namespace memtool

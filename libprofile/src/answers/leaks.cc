@@ -1,0 +1,271 @@
+#include "memtool/profile/answers/leaks.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "answers/leaks_findings.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/at_moment.h"
+
+namespace memtool {
+
+namespace {
+
+template <class Code, std::size_t kCount>
+std::string_view At(const std::array<std::string_view, kCount>& words, Code code) {
+  return words[static_cast<std::size_t>(code)];
+}
+
+// When an input was taken, or of a history when the moment shown was; unix ns.
+std::int64_t TimeOf(const Selection& selection) {
+  const Recording& recording = selection.recording();
+  std::int64_t time = kNoTime;
+  if (recording.history && recording.history->clock == Clock::kUnix) {
+    for (const MomentOfTrace& moment : selection.moments()) {
+      const Trace& trace = recording.history->traces[moment.trace];
+      if (moment.event >= 0) {
+        const auto row = trace.first_event + static_cast<std::uint64_t>(moment.event);
+        time = std::max(time, recording.history->events[row].time);
+      }
+    }
+  }
+  if (time != kNoTime || recording.metadata.time_nanos == 0) {
+    return time;
+  }
+  return recording.metadata.time_nanos;
+}
+
+std::optional<Growth> UnknownOf(const GrowthSeries& series) {
+  std::vector<std::int64_t> counts;
+  for (const GrowthPoint& point : series.points) {
+    counts.push_back(point.unknown);
+  }
+  Growth growth = JudgeGrowth(counts);
+  if (growth.kind == GrowthKind::kConstant && growth.last == 0) {
+    return std::nullopt;
+  }
+  return growth;
+}
+
+Value ValueOf(const Growth& growth) {
+  return Value::Object{{"first", growth.first},
+                       {"last", growth.last},
+                       {"slope", growth.slope},
+                       {"kind", CodeValue(CodeOf(growth.kind))},
+                       {"detail", CodeValue(CodeOf(growth.detail))},
+                       {"least_step", growth.least_step},
+                       {"most_step", growth.most_step},
+                       {"bend", growth.bend},
+                       {"limit", growth.limit}};
+}
+
+Value ValueOf(const Finding& finding) {
+  Value::List rows;
+  for (const FoundRow& row : finding.rows) {
+    rows.push_back(
+        Value::Object{{"name", row.name}, {"file", row.file}, {"line", LineValue(row.line)}});
+  }
+  return Value::Object{
+      {"code", CodeOf(finding.code)}, {"shape", CodeValue(CodeOf(finding.shape))},
+      {"rows", std::move(rows)},      {"sum", ValueOf(finding.sum)},
+      {"chance", finding.chance},     {"doubt", CodeValue(CodeOf(finding.doubt))},
+      {"among", finding.among},       {"step", finding.step > 0 ? Value(finding.step) : Value()}};
+}
+
+Value ValueOf(const std::optional<Reach>& reach) {
+  if (!reach) {
+    return {};
+  }
+  return Value::Object{{"code", CodeOf(reach->code)},
+                       {"capacity", reach->capacity},
+                       {"steps", reach->steps > 0 ? Value(reach->steps) : Value()},
+                       {"maybe", reach->maybe},
+                       {"rows_grow", reach->rows_grow}};
+}
+
+Value ValueOf(const GrowthPoint& point) {
+  return Value::Object{{"name", point.name},
+                       {"time_us", point.time != kNoTime ? Value(point.time / 1000) : Value()},
+                       {"event", point.event >= 0 ? Value(point.event) : Value()},
+                       {"total", point.total},
+                       {"unknown", point.unknown}};
+}
+
+// The first finding says whether anything grows; where there is none, that is the verdict.
+Value VerdictOf(const LeaksAnswer& answer) {
+  Value::List codes;
+  const auto grows = [](FindingCode code) {
+    return code == FindingCode::kOneStep || code == FindingCode::kGrowing ||
+           code == FindingCode::kMaybe;
+  };
+  if (answer.findings.empty() || !grows(answer.findings.front().code)) {
+    codes.emplace_back("no_growth");
+  }
+  for (const Finding& finding : answer.findings) {
+    if (finding.code != FindingCode::kConstant) {
+      codes.emplace_back(CodeOf(finding.code));
+    }
+  }
+  return codes;
+}
+
+template <class T>
+Value ListOf(const std::vector<T>& values) {
+  Value::List list;
+  for (const T& value : values) {
+    list.push_back(ValueOf(value));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string_view CodeOf(GrowthKind kind) {
+  constexpr std::array<std::string_view, 5> kWords{"constant", "steady", "stepwise", "shrinking",
+                                                   "noisy"};
+  return At(kWords, kind);
+}
+
+std::string_view CodeOf(GrowthDetail detail) {
+  constexpr std::array<std::string_view, 12> kWords{"",         "even",   "accelerating", "slowing",
+                                                    "uneven",   "once",   "stopped",      "late",
+                                                    "repeated", "rising", "falling",      "level"};
+  return At(kWords, detail);
+}
+
+std::string_view CodeOf(GrowthEvidence evidence) {
+  constexpr std::array<std::string_view, 4> kWords{"", "weak", "strong", "freed"};
+  return At(kWords, evidence);
+}
+
+std::string_view CodeOf(GrowthShape shape) {
+  constexpr std::array<std::string_view, 4> kWords{"", "steady", "repeated", "rising"};
+  return At(kWords, shape);
+}
+
+std::string_view CodeOf(FindingCode code) {
+  constexpr std::array<std::string_view, 9> kWords{
+      "one_step", "growing", "maybe", "freed", "late", "last_jump", "jump", "stopped", "constant"};
+  return At(kWords, code);
+}
+
+std::string_view CodeOf(Doubt doubt) {
+  constexpr std::array<std::string_view, 4> kWords{"", "few_rises", "few_points", "chance"};
+  return At(kWords, doubt);
+}
+
+std::string_view CodeOf(ReachCode code) {
+  constexpr std::array<std::string_view, 6> kWords{"reached",  "not_growing",  "never",
+                                                   "at_least", "accelerating", "even"};
+  return At(kWords, code);
+}
+
+std::string_view CodeOf(InputOrder order) {
+  constexpr std::array<std::string_view, 3> kWords{"name", "time", "given"};
+  return At(kWords, order);
+}
+
+std::string_view CodeOf(StepMeasure measure) {
+  constexpr std::array<std::string_view, 3> kWords{"end", "low", "kept"};
+  return At(kWords, measure);
+}
+
+void LeaksMaker::Add(const Selection& selection, std::string_view point) {
+  head_.Add(selection);
+  Tabulator rows(query_.by, space_);
+  rows.Add(InputOf(selection));
+  query_.by = rows.by();
+  saturated_ = saturated_ || rows.saturated();
+  table_.Add({.name = point.empty() ? head_.inputs.back().path : std::string(point),
+              .time = TimeOf(selection),
+              .total = rows.total(),
+              .unknown = rows.unknown()},
+             rows.Rows(query_.sort));
+}
+
+Result<LeaksAnswer> LeaksMaker::Make() && {
+  if (table_.size() < 2) {
+    return Fail(ErrorCode::kUsage, "growth needs two inputs");
+  }
+  const bool times = table_.HasTimes();
+  if (query_.order == InputOrder::kTime && !times) {
+    return Fail(ErrorCode::kUsage,
+                "not all inputs tell when they were taken, or all tell the same time");
+  }
+  const InputOrder order = query_.order.value_or(times ? InputOrder::kTime : InputOrder::kName);
+  LeaksAnswer answer = LeaksOfSeries(table_.Finish(order, query_.sort), std::move(head_), query_);
+  answer.order = order;
+  answer.saturated = saturated_;
+  return answer;
+}
+
+Result<LeaksAnswer> Leaks(std::span<const Selection> selections, LeaksQuery query) {
+  LeaksMaker maker(std::move(query));
+  for (const Selection& selection : selections) {
+    maker.Add(selection);
+  }
+  return std::move(maker).Make();
+}
+
+Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
+                                   std::string_view name, const LeaksQuery& query) {
+  NodeSpace space;
+  auto growth = GrowthOfHistory(index, view, query.by, query.steps, space);
+  MEMTOOL_TRY(growth);
+  AnswerHead head{.question = "leaks", .sample_type = "space", .unit = "bytes"};
+  const MomentRange& range = query.steps.range;
+  head.Add(index.recording(), name, range.from.text + " to " + range.to.text);
+  LeaksAnswer answer = LeaksOfSeries(std::move(growth->series), std::move(head), query);
+  answer.history = {.measure = growth->measure,
+                    .mark = std::move(growth->mark),
+                    .by_time = query.steps.by_time,
+                    .devices = growth->devices,
+                    .merged = growth->merged,
+                    .unfinished = growth->unfinished};
+  return answer;
+}
+
+LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery& query) {
+  LeaksAnswer answer{.head = std::move(head), .by = query.by, .cum = query.sort == SortBy::kCum};
+  answer.findings = FindingsOf(series, answer.cum);
+  if (query.capacity && answer.bytes()) {
+    answer.reach = ReachOf(series, *query.capacity);
+  }
+  answer.unknown = UnknownOf(series);
+  for (const GrowthRow& row : series.rows) {
+    answer.total = SaturatingAdd(answer.total, row.growth.delta());
+  }
+  if (!query.all) {
+    std::erase_if(series.rows,
+                  [](const GrowthRow& row) { return row.growth.kind == GrowthKind::kConstant; });
+  }
+  answer.points = std::move(series.points);
+  answer.rows = std::move(series.rows);
+  answer.whole = std::move(series.whole);
+  return answer;
+}
+
+std::vector<NamedValue> FiguresOf(const LeaksAnswer& answer) {
+  const std::string_view order = answer.history ? "event" : CodeOf(answer.order);
+  const std::string_view measure = answer.history ? CodeOf(answer.history->measure) : "input";
+  return {{"total", answer.total},
+          {"total_first", answer.whole.first},
+          {"total_last", answer.whole.last},
+          {"total_slope", answer.whole.slope},
+          {"total_kind", CodeOf(answer.whole.kind)},
+          {"verdict", VerdictOf(answer)},
+          {"findings", ListOf(answer.findings)},
+          {"reach", ValueOf(answer.reach)},
+          {"points", ListOf(answer.points)},
+          {"order", order},
+          {"measure", measure},
+          {"step_mark", answer.history ? CodeValue(answer.history->mark) : Value()}};
+}
+
+AnswerView ViewOf(const LeaksAnswer& answer) {
+  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kLeaksFields);
+}
+
+}  // namespace memtool

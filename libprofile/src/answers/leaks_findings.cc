@@ -1,0 +1,180 @@
+#include "answers/leaks_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr std::array kShapes{GrowthShape::kSteady, GrowthShape::kRepeated, GrowthShape::kRising};
+
+GrowthShape ShapeOf(const Growth& growth) {
+  return growth.kind == GrowthKind::kSteady         ? GrowthShape::kSteady
+         : growth.detail == GrowthDetail::kRepeated ? GrowthShape::kRepeated
+                                                    : GrowthShape::kRising;
+}
+
+class Finder {
+ public:
+  Finder(const GrowthSeries& series, bool cum) : series_(series), cum_(cum) {}
+
+  std::vector<Finding> Run() && {
+    if (series_.whole.steps == 1) {
+      // Also when nothing grew.
+      findings_.push_back(
+          Of(FindingCode::kOneStep, [](const Growth& growth) { return growth.grew > 0; }));
+    } else {
+      GoingOn(FindingCode::kGrowing, GrowthEvidence::kStrong);
+      GoingOn(FindingCode::kMaybe, GrowthEvidence::kWeak);
+      GoingOn(FindingCode::kFreed, GrowthEvidence::kFreed);
+      InPart();
+    }
+    Add(Of(FindingCode::kConstant, [](const Growth& growth) {
+      return growth.kind == GrowthKind::kConstant && growth.last != 0;
+    }));
+    return std::move(findings_);
+  }
+
+ private:
+  template <class Wanted>
+  Finding Of(FindingCode code, Wanted wanted) const {
+    Finding finding{.code = code};
+    std::vector<std::int64_t> values(series_.points.size(), 0);
+    for (const GrowthRow& row : series_.rows) {
+      if (!wanted(row.growth)) {
+        continue;
+      }
+      finding.rows.push_back({.name = row.name, .file = row.file, .line = row.line});
+      finding.chance = std::max(finding.chance, row.growth.chance);
+      if (cum_ && finding.rows.size() > 1) {
+        continue;  // the first holds the others, or stands for them
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = SaturatingAdd(values[i], row.series[i]);
+      }
+    }
+    finding.sum = JudgeGrowth(values);
+    return finding;
+  }
+
+  void Add(Finding finding) {
+    if (!finding.rows.empty()) {
+      findings_.push_back(std::move(finding));
+    }
+  }
+
+  void GoingOn(FindingCode code, GrowthEvidence evidence) {
+    for (const GrowthShape shape : kShapes) {
+      Finding finding = Of(code, [=](const Growth& growth) {
+        return growth.evidence == evidence && ShapeOf(growth) == shape;
+      });
+      finding.shape = shape;
+      if (code == FindingCode::kMaybe) {
+        AddDoubt(finding);
+      }
+      Add(std::move(finding));
+    }
+  }
+
+  // Why a group may rise by chance only.
+  void AddDoubt(Finding& finding) const {
+    if (finding.shape == GrowthShape::kRepeated && finding.sum.grew < kFewestRises) {
+      finding.doubt = Doubt::kFewRises;
+      return;
+    }
+    finding.doubt = finding.shape == GrowthShape::kSteady ? Doubt::kFewPoints : Doubt::kChance;
+    finding.among = series_.noisy > 1 && finding.chance <= kSure ? series_.noisy : 0;
+  }
+
+  // Growth in a part of the steps only.
+  void InPart() {
+    const auto with = [](GrowthDetail detail) {
+      return [detail](const Growth& growth) { return growth.detail == detail; };
+    };
+    Add(Of(FindingCode::kLate, with(GrowthDetail::kLate)));
+    Jumps(FindingCode::kLastJump, true);
+    Jumps(FindingCode::kJump, false);
+    Add(Of(FindingCode::kStopped, with(GrowthDetail::kStopped)));
+  }
+
+  void Jumps(FindingCode code, bool at_last) {
+    std::optional<std::size_t> step;
+    Finding finding = Of(code, [&step, at_last](const Growth& growth) {
+      const bool wanted =
+          growth.detail == GrowthDetail::kOnce && (growth.last_rise == growth.steps) == at_last;
+      if (wanted) {
+        step = !step || *step == growth.last_rise ? growth.last_rise : 0;
+      }
+      return wanted;
+    });
+    finding.step = step.value_or(0);
+    Add(std::move(finding));
+  }
+
+  const GrowthSeries& series_;
+  bool cum_;
+  std::vector<Finding> findings_;
+};
+
+// The fewest steps in which `more` bytes come together when the last step added `step` and each
+// adds `bend` more than the one before; both are not below zero, and one is above.
+std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t bend) {
+  const auto reached = [&](std::int64_t n) {
+    const Wide steps = n;
+    const Wide bends = steps * (steps + 1) / 2;
+    // Divided first: the product may not fit.
+    return (bend > 0 && bends > more / bend) || steps * step + bends * bend >= more;
+  };
+  std::int64_t low = 0;  // not reached
+  std::int64_t high = more;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (reached(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::vector<Finding> FindingsOf(const GrowthSeries& series, bool cum) {
+  return Finder(series, cum).Run();
+}
+
+Reach ReachOf(const GrowthSeries& series, std::int64_t capacity) {
+  const Growth& whole = series.whole;
+  Reach reach{.capacity = capacity};
+  if (whole.last >= capacity) {
+    reach.code = ReachCode::kReached;
+    return reach;
+  }
+  const bool goes_on = whole.goes_on() || whole.evidence == GrowthEvidence::kWeak;
+  if (!goes_on || whole.slope <= 0) {
+    reach.rows_grow = std::any_of(series.rows.begin(), series.rows.end(),
+                                  [](const GrowthRow& row) { return row.growth.goes_on(); });
+    return reach;
+  }
+  reach.maybe = !whole.goes_on();
+  const std::int64_t more = SaturatingSubtract(capacity, whole.last);
+  if (whole.limit && *whole.limit <= capacity) {
+    reach.code = ReachCode::kNever;
+  } else if (whole.detail == GrowthDetail::kSlowing) {
+    reach.code = ReachCode::kAtLeast;
+    reach.steps = StepsUntil(more, whole.last_step, 0);
+  } else if (whole.detail == GrowthDetail::kAccelerating) {
+    reach.code = ReachCode::kAccelerating;
+    reach.steps = StepsUntil(more, whole.last_step, whole.bend);
+  } else {
+    reach.code = ReachCode::kEven;
+    reach.steps = StepsUntil(more, whole.slope, 0);
+  }
+  return reach;
+}
+
+}  // namespace memtool

@@ -1,0 +1,16 @@
+// What a judged series tells: rows that have something in common, and when all rows together reach
+// a capacity.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memtool/profile/answers/leaks.h"
+
+namespace memtool {
+
+// `cum`: rows hold what their callees hold, so that they do not add up.
+std::vector<Finding> FindingsOf(const GrowthSeries& series, bool cum);
+Reach ReachOf(const GrowthSeries& series, std::int64_t capacity);
+
+}  // namespace memtool
