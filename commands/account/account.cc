@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
@@ -132,16 +132,17 @@ class AccountCommand final : public RowsCommand {
       return names;
     }
     for (std::string& name : *names) {
-      if (name == "-" || !formats::CertainFormat(name).empty()) {
+      if (name == "-" || formats::CertainReader(name) != nullptr) {
         recordings.push_back(std::move(name));
         continue;
       }
-      auto truth = formats::ReadGroundTruth(name, input().load().limits);
-      if (!truth) {
+      auto document = formats::Open(name, {.limits = input().load().limits,
+                                           .wanted = {.recordings = false, .ground_truth = true}});
+      if (!document) {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
-      MEMTOOL_TRY(TakeTruth(*truth, name));
+      MEMTOOL_TRY(TakeTruth(document->ground_truth(), name));
     }
     return recordings;
   }

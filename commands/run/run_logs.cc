@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "../capture/wire.h"
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/replay.h"
 
@@ -135,7 +135,7 @@ std::string SummarizeLog(const fs::path& log) {
   if (size > kMostToRead) {
     return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
   }
-  const auto recording = formats::LoadFile(log.string(), {});
+  const auto recording = formats::OpenRecording(log.string());
   if (!recording) {
     return ToString(recording.error());
   }

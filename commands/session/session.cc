@@ -57,7 +57,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
       ahead.push_back({names[next],
                        std::async(Policy(inputs_.jobs(), names.size()), [name = names[next], this] {
-                         return formats::LoadFile(name, inputs_.load());
+                         return formats::OpenRecording(name, inputs_.load());
                        })});
       ++next;
     }
