@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ground_truth/forms.h"
+#include "memtool/formats/byte_window.h"
 #include "oom_text/scan.h"
 #include "support/byte_cursor.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -29,25 +30,31 @@ Error WithInput(Error error, const std::string& name) {
   return error;
 }
 
-std::string ReaderNames() {
+using ReaderList = std::span<const Reader* const>;
+
+ReaderList ReadersOf(const OpenOptions& options) {
+  return options.readers.empty() ? Readers() : ReaderList(options.readers);
+}
+
+std::string NamesOf(ReaderList readers) {
   std::string names;
-  for (const Reader* reader : Readers()) {
+  for (const Reader* reader : readers) {
     names += (names.empty() ? "" : ", ") + std::string(reader->name());
   }
   return names;
 }
 
-Result<const Reader*> ReaderByName(std::string_view name) {
-  for (const Reader* reader : Readers()) {
+Result<const Reader*> ReaderByName(ReaderList readers, std::string_view name) {
+  for (const Reader* reader : readers) {
     if (reader->name() == name) {
       return reader;
     }
   }
   return Fail(ErrorCode::kUsage, fmt::format("there is no input format '{}'", name),
-              "formats: " + ReaderNames());
+              "formats: " + NamesOf(readers));
 }
 
-Error Unknown(std::span<const std::byte> head) {
+Error Unknown(ReaderList readers, std::span<const std::byte> head) {
   if (head.empty()) {
     return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
   }
@@ -61,11 +68,11 @@ Error Unknown(std::span<const std::byte> head) {
                .input = {},
                .offset = 0,
                .message = "no reader recognises this input",
-               .hint = "formats read: " + ReaderNames() + "; choose one with --input-format"};
+               .hint = "formats read: " + NamesOf(readers) + "; choose one with " +
+                       Mention(Subject::kInputFormat)};
 }
 
-const Reader* CertainlyReads(std::span<const std::byte> head) {
-  const auto readers = Readers();
+const Reader* CertainlyReads(ReaderList readers, std::span<const std::byte> head) {
   const auto found = std::find_if(readers.begin(), readers.end(), [head](const Reader* reader) {
     return reader->Sniff(head) == Match::kCertain;
   });
@@ -73,14 +80,15 @@ const Reader* CertainlyReads(std::span<const std::byte> head) {
 }
 
 Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptions& options) {
+  const ReaderList readers = ReadersOf(options);
   if (!options.format.empty()) {
-    return ReaderByName(options.format);
+    return ReaderByName(readers, options.format);
   }
-  if (const Reader* certain = CertainlyReads(head)) {
+  if (const Reader* certain = CertainlyReads(readers, head)) {
     return certain;
   }
   std::vector<const Reader*> possible;
-  for (const Reader* reader : Readers()) {
+  for (const Reader* reader : readers) {
     if (reader->Sniff(head) == Match::kPossible) {
       possible.push_back(reader);
     }
@@ -91,9 +99,9 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptio
   }
   if (possible.size() > 1) {
     return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
-                "choose one with --input-format: " + ReaderNames());
+                "choose one with " + Mention(Subject::kInputFormat) + ": " + NamesOf(readers));
   }
-  return Fail(Unknown(head));
+  return Fail(Unknown(readers, head));
 }
 
 std::span<const std::byte> HeadOf(ByteWindow& window) {
@@ -143,7 +151,8 @@ std::optional<GroundTruth> PerhapsTruth(ByteWindow& window) {
 
 Result<Document> Read(ByteWindow& window, const std::string& packing, const OpenOptions& options) {
   const Wanted& wanted = options.wanted;
-  if (wanted.recordings && (!options.format.empty() || CertainlyReads(HeadOf(window)) != nullptr)) {
+  if (wanted.recordings &&
+      (!options.format.empty() || CertainlyReads(ReadersOf(options), HeadOf(window)) != nullptr)) {
     return ReadRecording(window, packing, options);
   }
   if (wanted.ground_truth && !wanted.recordings && !wanted.oom_logs) {
@@ -181,7 +190,7 @@ auto Guarded(const std::string& name, const Function& read) -> decltype(read()) 
 
 Result<Recording> RecordingOf(Result<Document> document) {
   MEMTOOL_TRY(document);
-  return std::move(document->recording());
+  return (*std::move(document)).recording();
 }
 
 }  // namespace
@@ -226,7 +235,7 @@ const Reader* CertainReader(const std::string& path) {
                    auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
                    MEMTOOL_TRY(unpacked);
                    ByteWindow window(*std::move(unpacked));
-                   return CertainlyReads(HeadOf(window));
+                   return CertainlyReads(Readers(), HeadOf(window));
                  })
       .value_or(nullptr);
 }

@@ -374,6 +374,11 @@ class AccountCommand final : public RowsCommand {
            std::find(kWholes.begin(), kWholes.end(), step.key) != kWholes.end();
   }
 
+  // What would tell; the capacity can also be given.
+  static std::string Unknown(const AccountStep& step) {
+    return std::string("unknown: ") + (step.key == "capacity" ? "--capacity, or " : "") + step.note;
+  }
+
   static void AddRow(Report& report, const AccountStep& step, const AccountStep* top) {
     const std::string indent(static_cast<std::size_t>(step.level) * 2, ' ');
     Cell bytes;
@@ -384,10 +389,9 @@ class AccountCommand final : public RowsCommand {
     if (step.kind != AccountStep::Kind::kUnknown && top != nullptr) {
       share = Percent{static_cast<double>(step.bytes) / static_cast<double>(top->bytes)};
     }
-    report.rows.push_back(
-        {step.key, indent + step.name, bytes, share, step.precision,
-         std::string(KindName(step.kind)), step.source,
-         step.kind == AccountStep::Kind::kUnknown ? "unknown: " + step.note : step.note});
+    report.rows.push_back({step.key, indent + step.name, bytes, share, step.precision,
+                           std::string(KindName(step.kind)), step.source,
+                           step.kind == AccountStep::Kind::kUnknown ? Unknown(step) : step.note});
   }
 
   // Who has the most of a bucket.

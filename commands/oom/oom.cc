@@ -117,8 +117,8 @@ class OomCommand final : public RowsCommand {
       }
       return made;
     }
-    auto loaded =
-        AtFailure(session, name, std::make_shared<const Recording>(std::move(either->recording())));
+    auto loaded = AtFailure(session, name,
+                            std::make_shared<const Recording>((*std::move(either)).recording()));
     MEMTOOL_TRY(loaded);
     made.found = CaseOf(*loaded, "");
     for (const MomentOfTrace& moment : loaded->moments()) {
@@ -143,7 +143,7 @@ class OomCommand final : public RowsCommand {
       }
     }
     auto report = log != nullptr ? FromLog(session, *log)
-                                 : FromRecording(session, std::move(either->recording()));
+                                 : FromRecording(session, (*std::move(either)).recording());
     if (!report && report.error().input.empty()) {
       report.error().input = path_;
     }

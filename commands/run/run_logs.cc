@@ -12,6 +12,7 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/replay.h"
+#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -137,7 +138,7 @@ std::string SummarizeLog(const fs::path& log) {
   }
   const auto recording = formats::OpenRecording(log.string());
   if (!recording) {
-    return ToString(recording.error());
+    return Worded(recording.error());
   }
   const History& history = *recording->history;
   std::string text =

@@ -7,7 +7,8 @@
 #include <future>
 #include <utility>
 
-#include "rows/rows.h"
+#include "words/moments.h"
+#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -27,7 +28,7 @@ std::launch Policy(std::size_t jobs, std::size_t inputs) {
 
 bool Session::LeavesOut(const Error& error) const {
   if (inputs_.keep_going()) {
-    Warn(streams_, "left out: " + ToString(error));
+    Warn(streams_, "left out: " + Worded(error));
   }
   return inputs_.keep_going();
 }

@@ -5,11 +5,11 @@
 
 #include "ground_truth/forms.h"
 #include "ground_truth/text.h"
+#include "memtool/formats/byte_window.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/utf8.h"
 #include "support/byte_cursor.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {

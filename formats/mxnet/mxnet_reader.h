@@ -11,7 +11,9 @@ class MxnetReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "MXNet memory logs: the official CSV, its forerunners, TBD and Echo logs";
   }
-  [[nodiscard]] RecordingKind kind() const override { return RecordingKind::kTagLog; }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kTagLog;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };
@@ -24,7 +26,9 @@ class MxnetStacksReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "MXNet call stacks of unknown tags (the .log beside a memory log)";
   }
-  [[nodiscard]] RecordingKind kind() const override { return RecordingKind::kTagStacks; }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kTagStacks;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <span>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/open.h"
 #include "memtool/formats/pprof_writer.h"
 #include "memtool/formats/reader.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "memtool/formats/ground_truth.h"
 #include "memtool/formats/limits.h"
@@ -29,12 +30,12 @@ class Document {
   explicit Document(GroundTruth truth) : held_(std::move(truth)) {}
 
   [[nodiscard]] DocumentKind kind() const { return static_cast<DocumentKind>(held_.index()); }
-  [[nodiscard]] const Recording& recording() const { return std::get<Recording>(held_); }
-  [[nodiscard]] Recording& recording() { return std::get<Recording>(held_); }
-  [[nodiscard]] const OomLog& oom_log() const { return std::get<OomLog>(held_); }
-  [[nodiscard]] OomLog& oom_log() { return std::get<OomLog>(held_); }
-  [[nodiscard]] const GroundTruth& ground_truth() const { return std::get<GroundTruth>(held_); }
-  [[nodiscard]] GroundTruth& ground_truth() { return std::get<GroundTruth>(held_); }
+  [[nodiscard]] const Recording& recording() const& { return std::get<Recording>(held_); }
+  [[nodiscard]] Recording recording() && { return std::get<Recording>(std::move(held_)); }
+  [[nodiscard]] const OomLog& oom_log() const& { return std::get<OomLog>(held_); }
+  [[nodiscard]] OomLog oom_log() && { return std::get<OomLog>(std::move(held_)); }
+  [[nodiscard]] const GroundTruth& ground_truth() const& { return std::get<GroundTruth>(held_); }
+  [[nodiscard]] GroundTruth ground_truth() && { return std::get<GroundTruth>(std::move(held_)); }
 
  private:
   std::variant<Recording, OomLog, GroundTruth> held_;  // in the order of DocumentKind
@@ -51,6 +52,7 @@ struct OpenOptions {
   Limits limits;
   std::string format;  // a reader's name: a recording, read as this; empty = by content
   Wanted wanted;
+  std::vector<const Reader*> readers;  // the readers asked, in this order; empty = Readers()
 };
 
 // `name` goes into errors as the user gave it; "-" reads standard input. Of several kinds wanted,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,8 +23,8 @@ class Reader {
   virtual ~Reader() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
-  // What each of its recordings is (Origin::kind).
-  [[nodiscard]] virtual RecordingKind kind() const = 0;
+  // What each of its recordings is (Origin::kind); none where that differs.
+  [[nodiscard]] virtual std::optional<RecordingKind> kind() const { return std::nullopt; }
   // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). Never by
   // the file's name.
   [[nodiscard]] virtual Match Sniff(std::span<const std::byte> head) const = 0;
