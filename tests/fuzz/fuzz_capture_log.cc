@@ -10,8 +10,8 @@
 
 #include "../../capture/wire.h"
 #include "memtool/formats/byte_window.h"
-#include "memtool/formats/pprof_writer.h"
 #include "memtool/formats/reader.h"
+#include "memtool/formats/writer.h"
 #include "memtool/profile/replay/replay.h"
 #include "support/read_error.h"
 

@@ -6,8 +6,8 @@
 
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/open.h"
-#include "memtool/formats/pprof_writer.h"
 #include "memtool/formats/reader.h"
+#include "memtool/formats/writer.h"
 #include "support/read_error.h"
 
 namespace {
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!recording) {
     return 0;
   }
-  const auto written = formats::WritePprof(*recording);
+  const auto written = formats::WriteAs("pprof", *recording);
   if (!written) {
     std::abort();
   }
