@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memtool/formats/reader.h"
+#include "memtool/formats/writer.h"
 
 namespace memtool::commands {
 
@@ -45,17 +46,31 @@ PyTorch, what happened and what is live now:
 Go, the heap: curl -o heap.pb.gz http://HOST/debug/pprof/heap
 )";
 
-constexpr std::string_view kFormats = R"(What memtool reads (more: man memtool-formats)
-
-pprof            profile.proto: JAX device memory profiles, Go heap profiles, others
-torch_snapshot   PyTorch memory snapshots: pickle, JSON, or the HTML of trace_plot
-
-Any of them may be packed with gzip, zlib or zstd. Formats are told by content, never by name;
+constexpr std::string_view kAboutFormats =
+    R"(
+memtool oom also reads text logs, memtool account and --expected-sum what nvidia-smi and its like
+print. Any input may be packed with gzip, zlib or zstd. Formats are told by content, never by name;
 --input-format NAME overrules that. Nothing that an input holds is ever executed.
 )";
 
-std::string_view Topic(std::string_view name) {
-  return name == "recording" ? kRecording : name == "formats" ? kFormats : std::string_view{};
+std::string FormatsText() {
+  std::string text = "What memtool reads (more: man memtool-formats)\n\n";
+  for (const formats::Reader* reader : formats::Readers()) {
+    text += fmt::format("{:<15}  {}\n", reader->name(), reader->summary());
+  }
+  text += "\nWhat it writes: memtool convert --to NAME, and memtool cut\n\n";
+  for (const formats::Writer* writer : formats::Writers()) {
+    text += fmt::format("{:<15}  {} ({})\n", writer->name(), writer->summary(),
+                        fmt::join(writer->endings(), ", "));
+  }
+  return text + std::string(kAboutFormats);
+}
+
+// Empty for what is no topic.
+std::string Topic(std::string_view name) {
+  return name == "recording" ? std::string(kRecording)
+         : name == "formats" ? FormatsText()
+                             : std::string();
 }
 
 // `memtool help [COMMAND]`.
@@ -78,7 +93,7 @@ class HelpCommand final : public Command {
     if (topics_.size() > 1) {
       return Fail(ErrorCode::kUsage, "help explains one thing at a time");
     }
-    if (const std::string_view text = Topic(topics_.front()); !text.empty()) {
+    if (const std::string text = Topic(topics_.front()); !text.empty()) {
       streams.out.Write(text);
       return ExitCode::kOk;
     }

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "help.h"
 #include "output/escape.h"
+#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -95,7 +96,7 @@ Result<void> Parse(const std::vector<std::string>& args, const po::options_descr
 }
 
 int Report(const Error& error, Streams& streams) {
-  Warn(streams, ToString(error));
+  Warn(streams, Worded(error));
   (void)streams.err.Flush();
   return static_cast<int>(ExitCodeFor(error));
 }

@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
@@ -132,16 +132,17 @@ class AccountCommand final : public RowsCommand {
       return names;
     }
     for (std::string& name : *names) {
-      if (name == "-" || !formats::CertainFormat(name).empty()) {
+      if (name == "-" || formats::CertainReader(name) != nullptr) {
         recordings.push_back(std::move(name));
         continue;
       }
-      auto truth = formats::ReadGroundTruth(name, input().load().limits);
-      if (!truth) {
+      auto document = formats::Open(name, {.limits = input().load().limits,
+                                           .wanted = {.recordings = false, .ground_truth = true}});
+      if (!document) {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
-      MEMTOOL_TRY(TakeTruth(*truth, name));
+      MEMTOOL_TRY(TakeTruth(document->ground_truth(), name));
     }
     return recordings;
   }
@@ -373,6 +374,11 @@ class AccountCommand final : public RowsCommand {
            std::find(kWholes.begin(), kWholes.end(), step.key) != kWholes.end();
   }
 
+  // What would tell; the capacity can also be given.
+  static std::string Unknown(const AccountStep& step) {
+    return std::string("unknown: ") + (step.key == "capacity" ? "--capacity, or " : "") + step.note;
+  }
+
   static void AddRow(Report& report, const AccountStep& step, const AccountStep* top) {
     const std::string indent(static_cast<std::size_t>(step.level) * 2, ' ');
     Cell bytes;
@@ -383,10 +389,9 @@ class AccountCommand final : public RowsCommand {
     if (step.kind != AccountStep::Kind::kUnknown && top != nullptr) {
       share = Percent{static_cast<double>(step.bytes) / static_cast<double>(top->bytes)};
     }
-    report.rows.push_back(
-        {step.key, indent + step.name, bytes, share, step.precision,
-         std::string(KindName(step.kind)), step.source,
-         step.kind == AccountStep::Kind::kUnknown ? "unknown: " + step.note : step.note});
+    report.rows.push_back({step.key, indent + step.name, bytes, share, step.precision,
+                           std::string(KindName(step.kind)), step.source,
+                           step.kind == AccountStep::Kind::kUnknown ? Unknown(step) : step.note});
   }
 
   // Who has the most of a bucket.

@@ -6,7 +6,7 @@
 #include <boost/program_options/value_semantic.hpp>
 
 #include "command.h"
-#include "memtool/formats/torch_writer.h"
+#include "memtool/formats/writer.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/history/redact.h"
@@ -86,7 +86,7 @@ class CutCommand final : public Command {
     builder.metadata().comments.push_back(builder.Intern(Comment(*cut, cut_before)));
     auto commented = std::move(builder).Finish();
     MEMTOOL_TRY(commented);
-    auto written = formats::WriteTorchSnapshot(*commented);
+    auto written = formats::WriteAs("torch_snapshot", *commented);
     MEMTOOL_TRY(written);
     Tell(*cut, streams);
     return written;

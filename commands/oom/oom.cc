@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "memtool/formats/oom_text.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
@@ -94,11 +95,18 @@ class OomCommand final : public RowsCommand {
     return report;
   }
 
+  [[nodiscard]] formats::OpenOptions RecordingsAndLogs() const {
+    formats::OpenOptions options = input().load();
+    options.wanted.oom_logs = true;
+    return options;
+  }
+
   Result<OomInput> Load(Session& session, const std::string& name) const {
-    auto either = formats::LoadRecordingOrLog(name, input().load());
+    auto either = formats::Open(name, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     OomInput made{.path = name == "-" ? "standard input" : name};
-    if (const auto* log = std::get_if<formats::OomLog>(&*either)) {
+    if (either->kind() == formats::DocumentKind::kOomLog) {
+      const formats::OomLog* log = &either->oom_log();
       session.Note({.path = made.path, .format = "oom-text"}, "text log");
       made.failures = static_cast<std::int64_t>(log->found);
       if (!log->messages.empty()) {
@@ -109,8 +117,8 @@ class OomCommand final : public RowsCommand {
       }
       return made;
     }
-    auto loaded = AtFailure(
-        session, name, std::make_shared<const Recording>(std::get<Recording>(std::move(*either))));
+    auto loaded = AtFailure(session, name,
+                            std::make_shared<const Recording>((*std::move(either)).recording()));
     MEMTOOL_TRY(loaded);
     made.found = CaseOf(*loaded, "");
     for (const MomentOfTrace& moment : loaded->moments()) {
@@ -123,18 +131,19 @@ class OomCommand final : public RowsCommand {
 
   Result<Report> Explain(Session& session, const std::string& name) {
     path_ = name;
-    auto either = formats::LoadRecordingOrLog(path_, input().load());
+    auto either = formats::Open(path_, RecordingsAndLogs());
     MEMTOOL_TRY(either);
-    const auto* log = std::get_if<formats::OomLog>(&*either);
+    const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
+    const formats::OomLog* log = is_log ? &either->oom_log() : nullptr;
     if (log != nullptr && log->messages.empty() && name != "-") {
       // Of text that has no message: perhaps a reader knows it.
-      if (auto recording = formats::LoadFile(name, input().load())) {
-        either = *std::move(recording);
+      if (auto recording = formats::OpenRecording(name, input().load())) {
+        either = formats::Document(*std::move(recording));
         log = nullptr;
       }
     }
     auto report = log != nullptr ? FromLog(session, *log)
-                                 : FromRecording(session, std::get<Recording>(std::move(*either)));
+                                 : FromRecording(session, (*std::move(either)).recording());
     if (!report && report.error().input.empty()) {
       report.error().input = path_;
     }

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 
 namespace memtool::commands {
 
@@ -80,7 +80,7 @@ std::optional<std::string> NewestProfileHere() {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
   for (const auto& [time, name] : files) {
-    if (!formats::CertainFormat(name).empty()) {
+    if (formats::CertainReader(name) != nullptr) {
       return name;
     }
   }

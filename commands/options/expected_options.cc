@@ -4,6 +4,8 @@
 
 #include <boost/program_options/value_semantic.hpp>
 
+#include "memtool/formats/open.h"
+
 namespace memtool::commands {
 
 namespace {
@@ -45,9 +47,11 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
     }
     return Expected{.bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes)};
   }
-  auto truth = formats::ReadGroundTruth(text.substr(1), {});
-  MEMTOOL_TRY(truth);
-  auto reading = formats::ChooseReading(*truth, choice());
+  auto document =
+      formats::Open(text.substr(1), {.wanted = {.recordings = false, .ground_truth = true}});
+  MEMTOOL_TRY(document);
+  const formats::GroundTruth& truth = document->ground_truth();
+  auto reading = formats::ChooseReading(truth, choice());
   if (!reading) {
     Error error = std::move(reading.error());
     error.input = error.input.empty() ? text.substr(1) : error.input;
@@ -55,7 +59,7 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
   }
   return Expected{.bytes = *reading->used,
                   .precision = reading->precision,
-                  .echo = Echo(truth->display, *reading->used),
+                  .echo = Echo(truth.display, *reading->used),
                   .reading = *std::move(reading)};
 }
 

@@ -23,7 +23,7 @@ class ExpectedOptions {
  public:
   void Declare(po::options_description_easy_init add);
   // `otherwise`: what a keywords file says when the option is not given. Nothing when neither is.
-  // Errors: kUsage for what is no size or no reading; those of ReadGroundTruth.
+  // Errors: kUsage for what is no size or no reading; those of formats::Open.
   Result<std::optional<Expected>> Resolve(SizeBase base,
                                           const std::optional<std::string>& otherwise) const;
   // True when --pid or --gpu was given.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "command.h"
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
@@ -28,7 +28,7 @@ class InputOptions {
   std::optional<std::string> TakeFirst();
   // Positional arguments, in order.
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
-  [[nodiscard]] const formats::LoadOptions& load() const { return load_; }
+  [[nodiscard]] const formats::OpenOptions& load() const { return load_; }
   [[nodiscard]] std::size_t jobs() const { return jobs_; }
   [[nodiscard]] bool keep_going() const { return keep_going_; }
   [[nodiscard]] bool strict() const { return strict_; }
@@ -41,7 +41,7 @@ class InputOptions {
   std::vector<std::string> files_;
   std::string files_from_;
   std::vector<std::string> limits_;
-  formats::LoadOptions load_;
+  formats::OpenOptions load_;
   std::size_t jobs_ = 0;
   bool keep_going_ = false;
   bool strict_ = false;

@@ -7,9 +7,9 @@ namespace memtool::commands {
 namespace {
 
 // A plain number is an event.
-Result<MomentSpec> ParseEnd(const std::string& text, std::string_view option) {
+Result<MomentSpec> ParseEnd(const std::string& text, Subject subject) {
   const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return ParseMoment(number ? "event:" + text : text, option);
+  return ParseMoment(number ? "event:" + text : text, subject);
 }
 
 }  // namespace
@@ -24,8 +24,8 @@ void RangeOptions::Declare(po::options_description_easy_init add, const std::str
 }
 
 Result<void> RangeOptions::Resolve() {
-  auto from = ParseEnd(from_text_, "--from");
-  auto to = ParseEnd(to_text_, "--to");
+  auto from = ParseEnd(from_text_, Subject::kRangeBegin);
+  auto to = ParseEnd(to_text_, Subject::kRangeEnd);
   if (!from || !to) {
     return Fail(std::move(!from ? from.error() : to.error()));
   }

@@ -105,7 +105,8 @@ Result<void> ViewOptions::Resolve() {
   MEMTOOL_TRY(frames);
   options_.frames = *frames;
   auto moment = ParseMoment(moment_text_);
-  auto base = ParseMoment(base_moment_text_.empty() ? moment_text_ : base_moment_text_);
+  auto base =
+      base_moment_text_.empty() ? moment : ParseMoment(base_moment_text_, Subject::kBaseMoment);
   if (!moment || !base) {
     return Fail(std::move(!moment ? moment.error() : base.error()));
   }

@@ -65,14 +65,6 @@ std::string EscapeDot(std::string_view bytes) {
   return out;
 }
 
-std::string EscapeFolded(std::string_view bytes) {
-  std::string out = EscapeText(bytes);
-  for (char& c : out) {
-    c = c == ';' ? ':' : c;
-  }
-  return out;
-}
-
 std::size_t DisplayWidth(std::string_view text) {
   if (IsPlain(text)) {
     return text.size();

@@ -14,8 +14,6 @@ namespace memtool::commands {
 std::string EscapeMarkdown(std::string_view bytes);
 // The inside of a DOT "escString": text made visible, backslashes doubled. Quoting is cgraph's job.
 std::string EscapeDot(std::string_view bytes);
-// One frame of a folded stack: no ";" and no line break.
-std::string EscapeFolded(std::string_view bytes);
 
 // Width in terminal cells of text that went through EscapeText.
 std::size_t DisplayWidth(std::string_view text);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/at_moment.h"
 #include "pprof/edits.h"
@@ -80,7 +80,7 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
                       .hint = "download it first: curl -o profile.pb.gz URL"});
   }
   auto loaded =
-      formats::LoadFile(name, {})
+      formats::OpenRecording(name)
           .and_then([](Recording recording) {
             return RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
           })

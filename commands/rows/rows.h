@@ -8,6 +8,7 @@
 #include "memtool/profile/rows/table.h"
 #include "output/report.h"
 #include "session/session.h"
+#include "words/moments.h"
 
 namespace memtool::commands {
 
@@ -24,12 +25,6 @@ std::string AmountText(const Session& session, std::int64_t value, bool sign = f
 Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
 // Notes every report ends with: sizes that are unknown, sums that stuck.
 std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
-// "device 0: peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM
-// recorded".
-std::string TraceLine(const Trace& trace, const TraceSummary& summary);
-// "peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM recorded",
-// one line per trace; nothing for inputs without a history.
-std::vector<std::string> MomentLines(const Selection& loaded);
 // A row's line for JSON: null when it has none.
 Cell LineCell(std::int64_t line);
 

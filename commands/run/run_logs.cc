@@ -9,9 +9,10 @@
 #include <fstream>
 
 #include "../capture/wire.h"
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/replay.h"
+#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -135,9 +136,9 @@ std::string SummarizeLog(const fs::path& log) {
   if (size > kMostToRead) {
     return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
   }
-  const auto recording = formats::LoadFile(log.string(), {});
+  const auto recording = formats::OpenRecording(log.string());
   if (!recording) {
-    return ToString(recording.error());
+    return Worded(recording.error());
   }
   const History& history = *recording->history;
   std::string text =

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
 
 namespace {
-
-constexpr std::string_view kDriverLog = "capture_log";
 
 std::optional<Diagnostic> Joined(std::string message) {
   return Diagnostic{.severity = Severity::kNote, .code = "joined", .message = std::move(message)};
@@ -27,7 +25,8 @@ bool JoinInputs::Waits(const Recording& recording) {
 
 JoinInputs::JoinInputs(const std::vector<std::string>& names)
     : has_driver_log_(std::any_of(names.begin(), names.end(), [](const std::string& name) {
-        return name != "-" && formats::CertainFormat(name) == kDriverLog;
+        const formats::Reader* reader = name == "-" ? nullptr : formats::CertainReader(name);
+        return reader != nullptr && reader->kind() == RecordingKind::kDriverLog;
       })) {}
 
 Result<void> JoinInputs::Add(const std::string& name, const Recording& recording,

@@ -7,7 +7,8 @@
 #include <future>
 #include <utility>
 
-#include "rows/rows.h"
+#include "words/moments.h"
+#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -27,7 +28,7 @@ std::launch Policy(std::size_t jobs, std::size_t inputs) {
 
 bool Session::LeavesOut(const Error& error) const {
   if (inputs_.keep_going()) {
-    Warn(streams_, "left out: " + ToString(error));
+    Warn(streams_, "left out: " + Worded(error));
   }
   return inputs_.keep_going();
 }
@@ -57,7 +58,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
       ahead.push_back({names[next],
                        std::async(Policy(inputs_.jobs(), names.size()), [name = names[next], this] {
-                         return formats::LoadFile(name, inputs_.load());
+                         return formats::OpenRecording(name, inputs_.load());
                        })});
       ++next;
     }

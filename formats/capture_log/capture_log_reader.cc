@@ -6,7 +6,7 @@
 #include "capture_log/calls/history_builder.h"
 #include "capture_log/chunk_reader.h"
 #include "capture_log/decoder.h"
-#include "capture_log/log_header.h"
+#include "capture_log/log/log_header.h"
 #include "capture_log/log_notes.h"
 #include "capture_log/stacks/stack_maker.h"
 #include "capture_log/stacks/symbols.h"

@@ -12,6 +12,9 @@ class CaptureLogReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "logs of memtool run: every device allocation of a process";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kDriverLog;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

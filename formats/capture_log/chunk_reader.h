@@ -9,8 +9,8 @@
 
 #include "../../capture/wire.h"
 #include "capture_log/decoder.h"
+#include "memtool/formats/byte_window.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats::capture_log {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "capture_log/calls/call_interpreter.h"
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 #include "support/byte_cursor.h"
 
 namespace memtool::formats::capture_log {

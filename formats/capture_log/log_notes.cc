@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture_log/log_header.h"
+#include "capture_log/log/log_header.h"
 #include "memtool/profile/base/sizes.h"
 
 namespace memtool::formats::capture_log {

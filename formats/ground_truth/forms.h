@@ -4,8 +4,16 @@
 #include <string_view>
 
 #include "memtool/formats/ground_truth.h"
+#include "memtool/profile/base/result.h"
+
+namespace memtool::formats {
+class ByteWindow;
+}
 
 namespace memtool::formats::ground_truth {
+
+// What the window holds, at most 8 MiB, without moving it. Throws ReadError. Errors: kLimit.
+Result<GroundTruth> ReadTruth(ByteWindow& in);
 
 bool LooksLikeSmiCsv(std::string_view first_line);
 GroundTruth ReadSmiCsv(std::string_view text);

@@ -1,18 +1,15 @@
-// Opens a file of ground truth, knows its form by content, and hands it to the form's function.
+// Knows the form of a file of ground truth by content, and hands it to the form's function.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <new>
 
 #include "ground_truth/forms.h"
 #include "ground_truth/text.h"
-#include "memtool/formats/source.h"
+#include "memtool/formats/byte_window.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/utf8.h"
 #include "support/byte_cursor.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -87,52 +84,18 @@ GroundTruth ReadForm(std::string_view text) {
   ThrowRead(ErrorCode::kUnknownFormat, 0, {}, "no known form of ground truth", std::string(kForms));
 }
 
-Result<std::string> Slurp(std::unique_ptr<Source> source, const Limits& limits) {
-  std::string packing;
-  auto unpacked = Unpack(std::move(source), limits, &packing);
-  MEMTOOL_TRY(unpacked);
-  ByteWindow window(*std::move(unpacked));
-  const auto bytes = window.Fill(kMostBytes + 1);
+}  // namespace
+
+Result<GroundTruth> ground_truth::ReadTruth(ByteWindow& in) {
+  const auto bytes = in.Fill(kMostBytes + 1);
   if (bytes.size() > kMostBytes) {
     return Fail(ErrorCode::kLimit, fmt::format("larger than {}", FormatSize(kMostBytes)),
                 "this is no file of ground truth; recordings are given without @");
   }
-  return std::string(AsText(bytes));
-}
-
-tl::unexpected<Error> FailIn(Error error, const std::string& name) {
-  error.input = error.input.empty() ? name : error.input;
-  return Fail(std::move(error));
-}
-
-}  // namespace
-
-Result<GroundTruth> ParseGroundTruth(const std::string& text, const std::string& name) {
-  try {
-    std::string_view rest = text;
-    rest.remove_prefix(rest.starts_with("\xEF\xBB\xBF") ? 3 : 0);
-    CheckText(rest);
-    return ReadForm(rest);
-  } catch (const ReadError& error) {
-    return FailIn(error.error(), name);
-  } catch (const std::bad_alloc&) {
-    return FailIn({.code = ErrorCode::kLimit, .message = "needs more memory than there is"}, name);
-  }
-}
-
-Result<GroundTruth> ReadGroundTruth(const std::string& path, const Limits& limits) {
-  try {
-    const std::string name = path == "-" ? "standard input" : path;
-    auto source = path == "-" ? Result<std::unique_ptr<Source>>(MakeFdSource(STDIN_FILENO, false))
-                              : OpenFile(path);
-    auto text = source ? Slurp(*std::move(source), limits) : Fail(std::move(source.error()));
-    if (!text) {
-      return FailIn(std::move(text.error()), name);
-    }
-    return ParseGroundTruth(*text, name);
-  } catch (const ReadError& error) {
-    return FailIn(error.error(), path);
-  }
+  std::string_view text = AsText(bytes);
+  text.remove_prefix(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+  CheckText(text);
+  return ReadForm(text);
 }
 
 }  // namespace memtool::formats

@@ -13,6 +13,7 @@ class KinetoReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "PyTorch profiler traces with memory events (profile_memory=True)";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override { return RecordingKind::kTrace; }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 #include "support/byte_interner.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats::kineto {
 

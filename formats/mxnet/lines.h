@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats::mxnet {
 

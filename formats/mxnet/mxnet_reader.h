@@ -11,6 +11,9 @@ class MxnetReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "MXNet memory logs: the official CSV, its forerunners, TBD and Echo logs";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kTagLog;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };
@@ -22,6 +25,9 @@ class MxnetStacksReader final : public Reader {
   [[nodiscard]] std::string_view name() const override { return "mxnet-stacks"; }
   [[nodiscard]] std::string_view summary() const override {
     return "MXNet call stacks of unknown tags (the .log beside a memory log)";
+  }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kTagStacks;
   }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;

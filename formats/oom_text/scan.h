@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/oom_text.h"
 #include "oom_text/wording.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats::oom_text {
 

@@ -1,7 +1,7 @@
 #include "pprof/pprof_reader.h"
 
+#include "memtool/formats/byte_window.h"
 #include "pprof/decoder.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats {
 

@@ -12,6 +12,9 @@ class PprofReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "pprof profiles (profile.proto): JAX device memory profiles, Go heap profiles, others";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kProfile;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

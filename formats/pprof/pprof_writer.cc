@@ -1,8 +1,9 @@
-#include "memtool/formats/pprof_writer.h"
+#include "pprof/pprof_writer.h"
 
 #include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <array>
 #include <limits>
 
 #include "profile.pb.h"
@@ -93,7 +94,13 @@ void AddSamples(const Recording& recording, const Profile& profile, pprof::Profi
 
 }  // namespace
 
-Result<std::string> WritePprof(const Recording& recording) {
+std::span<const std::string_view> PprofWriter::endings() const {
+  static constexpr std::array<std::string_view, 2> kEndings{".pb.gz", ".prof"};
+  return kEndings;
+}
+
+Result<void> PprofWriter::Write(const Recording& recording, const WriteOptions& /*options*/,
+                                const ByteSink& sink) const {
   if (!recording.profile) {
     return Fail(ErrorCode::kUnsupported, "holds no samples, so it cannot be written as pprof");
   }
@@ -126,7 +133,7 @@ Result<std::string> WritePprof(const Recording& recording) {
   if (!message.SerializeToZeroCopyStream(&gzip) || !gzip.Close()) {
     return Fail(ErrorCode::kOutput, "protobuf cannot write the profile");
   }
-  return packed;
+  return sink(packed);
 }
 
 }  // namespace memtool::formats

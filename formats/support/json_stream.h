@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {

@@ -1,4 +1,4 @@
-// Inside one reader, deep failures throw; load.cc catches them once.
+// Inside one reader, deep failures throw; open.cc catches them once.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/source.h"
-#include "support/byte_window.h"
 
 namespace memtool::formats::torch_snapshot {
 

@@ -1,8 +1,8 @@
 // Snapshots as JSON: what Kineto's and MTIA's writers, and conversions by hand, leave.
 #pragma once
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
-#include "support/byte_window.h"
 #include "torch_snapshot/snapshot_builder.h"
 
 namespace memtool::formats::torch_snapshot {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "support/byte_window.h"
+#include "memtool/formats/byte_window.h"
 #include "support/pickle/pickle_machine.h"
 #include "support/read_error.h"
 #include "torch_snapshot/html_source.h"

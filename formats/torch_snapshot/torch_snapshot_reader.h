@@ -13,6 +13,9 @@ class TorchSnapshotReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "PyTorch memory snapshots (pickle, JSON, or an HTML page with one inside)";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kSnapshot;
+  }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

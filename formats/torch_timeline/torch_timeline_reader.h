@@ -15,6 +15,7 @@ class TorchTimelineReader final : public Reader {
   [[nodiscard]] std::string_view summary() const override {
     return "PyTorch memory timelines (export_memory_timeline, JSON)";
   }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override { return RecordingKind::kTrace; }
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "../../capture/wire.h"
-#include "memtool/formats/pprof_writer.h"
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/reader.h"
+#include "memtool/formats/writer.h"
 #include "memtool/profile/replay/replay.h"
-#include "support/byte_window.h"
 #include "support/read_error.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/account/join_driver.h"
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -63,10 +63,10 @@ void CheckStates(const HistoryIndex& index, const Trace& trace) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  formats::LoadOptions options;
+  formats::OpenOptions options;
   options.limits.unpacked_bytes = 16U << 20U;
-  auto recording = formats::Load(formats::MakeMemorySource(std::as_bytes(std::span(data, size))),
-                                 "input", options);
+  auto recording = formats::OpenRecording(
+      formats::MakeMemorySource(std::as_bytes(std::span(data, size))), "input", options);
   if (!recording || !recording->history) {
     return 0;
   }

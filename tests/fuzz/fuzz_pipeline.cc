@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/growth/growth_history.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/rows/graph.h"
@@ -63,9 +63,9 @@ void Grow(const Recording& recording) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  formats::LoadOptions options;
+  formats::OpenOptions options;
   options.limits.unpacked_bytes = 16U << 20U;
-  const auto recording = formats::Load(
+  const auto recording = formats::OpenRecording(
       formats::MakeMemorySource(std::as_bytes(std::span(data, size))), "input", options);
   if (!recording) {
     return 0;

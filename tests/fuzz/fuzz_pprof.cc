@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <span>
 
-#include "memtool/formats/load.h"
-#include "memtool/formats/pprof_writer.h"
+#include "memtool/formats/byte_window.h"
+#include "memtool/formats/open.h"
 #include "memtool/formats/reader.h"
-#include "support/byte_window.h"
+#include "memtool/formats/writer.h"
 #include "support/read_error.h"
 
 namespace {
@@ -37,11 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!recording) {
     return 0;
   }
-  const auto written = formats::WritePprof(*recording);
+  const auto written = formats::WriteAs("pprof", *recording);
   if (!written) {
     std::abort();
   }
-  const auto again = formats::Load(
+  const auto again = formats::OpenRecording(
       formats::MakeMemorySource(std::as_bytes(std::span(written->data(), written->size()))),
       "again", {.limits = {}, .format = "pprof"});
   // A profile without sample types may be one that nothing tells from other bytes; this one was

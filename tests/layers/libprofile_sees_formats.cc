@@ -1,2 +1,2 @@
 // Must not compile: libprofile knows no file format.
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"

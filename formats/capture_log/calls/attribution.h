@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "capture_log/calls/call.h"
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 
 namespace memtool::formats::capture_log {
 

@@ -11,7 +11,7 @@
 
 #include "capture_log/calls/allocation.h"
 #include "capture_log/calls/call.h"
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 
 namespace memtool::formats::capture_log {
 

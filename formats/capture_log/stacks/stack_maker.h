@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 #include "capture_log/stacks/symbols.h"
 #include "memtool/profile/model/recording_builder.h"
 

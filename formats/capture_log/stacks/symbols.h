@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture_log/definitions.h"
+#include "capture_log/log/definitions.h"
 
 namespace memtool::formats::capture_log {
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
-#include "support/byte_window.h"
 #include "support/data_value.h"
 #include "support/pickle/pickle_memo.h"
 #include "support/pickle/pickle_runs.h"

@@ -1,11 +1,13 @@
+#include "torch_snapshot/write/snapshot_writer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <tuple>
 
-#include "memtool/formats/torch_writer.h"
 #include "torch_snapshot/eras.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
@@ -70,9 +72,9 @@ struct Annotation {
   }
 };
 
-class Writer {
+class SnapshotPickler {
  public:
-  explicit Writer(const Recording& recording)
+  explicit SnapshotPickler(const Recording& recording)
       : recording_(recording),
         history_(*recording.history),
         keys_(KeysOf(recording.metadata.origin.schema)),
@@ -427,13 +429,19 @@ class Writer {
 
 namespace memtool::formats {
 
-Result<std::string> WriteTorchSnapshot(const Recording& recording) {
+std::span<const std::string_view> TorchSnapshotWriter::endings() const {
+  static constexpr std::array<std::string_view, 1> kEndings{".pickle"};
+  return kEndings;
+}
+
+Result<void> TorchSnapshotWriter::Write(const Recording& recording, const WriteOptions& /*options*/,
+                                        const ByteSink& sink) const {
   if (!recording.history || !recording.state) {
     return Fail(ErrorCode::kUnsupported,
                 "the input has no events, or no segments of a caching allocator: a snapshot needs "
                 "both");
   }
-  return torch_snapshot::Writer(recording).Run();
+  return sink(torch_snapshot::SnapshotPickler(recording).Run());
 }
 
 }  // namespace memtool::formats

@@ -158,7 +158,7 @@ std::vector<AccountStep> Account(const AccountFacts& given) {
   Complete(facts);
   Ladder ladder;
   ladder.Fact(0, "capacity", "capacity", facts.capacity, "what the device has",
-              "--capacity, or nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv");
+              "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv");
   ladder.Fact(1, "free", "free", facts.free, "the driver could still give this",
               "follows from capacity and used");
   ladder.Fact(1, "used", "used", facts.used, "all processes together",

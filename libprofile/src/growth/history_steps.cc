@@ -144,10 +144,12 @@ Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
     const auto span = ResolveRange(index, trace, options.range);
     MEMTOOL_TRY(span);
     if (span->first == span->last) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("--from {} and --to {} are both event {} of {}: no step lies between",
-                              options.range.from.text, options.range.to.text, span->first,
-                              TraceText(trace)));
+      const MomentRange& range = options.range;
+      return Fail(
+          ErrorCode::kUsage, range.from.subject,
+          fmt::format("{} {} and {} {} are both event {} of {}: no step lies between",
+                      Mention(range.from.subject), range.from.text, Mention(range.to.subject),
+                      range.to.text, span->first, TraceText(trace)));
     }
     chosen.push_back({.trace = &trace, .range = {span->first, span->last}});
   }
@@ -174,7 +176,8 @@ Result<std::vector<Span>> EqualSpans(const Recording& recording,
     }
   }
   if (first >= last) {
-    return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
+    return Fail(ErrorCode::kUsage, Subject::kTimeAxis,
+                Mention(Subject::kTimeAxis) + ": the events of this file carry no times");
   }
   const std::int64_t all = SaturatingSubtract(last, first);
   const auto count = static_cast<std::int64_t>(parts);
@@ -221,10 +224,11 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
     mark = options.mark;
     spans = SpansOf(history, mark);
     if (spans.list.empty()) {
-      return Fail(ErrorCode::kUsage, fmt::format("--step-mark: no mark is called '{}'", mark),
+      return Fail(ErrorCode::kUsage, Subject::kStepMark,
+                  fmt::format("{}: no mark is called '{}'", Mention(Subject::kStepMark), mark),
                   history.marks.empty()
                       ? "this file has no marks (record_function and profiler steps make them)"
-                      : "memtool timeline --format json lists the marks of a file");
+                      : Mention(Subject::kTimeline) + " lists the marks of a file");
     }
   } else if (options.parts == 0) {
     std::tie(mark, spans) = FindSpans(history);
@@ -293,7 +297,8 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
                       fmt::format(
                           "growth needs two steps, and of the marks {} this recording has {}",
                           steps.mark, steps.names.size()),
-                      "record more, compare several inputs, or divide it with --steps N")
+                      "record more, compare several inputs, or divide it with " +
+                          Mention(Subject::kSteps) + " N")
                : Fail(ErrorCode::kUsage, "growth needs two steps, and this history has one event",
                       "record more, or compare several inputs");
   }

@@ -45,7 +45,8 @@ std::optional<std::int64_t> Seconds(std::string_view text) {
 }
 
 tl::unexpected<Error> NoSuch(const MomentSpec& spec, std::string_view why) {
-  return Fail(ErrorCode::kUsage, fmt::format("{} {}: {}", spec.option, spec.text, why),
+  return Fail(ErrorCode::kUsage, spec.subject,
+              fmt::format("{} {}: {}", Mention(spec.subject), spec.text, why),
               fmt::format("moments: {}", kChoices));
 }
 
@@ -123,9 +124,10 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
       return LastEventBy(EventsOf(recording, trace), time);
     }
   }
-  return NoSuch(spec, recording.history->marks.empty()
-                          ? "this file has no marks (record_function and profiler steps make them)"
-                          : "there is no such mark; memtool info lists them");
+  return NoSuch(spec,
+                recording.history->marks.empty()
+                    ? "this file has no marks (record_function and profiler steps make them)"
+                    : "there is no such mark; " + Mention(Subject::kOverview) + " lists them");
 }
 
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
@@ -204,16 +206,17 @@ Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::strin
     }
   }
   if (chosen.empty() && !device.empty()) {
-    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", device),
+    return Fail(ErrorCode::kUsage, Subject::kDevice,
+                fmt::format("{}: there is no device '{}'", Mention(Subject::kDevice), device),
                 "devices: " + TraceNames(recording));
   }
   return chosen;
 }
 
-Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
+Result<MomentSpec> ParseMoment(std::string_view text, Subject subject) {
   MomentSpec spec;
   spec.text = text;
-  spec.option = option;
+  spec.subject = subject;
   const std::map<std::string_view, Kind> words{
       {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
       {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
@@ -293,10 +296,10 @@ Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
   auto last = first ? ResolveMoment(index, trace, range.to) : first;
   MEMTOOL_TRY(last);
   if (*first > *last) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{} {} is event {} of {}, after {} {}, event {}", range.from.option,
-                            range.from.text, *first, TraceText(trace), range.to.option,
-                            range.to.text, *last));
+    return Fail(ErrorCode::kUsage, range.from.subject,
+                fmt::format("{} {} is event {} of {}, after {} {}, event {}",
+                            Mention(range.from.subject), range.from.text, *first, TraceText(trace),
+                            Mention(range.to.subject), range.to.text, *last));
   }
   return StateSpan{*first, *last};
 }

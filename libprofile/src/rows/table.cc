@@ -69,7 +69,8 @@ Result<By> ParseBy(std::string_view text) {
     }
     names += std::string(name) + ", ";
   }
-  return Fail(ErrorCode::kUsage, fmt::format("--by: cannot split by '{}'", text),
+  return Fail(ErrorCode::kUsage, Subject::kGrouping,
+              fmt::format("{}: cannot split by '{}'", Mention(Subject::kGrouping), text),
               "one of " + names + "label:KEY");
 }
 

@@ -32,18 +32,19 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
   Compiled& to = *filter.compiled_;
   to.options = options;
   struct Slot {
-    const char* name;
+    Subject subject;
     const std::string& text;
     std::unique_ptr<RE2>& regex;
   };
   for (const Slot& slot :
-       {Slot{"focus", options.focus, to.focus}, Slot{"ignore", options.ignore, to.ignore},
-        Slot{"hide", options.hide, to.hide}, Slot{"show", options.show, to.show},
-        Slot{"show-from", options.show_from, to.show_from},
-        Slot{"prune-from", options.prune_from, to.prune_from},
-        Slot{"tagshow", options.tag_show, to.tag_show},
-        Slot{"taghide", options.tag_hide, to.tag_hide}}) {
-    auto regex = CompileRegex(slot.name, slot.text);
+       {Slot{Subject::kFocus, options.focus, to.focus},
+        Slot{Subject::kIgnore, options.ignore, to.ignore},
+        Slot{Subject::kHide, options.hide, to.hide}, Slot{Subject::kShow, options.show, to.show},
+        Slot{Subject::kShowFrom, options.show_from, to.show_from},
+        Slot{Subject::kPruneFrom, options.prune_from, to.prune_from},
+        Slot{Subject::kTagShow, options.tag_show, to.tag_show},
+        Slot{Subject::kTagHide, options.tag_hide, to.tag_hide}}) {
+    auto regex = CompileRegex(slot.subject, slot.text);
     MEMTOOL_TRY(regex);
     slot.regex = *std::move(regex);
   }
@@ -52,13 +53,13 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
   if (!options.keep_frames.empty() && to.keep_frames == nullptr) {
     to.drop_frames.reset();  // what to keep is not known
   }
-  for (auto [name, text, matcher] :
-       {std::tuple{"tagfocus", &options.tag_focus, &to.tag_focus},
-        std::tuple{"tagignore", &options.tag_ignore, &to.tag_ignore}}) {
+  for (auto [subject, text, matcher] :
+       {std::tuple{Subject::kTagFocus, &options.tag_focus, &to.tag_focus},
+        std::tuple{Subject::kTagIgnore, &options.tag_ignore, &to.tag_ignore}}) {
     if (text->empty()) {
       continue;
     }
-    auto compiled = TagMatcher::Compile(name, *text, options);
+    auto compiled = TagMatcher::Compile(subject, *text, options);
     MEMTOOL_TRY(compiled);
     *matcher = *std::move(compiled);
   }

@@ -17,10 +17,11 @@ Result<void> RefuseMoment(const Recording& recording, const MomentSpec& moment) 
   if (moment.kind == MomentSpec::Kind::kEnd) {
     return {};
   }
-  return Fail(ErrorCode::kUsage,
-              fmt::format("{} {}: a {} is one moment and has no history to stand in", moment.option,
-                          moment.text, recording.metadata.format_display),
-              "leave --at out; to compare two moments, give two files to memtool diff");
+  return Fail(ErrorCode::kUsage, moment.subject,
+              fmt::format("{} {}: a {} is one moment and has no history to stand in",
+                          Mention(moment.subject), moment.text, recording.metadata.format_display),
+              fmt::format("leave {} out; to compare two moments, give two files to {}",
+                          Mention(moment.subject), Mention(Subject::kComparison)));
 }
 
 }  // namespace

@@ -61,14 +61,15 @@ std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::string& text) {
+Result<std::unique_ptr<RE2>> CompileRegex(Subject subject, const std::string& text) {
   if (text.empty()) {
     return nullptr;
   }
   auto regex = std::make_unique<RE2>(text, RE2::Quiet);
   if (!regex->ok()) {
-    return Fail(ErrorCode::kUsage, fmt::format("--{}: '{}' is not a regular expression: {}", option,
-                                               text, regex->error()));
+    return Fail(ErrorCode::kUsage, subject,
+                fmt::format("{}: '{}' is not a regular expression: {}", Mention(subject), text,
+                            regex->error()));
   }
   return regex;
 }
@@ -127,7 +128,7 @@ std::optional<TagMatcher::UnitRange> TagMatcher::ParseUnitRange(std::string_view
   return UnitRange{first.unit, first.value, second.value};
 }
 
-Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::string& text,
+Result<TagMatcher> TagMatcher::Compile(Subject subject, const std::string& text,
                                        const FilterOptions& options) {
   TagMatcher matcher;
   std::string_view value = text;
@@ -149,7 +150,7 @@ Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::strin
   // A number also matches text labels that contain it, so that device=0 finds cuda:0.
   while (true) {
     const std::size_t comma = value.find(',');
-    auto regex = CompileRegex(option, std::string(value.substr(0, comma)));
+    auto regex = CompileRegex(subject, std::string(value.substr(0, comma)));
     MEMTOOL_TRY(regex);
     if (*regex == nullptr && as_pprof) {
       *regex = std::make_unique<RE2>("");

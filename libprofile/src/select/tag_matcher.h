@@ -19,7 +19,7 @@ namespace memtool {
 class TagMatcher {
  public:
   // `options`: its rules and label units; the units are copied.
-  static Result<TagMatcher> Compile(std::string_view option, const std::string& text,
+  static Result<TagMatcher> Compile(Subject subject, const std::string& text,
                                     const FilterOptions& options);
   // True when only numbers can match.
   [[nodiscard]] bool is_range() const { return unit_range_.has_value(); }
@@ -49,7 +49,7 @@ class TagMatcher {
   std::vector<std::unique_ptr<RE2>> regexes_;
 };
 
-// Compiles one option's regular expression; null for an empty text.
-Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::string& text);
+// Compiles the regular expression of `subject`; null for an empty text. Errors: kUsage.
+Result<std::unique_ptr<RE2>> CompileRegex(Subject subject, const std::string& text);
 
 }  // namespace memtool

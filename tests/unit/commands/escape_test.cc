@@ -93,10 +93,6 @@ TEST(EscapeDot, LeavesNoEscStringEscapes) {
                      {"trailing\\", "trailing\\\\"}});
 }
 
-TEST(EscapeFolded, KeepsFramesApart) {
-  Expect(EscapeFolded, {{"a;b", "a:b"}, {"a\nb", "a\\nb"}, {"a b 12", "a b 12"}});
-}
-
 TEST(DisplayWidth, CountsCells) {
   EXPECT_EQ(DisplayWidth("abc"), 3U);
   EXPECT_EQ(DisplayWidth("Größe"), 5U);
@@ -179,7 +175,6 @@ TEST(Escapers, HoldForAnyBytes) {
     ASSERT_TRUE(Harmless(ToUtf8(bytes), false)) << testing::PrintToString(bytes);
     ASSERT_TRUE(Harmless(EscapeDot(bytes), true));
     ASSERT_TRUE(Harmless(EscapeMarkdown(bytes), true));
-    ASSERT_EQ(EscapeFolded(bytes).find(';'), std::string::npos);
     const std::string csv = EscapeCsv(bytes);
     ASSERT_TRUE(Harmless(csv, true)) << testing::PrintToString(bytes);
     const std::size_t start = csv.starts_with('"') ? 1 : 0;

@@ -1,4 +1,4 @@
-#include "support/byte_window.h"
+#include "memtool/formats/byte_window.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 
+#include "memtool/formats/open.h"
 #include "support/files.h"
 
 namespace memtool::formats {
@@ -13,14 +15,25 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
+const OpenOptions kOnlyTruth{.wanted = {.recordings = false, .ground_truth = true}};
+
+Result<GroundTruth> Truth(Result<Document> document) {
+  MEMTOOL_TRY(document);
+  return document->ground_truth();
+}
+
+Result<GroundTruth> Parse(const std::string& text) {
+  return Truth(Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", kOnlyTruth));
+}
+
 GroundTruth Read(const std::string& name) {
-  auto truth = ReadGroundTruth((test::TestFolder("ground_truth") / name).string());
+  auto truth = Truth(Open((test::TestFolder("ground_truth") / name).string(), kOnlyTruth));
   EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
   return truth ? *truth : GroundTruth{};
 }
 
 std::string Why(const std::string& text) {
-  const auto truth = ParseGroundTruth(text, "in");
+  const auto truth = Parse(text);
   return truth ? "read as " + truth->form : ToString(truth.error());
 }
 
@@ -72,7 +85,7 @@ TEST(GroundTruth, ErrorsListWhatIsThere) {
 TEST(GroundTruth, NotAvailableIsNeverZero) {
   for (const std::string word :
        {"[N/A]", "N/A", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]"}) {
-    const auto row = ParseGroundTruth("pid, used_gpu_memory [MiB]\n10, " + word + "\n", "in");
+    const auto row = Parse("pid, used_gpu_memory [MiB]\n10, " + word + "\n");
     ASSERT_TRUE(row) << word;
     const auto chosen = ChooseReading(*row, {.pid = 10});
     ASSERT_FALSE(chosen) << word;
@@ -81,8 +94,8 @@ TEST(GroundTruth, NotAvailableIsNeverZero) {
 }
 
 TEST(GroundTruth, OnePidOnSeveralGpusNeedsTheGpu) {
-  const auto truth = ParseGroundTruth(
-      "gpu_uuid, pid, used_gpu_memory [MiB]\nGPU-a, 10, 1 MiB\nGPU-b, 10, 2 MiB\n", "in");
+  const auto truth =
+      Parse("gpu_uuid, pid, used_gpu_memory [MiB]\nGPU-a, 10, 1 MiB\nGPU-b, 10, 2 MiB\n");
   ASSERT_TRUE(truth);
   const auto several = ChooseReading(*truth, {.pid = 10});
   ASSERT_FALSE(several);
@@ -122,7 +135,7 @@ TEST(GroundTruth, Cuts) {
     const auto bytes = test::ReadFile(entry.path());
     const std::string text(test::AsView(bytes));
     for (std::size_t size = 0; size < text.size(); ++size) {
-      const auto truth = ParseGroundTruth(text.substr(0, size), "cut");
+      const auto truth = Parse(text.substr(0, size));
       EXPECT_TRUE(truth || !truth.error().message.empty());
     }
   }
@@ -134,7 +147,7 @@ TEST(GroundTruth, RealSamples) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA is not set";
   }
   const auto used = [&](const char* name, const TruthChoice& choice) -> std::int64_t {
-    const auto truth = ReadGroundTruth(std::string(root) + "/ground-truth/" + name);
+    const auto truth = Truth(Open(std::string(root) + "/ground-truth/" + name, kOnlyTruth));
     EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
     const auto reading = truth ? ChooseReading(*truth, choice) : Fail(truth.error());
     return reading ? reading->used.value_or(-2) / kMiB : -1;

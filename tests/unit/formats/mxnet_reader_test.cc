@@ -22,7 +22,7 @@ std::int64_t Total(const Recording& recording) {
   return total;
 }
 
-Result<Recording> Load(std::string_view text, const LoadOptions& options = {}) {
+Result<Recording> Load(std::string_view text, const OpenOptions& options = {}) {
   return test::LoadBytes(test::ToBytes(text), options);
 }
 
@@ -74,7 +74,7 @@ TEST(Mxnet, OtherTextIsNotTakenForRows) {
 }
 
 TEST(Mxnet, ALineMayNotGrowWithoutLimit) {
-  LoadOptions options;
+  OpenOptions options;
   options.limits.record_bytes = 1U << 20U;
   const std::string text = std::string(kHeader) + "\"" + std::string(4U << 20U, 'x');
   const auto recording = Load(text, options);
@@ -84,7 +84,7 @@ TEST(Mxnet, ALineMayNotGrowWithoutLimit) {
 }
 
 TEST(Mxnet, TagsKeepToTheLimits) {
-  LoadOptions options;
+  OpenOptions options;
   options.limits.string_bytes = 8;
   options.limits.depth = 3;
   const std::string rows(kHeader);

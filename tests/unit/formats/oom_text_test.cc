@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
+#include "memtool/formats/byte_window.h"
 #include "oom_text/scan.h"
-#include "support/byte_window.h"
 #include "support/files.h"
 
 namespace memtool::formats {

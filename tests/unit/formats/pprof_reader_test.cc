@@ -6,7 +6,7 @@
 #include <random>
 #include <regex>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "pprof/wire.h"
 #include "support/files.h"
 #include "support/make_profile.h"
@@ -137,7 +137,7 @@ TEST(PprofReader, SurvivesFlippedBits) {
   for (const char* name : {"pprof/forms/packed.pb", "pprof/forms/mixed_split_packed.pb",
                            "pprof/forms/reversed_order.pb", "pprof/forms/unknown_fields.pb"}) {
     const Bytes whole = TestFile(name);
-    LoadOptions options;
+    OpenOptions options;
     options.format = "pprof";
     for (int round = 0; round < 5000; ++round) {
       Bytes bytes = whole;
@@ -160,7 +160,7 @@ TEST(PprofReader, SurvivesFlippedBits) {
 TEST(PprofReader, KeepsToItsLimits) {
   const Bytes bytes = TestFile("pprof/forms/packed.pb");
   for (const char* name : {"record-bytes", "string-bytes", "samples"}) {
-    LoadOptions options;
+    OpenOptions options;
     ASSERT_TRUE(SetLimit(options.limits, name, 3).has_value());
     const auto recording = LoadBytes(bytes, options);
     ASSERT_FALSE(recording.has_value()) << name;

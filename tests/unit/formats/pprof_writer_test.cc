@@ -1,10 +1,9 @@
-#include "memtool/formats/pprof_writer.h"
-
 #include <gmock/gmock.h>
 #include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
+#include "memtool/formats/writer.h"
 #include "profile.pb.h"
 #include "support/files.h"
 #include "support/make_profile.h"
@@ -18,7 +17,7 @@ using test::TestFile;
 using test::ToBytes;
 
 Recording Again(const Recording& recording) {
-  const auto written = WritePprof(recording);
+  const auto written = WriteAs("pprof", recording);
   EXPECT_TRUE(written.has_value());
   auto read = LoadBytes(ToBytes(*written));
   EXPECT_TRUE(read.has_value()) << read.error().message;
@@ -44,7 +43,7 @@ TEST(PprofWriter, WritesWhatTheReaderReads) {
 TEST(PprofWriter, IsUnderstoodByProtobuf) {
   const auto recording = LoadBytes(TestFile("pprof/forms/packed.pb"));
   ASSERT_TRUE(recording.has_value());
-  const std::string written = *WritePprof(*recording);
+  const std::string written = *WriteAs("pprof", *recording);
   google::protobuf::io::ArrayInputStream bytes(written.data(), static_cast<int>(written.size()));
   google::protobuf::io::GzipInputStream unpacked(&bytes);
   pprof::Profile profile;
@@ -115,7 +114,7 @@ TEST(PprofReader, ReadsWhatProtobufWrites) {
 
 TEST(PprofWriter, NeedsSamples) {
   const Recording none = *RecordingBuilder().Finish();
-  EXPECT_EQ(WritePprof(none).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(WriteAs("pprof", none).error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace

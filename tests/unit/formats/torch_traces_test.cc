@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<Recording> Load(std::string_view text, const LoadOptions& options = {}) {
+Result<Recording> Load(std::string_view text, const OpenOptions& options = {}) {
   return test::LoadBytes(test::ToBytes(text), options);
 }
 
@@ -188,7 +188,7 @@ TEST(Kineto, HostileTraces) {
   }
   const auto deep = Load(Trace(nested));
   ASSERT_TRUE(deep) << ToString(deep.error());
-  EXPECT_EQ(deep->Stack(StackId(0U)).size(), LoadOptions{}.limits.depth);
+  EXPECT_EQ(deep->Stack(StackId(0U)).size(), OpenOptions{}.limits.depth);
   EXPECT_FALSE(Load(R"({"schemaVersion":1,"traceEvents":)" + std::string(100000, '[')));
   std::string many;
   for (int i = 0; i < 300; ++i) {

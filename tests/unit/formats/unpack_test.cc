@@ -289,7 +289,7 @@ TEST(Unpack, StopsAnEndlessGzipInBoundedMemory) {
 }
 
 TEST(Load, StopsAnEndlessGzipBeforeItIsRead) {
-  LoadOptions options;
+  OpenOptions options;
   options.limits.ratio_free_bytes = 16 << 20;
   options.format = "pprof";
   const long before = PeakKilobytes();

@@ -55,8 +55,8 @@ Bytes TestFile(const std::string& name) {
   return ReadFile(TestFolder(name));
 }
 
-Result<Recording> LoadBytes(std::span<const std::byte> bytes, const formats::LoadOptions& options) {
-  return formats::Load(formats::MakeMemorySource(bytes), "test", options);
+Result<Recording> LoadBytes(std::span<const std::byte> bytes, const formats::OpenOptions& options) {
+  return formats::OpenRecording(formats::MakeMemorySource(bytes), "test", options);
 }
 
 Result<Bytes> Drain(formats::Source& source, std::size_t step) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
@@ -27,7 +27,7 @@ Bytes ReadFile(const std::filesystem::path& path);
 
 // Whole inputs from memory, through unpacking and sniffing.
 Result<Recording> LoadBytes(std::span<const std::byte> bytes,
-                            const formats::LoadOptions& options = {});
+                            const formats::OpenOptions& options = {});
 
 // Everything a source gives, in reads of `step` bytes.
 Result<Bytes> Drain(formats::Source& source, std::size_t step = 65536);

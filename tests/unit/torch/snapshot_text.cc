@@ -19,7 +19,8 @@ std::string ReadWhole(const std::string& path) {
 }
 
 Result<Recording> LoadText(const std::string& bytes) {
-  return formats::Load(formats::MakeMemorySource(std::as_bytes(std::span(bytes))), "memory", {});
+  return formats::OpenRecording(formats::MakeMemorySource(std::as_bytes(std::span(bytes))),
+                                "memory");
 }
 
 std::string StackText(const Recording& recording, StackId stack) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "memtool/formats/load.h"
+#include "memtool/formats/open.h"
 
 namespace memtool::tests {
 

@@ -17,7 +17,7 @@ TEST(TorchHostile, EveryMalformedFileNamesItsFault) {
     }
     const std::size_t tab = line.find('\t');
     const std::string name = line.substr(0, tab);
-    const auto recording = formats::LoadFile(CorpusFile("malformed/" + name), {});
+    const auto recording = formats::OpenRecording(CorpusFile("malformed/" + name));
     ASSERT_FALSE(recording) << name;
     const std::regex expected(line.substr(tab + 1), std::regex::icase);
     EXPECT_TRUE(std::regex_search(ToString(recording.error()), expected))

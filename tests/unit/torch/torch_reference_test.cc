@@ -113,7 +113,7 @@ TEST(TorchReference, RealFilesReplayToTheOracle) {
   ASSERT_FALSE(files.empty());
   std::set<std::string> found;
   for (const std::string& file : files) {
-    const auto recording = formats::LoadFile(std::string(folder) + "/torch/" + file, {});
+    const auto recording = formats::OpenRecording(std::string(folder) + "/torch/" + file);
     ASSERT_TRUE(recording) << ToString(recording.error());
     for (const Trace& trace : recording->history->traces) {
       found.insert(OracleLine(file, *recording, trace));
@@ -128,7 +128,7 @@ TEST(TorchReference, WhatIsKnownWithoutAnOom) {
   if (folder == nullptr) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
-  const auto recording = formats::LoadFile(std::string(folder) + "/torch/yiyi_oom.pickle", {});
+  const auto recording = formats::OpenRecording(std::string(folder) + "/torch/yiyi_oom.pickle");
   ASSERT_TRUE(recording) << ToString(recording.error());
   const HistoryIndex index(*recording);
   const Trace& trace = index.history().traces.front();

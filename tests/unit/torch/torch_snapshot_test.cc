@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Recording Load(const std::string& name) {
-  auto recording = formats::LoadFile(CorpusFile("forms/" + name), {});
+  auto recording = formats::OpenRecording(CorpusFile("forms/" + name));
   if (!recording) {
     ADD_FAILURE() << ToString(recording.error());
     return {};
@@ -212,9 +212,9 @@ TEST(TorchSnapshot, DamageIsNoted) {
 TEST(TorchSnapshot, IsRecognisedForCertain) {
   for (const char* name : {"proto2.pickle", "proto4.pickle", "native.pickle", "list.pickle",
                            "snapshot.json", "list.json", "page.html", "packed.pickle.gz"}) {
-    EXPECT_FALSE(formats::CertainFormat(CorpusFile(std::string("forms/") + name)).empty()) << name;
+    EXPECT_NE(formats::CertainReader(CorpusFile(std::string("forms/") + name)), nullptr) << name;
   }
-  EXPECT_EQ(formats::CertainFormat(CorpusFile("malformed/global.pickle")), "");
+  EXPECT_EQ(formats::CertainReader(CorpusFile("malformed/global.pickle")), nullptr);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Snapshots that memtool writes say, read again, what was written.
-#include "memtool/formats/torch_writer.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "memtool/formats/writer.h"
 #include "snapshot_text.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
@@ -102,7 +101,7 @@ TEST(TorchWriter, RoundTrip) {
     }
     const auto read = LoadText(ReadWhole(entry.path()));
     ASSERT_TRUE(read) << entry.path();
-    const auto written = formats::WriteTorchSnapshot(*read);
+    const auto written = formats::WriteAs("torch_snapshot", *read);
     ASSERT_TRUE(written) << entry.path();
     const auto again = LoadText(*written);
     ASSERT_TRUE(again) << entry.path() << ToString(again.error());
@@ -133,7 +132,7 @@ TEST(TorchWriter, CommentsComeBack) {
   ASSERT_TRUE(first) << ToString(first.error());
   const std::vector<std::string> wanted{"one", "two"};
   EXPECT_EQ(CommentsOf(*first), wanted);
-  const auto bytes = formats::WriteTorchSnapshot(*first);
+  const auto bytes = formats::WriteAs("torch_snapshot", *first);
   ASSERT_TRUE(bytes) << ToString(bytes.error());
   const auto second = LoadText(*bytes);
   ASSERT_TRUE(second) << ToString(second.error());
@@ -152,7 +151,7 @@ TEST(TorchWriter, OddCommentsAreNoFault) {
 }
 
 TEST(TorchWriter, NeedsEventsAndState) {
-  EXPECT_FALSE(formats::WriteTorchSnapshot(Recording{}));
+  EXPECT_FALSE(formats::WriteAs("torch_snapshot", Recording{}));
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // What something outside the recording says about memory: nvidia-smi, DCGM, rocm-smi, amd-smi, or
 // the framework's own counters. These files are not recordings; they say how much there should be.
+// Read by Open() (open.h) where they are wanted: UTF-8, packed or not, at most 8 MiB unpacked.
+// Errors: kLimit, kTruncated, kMalformed with "line L, column C", kUnknownFormat with what would be
+// read.
 // Shapes: memtool-formats(5). Units: everything here is bytes.
 #pragma once
 
@@ -8,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "memtool/formats/limits.h"
 #include "memtool/profile/base/result.h"
 
 namespace memtool::formats {
@@ -46,12 +48,6 @@ struct GroundTruth {
   std::vector<Reading> readings{};
   std::vector<std::string> notes{};  // what was decided while reading
 };
-
-// Reads a file ("-": standard input), packed or not, at most 8 MiB unpacked. Errors: kIo, kLimit,
-// kTruncated, kMalformed with "line L, column C", kUnknownFormat with what would be read.
-Result<GroundTruth> ReadGroundTruth(const std::string& path, const Limits& limits = {});
-// The same of bytes at hand; `name` is for errors.
-Result<GroundTruth> ParseGroundTruth(const std::string& text, const std::string& name);
 
 struct TruthChoice {
   std::optional<std::int64_t> pid{};

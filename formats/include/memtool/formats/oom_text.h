@@ -1,6 +1,6 @@
 // Out-of-memory messages in a text log, as PyTorch of every year, XLA, TensorFlow and the libraries
 // below them write them. A log is not a recording: it says how much there was of what at one
-// moment, rounded to two decimals.
+// moment, rounded to two decimals. Read by Open() (open.h) where logs are wanted.
 // Wordings: memtool-formats(5). Units: bytes.
 #pragma once
 
@@ -8,12 +8,8 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
-
-#include "memtool/formats/load.h"
-#include "memtool/profile/base/result.h"
-#include "memtool/profile/model/recording.h"
 
 namespace memtool::formats {
 
@@ -81,10 +77,5 @@ std::string NameOf(OomWording wording);
 
 // Messages of a log at hand, whatever its text.
 OomLog FindOoms(std::string_view text);
-
-// What a reader knows for certain is a Recording; other text is searched for messages. `name` as
-// for LoadFile. Errors: as of LoadFile for bytes that are no text.
-using RecordingOrLog = std::variant<Recording, OomLog>;
-Result<RecordingOrLog> LoadRecordingOrLog(const std::string& name, const LoadOptions& options);
 
 }  // namespace memtool::formats

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/origin.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool::formats {
@@ -21,10 +23,12 @@ class Reader {
   virtual ~Reader() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
+  // What each of its recordings is (Origin::kind); none where that differs.
+  [[nodiscard]] virtual std::optional<RecordingKind> kind() const { return std::nullopt; }
   // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). Never by
   // the file's name.
   [[nodiscard]] virtual Match Sniff(std::span<const std::byte> head) const = 0;
-  // Reads to the end of `in`. May throw ReadError (support/read_error.h), which load.cc turns into
+  // Reads to the end of `in`. May throw ReadError (support/read_error.h), which open.cc turns into
   // an Error; nothing else escapes.
   virtual Result<Recording> Read(ByteWindow& in, const Limits& limits) const = 0;
 

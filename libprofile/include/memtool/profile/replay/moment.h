@@ -1,4 +1,4 @@
-// A moment of a history, as --at names it, and the event that it is.
+// A moment of a history, by name, and the event that it is.
 #pragma once
 
 #include <cstdint>
@@ -34,22 +34,23 @@ struct MomentSpec {
   std::string name;         // kMark
   bool mark_end = false;    // kMark: its end instead of its begin
   std::string text;         // as given, for headers
-  std::string option = "--at";  // where it was given, for messages
+  Subject subject = Subject::kMoment;  // which choice it is, for errors
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
-// mark:NAME[#K][:end], step:K. Errors: kUsage, naming the option that the text was given to.
-Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
+// mark:NAME[#K][:end], step:K. Errors: kUsage, about `subject`.
+Result<MomentSpec> ParseMoment(std::string_view text, Subject subject = Subject::kMoment);
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
 // sentence that helps when the trace has no such moment.
 Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
                                    const MomentSpec& spec);
 
-// A part of a history, as --from and --to name it.
+// A part of a history, by its ends.
 struct MomentRange {
-  MomentSpec from{.kind = MomentSpec::Kind::kStart, .text = "start", .option = "--from"};
-  MomentSpec to{.text = "end", .option = "--to"};
+  MomentSpec from{
+      .kind = MomentSpec::Kind::kStart, .text = "start", .subject = Subject::kRangeBegin};
+  MomentSpec to{.text = "end", .subject = Subject::kRangeEnd};
 };
 
 // From the state after event `first` (-1 = the base) to the one after event `last`.

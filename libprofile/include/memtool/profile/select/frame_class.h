@@ -1,4 +1,4 @@
-// Which frames a person can change. `--frames app` hides the others, so that memory falls to the
+// Which frames a person can change. FrameMode::kApp hides the others, so that memory falls to the
 // code that asked for it and not to the allocator or to __call__.
 #pragma once
 

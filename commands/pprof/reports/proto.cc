@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "memtool/formats/pprof_writer.h"
+#include "memtool/formats/writer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/measure.h"
@@ -15,7 +15,7 @@ namespace memtool::commands::pprof {
 namespace {
 
 Result<std::string> Written(Result<Recording> recording) {
-  return recording ? formats::WritePprof(*recording) : tl::unexpected(recording.error());
+  return recording ? formats::WriteAs("pprof", *recording) : tl::unexpected(recording.error());
 }
 
 // One sample per node, with its cum and flat.
@@ -73,7 +73,7 @@ class TopProfile {
 
 Result<std::string> WriteProto(PprofReport& report) {
   if (report.ratio <= 0 || report.ratio == 1) {
-    return formats::WritePprof(report.recording);
+    return formats::WriteAs("pprof", report.recording);
   }
   RecordingBuilder builder(std::move(report.recording));
   for (auto& column : builder.samples().values) {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../../capture/wire.h"
+#include "../../../capture/wire.h"
 
 namespace memtool::formats::capture_log {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "../../capture/wire.h"
-#include "support/byte_window.h"
+#include "../../../capture/wire.h"
+#include "memtool/formats/byte_window.h"
 
 namespace memtool::formats::capture_log {
 

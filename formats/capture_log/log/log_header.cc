@@ -1,4 +1,4 @@
-#include "capture_log/log_header.h"
+#include "capture_log/log/log_header.h"
 
 #include <fmt/format.h>
 

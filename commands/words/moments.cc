@@ -1,0 +1,47 @@
+#include "words/moments.h"
+
+#include <fmt/format.h>
+
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/select/at_moment.h"
+
+namespace memtool::commands {
+
+namespace {
+
+std::string EventText(std::int64_t number) {
+  return number < 0 ? std::string("the start") : "event " + FormatCount(number);
+}
+
+}  // namespace
+
+std::string TraceLine(const Trace& trace, const TraceSummary& s) {
+  if (s.events == 0) {
+    return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
+                       FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
+  }
+  std::string line = fmt::format("{}: peak {} at {} of {} · end {} · reserved {}", TraceText(trace),
+                                 FormatSize(s.peak_bytes), EventText(s.peak_event),
+                                 FormatCount(static_cast<std::int64_t>(s.events)),
+                                 FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+  return line + (s.ooms.empty()
+                     ? " · no OOM recorded"
+                     : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
+                                   FormatCount(static_cast<std::int64_t>(s.ooms.back()))));
+}
+
+std::vector<std::string> MomentLines(const Selection& loaded) {
+  std::vector<std::string> lines;
+  for (const MomentOfTrace& moment : loaded.moments()) {
+    const TraceSummary& s = moment.summary;
+    std::string line = TraceLine(loaded.recording().history->traces[moment.trace], s);
+    if (s.events > 0 && moment.event != s.peak_event) {
+      line += (moment.event < 0 ? " · shown: " : " · shown: after ") + EventText(moment.event);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace memtool::commands

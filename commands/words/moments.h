@@ -1,0 +1,20 @@
+// Lines about the moment that a recording is looked at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "memtool/profile/model/history.h"
+#include "memtool/profile/replay/replay.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool::commands {
+
+// "device 0: peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM
+// recorded".
+std::string TraceLine(const Trace& trace, const TraceSummary& summary);
+// "peak 22.55 GiB at event 3,737 of 22,331 · end 6.40 GiB · reserved 23.45 GiB · no OOM recorded",
+// one line per trace; nothing for inputs without a history.
+std::vector<std::string> MomentLines(const Selection& loaded);
+
+}  // namespace memtool::commands

@@ -1,0 +1,57 @@
+#include "folded/folded_writer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/escape.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool::formats {
+
+std::string EscapeFolded(std::string_view bytes) {
+  std::string out = EscapeText(bytes);
+  for (char& c : out) {
+    c = c == ';' ? ':' : c;
+  }
+  return out;
+}
+
+std::span<const std::string_view> FoldedWriter::endings() const {
+  static constexpr std::array<std::string_view, 2> kEndings{".folded", ".txt"};
+  return kEndings;
+}
+
+Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions& options,
+                                 const ByteSink& sink) const {
+  // The selection lives no longer than this call, and owns nothing of the caller's.
+  const std::shared_ptr<const Recording> borrowed(std::shared_ptr<const Recording>(), &recording);
+  const auto selection =
+      Select(borrowed, {.filter = options.filter, .sample_type = options.sample_type});
+  MEMTOOL_TRY(selection);
+  NodeSpace space;
+  NodeWalker walker(selection->view(), Granularity::kFileFunction, space);
+  NodeStack stack;
+  std::map<std::string, std::int64_t> lines;
+  for (const StackSum& sum : selection->sums().rows) {
+    if (sum.value == 0 || !walker.Expand(sum, stack)) {
+      continue;
+    }
+    std::string line;
+    for (std::size_t i = stack.nodes.size(); i-- > 0;) {
+      line += EscapeFolded(space.Name(stack.nodes[i])) + (i > 0 ? ";" : "");
+    }
+    std::int64_t& value = lines[stack.nodes.empty() ? std::string(kNoStack) : std::move(line)];
+    value = SaturatingAdd(value, sum.value);
+  }
+  for (const auto& [line, value] : lines) {
+    MEMTOOL_TRY(sink(fmt::format("{} {}\n", line, value)));
+  }
+  return {};
+}
+
+}  // namespace memtool::formats

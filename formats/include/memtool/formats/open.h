@@ -1,0 +1,76 @@
+// The one door to a file: bytes in, a Document out. Unpacks, tells the form by content, reads; what
+// is thrown below (ReadError, bad_alloc) becomes an Error here and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/limits.h"
+#include "memtool/formats/oom_text.h"
+#include "memtool/formats/reader.h"
+#include "memtool/formats/source.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+
+namespace memtool::formats {
+
+enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth };
+
+// What a file turned out to be. It owns what was read; the accessor of another kind than kind()
+// throws std::bad_variant_access, which is a fault of the program.
+class Document {
+ public:
+  explicit Document(Recording recording) : held_(std::move(recording)) {}
+  explicit Document(OomLog log) : held_(std::move(log)) {}
+  explicit Document(GroundTruth truth) : held_(std::move(truth)) {}
+
+  [[nodiscard]] DocumentKind kind() const { return static_cast<DocumentKind>(held_.index()); }
+  [[nodiscard]] const Recording& recording() const& { return std::get<Recording>(held_); }
+  [[nodiscard]] Recording recording() && { return std::get<Recording>(std::move(held_)); }
+  [[nodiscard]] const OomLog& oom_log() const& { return std::get<OomLog>(held_); }
+  [[nodiscard]] OomLog oom_log() && { return std::get<OomLog>(std::move(held_)); }
+  [[nodiscard]] const GroundTruth& ground_truth() const& { return std::get<GroundTruth>(held_); }
+  [[nodiscard]] GroundTruth ground_truth() && { return std::get<GroundTruth>(std::move(held_)); }
+
+ private:
+  std::variant<Recording, OomLog, GroundTruth> held_;  // in the order of DocumentKind
+};
+
+// The kinds that the caller can do something with; a file is never taken for another one.
+struct Wanted {
+  bool recordings = true;
+  bool oom_logs = false;
+  bool ground_truth = false;
+};
+
+struct OpenOptions {
+  Limits limits;
+  std::string format;  // a reader's name: a recording, read as this; empty = by content
+  Wanted wanted;
+  std::vector<const Reader*> readers;  // the readers asked, in this order; empty = Readers()
+};
+
+// `name` goes into errors as the user gave it; "-" reads standard input. Of several kinds wanted,
+// what a reader knows for certain is a recording; then a file of ground truth is one; then text is
+// a log; what is left is for the readers. Errors: kIo, kLimit, kTruncated, kMalformed,
+// kUnsafeOpcode with a place; kUnsupported, kUnknownFormat with what would be read; kUsage for an
+// unknown format.
+Result<Document> Open(const std::string& name, const OpenOptions& options = {});
+Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
+                      const OpenOptions& options = {});
+
+// Open() where only a recording will do, whatever `options` want.
+Result<Recording> OpenRecording(const std::string& name, OpenOptions options = {});
+Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::string& name,
+                                OpenOptions options = {});
+
+// The reader that knows the file at `path` for certain, by its first bytes; null when none does, or
+// when it cannot be read.
+const Reader* CertainReader(const std::string& path);
+
+}  // namespace memtool::formats

@@ -1,0 +1,59 @@
+// A Writer turns a Recording into the bytes of one format. Writers are stateless and reentrant.
+// To add one: its folder, one line in registry.cc, one in CMakeLists.txt.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/select/filter.h"
+
+namespace memtool::formats {
+
+// Takes the next bytes; an error of it ends the writing.
+using ByteSink = std::function<Result<void>(std::string_view bytes)>;
+
+// What of a recording a format holds.
+enum class Written : std::uint8_t {
+  kSamples,    // all samples, whatever WriteOptions say
+  kSelection,  // of the samples what WriteOptions leave
+  kHistory,    // the events and the allocator's state at their end
+};
+
+struct WriteOptions {
+  std::shared_ptr<const Filter> filter;  // null = all samples, frame mode app
+  std::string sample_type;               // see ChooseValue; empty = the default
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
+  [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
+  // How names of such files end, the usual one first: ".pb.gz".
+  [[nodiscard]] virtual std::span<const std::string_view> endings() const = 0;
+  [[nodiscard]] virtual Written writes() const = 0;
+  // Errors: kUnsupported when the recording has not what the format holds; kLimit for more than it
+  // can hold; kUsage for options that do not fit the recording; those of `sink`.
+  virtual Result<void> Write(const Recording& recording, const WriteOptions& options,
+                             const ByteSink& sink) const = 0;
+
+  Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+};
+
+// All writers, in the order in which help lists them.
+std::span<const Writer* const> Writers();
+
+// All bytes of `recording` in the format of the writer `name`. Errors: those of Write(); kUsage
+// when there is no such writer.
+Result<std::string> WriteAs(std::string_view name, const Recording& recording,
+                            const WriteOptions& options = {});
+
+}  // namespace memtool::formats

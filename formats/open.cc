@@ -1,0 +1,243 @@
+#include "memtool/formats/open.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ground_truth/forms.h"
+#include "memtool/formats/byte_window.h"
+#include "oom_text/scan.h"
+#include "support/byte_cursor.h"
+#include "support/read_error.h"
+
+namespace memtool::formats {
+
+namespace {
+
+constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
+
+Error WithInput(Error error, const std::string& name) {
+  if (error.input.empty()) {
+    error.input = name;
+  }
+  return error;
+}
+
+using ReaderList = std::span<const Reader* const>;
+
+ReaderList ReadersOf(const OpenOptions& options) {
+  return options.readers.empty() ? Readers() : ReaderList(options.readers);
+}
+
+std::string NamesOf(ReaderList readers) {
+  std::string names;
+  for (const Reader* reader : readers) {
+    names += (names.empty() ? "" : ", ") + std::string(reader->name());
+  }
+  return names;
+}
+
+Result<const Reader*> ReaderByName(ReaderList readers, std::string_view name) {
+  for (const Reader* reader : readers) {
+    if (reader->name() == name) {
+      return reader;
+    }
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("there is no input format '{}'", name),
+              "formats: " + NamesOf(readers));
+}
+
+Error Unknown(ReaderList readers, std::span<const std::byte> head) {
+  if (head.empty()) {
+    return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
+  }
+  if (const KnownFormat* known = RecognizeUnread(head)) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .input = {},
+                 .message = fmt::format("this is {}, which memtool does not read", known->what),
+                 .hint = std::string(known->hint)};
+  }
+  return Error{.code = ErrorCode::kUnknownFormat,
+               .input = {},
+               .offset = 0,
+               .message = "no reader recognises this input",
+               .hint = "formats read: " + NamesOf(readers) + "; choose one with " +
+                       Mention(Subject::kInputFormat)};
+}
+
+const Reader* CertainlyReads(ReaderList readers, std::span<const std::byte> head) {
+  const auto found = std::find_if(readers.begin(), readers.end(), [head](const Reader* reader) {
+    return reader->Sniff(head) == Match::kCertain;
+  });
+  return found == readers.end() ? nullptr : *found;
+}
+
+Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptions& options) {
+  const ReaderList readers = ReadersOf(options);
+  if (!options.format.empty()) {
+    return ReaderByName(readers, options.format);
+  }
+  if (const Reader* certain = CertainlyReads(readers, head)) {
+    return certain;
+  }
+  std::vector<const Reader*> possible;
+  for (const Reader* reader : readers) {
+    if (reader->Sniff(head) == Match::kPossible) {
+      possible.push_back(reader);
+    }
+  }
+  const KnownFormat* known = RecognizeUnread(head);
+  if (possible.size() == 1 && (known == nullptr || known->vague)) {
+    return possible.front();
+  }
+  if (possible.size() > 1) {
+    return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
+                "choose one with " + Mention(Subject::kInputFormat) + ": " + NamesOf(readers));
+  }
+  return Fail(Unknown(readers, head));
+}
+
+std::span<const std::byte> HeadOf(ByteWindow& window) {
+  const auto head = window.Fill(kSniffBytes);
+  return head.first(std::min(head.size(), kSniffBytes));
+}
+
+Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
+                               const OpenOptions& options) {
+  auto reader = ReaderFor(HeadOf(window), options);
+  MEMTOOL_TRY(reader);
+  auto recording = (*reader)->Read(window, options.limits);
+  MEMTOOL_TRY(recording);
+  recording->metadata.format = (*reader)->name();
+  recording->metadata.packing = packing;
+  recording->metadata.unpacked_bytes = window.offset();
+  return Document(*std::move(recording));
+}
+
+Result<Document> ReadLog(ByteWindow& window, const std::string& packing) {
+  OomLog log = oom_text::ScanLog(window);
+  log.packing = packing;
+  return Document(std::move(log));
+}
+
+Result<Document> ReadTruth(ByteWindow& window) {
+  auto truth = ground_truth::ReadTruth(window);
+  MEMTOOL_TRY(truth);
+  return Document(*std::move(truth));
+}
+
+// Of text, what a reader merely might read is a log.
+bool IsLog(std::span<const std::byte> head) {
+  constexpr std::byte kPickle{0x80};
+  return oom_text::IsLog(AsText(head)) && head.front() != kPickle;
+}
+
+// A file that is no ground truth is something else: it keeps its bytes, as the window is not moved.
+std::optional<GroundTruth> PerhapsTruth(ByteWindow& window) {
+  try {
+    auto truth = ground_truth::ReadTruth(window);
+    return truth ? std::optional(*std::move(truth)) : std::nullopt;
+  } catch (const ReadError&) {
+    return std::nullopt;
+  }
+}
+
+Result<Document> Read(ByteWindow& window, const std::string& packing, const OpenOptions& options) {
+  const Wanted& wanted = options.wanted;
+  if (wanted.recordings &&
+      (!options.format.empty() || CertainlyReads(ReadersOf(options), HeadOf(window)) != nullptr)) {
+    return ReadRecording(window, packing, options);
+  }
+  if (wanted.ground_truth && !wanted.recordings && !wanted.oom_logs) {
+    return ReadTruth(window);
+  }
+  if (wanted.ground_truth) {
+    if (auto truth = PerhapsTruth(window)) {
+      return Document(*std::move(truth));
+    }
+  }
+  if (wanted.oom_logs && (!wanted.recordings || IsLog(HeadOf(window)))) {
+    return ReadLog(window, packing);
+  }
+  return ReadRecording(window, packing, options);
+}
+
+// The one seam: whatever is thrown in `read` becomes an Error about `name`.
+template <class Function>
+auto Guarded(const std::string& name, const Function& read) -> decltype(read()) {
+  try {
+    auto made = read();
+    if (!made) {
+      return Fail(WithInput(std::move(made.error()), name));
+    }
+    return made;
+  } catch (const ReadError& error) {
+    return Fail(WithInput(error.error(), name));
+  } catch (const std::bad_alloc&) {
+    return Fail(WithInput(Error{.code = ErrorCode::kLimit,
+                                .input = {},
+                                .message = "needs more memory than this machine gives"},
+                          name));
+  }
+}
+
+Result<Recording> RecordingOf(Result<Document> document) {
+  MEMTOOL_TRY(document);
+  return (*std::move(document)).recording();
+}
+
+}  // namespace
+
+Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
+                      const OpenOptions& options) {
+  return Guarded(name, [&]() -> Result<Document> {
+    std::string packing;
+    auto unpacked = Unpack(std::move(source), options.limits, &packing);
+    MEMTOOL_TRY(unpacked);
+    ByteWindow window(*std::move(unpacked));
+    return Read(window, packing, options);
+  });
+}
+
+Result<Document> Open(const std::string& name, const OpenOptions& options) {
+  if (name == "-") {
+    return Open(MakeFdSource(STDIN_FILENO, false), "standard input", options);
+  }
+  auto source = OpenFile(name);
+  return source ? Open(*std::move(source), name, options)
+                : Fail(WithInput(std::move(source.error()), name));
+}
+
+Result<Recording> OpenRecording(const std::string& name, OpenOptions options) {
+  options.wanted = {};
+  return RecordingOf(Open(name, options));
+}
+
+Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::string& name,
+                                OpenOptions options) {
+  options.wanted = {};
+  return RecordingOf(Open(std::move(source), name, options));
+}
+
+const Reader* CertainReader(const std::string& path) {
+  return Guarded(path,
+                 [&path]() -> Result<const Reader*> {
+                   auto source = OpenFile(path);
+                   MEMTOOL_TRY(source);
+                   std::string packing;
+                   auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
+                   MEMTOOL_TRY(unpacked);
+                   ByteWindow window(*std::move(unpacked));
+                   return CertainlyReads(Readers(), HeadOf(window));
+                 })
+      .value_or(nullptr);
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+
+#include "memtool/formats/writer.h"
+
+namespace memtool::formats {
+
+Result<std::string> WriteAs(std::string_view name, const Recording& recording,
+                            const WriteOptions& options) {
+  std::string names;
+  for (const Writer* writer : Writers()) {
+    if (writer->name() == name) {
+      std::string all;
+      MEMTOOL_TRY(writer->Write(recording, options, [&all](std::string_view bytes) {
+        all += bytes;
+        return Result<void>();
+      }));
+      return all;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(writer->name());
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("there is no output format '{}'", name),
+              "formats: " + names);
+}
+
+}  // namespace memtool::formats
