@@ -4,6 +4,7 @@
 
 #include <boost/program_options/value_semantic.hpp>
 
+#include "memtool/formats/ground_truth_facts.h"
 #include "memtool/formats/open.h"
 
 namespace memtool::commands {
@@ -12,6 +13,13 @@ namespace {
 
 std::string Echo(std::string_view written, std::int64_t bytes) {
   return fmt::format("{} = {} bytes ({})", written, FormatCount(bytes), FormatSize(bytes));
+}
+
+// A number without more is this process.
+AccountFacts OfProcess(std::int64_t bytes, std::int64_t precision) {
+  AccountFacts facts;
+  facts.process = Quantity{.bytes = bytes, .precision = precision, .source = "--expected-sum"};
+  return facts;
 }
 
 }  // namespace
@@ -45,7 +53,8 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
       error.message = "--expected-sum: " + error.message;
       return Fail(std::move(error));
     }
-    return Expected{.bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes)};
+    return Expected{
+        .bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes), .facts = OfProcess(*bytes, 0)};
   }
   auto document =
       formats::Open(text.substr(1), {.wanted = {.recordings = false, .ground_truth = true}});
@@ -57,10 +66,14 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
     error.input = error.input.empty() ? text.substr(1) : error.input;
     return Fail(std::move(error));
   }
+  AccountFacts facts = reading->scope == formats::TruthScope::kNumber
+                           ? OfProcess(*reading->used, reading->precision)
+                           : formats::FactsOf(truth, *reading);
   return Expected{.bytes = *reading->used,
                   .precision = reading->precision,
                   .echo = Echo(truth.display, *reading->used),
-                  .reading = *std::move(reading)};
+                  .reading = *std::move(reading),
+                  .facts = std::move(facts)};
 }
 
 }  // namespace memtool::commands

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
+#include "memtool/profile/account/account.h"
 #include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
@@ -17,6 +18,7 @@ struct Expected {
   std::int64_t precision = 0;  // bytes that rounding at the source may be off by
   std::string echo;            // how it was read: "11GB = 11,811,160,064 bytes (11.00 GiB)"
   std::optional<formats::Reading> reading{};  // of @FILE
+  AccountFacts facts{};                       // what it says of the account
 };
 
 class ExpectedOptions {

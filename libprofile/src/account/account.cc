@@ -1,7 +1,5 @@
 #include "memtool/profile/account/account.h"
 
-#include <fmt/format.h>
-
 #include <span>
 #include <utility>
 
@@ -24,31 +22,22 @@ Quantity Minus(const Quantity& a, const Quantity& b) {
 
 class Ladder {
  public:
-  void Fact(int level, std::string key, std::string name, const Maybe& fact, std::string note,
-            std::string missing) {
-    AccountStep step{.key = std::move(key), .name = std::move(name), .level = level};
+  void Fact(int level, std::string key, const Maybe& fact) {
+    AccountStep step{.key = std::move(key), .level = level};
     if (fact) {
       Fill(step, *fact);
       step.kind = AccountStep::Kind::kFact;
-      step.note = std::move(note);
-    } else {
-      step.note = std::move(missing);
     }
     steps_.push_back(std::move(step));
   }
 
-  void Difference(int level, std::string key, std::string name, const Maybe& whole,
-                  const Maybe& part, std::string note) {
-    AccountStep step{.key = std::move(key), .name = std::move(name), .level = level};
+  void Difference(int level, std::string key, const Maybe& whole, const Maybe& part) {
+    AccountStep step{.key = std::move(key), .level = level};
     if (whole && part) {
       const Quantity rest = Minus(*whole, *part);
       Fill(step, rest);
       step.kind = AccountStep::Kind::kDifference;
-      step.note = rest.bytes < -rest.precision
-                      ? "negative: the two figures are of different moments, processes or devices"
-                      : std::move(note);
-    } else {
-      step.note = std::move(note);
+      step.contradicts = rest.bytes < -rest.precision;
     }
     steps_.push_back(std::move(step));
   }
@@ -153,54 +142,50 @@ void Complete(AccountFacts& facts) {
   }
 }
 
-std::vector<AccountStep> Account(const AccountFacts& given) {
+void Supplement(AccountFacts& facts, const AccountFacts& more) {
+  for (const auto fact :
+       {&AccountFacts::capacity, &AccountFacts::free, &AccountFacts::used, &AccountFacts::process,
+        &AccountFacts::recorded, &AccountFacts::reserved, &AccountFacts::allocated,
+        &AccountFacts::requested, &AccountFacts::releasable, &AccountFacts::private_pools}) {
+    if (!(facts.*fact)) {
+      facts.*fact = more.*fact;
+    }
+  }
+  if (facts.reserved_kind == ReservedKind::kFramework) {
+    facts.reserved_kind = more.reserved_kind;
+    facts.pool_limit = more.pool_limit;
+  }
+}
+
+std::vector<AccountStep> LadderOf(const AccountFacts& given) {
   AccountFacts facts = given;
   Complete(facts);
   Ladder ladder;
-  ladder.Fact(0, "capacity", "capacity", facts.capacity, "what the device has",
-              "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv");
-  ladder.Fact(1, "free", "free", facts.free, "the driver could still give this",
-              "follows from capacity and used");
-  ladder.Fact(1, "used", "used", facts.used, "all processes together",
-              "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv");
-  ladder.Difference(2, "other_processes", "other processes", facts.used, facts.process,
-                    "and what the driver keeps for itself");
-  ladder.Fact(2, "process", "this process", facts.process, "as the driver sees it",
-              "nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
-  ladder.Difference(3, "below_framework", "below the framework", facts.process, facts.reserved,
-                    "CUDA context, cuBLAS, cuDNN, NCCL, graphs, other allocators");
+  ladder.Fact(0, "capacity", facts.capacity);
+  ladder.Fact(1, "free", facts.free);
+  ladder.Fact(1, "used", facts.used);
+  ladder.Difference(2, "other_processes", facts.used, facts.process);
+  ladder.Fact(2, "process", facts.process);
+  ladder.Difference(3, "below_framework", facts.process, facts.reserved);
   if (facts.recorded) {
-    ladder.Fact(4, "recorded", "in the driver's log", facts.recorded,
-                "allocated beside the framework's allocator", {});
+    ladder.Fact(4, "recorded", facts.recorded);
     const Maybe below =
         facts.process && facts.reserved ? Maybe(Minus(*facts.process, *facts.reserved)) : Maybe();
-    ladder.Difference(4, "unrecorded", "not in the log", below, facts.recorded,
-                      "CUDA context and modules: the driver takes them without a call");
+    ladder.Difference(4, "unrecorded", below, facts.recorded);
   }
-  const bool noted = !facts.reserved_note.empty();
-  ladder.Fact(3, "reserved", "reserved", facts.reserved,
-              noted ? facts.reserved_note : "what the framework took from the driver",
-              noted ? facts.reserved_note : "a snapshot, or memory_stats()");
-  ladder.Difference(4, "cached", "cached", facts.reserved, facts.allocated,
-                    "free inside the framework's allocator");
+  ladder.Fact(3, "reserved", facts.reserved);
+  ladder.Difference(4, "cached", facts.reserved, facts.allocated);
   Maybe cached =
       facts.reserved && facts.allocated ? Maybe(Minus(*facts.reserved, *facts.allocated)) : Maybe();
-  ladder.Fact(5, "releasable", "returnable", facts.releasable,
-              "unused segments, whole pages of expandable ones: empty_cache() gives them back",
-              "needs the segments of a snapshot's end, and all their blocks");
+  ladder.Fact(5, "releasable", facts.releasable);
   if (facts.private_pools) {
-    ladder.Fact(5, "private_pools", "private pools", facts.private_pools,
-                "free for CUDA graphs and MemPools only, and kept while these live", {});
+    ladder.Fact(5, "private_pools", facts.private_pools);
     cached = cached ? Maybe(Minus(*cached, *facts.private_pools)) : cached;
   }
-  ladder.Difference(5, "fragmented", "fragmentation", cached, facts.releasable,
-                    "free pieces beside live blocks: only reuse can fill them");
-  ladder.Fact(4, "allocated", "allocated", facts.allocated, "live blocks, rounded",
-              "a snapshot's end, or memory_stats()");
-  ladder.Difference(5, "rounding", "rounding", facts.allocated, facts.requested,
-                    "blocks are larger than what was asked for");
-  ladder.Fact(5, "requested", "requested", facts.requested, "what the program asked for",
-              "a snapshot");
+  ladder.Difference(5, "fragmented", cached, facts.releasable);
+  ladder.Fact(4, "allocated", facts.allocated);
+  ladder.Difference(5, "rounding", facts.allocated, facts.requested);
+  ladder.Fact(5, "requested", facts.requested);
   return std::move(ladder).Take();
 }
 

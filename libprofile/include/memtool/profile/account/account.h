@@ -27,6 +27,13 @@ struct Quantity {
   std::string source;          // "nvidia-smi", "snapshot"
 };
 
+// What the framework's pool is.
+enum class ReservedKind : std::uint8_t {
+  kFramework,     // what its allocator takes from the driver as it needs it
+  kXlaPool,       // XLA's, taken from the driver in one piece
+  kWholeProcess,  // no framework's: what the process took from the driver, whoever asked for it
+};
+
 struct AccountFacts {
   std::optional<Quantity> capacity;
   std::optional<Quantity> free;     // of the device
@@ -38,7 +45,8 @@ struct AccountFacts {
   std::optional<Quantity> reserved;   // the framework's allocator took this from the driver
   std::optional<Quantity> allocated;  // and gave this out, rounded
   std::optional<Quantity> requested;  // for this many bytes asked for
-  std::string reserved_note;          // what the framework's pool is, where there is more to say
+  ReservedKind reserved_kind = ReservedKind::kFramework;
+  std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
   // Of what is cached, see FreeMemory: what could go back to the driver, and what is free in pools
   // of CUDA graphs and MemPools; none where nothing is.
   std::optional<Quantity> releasable;
@@ -51,22 +59,25 @@ struct AccountStep {
     kDifference,  // of two figures
     kUnknown,
   };
-  std::string key;   // "used", "other_processes"
-  std::string name;  // "other processes"
-  int level = 0;     // indentation: parts stand one level below their whole
+  std::string key;  // stable: "used", "other_processes"
+  int level = 0;    // parts stand one level below their whole
   Kind kind = Kind::kUnknown;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
   std::string source;  // of facts; of differences the two sources
-  std::string note;    // what it is, or what would tell
+  // A difference that is negative beyond rounding: its figures are of different moments, processes
+  // or devices.
+  bool contradicts = false;
 };
 
 // Fills in what follows from two others (free, used, capacity).
 void Complete(AccountFacts& facts);
 
-// Every step in the order of the ladder, unknown ones too. A negative difference is kept: its note
-// says that the figures are of different moments or places.
-std::vector<AccountStep> Account(const AccountFacts& given);
+// Adds what `facts` does not say yet: the first statement about a step wins.
+void Supplement(AccountFacts& facts, const AccountFacts& more);
+
+// Every step in the order of the ladder, unknown ones too. A negative difference is kept.
+std::vector<AccountStep> LadderOf(const AccountFacts& given);
 
 // What a recording with a history or an allocator's state says of `device` (-1 = all) at the chosen
 // moments: reserved, allocated, requested, releasable as far as the format tells.

@@ -1,0 +1,114 @@
+#include "account/account_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "memtool/profile/base/sizes.h"
+#include "rows/rows.h"
+
+namespace memtool::commands {
+
+namespace {
+
+struct StepWords {
+  std::string_view key;
+  std::string_view name;
+  std::string_view note;     // what it is
+  std::string_view missing;  // what would tell; empty: the note says it
+};
+
+constexpr auto kSteps = std::to_array<StepWords>(
+    {{"capacity", "capacity", "what the device has",
+      "--capacity, or nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"},
+     {"free", "free", "the driver could still give this", "follows from capacity and used"},
+     {"used", "used", "all processes together",
+      "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"},
+     {"other_processes", "other processes", "and what the driver keeps for itself", {}},
+     {"process", "this process", "as the driver sees it",
+      "nvidia-smi --query-compute-apps=pid,used_memory --format=csv"},
+     {"below_framework",
+      "below the framework",
+      "CUDA context, cuBLAS, cuDNN, NCCL, graphs, other allocators",
+      {}},
+     {"recorded", "in the driver's log", "allocated beside the framework's allocator", {}},
+     {"unrecorded",
+      "not in the log",
+      "CUDA context and modules: the driver takes them without a call",
+      {}},
+     {"reserved", "reserved", "what the framework took from the driver",
+      "a snapshot, or memory_stats()"},
+     {"cached", "cached", "free inside the framework's allocator", {}},
+     {"releasable", "returnable",
+      "unused segments, whole pages of expandable ones: empty_cache() gives them back",
+      "needs the segments of a snapshot's end, and all their blocks"},
+     {"private_pools",
+      "private pools",
+      "free for CUDA graphs and MemPools only, and kept while these live",
+      {}},
+     {"fragmented",
+      "fragmentation",
+      "free pieces beside live blocks: only reuse can fill them",
+      {}},
+     {"allocated", "allocated", "live blocks, rounded", "a snapshot's end, or memory_stats()"},
+     {"rounding", "rounding", "blocks are larger than what was asked for", {}},
+     {"requested", "requested", "what the program asked for", "a snapshot"}});
+
+const StepWords& WordsOf(std::string_view key) {
+  return *std::find_if(kSteps.begin(), kSteps.end(),
+                       [key](const StepWords& words) { return words.key == key; });
+}
+
+// XLA takes its memory from the driver in one pool.
+std::string PoolNote(std::optional<std::int64_t> limit) {
+  return limit ? fmt::format(
+                     "XLA's pool, preallocated; its limit is {} "
+                     "(XLA_PYTHON_CLIENT_MEM_FRACTION)",
+                     FormatSize(*limit))
+               : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); how "
+                 "much it took is told by device.memory_stats() as JSON";
+}
+
+std::string LargestOf(const AccountRow& row) {
+  if (row.entries.size() == 1) {
+    return NameText(row.entries.front().name);
+  }
+  std::string text;
+  for (const BucketEntry& entry : row.entries) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", NameText(entry.name),
+                        FormatSize(entry.sum.bytes));
+  }
+  return row.more_entries > 0 ? text + fmt::format(", {} more", row.more_entries) : text;
+}
+
+std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
+  if (step.contradicts) {
+    return "negative: the two figures are of different moments, processes or devices";
+  }
+  if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
+    return PoolNote(facts.pool_limit);
+  }
+  if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
+    return "what the process took from the driver, whoever asked for it";
+  }
+  const StepWords& words = WordsOf(step.key);
+  const bool missing = step.kind == AccountStep::Kind::kUnknown && !words.missing.empty();
+  return std::string(missing ? words.missing : words.note);
+}
+
+}  // namespace
+
+std::string_view StepName(const AccountRow& row) {
+  return row.bucket.empty() ? WordsOf(row.step.key).name : row.bucket;
+}
+
+std::string StepNote(const AccountRow& row, const AccountFacts& facts) {
+  if (!row.bucket.empty()) {
+    return LargestOf(row);
+  }
+  const std::string note = WhatItIs(row.step, facts);
+  return row.step.kind == AccountStep::Kind::kUnknown ? "unknown: " + note : note;
+}
+
+}  // namespace memtool::commands

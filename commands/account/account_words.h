@@ -1,0 +1,16 @@
+// The steps of the account in words.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/answers/account.h"
+
+namespace memtool::commands {
+
+// "other processes"; of a bucket its name.
+std::string_view StepName(const AccountRow& row);
+// What a step is, or what would tell; of a bucket who has the most of it.
+std::string StepNote(const AccountRow& row, const AccountFacts& facts);
+
+}  // namespace memtool::commands

@@ -1,0 +1,14 @@
+// What files beside a recording (nvidia-smi, memory_stats() …) say of the steps of an account.
+#pragma once
+
+#include "memtool/formats/ground_truth.h"
+#include "memtool/profile/account/account.h"
+
+namespace memtool::formats {
+
+// Of one reading of `truth`. A bare number is taken to be the process on the device.
+AccountFacts FactsOf(const GroundTruth& truth, const Reading& reading);
+// The same; of a process also what the file says of its device.
+AccountFacts FactsAround(const GroundTruth& truth, const Reading& chosen);
+
+}  // namespace memtool::formats

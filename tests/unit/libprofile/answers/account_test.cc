@@ -1,0 +1,141 @@
+#include "memtool/profile/answers/account.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <string>
+#include <vector>
+
+#include "memtool/profile/answers/write.h"
+#include "support/make_profile.h"
+
+namespace memtool {
+namespace {
+
+using ::testing::ElementsAre;
+using Texts = std::vector<std::string>;
+
+Keywords Words(std::string_view category, std::string_view word) {
+  Dictionary dictionary{.name = "words", .axes = {{.name = "", .categories = {}}}};
+  dictionary.axes[0].categories = {{.name = std::string(category), .words = {*ParseWord(word)}}};
+  return *Keywords::Compile(std::move(dictionary));
+}
+
+Quantity Said(std::int64_t bytes) {
+  return {.bytes = bytes, .source = "test"};
+}
+
+Selection Of(Recording recording, Framework framework = Framework::kUnknown,
+             RecordingKind kind = RecordingKind::kProfile) {
+  recording.metadata.format = "made";
+  recording.metadata.origin.framework = framework;
+  recording.metadata.origin.kind = kind;
+  return *Select(std::move(recording), {.name = "in"});
+}
+
+Recording Profile() {
+  return test::ProfileMaker()
+      .Sample("main@a.py;forward@m.py", {1, 100})
+      .Sample("main@a.py;adam@o.py", {1, 60})
+      .Finish();
+}
+
+Recording DriverLog() {
+  return test::ProfileMaker()
+      .Sample("main@a.py;nccl@n.cc", {1, 40}, "device=0")
+      .Sample("main@a.py;pin@h.cc", {1, 7}, "device=host")
+      .Finish();
+}
+
+// "key level bytes share" of the steps that are known.
+Texts Known(const AccountAnswer& answer) {
+  Texts texts;
+  for (const AccountRow& row : answer.rows) {
+    if (row.step.kind != AccountStep::Kind::kUnknown) {
+      texts.push_back(fmt::format("{} {} {} {}", row.step.key, row.step.level, row.step.bytes,
+                                  row.share ? fmt::format("{:.3f}", *row.share) : "-"));
+    }
+  }
+  return texts;
+}
+
+TEST(AccountAnswer, AProfileIsWhatWasRequested) {
+  const Keywords words = Words("Optimizer", "adam");
+  const auto answer = Account(Of(Profile()), &words, {.facts = {.process = Said(400)}});
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(Known(*answer),
+              ElementsAre("process 2 400 1.000", "requested 5 160 0.400",
+                          "bucket:Optimizer 6 60 0.150", "bucket:Others 6 100 0.250"));
+  EXPECT_EQ(answer->facts.requested->source, "made");
+  EXPECT_EQ(answer->rows.back().bucket, "Others");
+  ASSERT_EQ(answer->rows.back().entries.size(), 1U);
+  EXPECT_EQ(answer->rows.back().entries[0].name, "forward");
+  EXPECT_EQ(answer->facts.reserved_kind, ReservedKind::kFramework);
+
+  const auto jax = Account(Of(Profile(), Framework::kJax), nullptr);
+  EXPECT_EQ(jax->facts.reserved_kind, ReservedKind::kXlaPool);
+  EXPECT_THAT(Known(*jax), ElementsAre("requested 5 160 1.000"));
+}
+
+TEST(AccountAnswer, ADriverLogAloneIsAllThatTheProcessTook) {
+  const auto answer =
+      Account(Of(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), nullptr);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->facts.reserved_kind, ReservedKind::kWholeProcess);
+  EXPECT_THAT(Known(*answer), ElementsAre("reserved 3 40 1.000", "requested 5 40 1.000"));
+  ASSERT_EQ(answer->host.size(), 1U);
+  EXPECT_EQ(answer->host[0].input, "in");
+  EXPECT_EQ(answer->host[0].bytes, 7);
+}
+
+TEST(AccountAnswer, ADriverLogBesideASnapshotIsBelowTheFramework) {
+  const Keywords words = Words("NCCL", "nccl");
+  AccountMaker maker({.facts = {.process = Said(500), .reserved = Said(300)}});
+  ASSERT_TRUE(maker.Add(Of(Profile()), nullptr));
+  ASSERT_TRUE(
+      maker.AddBeside(Of(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), words));
+  const AccountAnswer answer = std::move(maker).Make();
+  EXPECT_THAT(Known(answer),
+              ElementsAre("process 2 500 1.000", "below_framework 3 200 0.400",
+                          "recorded 4 40 0.080", "bucket:NCCL 5 40 0.080", "unrecorded 4 160 0.320",
+                          "reserved 3 300 0.600", "requested 5 160 0.320"));
+}
+
+TEST(AccountAnswer, CountersTellOfTheProcessAndTheDevice) {
+  Recording recording = Profile();
+  recording.counters = {{.kind = CounterKind::kProcessBeyondRows, .device = 0, .value = 40},
+                        {.kind = CounterKind::kDeviceTotal, .device = 0, .value = 1000}};
+  const auto answer = Account(Of(std::move(recording)), nullptr);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->facts.process->bytes, 200);
+  EXPECT_EQ(answer->facts.process->source, "nvml_amend");
+  EXPECT_EQ(answer->facts.capacity->bytes, 1000);
+}
+
+TEST(AccountAnswer, TheFirstStatementWins) {
+  AccountMaker maker({.facts = {.requested = Said(1)}});
+  ASSERT_TRUE(maker.Add(Of(Profile()), nullptr));
+  EXPECT_EQ(std::move(maker).Make().facts.requested->bytes, 1);
+}
+
+TEST(AccountAnswer, AsJson) {
+  const auto answer = Account(Of(Profile()), nullptr, {.facts = {.process = Said(400)}});
+  ASSERT_TRUE(answer);
+  std::string json;
+  WriteJson(ViewOf(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
+  rapidjson::Document document;
+  ASSERT_FALSE(document.Parse(json.c_str()).HasParseError()) << json;
+  EXPECT_STREQ(document["schema"].GetString(), "memtool.account/1");
+  EXPECT_STREQ(document["unit"].GetString(), "bytes");
+  const auto& rows = document["rows"];
+  ASSERT_EQ(rows.Size(), answer->rows.size());
+  EXPECT_STREQ(rows[0]["step"].GetString(), "capacity");
+  EXPECT_TRUE(rows[0]["bytes"].IsNull());
+  EXPECT_STREQ(rows[4]["kind"].GetString(), "fact");
+  EXPECT_EQ(rows[4]["bytes"].GetInt64(), 400);
+}
+
+}  // namespace
+}  // namespace memtool
