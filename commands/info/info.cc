@@ -1,13 +1,47 @@
 // memtool info: what a file is, what it holds and what it cannot know.
+#include "memtool/profile/answers/info.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "command.h"
 #include "info/info_card.h"
+#include "memtool/profile/base/arithmetic.h"  // of tabulate.h
+#include "memtool/profile/base/result.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
+#include "output/tabulate.h"
 #include "session/session.h"
 
 namespace memtool::commands {
 
 namespace {
+
+// A line of a card.
+struct Property {
+  std::string input;
+  std::string property;
+  std::string value;
+};
+
+constexpr auto kPropertyFields = Fields<Property>({
+    {"input", "", Unit::kText, &Property::input},
+    {"property", "PROPERTY", Unit::kText, &Property::property},
+    {"value", "VALUE", Unit::kText, &Property::value},
+});
+
+std::vector<Property> PropertiesOf(const InfoAnswer& answer) {
+  std::vector<Property> properties;
+  for (std::size_t i = 0; i < answer.cards.size(); ++i) {
+    const std::string& input = answer.head.inputs[i].path;
+    properties.push_back({input, "input", input});
+    for (auto& [property, value] : CardRows(answer.cards[i])) {
+      properties.push_back({input, std::move(property), std::move(value)});
+    }
+  }
+  return properties;
+}
 
 class InfoCommand final : public Command {
  public:
@@ -29,34 +63,33 @@ class InfoCommand final : public Command {
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     Session session(input_, streams);
-    Report report{.command = "info"};
-    report.columns = {{"input", ""},
-                      {"property", "PROPERTY", true},
-                      {.key = "value", .title = "VALUE", .left = true, .wrap = true}};
-    std::vector<std::vector<std::pair<std::string, std::string>>> details;
-    auto done = session.ForEachRecording(
-        *names, [&](const std::string& name, const auto& read) -> Result<void> {
-          const Recording& recording = *read;
-          const std::string shown = name == "-" ? "standard input" : name;
-          const InputCard card = MakeCard(read);
-          report.rows.push_back({shown, std::string("input"), shown});
-          for (auto& [property, value] : CardRows(recording, card)) {
-            report.rows.push_back({shown, std::move(property), std::move(value)});
-          }
-          details.push_back(CardJson(recording, card));
+    InfoMaker maker;
+    MEMTOOL_TRY(session.ForEachRecording(
+        *names, [&maker](const std::string& name, const auto& recording) -> Result<void> {
+          maker.Add(recording, name);
           return {};
-        });
-    MEMTOOL_TRY(done);
-    session.Describe(report);
-    for (std::size_t i = 0; i < details.size(); ++i) {
-      report.inputs[i].details = std::move(details[i]);
-    }
+        }));
     session.Finish();
-    MEMTOOL_TRY(output_.Print(report, streams));
+    const InfoAnswer answer = std::move(maker).Make();
+    const std::vector<Property> rows = PropertiesOf(answer);
+    MEMTOOL_TRY(output_.Print(
+        ViewRows(answer.head, {}, rows, kPropertyFields), [&] { return Table(session, rows); },
+        streams));
     return session.exit_code();
   }
 
  private:
+  [[nodiscard]] Report Table(const Session& session, const std::vector<Property>& rows) const {
+    Report table;
+    session.Describe(table);
+    const std::vector<TableColumn<Property>> columns{
+        {{.title = "PROPERTY", .left = true}, [](const Property& row) { return row.property; }},
+        {{.title = "VALUE", .left = true, .wrap = true},
+         [](const Property& row) { return row.value; }}};
+    Tabulate(rows, columns, output_.limit(), 0, table);
+    return table;
+  }
+
   InputOptions input_;
   OutputOptions output_;
 };

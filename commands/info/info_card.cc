@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
-#include <set>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/select/stack_sums.h"
-#include "memtool/profile/select/value_choice.h"
-#include "memtool/profile/select/view.h"
-#include "rows/rows.h"
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/replay/moment.h"
 
 namespace memtool::commands {
 
@@ -30,26 +26,14 @@ std::string Count(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
-StackCoverage Coverage(const Recording& recording, const std::vector<LiveBlock>& live) {
-  StackCoverage coverage;
-  for (const LiveBlock& block : live) {
-    const bool frames = block.stack.valid() && !recording.Stack(block.stack).empty();
-    std::int64_t& sum = frames                   ? coverage.with_stack
-                        : block.before_recording ? coverage.before_recording
-                                                 : coverage.without_stack;
-    sum = SaturatingAdd(sum, block.size);
-  }
-  return coverage;
-}
-
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-std::string RecordingText(const DeviceCard& card) {
+std::string RecordingText(const TraceCard& card) {
   const TraceSummary& s = card.summary;
   if (s.events == 0) {
     return "no events: only the state at the end is known";
   }
-  std::string text = card.overflowed ? "the ring overflowed: the oldest events are gone"
+  std::string text = card.trace.overflowed ? "the ring overflowed: the oldest events are gone"
                      : s.unmatched_frees + s.ghosts > 0 || s.start_bytes > 0
                          ? "began late"
                          : "complete from the first allocation on";
@@ -93,9 +77,9 @@ void StateRows(const TraceSummary& s, Rows& rows) {
                 FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
 }
 
-void DeviceRows(const DeviceCard& card, const Trace& trace, bool has_state, Rows& rows) {
+void TraceRows(const TraceCard& card, bool has_state, Rows& rows) {
   const TraceSummary& s = card.summary;
-  rows.emplace_back(TraceText(trace), fmt::format("{} events", Count(s.events)));
+  rows.emplace_back(TraceText(card.trace), fmt::format("{} events", Count(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
                                           FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
@@ -123,36 +107,30 @@ void DeviceRows(const DeviceCard& card, const Trace& trace, bool has_state, Rows
 }
 
 // Which --at words this history understands.
-std::string MomentsText(const Recording& recording) {
-  const History& history = *recording.history;
-  if (history.events.empty()) {
+std::string MomentsText(const HistoryCard& history) {
+  if (!history.has_events) {
     return "end";
   }
   std::string text = "start, end, peak, peak:reserved, event:N";
-  const bool times = std::any_of(history.events.begin(), history.events.end(),
-                                 [](const Event& event) { return event.time != kNoTime; });
-  text += times ? ", time:S, job-peak" : "";
-  const bool oom = std::any_of(history.events.begin(), history.events.end(),
-                               [](const Event& event) { return event.action == Action::kOom; });
-  text += oom ? ", oom" : "";
+  text += history.has_times ? ", time:S, job-peak" : "";
+  text += history.has_ooms ? ", oom" : "";
   return text + (history.marks.empty()
                      ? ""
                      : fmt::format(", mark:NAME ({} marks, such as '{}')",
                                    Count(history.marks.size()), history.marks.front().name));
 }
 
-void HistoryRows(const Recording& recording, const InputCard& card, Rows& rows) {
-  for (std::size_t i = 0; i < card.devices.size(); ++i) {
-    DeviceRows(card.devices[i], recording.history->traces[i], recording.state != nullptr, rows);
+void HistoryRows(const InputCard& card, Rows& rows) {
+  for (const TraceCard& trace : card.history->traces) {
+    TraceRows(trace, card.state.has_value(), rows);
   }
-  rows.emplace_back("moments", MomentsText(recording));
-  if (recording.state) {
-    rows.emplace_back("segments",
-                      fmt::format("{} with {} blocks", Count(recording.state->segments.size()),
-                                  Count(recording.state->blocks.size())));
+  rows.emplace_back("moments", MomentsText(*card.history));
+  if (card.state) {
+    rows.emplace_back("segments", fmt::format("{} with {} blocks", Count(card.state->segments),
+                                              Count(card.state->blocks)));
   }
   std::string settings;
-  for (const Setting& setting : recording.settings) {
+  for (const Setting& setting : card.settings) {
     // Sixteen lines of rounding steps help nobody in a card; JSON has them.
     if (!setting.value.empty() && setting.name.find("roundup") == std::string::npos) {
       settings += (settings.empty() ? "" : " · ") + setting.name + " " + setting.value;
@@ -165,82 +143,47 @@ void HistoryRows(const Recording& recording, const InputCard& card, Rows& rows) 
 
 }  // namespace
 
-InputCard MakeCard(const std::shared_ptr<const Recording>& read) {
-  const Recording& recording = *read;
-  InputCard card;
-  if (recording.profile) {
-    const Filter all;
-    const View view(recording, all);
-    for (std::size_t i = 0; i < recording.profile->types.size(); ++i) {
-      const auto choice = ChooseValue(recording, std::to_string(i));
-      const SampleType& type = recording.profile->types[i];
-      card.types.push_back({std::string(recording.Text(type.type)),
-                            std::string(recording.Text(type.unit)),
-                            choice ? SumByStack(view, *choice).total : 0, IsBytes(type.role)});
-    }
-  }
-  std::set<std::string> keys;
-  for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
-    for (const Label& label : recording.Labels(LabelSetId(set))) {
-      keys.emplace(recording.Text(label.key));
-    }
-  }
-  card.label_keys.assign(keys.begin(), keys.end());
-  if (recording.history) {
-    const HistoryIndex index(read);
-    for (const Trace& trace : recording.history->traces) {
-      DeviceCard device{.name = trace.name, .overflowed = trace.overflowed};
-      device.summary = index.summary(trace);
-      device.at_peak = Coverage(recording, index.replay(trace).LiveAt(device.summary.peak_event));
-      card.devices.push_back(std::move(device));
-    }
-  }
-  return card;
-}
-
-Rows CardRows(const Recording& recording, const InputCard& card) {
+Rows CardRows(const InputCard& card) {
   Rows rows;
-  const Metadata& metadata = recording.metadata;
-  rows.emplace_back("format",
-                    metadata.format_display +
-                        (metadata.packing.empty() ? "" : ", packed with " + metadata.packing));
-  rows.emplace_back("unpacked", FormatSize(static_cast<std::int64_t>(metadata.unpacked_bytes)));
-  if (metadata.time_nanos != 0) {
-    rows.emplace_back("taken", TimeText(metadata.time_nanos));
+  rows.emplace_back("format", card.format_display +
+                                  (card.packing.empty() ? "" : ", packed with " + card.packing));
+  rows.emplace_back("unpacked", FormatSize(static_cast<std::int64_t>(card.unpacked_bytes)));
+  if (card.time_nanos != 0) {
+    rows.emplace_back("taken", TimeText(card.time_nanos));
   }
-  if (metadata.duration_nanos != 0) {
+  if (card.duration_nanos != 0) {
     rows.emplace_back("duration",
-                      fmt::format("{:.3f} s", static_cast<double>(metadata.duration_nanos) / 1e9));
+                      fmt::format("{:.3f} s", static_cast<double>(card.duration_nanos) / 1e9));
   }
-  for (const TypeTotal& type : card.types) {
+  for (const SampleTypeTotal& type : card.types) {
     rows.emplace_back("sample type",
                       fmt::format("{}/{}: {}", type.type, type.unit,
                                   type.bytes ? FormatSize(type.total) : FormatCount(type.total)));
   }
-  if (recording.profile) {
-    rows.emplace_back("samples", Count(recording.profile->size()));
+  if (card.samples) {
+    rows.emplace_back("samples", Count(*card.samples));
   }
-  if (recording.history) {
-    HistoryRows(recording, card, rows);
+  if (card.history) {
+    HistoryRows(card, rows);
   }
   for (const std::string& key : card.label_keys) {
     rows.emplace_back("label", key);
   }
-  rows.emplace_back("stacks", Count(recording.stack_count()) + " distinct");
-  rows.emplace_back("functions", Count(recording.functions.size()));
-  for (const Mapping& mapping : recording.mappings) {
-    rows.emplace_back("mapping", std::string(recording.Text(mapping.filename)));
+  rows.emplace_back("stacks", Count(card.stacks) + " distinct");
+  rows.emplace_back("functions", Count(card.functions));
+  for (const std::string& mapping : card.mappings) {
+    rows.emplace_back("mapping", mapping);
   }
-  for (const StringId comment : metadata.comments) {
-    rows.emplace_back("comment", std::string(recording.Text(comment)));
+  for (const std::string& comment : card.comments) {
+    rows.emplace_back("comment", comment);
   }
-  for (const Diagnostic& diagnostic : recording.diagnostics) {
+  for (const Diagnostic& diagnostic : card.diagnostics) {
     if (diagnostic.code == "cut") {
       continue;  // said by the comments
     }
     rows.emplace_back("note", fmt::format("{}: {}", diagnostic.count, diagnostic.message));
   }
-  for (const BlindSpot& blind : recording.blind_spots) {
+  for (const BlindSpot& blind : card.blind_spots) {
     rows.emplace_back("blind to", blind.what + " (" + blind.why + ")");
   }
   return rows;

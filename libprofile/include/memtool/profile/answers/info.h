@@ -1,0 +1,101 @@
+// What an input is, what it holds and what it cannot know: one card each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/model/history.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/replay.h"
+
+namespace memtool {
+
+struct SampleTypeTotal {
+  std::string type;
+  std::string unit;
+  std::int64_t total = 0;
+  bool bytes = false;
+};
+
+// Where the bytes of a moment have their stacks from.
+struct StackCoverage {
+  std::int64_t with_stack = 0;
+  std::int64_t before_recording = 0;  // no stack: allocated before the recording began
+  std::int64_t without_stack = 0;     // recorded, but no frames were taken
+};
+
+struct TraceCard {
+  Trace trace;
+  TraceSummary summary;
+  StackCoverage at_peak;
+};
+
+// Of an input with a history.
+struct HistoryCard {
+  std::vector<TraceCard> traces;
+  std::vector<Ledger> ledgers;
+  std::vector<Mark> marks;
+  // Which moments can be asked for beside the end; without events none.
+  bool has_events = false;
+  bool has_times = false;
+  bool has_ooms = false;
+};
+
+// Of an input that lists segments and blocks.
+struct StateCard {
+  std::size_t segments = 0;
+  std::size_t blocks = 0;
+};
+
+struct InputCard {
+  std::string format_display;  // for people: "JAX device memory profile (pprof)"
+  std::string packing;         // "gzip", "zlib", "zstd", or empty
+  std::uint64_t unpacked_bytes = 0;
+  std::int64_t time_nanos = 0;      // unix; 0 = unknown
+  std::int64_t duration_nanos = 0;  // 0 = unknown
+  std::vector<SampleTypeTotal> types;
+  std::optional<std::size_t> samples;  // none: the input is no profile
+  std::size_t stacks = 0;              // distinct
+  std::size_t functions = 0;
+  std::vector<std::string> label_keys;  // by name
+  std::vector<std::string> mappings;    // files
+  std::vector<std::string> comments;
+  std::vector<BlindSpot> blind_spots;
+  std::vector<Setting> settings;
+  std::vector<Diagnostic> diagnostics;
+  std::optional<HistoryCard> history;
+  std::optional<StateCard> state;
+};
+
+InputCard CardOf(const std::shared_ptr<const Recording>& recording);
+// As keys of the input's object.
+Value::Object ObjectOf(const InputCard& card);
+
+struct InfoAnswer {
+  AnswerHead head{.question = "info"};  // each input's details are its card
+  std::vector<InputCard> cards;         // one per input
+};
+
+// Takes any number of inputs, one after the other.
+class InfoMaker {
+ public:
+  // `name`: the input's, a path.
+  void Add(const std::shared_ptr<const Recording>& recording, std::string_view name);
+  InfoAnswer Make() && { return std::move(answer_); }
+
+ private:
+  InfoAnswer answer_;
+};
+
+// Without rows: all is said of the inputs.
+AnswerView ViewOf(const InfoAnswer& answer);
+
+InfoAnswer Info(const std::shared_ptr<const Recording>& recording, std::string_view name);
+
+}  // namespace memtool

@@ -1,0 +1,229 @@
+#include "memtool/profile/answers/info.h"
+
+#include <array>
+#include <set>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+namespace {
+
+StackCoverage Coverage(const Recording& recording, const std::vector<LiveBlock>& live) {
+  StackCoverage coverage;
+  for (const LiveBlock& block : live) {
+    const bool frames = block.stack.valid() && !recording.Stack(block.stack).empty();
+    std::int64_t& sum = frames                   ? coverage.with_stack
+                        : block.before_recording ? coverage.before_recording
+                                                 : coverage.without_stack;
+    sum = SaturatingAdd(sum, block.size);
+  }
+  return coverage;
+}
+
+std::vector<SampleTypeTotal> TotalsOf(const Recording& recording) {
+  std::vector<SampleTypeTotal> totals;
+  const Filter all;
+  const View view(recording, all);
+  for (std::size_t i = 0; i < recording.profile->types.size(); ++i) {
+    const auto choice = ChooseValue(recording, std::to_string(i));
+    const SampleType& type = recording.profile->types[i];
+    totals.push_back({.type = std::string(recording.Text(type.type)),
+                      .unit = std::string(recording.Text(type.unit)),
+                      .total = choice ? SumByStack(view, *choice).total : 0,
+                      .bytes = IsBytes(type.role)});
+  }
+  return totals;
+}
+
+std::vector<std::string> LabelKeysOf(const Recording& recording) {
+  std::set<std::string> keys;
+  for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
+    for (const Label& label : recording.Labels(LabelSetId(set))) {
+      keys.emplace(recording.Text(label.key));
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+HistoryCard HistoryOf(const std::shared_ptr<const Recording>& recording) {
+  const History& history = *recording->history;
+  const HistoryIndex index(recording);
+  HistoryCard card{.traces = {},
+                   .ledgers = history.ledgers,
+                   .marks = history.marks,
+                   .has_events = !history.events.empty()};
+  for (const Trace& trace : history.traces) {
+    TraceCard& of_trace = card.traces.emplace_back();
+    of_trace.trace = trace;
+    of_trace.summary = index.summary(trace);
+    of_trace.at_peak =
+        Coverage(*recording, index.replay(trace).LiveAt(of_trace.summary.peak_event));
+  }
+  for (const Event& event : history.events) {
+    card.has_times = card.has_times || event.time != kNoTime;
+    card.has_ooms = card.has_ooms || event.action == Action::kOom;
+  }
+  return card;
+}
+
+// A list of one object, or of one text, for each.
+template <class T, class ValueOfOne>
+Value ListOf(const std::vector<T>& items, ValueOfOne value_of) {
+  Value::List list;
+  for (const T& item : items) {
+    list.push_back(value_of(item));
+  }
+  return list;
+}
+
+Value TimeValue(std::int64_t nanos) {
+  return nanos == kNoTime ? Value() : Value(nanos);
+}
+
+Value ValueOf(const Mark& mark) {
+  return Value::Object{{"name", mark.name},
+                       {"device", mark.device},
+                       {"begin_ns", TimeValue(mark.begin)},
+                       {"end_ns", TimeValue(mark.end)}};
+}
+
+Value ValueOf(const Ledger& ledger) {
+  constexpr std::array<std::string_view, 6> kKinds{"device", "managed", "pinned",
+                                                   "host",   "vmm",     "cpu"};
+  constexpr std::array<std::string_view, 3> kLevels{"driver", "allocator", "user"};
+  return Value::Object{{"name", ledger.name},
+                       {"device", ledger.device},
+                       {"kind", kKinds[static_cast<std::size_t>(ledger.kind)]},
+                       {"level", kLevels[static_cast<std::size_t>(ledger.level)]},
+                       {"parent", ledger.parent.valid() ? Value(ledger.parent.value()) : Value()}};
+}
+
+Value ValueOf(const TraceCard& card) {
+  const TraceSummary& s = card.summary;
+  return Value::Object{
+      {"device", s.device},
+      {"name", card.trace.name},
+      {"events", s.events},
+      {"base_bytes", s.base_bytes},
+      {"start_bytes", s.start_bytes},
+      {"standing_bytes", s.standing_bytes},
+      {"peak_bytes", s.peak_bytes},
+      {"peak_event", s.peak_event},
+      {"end_bytes", s.end_bytes},
+      {"live_block_bytes", s.live_block_bytes},
+      {"pending_free_bytes", s.pending_free_bytes},
+      {"reconciles", s.reconciles()},
+      {"reserved_base_bytes", s.reserved_base_bytes},
+      {"reserved_peak_bytes", s.reserved_peak_bytes},
+      {"reserved_peak_event", s.reserved_peak_event},
+      {"reserved_end_bytes", s.reserved_end_bytes},
+      {"unmatched_frees", s.unmatched_frees},
+      {"unmatched_bytes", s.unmatched_bytes},
+      {"ghosts", s.ghosts},
+      {"ghost_bytes", s.ghost_bytes},
+      {"double_allocs", s.double_allocs},
+      {"size_changes", s.size_changes},
+      {"overflowed", card.trace.overflowed},
+      {"oom_events", Value::List(s.ooms.begin(), s.ooms.end())},
+      {"peak_stacks", Value::Object{{"with_stack_bytes", card.at_peak.with_stack},
+                                    {"before_recording_bytes", card.at_peak.before_recording},
+                                    {"without_stack_bytes", card.at_peak.without_stack}}}};
+}
+
+Value ValueOf(const SampleTypeTotal& total) {
+  return Value::Object{{"type", total.type}, {"unit", total.unit}, {"total", total.total}};
+}
+
+Value ValueOf(const BlindSpot& blind) {
+  return Value::Object{{"what", blind.what}, {"why", blind.why}};
+}
+
+Value ValueOf(const std::vector<Setting>& settings) {
+  Value::Object object;
+  for (const Setting& setting : settings) {
+    object.emplace_back(setting.name, setting.value);
+  }
+  return object;
+}
+
+}  // namespace
+
+InputCard CardOf(const std::shared_ptr<const Recording>& read) {
+  const Recording& recording = *read;
+  const Metadata& metadata = recording.metadata;
+  InputCard card{.format_display = metadata.format_display,
+                 .packing = metadata.packing,
+                 .unpacked_bytes = metadata.unpacked_bytes,
+                 .time_nanos = metadata.time_nanos,
+                 .duration_nanos = metadata.duration_nanos};
+  if (recording.profile) {
+    card.types = TotalsOf(recording);
+    card.samples = recording.profile->size();
+  }
+  card.stacks = recording.stack_count();
+  card.functions = recording.functions.size();
+  card.label_keys = LabelKeysOf(recording);
+  for (const Mapping& mapping : recording.mappings) {
+    card.mappings.emplace_back(recording.Text(mapping.filename));
+  }
+  for (const StringId comment : metadata.comments) {
+    card.comments.emplace_back(recording.Text(comment));
+  }
+  card.blind_spots = recording.blind_spots;
+  card.settings = recording.settings;
+  card.diagnostics = recording.diagnostics;
+  if (recording.history) {
+    card.history = HistoryOf(read);
+  }
+  if (recording.state) {
+    card.state = {.segments = recording.state->segments.size(),
+                  .blocks = recording.state->blocks.size()};
+  }
+  return card;
+}
+
+Value::Object ObjectOf(const InputCard& card) {
+  const HistoryCard none;
+  const HistoryCard& history = card.history ? *card.history : none;
+  const auto value_of = [](const auto& item) { return ValueOf(item); };
+  return {{"format_display", card.format_display},
+          {"packing", card.packing},
+          {"unpacked_bytes", card.unpacked_bytes},
+          {"time_nanos", card.time_nanos},
+          {"sample_types", ListOf(card.types, value_of)},
+          {"samples", card.samples.value_or(0)},
+          {"stacks", card.stacks},
+          {"functions", card.functions},
+          {"labels", Value::List(card.label_keys.begin(), card.label_keys.end())},
+          {"blind_spots", ListOf(card.blind_spots, value_of)},
+          {"settings", ValueOf(card.settings)},
+          {"marks", ListOf(history.marks, value_of)},
+          {"ledgers", ListOf(history.ledgers, value_of)},
+          {"devices", ListOf(history.traces, value_of)}};
+}
+
+void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+  answer_.head.Add(*recording, name, "end");
+  answer_.cards.push_back(CardOf(recording));
+  answer_.head.inputs.back().details = ObjectOf(answer_.cards.back());
+}
+
+AnswerView ViewOf(const InfoAnswer& answer) {
+  AnswerView view;
+  view.head = &answer.head;
+  return view;
+}
+
+InfoAnswer Info(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+  InfoMaker maker;
+  maker.Add(recording, name);
+  return std::move(maker).Make();
+}
+
+}  // namespace memtool
