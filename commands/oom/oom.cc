@@ -1,22 +1,21 @@
 // memtool oom: why an allocation failed, from a snapshot or from the message in a log.
+#include "memtool/profile/answers/oom.h"
+
 #include <fmt/format.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <variant>
 
 #include "command.h"
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/open.h"
-#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/answers/oom_inputs.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
-#include "memtool/profile/select/at_moment.h"
-#include "oom/oom_case.h"
-#include "oom/oom_log.h"
 #include "oom/oom_overview.h"
-#include "output/escape.h"
+#include "oom/oom_table.h"
+#include "oom/oom_words.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -24,18 +23,20 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kHoldersInTable = 5;
+// A short path for the shell lines in advice: with spaces or worse it needs quotes, which are the
+// shell's business.
+std::string Shown(const std::string& path) {
+  const bool plain = path.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "._-+=:,@%/") == std::string::npos;
+  return plain && !path.empty() ? path : "FILE";
+}
 
-struct Holder {
-  std::string name;
-  std::string where;  // name, place and via, for people
-  std::string file;
-  std::int64_t line = 0;
-  std::int64_t bytes = 0;
-};
-
-Cell Optional(const std::optional<Quantity>& quantity) {
-  return quantity ? Cell(quantity->bytes) : Cell(std::monostate{});
+OomMessages MessagesOf(const formats::OomLog& log) {
+  return {.kept = log.messages,
+          .found = static_cast<std::int64_t>(log.found),
+          .lines = static_cast<std::int64_t>(log.lines),
+          .bytes = static_cast<std::int64_t>(log.bytes)};
 }
 
 class OomCommand final : public RowsCommand {
@@ -64,35 +65,54 @@ class OomCommand final : public RowsCommand {
     options.add(group);
   }
 
-  Result<Report> MakeReport(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
     return names.size() == 1 ? Explain(session, names.front()) : Compare(session, names);
+  }
+
+  Result<void> Print(const Session& session, Streams& streams) override {
+    Report table;
+    session.Describe(table);
+    table.sample_type = "memory";
+    table.unit = "bytes";
+    if (const auto* several = std::get_if<OomInputsAnswer>(&answer_)) {
+      return output().Print(
+          ViewInWords(*several),
+          [&] {
+            Tabulate(*several, table);
+            return table;
+          },
+          streams);
+    }
+    const auto& one = std::get<OomAnswer>(answer_);
+    const std::string rest = Rest(one);
+    return output().Print(
+        ViewInWords(one, rest),
+        [&] {
+          Tabulate(one, Style(session, one), rest, table);
+          return table;
+        },
+        streams);
   }
 
   // --- several inputs ---
 
-  Result<Report> Compare(Session& session, std::vector<std::string> names) const {
+  Result<void> Compare(Session& session, std::vector<std::string> names) {
     if (view().has_moment() || message_) {
       return Fail(ErrorCode::kUsage, "--at and --message are of one input",
                   "several are compared by the last failure of each");
     }
     std::sort(names.begin(), names.end(), NaturalLess);
-    std::vector<OomInput> inputs;
+    OomInputsMaker maker;
     for (const std::string& name : names) {
-      auto input = Load(session, name);
-      if (!input) {
-        input.error().input = input.error().input.empty() ? name : input.error().input;
-        if (session.LeavesOut(input.error())) {
-          continue;
+      if (auto added = AddTo(maker, session, name); !added) {
+        added.error().input = added.error().input.empty() ? name : added.error().input;
+        if (!session.LeavesOut(added.error())) {
+          return added;
         }
-        return Fail(std::move(input.error()));
       }
-      inputs.push_back(*std::move(input));
     }
-    Report report = OverviewOf(inputs);
-    session.Describe(report);
-    report.sample_type = "memory";
-    report.unit = "bytes";
-    return report;
+    Keep(session, std::move(maker).Make());
+    return {};
   }
 
   [[nodiscard]] formats::OpenOptions RecordingsAndLogs() const {
@@ -101,35 +121,26 @@ class OomCommand final : public RowsCommand {
     return options;
   }
 
-  Result<OomInput> Load(Session& session, const std::string& name) const {
+  Result<void> AddTo(OomInputsMaker& maker, Session& session, const std::string& name) const {
     auto either = formats::Open(name, RecordingsAndLogs());
     MEMTOOL_TRY(either);
-    OomInput made{.path = name == "-" ? "standard input" : name};
     if (either->kind() == formats::DocumentKind::kOomLog) {
-      const formats::OomLog* log = &either->oom_log();
-      session.Note({.path = made.path, .format = "oom-text"}, "text log");
-      made.failures = static_cast<std::int64_t>(log->found);
-      if (!log->messages.empty()) {
-        auto number = ChooseMessage(*log, message_, view().device());
-        MEMTOOL_TRY(number);
-        const auto last = static_cast<std::int64_t>(log->found);
-        made.found = CaseOf(*(log->messages.end() - 1 - (last - *number)));
-      }
-      return made;
+      const formats::OomLog& log = either->oom_log();
+      session.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
+                   "text log");
+      return maker.Add(MessagesOf(log), view().device(), name) ? Result<void>()
+                                                               : NoMessageOfDevice(log);
     }
-    auto loaded = AtFailure(session, name,
-                            std::make_shared<const Recording>((*std::move(either)).recording()));
-    MEMTOOL_TRY(loaded);
-    made.found = CaseOf(*loaded, "");
-    for (const MomentOfTrace& moment : loaded->moments()) {
-      made.failures += static_cast<std::int64_t>(moment.summary.ooms.size());
-    }
-    return made;
+    auto selection = AtFailure(
+        session, name, std::make_shared<const Recording>((*std::move(either)).recording()));
+    MEMTOOL_TRY(selection);
+    maker.Add(*selection);
+    return {};
   }
 
   // --- one ---
 
-  Result<Report> Explain(Session& session, const std::string& name) {
+  Result<void> Explain(Session& session, const std::string& name) {
     path_ = name;
     auto either = formats::Open(path_, RecordingsAndLogs());
     MEMTOOL_TRY(either);
@@ -142,17 +153,26 @@ class OomCommand final : public RowsCommand {
         log = nullptr;
       }
     }
-    auto report = log != nullptr ? FromLog(session, *log)
-                                 : FromRecording(session, (*std::move(either)).recording());
-    if (!report && report.error().input.empty()) {
-      report.error().input = path_;
+    auto done = log != nullptr ? FromLog(session, *log)
+                               : FromRecording(session, (*std::move(either)).recording());
+    if (!done && done.error().input.empty()) {
+      done.error().input = path_;
     }
-    return report;
+    return done;
+  }
+
+  // The answer with what the session says of its inputs.
+  template <class Made>
+  void Keep(const Session& session, Made answer) {
+    answer.head = session.Head(answer.head.question);
+    answer.head.sample_type = "memory";
+    answer.head.unit = "bytes";
+    answer_ = std::move(answer);
   }
 
   // --- logs ---
 
-  Result<Report> FromLog(Session& session, const formats::OomLog& log) {
+  Result<void> FromLog(Session& session, const formats::OomLog& log) {
     if (view().has_moment()) {
       return Fail(ErrorCode::kUsage, "--at: a log has no moments", "--message K chooses a message");
     }
@@ -161,54 +181,46 @@ class OomCommand final : public RowsCommand {
                   "a log does not tell who allocated: --by and filters are for "
                   "snapshots");
     }
-    const std::string size =
-        fmt::format("{} lines, {}", FormatCount(static_cast<std::int64_t>(log.lines)),
-                    FormatSize(static_cast<std::int64_t>(log.bytes)));
-    ReportInput note{.path = path_ == "-" ? "standard input" : path_, .format = "oom-text"};
+    auto number = NumberIn(log);
+    MEMTOOL_TRY(number);
+    OomAnswer answer = Oom(MessagesOf(log), *number, path_);
+    const InputNote& note = answer.head.inputs.front();
+    session.Note({.path = note.path, .format = note.format, .moment = note.moment}, "text log");
+    Keep(session, std::move(answer));
+    return {};
+  }
+
+  // Of the message to explain; 0 = there is none.
+  [[nodiscard]] Result<std::int64_t> NumberIn(const formats::OomLog& log) const {
     if (log.messages.empty()) {
-      session.Note(std::move(note), "text log");
-      return Empty(session, "NO OUT-OF-MEMORY MESSAGE in " + session.notes().front().path + " (" +
-                                size + ")");
+      return 0;
     }
-    const auto found = static_cast<std::int64_t>(log.found);
-    const auto kept = static_cast<std::int64_t>(log.messages.size());
-    auto chosen = ChooseMessage(log, message_, view().device());
-    MEMTOOL_TRY(chosen);
-    const std::int64_t number = *chosen;
-    if (number < 1 || number > found) {
-      return Fail(ErrorCode::kUsage, fmt::format("--message {}: the log has {} message{}",
-                                                 *message_, found, found == 1 ? "" : "s"));
+    const OomMessages messages = MessagesOf(log);
+    const auto number = ChooseMessage(messages, message_, view().device());
+    if (!number) {
+      return Fail(NoMessageOfDevice(log).error());
     }
-    if (number <= found - kept) {
+    if (*number < 1 || *number > messages.found) {
       return Fail(ErrorCode::kUsage,
-                  fmt::format("--message {}: of {} messages the last {} can be shown", number,
-                              FormatCount(found), FormatCount(kept)));
+                  fmt::format("--message {}: the log has {} message{}", *message_, messages.found,
+                              messages.found == 1 ? "" : "s"));
     }
-    const formats::OomMessage& message =
-        log.messages[static_cast<std::size_t>(number - 1 - (found - kept))];
-    note.moment = fmt::format("line:{}", message.line);
-    session.Note(std::move(note), "text log");
-    const OomCase found_case = CaseOf(message);
-    Report report = Describe(session, found_case, {});
-    report.totals.emplace_back("messages", found);
-    report.totals.emplace_back("message", number);
-    report.totals.emplace_back("line", static_cast<std::int64_t>(message.line));
-    report.totals.emplace_back("wording", formats::NameOf(message.wording));
-    report.totals.emplace_back("complete", std::int64_t{message.complete ? 1 : 0});
-    report.totals.emplace_back("rank", message.rank ? Cell(std::int64_t{*message.rank}) : Cell());
-    report.totals.emplace_back("gpu", message.gpu ? Cell(std::int64_t{*message.gpu}) : Cell());
-    std::string source =
-        fmt::format("{} line {} · {}", session.notes().front().path,
-                    FormatCount(static_cast<std::int64_t>(message.line)), DisplayOf(message));
-    source += message.complete ? "" : " · the message is cut off";
-    source += found > 1
-                  ? fmt::format(" · message {} of {}", FormatCount(number), FormatCount(found))
-                  : "";
-    AddText(report, found_case, std::move(source));
-    if (found > 1) {
-      report.foot.push_back(OtherMessages(log, number));
+    if (*number < messages.first()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--message {}: of {} messages the last {} can be shown", *number,
+                              FormatCount(messages.found),
+                              FormatCount(messages.found - messages.first() + 1)));
     }
-    return report;
+    return *number;
+  }
+
+  [[nodiscard]] Result<void> NoMessageOfDevice(const formats::OomLog& log) const {
+    OomAnswer all;
+    AddOthers(MessagesOf(log), 0, all);
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("--device {}: no message of this log is of that device", view().device()),
+        OtherMessagesText(all));
   }
 
   // --- recordings ---
@@ -233,256 +245,57 @@ class OomCommand final : public RowsCommand {
     return session.SelectAt(name, std::move(shared), view(), moment, device);
   }
 
-  Result<Report> FromRecording(Session& session, Recording recording) {
-    auto loaded =
+  Result<void> FromRecording(Session& session, Recording recording) {
+    auto selection =
         AtFailure(session, path_, std::make_shared<const Recording>(std::move(recording)));
-    MEMTOOL_TRY(loaded);
-    return FromLoaded(session, *loaded);
+    MEMTOOL_TRY(selection);
+    Keep(session,
+         Oom(*selection, {.by = view().by(), .sort = view().sort(), .partial = view().selects()}));
+    return {};
   }
 
-  Result<Report> FromLoaded(Session& session, const Selection& loaded) {
-    const OomCase found = CaseOf(loaded, view().has_moment() ? view().moment().text : "");
-    std::vector<Holder> holders = Holders(loaded, *found.state);
-    Report report = Describe(session, found, std::move(holders));
-    std::string source = InputsText(session);
-    AddText(report, found, std::move(source));
-    const auto& lines = session.moment_lines();
-    report.foot.insert(report.foot.end(), lines.begin(), lines.end());
-    if (const std::string others = OtherFailures(loaded); !others.empty()) {
-      report.foot.push_back(others);
+  // --- words ---
+
+  // What a command is given to look at the same moment: "--at oom --device 1 FILE".
+  [[nodiscard]] std::string Rest(const OomAnswer& answer) const {
+    if (!answer.found || !answer.found->snapshot) {
+      return {};
     }
-    const OomState& state = *found.state;
-    if (state.estimated > 0) {
-      report.foot.push_back(
-          fmt::format("{} of {} segments are estimated: a history tells requested sizes, block "
-                      "sizes follow from the allocator's rules",
-                      FormatCount(state.estimated), FormatCount(state.segments)));
+    const OomCase& found = *answer.found;
+    std::string rest = "--at " + (view().has_moment() ? view().moment().text
+                                  : found.failed      ? "oom"
+                                                      : "end");
+    if (found.device) {
+      rest += fmt::format(" --device {}", *found.device);
     }
-    for (const Diagnostic& diagnostic : report.diagnostics) {
-      if (diagnostic.code == "cut") {
-        report.foot.push_back(diagnostic.message);
-      }
-    }
-    if (state.unplaced > 0) {
-      report.foot.push_back(fmt::format(
-          "{} of live blocks lie in no known segment: this history lacks segment events",
-          FormatSize(state.unplaced)));
-    }
-    return report;
+    return rest + " " + Shown(path_);
   }
 
-  // Who holds what is live, most first; with the rounding, and what lies in no block, they sum to
-  // live, pending and unplaced.
-  std::vector<Holder> Holders(const Selection& loaded, const OomState& state) const {
-    NodeSpace space;
-    Tabulator table(view().by(), space);
-    table.Add(InputOf(loaded));
-    std::vector<Holder> holders;
-    for (const Row& row : table.Rows(view().sort())) {
-      if (row.value.flat == 0) {
-        continue;
-      }
-      const bool frames = table.by().kind == By::Kind::kFrame;
-      std::string where = frames ? NameText(row.name) : row.name;
-      const std::string place = PlaceText(row.file, row.line);
-      where += place.empty() ? "" : "  " + place;
-      where += row.via.empty() ? "" : "  via " + NameText(row.via);
-      holders.push_back({.name = row.name,
-                         .where = std::move(where),
-                         .file = row.file,
-                         .line = row.line,
-                         .bytes = row.value.flat});
-    }
-    const std::int64_t held =
-        SaturatingAdd(SaturatingAdd(state.live, state.pending), state.unplaced);
-    if (view().selects() || loaded.choice().name != "space") {
-      return holders;
-    }
-    if (state.unlisted > 0) {
-      holders.push_back(
-          {.name = "(unlisted)",
-           .where = "(no block: the file says more of its segments than of its blocks)",
-           .file = {},
-           .bytes = state.unlisted});
-    }
-    const std::int64_t rounding =
-        SaturatingSubtract(SaturatingSubtract(held, table.total()), state.unlisted);
-    if (rounding > 0) {
-      holders.push_back({.name = "(rounding)",
-                         .where = "(rounding: blocks are larger than what was asked for)",
-                         .file = {},
-                         .bytes = rounding});
-    }
-    return holders;
+  [[nodiscard]] OomTableStyle Style(const Session& session, const OomAnswer& answer) const {
+    const bool log = answer.found && answer.found->message;
+    return {.limit = output().limit(),
+            .fold = output().format() == Format::kTable && !input().rows(),
+            .source = log ? SourceText(answer) : InputsText(session),
+            .filters = view().Describe(),
+            .moments = session.moment_lines()};
   }
 
-  // --- the report ---
-
-  static Report Empty(const Session& session, std::string head) {
-    Report report{.command = "oom"};
-    report.head = {std::move(head), "what a snapshot would tell: see memtool help recording"};
-    session.Describe(report);
-    report.sample_type = "memory";
-    report.unit = "bytes";
-    report.columns = Columns();
-    report.totals = {{"total", std::int64_t{0}},
-                     {"verdict", std::string("none")},
-                     {"answer", report.head.front()},
-                     {"sentences", RawJson{"[]"}},
-                     {"messages", std::int64_t{0}}};
-    return report;
-  }
-
-  static std::vector<Column> Columns() {
-    return {{"kind", ""},      {"name", ""},
-            {"bytes", "SIZE"}, {.key = "share", .title = "SHARE", .drop = 1},
-            {"precision", ""}, {"file", ""},
-            {"line", ""},      {.key = "", .title = "WHAT", .left = true, .shrink = true}};
-  }
-
-  Report Describe(const Session& session, const OomCase& found, std::vector<Holder> holders) const {
-    Report report{.command = "oom"};
-    session.Describe(report);
-    report.sample_type = "memory";
-    report.unit = "bytes";
-    report.columns = Columns();
-    report.measure = 0;  // rows divide others: no sum of what is cut
-    const std::int64_t whole = found.ladder ? found.ladder->whole.bytes : 0;
-    const std::vector<OomPart> parts = found.ladder ? found.ladder->parts : std::vector<OomPart>{};
-    // Holders stand below what they hold.
-    const auto held = std::find_if(parts.rbegin(), parts.rend(), [](const OomPart& part) {
-                        return part.key == "live" || part.key == "pending";
-                      }).base();
-    const auto add_parts = [&](auto from, auto to) {
-      std::for_each(from, to, [&](const OomPart& part) {
-        AddRow(report, "part", part.key, part.bytes, whole, PartText(found, part));
-        report.rows.back()[4] = part.precision;
-      });
-    };
-    add_parts(parts.begin(), held);
-    AddHolders(report, std::move(holders), whole);
-    add_parts(held, parts.end());
-    Totals(report, found, whole);
-    return report;
-  }
-
-  static void AddRow(Report& report, std::string kind, std::string name, std::int64_t bytes,
-                     std::int64_t whole, std::string text) {
-    const double share = whole > 0 ? static_cast<double>(bytes) / static_cast<double>(whole) : 0.0;
-    report.rows.push_back({std::move(kind), std::move(name), Amount{.value = bytes},
-                           Percent{.ratio = share}, std::int64_t{0}, std::monostate{},
-                           std::monostate{}, std::move(text)});
-  }
-
-  void AddHolders(Report& report, std::vector<Holder> holders, std::int64_t whole) const {
-    const bool some = output().format() == Format::kTable && !input().rows() &&
-                      holders.size() > kHoldersInTable + 1;
-    std::int64_t rest = 0;
-    for (std::size_t i = 0; i < holders.size(); ++i) {
-      Holder& holder = holders[i];
-      if (some && i >= kHoldersInTable) {
-        rest = SaturatingAdd(rest, holder.bytes);
-        continue;
-      }
-      AddRow(report, "holder", std::move(holder.name), holder.bytes, whole,
-             "  held by " + holder.where);
-      auto& row = report.rows.back();
-      row[5] = holder.file.empty() ? Cell() : Cell(std::move(holder.file));
-      row[6] = LineCell(holder.line);
-    }
-    if (some) {
-      AddRow(report, "holder", "(others)", rest, whole,
-             fmt::format("  held by {} others (-n 0 shows all)",
-                         FormatCount(static_cast<std::int64_t>(holders.size() - kHoldersInTable))));
-    }
-  }
-
-  void Totals(Report& report, const OomCase& found, std::int64_t whole) const {
-    const OomVerdict& verdict = found.verdict;
-    const OomFacts& facts = found.facts;
-    const bool judged = verdict.why != OomWhy::kUnknown && found.failed;
-    report.totals = {{"total", whole},
-                     {"verdict", VerdictName(found)},
-                     {"close", std::int64_t{verdict.close ? 1 : 0}},
-                     {"asked", Optional(facts.asked)},
-                     {"driver_free", Optional(facts.free)},
-                     {"capacity", Optional(facts.capacity)},
-                     {"limit", Optional(facts.limit)},
-                     {"live", Optional(LiveOf(found))},
-                     {"cached", Optional(facts.cached)},
-                     {"short_of_driver", judged ? Cell(verdict.short_of_driver) : Cell()},
-                     {"short_in_all", judged ? Cell(verdict.short_in_all) : Cell()},
-                     {"fits_in_one_piece",
-                      judged ? Cell(std::int64_t{verdict.short_in_all == 0 ? 1 : 0}) : Cell()}};
-    if (found.state) {
-      report.totals.emplace_back("reserved", found.state->reserved);
-      report.totals.emplace_back("largest_free", found.state->largest_free);
-      report.totals.emplace_back("usable_free", found.state->usable_free);
-      report.totals.emplace_back("usable_largest", found.state->usable_largest);
-      report.totals.emplace_back("estimated_segments", found.state->estimated);
-    }
-    report.totals.emplace_back("answer", Headline(found));
-    report.totals.emplace_back("sentences", RawJson{Sentences(found)});
-  }
-
-  [[nodiscard]] std::string Sentences(const OomCase& found) const {
-    rapidjson::StringBuffer buffer;
-    rapidjson::Writer<rapidjson::StringBuffer> json(buffer);
-    const auto put = [&json](std::string_view bytes) {
-      const std::string text = ToUtf8(bytes);
-      json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-    };
-    json.StartArray();
-    for (const auto& sentences : {Reasons(found), Advice(found, path_)}) {
-      for (const OomSentence& sentence : sentences) {
-        json.StartObject();
-        put("kind");
-        put(sentence.word);
-        put("text");
-        put(sentence.text);
-        json.EndObject();
-      }
-    }
-    json.EndArray();
-    return {buffer.GetString(), buffer.GetSize()};
-  }
-
-  // The answer above the ladder, what to do below it.
-  void AddText(Report& report, const OomCase& found, std::string source) const {
-    const auto line = [](const OomSentence& sentence) {
-      return fmt::format("{:<6}{}", sentence.word, sentence.text);
-    };
-    report.head.push_back(Headline(found));
-    for (const OomSentence& sentence : Reasons(found)) {
-      report.head.push_back(line(sentence));
-    }
-    report.head.push_back(std::move(source));
-    if (const std::string filters = view().Describe(); !filters.empty()) {
-      report.head.push_back("filters: " + filters);
-    }
-    if (found.ladder) {
-      report.head.push_back(WholeText(found) + " =");
-      if (!found.ladder->adds_up) {
-        report.foot.emplace_back("the figures contradict each other by more than their rounding");
-      }
-      if (found.processes_contradict) {
-        report.foot.emplace_back(
-            "the processes that the message names hold more than the device has");
-      }
-      if (found.ladder->process_unusable) {
-        report.foot.push_back(
-            fmt::format("the driver's figure for this process, {}, is smaller than what PyTorch "
-                        "holds: not used",
-                        FormatSize(found.facts.process->bytes)));
-      }
-    }
-    for (const OomSentence& sentence : Advice(found, path_)) {
-      report.foot.push_back(line(sentence));
-    }
+  // "train.log line 12 · PyTorch, wording since 2.1 · message 1 of 2"
+  static std::string SourceText(const OomAnswer& answer) {
+    const OomMessage& message = *answer.found->message;
+    std::string text = fmt::format("{} line {} · {}", answer.head.inputs.front().path,
+                                   FormatCount(static_cast<std::int64_t>(message.line)),
+                                   formats::DisplayOf(message));
+    text += message.complete ? "" : " · the message is cut off";
+    return answer.messages > 1
+               ? text + fmt::format(" · message {} of {}", FormatCount(answer.message),
+                                    FormatCount(answer.messages))
+               : text;
   }
 
   std::optional<std::int64_t> message_;
   std::string path_;
+  std::variant<OomAnswer, OomInputsAnswer> answer_;
 };
 
 }  // namespace

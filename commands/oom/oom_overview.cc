@@ -2,86 +2,72 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
+#include "oom/oom_words.h"
+#include "output/tabulate.h"
 
 namespace memtool::commands {
 
 namespace {
 
-Cell Bytes(const std::optional<Quantity>& quantity) {
-  return quantity ? Cell(Amount{.value = quantity->bytes}) : Cell();
+std::string DeviceText(const OomInputRow& row) {
+  return row.found ? WhereText(row.found->place) : std::string();
 }
 
-template <class Number>
-Cell Whole(const std::optional<Number>& number) {
-  return number ? Cell(static_cast<std::int64_t>(*number)) : Cell();
+std::string WhyText(const OomInputRow& row) {
+  if (!row.found || !row.found->failed) {
+    return "–";
+  }
+  return std::string(VerdictName(*row.found)) + (row.found->verdict.close ? " (close)" : "");
 }
 
-std::vector<Cell> RowOf(const OomInput& input) {
-  const OomCase none;
-  const OomCase& found = input.found ? *input.found : none;
-  const auto* message = found.message ? &*found.message : nullptr;
-  const std::string verdict = VerdictName(found);
-  const bool known = found.failed && found.verdict.why != OomWhy::kUnknown;
-  return {input.path,
-          found.where,
-          Bytes(found.facts.asked),
-          Bytes(found.facts.free),
-          Bytes(LiveOf(found)),
-          Bytes(found.facts.cached),
-          known ? Cell(Amount{.value = found.verdict.short_in_all}) : Cell(),
-          found.failed ? verdict + (found.verdict.close ? " (close)" : "") : std::string("–"),
-          verdict,
-          std::int64_t{found.verdict.close ? 1 : 0},
-          input.failures,
-          message != nullptr ? Whole(message->rank) : Cell(),
-          message != nullptr ? Cell(static_cast<std::int64_t>(message->line)) : Cell(),
-          input.found ? Cell(Headline(found)) : Cell()};
+std::string Summary(const OomInputsAnswer& answer) {
+  std::string text = fmt::format("{} of {} inputs ran out of memory", FormatCount(answer.failed),
+                                 FormatCount(static_cast<std::int64_t>(answer.rows.size())));
+  const char* before = ": ";
+  for (const auto& [verdict, count] : answer.verdicts) {
+    text += before + FormatCount(count) + " " + verdict;
+    before = ", ";
+  }
+  return text;
 }
 
 }  // namespace
 
-Report OverviewOf(const std::vector<OomInput>& inputs) {
-  Report report{.command = "oom-inputs"};
-  report.sample_type = "memory";
-  report.unit = "bytes";
-  report.columns = {{.key = "input", .title = "INPUT", .left = true, .shrink = true},
-                    {.key = "device", .title = "DEVICE", .left = true, .drop = 2},
-                    {"asked", "ASKED"},
-                    {"driver_free", "DRIVER FREE"},
-                    {"live", "LIVE"},
-                    {.key = "cached", .title = "CACHED", .drop = 1},
-                    {"short_in_all", ""},
-                    {.key = "", .title = "WHY", .left = true},
-                    {"verdict", ""},
-                    {"close", ""},
-                    {"failures", ""},
-                    {"rank", ""},
-                    {"line", ""},
-                    {"answer", ""}};
-  report.measure = 2;
-  std::map<std::string, std::size_t> verdicts;
-  std::size_t failed = 0;
-  for (const OomInput& input : inputs) {
-    report.rows.push_back(RowOf(input));
-    if (input.found && input.found->failed) {
-      ++failed;
-      ++verdicts[VerdictName(*input.found)];
-    }
-  }
-  std::string head = fmt::format("{} of {} inputs ran out of memory",
-                                 FormatCount(static_cast<std::int64_t>(failed)),
-                                 FormatCount(static_cast<std::int64_t>(inputs.size())));
-  for (const auto& [verdict, count] : verdicts) {
-    head += fmt::format("{} {} {}", head.find(':') == std::string::npos ? ":" : ",",
-                        FormatCount(static_cast<std::int64_t>(count)), verdict);
-  }
-  report.head = {std::move(head)};
-  report.foot = {"memtool oom FILE explains one"};
-  report.totals = {{"failed", static_cast<std::int64_t>(failed)}};
-  return report;
+AnswerView ViewInWords(const OomInputsAnswer& answer) {
+  std::vector<Field<OomInputRow>> fields(kOomInputFields.begin(), kOomInputFields.end());
+  fields.insert(fields.begin() + 1,
+                {"device", "DEVICE", Unit::kText,
+                 [](const OomInputRow& row) -> Value { return DeviceText(row); }});
+  fields.push_back({"answer", "", Unit::kText, [](const OomInputRow& row) {
+                      return row.found ? Value(Headline(*row.found)) : Value();
+                    }});
+  return ViewRows<OomInputRow>(answer.head, ViewOf(answer).figures, answer.rows, std::move(fields));
+}
+
+void Tabulate(const OomInputsAnswer& answer, Report& table) {
+  constexpr std::size_t kAsked = 2;
+  const auto field = [](std::string_view key) {
+    return ColumnOf(FieldNamed(kOomInputFields, key), true);
+  };
+  std::vector<TableColumn<OomInputRow>> columns{
+      field("input"),
+      {{.title = "DEVICE", .left = true, .drop = 2}, DeviceText},
+      field("asked"),
+      field("driver_free"),
+      field("live"),
+      field("cached"),
+      {{.title = "WHY", .left = true}, WhyText}};
+  columns[5].style.drop = 1;
+  Tabulate(answer.rows, columns, 0, kAsked, table);
+  table.head = {Summary(answer)};
+  table.foot = {"memtool oom FILE explains one"};
 }
 
 }  // namespace memtool::commands

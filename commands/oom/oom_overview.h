@@ -1,25 +1,14 @@
-// Which of several inputs ran out of memory, and why: a line for each.
+// Several inputs, a line for each.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "oom/oom_case.h"
+#include "memtool/profile/answers/oom_inputs.h"
 #include "output/report.h"
 
 namespace memtool::commands {
 
-struct OomInput {
-  std::string path;
-  // The last failure of the input; of a snapshot without one its end, of a log without a message
-  // nothing.
-  std::optional<OomCase> found;
-  std::int64_t failures = 0;  // messages, or out-of-memory events
-};
-
-// Errors are none; the caller puts inputs and diagnostics into the report.
-Report OverviewOf(const std::vector<OomInput>& inputs);
+// The answer with the words that its JSON has: places and headlines. Valid as long as `answer` is.
+AnswerView ViewInWords(const OomInputsAnswer& answer);
+// Fills a table that the session described, with all rows: printing cuts.
+void Tabulate(const OomInputsAnswer& answer, Report& table);
 
 }  // namespace memtool::commands

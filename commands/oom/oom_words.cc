@@ -1,33 +1,20 @@
-// What `memtool oom` found, in sentences.
+#include "oom/oom_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
-#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
-#include "oom/oom_case.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
 
 namespace {
 
-using formats::OomWording;
-
-// Below this share of live data a card is large enough for it.
-constexpr double kMuchRoom = 0.75;
-
-std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
-  return quantity ? quantity->bytes : 0;
-}
-
-double Share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-}
-
-std::string SizeOf(const std::optional<Quantity>& quantity) {
-  return FormatSize(BytesOf(quantity));
-}
+constexpr std::size_t kOthersNamed = 3;
 
 std::string FreeAndCached(const OomCase& found) {
   const OomVerdict& verdict = found.verdict;
@@ -45,8 +32,7 @@ std::string FreeAndCached(const OomCase& found) {
 
 std::string Fragmentation(const OomCase& found) {
   constexpr double kCountless = 1000;  // so often that the number says nothing
-  const double times =
-      Share(found.verdict.in_all, std::max<std::int64_t>(BytesOf(found.facts.asked), 1));
+  const double times = found.conclusion.requests;
   std::string text =
       fmt::format("fragmentation: {}, {} the request", FreeAndCached(found),
                   times < kCountless ? fmt::format("{:.1f}x", times) : std::string("over 1,000x"));
@@ -66,25 +52,22 @@ std::string Full(const OomCase& found) {
 
 std::string Limit(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  if (!facts.limit) {
-    return fmt::format("limit: MPS may take {}; PyTorch holds {} of it, other allocations {}",
-                       SizeOf(facts.capacity), SizeOf(facts.live),
-                       FormatSize(found.message->outside->bytes));
-  }
-  const std::int64_t held = SaturatingAdd(
-      SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
   return fmt::format(
       "limit: PyTorch may take {}, holds {} and asked {} more; the device had {} free",
-      SizeOf(facts.limit), FormatSize(held), SizeOf(facts.asked), SizeOf(facts.free));
+      SizeOf(facts.limit), FormatSize(found.conclusion.held), SizeOf(facts.asked),
+      SizeOf(facts.free));
+}
+
+std::string MpsLimit(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  const auto& outside = found.message->outside;
+  return fmt::format("limit: MPS may take {}; PyTorch holds {} of it, other allocations {}",
+                     SizeOf(facts.capacity), SizeOf(facts.live),
+                     FormatSize(outside ? outside->bytes : 0));
 }
 
 std::string TooLarge(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  if (!facts.asked) {
-    return "too large: more than 1 EiB was asked, and no device has that: a size in the program "
-           "went "
-           "wrong";
-  }
   const bool program = found.message && found.message->wording == OomWording::kXlaHbm;
   return fmt::format(
       "too large: the {} of {} {} {} more than {} has ({})", program ? "program" : "request",
@@ -92,11 +75,7 @@ std::string TooLarge(const OomCase& found) {
       program ? found.message->kind : std::string("the device"), SizeOf(facts.capacity));
 }
 
-std::string Unexplained(const OomCase& found) {
-  if (found.state && found.facts.asked && found.state->usable_largest >= found.facts.asked->bytes) {
-    return fmt::format("unexplained: a free block of {} was there for the {} asked",
-                       FormatSize(found.state->usable_largest), SizeOf(found.facts.asked));
-  }
+std::string DriverRefused(const OomCase& found) {
   return fmt::format(
       "unexplained: the driver said {} free, more than the {} asked; the figures do not tell "
       "why it refused",
@@ -104,80 +83,155 @@ std::string Unexplained(const OomCase& found) {
       SizeOf(found.facts.wanted ? found.facts.wanted : found.facts.asked));
 }
 
-std::string Unknown(const OomCase& found) {
-  const OomFacts& facts = found.facts;
-  if (found.message && found.message->wording == OomWording::kHost) {
-    return "the host's memory ran out, not a device's";
+std::string Why(const OomCase& found) {
+  switch (found.conclusion.reason) {
+    case OomReason::kFragmentation:
+      return Fragmentation(found);
+    case OomReason::kFull:
+      return Full(found);
+    case OomReason::kLimit:
+      return Limit(found);
+    case OomReason::kMpsLimit:
+      return MpsLimit(found);
+    case OomReason::kTooLarge:
+      return TooLarge(found);
+    case OomReason::kAbsurd:
+      return "too large: more than 1 EiB was asked, and no device has that: a size in the program "
+             "went wrong";
+    case OomReason::kFreeBlockUnused:
+      return fmt::format("unexplained: a free block of {} was there for the {} asked",
+                         FormatSize(found.state->usable_largest), SizeOf(found.facts.asked));
+    case OomReason::kDriverRefused:
+      return DriverRefused(found);
+    case OomReason::kHostMemory:
+      return "the host's memory ran out, not a device's";
+    case OomReason::kOnlyAsked:
+      return fmt::format("unknown: of the {} asked this message says no more",
+                         SizeOf(found.facts.asked));
+    case OomReason::kCacheUntold:
+      return fmt::format(
+          "unknown: the driver was {} short; what the allocator had free is not told",
+          FormatSize(found.verdict.short_of_driver));
+    case OomReason::kNoFigures:
+    case OomReason::kNone:
+      break;
   }
-  if (!facts.asked) {
-    return "unknown: the message gives no figures";
-  }
-  if (!facts.free) {
-    return fmt::format("unknown: of the {} asked this message says no more", SizeOf(facts.asked));
-  }
-  return fmt::format("unknown: the driver was {} short; what the allocator had free is not told",
-                     FormatSize(found.verdict.short_of_driver));
+  return "unknown: the message gives no figures";
 }
 
-std::string Why(const OomCase& found) {
-  std::string text;
-  switch (found.verdict.why) {
-    case OomWhy::kFragmentation:
-      text = Fragmentation(found);
-      break;
-    case OomWhy::kFull:
-      text = Full(found);
-      break;
-    case OomWhy::kLimit:
-      text = Limit(found);
-      break;
-    case OomWhy::kTooLarge:
-      return TooLarge(found);
-    case OomWhy::kUnexplained:
-      text = Unexplained(found);
-      break;
-    case OomWhy::kUnknown:
-      return Unknown(found);
-  }
-  return found.verdict.close ? text + " (close: rounding of the figures could turn this)" : text;
+// Where rounding could turn the verdict. That more was asked than there is at all, it could not.
+bool SaysClose(const OomCase& found) {
+  return found.judged() && found.verdict.close && found.verdict.why != OomWhy::kTooLarge;
 }
 
 // What the verdict rules out.
 std::optional<std::string> Not(const OomCase& found) {
-  const OomFacts& facts = found.facts;
-  const std::int64_t held = SaturatingAdd(BytesOf(LiveOf(found)), BytesOf(facts.pending));
-  if (found.verdict.why == OomWhy::kFragmentation && found.ladder) {
-    const double share = Share(held, found.ladder->whole.bytes);
-    if (found.ladder->kind == OomWhole::kCapacity && share <= kMuchRoom) {
-      return fmt::format("a small card: live data fills {:.0f}% of it", 100 * share);
-    }
-    return std::nullopt;
+  switch (found.conclusion.ruled_out) {
+    case OomRuledOut::kNothing:
+      return std::nullopt;
+    case OomRuledOut::kSmallDevice:
+      return fmt::format("a small card: live data fills {:.0f}% of it",
+                         100 * found.conclusion.live_share);
+    case OomRuledOut::kFragmentation:
+      break;
   }
-  if (found.verdict.why == OomWhy::kFull) {
-    if (!found.state) {
-      return fmt::format("fragmentation: with the {} {} in one piece it would not fit",
-                         SizeOf(facts.cached), IsPool(found) ? "free" : "cached");
-    }
-    if (found.state->usable_free == 0) {
-      return "fragmentation: nothing of what is cached is of its pool and stream";
-    }
-    return fmt::format(
-        "fragmentation: even in one piece, the {} cached for its pool and stream would not do",
-        FormatSize(found.state->usable_free));
+  if (!found.state) {
+    return fmt::format("fragmentation: with the {} {} in one piece it would not fit",
+                       SizeOf(found.facts.cached), IsPool(found) ? "free" : "cached");
   }
-  return std::nullopt;
+  if (found.state->usable_free == 0) {
+    return "fragmentation: nothing of what is cached is of its pool and stream";
+  }
+  return fmt::format(
+      "fragmentation: even in one piece, the {} cached for its pool and stream would not do",
+      FormatSize(found.state->usable_free));
+}
+
+std::string MomentText(const OomCase& found) {
+  return !found.event       ? "the end"
+         : *found.event < 0 ? "the start"
+                            : "event " + FormatCount(*found.event);
+}
+
+// Of this process, outside the allocator.
+std::string ContextText(const OomPlatform& platform) {
+  if (platform.cuda) {
+    return "CUDA context, libraries, NCCL";
+  }
+  return platform.kind +
+         (platform.kind == "HIP" ? " context, libraries, RCCL" : " context, libraries");
+}
+
+std::string OutsideText(const OomPlatform& platform) {
+  return platform.kind == "MPS" ? "other allocations on the device"
+                                : ContextText(platform) + ", other processes";
+}
+
+std::string PartText(const OomCase& found, const OomRow& part) {
+  const OomPlatform platform = PlatformOf(found);
+  const std::array<std::pair<std::string_view, std::string>, 8> texts{{
+      {"free", "free in the driver"},
+      {"live", platform.framework + " live: blocks that the program holds"},
+      {"private_pools", "free in pools of CUDA graphs: only their graphs can use it"},
+      {"pending", platform.framework + " pending: given up, but a stream may still use it"},
+      {"cached", platform.framework + " cached: free in its allocator"},
+      {"non_framework", "this process outside PyTorch: " + ContextText(platform)},
+      {"other", "everything else: other processes, the driver"},
+      {"outside", "outside PyTorch: " + OutsideText(platform)},
+  }};
+  const auto* const known = std::find_if(
+      texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.name; });
+  std::string text = known == texts.end() ? part.name : known->second;
+  if (part.name == "cached" && found.state && found.state->pieces > 0) {
+    text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
+                       FormatCount(found.state->pieces), found.state->pieces == 1 ? "" : "s",
+                       FormatSize(found.state->largest_free));
+  }
+  if (part.bytes < -part.precision) {
+    text += " (negative: the figures contradict each other)";
+  }
+  return text;
 }
 
 }  // namespace
 
+std::string SizeOf(const std::optional<Quantity>& quantity) {
+  return FormatSize(quantity ? quantity->bytes : 0);
+}
+
+std::string WhereText(const OomPlace& place) {
+  std::string text;
+  switch (place.kind) {
+    case OomPlace::Kind::kUntold:
+      break;
+    case OomPlace::Kind::kHost:
+      text = "the host";
+      break;
+    case OomPlace::Kind::kDevice:
+      text = fmt::format("{} {}", place.device, place.gpu.value_or(0));
+      break;
+    case OomPlace::Kind::kTrace:
+      text = place.trace;
+      break;
+    case OomPlace::Kind::kDevices:
+      text = FormatCount(static_cast<std::int64_t>(place.devices)) + " devices";
+      break;
+  }
+  if (place.rank) {
+    text += fmt::format("{}rank {}", text.empty() ? "" : " of ", *place.rank);
+  }
+  return text;
+}
+
 std::string Headline(const OomCase& found) {
-  const std::string where = found.where.empty() ? "" : " on " + found.where;
+  const std::string place = WhereText(found.place);
+  const std::string where = place.empty() ? "" : " on " + place;
   const OomFacts& facts = found.facts;
   if (!found.failed) {
     return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
                        found.elsewhere ? "at this moment" : "in this file", where,
                        FormatSize(found.state->reserved), FormatSize(found.state->live),
-                       found.moment);
+                       MomentText(found));
   }
   std::string text = "OUT OF MEMORY" + where;
   if (!facts.asked) {
@@ -201,10 +255,21 @@ std::string Headline(const OomCase& found) {
   return text;
 }
 
+std::string Headline(const OomAnswer& answer) {
+  if (answer.found) {
+    return Headline(*answer.found);
+  }
+  return fmt::format("NO OUT-OF-MEMORY MESSAGE in {} ({} lines, {})",
+                     answer.head.inputs.empty() ? "the log" : answer.head.inputs.front().path,
+                     FormatCount(answer.log_lines), FormatSize(answer.log_bytes));
+}
+
 std::vector<OomSentence> Reasons(const OomCase& found) {
   std::vector<OomSentence> sentences;
   if (found.failed) {
-    sentences.push_back({"WHY", Why(found)});
+    sentences.push_back(
+        {"WHY", Why(found) +
+                    (SaysClose(found) ? " (close: rounding of the figures could turn this)" : "")});
     if (auto ruled_out = Not(found)) {
       sentences.push_back({"NOT", *std::move(ruled_out)});
     }
@@ -218,8 +283,95 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
                         state.pieces == 1 ? "" : "s", FormatSize(state.largest_free));
   sentences.push_back(
       {"KNOWN", fmt::format("{} of what is reserved is free ({:.2f}%), {}", FormatSize(state.free),
-                            100 * Share(state.free, state.reserved), where)});
+                            100 * found.conclusion.free_share, where)});
   return sentences;
+}
+
+std::string RowText(const OomAnswer& answer, const OomRow& row) {
+  switch (row.kind) {
+    case OomRow::Kind::kPart:
+      return PartText(*answer.found, row);
+    case OomRow::Kind::kUnlisted:
+      return "  held by (no block: the file says more of its segments than of its blocks)";
+    case OomRow::Kind::kRounding:
+      return "  held by (rounding: blocks are larger than what was asked for)";
+    case OomRow::Kind::kOthers:
+      return fmt::format("  held by {} others (-n 0 shows all)",
+                         FormatCount(static_cast<std::int64_t>(row.count)));
+    case OomRow::Kind::kHolder:
+      break;
+  }
+  const bool frames = answer.by.kind == By::Kind::kFrame;
+  const std::string place = PlaceText(row.file, row.line);
+  return "  held by " + (frames ? NameText(row.name) : row.name) +
+         (place.empty() ? "" : "  " + place) +
+         (row.via.empty() ? "" : "  via " + NameText(row.via));
+}
+
+std::string WholeText(const OomCase& found) {
+  const std::string size = FormatSize(found.ladder->whole.bytes);
+  switch (found.ladder->kind) {
+    case OomWhole::kCapacity:
+      if (found.message && found.message->wording == OomWording::kTorchMps) {
+        return "allowed " + size;
+      }
+      return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
+    case OomWhole::kKnown:
+      return "known " + size + " (the capacity is not told)";
+    case OomWhole::kReserved:
+      break;
+  }
+  return "reserved " + size;
+}
+
+std::vector<std::string> Doubts(const OomCase& found) {
+  std::vector<std::string> doubts;
+  if (!found.ladder) {
+    return doubts;
+  }
+  if (!found.ladder->adds_up) {
+    doubts.emplace_back("the figures contradict each other by more than their rounding");
+  }
+  if (found.processes_contradict) {
+    doubts.emplace_back("the processes that the message names hold more than the device has");
+  }
+  if (found.ladder->process_unusable) {
+    doubts.push_back(
+        fmt::format("the driver's figure for this process, {}, is smaller than what PyTorch "
+                    "holds: not used",
+                    SizeOf(found.facts.process)));
+  }
+  return doubts;
+}
+
+std::string OtherMessagesText(const OomAnswer& answer) {
+  std::string text = "also in this log, by --message K:";
+  std::int64_t named = 0;
+  for (const OomOther& other :
+       std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
+    const std::string where = WhereText(other.place);
+    text += fmt::format("{} {} (line {}{}{})", named > 0 ? " ·" : "", FormatCount(other.message),
+                        FormatCount(static_cast<std::int64_t>(other.line)),
+                        where.empty() ? "" : ", " + where,
+                        other.asked ? ", asked " + FormatSize(*other.asked) : "");
+    ++named;
+  }
+  return text + (answer.other_count > named ? " · …" : "");
+}
+
+std::string OtherEventsText(const OomAnswer& answer) {
+  std::string text = "out of memory elsewhere in this file, by --device and --at oom:K:";
+  std::int64_t named = 0;
+  for (const OomOther& other :
+       std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
+    text +=
+        fmt::format("{} {} at event {} (asked {})", named > 0 ? "," : "", WhereText(other.place),
+                    FormatCount(other.event), FormatSize(other.asked.value_or(0)));
+    ++named;
+  }
+  return answer.other_count > named
+             ? text + fmt::format(" and {} more", FormatCount(answer.other_count - named))
+             : text;
 }
 
 }  // namespace memtool::commands

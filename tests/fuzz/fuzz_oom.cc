@@ -1,4 +1,4 @@
-// Any text as a log: every message that is found becomes a ladder that sums, a verdict and
+// Any text as a log: every message that is found becomes a ladder that sums, a verdict, advice and
 // sentences.
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +6,33 @@
 #include <string_view>
 
 #include "memtool/formats/oom_text.h"
+#include "memtool/profile/answers/oom.h"
 #include "memtool/profile/base/arithmetic.h"
-#include "oom/oom_case.h"
+#include "oom/oom_words.h"
+
+namespace {
+
+void Check(const memtool::OomAnswer& answer) {
+  using namespace memtool;
+  std::int64_t sum = 0;
+  for (const OomRow& row : answer.rows) {
+    sum = SaturatingAdd(sum, row.bytes);
+    (void)commands::RowText(answer, row);
+  }
+  if (sum != answer.whole() || commands::Headline(answer).empty() ||
+      commands::Reasons(*answer.found).empty() || answer.advice.empty() ||
+      VerdictName(*answer.found).empty()) {
+    std::abort();
+  }
+  for (const OomAdvice& advice : answer.advice) {
+    if (NameOf(advice.kind).empty() ||
+        commands::Sentence(advice, *answer.found, "log").text.empty()) {
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memtool;
@@ -17,22 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (log.messages.size() > log.found || log.bytes != size) {
     std::abort();
   }
-  for (const formats::OomMessage& message : log.messages) {
-    const commands::OomCase found = commands::CaseOf(message);
-    if (found.ladder) {
-      std::int64_t sum = 0;
-      for (const OomPart& part : found.ladder->parts) {
-        sum = SaturatingAdd(sum, part.bytes);
-        (void)commands::PartText(found, part);
-      }
-      if (sum != found.ladder->whole.bytes) {
-        std::abort();
-      }
-    }
-    if (commands::Headline(found).empty() || commands::Reasons(found).empty() ||
-        commands::Advice(found, "log").empty() || commands::VerdictName(found).empty()) {
-      std::abort();
-    }
+  const OomMessages messages{.kept = log.messages, .found = static_cast<std::int64_t>(log.found)};
+  for (std::int64_t number = messages.first(); number <= messages.found; ++number) {
+    Check(Oom(messages, number, "log"));
   }
   return 0;
 }

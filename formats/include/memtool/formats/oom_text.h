@@ -6,61 +6,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "memtool/profile/account/oom_message.h"
 
 namespace memtool::formats {
-
-// A number as a message has it: "2.00 GiB" is right to ± 5.12 MiB, "0 bytes" is exact.
-struct OomNumber {
-  std::int64_t bytes = 0;
-  std::int64_t precision = 0;
-};
-
-struct OomProcess {
-  std::int64_t pid = 0;
-  std::optional<OomNumber> used{};  // none: the driver could not tell
-};
-
-enum class OomWording : std::uint8_t {
-  kTorchCached,       // "(GPU 0; … free; … cached)": PyTorch 1.0 to 1.3
-  kTorchReserved,     // "(GPU 0; … reserved in total by PyTorch)": 1.4 to 2.0
-  kTorchUnallocated,  // "… is reserved by PyTorch but unallocated.": since 2.1
-  kTorchAsync,        // "Allocation on device … would exceed allowed memory.": cudaMallocAsync
-  kTorchMps,          // "MPS backend out of memory (MPS allocated: …"
-  kXla,               // "Out of memory while trying to allocate": JAX, TensorFlow
-  kXlaHbm,      // "Ran out of memory in memory space hbm. Used … of …": a program too large
-  kTensorFlow,  // "OOM when allocating tensor with shape[…] and type float on …"
-  kHost,        // memory of the host: DefaultCPUAllocator, the kernel's killer
-  kNoFigures,   // says that memory ran out, and nothing else
-};
-
-// An absent number was not in the message, or the message says that it is not known.
-struct OomMessage {
-  OomWording wording = OomWording::kNoFigures;
-  std::string kind{};         // "CUDA", "HIP", "XPU" as written, "cuBLAS", "NCCL"; may be empty
-  std::uint64_t line = 0;     // where it begins, from 1
-  bool complete = true;       // false: cut off, or reworded by who logged it
-  std::optional<int> gpu{};   // as the process numbers its devices
-  std::optional<int> rank{};  // from what stands before it: "[rank3]: ", "[1,3]<stderr>:"
-  std::optional<OomNumber> asked{};
-  bool absurd = false;  // asked is more than any device has, and not told
-  std::optional<OomNumber> capacity{};
-  std::optional<OomNumber> free{};       // by the driver
-  std::optional<OomNumber> limit{};      // set_per_process_memory_fraction; of XLA its pool
-  std::optional<OomNumber> process{};    // this process on the device, all allocators
-  std::optional<OomNumber> outside{};    // of the limit: taken by others than the framework
-  std::optional<OomNumber> allocated{};  // by PyTorch's allocator, private pools included
-  std::optional<OomNumber>
-      private_pools{};                     // of `allocated`: free in pools of CUDA graphs, MemPools
-  std::optional<OomNumber> unallocated{};  // taken from the driver and free: "cached" up to 1.3
-  std::optional<OomNumber> reserved{};     // both together, where the message says that instead
-  std::vector<OomProcess> others{};
-  std::vector<std::string> advice{};  // settings that the message names, by their own names
-  std::string variable{};             // where it says to set them: "PYTORCH_HIP_ALLOC_CONF"
-};
 
 struct OomLog {
   std::deque<OomMessage> messages{};  // by line; of very many the last
@@ -72,8 +23,6 @@ struct OomLog {
 
 // What an OomWording means, for people: "PyTorch 1.4 to 2.0".
 std::string DisplayOf(const OomMessage& message);
-// Its stable name: "torch-reserved".
-std::string NameOf(OomWording wording);
 
 // Messages of a log at hand, whatever its text.
 OomLog FindOoms(std::string_view text);

@@ -1,13 +1,11 @@
-// The case of `memtool oom` that a snapshot tells.
-#include <fmt/format.h>
-
+// The case that a snapshot tells.
 #include <algorithm>
 #include <charconv>
 
-#include "oom/oom_case.h"
-#include "rows/rows.h"
+#include "answers/oom_conclude.h"
+#include "memtool/profile/allocator/allocator_state.h"
 
-namespace memtool::commands {
+namespace memtool {
 
 namespace {
 
@@ -62,17 +60,26 @@ void FillFacts(const Event* oom, OomCase& found) {
   }
 }
 
-std::string MomentText(const MomentOfTrace& moment) {
-  const auto events = static_cast<std::int64_t>(moment.summary.events);
-  if (moment.event + 1 >= events) {
-    return "the end";
+void FillPlace(const Selection& selection, OomCase& found) {
+  const auto& moments = selection.moments();
+  if (moments.size() != 1) {
+    found.place = {.kind = OomPlace::Kind::kDevices, .devices = moments.size()};
+    return;
   }
-  return moment.event < 0 ? "the start" : "event " + FormatCount(moment.event);
+  const MomentOfTrace& only = moments.front();
+  const auto& traces = selection.recording().history->traces;
+  found.place = {.kind = OomPlace::Kind::kTrace, .trace = TraceText(traces[only.trace])};
+  if (only.event + 1 < static_cast<std::int64_t>(only.summary.events)) {
+    found.event = only.event;
+  }
+  if (traces.size() > 1) {
+    found.device = traces[only.trace].device;
+  }
 }
 
 }  // namespace
 
-std::optional<std::string> LastOom(const Recording& recording, const std::string& device) {
+std::optional<std::string> LastOom(const Recording& recording, std::string_view device) {
   std::optional<std::string> best;
   std::int64_t best_time = kNoTime;
   for (const Trace& trace : recording.history->traces) {
@@ -91,70 +98,28 @@ std::optional<std::string> LastOom(const Recording& recording, const std::string
   return best;
 }
 
-std::string OtherFailures(const Selection& loaded) {
-  constexpr std::size_t kNamed = 3;
-  const Recording& recording = loaded.recording();
-  std::string text;
-  std::size_t others = 0;
-  for (std::size_t i = 0; i < recording.history->traces.size(); ++i) {
-    const Trace& trace = recording.history->traces[i];
-    const auto events = EventsOf(recording, trace);
-    for (std::size_t e = 0; e < events.size(); ++e) {
-      const bool shown = std::any_of(
-          loaded.moments().begin(), loaded.moments().end(), [&](const MomentOfTrace& moment) {
-            return moment.trace == i && moment.event == static_cast<std::int64_t>(e);
-          });
-      if (events[e].action != Action::kOom || shown || ++others > kNamed) {
-        continue;
-      }
-      text += fmt::format("{} {} at event {} (asked {})", others > 1 ? "," : "", TraceText(trace),
-                          FormatCount(static_cast<std::int64_t>(e)), FormatSize(events[e].size));
-    }
-  }
-  if (others == 0) {
-    return {};
-  }
-  text += others > kNamed
-              ? fmt::format(" and {} more", FormatCount(static_cast<std::int64_t>(others - kNamed)))
-              : "";
-  return "out of memory elsewhere in this file, by --device and --at oom:K:" + text;
-}
-
-OomCase CaseOf(const Selection& loaded, const std::string& at) {
-  const Recording& recording = loaded.recording();
+OomCase CaseOf(const Selection& selection) {
+  const Recording& recording = selection.recording();
+  const auto& moments = selection.moments();
   OomCase found{.snapshot = true, .settings = recording.settings};
-  found.state.emplace();
+  // Of several devices at once, no one request can be judged.
+  const Event* oom = moments.size() == 1 ? OomAt(recording, moments.front()) : nullptr;
   OomRequest request;
-  const Event* oom = nullptr;
-  for (const MomentOfTrace& moment : loaded.moments()) {
-    found.elsewhere = found.elsewhere || !moment.summary.ooms.empty();
-    // Of several devices at once, no one request can be judged.
-    oom = loaded.moments().size() == 1 ? OomAt(recording, moment) : nullptr;
-  }
   if (oom != nullptr) {
     request = {.asked = oom->size, .stream = oom->stream};
     TakePool(recording, *oom, request);
   }
-  for (const MomentOfTrace& moment : loaded.moments()) {
-    AddState(StateAt(*loaded.history(), recording.history->traces[moment.trace], moment.event),
+  found.state.emplace();
+  for (const MomentOfTrace& moment : moments) {
+    found.elsewhere = found.elsewhere || !moment.summary.ooms.empty();
+    AddState(StateAt(*selection.history(), recording.history->traces[moment.trace], moment.event),
              request, *found.state);
   }
-  if (loaded.moments().size() == 1) {
-    const MomentOfTrace& only = loaded.moments().front();
-    found.where = TraceText(recording.history->traces[only.trace]);
-    found.moment = MomentText(only);
-  } else {
-    found.where = FormatCount(static_cast<std::int64_t>(loaded.moments().size())) + " devices";
-    found.moment = "the end";
-  }
-  found.at = !at.empty() ? at : oom != nullptr ? "oom" : "end";
-  if (recording.history->traces.size() > 1 && loaded.moments().size() == 1) {
-    const Trace& trace = recording.history->traces[loaded.moments().front().trace];
-    found.at += fmt::format(" --device {}", trace.device);
-  }
+  FillPlace(selection, found);
   FillFacts(oom, found);
+  Judge(found);
   Conclude(found);
   return found;
 }
 
-}  // namespace memtool::commands
+}  // namespace memtool

@@ -1,0 +1,120 @@
+#include "oom/oom_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/sizes.h"
+#include "oom/oom_words.h"
+#include "output/tabulate.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kHoldersInTable = 5;
+
+Value SentencesOf(const OomAnswer& answer, std::string_view rest) {
+  Value::List list;
+  const auto add = [&list](OomSentence sentence) {
+    list.push_back(Value::Object{{"kind", sentence.word}, {"text", std::move(sentence.text)}});
+  };
+  if (answer.found) {
+    for (OomSentence& sentence : Reasons(*answer.found)) {
+      add(std::move(sentence));
+    }
+    for (const OomAdvice& advice : answer.advice) {
+      add(Sentence(advice, *answer.found, rest));
+    }
+  }
+  return list;
+}
+
+std::string LineOf(const OomSentence& sentence) {
+  return fmt::format("{:<6}{}", sentence.word, sentence.text);
+}
+
+// What a snapshot leaves unsure.
+void AddNotes(const OomAnswer& answer, const OomTableStyle& style, std::vector<std::string>& foot) {
+  const OomState& state = *answer.found->state;
+  foot.insert(foot.end(), style.moments.begin(), style.moments.end());
+  if (answer.other_count > 0) {
+    foot.push_back(OtherEventsText(answer));
+  }
+  if (state.estimated > 0) {
+    foot.push_back(
+        fmt::format("{} of {} segments are estimated: a history tells requested sizes, block "
+                    "sizes follow from the allocator's rules",
+                    FormatCount(state.estimated), FormatCount(state.segments)));
+  }
+  for (const Diagnostic& diagnostic : answer.head.diagnostics) {
+    if (diagnostic.code == "cut") {
+      foot.push_back(diagnostic.message);
+    }
+  }
+  if (state.unplaced > 0) {
+    foot.push_back(
+        fmt::format("{} of live blocks lie in no known segment: this history lacks segment events",
+                    FormatSize(state.unplaced)));
+  }
+}
+
+void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
+             Report& table) {
+  const OomCase& found = *answer.found;
+  for (const OomSentence& sentence : Reasons(found)) {
+    table.head.push_back(LineOf(sentence));
+  }
+  table.head.push_back(style.source);
+  if (!style.filters.empty()) {
+    table.head.push_back("filters: " + style.filters);
+  }
+  if (found.ladder) {
+    table.head.push_back(WholeText(found) + " =");
+  }
+  table.foot = Doubts(found);
+  for (const OomAdvice& advice : answer.advice) {
+    table.foot.push_back(LineOf(Sentence(advice, found, rest)));
+  }
+  if (found.state) {
+    AddNotes(answer, style, table.foot);
+  } else if (answer.other_count > 0) {
+    table.foot.push_back(OtherMessagesText(answer));
+  }
+}
+
+}  // namespace
+
+AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest) {
+  AnswerView view = ViewOf(answer);
+  const auto conclusion =
+      std::find_if(view.figures.begin(), view.figures.end(),
+                   [](const NamedValue& figure) { return figure.first == "conclusion"; });
+  *conclusion = {"answer", Headline(answer)};
+  view.figures.insert(std::next(conclusion), {"sentences", SentencesOf(answer, rest)});
+  return view;
+}
+
+void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
+              Report& table) {
+  constexpr std::size_t kWhat = 2;  // no sum of what is cut: rows divide others
+  std::vector<TableColumn<OomRow>> columns{
+      ColumnOf(FieldNamed(kOomFields, "bytes"), true),
+      ColumnOf(FieldNamed(kOomFields, "share"), true),
+      {{.title = "WHAT", .left = true, .shrink = true},
+       [&answer](const OomRow& row) { return RowText(answer, row); }}};
+  columns[1].style.drop = 1;
+  Tabulate(style.fold ? FoldHolders(answer, kHoldersInTable) : answer.rows, columns, style.limit,
+           kWhat, table);
+  table.head = {Headline(answer)};
+  if (answer.found) {
+    AddText(answer, style, rest, table);
+  } else {
+    table.head.emplace_back("what a snapshot would tell: see memtool help recording");
+  }
+}
+
+}  // namespace memtool::commands

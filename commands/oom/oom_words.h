@@ -1,0 +1,42 @@
+// What `memtool oom` found, in sentences. Each has its number.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/oom.h"
+
+namespace memtool::commands {
+
+// "WHY", "fragmentation: …"
+struct OomSentence {
+  std::string_view word;  // WHY, NOT, KNOWN, ON, TRY, NOTE, NEXT
+  std::string text;
+};
+
+// "2.00 GiB"; of a figure that is not told 0.
+std::string SizeOf(const std::optional<Quantity>& quantity);
+// "GPU 0 of rank 3"; empty when it is not told.
+std::string WhereText(const OomPlace& place);
+std::string Headline(const OomCase& found);
+std::string Headline(const OomAnswer& answer);
+// Why it failed and what it is not: the answer.
+std::vector<OomSentence> Reasons(const OomCase& found);
+// `rest`: what a command is given to look at the same moment: "--at oom FILE".
+OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest);
+// What a part of the whole is, or who a holder.
+std::string RowText(const OomAnswer& answer, const OomRow& row);
+// "capacity 23.56 GiB", "known 23.5 GiB"; for a case with a ladder.
+std::string WholeText(const OomCase& found);
+// Which of the figures contradict each other.
+std::vector<std::string> Doubts(const OomCase& found);
+
+// "also in this log, by --message K: 1 (line 12, GPU 3, asked 2.00 GiB)"
+std::string OtherMessagesText(const OomAnswer& answer);
+// "out of memory elsewhere in this file, by --device and --at oom:K: device 1 at event 12 (asked
+// 2.00 GiB)"
+std::string OtherEventsText(const OomAnswer& answer);
+
+}  // namespace memtool::commands

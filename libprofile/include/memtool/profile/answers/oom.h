@@ -1,0 +1,134 @@
+// Why memory ran out: of a snapshot at the moment that an allocation failed, or of one message in a
+// log. What the device's memory was made up of, who held it, why that was not enough, and what
+// helps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/answers/oom_advice.h"
+#include "memtool/profile/answers/oom_case.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// Of snapshots.
+struct OomQuery {
+  By by;  // what holders are
+  SortBy sort = SortBy::kFlat;
+  // Only part of what is live was chosen to be seen: what holders do not sum to is not told.
+  bool partial = false;
+};
+
+// A part of the whole, or below the part that is live who holds it. Parts sum to the whole.
+struct OomRow {
+  enum class Kind : std::uint8_t {
+    kPart,  // `name`: OomPart::key
+    kHolder,
+    kUnlisted,  // in no block that the file lists
+    kRounding,  // what blocks are larger than was asked for
+    kOthers,    // `count` holders as one, see FoldHolders
+  };
+  Kind kind = Kind::kPart;
+  std::string name;
+  std::int64_t bytes = 0;
+  double share = 0;  // of the whole
+  std::int64_t precision = 0;
+  std::string file{};
+  std::int64_t line = 0;  // 0 = none
+  std::string via{};      // the call into a framework, when frames were hidden
+  std::size_t count = 1;
+};
+
+// Another failure that the input tells of.
+struct OomOther {
+  OomPlace place;
+  std::optional<std::int64_t> asked;
+  std::int64_t event = -1;   // of a snapshot
+  std::int64_t message = 0;  // of a log: its number, from 1
+  std::uint64_t line = 0;
+};
+
+struct OomAnswer {
+  AnswerHead head{.question = "oom"};
+  std::optional<OomCase> found;  // nothing: a log without a message
+  std::vector<OomRow> rows;
+  std::vector<OomAdvice> advice;
+  std::vector<OomOther> others;  // the first of them
+  std::int64_t other_count = 0;  // all
+  By by;                         // what holders are
+  // Of a log.
+  std::int64_t messages = 0;
+  std::int64_t message = 0;  // the number of the one that is explained, from 1
+  std::int64_t log_lines = 0;
+  std::int64_t log_bytes = 0;
+
+  // What shares are of.
+  [[nodiscard]] std::int64_t whole() const {
+    return found && found->ladder ? found->ladder->whole.bytes : 0;
+  }
+};
+
+inline constexpr auto kOomFields = Fields<OomRow>({
+    {"kind", "", Unit::kText,
+     [](const OomRow& row) -> Value {
+       return row.kind == OomRow::Kind::kPart ? "part" : "holder";
+     }},
+    {"name", "", Unit::kText, &OomRow::name},
+    {"bytes", "SIZE", Unit::kBytes, &OomRow::bytes},
+    {"share", "SHARE", Unit::kRatio, &OomRow::share},
+    {"precision", "", Unit::kBytes, &OomRow::precision},
+    {"file", "", Unit::kText,
+     [](const OomRow& row) { return row.file.empty() ? Value() : Value(row.file); }},
+    {"line", "", Unit::kOrdinal, [](const OomRow& row) { return LineValue(row.line); }},
+});
+
+// Figures beside the rows: what was asked, free and lacking; "conclusion" is an object with reason,
+// what is ruled out, and advice.
+AnswerView ViewOf(const OomAnswer& answer);
+
+// The rows with all but the first `most` holders as one row, where that saves any.
+std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most);
+
+// At the moment that the selection stands at, which is best that of a failure (LastOom). Its
+// recording has a history and an allocator's state.
+OomAnswer Oom(const Selection& selection, const OomQuery& query = {});
+
+// A log's messages by line: of all `found` the last. Valid as long as the log is.
+struct OomMessages {
+  const std::deque<OomMessage>& kept;
+  std::int64_t found = 0;
+  std::int64_t lines = 0;  // of the log
+  std::int64_t bytes = 0;
+
+  [[nodiscard]] std::int64_t first() const {
+    return found - static_cast<std::int64_t>(kept.size()) + 1;
+  }
+  // `number`: from first() to `found`.
+  [[nodiscard]] const OomMessage& at(std::int64_t number) const {
+    return kept[static_cast<std::size_t>(number - first())];
+  }
+};
+
+// The number of the message to explain, from 1: the one that was asked for (negative from the end;
+// not checked); else the last of `device` (empty = any) among those that tell most figures: a bare
+// "out of memory" often follows them. Nothing when none is of the device. There are messages.
+std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
+                                          std::optional<std::int64_t> wanted,
+                                          std::string_view device);
+
+// The other failures are set in the answer too. `number`: of a message that is kept; of a log
+// without messages 0.
+OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view path);
+
+// All but message `number`, into `answer`.
+void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answer);
+
+}  // namespace memtool

@@ -1,0 +1,90 @@
+// What to do about a failed allocation: which advice applies, with the figures that decided it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/oom_case.h"
+#include "memtool/profile/answers/value.h"
+
+namespace memtool {
+
+enum class OomAdviceKind : std::uint8_t {
+  // Of a snapshot: how its allocator is set.
+  kSettingsUntold,
+  kSettingsDefault,
+  kSettingsChanged,  // `settings`: those that differ from the defaults
+
+  // Where nothing failed: what others could have of what is cached. How: OomState::gives.
+  kEmptyCache,   // `bytes` go back
+  kPoolsKeepIt,  // `bytes` stay in private pools
+
+  // What to try.
+  kEndProcess,          // `pid` holds `bytes`, `share` of the device; `lacking` were lacking
+  kDivideRequest,       // of `bytes`
+  kCheckSizes,          // that the program computes
+  kLiftMpsLimit,        // PYTORCH_MPS_HIGH_WATERMARK_RATIO
+  kRaiseLimit,          // of `bytes`: set_per_process_memory_fraction
+  kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
+  kMaxSplitSize,        // below the `bytes` asked and above kLeastSplitMiB; `when`
+  kSmallerRequest,      // than `bytes`: all that is live would not make room
+  kHoldLess,            // `bytes` less
+
+  // What not to try.
+  kExpandableIsOn,
+
+  // Memory that alone would have been enough: `bytes`, where `lacking` were lacking.
+  kHeldOutside,       // of the process, outside the framework's allocator
+  kFreeInGraphPools,  // a message's private pools
+  kFreeForOtherStreams,
+  kFreeInPrivatePools,  // a snapshot's
+  kFreeForOtherSizes,   // in segments for blocks of another size class
+  kFreeLater,           // when a stream gives it up
+
+  // Where to look next.
+  kLookAtMoment,
+  kLookAtHost,   // the kernel's log, limits of the job
+  kFindHolders,  // of the `bytes` live: by a snapshot or a profile
+  kFindWhoHeld,  // the same where nothing is told
+};
+// "expandable_segments"
+std::string_view NameOf(OomAdviceKind kind);
+
+// max_split_size_mb takes no less than 21: kLargeBuffer is 20 MiB.
+inline constexpr std::int64_t kLeastSplitMiB = 20;
+
+// What is known of a setting that is advised.
+enum class OomSettingState : std::uint8_t {
+  kNotAdvised,
+  kOff,          // a snapshot says so
+  kUntold,       // by a snapshot: a framework without the setting, perhaps
+  kPerhapsOn,    // a message does not tell
+  kOfNewer,      // the wording is that of frameworks that do not have it
+  kPlatformMay,  // not every build of this platform has it
+  kNamed,        // the message itself advises it
+  kNotSet,       // a snapshot says so, and the other setting is off
+};
+// "perhaps_on"; empty for kNotAdvised.
+std::string_view NameOf(OomSettingState state);
+
+struct OomAdvice {
+  OomAdviceKind kind = OomAdviceKind::kFindWhoHeld;
+  std::int64_t bytes = 0;
+  std::int64_t lacking = 0;
+  std::int64_t pid = 0;
+  std::optional<double> share{};  // where the device's capacity is told
+  std::string variable{};
+  OomSettingState when = OomSettingState::kNotAdvised;
+  std::vector<Setting> settings{};
+};
+
+// In the order of what it brings.
+std::vector<OomAdvice> Advise(const OomCase& found);
+
+// {"advice": "end_process", "bytes": …}: what the kind is about.
+Value ValueOf(const OomAdvice& advice);
+
+}  // namespace memtool

@@ -1,0 +1,124 @@
+// One allocation that failed, or one moment at which none did: the figures that a log's message or
+// a snapshot gives, and what follows from them, as codes and numbers. Sizes in bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/account/oom.h"
+#include "memtool/profile/account/oom_message.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+// Where it happened, as far as it is told.
+struct OomPlace {
+  enum class Kind : std::uint8_t {
+    kUntold,
+    kHost,
+    kDevice,   // `gpu`, of a message
+    kTrace,    // `trace`, of a snapshot
+    kDevices,  // `devices` of a snapshot, all at once
+  };
+  Kind kind = Kind::kUntold;
+  std::string device{};       // kDevice: what its platform calls one: "GPU", "NPU"
+  std::optional<int> gpu{};   // as the process numbers them
+  std::optional<int> rank{};  // of messages
+  std::string trace{};        // as TraceText has it
+  std::size_t devices = 0;
+};
+
+// Why it failed: finer than OomWhy, one for each thing there is to say.
+enum class OomReason : std::uint8_t {
+  kNone,           // nothing failed
+  kFragmentation,  // enough in all, but not in one piece
+  kFull,
+  kLimit,            // the allocator's own: set_per_process_memory_fraction
+  kMpsLimit,         // that of MPS, which others share
+  kTooLarge,         // more than the device has
+  kAbsurd,           // more than any device has; how much is not told
+  kFreeBlockUnused,  // a block was there that would have done
+  kDriverRefused,    // the driver had more free than was wanted
+  kHostMemory,       // the host's ran out, not a device's
+  kNoFigures,
+  kOnlyAsked,    // what was asked is all that is told
+  kCacheUntold,  // the driver was short; what the allocator had is not told
+};
+// "driver_refused"
+std::string_view NameOf(OomReason reason);
+
+// What the figures rule out.
+enum class OomRuledOut : std::uint8_t {
+  kNothing,
+  kSmallDevice,    // live data fills too little of it
+  kFragmentation,  // it would not have fit in one piece either
+};
+// "small_device"; empty for kNothing.
+std::string_view NameOf(OomRuledOut ruled_out);
+
+struct OomConclusion {
+  OomReason reason = OomReason::kNone;
+  OomRuledOut ruled_out = OomRuledOut::kNothing;
+  double requests = 0;    // kFragmentation: how many times the request there was in all
+  double live_share = 0;  // of the ladder's whole: live and pending
+  double free_share = 0;  // of a snapshot: free in the allocator, of what it reserved
+  std::int64_t held = 0;  // by the allocator: live, pending and cached
+};
+
+struct OomCase {
+  bool failed = false;     // an allocation failed
+  bool snapshot = false;   // the figures come from a snapshot, not from a log
+  bool elsewhere = false;  // no allocation failed at this moment, but at others
+  OomPlace place;
+  // Of a snapshot: the last event that has happened, -1 = none; absent at the end.
+  std::optional<std::int64_t> event;
+  std::optional<std::int32_t> device;  // of a snapshot of several devices: the one looked at
+  OomFacts facts;
+  std::optional<OomState> state;  // of a snapshot
+  std::optional<OomLadder> ladder;
+  OomVerdict verdict;
+  OomConclusion conclusion;
+  std::vector<Setting> settings;      // of a snapshot; empty when it does not tell
+  std::optional<OomMessage> message;  // of a log
+  // The processes that a message names hold more than the device has.
+  bool processes_contradict = false;
+
+  // False where too few figures are told to say how much was lacking.
+  [[nodiscard]] bool judged() const { return failed && verdict.why != OomWhy::kUnknown; }
+};
+
+OomCase CaseOf(const OomMessage& message);
+// The moment that `selection` stands at; its recording has a history and an allocator's state.
+OomCase CaseOf(const Selection& selection);
+
+// What a message is about, without the figures.
+OomPlace PlaceOf(const OomMessage& message);
+
+// Whose allocator it is, and how it is set.
+struct OomPlatform {
+  std::string framework;  // "PyTorch", "XLA"
+  std::string kind;       // "CUDA", "HIP", "MPS"; as the message has it
+  std::string device;     // "GPU", "NPU"
+  std::string variable;   // where the allocator's settings are set
+  bool cuda = true;
+};
+OomPlatform PlatformOf(const OomCase& found);
+
+// The figures are those of a pool that XLA took from the driver at the start.
+bool IsPool(const OomCase& found);
+// What the program holds: without what is free in private pools.
+std::optional<Quantity> LiveOf(const OomCase& found);
+// "fragmentation", "full", "limit", "too-large", "unexplained", "unknown"; "none" when nothing
+// failed.
+std::string_view VerdictName(const OomCase& found);
+
+// The device that ran out last, as --device names it: by time where there is one, else by the order
+// of the file. Nothing when none did, or not `device` (empty = any).
+std::optional<std::string> LastOom(const Recording& recording, std::string_view device);
+
+}  // namespace memtool

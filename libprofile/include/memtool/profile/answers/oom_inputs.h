@@ -1,0 +1,84 @@
+// Which of several inputs ran out of memory, and why: a row for each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/answers/oom.h"
+
+namespace memtool {
+
+struct OomInputRow {
+  std::string input;  // path
+  // The last failure of the input; of a snapshot without one its end, of a log without a message
+  // nothing.
+  std::optional<OomCase> found{};
+  std::int64_t failures = 0;  // messages, or out-of-memory events
+};
+
+struct OomInputsAnswer {
+  AnswerHead head{.question = "oom-inputs", .sample_type = "memory", .unit = "bytes"};
+  std::vector<OomInputRow> rows;
+  std::int64_t failed = 0;
+  std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many of each, by name
+};
+
+namespace detail {
+
+template <std::optional<Quantity> OomFacts::*kFact>
+Value OomFact(const OomInputRow& row) {
+  return row.found && row.found->facts.*kFact ? Value((row.found->facts.*kFact)->bytes) : Value();
+}
+
+}  // namespace detail
+
+inline constexpr auto kOomInputFields = Fields<OomInputRow>({
+    {"input", "INPUT", Unit::kText, &OomInputRow::input},
+    {"asked", "ASKED", Unit::kBytes, detail::OomFact<&OomFacts::asked>},
+    {"driver_free", "DRIVER FREE", Unit::kBytes, detail::OomFact<&OomFacts::free>},
+    {"live", "LIVE", Unit::kBytes,
+     [](const OomInputRow& row) {
+       const auto live = row.found ? LiveOf(*row.found) : std::nullopt;
+       return live ? Value(live->bytes) : Value();
+     }},
+    {"cached", "CACHED", Unit::kBytes, detail::OomFact<&OomFacts::cached>},
+    {"short_in_all", "", Unit::kBytes,
+     [](const OomInputRow& row) {
+       return row.found && row.found->judged() ? Value(row.found->verdict.short_in_all) : Value();
+     }},
+    {"verdict", "", Unit::kText,
+     [](const OomInputRow& row) -> Value { return row.found ? VerdictName(*row.found) : "none"; }},
+    {"close", "", Unit::kCount,
+     [](const OomInputRow& row) -> Value { return row.found && row.found->verdict.close ? 1 : 0; }},
+    {"failures", "", Unit::kCount, &OomInputRow::failures},
+    {"rank", "", Unit::kOrdinal,
+     [](const OomInputRow& row) {
+       return row.found && row.found->message ? Value(row.found->message->rank) : Value();
+     }},
+    {"line", "", Unit::kOrdinal,
+     [](const OomInputRow& row) {
+       return row.found && row.found->message ? Value(row.found->message->line) : Value();
+     }},
+});
+
+AnswerView ViewOf(const OomInputsAnswer& answer);
+
+// Adds inputs in the order of the rows.
+class OomInputsMaker {
+ public:
+  // At its last failure, best (LastOom).
+  void Add(const Selection& selection);
+  // The message that ChooseMessage picks for `device`; none where there are no messages. Returns
+  // false, and adds nothing, when none is of the device.
+  bool Add(const OomMessages& messages, std::string_view device, std::string_view path);
+  OomInputsAnswer Make() &&;
+
+ private:
+  OomInputsAnswer answer_;
+};
+
+}  // namespace memtool

@@ -1,0 +1,269 @@
+#include "memtool/profile/answers/oom.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::size_t kOthersHeld = 100;
+
+double Share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? Ratio(part, whole) : 0.0;
+}
+
+// Who holds what is live, most first; with the rounding, and what lies in no block, they sum to
+// live, pending and unplaced.
+std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
+                            const OomQuery& query, By& by) {
+  NodeSpace space;
+  Tabulator table(query.by, space);
+  table.Add(InputOf(selection));
+  by = table.by();
+  std::vector<OomRow> holders;
+  for (Row& row : table.Rows(query.sort)) {
+    if (row.value.flat != 0) {
+      holders.push_back({.kind = OomRow::Kind::kHolder,
+                         .name = std::move(row.name),
+                         .bytes = row.value.flat,
+                         .file = std::move(row.file),
+                         .line = row.line,
+                         .via = std::move(row.via)});
+    }
+  }
+  if (query.partial || selection.choice().name != "space") {
+    return holders;
+  }
+  if (state.unlisted > 0) {
+    holders.push_back(
+        {.kind = OomRow::Kind::kUnlisted, .name = "(unlisted)", .bytes = state.unlisted});
+  }
+  const std::int64_t held = SaturatingAdd(SaturatingAdd(state.live, state.pending), state.unplaced);
+  const std::int64_t rounding =
+      SaturatingSubtract(SaturatingSubtract(held, table.total()), state.unlisted);
+  if (rounding > 0) {
+    holders.push_back({.kind = OomRow::Kind::kRounding, .name = "(rounding)", .bytes = rounding});
+  }
+  return holders;
+}
+
+// The parts, and below the last of what is held its holders.
+void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
+  if (const auto& ladder = answer.found->ladder) {
+    for (const OomPart& part : ladder->parts) {
+      answer.rows.push_back({.kind = OomRow::Kind::kPart,
+                             .name = part.key,
+                             .bytes = part.bytes,
+                             .precision = part.precision});
+    }
+  }
+  const auto held = std::find_if(answer.rows.rbegin(), answer.rows.rend(), [](const OomRow& row) {
+                      return row.name == "live" || row.name == "pending";
+                    }).base();
+  answer.rows.insert(held, std::make_move_iterator(holders.begin()),
+                     std::make_move_iterator(holders.end()));
+  for (OomRow& row : answer.rows) {
+    row.share = Share(row.bytes, answer.whole());
+  }
+}
+
+void AddOther(OomOther other, OomAnswer& answer) {
+  if (answer.others.size() < kOthersHeld) {
+    answer.others.push_back(std::move(other));
+  }
+  ++answer.other_count;
+}
+
+// Failures at other moments than the selection's.
+void AddOtherEvents(const Selection& selection, OomAnswer& answer) {
+  const Recording& recording = selection.recording();
+  const auto& moments = selection.moments();
+  for (std::size_t row = 0; row < recording.history->traces.size(); ++row) {
+    const Trace& trace = recording.history->traces[row];
+    const auto events = EventsOf(recording, trace);
+    for (std::size_t e = 0; e < events.size(); ++e) {
+      const auto event = static_cast<std::int64_t>(e);
+      const bool shown =
+          events[e].action == Action::kOom &&
+          std::any_of(moments.begin(), moments.end(), [&](const MomentOfTrace& moment) {
+            return moment.trace == row && moment.event == event;
+          });
+      if (events[e].action == Action::kOom && !shown) {
+        AddOther({.place = {.kind = OomPlace::Kind::kTrace, .trace = TraceText(trace)},
+                  .asked = events[e].size,
+                  .event = event},
+                 answer);
+      }
+    }
+  }
+}
+
+// Whatever the selection's sample type: parts are bytes.
+void OfMemory(AnswerHead& head) {
+  head.sample_type = "memory";
+  head.unit = "bytes";
+}
+
+void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
+  const OomFacts& facts = found.facts;
+  const auto bytes = [](const std::optional<Quantity>& quantity) {
+    return quantity ? Value(quantity->bytes) : Value();
+  };
+  const auto judged = [&found](std::int64_t figure) {
+    return found.judged() ? Value(figure) : Value();
+  };
+  const OomVerdict& verdict = found.verdict;
+  figures.insert(figures.end(), {{"close", verdict.close ? 1 : 0},
+                                 {"asked", bytes(facts.asked)},
+                                 {"driver_free", bytes(facts.free)},
+                                 {"capacity", bytes(facts.capacity)},
+                                 {"limit", bytes(facts.limit)},
+                                 {"live", bytes(LiveOf(found))},
+                                 {"cached", bytes(facts.cached)},
+                                 {"short_of_driver", judged(verdict.short_of_driver)},
+                                 {"short_in_all", judged(verdict.short_in_all)},
+                                 {"fits_in_one_piece", judged(verdict.short_in_all == 0 ? 1 : 0)}});
+  if (found.state) {
+    const OomState& state = *found.state;
+    figures.insert(figures.end(), {{"reserved", state.reserved},
+                                   {"largest_free", state.largest_free},
+                                   {"usable_free", state.usable_free},
+                                   {"usable_largest", state.usable_largest},
+                                   {"estimated_segments", state.estimated}});
+  }
+}
+
+Value ConclusionOf(const OomAnswer& answer) {
+  if (!answer.found) {
+    return {};
+  }
+  const OomConclusion& conclusion = answer.found->conclusion;
+  Value::List advice;
+  for (const OomAdvice& each : answer.advice) {
+    advice.push_back(ValueOf(each));
+  }
+  return Value::Object{{"reason", NameOf(conclusion.reason)},
+                       {"ruled_out", conclusion.ruled_out == OomRuledOut::kNothing
+                                         ? Value()
+                                         : Value(NameOf(conclusion.ruled_out))},
+                       {"advice", std::move(advice)}};
+}
+
+}  // namespace
+
+AnswerView ViewOf(const OomAnswer& answer) {
+  std::vector<NamedValue> figures{{"total", answer.whole()},
+                                  {"verdict", answer.found ? VerdictName(*answer.found) : "none"}};
+  if (answer.found) {
+    AddJudged(*answer.found, figures);
+  }
+  figures.emplace_back("conclusion", ConclusionOf(answer));
+  if (!answer.found || answer.found->message) {
+    figures.emplace_back("messages", answer.messages);
+  }
+  if (answer.found && answer.found->message) {
+    const OomMessage& message = *answer.found->message;
+    figures.insert(figures.end(), {{"message", answer.message},
+                                   {"line", message.line},
+                                   {"wording", NameOf(message.wording)},
+                                   {"complete", message.complete ? 1 : 0},
+                                   {"rank", message.rank},
+                                   {"gpu", message.gpu}});
+  }
+  return ViewRows(answer.head, std::move(figures), answer.rows, kOomFields);
+}
+
+std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
+  const auto is_holder = [](const OomRow& row) { return row.kind != OomRow::Kind::kPart; };
+  const auto holders =
+      static_cast<std::size_t>(std::count_if(answer.rows.begin(), answer.rows.end(), is_holder));
+  if (holders <= most + 1) {
+    return answer.rows;
+  }
+  std::vector<OomRow> folded;
+  std::size_t seen = 0;
+  for (const OomRow& row : answer.rows) {
+    if (!is_holder(row) || ++seen <= most) {
+      folded.push_back(row);
+    } else if (seen == most + 1) {
+      folded.push_back({.kind = OomRow::Kind::kOthers,
+                        .name = "(others)",
+                        .bytes = row.bytes,
+                        .count = holders - most});
+    } else {
+      folded.back().bytes = SaturatingAdd(folded.back().bytes, row.bytes);
+    }
+    folded.back().share = Share(folded.back().bytes, answer.whole());
+  }
+  return folded;
+}
+
+OomAnswer Oom(const Selection& selection, const OomQuery& query) {
+  OomAnswer answer{.found = CaseOf(selection)};
+  answer.head.Add(selection);
+  OfMemory(answer.head);
+  AddRows(Holders(selection, *answer.found->state, query, answer.by), answer);
+  answer.advice = Advise(*answer.found);
+  AddOtherEvents(selection, answer);
+  return answer;
+}
+
+std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
+                                          std::optional<std::int64_t> wanted,
+                                          std::string_view device) {
+  if (wanted) {
+    return *wanted < 0 ? messages.found + 1 + *wanted : *wanted;
+  }
+  const auto figures = [](const OomMessage& message) {
+    return (message.asked ? 1 : 0) + (message.free || message.capacity ? 1 : 0);
+  };
+  std::optional<std::int64_t> best;
+  for (std::int64_t number = messages.first(); number <= messages.found; ++number) {
+    const OomMessage& message = messages.at(number);
+    const bool of_device =
+        device.empty() || (message.gpu && std::to_string(*message.gpu) == device);
+    if (of_device && (!best || figures(message) >= figures(messages.at(*best)))) {
+      best = number;
+    }
+  }
+  return best;
+}
+
+void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answer) {
+  for (std::int64_t each = messages.first(); each <= messages.found; ++each) {
+    const OomMessage& message = messages.at(each);
+    if (each != number && answer.others.size() < kOthersHeld) {
+      answer.others.push_back(
+          {.place = PlaceOf(message),
+           .asked = message.asked ? std::optional(message.asked->bytes) : std::nullopt,
+           .message = each,
+           .line = message.line});
+    }
+  }
+  answer.other_count = messages.found - (number > 0 ? 1 : 0);
+}
+
+OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view path) {
+  OomAnswer answer{.messages = messages.found,
+                   .message = number,
+                   .log_lines = messages.lines,
+                   .log_bytes = messages.bytes};
+  OfMemory(answer.head);
+  answer.head.inputs.push_back(
+      {.path = path == "-" ? "standard input" : std::string(path), .format = "oom-text"});
+  if (number > 0) {
+    const OomMessage& message = messages.at(number);
+    answer.head.inputs.front().moment = "line:" + std::to_string(message.line);
+    answer.found = CaseOf(message);
+    AddRows({}, answer);
+    answer.advice = Advise(*answer.found);
+    AddOthers(messages, number, answer);
+  }
+  return answer;
+}
+
+}  // namespace memtool

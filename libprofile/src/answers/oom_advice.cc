@@ -1,0 +1,345 @@
+#include "memtool/profile/answers/oom_advice.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+using Kind = OomAdviceKind;
+using State = OomSettingState;
+
+std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->bytes : 0;
+}
+
+const Setting* Find(const OomCase& found, std::string_view name) {
+  const auto at = std::find_if(found.settings.begin(), found.settings.end(),
+                               [name](const Setting& setting) { return setting.name == name; });
+  return at == found.settings.end() ? nullptr : &*at;
+}
+
+bool IsDefault(const Setting& setting) {
+  return setting.value.empty() || setting.value == "{}" || setting.value == "false" ||
+         setting.value == "0" || setting.value == "-1" ||
+         (setting.name == "pinned_num_register_threads" && setting.value == "1");
+}
+
+class Adviser {
+ public:
+  explicit Adviser(const OomCase& found) : found_(found) {}
+
+  std::vector<OomAdvice> Take() && {
+    Settings();
+    if (found_.failed) {
+      OtherProcesses(true);
+      ForVerdict();
+      OtherProcesses(false);
+      OtherMemory();
+    } else if (found_.state) {
+      FreeForOthers(found_.state->gives);
+    }
+    Next();
+    return std::move(advice_);
+  }
+
+ private:
+  void Add(OomAdvice advice) { advice_.push_back(std::move(advice)); }
+
+  void Settings() {
+    if (!found_.snapshot) {
+      return;
+    }
+    OomAdvice changed{.kind = Kind::kSettingsChanged};
+    for (const Setting& setting : found_.settings) {
+      if (!IsDefault(setting) && !setting.name.starts_with("roundup_power2_divisions.")) {
+        changed.settings.push_back(setting);
+      }
+    }
+    if (changed.settings.empty()) {
+      changed.kind = found_.settings.empty() ? Kind::kSettingsUntold : Kind::kSettingsDefault;
+    }
+    Add(std::move(changed));
+  }
+
+  void FreeForOthers(const FreeMemory& gives) {
+    if (gives.returnable > 0) {
+      Add({.kind = Kind::kEmptyCache, .bytes = gives.returnable});
+    }
+    if (gives.private_pool > 0) {
+      Add({.kind = Kind::kPoolsKeepIt, .bytes = gives.private_pool});
+    }
+  }
+
+  void ForVerdict() {
+    switch (found_.conclusion.reason) {
+      case OomReason::kFragmentation:
+        return ForFragmentation();
+      case OomReason::kFull:
+        return ForFull();
+      case OomReason::kTooLarge:
+        return Add({.kind = Kind::kDivideRequest, .bytes = BytesOf(found_.facts.asked)});
+      case OomReason::kAbsurd:
+        return Add({.kind = Kind::kCheckSizes});
+      case OomReason::kMpsLimit:
+        return Add({.kind = Kind::kLiftMpsLimit});
+      case OomReason::kLimit:
+        Add({.kind = Kind::kRaiseLimit, .bytes = BytesOf(found_.facts.limit)});
+        if (Cached() >= BytesOf(found_.facts.asked)) {
+          ForFragmentation();  // what is cached counts for the limit too
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  [[nodiscard]] std::int64_t Cached() const {
+    return found_.state ? found_.state->usable_free : BytesOf(found_.facts.cached);
+  }
+
+  void ForFragmentation() {
+    if (found_.snapshot) {
+      ForFragmentedSnapshot();
+    } else {
+      ForFragmentedMessage(*found_.message);
+    }
+  }
+
+  void AddExpandable(State when) {
+    Add({.kind = Kind::kExpandableSegments,
+         .bytes = Cached(),
+         .variable = PlatformOf(found_).variable,
+         .when = when});
+  }
+
+  void AddMaxSplit(State when) {
+    const std::int64_t asked = BytesOf(found_.facts.asked);
+    if (asked >= (kLeastSplitMiB + 2) << 20U) {
+      Add({.kind = Kind::kMaxSplitSize, .bytes = asked, .when = when});
+    }
+  }
+
+  void ForFragmentedMessage(const OomMessage& message) {
+    const auto names = [&message](std::string_view setting) {
+      return std::find(message.advice.begin(), message.advice.end(), setting) !=
+             message.advice.end();
+    };
+    if (PlatformOf(found_).cuda) {
+      AddExpandable(message.wording == OomWording::kTorchUnallocated ? State::kPerhapsOn
+                                                                     : State::kOfNewer);
+    } else if (names("expandable_segments")) {
+      AddExpandable(State::kPlatformMay);
+    }
+    if (names("max_split_size_mb")) {
+      AddMaxSplit(State::kNamed);
+    }
+  }
+
+  void ForFragmentedSnapshot() {
+    const Setting* expandable = Find(found_, "expandable_segments");
+    const bool on = expandable != nullptr && expandable->value == "true";
+    if (on) {
+      Add({.kind = Kind::kExpandableIsOn});
+    } else {
+      AddExpandable(expandable != nullptr ? State::kOff : State::kUntold);
+    }
+    const Setting* split = Find(found_, "max_split_size");
+    if (split != nullptr && split->value == "-1" && !on) {
+      AddMaxSplit(State::kNotSet);
+    }
+  }
+
+  void ForFull() {
+    const auto live = LiveOf(found_);
+    if (!live || live->bytes <= 0) {
+      return;
+    }
+    const std::int64_t lacking = found_.verdict.short_in_all;
+    if (lacking > live->bytes) {
+      Add({.kind = Kind::kSmallerRequest,
+           .bytes = BytesOf(found_.facts.asked),
+           .lacking = lacking});
+    } else {
+      Add({.kind = Kind::kHoldLess, .bytes = lacking, .lacking = lacking});
+    }
+  }
+
+  [[nodiscard]] std::int64_t Lacking() const {
+    return found_.verdict.why == OomWhy::kFull ? found_.verdict.short_in_all
+                                               : found_.verdict.short_of_driver;
+  }
+
+  [[nodiscard]] std::int64_t OwnBytes() const {
+    return SaturatingAdd(BytesOf(found_.facts.live), BytesOf(found_.facts.cached));
+  }
+
+  // The one of the processes that a message names which is its own: where it does not say so, the
+  // smallest that holds at least what PyTorch does. In a container it may be none.
+  [[nodiscard]] const OomProcess* Own() const {
+    const OomProcess* own = nullptr;
+    const std::int64_t held = OwnBytes();
+    for (const OomProcess& each : found_.message->others) {
+      const bool enough = !found_.message->process && each.used &&
+                          SaturatingAdd(each.used->bytes, each.used->precision) >= held;
+      own = enough && held > 0 && (own == nullptr || each.used->bytes < own->used->bytes) ? &each
+                                                                                          : own;
+    }
+    return own;
+  }
+
+  // Other processes that hold more than was lacking. `first`: those that hold more than this one's
+  // allocator, which come before all advice; else the others.
+  void OtherProcesses(bool first) {
+    if (!found_.message || Lacking() <= 0) {
+      return;
+    }
+    const OomProcess* own = Own();
+    for (const OomProcess& each : found_.message->others) {
+      if (!each.used || &each == own || each.used->bytes < Lacking() ||
+          (each.used->bytes > OwnBytes()) != first) {
+        continue;
+      }
+      OomAdvice end{.kind = Kind::kEndProcess,
+                    .bytes = each.used->bytes,
+                    .lacking = Lacking(),
+                    .pid = each.pid};
+      if (const auto& capacity = found_.facts.capacity) {
+        end.share = capacity->bytes > 0 ? Ratio(each.used->bytes, capacity->bytes) : 0.0;
+      }
+      Add(std::move(end));
+    }
+  }
+
+  // Memory that others hold and that alone would have been enough.
+  void OtherMemory() {
+    const std::int64_t lacking = Lacking();
+    if (lacking <= 0 || found_.verdict.why == OomWhy::kTooLarge) {
+      return;
+    }
+    const auto enough = [&](std::int64_t bytes, Kind kind) {
+      if (bytes >= lacking) {
+        Add({.kind = kind, .bytes = bytes, .lacking = lacking});
+      }
+    };
+    if (found_.ladder) {
+      for (const OomPart& part : found_.ladder->parts) {
+        if (part.key == "non_framework") {
+          enough(part.bytes, Kind::kHeldOutside);
+        } else if (part.key == "private_pools") {
+          enough(part.bytes, Kind::kFreeInGraphPools);
+        }
+      }
+    }
+    if (found_.state) {
+      enough(found_.state->other_stream_free, Kind::kFreeForOtherStreams);
+      enough(found_.state->private_free, Kind::kFreeInPrivatePools);
+      enough(found_.state->other_class_free, Kind::kFreeForOtherSizes);
+      enough(found_.state->pending, Kind::kFreeLater);
+    }
+  }
+
+  void Next() {
+    if (found_.snapshot) {
+      return Add({.kind = Kind::kLookAtMoment});
+    }
+    if (found_.message && found_.message->wording == OomWording::kHost) {
+      return Add({.kind = Kind::kLookAtHost});
+    }
+    if (const auto live = LiveOf(found_); live && live->bytes > 0) {
+      Add({.kind = Kind::kFindHolders, .bytes = live->bytes});
+    } else if (found_.failed) {
+      Add({.kind = Kind::kFindWhoHeld});
+    }
+  }
+
+  const OomCase& found_;
+  std::vector<OomAdvice> advice_;
+};
+
+template <class Code, std::size_t kCount>
+std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCount>& names,
+                        Code code) {
+  const auto* const at = std::find_if(names.begin(), names.end(),
+                                      [code](const auto& each) { return each.first == code; });
+  return at == names.end() ? std::string_view{} : at->second;
+}
+
+}  // namespace
+
+std::string_view NameOf(OomAdviceKind kind) {
+  static constexpr std::array<std::pair<Kind, std::string_view>, 25> kNames{{
+      {Kind::kSettingsUntold, "settings_untold"},
+      {Kind::kSettingsDefault, "settings_default"},
+      {Kind::kSettingsChanged, "settings_changed"},
+      {Kind::kEmptyCache, "empty_cache"},
+      {Kind::kPoolsKeepIt, "pools_keep_it"},
+      {Kind::kEndProcess, "end_process"},
+      {Kind::kDivideRequest, "divide_request"},
+      {Kind::kCheckSizes, "check_sizes"},
+      {Kind::kLiftMpsLimit, "lift_mps_limit"},
+      {Kind::kRaiseLimit, "raise_limit"},
+      {Kind::kExpandableSegments, "expandable_segments"},
+      {Kind::kMaxSplitSize, "max_split_size"},
+      {Kind::kSmallerRequest, "smaller_request"},
+      {Kind::kHoldLess, "hold_less"},
+      {Kind::kExpandableIsOn, "expandable_is_on"},
+      {Kind::kHeldOutside, "held_outside"},
+      {Kind::kFreeInGraphPools, "free_in_graph_pools"},
+      {Kind::kFreeForOtherStreams, "free_for_other_streams"},
+      {Kind::kFreeInPrivatePools, "free_in_private_pools"},
+      {Kind::kFreeForOtherSizes, "free_for_other_sizes"},
+      {Kind::kFreeLater, "free_later"},
+      {Kind::kLookAtMoment, "look_at_moment"},
+      {Kind::kLookAtHost, "look_at_host"},
+      {Kind::kFindHolders, "find_holders"},
+      {Kind::kFindWhoHeld, "find_who_held"},
+  }};
+  return NameIn(kNames, kind);
+}
+
+std::string_view NameOf(OomSettingState state) {
+  static constexpr std::array<std::pair<State, std::string_view>, 7> kNames{{
+      {State::kOff, "off"},
+      {State::kUntold, "untold"},
+      {State::kPerhapsOn, "perhaps_on"},
+      {State::kOfNewer, "of_newer"},
+      {State::kPlatformMay, "platform_may"},
+      {State::kNamed, "named"},
+      {State::kNotSet, "not_set"},
+  }};
+  return NameIn(kNames, state);
+}
+
+std::vector<OomAdvice> Advise(const OomCase& found) {
+  return Adviser(found).Take();
+}
+
+Value ValueOf(const OomAdvice& advice) {
+  Value::Object object{{"advice", NameOf(advice.kind)}};
+  const auto add = [&object](const char* key, bool told, Value value) {
+    if (told) {
+      object.emplace_back(key, std::move(value));
+    }
+  };
+  add("bytes", advice.bytes != 0, advice.bytes);
+  add("lacking", advice.lacking != 0, advice.lacking);
+  add("pid", advice.kind == OomAdviceKind::kEndProcess, advice.pid);
+  add("share", advice.share.has_value(), advice.share);
+  add("variable", !advice.variable.empty(), advice.variable);
+  add("when", advice.when != State::kNotAdvised, NameOf(advice.when));
+  if (!advice.settings.empty()) {
+    Value::List settings;
+    for (const Setting& setting : advice.settings) {
+      settings.push_back(Value::Object{{"name", setting.name}, {"value", setting.value}});
+    }
+    object.emplace_back("settings", std::move(settings));
+  }
+  return object;
+}
+
+}  // namespace memtool

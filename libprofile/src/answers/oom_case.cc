@@ -1,0 +1,141 @@
+#include "memtool/profile/answers/oom_case.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "answers/oom_conclude.h"
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+std::optional<Quantity> QuantityOf(const std::optional<OomNumber>& number) {
+  return number ? std::optional(Quantity{
+                      .bytes = number->bytes, .precision = number->precision, .source = "message"})
+                : std::nullopt;
+}
+
+// What is left of `whole` when `part` is taken; never below zero by mere rounding.
+Quantity Left(const Quantity& whole, const Quantity& part) {
+  Quantity left{.bytes = SaturatingSubtract(whole.bytes, part.bytes),
+                .precision = SaturatingAdd(whole.precision, part.precision),
+                .source = whole.source};
+  if (left.bytes < 0 && left.bytes >= -left.precision) {
+    left.bytes = 0;
+  }
+  return left;
+}
+
+// More in all than the device has, by more than rounding explains.
+bool ProcessesContradict(const OomMessage& message) {
+  if (!message.capacity || !message.free) {
+    return false;
+  }
+  std::int64_t over = SaturatingSubtract(message.free->bytes, message.capacity->bytes);
+  std::int64_t precision = SaturatingAdd(message.free->precision, message.capacity->precision);
+  const auto add = [&](const std::optional<OomNumber>& used) {
+    over = SaturatingAdd(over, used ? used->bytes : 0);
+    precision = SaturatingAdd(precision, used ? used->precision : 0);
+  };
+  add(message.process);
+  for (const OomProcess& process : message.others) {
+    add(process.used);
+  }
+  return over > precision;
+}
+
+OomFacts FactsOf(const OomMessage& message) {
+  OomFacts facts;
+  facts.asked = QuantityOf(message.asked);
+  facts.wanted = facts.asked;  // messages name the segment that the driver refused
+  facts.free = QuantityOf(message.free);
+  facts.capacity = QuantityOf(message.capacity);
+  facts.limit = QuantityOf(message.limit);
+  facts.process = QuantityOf(message.process);
+  facts.live = QuantityOf(message.allocated);
+  facts.private_pools = QuantityOf(message.private_pools);
+  facts.cached = QuantityOf(message.unallocated);
+  const auto reserved = QuantityOf(message.reserved);
+  if (!facts.cached && reserved && facts.live) {
+    facts.cached = Left(*reserved, *facts.live);
+  }
+  if (message.wording == OomWording::kTorchMps && facts.limit && facts.live && message.outside) {
+    // One memory for all: what MPS may take is what there is, and others share it.
+    facts.capacity = std::exchange(facts.limit, std::nullopt);
+    facts.free = Left(Left(*facts.capacity, *facts.live), *QuantityOf(message.outside));
+    facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
+  }
+  if (message.wording == OomWording::kXla && facts.limit && facts.live) {
+    // XLA has its pool from the driver at the start; all that it gives out is in it.
+    facts.capacity = std::exchange(facts.limit, std::nullopt);
+    facts.free = Quantity{.source = "message"};
+    facts.cached = Left(*facts.capacity, *facts.live);
+  }
+  return facts;
+}
+
+std::string DeviceWord(std::string_view kind) {
+  return kind == "NPU" || kind == "MLU" || kind == "MUSA" ? std::string(kind) : "GPU";
+}
+
+}  // namespace
+
+OomPlace PlaceOf(const OomMessage& message) {
+  OomPlace place{.rank = message.rank};
+  if (message.wording == OomWording::kHost) {
+    place.kind = OomPlace::Kind::kHost;
+  } else if (message.gpu) {
+    place.kind = OomPlace::Kind::kDevice;
+    place.device = DeviceWord(message.kind);
+    place.gpu = message.gpu;
+  }
+  return place;
+}
+
+OomCase CaseOf(const OomMessage& message) {
+  OomCase found{
+      .failed = true, .place = PlaceOf(message), .facts = FactsOf(message), .message = message};
+  Judge(found);
+  if (found.facts.capacity && message.wording == OomWording::kTorchMps &&
+      found.verdict.short_of_driver > 0) {
+    found.verdict.why = OomWhy::kLimit;
+  }
+  if (IsPool(found) && found.ladder) {
+    std::erase_if(found.ladder->parts,
+                  [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
+  }
+  if (message.absurd) {
+    found.verdict.why = OomWhy::kTooLarge;
+  }
+  found.processes_contradict = ProcessesContradict(message);
+  Conclude(found);
+  return found;
+}
+
+OomPlatform PlatformOf(const OomCase& found) {
+  const std::string kind = found.message ? found.message->kind : "CUDA";
+  OomPlatform platform{.framework = kind == "XLA" ? "XLA" : "PyTorch",
+                       .kind = kind,
+                       .device = DeviceWord(kind),
+                       .variable = "PYTORCH_" + kind + "_ALLOC_CONF",
+                       .cuda = kind.empty() || kind == "CUDA" || kind == "Cuda"};
+  if (platform.cuda) {
+    platform.variable = "PYTORCH_CUDA_ALLOC_CONF";
+  }
+  if (found.message && !found.message->variable.empty()) {
+    platform.variable = found.message->variable;
+  }
+  return platform;
+}
+
+bool IsPool(const OomCase& found) {
+  return found.message && found.message->kind == "XLA" && found.facts.cached;
+}
+
+std::optional<Quantity> LiveOf(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  return facts.live && facts.private_pools ? Left(*facts.live, *facts.private_pools) : facts.live;
+}
+
+}  // namespace memtool

@@ -1,0 +1,150 @@
+#include "answers/oom_conclude.h"
+
+#include <algorithm>
+
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+// Below this share of live data a device is large enough for it.
+constexpr double kMuchRoom = 0.75;
+
+std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->bytes : 0;
+}
+
+double Share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? Ratio(part, whole) : 0.0;
+}
+
+OomReason UnknownReason(const OomCase& found) {
+  if (found.message && found.message->wording == OomWording::kHost) {
+    return OomReason::kHostMemory;
+  }
+  return !found.facts.asked  ? OomReason::kNoFigures
+         : !found.facts.free ? OomReason::kOnlyAsked
+                             : OomReason::kCacheUntold;
+}
+
+OomReason ReasonOf(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  if (!found.failed) {
+    return OomReason::kNone;
+  }
+  switch (found.verdict.why) {
+    case OomWhy::kFragmentation:
+      return OomReason::kFragmentation;
+    case OomWhy::kFull:
+      return OomReason::kFull;
+    case OomWhy::kLimit:
+      return facts.limit ? OomReason::kLimit : OomReason::kMpsLimit;
+    case OomWhy::kTooLarge:
+      return facts.asked ? OomReason::kTooLarge : OomReason::kAbsurd;
+    case OomWhy::kUnexplained:
+      return found.state && facts.asked && found.state->usable_largest >= facts.asked->bytes
+                 ? OomReason::kFreeBlockUnused
+                 : OomReason::kDriverRefused;
+    case OomWhy::kUnknown:
+      break;
+  }
+  return UnknownReason(found);
+}
+
+}  // namespace
+
+void Judge(OomCase& found) {
+  found.ladder = MakeLadder(found.facts);
+  found.verdict = Judge(found.facts, found.state ? &*found.state : nullptr);
+}
+
+void Conclude(OomCase& found) {
+  const OomFacts& facts = found.facts;
+  OomConclusion& conclusion = found.conclusion;
+  conclusion.reason = ReasonOf(found);
+  conclusion.requests =
+      Share(found.verdict.in_all, std::max<std::int64_t>(BytesOf(facts.asked), 1));
+  conclusion.held = SaturatingAdd(SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)),
+                                  BytesOf(facts.cached));
+  if (found.ladder) {
+    const std::int64_t live = SaturatingAdd(BytesOf(LiveOf(found)), BytesOf(facts.pending));
+    conclusion.live_share = Share(live, found.ladder->whole.bytes);
+  }
+  if (found.state) {
+    conclusion.free_share = Share(found.state->free, found.state->reserved);
+  }
+  if (conclusion.reason == OomReason::kFull) {
+    conclusion.ruled_out = OomRuledOut::kFragmentation;
+  } else if (conclusion.reason == OomReason::kFragmentation && found.ladder &&
+             found.ladder->kind == OomWhole::kCapacity && conclusion.live_share <= kMuchRoom) {
+    conclusion.ruled_out = OomRuledOut::kSmallDevice;
+  }
+}
+
+std::string_view NameOf(OomReason reason) {
+  switch (reason) {
+    case OomReason::kNone:
+      break;
+    case OomReason::kFragmentation:
+      return "fragmentation";
+    case OomReason::kFull:
+      return "full";
+    case OomReason::kLimit:
+      return "limit";
+    case OomReason::kMpsLimit:
+      return "mps_limit";
+    case OomReason::kTooLarge:
+      return "too_large";
+    case OomReason::kAbsurd:
+      return "absurd";
+    case OomReason::kFreeBlockUnused:
+      return "free_block_unused";
+    case OomReason::kDriverRefused:
+      return "driver_refused";
+    case OomReason::kHostMemory:
+      return "host_memory";
+    case OomReason::kNoFigures:
+      return "no_figures";
+    case OomReason::kOnlyAsked:
+      return "only_asked";
+    case OomReason::kCacheUntold:
+      return "cache_untold";
+  }
+  return "none";
+}
+
+std::string_view NameOf(OomRuledOut ruled_out) {
+  switch (ruled_out) {
+    case OomRuledOut::kNothing:
+      break;
+    case OomRuledOut::kSmallDevice:
+      return "small_device";
+    case OomRuledOut::kFragmentation:
+      return "fragmentation";
+  }
+  return "";
+}
+
+std::string_view VerdictName(const OomCase& found) {
+  if (!found.failed) {
+    return "none";
+  }
+  switch (found.verdict.why) {
+    case OomWhy::kLimit:
+      return "limit";
+    case OomWhy::kFragmentation:
+      return "fragmentation";
+    case OomWhy::kFull:
+      return "full";
+    case OomWhy::kTooLarge:
+      return "too-large";
+    case OomWhy::kUnexplained:
+      return "unexplained";
+    case OomWhy::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace memtool
