@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "output/report.h"
 
 namespace memtool::commands {

@@ -105,9 +105,9 @@ inline tl::unexpected<Error> Fail(ErrorCode code, Subject subject, std::string m
 
 // Returns from the enclosing function with the error of `result`, if it holds one: a name of a
 // Result, or an expression whose value is not needed.
-#define MEMTOOL_TRY(result)                                     \
-  do {                                                          \
-    if (auto&& memtool_tried = (result); !memtool_tried) {      \
-      return ::memtool::Fail(std::move(memtool_tried.error())); \
-    }                                                           \
+#define MEMTOOL_TRY(result)                                \
+  do {                                                     \
+    if (auto&& memtool_tried = (result); !memtool_tried) { \
+      return ::memtool::Fail(memtool_tried.error());       \
+    }                                                      \
   } while (false)
