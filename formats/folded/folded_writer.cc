@@ -8,6 +8,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/model/label_text.h"
+#include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/selection.h"
 

@@ -64,9 +64,9 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
     for (const MomentOfTrace& moment : selection.moments()) {
       peak = SaturatingAdd(peak, moment.summary.peak_bytes);
     }
-    const auto without = PeakWithoutRows(*selection.history(), selection.view(),
-                                         selection.moments(), std::span(rows).first(count),
-                                         query_.by.granularity, space_);
+    const auto without =
+        PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
+                        std::span(rows).first(count), query_.by.granularity, space_);
     for (std::size_t i = 0; i < count; ++i) {
       peaks[i] = SaturatingAdd(peaks[i], without[i]);
     }
@@ -110,14 +110,13 @@ TopAnswer Top(Selection selection, TopQuery query) {
 }
 
 AnswerView ViewOf(const TopAnswer& answer) {
-  std::vector<NamedValue> figures{{"total", answer.total}};
-  if (answer.base_total) {
-    figures.emplace_back("total_base", *answer.base_total);
-  } else {
-    figures.emplace_back("total_unfiltered", answer.unfiltered);
-    figures.emplace_back("total_abs", answer.total_abs);
-    figures.emplace_back("unknown", answer.unknown);
-  }
+  using Figures = std::vector<NamedValue>;
+  Figures figures = answer.base_total
+                        ? Figures{{"total", answer.total}, {"total_base", *answer.base_total}}
+                        : Figures{{"total", answer.total},
+                                  {"total_unfiltered", answer.unfiltered},
+                                  {"total_abs", answer.total_abs},
+                                  {"unknown", answer.unknown}};
   std::vector<Field<TopRow>> fields(kTopFields.begin(), kTopFields.end());
   if (!answer.peak) {
     std::erase_if(fields, [](const Field<TopRow>& field) { return field.key == "peak_without"; });

@@ -60,7 +60,7 @@ struct AnswerView {
 };
 
 template <class Row>
-AnswerView ViewRows(const AnswerHead& head, std::vector<NamedValue> figures,
+AnswerView ViewRows(const AnswerHead& head, std::vector<NamedValue> figures,  // NOLINT: moved
                     std::span<const Row> rows, std::vector<Field<Row>> fields) {
   AnswerView view{.head = &head, .figures = std::move(figures), .row_count = rows.size()};
   for (const Field<Row>& field : fields) {

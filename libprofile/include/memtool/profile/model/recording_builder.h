@@ -64,7 +64,7 @@ class RecordingBuilder {
   void SetState(AllocatorState state) {
     recording_.state = std::make_shared<const AllocatorState>(std::move(state));
   }
-  void AddCounter(Counter counter) { recording_.counters.push_back(std::move(counter)); }
+  void AddCounter(const Counter& counter) { recording_.counters.push_back(counter); }
   void AddSetting(std::string name, std::string value);
 
   void ReserveStacks(std::size_t stacks, std::size_t locations);

@@ -14,7 +14,7 @@
 
 namespace memtool {
 
-struct MomentSpec {
+struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in order of meaning
   enum class Kind : std::uint8_t {
     kEnd,
     kStart,
