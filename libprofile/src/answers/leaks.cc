@@ -243,7 +243,7 @@ LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery
   }
   answer.points = std::move(series.points);
   answer.rows = std::move(series.rows);
-  answer.whole = std::move(series.whole);
+  answer.whole = series.whole;
   return answer;
 }
 

@@ -73,7 +73,7 @@ struct InputCard {
   std::optional<StateCard> state;
 };
 
-InputCard CardOf(const std::shared_ptr<const Recording>& recording);
+InputCard CardOf(const std::shared_ptr<const Recording>& read);
 // As keys of the input's object.
 Value::Object ObjectOf(const InputCard& card);
 
