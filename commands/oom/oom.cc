@@ -131,8 +131,8 @@ class OomCommand final : public RowsCommand {
       return maker.Add(MessagesOf(log), view().device(), name) ? Result<void>()
                                                                : NoMessageOfDevice(log);
     }
-    auto selection = AtFailure(
-        session, name, std::make_shared<const Recording>((*std::move(either)).recording()));
+    auto selection = AtFailure(session, name,
+                               std::make_shared<const Recording>((*std::move(either)).recording()));
     MEMTOOL_TRY(selection);
     maker.Add(*selection);
     return {};

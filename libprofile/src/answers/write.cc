@@ -53,11 +53,14 @@ struct PutValue {
   }
 };
 
-void Put(Json& json, const Value& value) { std::visit(PutValue{json}, value.data()); }
+void Put(Json& json, const Value& value) {
+  std::visit(PutValue{json}, value.data());
+}
 
 std::string_view SeverityName(Severity severity) {
-  return severity == Severity::kNote ? "note" : severity == Severity::kWarning ? "warning"
-                                                                               : "damage";
+  return severity == Severity::kNote      ? "note"
+         : severity == Severity::kWarning ? "warning"
+                                          : "damage";
 }
 
 void PutDiagnostics(Json& json, const std::vector<Diagnostic>& diagnostics) {

@@ -27,7 +27,7 @@ enum class Unit : std::uint8_t {
   kOrdinal,  // which one: a line, a device, an event
   kRatio,    // 0.25 = 25 %
   kMicroseconds,
-  kNested,   // lists and objects
+  kNested,  // lists and objects
 };
 
 template <class Row>
@@ -60,6 +60,8 @@ constexpr std::array<Field<Row>, kCount> Fields(const Field<Row> (&fields)[kCoun
 }
 
 // A line of a file: null where there is none.
-inline Value LineValue(std::int64_t line) { return line > 0 ? Value(line) : Value(); }
+inline Value LineValue(std::int64_t line) {
+  return line > 0 ? Value(line) : Value();
+}
 
 }  // namespace memtool

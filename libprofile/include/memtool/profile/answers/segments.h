@@ -32,7 +32,8 @@ struct SegmentHolder {
   std::string file;
   std::int64_t line = 0;  // 0 = none
 
-  auto operator<=>(const SegmentHolder&) const = default;
+  auto operator<=>(const SegmentHolder&) const =
+      default;  // NOLINT(modernize-use-nullptr): false alarm
 };
 
 // Shares of an equal part of a segment.

@@ -21,19 +21,19 @@ class Value {
                             List, Object>;
 
   Value() = default;
-  Value(bool value) : data_(value) {}                                     // NOLINT
-  Value(std::int32_t value) : data_(std::int64_t{value}) {}               // NOLINT
-  Value(std::int64_t value) : data_(value) {}                             // NOLINT
-  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}             // NOLINT
-  Value(std::uint64_t value) : data_(value) {}                            // NOLINT
-  Value(double value) : data_(value) {}                                   // NOLINT
-  Value(std::string value) : data_(std::move(value)) {}                   // NOLINT
-  Value(std::string_view value) : data_(std::string(value)) {}            // NOLINT
-  Value(const char* value) : data_(std::string(value)) {}                 // NOLINT
-  Value(List value) : data_(std::move(value)) {}                          // NOLINT
-  Value(Object value) : data_(std::move(value)) {}                        // NOLINT
+  Value(bool value) : data_(value) {}                           // NOLINT
+  Value(std::int32_t value) : data_(std::int64_t{value}) {}     // NOLINT
+  Value(std::int64_t value) : data_(value) {}                   // NOLINT
+  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}   // NOLINT
+  Value(std::uint64_t value) : data_(value) {}                  // NOLINT
+  Value(double value) : data_(value) {}                         // NOLINT
+  Value(std::string value) : data_(std::move(value)) {}         // NOLINT
+  Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
+  Value(const char* value) : data_(std::string(value)) {}       // NOLINT
+  Value(List value) : data_(std::move(value)) {}                // NOLINT
+  Value(Object value) : data_(std::move(value)) {}              // NOLINT
   template <class T>
-  Value(const std::optional<T>& value) {                                  // NOLINT
+  Value(const std::optional<T>& value) {  // NOLINT
     if (value) {
       *this = Value(*value);
     }
