@@ -46,7 +46,7 @@ TEST(PprofReader, ReadsTheSameFromATrickle) {
     const auto whole = LoadBytes(bytes);
     ASSERT_TRUE(whole.has_value());
     for (const std::size_t step : {std::size_t{1}, std::size_t{3}, std::size_t{100}}) {
-      const auto pieces = Load(test::Trickle(bytes, step), "test", {});
+      const auto pieces = OpenRecording(test::Trickle(bytes, step), "test", {});
       ASSERT_TRUE(pieces.has_value());
       EXPECT_EQ(Canonical(*pieces), Canonical(*whole));
     }

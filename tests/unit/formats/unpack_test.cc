@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "memtool/formats/open.h"
 #include "memtool/formats/source.h"
 #include "support/files.h"
 
@@ -293,7 +294,7 @@ TEST(Load, StopsAnEndlessGzipBeforeItIsRead) {
   options.limits.ratio_free_bytes = 16 << 20;
   options.format = "pprof";
   const long before = PeakKilobytes();
-  const auto recording = Load(std::make_unique<EndlessGzip>(), "bomb", options);
+  const auto recording = OpenRecording(std::make_unique<EndlessGzip>(), "bomb", options);
   ASSERT_FALSE(recording.has_value());
   EXPECT_EQ(recording.error().input, "bomb");
   EXPECT_LT(PeakKilobytes() - before, 128 << 10);
