@@ -23,7 +23,7 @@ enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth };
 
 // What a file turned out to be. It owns what was read; the accessor of another kind than kind()
 // throws std::bad_variant_access, which is a fault of the program.
-class Document {
+class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory is out
  public:
   explicit Document(Recording recording) : held_(std::move(recording)) {}
   explicit Document(OomLog log) : held_(std::move(log)) {}

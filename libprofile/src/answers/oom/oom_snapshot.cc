@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "answers/oom_conclude.h"
+#include "answers/oom/oom_conclude.h"
 #include "memtool/profile/allocator/allocator_state.h"
 
 namespace memtool {

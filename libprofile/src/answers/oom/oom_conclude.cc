@@ -1,4 +1,4 @@
-#include "answers/oom_conclude.h"
+#include "answers/oom/oom_conclude.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "answers/oom_conclude.h"
+#include "answers/oom/oom_conclude.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
