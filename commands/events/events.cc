@@ -1,14 +1,14 @@
 // memtool events: the events of a history, chosen by what they are.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 #include <memory>
 
 #include "command.h"
-#include "events/events_rows.h"
 #include "events/events_story.h"
 #include "events/events_summary.h"
+#include "events/events_table.h"
+#include "memtool/profile/base/result.h"
 #include "options/event_options.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
@@ -85,96 +85,78 @@ class EventsCommand final : public Command {
                                                  recording.metadata.format_display));
     }
     const HistoryIndex index(shared);
-    auto ranges = EventsBetween(index, chosen_.range().range(), view_.device());
-    auto filter = chosen_.FilterFor(recording);
-    if (!ranges || !filter) {
-      return Fail(std::move(!ranges ? ranges.error() : filter.error()));
-    }
-    if (auto keywords = view_.ChooseKeywords(recording); !keywords) {
-      return keywords;
-    }
+    const auto filter = chosen_.FilterFor(recording);
+    MEMTOOL_TRY(filter);
+    MEMTOOL_TRY(view_.ChooseKeywords(recording));
     const View view(recording, *view_.filter());
+    return summary_ ? Summarize(session, index, view, *filter, streams)
+                    : List(session, index, view, *filter, streams);
+  }
+
+  static void WarnOfUnmatched(const View& view, Streams& streams) {
     for (const std::string_view option : view.Unmatched()) {
       Warn(streams, fmt::format("--{} matched nothing", option));
     }
-    return summary_ ? Summarize(session, index, view, *ranges, *filter, streams)
-                    : List(session, view, *ranges, *filter, streams);
   }
 
   Result<void> Summarize(const Session& session, const HistoryIndex& index, const View& view,
-                         const std::vector<EventRange>& ranges, const EventFilter& filter,
-                         Streams& streams) const {
-    auto groups = GroupAllocations(view, view_.by());
-    MEMTOOL_TRY(groups);
-    const ChurnSums sums = SumChurn(index, view, ranges, filter, *groups, short_);
-    Report report = Begin(session, SummaryColumns());
-    AddSummary(sums, *groups, short_, report);
-    report.head.insert(report.head.begin(), InputsText(session) + " · " + chosen_.range().Text());
-    if (const std::string filters = view_.Describe(); !filters.empty()) {
-      report.head.push_back("filters: " + filters);
-    }
-    if (sums.total.allocations == 0) {
+                         const EventFilter& filter, Streams& streams) const {
+    const auto answer = ChurnOf(index, view,
+                                {.name = session.notes()[0].path,
+                                 .range = chosen_.range().range(),
+                                 .device = view_.device(),
+                                 .filter = filter,
+                                 .by = view_.by(),
+                                 .limit = short_});
+    MEMTOOL_TRY(answer);
+    WarnOfUnmatched(view, streams);
+    if (answer->total.allocations == 0) {
       Warn(streams, "no allocation matches");
     }
-    return output_.Print(report, streams);
+    return output_.Print(
+        ViewOf(*answer),
+        [&] {
+          Report table = ChurnTable(*answer, output_.limit());
+          table.head.insert(table.head.begin(),
+                            InputsText(session) + " · " + chosen_.range().Text());
+          if (const std::string filters = view_.Describe(); !filters.empty()) {
+            table.head.push_back("filters: " + filters);
+          }
+          return table;
+        },
+        streams);
   }
 
   // Without a limit rows are written as they are found; else they are made up to the limit, and
-  // what lies beyond is only counted.
-  Result<void> List(const Session& session, const View& view, const std::vector<EventRange>& ranges,
-                    const EventFilter& filter, Streams& streams) {
-    EventNames names(view);
-    const bool text = output_.format() == Format::kTable || output_.format() == Format::kMarkdown;
-    EventRows rows(view, names, stacks_, text);
-    Report report = Begin(session, rows.Columns());
-    if (output_.limit() == 0) {
-      report.further = [&]() -> NextCells {
-        auto cursor = std::make_shared<EventCursor>(view, ranges, filter);
-        return [cursor, &rows](std::vector<Cell>& row) {
-          ListedEvent event;
-          const bool found = cursor->Next(event);
-          if (found) {
-            rows.Make(event, row);
-          }
-          return found;
-        };
-      };
-      if (!text) {
-        return output_.Print(report, streams);
-      }
-    }
-    std::size_t found = 0;
-    std::vector<ListedEvent> about;  // of one block, for its story
-    ListedEvent event;
-    for (EventCursor cursor(view, ranges, filter); cursor.Next(event); ++found) {
-      if (chosen_.id()) {
-        about.push_back(event);
-      }
-      if (found < output_.limit()) {
-        rows.Make(event, report.rows.emplace_back());
-      } else if (output_.limit() > 0) {
-        ++report.unmade_rows;
-      }
-    }
-    const auto count = static_cast<std::int64_t>(found);
-    report.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
-                               count == 1 ? "" : "s", chosen_.range().Text())};
-    if (chosen_.id()) {
-      report.head.push_back(StoryOf(view, names, rows, *chosen_.id(), about));
-    } else if (count == 0) {
+  // what lies beyond is only counted. A header wants the count anyway.
+  Result<void> List(const Session& session, const HistoryIndex& index, const View& view,
+                    const EventFilter& filter, Streams& streams) const {
+    const auto answer = ListEvents(index, view,
+                                   {.name = session.notes()[0].path,
+                                    .range = chosen_.range().range(),
+                                    .device = view_.device(),
+                                    .filter = filter,
+                                    .stacks = stacks_,
+                                    .limit = output_.limit(),
+                                    .count = output_.is_table()});
+    MEMTOOL_TRY(answer);
+    WarnOfUnmatched(view, streams);
+    if (answer->count == 0U && !answer->story) {
       Warn(streams, "no event matches");
     }
-    return output_.Print(report, streams);
-  }
-
-  [[nodiscard]] Report Begin(const Session& session, std::vector<Column> columns) const {
-    Report report{.command = "events"};
-    session.Describe(report);
-    report.sample_type = "space";
-    report.unit = "bytes";
-    report.inputs[0].moment = chosen_.range().Text();
-    report.columns = std::move(columns);
-    return report;
+    return output_.Print(
+        ViewOf(*answer),
+        [&] {
+          Report table = EventsTable(*answer, output_.limit());
+          const auto count = static_cast<std::int64_t>(*answer->count);
+          table.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
+                                    count == 1 ? "" : "s", chosen_.range().Text())};
+          if (answer->story) {
+            table.head.push_back(StoryText(*answer->story, answer->zero));
+          }
+          return table;
+        },
+        streams);
   }
 
   InputOptions input_;

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "events/events_rows.h"
+#include "memtool/profile/answers/events.h"
 
 namespace memtool::commands {
 
-// `listed`: all events about the block within the range. Tells also of blocks that no event is
-// about: those that were there before the recording and live to its end.
-std::string StoryOf(const View& view, EventNames& names, const EventRows& rows, const BlockId& id,
-                    const std::vector<ListedEvent>& listed);
+// `zero`: the file's first time, which times are told from.
+std::string StoryText(const BlockStory& story, std::int64_t zero);
 
 }  // namespace memtool::commands

@@ -1,10 +1,10 @@
 // memtool events --summary: allocations by who made them and how long they lived.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
-#include "memtool/profile/history/churn.h"
+#include "memtool/profile/answers/churn.h"
 #include "output/report.h"
 
 namespace memtool::commands {
@@ -12,9 +12,7 @@ namespace memtool::commands {
 // "100" entries, or a time: "5ms", "250us", "1.5s". Errors: kUsage.
 Result<ShortLived> ParseShortLived(std::string_view text);
 
-std::vector<Column> SummaryColumns();
-// Rows, those that allocate most first; sums; and lines that say what they mean.
-void AddSummary(const ChurnSums& sums, const AllocationGroups& groups, const ShortLived& limit,
-                Report& report);
+// Rows, those that allocate most first, under lines that say what the sums mean.
+Report ChurnTable(const ChurnAnswer& answer, std::size_t limit);
 
 }  // namespace memtool::commands

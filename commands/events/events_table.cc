@@ -1,0 +1,101 @@
+#include "events/events_table.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "events/events_words.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "output/escape.h"
+#include "output/tabulate_stream.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// Stacks as lines, innermost first, one frame a line, escaped; each made once.
+class StackLines {
+ public:
+  explicit StackLines(const StackNames& names) : names_(names) {}
+
+  const std::string& Of(const StackName& who) {
+    const auto [it, fresh] = lines_.try_emplace(&who);
+    if (!fresh) {
+      return it->second;
+    }
+    std::string& lines = it->second;
+    for (const NodeId node : who.frames) {
+      const StackNames::Frame frame = names_.FrameOf(node);
+      lines +=
+          (lines.empty() ? "" : "\n") + EscapeText(FrameText(frame.name, frame.file, frame.line));
+    }
+    if (who.frames.empty()) {
+      lines = who.name;
+    }
+    return lines;
+  }
+
+ private:
+  const StackNames& names_;
+  std::unordered_map<const StackName*, std::string> lines_;
+};
+
+Cell LivedCell(const EventRow& row) {
+  if (row.lived_events) {
+    return LivedText(*row.lived_events, row.lived_nanos);
+  }
+  if (row.action == Action::kAlloc || row.action == Action::kSegmentAlloc) {
+    return std::string("to the end");
+  }
+  return row.action == Action::kFreeCompleted ? Cell(std::string("from before")) : Cell();
+}
+
+TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
+  TableColumn<EventRow> column = ColumnOf(FieldNamed(kEventFields, key), true);
+  column.style.shrink = false;
+  column.style.drop = drop;
+  return column;
+}
+
+TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
+  if (!answer.stacks) {
+    return {{.title = "BY", .left = true, .shrink = true}, [](const EventRow& row) {
+              return FrameText(row.who->name, row.who->file, row.who->line);
+            }};
+  }
+  return {{.title = "BY", .left = true, .lines = true},
+          [lines = std::make_shared<StackLines>(answer.source->names())](const EventRow& row) {
+            return lines->Of(*row.who);
+          }};
+}
+
+std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
+  return {FieldColumn("event"),
+          {{.title = "TIME", .drop = 2},
+           [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); }},
+          FieldColumn("device", 1),
+          FieldColumn("action"),
+          FieldColumn("size"),
+          FieldColumn("id", 4),
+          {{.title = "LIVED", .drop = 3}, LivedCell},
+          FieldColumn("allocated"),
+          ByColumn(answer)};
+}
+
+}  // namespace
+
+Report EventsTable(const EventsAnswer& answer, std::size_t limit) {
+  Report table;
+  if (answer.streamed) {
+    TabulateStream<EventRow>([source = answer.source] { return source->Rows(); }, Columns(answer),
+                             table);
+    return table;
+  }
+  Tabulate(answer.rows, Columns(answer), limit, 0, table);
+  table.unmade_rows += *answer.count - answer.rows.size();
+  return table;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,15 @@
+// memtool events as a table: one event a row.
+#pragma once
+
+#include <cstddef>
+
+#include "memtool/profile/answers/events.h"
+#include "output/report.h"
+
+namespace memtool::commands {
+
+// The rows that the answer holds, or all as they are made; the answer must outlive the report. Its
+// choice of stacks shows them whole.
+Report EventsTable(const EventsAnswer& answer, std::size_t limit);
+
+}  // namespace memtool::commands

@@ -1,0 +1,77 @@
+// What allocates for a moment only: allocations by who made them, and how long they lived.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/history/churn.h"
+#include "memtool/profile/history/events.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+struct ChurnQuery {
+  std::string name;  // of the input, for the head: a path
+  MomentRange range;
+  std::string device;  // empty = all
+  EventFilter filter;  // of allocations; its id is not asked
+  By by;
+  ShortLived limit;
+};
+
+struct ChurnRow {
+  std::string name;
+  std::string file;       // empty where it has no place
+  std::int64_t line = 0;  // 0 likewise
+  Churn churn;
+};
+
+struct ChurnAnswer {
+  AnswerHead head{.question = "events"};
+  std::vector<ChurnRow> rows;  // those that allocate most bytes first
+  Churn total;
+  ShortLived limit;
+  // From the first event to the last, by the clock; nothing without times.
+  std::optional<std::int64_t> nanos{};
+  // Over that span; nothing when it has no length.
+  std::optional<double> allocations_per_second{};
+  std::optional<double> bytes_per_second{};
+};
+
+// Of a median in nanoseconds.
+inline Value InMicroseconds(const std::optional<std::int64_t>& nanos) {
+  return nanos ? Value(*nanos / 1000) : Value();
+}
+
+inline constexpr auto kChurnFields = Fields<ChurnRow>({
+    {"bytes", "BYTES", Unit::kBytes, [](const ChurnRow& row) { return Value(row.churn.bytes); }},
+    {"allocations", "COUNT", Unit::kCount,
+     [](const ChurnRow& row) { return Value(row.churn.allocations); }},
+    {"short_bytes", "SHORT-LIVED", Unit::kBytes,
+     [](const ChurnRow& row) { return Value(row.churn.short_bytes); }},
+    {"kept_bytes", "KEPT", Unit::kBytes,
+     [](const ChurnRow& row) { return Value(row.churn.kept_bytes); }},
+    {"short_lived", "", Unit::kCount,
+     [](const ChurnRow& row) { return Value(row.churn.short_lived); }},
+    {"kept", "", Unit::kCount, [](const ChurnRow& row) { return Value(row.churn.kept); }},
+    {"median_events", "", Unit::kCount,
+     [](const ChurnRow& row) { return Value(row.churn.median_events); }},
+    {"median_us", "", Unit::kMicroseconds,
+     [](const ChurnRow& row) { return InMicroseconds(row.churn.median_nanos); }},
+    {"name", "BY", Unit::kText, &ChurnRow::name},
+    {"file", "", Unit::kText, &ChurnRow::file},
+    {"line", "", Unit::kOrdinal, [](const ChurnRow& row) { return LineValue(row.line); }},
+});
+
+// The view is of the index's recording. Errors: those of EventsBetween and GroupAllocations.
+Result<ChurnAnswer> ChurnOf(const HistoryIndex& index, const View& view, const ChurnQuery& query);
+AnswerView ViewOf(const ChurnAnswer& answer);
+
+}  // namespace memtool

@@ -1,0 +1,48 @@
+// What the stacks of a recording are called, worked out once for each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/view.h"
+
+namespace memtool {
+
+// A stack without frames, or none, is called kNoStack and has nothing else.
+struct StackName {
+  std::string name;  // of the innermost frame that the view shows
+  std::string file;
+  std::int64_t line = 0;
+  std::string via;             // the call into a framework, when frames were hidden
+  std::string stack;           // "root;caller;leaf"
+  std::vector<NodeId> frames;  // innermost first
+};
+
+class StackNames {
+ public:
+  struct Frame {
+    std::string_view name;
+    std::string_view file;
+    std::int64_t line = 0;
+  };
+
+  // The view is kept by reference. Frames are told apart by line.
+  explicit StackNames(const View& view);
+  // Names stay where they are as long as this does.
+  const StackName& Of(StackId stack);
+  [[nodiscard]] Frame FrameOf(NodeId node) const;
+
+ private:
+  NodeSpace space_;
+  NodeWalker walker_;
+  NodeStack nodes_;
+  std::vector<std::optional<StackName>> names_;  // per stack
+  StackName none_;
+};
+
+}  // namespace memtool

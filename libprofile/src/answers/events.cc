@@ -1,0 +1,157 @@
+#include "memtool/profile/answers/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "answers/events_story.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
+
+namespace memtool {
+
+namespace {
+
+const Event& EntryOf(const Recording& recording, const Trace& trace, std::int64_t number) {
+  return recording.history->events[trace.first_event + static_cast<std::uint64_t>(number)];
+}
+
+void PutLabels(const View& view, LabelSetId set, std::string& text) {
+  text.clear();
+  if (set.value() == 0) {
+    return;
+  }
+  const Recording& recording = view.recording();
+  for (const Label& label : recording.Labels(set)) {
+    if (view.ShowsKey(label.key)) {
+      text += (text.empty() ? "" : " ") + LabelText(recording, label);
+    }
+  }
+}
+
+// Holds the first rows and counts all; of one block, also its story.
+void Count(const EventsQuery& query, EventsAnswer& answer) {
+  EventSource& source = *answer.source;
+  std::optional<StoryTeller> teller;
+  if (query.filter.id) {
+    teller.emplace(*query.filter.id, source.names());
+  }
+  std::uint64_t count = 0;
+  EventCursor cursor = source.Events();
+  for (ListedEvent event; cursor.Next(event); ++count) {
+    if (teller) {
+      teller->Add(event);
+    }
+    if (count < query.limit) {
+      source.Make(event, answer.rows.emplace_back());
+    }
+  }
+  answer.count = count;
+  if (teller) {
+    answer.story = teller->Tell(source.view().recording());
+  }
+}
+
+}  // namespace
+
+std::string AddressText(std::uint64_t address) {
+  return fmt::format("0x{:x}", address);
+}
+
+void EventSource::PutLife(const ListedEvent& listed, EventRow& row) const {
+  const Recording& recording = view_.recording();
+  const Trace& trace = recording.history->traces[listed.trace];
+  const auto [from, to] = std::minmax(listed.number, *listed.partner);
+  const std::int64_t begin = EntryOf(recording, trace, from).time;
+  const std::int64_t end = EntryOf(recording, trace, to).time;
+  row.partner = listed.partner;
+  row.lived_events = to - from;
+  if (begin != kNoTime && end != kNoTime) {
+    row.lived_nanos = SaturatingSubtract(end, begin);
+  }
+}
+
+// Rows are made one in the place of the other: their text keeps its memory.
+void EventSource::Make(const ListedEvent& listed, EventRow& row) {
+  const Event& event = *listed.event;
+  const History& history = *view_.recording().history;
+  row.trace = listed.trace;
+  row.number = listed.number;
+  row.time = event.time;
+  row.device = history.traces[listed.trace].device;
+  row.action = event.action;
+  row.size = event.size;
+  row.id = listed.id;
+  row.allocated = listed.live;
+  row.stream = history.streams[event.stream];
+  row.partner.reset();
+  row.lived_events.reset();
+  row.lived_nanos.reset();
+  row.device_free.reset();
+  if (listed.partner) {
+    PutLife(listed, row);
+  }
+  if (event.action == Action::kOom && event.key != kNotTold) {
+    row.device_free = static_cast<std::int64_t>(event.key);
+  }
+  row.who = &names_.Of(listed.stack);
+  PutLabels(view_, listed.labels, row.labels);
+}
+
+std::function<bool(EventRow&)> EventSource::Rows() {
+  return [this, cursor = std::make_shared<EventCursor>(Events())](EventRow& row) {
+    ListedEvent event;
+    const bool found = cursor->Next(event);
+    if (found) {
+      Make(event, row);
+    }
+    return found;
+  };
+}
+
+Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
+                                const EventsQuery& query) {
+  auto ranges = EventsBetween(index, query.range, query.device);
+  MEMTOOL_TRY(ranges);
+  EventsAnswer answer{
+      .source = std::make_shared<EventSource>(view, *std::move(ranges), query.filter),
+      .stacks = query.stacks,
+      .streamed = query.limit == 0,
+      .zero = FirstTimeOf(index.history())};
+  answer.head.Add(index.recording(), query.name, RangeText(query.range));
+  answer.head.sample_type = "space";
+  answer.head.unit = "bytes";
+  if (query.limit > 0 || query.count) {
+    Count(query, answer);
+  }
+  return answer;
+}
+
+AnswerView ViewOf(const EventsAnswer& answer) {
+  std::vector<Field<EventRow>> fields(kEventFields.begin(), kEventFields.end());
+  if (!answer.stacks) {
+    std::erase_if(fields, [](const Field<EventRow>& field) { return field.key == "stack"; });
+  }
+  AnswerView view = ViewRows<EventRow>(answer.head, {}, answer.rows, fields);
+  if (!answer.streamed) {
+    view.unmade_rows = *answer.count - answer.rows.size();
+    return view;
+  }
+  view.further = [source = answer.source, fields = std::move(fields)]() -> NextRow {
+    return [next = source->Rows(), fields, row = EventRow{}](std::vector<Value>& values) mutable {
+      if (!next(row)) {
+        return false;
+      }
+      values.clear();
+      for (const Field<EventRow>& field : fields) {
+        values.push_back(field.Of(row));
+      }
+      return true;
+    };
+  };
+  return view;
+}
+
+}  // namespace memtool
