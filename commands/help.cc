@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "memtool/formats/left_out.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
 
@@ -63,7 +64,14 @@ std::string FormatsText() {
     text += fmt::format("{:<15}  {} ({})\n", writer->name(), writer->summary(),
                         fmt::join(writer->endings(), ", "));
   }
-  return text + std::string(kAboutFormats);
+  text += kAboutFormats;
+  for (const auto& [what, names] : {std::pair("Readers", formats::ReadersLeftOut()),
+                                    std::pair("Writers", formats::WritersLeftOut())}) {
+    if (!names.empty()) {
+      text += fmt::format("\n{} that are not in this build: {}\n", what, fmt::join(names, ", "));
+    }
+  }
+  return text;
 }
 
 // Empty for what is no topic.

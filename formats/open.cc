@@ -13,6 +13,7 @@
 
 #include "ground_truth/forms.h"
 #include "memtool/formats/byte_window.h"
+#include "memtool/formats/left_out.h"
 #include "oom_text/scan.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
@@ -44,11 +45,22 @@ std::string NamesOf(ReaderList readers) {
   return names;
 }
 
+// What might have been read: "; not in this build: kineto, mxnet", or nothing.
+std::string LeftOutText() {
+  return ReadersLeftOut().empty()
+             ? std::string()
+             : fmt::format("; not in this build: {}", fmt::join(ReadersLeftOut(), ", "));
+}
+
 Result<const Reader*> ReaderByName(ReaderList readers, std::string_view name) {
   for (const Reader* reader : readers) {
     if (reader->name() == name) {
       return reader;
     }
+  }
+  const auto left_out = ReadersLeftOut();
+  if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
+    return Fail(NotInThisBuild(fmt::format("the format '{}' is", name)));
   }
   return Fail(ErrorCode::kUsage, fmt::format("there is no input format '{}'", name),
               "formats: " + NamesOf(readers));
@@ -62,14 +74,14 @@ Error Unknown(ReaderList readers, std::span<const std::byte> head) {
     return Error{.code = ErrorCode::kUnsupported,
                  .input = {},
                  .message = fmt::format("this is {}, which memtool does not read", known->what),
-                 .hint = std::string(known->hint)};
+                 .hint = std::string(known->hint) + LeftOutText()};
   }
   return Error{.code = ErrorCode::kUnknownFormat,
                .input = {},
                .offset = 0,
                .message = "no reader recognises this input",
                .hint = "formats read: " + NamesOf(readers) + "; choose one with " +
-                       Mention(Subject::kInputFormat)};
+                       Mention(Subject::kInputFormat) + LeftOutText()};
 }
 
 const Reader* CertainlyReads(ReaderList readers, std::span<const std::byte> head) {

@@ -1,42 +1,91 @@
 // The only file that names every reader and writer. Order matters only between readers that both
-// answer "certain": the first wins.
-#include <array>
+// answer "certain": the first wins. What MEMTOOL_FORMATS leaves out is not in the lists.
+#include <vector>
 
-#include "capture_log/capture_log_reader.h"
-#include "folded/folded_writer.h"
-#include "json_dump/json_dump_writer.h"
-#include "kineto/kineto_reader.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
-#include "mxnet/mxnet_reader.h"
-#include "pprof/pprof_reader.h"
-#include "pprof/pprof_writer.h"
-#include "torch_snapshot/torch_snapshot_reader.h"
-#include "torch_snapshot/write/snapshot_writer.h"
-#include "torch_timeline/torch_timeline_reader.h"
+#ifdef MEMTOOL_HAVE_CAPTURE_LOG
+#  include "capture_log/capture_log_reader.h"
+#endif
+#ifdef MEMTOOL_HAVE_FOLDED
+#  include "folded/folded_writer.h"
+#endif
+#ifdef MEMTOOL_HAVE_JSON_DUMP
+#  include "json_dump/json_dump_writer.h"
+#endif
+#ifdef MEMTOOL_HAVE_KINETO
+#  include "kineto/kineto_reader.h"
+#endif
+#ifdef MEMTOOL_HAVE_MXNET
+#  include "mxnet/mxnet_reader.h"
+#endif
+#ifdef MEMTOOL_HAVE_PPROF
+#  include "pprof/pprof_reader.h"
+#endif
+#ifdef MEMTOOL_HAVE_PPROF_WRITER
+#  include "pprof/pprof_writer.h"
+#endif
+#ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
+#  include "torch_snapshot/torch_snapshot_reader.h"
+#  include "torch_snapshot/write/snapshot_writer.h"
+#endif
+#ifdef MEMTOOL_HAVE_TORCH_TIMELINE
+#  include "torch_timeline/torch_timeline_reader.h"
+#endif
 
 namespace memtool::formats {
 
+namespace {
+
+// The one of its kind; readers and writers have no state.
+template <class Kind>
+const Kind* The() {
+  static const Kind one;
+  return &one;
+}
+
+}  // namespace
+
 std::span<const Reader* const> Readers() {
-  static const PprofReader pprof;
-  static const TorchSnapshotReader torch_snapshot;
-  static const MxnetReader mxnet;
-  static const MxnetStacksReader mxnet_stacks;
-  static const CaptureLogReader capture_log;
-  static const KinetoReader kineto;
-  static const TorchTimelineReader torch_timeline;
-  static const auto readers = std::to_array<const Reader*>(
-      {&pprof, &torch_snapshot, &mxnet, &mxnet_stacks, &capture_log, &kineto, &torch_timeline});
+  static const std::vector<const Reader*> readers{
+#ifdef MEMTOOL_HAVE_PPROF
+      The<PprofReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
+      The<TorchSnapshotReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_MXNET
+      The<MxnetReader>(),  // and what is written beside:
+      The<MxnetStacksReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_CAPTURE_LOG
+      The<CaptureLogReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_KINETO
+      The<KinetoReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_TORCH_TIMELINE
+      The<TorchTimelineReader>(),
+#endif
+  };
   return readers;
 }
 
 std::span<const Writer* const> Writers() {
-  static const PprofWriter pprof;
-  static const FoldedWriter folded;
-  static const JsonDumpWriter json_dump;
-  static const TorchSnapshotWriter torch_snapshot;
-  static const auto writers =
-      std::to_array<const Writer*>({&pprof, &folded, &json_dump, &torch_snapshot});
+  static const std::vector<const Writer*> writers{
+#ifdef MEMTOOL_HAVE_PPROF_WRITER
+      The<PprofWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_FOLDED
+      The<FoldedWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_JSON_DUMP
+      The<JsonDumpWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
+      The<TorchSnapshotWriter>(),
+#endif
+  };
   return writers;
 }
 

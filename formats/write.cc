@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "memtool/formats/left_out.h"
 #include "memtool/formats/writer.h"
 
 namespace memtool::formats {
@@ -17,6 +20,10 @@ Result<std::string> WriteAs(std::string_view name, const Recording& recording,
       return all;
     }
     names += (names.empty() ? "" : ", ") + std::string(writer->name());
+  }
+  const auto left_out = WritersLeftOut();
+  if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
+    return Fail(NotInThisBuild(fmt::format("writing '{}' is", name)));
   }
   return Fail(ErrorCode::kUsage, fmt::format("there is no output format '{}'", name),
               "formats: " + names);

@@ -5,6 +5,7 @@
 #include <boost/program_options/value_semantic.hpp>
 
 #include "command.h"
+#include "memtool/formats/left_out.h"
 #include "memtool/formats/writer.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/merge.h"
@@ -129,6 +130,10 @@ class ConvertCommand : public Command {
       MEMTOOL_TRY(resolved);
     }
     const formats::Writer* writer = Chosen(to_);
+    const auto left_out = formats::WritersLeftOut();
+    if (std::find(left_out.begin(), left_out.end(), to_) != left_out.end()) {
+      return Fail(formats::NotInThisBuild("writing '" + to_ + "' is"));
+    }
     if (writer == nullptr) {
       return Fail(ErrorCode::kUsage,
                   to_.empty() ? "convert needs --to" : "--to: cannot write '" + to_ + "'",

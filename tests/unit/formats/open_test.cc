@@ -1,0 +1,115 @@
+#include "memtool/formats/open.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "memtool/formats/byte_window.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "support/files.h"
+
+namespace memtool::formats {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Wanted kAll{.recordings = true, .oom_logs = true, .ground_truth = true};
+constexpr std::string_view kOom = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+constexpr std::string_view kTruth = "pid, used_gpu_memory [MiB]\n10, 164 MiB\n";
+
+Result<Document> OpenText(std::string_view text, const Wanted& wanted) {
+  return Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", {.wanted = wanted});
+}
+
+TEST(Open, TellsTheKindByContent) {
+  const auto profile = test::TestFile("pprof/forms/packed.pb");
+  const auto recording = OpenText(test::AsView(profile), kAll);
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  EXPECT_EQ(recording->kind(), DocumentKind::kRecording);
+  EXPECT_EQ(recording->recording().metadata.format, "pprof");
+
+  const auto truth = OpenText(kTruth, kAll);
+  ASSERT_TRUE(truth) << ToString(truth.error());
+  ASSERT_EQ(truth->kind(), DocumentKind::kGroundTruth);
+  EXPECT_EQ(truth->ground_truth().readings.at(0).used, std::int64_t{164} << 20U);
+
+  auto log = OpenText(kOom, kAll);
+  ASSERT_TRUE(log) << ToString(log.error());
+  ASSERT_EQ(log->kind(), DocumentKind::kOomLog);
+  EXPECT_EQ(log->oom_log().found, 1U);
+  EXPECT_EQ((*std::move(log)).oom_log().bytes, kOom.size());
+}
+
+TEST(Open, TakesAFileForWhatIsWantedOnly) {
+  for (const std::string_view text : {kOom, kTruth}) {
+    const auto refused = OpenText(text, {});
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << text;
+    EXPECT_EQ(refused.error().input, "in") << text;
+  }
+  // Text is a log where logs are wanted; whether it says anything is another question.
+  const auto log = OpenText(kTruth, {.oom_logs = true});
+  ASSERT_TRUE(log);
+  ASSERT_EQ(log->kind(), DocumentKind::kOomLog);
+  EXPECT_EQ(log->oom_log().found, 0U);
+  const auto truth = OpenText(kOom, {.recordings = false, .ground_truth = true});
+  ASSERT_FALSE(truth);
+  EXPECT_EQ(truth.error().code, ErrorCode::kUnknownFormat);
+}
+
+TEST(Open, NamedFormatIsARecording) {
+  const auto wrong = Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in",
+                          {.format = "torch_snapshot", .wanted = kAll});
+  ASSERT_FALSE(wrong);
+  const auto unknown =
+      Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in", {.format = "xml"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(unknown.error().hint, HasSubstr("pprof, torch_snapshot"));
+}
+
+TEST(Open, SaysWhatCannotBeOpened) {
+  const auto missing = Open("/nowhere/at/all");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kIo);
+  EXPECT_EQ(missing.error().input, "/nowhere/at/all");
+  EXPECT_EQ(CertainReader("/nowhere/at/all"), nullptr);
+}
+
+// A reader of one's own: each byte is a sample of one byte.
+class BytesReader final : public Reader {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "bytes"; }
+  [[nodiscard]] std::string_view summary() const override { return "any bytes"; }
+  [[nodiscard]] Match Sniff(std::span<const std::byte> /*head*/) const override {
+    return Match::kCertain;
+  }
+  Result<Recording> Read(ByteWindow& in, const Limits& /*limits*/) const override {
+    constexpr std::array<std::int64_t, 1> kOne{1};
+    RecordingBuilder builder;
+    const StringId space = builder.Intern("space");
+    builder.StartProfile({{.type = space, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
+                         space);
+    for (auto bytes = in.Fill(1); !bytes.empty(); bytes = in.Fill(1)) {
+      builder.AddSample(builder.AddStack({}), {}, kOne);
+      in.Advance(1);
+    }
+    return std::move(builder).Finish();
+  }
+};
+
+TEST(Open, AsksTheReadersThatItIsGiven) {
+  const BytesReader own;
+  const auto document = Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in",
+                             {.wanted = kAll, .readers = {&own}});
+  ASSERT_TRUE(document) << ToString(document.error());
+  ASSERT_EQ(document->kind(), DocumentKind::kRecording);
+  EXPECT_EQ(document->recording().metadata.format, "bytes");
+  EXPECT_EQ(document->recording().profile->size(), kOom.size());
+}
+
+}  // namespace
+}  // namespace memtool::formats
