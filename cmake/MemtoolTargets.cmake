@@ -1,5 +1,5 @@
 # One place for warnings, language standard and test registration.
-include(GoogleTest)
+include(MemtoolUnity)
 
 # memtool_warnings(<target>): what every target of the project is compiled with.
 function(memtool_warnings name)
@@ -25,13 +25,31 @@ function(memtool_add_library name)
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   memtool_warnings(${name})
+  memtool_unity(${name})
 endfunction()
 
-# memtool_add_test(<name> SOURCES ... LINKS ... LABELS ...)
+# memtool_add_test(<name> SOURCES ... LINKS ... LABELS ... [SHARDS <n>])
+# A binary of test cases runs as <n> tests of ctest, each a part of the cases in one process, which
+# writes their results for scripts/count_tests.py. An empty file there: to be written by that test.
 function(memtool_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS" "SOURCES;LINKS;LABELS")
   add_executable(${name} ${arg_SOURCES})
   memtool_warnings(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}")
+  memtool_unity(${name})
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  set(results ${PROJECT_BINARY_DIR}/test-cases)
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    set(test ${name})
+    if(arg_SHARDS GREATER 1)
+      set(test ${name}.${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
+    file(WRITE ${results}/${test}.xml "")
+    add_test(NAME ${test} COMMAND ${name})
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${test}.xml")
+  endforeach()
 endfunction()

@@ -1,5 +1,6 @@
 // How many bytes are live at a moment of a history: live_bytes FILE MOMENT (peak, end, event:7 …)
 #include <cstdio>
+#include <utility>
 
 #include "memtool/formats/open.h"
 #include "memtool/profile/select/selection.h"
@@ -15,7 +16,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto document = memtool::formats::Open(argv[1]);
-  auto selection = document.and_then([&](memtool::formats::Document&& read) {
+  auto selection = std::move(document).and_then([&](memtool::formats::Document&& read) {
     return memtool::Select(std::move(read).recording(), {.name = argv[1], .moment = *moment});
   });
   if (!selection) {

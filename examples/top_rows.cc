@@ -1,5 +1,6 @@
 // The largest rows of any file that memtool reads: top_rows FILE
 #include <cstdio>
+#include <utility>
 
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/top.h"
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto document = memtool::formats::Open(argv[1]);
-  auto selection = document.and_then([](memtool::formats::Document&& read) {
+  auto selection = std::move(document).and_then([](memtool::formats::Document&& read) {
     return memtool::Select(std::move(read).recording());
   });
   if (!selection) {

@@ -95,22 +95,30 @@ is_configured() {
     grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"
 }
 
-# build PRESET [TARGET]: silent when everything is up to date; else says so, counts steps on a
-# terminal, and passes on what compilers say.
+# build PRESET [TARGET]: silent when everything is up to date; else says so and how far it is, in
+# place on a terminal, elsewhere in a line every ten seconds. Passes on what compilers say.
 build() {
   ninja -C "$root/build/$1" "${@:2}" < /dev/null 2>&1 | show_build "build/$1"
 }
 
 show_build() {
-  local line begun='' clear=''
+  local line count begun='' clear='' next=0
   [[ ! -t 2 ]] || clear=$'\r\e[K'
   while IFS= read -r line; do
     case $line in
       'ninja: no work to do.' | 'ninja: Entering '* | '[0/'* | '-- '*) ;;
       '['[1-9]*/*']'*)
-        [[ -n $begun ]] || say "building $1"
-        begun=1
-        [[ -z $clear ]] || printf '%s%.79s' "$clear" "$line" >&2
+        if [[ -z $begun ]]; then
+          say "building $1"
+          begun=1 next=$((SECONDS + 10))
+        fi
+        if [[ -n $clear ]]; then
+          printf '%s%.79s' "$clear" "$line" >&2
+        elif ((SECONDS >= next)); then
+          count=${line%%]*} count=${count:1}
+          say "building $1: ${count%/*} of ${count#*/}"
+          next=$((SECONDS + 10))
+        fi
         ;;
       *) printf '%s%s\n' "$clear" "$line" >&2 ;;
     esac

@@ -22,10 +22,10 @@ std::int64_t Index(StringId id) {
   return id.valid() ? id.value() : 0;
 }
 
-void AddSymbols(const Recording& recording, pprof::Profile& to) {
+void AddSymbols(const Recording& recording, memtool::pprof::Profile& to) {
   for (std::uint32_t i = 0; i < recording.mappings.size(); ++i) {
     const Mapping& from = recording.mappings[i];
-    pprof::Mapping& mapping = *to.add_mapping();
+    memtool::pprof::Mapping& mapping = *to.add_mapping();
     mapping.set_id(i + 1);
     mapping.set_memory_start(from.start);
     mapping.set_memory_limit(from.limit);
@@ -39,7 +39,7 @@ void AddSymbols(const Recording& recording, pprof::Profile& to) {
   }
   for (std::uint32_t i = 0; i < recording.functions.size(); ++i) {
     const Function& from = recording.functions[i];
-    pprof::Function& function = *to.add_function();
+    memtool::pprof::Function& function = *to.add_function();
     function.set_id(i + 1);
     function.set_name(Index(from.name));
     function.set_system_name(Index(from.system_name));
@@ -48,14 +48,14 @@ void AddSymbols(const Recording& recording, pprof::Profile& to) {
   }
   for (std::uint32_t i = 0; i < recording.locations.size(); ++i) {
     const Location& from = recording.locations[i];
-    pprof::Location& location = *to.add_location();
+    memtool::pprof::Location& location = *to.add_location();
     location.set_id(i + 1);
     location.set_mapping_id(WireId(from.mapping));
     location.set_address(from.address);
     location.set_is_folded(from.folded);
     for (const Line& line : recording.Lines(from)) {
       if (line.function.valid()) {
-        pprof::Line& to_line = *location.add_line();
+        memtool::pprof::Line& to_line = *location.add_line();
         to_line.set_function_id(WireId(line.function));
         to_line.set_line(line.line);
         to_line.set_column(line.column);
@@ -64,15 +64,15 @@ void AddSymbols(const Recording& recording, pprof::Profile& to) {
   }
 }
 
-void AddSamples(const Recording& recording, const Profile& profile, pprof::Profile& to) {
+void AddSamples(const Recording& recording, const Profile& profile, memtool::pprof::Profile& to) {
   for (const SampleType& from : profile.types) {
-    pprof::ValueType& type = *to.add_sample_type();
+    memtool::pprof::ValueType& type = *to.add_sample_type();
     type.set_type(Index(from.type));
     type.set_unit(Index(from.unit));
   }
   to.set_default_sample_type(Index(profile.default_type));
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    pprof::Sample& sample = *to.add_sample();
+    memtool::pprof::Sample& sample = *to.add_sample();
     for (const LocationId location : recording.Stack(profile.stacks[i])) {
       sample.add_location_id(WireId(location));
     }
@@ -80,7 +80,7 @@ void AddSamples(const Recording& recording, const Profile& profile, pprof::Profi
       sample.add_value(column[i]);
     }
     for (const Label& from : recording.Labels(profile.label_sets[i])) {
-      pprof::Label& label = *sample.add_label();
+      memtool::pprof::Label& label = *sample.add_label();
       label.set_key(Index(from.key));
       if (from.numeric) {
         label.set_num(from.number);
@@ -104,7 +104,7 @@ Result<void> PprofWriter::Write(const Recording& recording, const WriteOptions& 
   if (!recording.profile) {
     return Fail(ErrorCode::kUnsupported, "holds no samples, so it cannot be written as pprof");
   }
-  pprof::Profile message;
+  memtool::pprof::Profile message;
   AddSamples(recording, *recording.profile, message);
   AddSymbols(recording, message);
   for (std::uint32_t i = 0; i < recording.strings.size(); ++i) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -142,12 +141,12 @@ TEST(GroundTruth, Cuts) {
 }
 
 TEST(GroundTruth, RealSamples) {
-  const char* root = std::getenv("MEMTOOL_REFERENCE_DATA");
-  if (root == nullptr) {
-    GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA is not set";
+  const auto folder = test::ReferenceFolder("ground-truth");
+  if (!folder) {
+    GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
   const auto used = [&](const char* name, const TruthChoice& choice) -> std::int64_t {
-    const auto truth = Truth(Open(std::string(root) + "/ground-truth/" + name, kOnlyTruth));
+    const auto truth = Truth(Open((*folder / name).string(), kOnlyTruth));
     EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
     const auto reading = truth ? ChooseReading(*truth, choice) : Fail(truth.error());
     return reading ? reading->used.value_or(-2) / kMiB : -1;

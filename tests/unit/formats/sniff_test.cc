@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "memtool/formats/reader.h"
@@ -83,11 +82,11 @@ TEST(PprofSniff, NeverThrows) {
 class RealFiles : public testing::Test {
  protected:
   void SetUp() override {
-    const char* folder = std::getenv("MEMTOOL_REFERENCE_DATA");
-    if (folder == nullptr || *folder == '\0') {
-      GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA is not set";
+    const auto folder = test::ReferenceFolder();
+    if (!folder) {
+      GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
     }
-    folder_ = folder;
+    folder_ = *folder;
   }
 
   // Every file below `name` must be named so that the message contains `what`.

@@ -1,9 +1,11 @@
 #include "support/files.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace memtool::test {
@@ -49,6 +51,17 @@ Bytes ReadFile(const std::filesystem::path& path) {
 
 std::filesystem::path TestFolder(const std::string& name) {
   return std::filesystem::path(MEMTOOL_TESTDATA) / name;
+}
+
+std::optional<std::filesystem::path> ReferenceFolder(const std::string& name) {
+  const char* folders = std::getenv("MEMTOOL_REFERENCE_DATA");
+  std::istringstream list(folders == nullptr ? "" : folders);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (!folder.empty() && is_directory(std::filesystem::path(folder) / name)) {
+      return std::filesystem::path(folder) / name;
+    }
+  }
+  return std::nullopt;
 }
 
 Bytes TestFile(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ std::string_view AsView(std::span<const std::byte> bytes);
 Bytes TestFile(const std::string& name);
 std::filesystem::path TestFolder(const std::string& name);
 Bytes ReadFile(const std::filesystem::path& path);
+// `name` in the first folder of MEMTOOL_REFERENCE_DATA that has it. Real files are not part of the
+// project: a test without them is skipped.
+std::optional<std::filesystem::path> ReferenceFolder(const std::string& name = "");
 
 // Whole inputs from memory, through unpacking and sniffing.
 Result<Recording> LoadBytes(std::span<const std::byte> bytes,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "memtool/profile/account/oom.h"
 #include "memtool/profile/replay/history_index.h"
 #include "snapshot_text.h"
+#include "support/files.h"
 
 namespace memtool::tests {
 namespace {
@@ -99,11 +99,11 @@ std::string OracleLine(const std::string& name, const Recording& recording, cons
 }
 
 TEST(TorchReference, RealFilesReplayToTheOracle) {
-  const char* folder = std::getenv("MEMTOOL_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe)
-  if (folder == nullptr) {
+  const auto folder = test::ReferenceFolder("torch");
+  if (!folder) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
-  std::ifstream oracle(std::string(folder) + "/torch/ORACLE.txt");
+  std::ifstream oracle(*folder / "ORACLE.txt");
   std::set<std::string> expected;
   std::set<std::string> files;
   for (std::string line; std::getline(oracle, line);) {
@@ -113,7 +113,7 @@ TEST(TorchReference, RealFilesReplayToTheOracle) {
   ASSERT_FALSE(files.empty());
   std::set<std::string> found;
   for (const std::string& file : files) {
-    const auto recording = formats::OpenRecording(std::string(folder) + "/torch/" + file);
+    const auto recording = formats::OpenRecording((*folder / file).string());
     ASSERT_TRUE(recording) << ToString(recording.error());
     for (const Trace& trace : recording->history->traces) {
       found.insert(OracleLine(file, *recording, trace));
@@ -124,11 +124,11 @@ TEST(TorchReference, RealFilesReplayToTheOracle) {
 
 // A snapshot that was taken after a failure, without the failure in it.
 TEST(TorchReference, WhatIsKnownWithoutAnOom) {
-  const char* folder = std::getenv("MEMTOOL_REFERENCE_DATA");  // NOLINT(concurrency-mt-unsafe)
-  if (folder == nullptr) {
+  const auto folder = test::ReferenceFolder("torch");
+  if (!folder) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
-  const auto recording = formats::OpenRecording(std::string(folder) + "/torch/yiyi_oom.pickle");
+  const auto recording = formats::OpenRecording((*folder / "yiyi_oom.pickle").string());
   ASSERT_TRUE(recording) << ToString(recording.error());
   const HistoryIndex index(*recording);
   const Trace& trace = index.history().traces.front();
