@@ -25,7 +25,8 @@ function(memtool_add_library name)
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   memtool_warnings(${name})
-  memtool_unity(${name})
+  # At the end of the folder's list, when all of its sources are known.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_unity ${name})")
 endfunction()
 
 # memtool_add_test(<name> SOURCES ... LINKS ... LABELS ... [SHARDS <n>])

@@ -15,6 +15,7 @@ file(GLOB_RECURSE memtool_headers CONFIGURE_DEPENDS ${memtool_headers})
 # would mean something to CMake's lists; and what it includes of the project.
 function(memtool_read text_out includes_out file)
   file(READ ${file} text)
+  string(PREPEND text "\n")  # the first line is one like the others
   string(REGEX MATCHALL "\n#include \"[^\"\n]+" includes "${text}")
   list(TRANSFORM includes REPLACE "\n#include \"(\\.\\./)*" "")
   string(REGEX REPLACE "\\\\." "" text "${text}")
@@ -109,8 +110,9 @@ function(memtool_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
     UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include): that is the idea")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # In a unit it takes a source's own types for those of a header.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # In a unit it takes a source's own types for those of a header, and what a later header declares
+    # in a class for a shadow of an earlier source's own name. clang-tidy looks for real shadows.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")

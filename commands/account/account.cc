@@ -152,9 +152,8 @@ class AccountCommand final : public RowsCommand {
         WithNotes(answer_), [&] { return Table(session); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     table.blocks = {0};
     Tabulate(answer_.rows, Columns(), 0, 1, table);
     table.head = statements_;

@@ -11,6 +11,7 @@
 #include "buckets/buckets_table.h"
 #include "command.h"
 #include "memtool/profile/base/result.h"
+#include "options/choice.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "options/plot_options.h"
@@ -71,21 +72,15 @@ class BucketsCommand final : public RowsCommand {
   }
 
   Result<void> ResolveMore() override {
-    if (multi_text_ == "first") {
-      query_.multi = Multi::kFirst;
-    } else if (multi_text_ == "all") {
-      query_.multi = Multi::kAll;
-    } else if (multi_text_ == "error") {
-      query_.multi = Multi::kError;
-    } else {
-      return Fail(ErrorCode::kUsage, "--multi: '" + multi_text_ + "' is not a choice",
-                  "first, all or error");
-    }
-    if (percent_of_ != "expected" && percent_of_ != "tracked") {
-      return Fail(ErrorCode::kUsage, "--percent-of: '" + percent_of_ + "' is not a choice",
-                  "expected or tracked");
-    }
-    query_.share_of_tracked = percent_of_ == "tracked";
+    constexpr std::array<Choice<Multi>, 3> kMultis{
+        {{"first", Multi::kFirst}, {"all", Multi::kAll}, {"error", Multi::kError}}};
+    constexpr std::array<Choice<bool>, 2> kWholes{{{"expected", false}, {"tracked", true}}};
+    auto multi = Choose("--multi", multi_text_, kMultis);
+    MEMTOOL_TRY(multi);
+    query_.multi = *multi;
+    auto tracked = Choose("--percent-of", percent_of_, kWholes);
+    MEMTOOL_TRY(tracked);
+    query_.share_of_tracked = *tracked;
     MEMTOOL_TRY(plot_.Resolve());
     query_.apart = plot_.wanted();
     MEMTOOL_TRY(keywords_.Resolve());
@@ -155,8 +150,8 @@ class BucketsCommand final : public RowsCommand {
 
   [[nodiscard]] bool explains() const { return !query_.explain.empty(); }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table = Described(session);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table = Described(session);
     TabulateBuckets(session, answer_, table);
     AddBucketNotes(session, answer_, table);
     if (!keywords_.is_builtin()) {
@@ -167,8 +162,8 @@ class BucketsCommand final : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] Report ExplanationTable(const Session& session) const {
-    Report table = Described(session);
+  [[nodiscard]] TextTable ExplanationTable(const Session& session) const {
+    TextTable table = Described(session);
     TabulateExplanation(session, explained_, output().limit(), table);
     if (explained_.rows.empty()) {
       table.foot.push_back(fmt::format("no bucket or row is called '{}'", query_.explain));
@@ -177,9 +172,8 @@ class BucketsCommand final : public RowsCommand {
   }
 
   // A table with its head lines.
-  [[nodiscard]] Report Described(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Described(const Session& session) const {
+    TextTable table;
     const std::string expected = expected_text_.empty() ? "" : " · expected " + expected_text_;
     table.head = Head(session, InputsText(session) + expected + " · tracked " +
                                    AmountText(session, answer_.total));

@@ -143,7 +143,7 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
 
 }  // namespace
 
-void TabulateBuckets(const Session& session, const BucketsAnswer& answer, Report& table) {
+void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTable& table) {
   const auto largest = LargestOf(answer.rows);
   std::vector<Line> lines;
   for (const BucketsAxis& axis : answer.axes) {
@@ -173,7 +173,7 @@ void TabulateBuckets(const Session& session, const BucketsAnswer& answer, Report
   Tabulate(lines, Columns(session, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
 }
 
-void AddBucketNotes(const Session& session, const BucketsAnswer& answer, Report& table) {
+void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTable& table) {
   if (answer.over) {
     table.foot.push_back(fmt::format("over-accounted by {}: {}",
                                      AmountText(session, answer.over->bytes), OverText(answer)));
@@ -188,7 +188,7 @@ void AddBucketNotes(const Session& session, const BucketsAnswer& answer, Report&
   }
 }
 
-void AddWordNotes(const BucketsAnswer& answer, Report& table) {
+void AddWordNotes(const BucketsAnswer& answer, TextTable& table) {
   for (const WordShare& word : answer.greedy_words) {
     table.foot.push_back(fmt::format("the word '{}' matches {:.1f}% of all bytes; is it meant to?",
                                      word.word, 100.0 * word.share));
@@ -203,7 +203,7 @@ void AddWordNotes(const BucketsAnswer& answer, Report& table) {
 }
 
 void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
-                         Report& table) {
+                         TextTable& table) {
   const auto column = [&session](std::string_view key) {
     return ColumnOf(FieldNamed(kExplanationFields, key), session.is_bytes());
   };

@@ -2,20 +2,20 @@
 #pragma once
 
 #include "memtool/profile/answers/buckets.h"
-#include "output/report.h"
+#include "output/text_table.h"
 #include "session/session.h"
 
 namespace memtool::commands {
 
 // Columns and rows; what is in no bucket at all becomes a note.
-void TabulateBuckets(const Session& session, const BucketsAnswer& answer, Report& table);
+void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTable& table);
 // What the figures of the answer mean, as lines below the table.
-void AddBucketNotes(const Session& session, const BucketsAnswer& answer, Report& table);
+void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTable& table);
 // Words of one's own dictionary that are most often mistakes.
-void AddWordNotes(const BucketsAnswer& answer, Report& table);
+void AddWordNotes(const BucketsAnswer& answer, TextTable& table);
 
 // Which word caught what; `limit`: rows, 0 = all.
 void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
-                         Report& table);
+                         TextTable& table);
 
 }  // namespace memtool::commands

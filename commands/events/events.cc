@@ -15,6 +15,7 @@
 #include "options/view_options.h"
 #include "rows/rows.h"
 #include "session/session.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -116,7 +117,7 @@ class EventsCommand final : public Command {
     return output_.Print(
         ViewOf(*answer),
         [&] {
-          Report table = ChurnTable(*answer, output_.limit());
+          TextTable table = ChurnTable(*answer, output_.limit());
           table.head.insert(table.head.begin(),
                             InputsText(session) + " · " + chosen_.range().Text());
           if (const std::string filters = view_.Describe(); !filters.empty()) {
@@ -147,10 +148,10 @@ class EventsCommand final : public Command {
     return output_.Print(
         ViewOf(*answer),
         [&] {
-          Report table = EventsTable(*answer, output_.limit());
+          TextTable table = EventsTable(*answer, output_.limit());
           const auto count = static_cast<std::int64_t>(*answer->count);
           table.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
-                                    count == 1 ? "" : "s", chosen_.range().Text())};
+                                    PluralS(count), chosen_.range().Text())};
           if (answer->story) {
             table.head.push_back(StoryText(*answer->story, answer->zero));
           }

@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/tabulate.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -23,9 +24,7 @@ Percent Share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string LimitText(const ShortLived& limit) {
-  return limit.nanos
-             ? DurationText(*limit.nanos)
-             : fmt::format("{} event{}", FormatCount(limit.events), limit.events == 1 ? "" : "s");
+  return limit.nanos ? DurationText(*limit.nanos) : Counted(limit.events, "event");
 }
 
 std::string MedianText(const Churn& churn) {
@@ -33,7 +32,7 @@ std::string MedianText(const Churn& churn) {
 }
 
 std::string Allocations(std::int64_t count) {
-  return fmt::format("{} allocation{}", FormatCount(count), count == 1 ? "" : "s");
+  return Counted(count, "allocation");
 }
 
 std::string RateText(double rate) {
@@ -42,7 +41,7 @@ std::string RateText(double rate) {
                        : FormatCount(static_cast<std::int64_t>(std::min(rate, 9.2e18)));
 }
 
-void AddHead(const ChurnAnswer& answer, Report& table) {
+void AddHead(const ChurnAnswer& answer, TextTable& table) {
   const Churn& all = answer.total;
   std::string first =
       fmt::format("{} of {} in all", Allocations(all.allocations), FormatSize(all.bytes));
@@ -113,9 +112,8 @@ Result<ShortLived> ParseShortLived(std::string_view text) {
               "100, 250us, 5ms or 1.5s");
 }
 
-Report ChurnTable(const ChurnAnswer& answer, std::size_t limit) {
-  Report table;
-  table.unit = answer.head.unit;
+TextTable ChurnTable(const ChurnAnswer& answer, std::size_t limit) {
+  TextTable table;
   Tabulate(answer.rows, Columns(), limit, 0, table);
   AddHead(answer, table);
   return table;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "memtool/profile/answers/churn.h"
-#include "output/report.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
@@ -13,6 +13,6 @@ namespace memtool::commands {
 Result<ShortLived> ParseShortLived(std::string_view text);
 
 // Rows, those that allocate most first, under lines that say what the sums mean.
-Report ChurnTable(const ChurnAnswer& answer, std::size_t limit);
+TextTable ChurnTable(const ChurnAnswer& answer, std::size_t limit);
 
 }  // namespace memtool::commands

@@ -86,8 +86,8 @@ std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
 
 }  // namespace
 
-Report EventsTable(const EventsAnswer& answer, std::size_t limit) {
-  Report table;
+TextTable EventsTable(const EventsAnswer& answer, std::size_t limit) {
+  TextTable table;
   if (answer.streamed) {
     TabulateStream<EventRow>([source = answer.source] { return source->Rows(); }, Columns(answer),
                              table);

@@ -4,12 +4,12 @@
 #include <cstddef>
 
 #include "memtool/profile/answers/events.h"
-#include "output/report.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
 // The rows that the answer holds, or all as they are made; the answer must outlive the report. Its
 // choice of stacks shows them whole.
-Report EventsTable(const EventsAnswer& answer, std::size_t limit);
+TextTable EventsTable(const EventsAnswer& answer, std::size_t limit);
 
 }  // namespace memtool::commands

@@ -9,6 +9,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/history.h"
 #include "rows/rows.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -31,7 +32,7 @@ std::string SinceText(std::int64_t time, std::int64_t zero) {
 }
 
 std::string LivedText(std::int64_t events, const std::optional<std::int64_t>& nanos) {
-  std::string text = fmt::format("{} event{}", FormatCount(events), events == 1 ? "" : "s");
+  std::string text = Counted(events, "event");
   return nanos ? text + ", " + DurationText(*nanos) : text;
 }
 

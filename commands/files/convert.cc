@@ -13,6 +13,7 @@
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "session/session.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -31,13 +32,11 @@ std::vector<const formats::Writer*> Choices() {
 
 // "pprof, folded or json".
 std::string ChoicesText() {
-  std::string text;
-  const auto choices = Choices();
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    text += i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ";
-    text += choices[i]->name();
+  std::vector<std::string_view> names;
+  for (const formats::Writer* writer : Choices()) {
+    names.push_back(writer->name());
   }
-  return text;
+  return OneOf(names);
 }
 
 // The writer that the user named; null when there is none.

@@ -73,15 +73,13 @@ class InfoCommand final : public Command {
     const InfoAnswer answer = std::move(maker).Make();
     const std::vector<Property> rows = PropertiesOf(answer);
     MEMTOOL_TRY(output_.Print(
-        ViewRows(answer.head, {}, rows, kPropertyFields), [&] { return Table(session, rows); },
-        streams));
+        ViewRows(answer.head, {}, rows, kPropertyFields), [&] { return Table(rows); }, streams));
     return session.exit_code();
   }
 
  private:
-  [[nodiscard]] Report Table(const Session& session, const std::vector<Property>& rows) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const std::vector<Property>& rows) const {
+    TextTable table;
     const std::vector<TableColumn<Property>> columns{
         {{.title = "PROPERTY", .left = true}, [](const Property& row) { return row.property; }},
         {{.title = "VALUE", .left = true, .wrap = true},

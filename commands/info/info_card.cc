@@ -7,6 +7,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/moment.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -34,19 +35,20 @@ std::string RecordingText(const TraceCard& card) {
     return "no events: only the state at the end is known";
   }
   std::string text = card.trace.overflowed ? "the ring overflowed: the oldest events are gone"
-                     : s.unmatched_frees + s.ghosts > 0 || s.start_bytes > 0
+                     : s.unmatched_frees + s.unopened > 0 || s.start_bytes > 0
                          ? "began late"
                          : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
     text += fmt::format("; {} free{} without an allocation ({})", Count(s.unmatched_frees),
-                        s.unmatched_frees == 1 ? "" : "s", FormatSize(s.unmatched_bytes));
+                        PluralS(s.unmatched_frees), FormatSize(s.unmatched_bytes));
   }
-  if (s.ghosts > 0) {
-    text += fmt::format("; {} live block{} that no event opened ({})", Count(s.ghosts),
-                        s.ghosts == 1 ? "" : "s", FormatSize(s.ghost_bytes));
+  if (s.unopened > 0) {
+    text += fmt::format("; {} live block{} that no event opened ({})", Count(s.unopened),
+                        PluralS(s.unopened), FormatSize(s.unopened_bytes));
   }
-  if (s.standing_bytes > 0) {
-    text += fmt::format("; {} more, of which the file gives the sum", FormatSize(s.standing_bytes));
+  if (s.preexisting_bytes > 0) {
+    text +=
+        fmt::format("; {} more, of which the file gives the sum", FormatSize(s.preexisting_bytes));
   }
   if (s.start_bytes > s.base_bytes) {
     text += fmt::format("; the first events list {} of before",

@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
+#include "options/choice.h"
 #include "options/range_options.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
@@ -84,26 +85,21 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> ResolveOrder() {
-    if (order_text_ == "name") {
-      query_.order = InputOrder::kName;
-    } else if (order_text_ == "time") {
-      query_.order = InputOrder::kTime;
-    } else if (order_text_ == "given") {
-      query_.order = InputOrder::kGiven;
-    } else if (!order_text_.empty()) {
-      return Fail(ErrorCode::kUsage, "--order: '" + order_text_ + "' is not a choice",
-                  "time, name or given");
+    constexpr std::array<Choice<InputOrder>, 3> kOrders{
+        {{"time", InputOrder::kTime}, {"name", InputOrder::kName}, {"given", InputOrder::kGiven}}};
+    if (!order_text_.empty()) {
+      auto order = Choose("--order", order_text_, kOrders);
+      MEMTOOL_TRY(order);
+      query_.order = *order;
     }
     return {};
   }
 
   Result<void> ResolveSteps() {
-    if (!axis_text_.empty() && axis_text_ != "event" && axis_text_ != "time") {
-      return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
-                  "event or time");
-    }
+    auto by_time = ChooseAxis(axis_text_.empty() ? "event" : axis_text_);
+    MEMTOOL_TRY(by_time);
     query_.steps.range = range_.range();
-    query_.steps.by_time = axis_text_ == "time";
+    query_.steps.by_time = *by_time;
     if (steps_ && (*steps_ < 2 || *steps_ > kMostParts)) {
       return Fail(ErrorCode::kUsage, fmt::format("--steps: from 2 to {}", kMostParts));
     }
@@ -117,15 +113,12 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> ResolveMeasure() {
-    if (measure_text_ == "end") {
-      query_.steps.measure = StepMeasure::kEnd;
-    } else if (measure_text_ == "low") {
-      query_.steps.measure = StepMeasure::kLow;
-    } else if (measure_text_ == "kept") {
-      query_.steps.measure = StepMeasure::kKept;
-    } else if (!measure_text_.empty()) {
-      return Fail(ErrorCode::kUsage, "--measure: '" + measure_text_ + "' is not a choice",
-                  "end, low or kept");
+    constexpr std::array<Choice<StepMeasure>, 3> kMeasures{
+        {{"end", StepMeasure::kEnd}, {"low", StepMeasure::kLow}, {"kept", StepMeasure::kKept}}};
+    if (!measure_text_.empty()) {
+      auto measure = Choose("--measure", measure_text_, kMeasures);
+      MEMTOOL_TRY(measure);
+      query_.steps.measure = *measure;
     }
     return {};
   }
@@ -167,11 +160,10 @@ class LeaksCommand final : public RowsCommand {
         [&] { return Table(session, verdict); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session,
-                             const std::vector<std::string>& verdict) const {
+  [[nodiscard]] TextTable Table(const Session& session,
+                                const std::vector<std::string>& verdict) const {
     constexpr std::size_t kLast = 2;
-    Report table;
-    session.Describe(table);
+    TextTable table;
     Tabulate(answer_.rows, LeaksColumns(answer_), output().limit(), kLast, table);
     table.head = verdict;
     if (answer_.history) {
@@ -209,9 +201,8 @@ class LeaksCommand final : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--by input: every input is one point of the series");
     }
     LeaksMaker maker(query_);
-    MEMTOOL_TRY(ForEachInput(session, names, [&](const Selection& selection) {
-      maker.Add(selection, session.notes().back().path);
-    }));
+    MEMTOOL_TRY(
+        ForEachInput(session, names, [&](const Selection& selection) { maker.Add(selection); }));
     if (maker.size() < 2) {
       return Fail(ErrorCode::kIo, "growth needs two inputs; all but one were left out");
     }

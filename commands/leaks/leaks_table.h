@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "memtool/profile/answers/leaks.h"
-#include "output/report.h"
 #include "output/tabulate.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 

@@ -7,6 +7,7 @@
 
 #include "output/escape.h"
 #include "rows/rows.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -23,12 +24,8 @@ std::string Count(std::size_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
-std::string Plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", Count(count), noun, count == 1 ? "" : "s");
-}
-
 std::string Rows(const Finding& finding) {
-  return Plural(finding.rows.size(), "row");
+  return Counted(finding.rows.size(), "row");
 }
 
 std::string_view Verb(const Finding& finding, std::string_view one, std::string_view many) {
@@ -165,7 +162,7 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
 }
 
 std::string StepsText(std::int64_t steps) {
-  return FormatCount(steps) + (steps == 1 ? " step" : " steps");
+  return Counted(steps, "step");
 }
 
 // When live bytes that go on growing are as many as the capacity.

@@ -18,6 +18,7 @@
 #include "oom/oom_words.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -70,10 +71,7 @@ class OomCommand final : public RowsCommand {
   }
 
   Result<void> Print(const Session& session, Streams& streams) override {
-    Report table;
-    session.Describe(table);
-    table.sample_type = "memory";
-    table.unit = "bytes";
+    TextTable table;
     if (const auto* several = std::get_if<OomInputsAnswer>(&answer_)) {
       return output().Print(
           ViewInWords(*several),
@@ -203,7 +201,7 @@ class OomCommand final : public RowsCommand {
     if (*number < 1 || *number > messages.found) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("--message {}: the log has {} message{}", *message_, messages.found,
-                              messages.found == 1 ? "" : "s"));
+                              PluralS(messages.found)));
     }
     if (*number < messages.first()) {
       return Fail(ErrorCode::kUsage,

@@ -26,7 +26,7 @@ std::string EndProcess(const OomAdvice& advice, const OomCase& found) {
 }
 
 std::string Expandable(const OomAdvice& advice) {
-  const std::string setting =
+  std::string setting =
       fmt::format("{}=expandable_segments:True, so that the {} cached can serve large blocks",
                   advice.variable, FormatSize(advice.bytes));
   switch (advice.when) {

@@ -51,7 +51,7 @@ AnswerView ViewInWords(const OomInputsAnswer& answer) {
   return ViewRows<OomInputRow>(answer.head, ViewOf(answer).figures, answer.rows, std::move(fields));
 }
 
-void Tabulate(const OomInputsAnswer& answer, Report& table) {
+void Tabulate(const OomInputsAnswer& answer, TextTable& table) {
   constexpr std::size_t kAsked = 2;
   const auto field = [](std::string_view key) {
     return ColumnOf(FieldNamed(kOomInputFields, key), true);

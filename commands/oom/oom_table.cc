@@ -63,7 +63,7 @@ void AddNotes(const OomAnswer& answer, const OomTableStyle& style, std::vector<s
 }
 
 void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
-             Report& table) {
+             TextTable& table) {
   const OomCase& found = *answer.found;
   for (const OomSentence& sentence : Reasons(found)) {
     table.head.push_back(LineOf(sentence));
@@ -99,7 +99,7 @@ AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest) {
 }
 
 void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
-              Report& table) {
+              TextTable& table) {
   constexpr std::size_t kWhat = 2;  // no sum of what is cut: rows divide others
   std::vector<TableColumn<OomRow>> columns{
       ColumnOf(FieldNamed(kOomFields, "bytes"), true),

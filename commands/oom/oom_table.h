@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/oom.h"
-#include "output/report.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
@@ -24,6 +24,6 @@ struct OomTableStyle {
 };
 // Fills a table that the session described: the answer above the parts, what to do below them.
 void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
-              Report& table);
+              TextTable& table);
 
 }  // namespace memtool::commands

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/base/sizes.h"
 #include "rows/rows.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -26,8 +27,8 @@ std::string FreeAndCached(const OomCase& found) {
   }
   return fmt::format("{} free in the driver + {} in {} free block{} is {}",
                      SizeOf(found.facts.free), FormatSize(found.state->usable_free),
-                     FormatCount(found.state->usable_pieces),
-                     found.state->usable_pieces == 1 ? "" : "s", FormatSize(verdict.in_all));
+                     FormatCount(found.state->usable_pieces), PluralS(found.state->usable_pieces),
+                     FormatSize(verdict.in_all));
 }
 
 std::string Fragmentation(const OomCase& found) {
@@ -184,7 +185,7 @@ std::string PartText(const OomCase& found, const OomRow& part) {
   std::string text = known == texts.end() ? part.name : known->second;
   if (part.name == "cached" && found.state && found.state->pieces > 0) {
     text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
-                       FormatCount(found.state->pieces), found.state->pieces == 1 ? "" : "s",
+                       FormatCount(found.state->pieces), PluralS(found.state->pieces),
                        FormatSize(found.state->largest_free));
   }
   if (part.bytes < -part.precision) {
@@ -280,7 +281,7 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
       state.pieces == 0 && state.free > 0
           ? std::string("in no block that the file lists")
           : fmt::format("in {} piece{}, the largest {}", FormatCount(state.pieces),
-                        state.pieces == 1 ? "" : "s", FormatSize(state.largest_free));
+                        PluralS(state.pieces), FormatSize(state.largest_free));
   sentences.push_back(
       {"KNOWN", fmt::format("{} of what is reserved is free ({:.2f}%), {}", FormatSize(state.free),
                             100 * found.conclusion.free_share, where)});

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
+#include "options/choice.h"
 #include "output/writers.h"
 
 namespace memtool::commands {
@@ -45,55 +46,41 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
   auto unit = ParseSizeUnit(unit_text_);
   MEMTOOL_TRY(unit);
   unit_ = *unit;
-  if (color_text_ != "auto" && color_text_ != "always" && color_text_ != "never") {
-    return Fail(ErrorCode::kUsage, "--color: '" + color_text_ + "' is not a choice",
-                "auto, always or never");
-  }
+  enum class When : std::uint8_t { kAuto, kAlways, kNever };
+  constexpr std::array<Choice<When>, 3> kWhens{
+      {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}}};
+  auto when = Choose("--color", color_text_, kWhens);
+  MEMTOOL_TRY(when);
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool plain = (no_color != nullptr && *no_color != '\0') ||
                      (term != nullptr && std::string_view(term) == "dumb");
-  color_ = color_text_ == "always" ||
-           (color_text_ == "auto" && !plain && streams.out.TerminalWidth() > 0 && output_ == "-");
+  color_ = *when == When::kAlways ||
+           (*when == When::kAuto && !plain && streams.out.TerminalWidth() > 0 && output_ == "-");
   return {};
 }
 
-Result<void> OutputOptions::Print(const Report& report, Streams& streams) const {
+Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) const {
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
-  const std::size_t limit = report.blocks.empty() ? limit_ : 0;
+  const std::size_t limit = table.blocks.empty() ? limit_ : 0;
   const TableStyle style{.limit = limit,
                          .width = to_file ? 0 : streams.out.TerminalWidth(),
                          .color = color_,
                          .unit = unit_};
-  switch (format_) {
-    case Format::kTable:
-      WriteTable(report, style, out);
-      break;
-    case Format::kJson:
-      WriteJson(report, limit, out);
-      break;
-    case Format::kJsonl:
-      WriteJsonLines(report, limit, out);
-      break;
-    case Format::kCsv:
-      WriteCsv(report, limit, out);
-      break;
-    case Format::kMarkdown:
-      WriteMarkdown(report, style, out);
-      break;
-  }
+  (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
   return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }
 
-Result<void> OutputOptions::Print(const AnswerView& answer, const std::function<Report()>& tabulate,
+Result<void> OutputOptions::Print(const AnswerView& answer,
+                                  const std::function<TextTable()>& tabulate,
                                   Streams& streams) const {
   return is_table() ? Print(tabulate(), streams) : PrintRows(answer, limit_, streams);
 }
 
 Result<void> OutputOptions::PrintWhole(const AnswerView& answer,
-                                       const std::function<Report()>& tabulate,
+                                       const std::function<TextTable()>& tabulate,
                                        Streams& streams) const {
   return is_table() ? Print(tabulate(), streams) : PrintRows(answer, 0, streams);
 }

@@ -10,7 +10,7 @@
 #include "command.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/sizes.h"
-#include "output/report.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
@@ -21,14 +21,14 @@ class OutputOptions {
   void Declare(po::options_description& options);
   // `rows`: what --limit asked for, if anything. Errors: kUsage.
   Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
-  // Prints the report as the options say, to stdout or to -o FILE.
-  Result<void> Print(const Report& report, Streams& streams) const;
+  // Prints the table as the options say, to stdout or to -o FILE.
+  Result<void> Print(const TextTable& table, Streams& streams) const;
   // Prints an answer: as data from its own declaration, for people as the table that `tabulate`
   // makes of it.
-  Result<void> Print(const AnswerView& answer, const std::function<Report()>& tabulate,
+  Result<void> Print(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                      Streams& streams) const;
   // The same for answers whose rows are one whole: no limit cuts them.
-  Result<void> PrintWhole(const AnswerView& answer, const std::function<Report()>& tabulate,
+  Result<void> PrintWhole(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                           Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.
   Result<void> PrintText(std::string_view text, Streams& streams) const;

@@ -1,6 +1,9 @@
 #include "options/range_options.h"
 
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
+
+#include "options/choice.h"
 
 namespace memtool::commands {
 
@@ -31,6 +34,11 @@ Result<void> RangeOptions::Resolve() {
   }
   range_ = {*std::move(from), *std::move(to)};
   return {};
+}
+
+Result<bool> ChooseAxis(std::string_view word) {
+  constexpr std::array<Choice<bool>, 2> kAxes{{{"event", false}, {"time", true}}};
+  return Choose("--axis", word, kAxes);
 }
 
 }  // namespace memtool::commands

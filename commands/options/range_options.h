@@ -3,6 +3,7 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <string>
+#include <string_view>
 
 #include "command.h"
 #include "memtool/profile/history/events.h"
@@ -27,5 +28,9 @@ class RangeOptions {
   std::string to_text_ = "end";
   MomentRange range_;
 };
+
+// What --axis says: whether parts are of equal time rather than of equal event counts. Errors:
+// kUsage.
+Result<bool> ChooseAxis(std::string_view word);
 
 }  // namespace memtool::commands

@@ -5,6 +5,8 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <utility>
 
+#include "options/choice.h"
+
 namespace memtool::commands {
 
 namespace {
@@ -35,15 +37,9 @@ constexpr std::array<RegexOption, 12> kRegexOptions{{
 }  // namespace
 
 Result<FrameMode> ParseFrameMode(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, FrameMode>, 3> kModes{
+  constexpr std::array<Choice<FrameMode>, 3> kModes{
       {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
-  for (const auto& [name, mode] : kModes) {
-    if (text == name) {
-      return mode;
-    }
-  }
-  return Fail(ErrorCode::kUsage, "--frames: '" + std::string(text) + "' is not a choice",
-              "app, python or all");
+  return Choose("--frames", text, kModes);
 }
 
 void ViewOptions::Declare(po::options_description& options, const ByOption& by) {

@@ -57,7 +57,7 @@ std::string ShortLines(std::string_view text) {
 
 }  // namespace
 
-Grid::Grid(const Report& report, const TableStyle& style) : report_(report), style_(style) {
+Grid::Grid(const TextTable& table, const TableStyle& style) : table_(table), style_(style) {
   Measure();
   if (style.width > 0) {
     Fit(style.width);
@@ -68,24 +68,24 @@ Grid::Grid(const Report& report, const TableStyle& style) : report_(report), sty
 // out.
 void Grid::Measure() {
   std::vector<std::size_t> titled;
-  for (std::size_t i = 0; i < report_.columns.size(); ++i) {
-    if (!report_.columns[i].title.empty()) {
+  for (std::size_t i = 0; i < table_.columns.size(); ++i) {
+    if (!table_.columns[i].title.empty()) {
       titled.push_back(i);
     }
   }
   std::vector<std::size_t> widest(titled.size(), 0);
   std::vector<char> says(titled.size(), 0);
-  ForEachRow(report_, style_.limit, [&](const std::vector<Cell>& row) {
+  ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
     empty_ = false;
     for (std::size_t i = 0; i < titled.size(); ++i) {
       const std::string text = Text(row, titled[i]);
       says[i] = says[i] != 0 || !text.empty() ? 1 : 0;
-      widest[i] = std::max(
-          widest[i], report_.columns[titled[i]].lines ? LinesWidth(text) : DisplayWidth(text));
+      widest[i] = std::max(widest[i],
+                           table_.columns[titled[i]].lines ? LinesWidth(text) : DisplayWidth(text));
     }
   });
   for (std::size_t i = 0; i < titled.size(); ++i) {
-    const Column& column = report_.columns[titled[i]];
+    const Column& column = table_.columns[titled[i]];
     if (says[i] != 0 || !column.shrink) {
       shown_.push_back(titled[i]);
       widths_.push_back(std::max(widest[i], DisplayWidth(column.title)));
@@ -95,11 +95,11 @@ void Grid::Measure() {
 
 // What a cell says, before it is cut to the width of its column.
 std::string Grid::Text(const std::vector<Cell>& row, std::size_t column) const {
-  const std::string text = CellText(row[column], RowUnit(report_, row, style_.unit));
-  if (report_.columns[column].lines) {
+  const std::string text = CellText(row[column], RowUnit(table_, row, style_.unit));
+  if (table_.columns[column].lines) {
     return ShortLines(text);
   }
-  return report_.columns[column].wrap ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
+  return table_.columns[column].wrap ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
 }
 
 void Grid::DropColumn(std::size_t shown) {
@@ -209,10 +209,10 @@ void Grid::Write(Sink& out) const {
     header = "\x1b[1m" + header + "\x1b[0m\n";
   }
   out.Write(header);
-  auto block = report_.blocks.begin();
+  auto block = table_.blocks.begin();
   std::size_t number = 0;
-  ForEachRow(report_, style_.limit, [&](const std::vector<Cell>& row) {
-    if (block != report_.blocks.end() && *block == number) {
+  ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
+    if (block != table_.blocks.end() && *block == number) {
       out.Write(number == 0 ? "" : "\n");
       ++block;
     }

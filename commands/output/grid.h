@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "output/report.h"
+#include "output/text_table.h"
 #include "output/writers.h"
 
 namespace memtool::commands {
@@ -18,7 +18,7 @@ inline constexpr std::size_t kWidestCell = 200;
 class Grid {
  public:
   // Measures the columns: a first pass over the rows. Keeps both by reference.
-  Grid(const Report& report, const TableStyle& style);
+  Grid(const TextTable& table, const TableStyle& style);
   // The second pass; nothing at all when there are no rows.
   void Write(Sink& out) const;
 
@@ -37,14 +37,14 @@ class Grid {
   [[nodiscard]] std::size_t ComfortableWidth() const;
   [[nodiscard]] std::size_t TotalWidth() const;
   [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
-    return report_.columns[shown_[shown]];
+    return table_.columns[shown_[shown]];
   }
   [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column) const;
   [[nodiscard]] std::string Lines(const std::vector<std::string>& texts) const;
 
-  const Report& report_;
+  const TextTable& table_;
   const TableStyle& style_;
-  std::vector<std::size_t> shown_;   // columns of the report
+  std::vector<std::size_t> shown_;   // columns of the table
   std::vector<std::size_t> widths_;  // of those
   bool empty_ = true;                // there is no row
 };

@@ -8,6 +8,7 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/writers.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -49,13 +50,12 @@ std::string CellText(const Cell& cell, SizeUnit unit) {
                           : FormatCount(amount.value, amount.sign);
     }
     std::string operator()(const Percent& percent) const { return PercentText(percent); }
-    std::string operator()(const RawJson& json) const { return json.text; }
   };
   return std::visit(Visitor{unit}, cell);
 }
 
-SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit unit) {
-  if (!report.row_unit || unit != SizeUnit::kAuto) {
+SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row, SizeUnit unit) {
+  if (!table.row_unit || unit != SizeUnit::kAuto) {
     return unit;
   }
   std::int64_t largest = 0;
@@ -67,57 +67,60 @@ SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit un
   return UnitFor(largest);
 }
 
-CutOff CutBy(const Report& report, std::size_t limit) {
-  CutOff cut{.rows = report.unmade_rows, .bytes = report.unmade_amount};
-  for (std::size_t r = limit == 0 ? report.rows.size() : limit; r < report.rows.size(); ++r) {
+CutOff CutBy(const TextTable& table, std::size_t limit) {
+  CutOff cut{.rows = table.unmade_rows};
+  std::int64_t sum = table.unmade_amount;
+  for (std::size_t r = limit == 0 ? table.rows.size() : limit; r < table.rows.size(); ++r) {
     ++cut.rows;
-    if (const auto* amount = std::get_if<Amount>(&report.rows[r][report.measure])) {
-      cut.bytes = SaturatingAdd(cut.bytes, amount->value);
+    if (const auto* amount = std::get_if<Amount>(&table.rows[r][table.measure])) {
+      sum = SaturatingAdd(sum, amount->value);
+    }
+  }
+  if (!table.rows.empty()) {
+    if (const auto* last = std::get_if<Amount>(&table.rows.back()[table.measure])) {
+      cut.amount = Amount{.value = sum, .bytes = last->bytes};
     }
   }
   return cut;
 }
 
-void WriteTable(const Report& report, const TableStyle& style, Sink& out) {
-  WriteLines(report.head, style.width, out);
-  Grid(report, style).Write(out);
-  const CutOff cut = CutBy(report, style.limit);
+void WriteTable(const TextTable& table, const TableStyle& style, Sink& out) {
+  WriteLines(table.head, style.width, out);
+  Grid(table, style).Write(out);
+  const CutOff cut = CutBy(table, style.limit);
   if (cut.rows > 0) {
-    const bool bytes = report.unit == "bytes";
-    const bool measured = std::holds_alternative<Amount>(report.rows.back()[report.measure]);
-    const std::string held = bytes ? FormatSize(cut.bytes, style.unit) : FormatCount(cut.bytes);
     out.Write(fmt::format("… {} more row{}{} (-n 0 shows all)\n",
-                          FormatCount(static_cast<std::int64_t>(cut.rows)),
-                          cut.rows == 1 ? "" : "s", measured ? " with " + held : ""));
+                          FormatCount(static_cast<std::int64_t>(cut.rows)), PluralS(cut.rows),
+                          cut.amount ? " with " + CellText(*cut.amount, style.unit) : ""));
   }
-  WriteLines(report.foot, style.width, out);
+  WriteLines(table.foot, style.width, out);
 }
 
-void WriteMarkdown(const Report& report, const TableStyle& style, Sink& out) {
-  for (const std::string& line : report.head) {
+void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
+  for (const std::string& line : table.head) {
     out.Write(EscapeMarkdown(line) + "\n\n");
   }
   std::string titles = "|";
   std::string rule = "|";
-  for (const Column& column : report.columns) {
+  for (const Column& column : table.columns) {
     if (!column.title.empty()) {
       titles += fmt::format(" {} |", EscapeMarkdown(column.title));
       rule += column.left ? " :--- |" : " ---: |";
     }
   }
   out.Write(titles + "\n" + rule + "\n");
-  ForEachRow(report, style.limit, [&](const std::vector<Cell>& row) {
-    const SizeUnit unit = RowUnit(report, row, style.unit);
+  ForEachRow(table, style.limit, [&](const std::vector<Cell>& row) {
+    const SizeUnit unit = RowUnit(table, row, style.unit);
     std::string line = "|";
-    for (std::size_t i = 0; i < report.columns.size(); ++i) {
-      if (!report.columns[i].title.empty()) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      if (!table.columns[i].title.empty()) {
         line += fmt::format(
             " {} |", EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kWidestCell)));
       }
     }
     out.Write(line + "\n");
   });
-  for (const std::string& line : report.foot) {
+  for (const std::string& line : table.foot) {
     out.Write("\n" + EscapeMarkdown(line) + "\n");
   }
 }

@@ -11,7 +11,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
-#include "output/report.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
@@ -44,7 +44,7 @@ const Field<Row>& FieldNamed(const std::array<Field<Row>, kCount>& fields, std::
 // whose amounts say how much lies in the rows that the limit cuts.
 template <class Row>
 void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>& columns,
-              std::size_t limit, std::size_t measure, Report& table) {
+              std::size_t limit, std::size_t measure, TextTable& table) {
   for (const TableColumn<Row>& column : columns) {
     table.columns.push_back(column.style);
   }

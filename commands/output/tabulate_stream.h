@@ -18,7 +18,7 @@ using NextOf = std::function<bool(Row&)>;
 // asked for each pass that a writer makes.
 template <class Row>
 void TabulateStream(std::function<NextOf<Row>()> begin, std::vector<TableColumn<Row>> columns,
-                    Report& table) {
+                    TextTable& table) {
   for (const TableColumn<Row>& column : columns) {
     table.columns.push_back(column.style);
   }

@@ -1,10 +1,11 @@
-// Report → text. Every writer is a pure function of its arguments.
+// TextTable → text of a terminal or markdown. Every writer is a pure function of its arguments.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
-#include "output/report.h"
 #include "output/sink.h"
+#include "output/text_table.h"
 
 namespace memtool::commands {
 
@@ -15,21 +16,18 @@ struct TableStyle {
   SizeUnit unit = SizeUnit::kAuto;
 };
 
-void WriteTable(const Report& report, const TableStyle& style, Sink& out);
-void WriteJson(const Report& report, std::size_t limit, Sink& out);
-void WriteJsonLines(const Report& report, std::size_t limit, Sink& out);
-void WriteCsv(const Report& report, std::size_t limit, Sink& out);
-void WriteMarkdown(const Report& report, const TableStyle& style, Sink& out);
+void WriteTable(const TextTable& table, const TableStyle& style, Sink& out);
+void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out);
 
 // A cell as people read it; `unit` applies to amounts in bytes.
 std::string CellText(const Cell& cell, SizeUnit unit);
 // The unit that a row's cells share, or kAuto.
-SizeUnit RowUnit(const Report& report, const std::vector<Cell>& row, SizeUnit unit);
-// What a limit cuts off: rows, and the sum of the measure column.
+SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row, SizeUnit unit);
+// What a limit cuts off: rows, and the sum of the measure column where it holds amounts.
 struct CutOff {
   std::size_t rows = 0;
-  std::int64_t bytes = 0;
+  std::optional<Amount> amount;
 };
-CutOff CutBy(const Report& report, std::size_t limit);
+CutOff CutBy(const TextTable& table, std::size_t limit);
 
 }  // namespace memtool::commands

@@ -13,6 +13,7 @@
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -134,9 +135,8 @@ class DiffCommand final : public RowsCommand {
     return ExitCode::kGate;
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     table.row_unit = true;
     constexpr std::size_t kDelta = 2;
     Tabulate(answer_.rows, Columns(session.is_bytes()), output().limit(), kDelta, table);
@@ -190,7 +190,7 @@ class DiffCommand final : public RowsCommand {
         "base {} {} → new {} {}   {}{}   {} row{} grew, {} shrank", side(bases_),
         AmountText(session, answer_.base_total), side(news_),
         AmountText(session, answer_.new_total), AmountText(session, answer_.total, true), percent,
-        answer_.grew, answer_.grew == 1 ? "" : "s", answer_.shrank)};
+        answer_.grew, PluralS(answer_.grew), answer_.shrank)};
     const auto& moments = session.moment_lines();
     head.insert(head.end(), moments.begin(), moments.end());
     std::string filters = view().Describe();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "memtool/profile/base/paths.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -61,7 +62,7 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
     notes.push_back(
         fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
                     "sums",
-                    FormatCount(unknown), unknown == 1 ? "" : "s"));
+                    FormatCount(unknown), PluralS(unknown)));
   }
   if (saturated) {
     notes.emplace_back("some sums left the 64-bit range and stick at its end");
@@ -75,7 +76,7 @@ Cell LineCell(std::int64_t line) {
 
 std::string ReturnableText(const FreeMemory& gives) {
   const auto counted = [](std::int64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", FormatCount(count), what, count == 1 ? "" : "s");
+    return Counted(count, what);
   };
   std::string text = FormatSize(gives.returnable);
   const char* before = " in ";
@@ -95,7 +96,7 @@ std::string PrivatePoolText(const FreeMemory& gives) {
       "{} are free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
       "these live",
       FormatSize(gives.private_pool), FormatCount(gives.private_segments),
-      gives.private_segments == 1 ? "" : "s");
+      PluralS(gives.private_segments));
 }
 
 }  // namespace memtool::commands

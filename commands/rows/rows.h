@@ -6,7 +6,7 @@
 
 #include "memtool/profile/allocator/free_memory.h"
 #include "memtool/profile/rows/table.h"
-#include "output/report.h"
+#include "output/text_table.h"
 #include "session/session.h"
 #include "words/moments.h"
 

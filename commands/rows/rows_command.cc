@@ -29,22 +29,6 @@ Result<ExitCode> RowsCommand::Run(Streams& streams) {
   return code == ExitCode::kOk ? session.exit_code() : code;
 }
 
-Result<void> RowsCommand::Answer(Session& session, const std::vector<std::string>& names) {
-  auto report = MakeReport(session, names);
-  MEMTOOL_TRY(report);
-  report_ = *std::move(report);
-  return {};
-}
-
-Result<void> RowsCommand::Print(const Session& /*session*/, Streams& streams) {
-  return output_.Print(report_, streams);
-}
-
-Result<Report> RowsCommand::MakeReport(Session& /*session*/,
-                                       const std::vector<std::string>& /*names*/) {
-  return Report{};
-}
-
 Result<void> RowsCommand::ForEachInput(Session& session, const std::vector<std::string>& names,
                                        const std::function<void(Selection)>& take) const {
   return session.ForEach(names, view_, [&take](Selection loaded) -> Result<void> {

@@ -1,5 +1,5 @@
 // What commands that print rows of a profile have in common: input, selection and output options,
-// and the way from the command line to a printed report. A command adds what it computes.
+// and the way from the command line to a printed answer. A command adds what it computes.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
@@ -13,7 +13,6 @@
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
-#include "output/report.h"
 #include "session/session.h"
 
 namespace memtool::commands {
@@ -35,12 +34,10 @@ class RowsCommand : public Command {
   // For options that need no input: what the command does instead of reading one.
   virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
   // Reads the inputs and works out the answer, which the command keeps.
-  virtual Result<void> Answer(Session& session, const std::vector<std::string>& names);
+  virtual Result<void> Answer(Session& session, const std::vector<std::string>& names) = 0;
   // Prints it.
-  virtual Result<void> Print(const Session& session, Streams& streams);
-  // Instead of the two: reads the inputs and makes what is printed.
-  virtual Result<Report> MakeReport(Session& session, const std::vector<std::string>& names);
-  // After the report was printed; may turn success into another exit code.
+  virtual Result<void> Print(const Session& session, Streams& streams) = 0;
+  // After the answer was printed; may turn success into another exit code.
   virtual ExitCode AfterPrint(Streams& /*streams*/) { return ExitCode::kOk; }
 
   // Gives each input to `take`, for commands that need no more than one at a time.
@@ -60,7 +57,6 @@ class RowsCommand : public Command {
   InputOptions input_;
   ViewOptions view_;
   OutputOptions output_;
-  Report report_;
 };
 
 }  // namespace memtool::commands

@@ -41,9 +41,8 @@ class TagsCommand final : public RowsCommand {
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     std::vector<TableColumn<TagRow>> columns;
     for (const std::string_view key : {"bytes", "count", "key", "value"}) {
       columns.push_back(ColumnOf(FieldNamed(kTagsFields, key), session.is_bytes()));

@@ -58,9 +58,8 @@ class TopCommand final : public RowsCommand {
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     Tabulate(answer_.rows, Columns(session), output().limit(), 0, table);
     if (answer_.base_total) {
       table.head.push_back(fmt::format(

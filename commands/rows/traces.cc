@@ -53,9 +53,8 @@ class TracesCommand final : public RowsCommand {
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     const bool bytes = session.is_bytes();
     Tabulate(
         answer_.rows,

@@ -72,9 +72,8 @@ class TreeCommand : public RowsCommand {
     return ExitCode::kOk;
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     Tabulate(answer_.rows, Columns(session.is_bytes()), 0, 0, table);
     table.blocks = answer_.blocks;
     table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,

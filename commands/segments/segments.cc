@@ -16,6 +16,7 @@
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -113,9 +114,8 @@ class SegmentsCommand final : public RowsCommand {
         [&] { return Table(session); }, streams);
   }
 
-  [[nodiscard]] Report Table(const Session& session) const {
-    Report table;
-    session.Describe(table);
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
     Tabulate(answer_.rows, Columns(), output().limit(), 0, table);
     table.head = HeadLines(session);
     table.foot = FootLines();
@@ -172,7 +172,7 @@ class SegmentsCommand final : public RowsCommand {
     std::vector<std::string> head =
         Head(session, fmt::format("{} · reserved {} in {} segment{} = {} + {} free ({:.1f}%)",
                                   InputsText(session), FormatSize(t.reserved),
-                                  FormatCount(SegmentCount()), SegmentCount() == 1 ? "" : "s", live,
+                                  FormatCount(SegmentCount()), PluralS(SegmentCount()), live,
                                   FormatSize(t.free), share(t.free, t.reserved)));
     if (t.pieces_known()) {
       head.push_back(fmt::format(
@@ -188,7 +188,7 @@ class SegmentsCommand final : public RowsCommand {
       head.push_back(fmt::format(
           "empty_cache() gives back {} · only reuse can fill {} in {} gap{} beside live blocks",
           ReturnableText(t.gives), FormatSize(t.gives.reuse_only), FormatCount(t.gives.gaps),
-          t.gives.gaps == 1 ? "" : "s"));
+          PluralS(t.gives.gaps)));
     }
     if (t.gives.private_pool > 0) {
       head.push_back(PrivatePoolText(t.gives));
@@ -197,7 +197,7 @@ class SegmentsCommand final : public RowsCommand {
       head.push_back(
           fmt::format("pinned: {} live keep {} from going back, in {} large segment{}; held by {}",
                       FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned),
-                      t.pinned == 1 ? "" : "s", PinnedByText()));
+                      PluralS(t.pinned), PinnedByText()));
     }
     return head;
   }

@@ -9,6 +9,7 @@
 
 #include "words/moments.h"
 #include "words/subjects.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -126,7 +127,7 @@ Result<Selection> Session::SelectAt(const std::string& name,
   return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
 }
 
-void Session::Note(ReportInput note, std::string display) {
+void Session::Note(InputNote note, std::string display) {
   notes_.push_back(std::move(note));
   displays_.push_back(std::move(display));
 }
@@ -196,7 +197,7 @@ void Session::Finish() {
   }
   if (damages > 0) {
     Warn(streams_, fmt::format("read around {} fault{}: {} (--format json lists all)", damages,
-                               damages == 1 ? "" : "s", first));
+                               PluralS(damages), first));
   }
 }
 
@@ -208,24 +209,12 @@ ExitCode Session::exit_code() const {
 }
 
 AnswerHead Session::Head(std::string_view question) const {
-  AnswerHead head{.question = question, .diagnostics = diagnostics_};
-  for (const ReportInput& note : notes_) {
-    head.inputs.push_back({.path = note.path, .format = note.format, .moment = note.moment});
-  }
+  AnswerHead head{.question = question, .inputs = notes_, .diagnostics = diagnostics_};
   if (choice_) {
     head.sample_type = choice_->name;
     head.unit = IsBytes(choice_->role) ? "bytes" : choice_->unit;
   }
   return head;
-}
-
-void Session::Describe(Report& report) const {
-  report.inputs = notes_;
-  report.diagnostics = diagnostics_;
-  if (choice_) {
-    report.sample_type = choice_->name;
-    report.unit = IsBytes(choice_->role) ? "bytes" : choice_->unit;
-  }
 }
 
 Result<ExitCode> OnOneRecording(

@@ -14,7 +14,6 @@
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
-#include "output/report.h"
 #include "session/join_inputs.h"
 
 namespace memtool::commands {
@@ -43,7 +42,7 @@ class Session {
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
   [[nodiscard]] bool LeavesOut(const Error& error) const;
   // A place in headers and JSON for an input that is no recording.
-  void Note(ReportInput note, std::string display);
+  void Note(InputNote note, std::string display);
 
   // Notes the filters that matched nothing in one input (View::Unmatched), for views that ForEach
   // did not make.
@@ -55,11 +54,9 @@ class Session {
   [[nodiscard]] ExitCode exit_code() const;
   // What answers say of the inputs: with the notes that joining them made.
   [[nodiscard]] AnswerHead Head(std::string_view question) const;
-  // Puts inputs, sample type and diagnostics into a report.
-  void Describe(Report& report) const;
 
   [[nodiscard]] Streams& streams() const { return streams_; }
-  [[nodiscard]] const std::vector<ReportInput>& notes() const { return notes_; }
+  [[nodiscard]] const std::vector<InputNote>& notes() const { return notes_; }
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
@@ -84,7 +81,7 @@ class Session {
   const InputOptions& inputs_;
   Streams& streams_;
   JoinInputs joins_;
-  std::vector<ReportInput> notes_;
+  std::vector<InputNote> notes_;
   std::vector<std::string> displays_;  // format names for people, per input
   std::vector<std::string> moment_lines_;
   std::vector<Diagnostic> diagnostics_;

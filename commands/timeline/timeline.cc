@@ -80,11 +80,9 @@ class TimelineCommand final : public Command {
  private:
   Result<void> ResolveQuery() {
     query_.range = range_.range();
-    if (axis_text_ != "event" && axis_text_ != "time") {
-      return Fail(ErrorCode::kUsage, "--axis: '" + axis_text_ + "' is not a choice",
-                  "event or time");
-    }
-    query_.by_time = axis_text_ == "time";
+    auto by_time = ChooseAxis(axis_text_);
+    MEMTOOL_TRY(by_time);
+    query_.by_time = *by_time;
     if (query_.top > kMostLayers) {
       return Fail(ErrorCode::kUsage, fmt::format("--top: at most {} layers", kMostLayers));
     }
@@ -172,8 +170,8 @@ class TimelineCommand final : public Command {
   }
 
   // The points one by one: of every change there may be millions.
-  Report Table(const TimelineAnswer& answer) {
-    Report table;
+  TextTable Table(const TimelineAnswer& answer) {
+    TextTable table;
     TabulateStream<TimelineRow>(
         [&answer]() -> NextOf<TimelineRow> {
           return [&answer, next = std::size_t{0}](TimelineRow& row) mutable {

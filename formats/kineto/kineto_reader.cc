@@ -83,7 +83,7 @@ class HistoryMaker {
     if (!cpu) {
       SetBase(rows, trace);
     }
-    reserved_ = trace.standing_reserved;
+    reserved_ = trace.preexisting_reserved;
     for (const std::uint32_t row : rows) {
       const MemoryEvent& event = trace_.memory[row];
       if (!cpu && event.reserved >= 0) {
@@ -138,8 +138,9 @@ class HistoryMaker {
         reserved = event.reserved;  // whether its own event changed it, the trace does not tell
       }
     }
-    trace.standing_bytes = std::max<std::int64_t>(SaturatingSubtract(base.value_or(0), freed), 0);
-    trace.standing_reserved = reserved.value_or(0);
+    trace.preexisting_bytes =
+        std::max<std::int64_t>(SaturatingSubtract(base.value_or(0), freed), 0);
+    trace.preexisting_reserved = reserved.value_or(0);
   }
 
   void AddReserved(const MemoryEvent& event) {

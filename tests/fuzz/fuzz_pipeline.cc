@@ -1,10 +1,12 @@
-// From packed bytes to a report: unpack, sniff, read, filter, sum, print in every format, draw.
+// From packed bytes to an answer: unpack, sniff, read, filter, sum, print in every format, draw.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
 #include "memtool/formats/open.h"
+#include "memtool/profile/answers/top.h"
+#include "memtool/profile/answers/write.h"
 #include "memtool/profile/growth/growth_history.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/rows/graph.h"
@@ -14,6 +16,7 @@
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
 #include "output/dot_writer.h"
+#include "output/tabulate.h"
 #include "output/writers.h"
 
 namespace {
@@ -22,23 +25,29 @@ using namespace memtool;
 using namespace memtool::commands;
 
 void Print(const std::vector<Row>& rows) {
-  Report report{.command = "top"};
-  report.unit = "bytes";
-  report.columns = {{"flat", "FLAT"},
-                    {"cum", "CUM"},
-                    {"name", "WHERE", true, true},
-                    {"file", "PLACE", true, true},
-                    {"via", "VIA", true, true}};
+  TopAnswer answer{.head = {.question = "top", .unit = "bytes"}};
   for (const Row& row : rows) {
-    report.rows.push_back(
-        {Amount{row.value.flat}, Amount{row.value.cum}, row.name, row.file, row.via});
+    answer.rows.push_back({.name = row.name,
+                           .file = row.file,
+                           .flat = row.value.flat,
+                           .cum = row.value.cum,
+                           .via = row.via});
   }
+  const AnswerView view = ViewOf(answer);
+  std::size_t written = 0;
+  const ByteSink count = [&written](std::string_view bytes) { written += bytes.size(); };
+  WriteJson(view, 0, count);
+  WriteJsonLines(view, 0, count);
+  WriteCsv(view, 0, count);
+  TextTable table;
+  std::vector<TableColumn<TopRow>> columns;
+  for (const Field<TopRow>& field : kTopFields) {
+    columns.push_back(ColumnOf(field, true));
+  }
+  Tabulate(answer.rows, columns, 20, 0, table);
   StringSink sink;
-  WriteTable(report, {.limit = 20, .width = 80}, sink);
-  WriteJson(report, 0, sink);
-  WriteJsonLines(report, 0, sink);
-  WriteCsv(report, 0, sink);
-  WriteMarkdown(report, {}, sink);
+  WriteTable(table, {.limit = 20, .width = 80}, sink);
+  WriteMarkdown(table, {}, sink);
 }
 
 // Steps by the file's own marks and times, and by parts.

@@ -43,6 +43,10 @@ def main():
             said = json.loads(run(args.memtool, "top", "--at", moment, "--format", "json", snapshot))
             live = run(build / "live_bytes", snapshot, moment).splitlines()[0]
             assert int(live) == said["total"], (moment, live, said["total"])
+        own = Path(folder) / "own.txt"
+        own.write_text("weights 4096\nmomentum 8192\nweights 1\n")
+        rows = [line.split() for line in run(build / "custom_reader", own).splitlines()]
+        assert rows == [["8192", "momentum"], ["4097", "weights"]], rows
     print("the examples agree with the program")
 
 

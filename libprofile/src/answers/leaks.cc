@@ -172,13 +172,13 @@ std::string_view CodeOf(StepMeasure measure) {
   return At(kWords, measure);
 }
 
-void LeaksMaker::Add(const Selection& selection, std::string_view point) {
+void LeaksMaker::Add(const Selection& selection) {
   head_.Add(selection);
   Tabulator rows(query_.by, space_);
   rows.Add(InputOf(selection));
   query_.by = rows.by();
   saturated_ = saturated_ || rows.saturated();
-  table_.Add({.name = point.empty() ? head_.inputs.back().path : std::string(point),
+  table_.Add({.name = head_.inputs.back().path,
               .time = TimeOf(selection),
               .total = rows.total(),
               .unknown = rows.unknown()},

@@ -112,13 +112,13 @@ void Walk::StartAtBase(Sums& sums) {
   for (const std::uint32_t event : replay_->unmatched()) {
     add(before_, events_[event].size, event > range_.last);
   }
-  for (const std::uint32_t row : replay_->ghosts()) {
+  for (const std::uint32_t row : replay_->unopened()) {
     const Block& block = recording_.state->blocks[row];
     const bool frames =
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
   }
-  add(before_, trace_->standing_bytes, true);
+  add(before_, trace_->preexisting_bytes, true);
 }
 
 void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {

@@ -212,13 +212,13 @@ void TimelineMaker::ForEachBase(Visit visit) const {
   for (const std::uint32_t event : replay_.unmatched()) {
     visit(kBefore, events_[event].size);
   }
-  for (const std::uint32_t row : replay_.ghosts()) {
+  for (const std::uint32_t row : replay_.unopened()) {
     const Block& block = recording_.state->blocks[row];
     const bool frames =
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     visit(frames ? GroupOfStack(block.stack) : kBefore, block.requested);
   }
-  visit(kBefore, trace_.standing_bytes);
+  visit(kBefore, trace_.preexisting_bytes);
 }
 
 std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) const {

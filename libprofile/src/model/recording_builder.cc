@@ -82,7 +82,7 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
         trace.blocks.value() >= ledgers || trace.segments.value() >= ledgers) {
       return Inconsistent("a trace refers to events or ledgers out of range");
     }
-    if (trace.standing_bytes < 0 || trace.standing_reserved < 0 ||
+    if (trace.preexisting_bytes < 0 || trace.preexisting_reserved < 0 ||
         trace.listed_before > trace.event_count) {
       return Inconsistent("what was there before a trace is negative, or more than its events");
     }

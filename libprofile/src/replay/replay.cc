@@ -120,7 +120,7 @@ Replay::Replay(const Recording& recording, const Trace& trace)
   }
   ForEachLiveBlock(recording, trace, [&](std::uint32_t row, const Block& block) {
     if (live.Get(block.address) == AddressMap::kNone) {
-      ghosts_.push_back(row);
+      unopened_.push_back(row);
     }
   });
 }
@@ -135,9 +135,9 @@ TraceSummary Replay::Summarize() const {
   for (const std::uint32_t event : unmatched_) {
     s.unmatched_bytes = SaturatingAdd(s.unmatched_bytes, events_[event].size);
   }
-  s.ghosts = ghosts_.size();
-  for (const std::uint32_t row : ghosts_) {
-    s.ghost_bytes = SaturatingAdd(s.ghost_bytes, recording_.state->blocks[row].requested);
+  s.unopened = unopened_.size();
+  for (const std::uint32_t row : unopened_) {
+    s.unopened_bytes = SaturatingAdd(s.unopened_bytes, recording_.state->blocks[row].requested);
   }
   ForEachLiveBlock(recording_, trace_, [&s](std::uint32_t, const Block& block) {
     std::int64_t& sum =
@@ -148,12 +148,13 @@ TraceSummary Replay::Summarize() const {
   for (const Event& event : events_) {
     net = SaturatingAdd(net, ReservedChange(event));
   }
-  s.standing_bytes = trace_.standing_bytes;
-  s.base_bytes = SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.ghost_bytes), s.standing_bytes);
+  s.preexisting_bytes = trace_.preexisting_bytes;
+  s.base_bytes =
+      SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.unopened_bytes), s.preexisting_bytes);
   s.start_bytes = s.base_bytes;
   // Without a state at the end, what the trace says of segments before the first event holds.
   s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
-                                          : SaturatingAdd(trace_.standing_reserved, net);
+                                          : SaturatingAdd(trace_.preexisting_reserved, net);
   s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
   std::int64_t live = s.peak_bytes = s.base_bytes;
   std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;
@@ -231,7 +232,7 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
                         .pending_free = is_pending(events_[i].key)});
     }
   }
-  for (const std::uint32_t row : ghosts_) {
+  for (const std::uint32_t row : unopened_) {
     const Block& block = recording_.state->blocks[row];
     const bool at_end = end == events_.size();
     blocks.push_back({.address = block.address,
@@ -242,8 +243,8 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
                       .pending_free = at_end ? block.state == BlockState::kPendingFree
                                              : is_pending(block.address)});
   }
-  if (trace_.standing_bytes > 0) {
-    blocks.push_back({.size = trace_.standing_bytes, .before_recording = true});
+  if (trace_.preexisting_bytes > 0) {
+    blocks.push_back({.size = trace_.preexisting_bytes, .before_recording = true});
   }
   std::sort(blocks.begin(), blocks.end(), [](const LiveBlock& a, const LiveBlock& b) {
     return a.address != b.address ? a.address < b.address : a.event < b.event;
@@ -274,12 +275,12 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
   for (const std::uint32_t i : unmatched_) {
     add(groups.before_recording, events_[i].size);
   }
-  for (const std::uint32_t row : ghosts_) {
+  for (const std::uint32_t row : unopened_) {
     const Block& block = recording_.state->blocks[row];
     add(HasFrames(block.stack) ? groups.of_stack[block.stack.value()] : groups.before_recording,
         block.requested);
   }
-  add(groups.before_recording, trace_.standing_bytes);
+  add(groups.before_recording, trace_.preexisting_bytes);
   // While a group holds the same, the highest total decides; so look only where it changes.
   SuffixMaxima maxima;
   maxima.Push(0, total);

@@ -16,23 +16,17 @@ using testing::Not;
 
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-Report Sample(std::size_t rows) {
-  Report report{.command = "top"};
-  report.sample_type = "space";
-  report.unit = "bytes";
-  report.head = {"one input"};
-  report.foot = {"one note"};
-  report.columns = {{"flat", "FLAT"},
-                    {"", "FLAT%"},
-                    {"name", "WHERE", true, true},
-                    {"file", "PLACE", true, true},
-                    {"line", ""}};
+TextTable Sample(std::size_t rows) {
+  TextTable table;
+  table.head = {"one input"};
+  table.foot = {"one note"};
+  table.columns = {{"FLAT"}, {"FLAT%"}, {"WHERE", true, true}, {"PLACE", true, true}, {""}};
   for (std::size_t i = 0; i < rows; ++i) {
     const auto n = static_cast<std::int64_t>(i) + 1;
-    report.rows.push_back({Amount{n << 20U}, Percent{0.25}, "name" + std::to_string(n),
-                           std::string(), i == 0 ? Cell(std::monostate{}) : Cell(n)});
+    table.rows.push_back({Amount{n << 20U}, Percent{0.25}, "name" + std::to_string(n),
+                          std::string(), i == 0 ? Cell(std::monostate{}) : Cell(n)});
   }
-  return report;
+  return table;
 }
 
 std::vector<std::string> Lines(const std::string& text) {
@@ -44,9 +38,9 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-std::vector<std::string> Table(const Report& report, const TableStyle& style = {}) {
+std::vector<std::string> Table(const TextTable& table, const TableStyle& style = {}) {
   StringSink sink;
-  WriteTable(report, style, sink);
+  WriteTable(table, style, sink);
   return Lines(sink.text());
 }
 
@@ -67,24 +61,24 @@ TEST(WriteTable, SaysWhatItCut) {
   EXPECT_THAT(Table(Sample(4), {.limit = 3}),
               testing::Contains("… 1 more row with 4.00 MiB (-n 0 shows all)"));
   EXPECT_THAT(Table(Sample(3), {.limit = 3}), Not(testing::Contains(HasSubstr("more row"))));
-  Report counts = Sample(5);
+  TextTable counts = Sample(5);
   counts.measure = 2;  // names have no amount
   EXPECT_THAT(Table(counts, {.limit = 3}), testing::Contains("… 2 more rows (-n 0 shows all)"));
 }
 
 TEST(WriteTable, FitsTheTerminal) {
-  Report report = Sample(3);
-  report.rows[0][2] = "a/" + std::string(300, 'x') + "/tail";
-  report.rows[1][2] = [] {
+  TextTable table = Sample(3);
+  table.rows[0][2] = "a/" + std::string(300, 'x') + "/tail";
+  table.rows[1][2] = [] {
     std::string wide;
     for (int i = 0; i < 100; ++i) {
       wide += "漢";
     }
     return wide;
   }();
-  report.rows[2][3] = "some/" + std::string(100, 'y') + ".py:12";
+  table.rows[2][3] = "some/" + std::string(100, 'y') + ".py:12";
   for (const unsigned width : {80U, 200U}) {
-    const auto lines = Table(report, {.width = width});
+    const auto lines = Table(table, {.width = width});
     for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
       EXPECT_LE(DisplayWidth(lines[i]), width) << lines[i];
     }
@@ -93,20 +87,19 @@ TEST(WriteTable, FitsTheTerminal) {
     EXPECT_THAT(lines[2], HasSubstr("1.00 MiB"));  // numbers are never cut
   }
   // Without a terminal only monsters are cut.
-  for (const std::string& line : Table(report)) {
+  for (const std::string& line : Table(table)) {
     EXPECT_LE(DisplayWidth(line), 350U);
   }
 }
 
 TEST(WriteTable, LinesOfACellFitTheTerminal) {
-  Report report{.command = "events", .unit = "bytes"};
-  report.columns = {{"size", "SIZE"},
-                    {.key = "when", .title = "WHEN", .drop = 1},
-                    {.key = "", .title = "BY", .left = true, .lines = true}};
+  TextTable table;
+  table.columns = {
+      {"SIZE"}, {.title = "WHEN", .drop = 1}, {.title = "BY", .left = true, .lines = true}};
   const std::string deep = std::string(100, 'f') + "  file.py:1\n" + std::string(60, 'g');
-  report.rows = {{Amount{.value = 1024}, std::string(30, 'w'), deep}};
+  table.rows = {{Amount{.value = 1024}, std::string(30, 'w'), deep}};
   StringSink out;
-  WriteTable(report, {.width = 60}, out);
+  WriteTable(table, {.width = 60}, out);
   std::size_t lines = 0;
   for (std::string_view text = out.text(); !text.empty(); ++lines) {
     const std::size_t end = text.find('\n');
@@ -117,11 +110,11 @@ TEST(WriteTable, LinesOfACellFitTheTerminal) {
   EXPECT_EQ(out.text().find("WHEN"), std::string::npos);  // gives way
 }
 
-// Reports too long to hold: the same table, from two passes over a generator.
+// Tables too long to hold: the same table, from two passes over a generator.
 TEST(WriteTable, FurtherRowsArePrintedAsHeldOnes) {
-  Report held{.command = "events", .unit = "bytes"};
-  held.columns = {{"size", "SIZE"}, {.key = "name", .title = "NAME", .left = true, .shrink = true}};
-  Report given = held;
+  TextTable held;
+  held.columns = {{"SIZE"}, {.title = "NAME", .left = true, .shrink = true}};
+  TextTable given = held;
   for (std::int64_t i = 0; i < 50; ++i) {
     held.rows.push_back({Amount{.value = i * i}, std::string(static_cast<std::size_t>(i), 'x')});
   }
@@ -160,12 +153,12 @@ TEST(WriteTable, ColoursOnlyTheTitles) {
 }
 
 TEST(WriteTable, EscapesHeadFootAndCells) {
-  Report report = Sample(1);
-  report.head = {"\x1b[2Jhead"};
-  report.foot = {"foot\n\x07"};
-  report.rows[0][2] = std::string("\xe2\x80\xae\x9b\nname");
-  EXPECT_THAT(Table(report), ElementsAre("\\x1b[2Jhead", "    FLAT   FLAT%   WHERE",
-                                         "1.00 MiB   25.0%   \\u202e\\x9b\\nname", "foot\\n\\x07"));
+  TextTable table = Sample(1);
+  table.head = {"\x1b[2Jhead"};
+  table.foot = {"foot\n\x07"};
+  table.rows[0][2] = std::string("\xe2\x80\xae\x9b\nname");
+  EXPECT_THAT(Table(table), ElementsAre("\\x1b[2Jhead", "    FLAT   FLAT%   WHERE",
+                                        "1.00 MiB   25.0%   \\u202e\\x9b\\nname", "foot\\n\\x07"));
 }
 
 TEST(CellText, WritesEveryKind) {
@@ -185,53 +178,20 @@ TEST(CellText, WritesEveryKind) {
 }
 
 TEST(RowUnit, FitsTheLargestAmountOfARow) {
-  Report report = Sample(1);
+  TextTable table = Sample(1);
   const std::vector<Cell> row{Amount{40'000}, Amount{1'800'000}, std::int64_t{1} << 40};
-  EXPECT_EQ(RowUnit(report, row, SizeUnit::kAuto), SizeUnit::kAuto);
-  report.row_unit = true;
-  EXPECT_EQ(RowUnit(report, row, SizeUnit::kAuto), SizeUnit::kMiB);
-  EXPECT_EQ(RowUnit(report, row, SizeUnit::kB), SizeUnit::kB);
-  EXPECT_EQ(RowUnit(report, {Amount{kMin}}, SizeUnit::kAuto), SizeUnit::kTiB);
-}
-
-TEST(WriteJson, IsExactAndStaysOneObject) {
-  Report report = Sample(2);
-  report.rows[0][0] = Amount{kMin};
-  report.rows[0][2] = std::string("quote\" \xff </script>\n");
-  report.totals = {{"total", std::int64_t{std::numeric_limits<std::int64_t>::max()}}};
-  report.inputs = {{"a.prof", "pprof", "end"}};
-  report.diagnostics = {{.code = "odd", .message = "m", .offset = 7, .count = 2}};
-  StringSink sink;
-  WriteJson(report, 1, sink);
-  EXPECT_EQ(sink.text(),
-            "{\"schema\":\"memtool.top/1\",\"inputs\":[{\"path\":\"a.prof\",\"format\":\"pprof\","
-            "\"moment\":\"end\"}],\"sample_type\":\"space\",\"unit\":\"bytes\","
-            "\"total\":9223372036854775807,\"rows_cut\":1,\n\"rows\":[\n"
-            "{\"flat\":-9223372036854775808,\"name\":\"quote\\\" \xef\xbf\xbd </script>\\n\","
-            "\"file\":\"\",\"line\":null}\n],\n\"diagnostics\":[{\"severity\":\"warning\","
-            "\"code\":\"odd\",\"message\":\"m\",\"offset\":7,\"count\":2}]}\n");
-}
-
-TEST(WriteJson, OfNoRowsHasAnEmptyList) {
-  StringSink sink;
-  WriteJson(Sample(0), 0, sink);
-  EXPECT_THAT(sink.text(), HasSubstr("\"rows\":[\n],\n\"diagnostics\":[]}\n"));
-}
-
-TEST(WriteCsv, HasOneLineARow) {
-  Report report = Sample(2);
-  report.rows[0][2] = std::string("=a,\"b\"\n");
-  StringSink sink;
-  WriteCsv(report, 0, sink);
-  EXPECT_EQ(sink.text(),
-            "flat,name,file,line\r\n1048576,\"'=a,\"\"b\"\"\\n\",,\r\n2097152,name2,,2\r\n");
+  EXPECT_EQ(RowUnit(table, row, SizeUnit::kAuto), SizeUnit::kAuto);
+  table.row_unit = true;
+  EXPECT_EQ(RowUnit(table, row, SizeUnit::kAuto), SizeUnit::kMiB);
+  EXPECT_EQ(RowUnit(table, row, SizeUnit::kB), SizeUnit::kB);
+  EXPECT_EQ(RowUnit(table, {Amount{kMin}}, SizeUnit::kAuto), SizeUnit::kTiB);
 }
 
 TEST(WriteMarkdown, EscapesCells) {
-  Report report = Sample(1);
-  report.rows[0][2] = std::string("a|b <module>");
+  TextTable table = Sample(1);
+  table.rows[0][2] = std::string("a|b <module>");
   StringSink sink;
-  WriteMarkdown(report, {}, sink);
+  WriteMarkdown(table, {}, sink);
   EXPECT_THAT(Lines(sink.text()),
               ElementsAre("one input", "", "| FLAT | FLAT% | WHERE | PLACE |",
                           "| ---: | ---: | :--- | :--- |",

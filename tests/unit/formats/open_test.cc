@@ -94,7 +94,7 @@ class BytesReader final : public Reader {
     builder.StartProfile({{.type = space, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
                          space);
     for (auto bytes = in.Fill(1); !bytes.empty(); bytes = in.Fill(1)) {
-      builder.AddSample(builder.AddStack({}), {}, kOne);
+      builder.AddSample(builder.AddStack({}), builder.InternLabels({}), kOne);
       in.Advance(1);
     }
     return std::move(builder).Finish();

@@ -88,7 +88,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
     std::size_t next = 0;
     std::int64_t replayed = Replay(*recording, trace).Summarize().base_bytes;
     EXPECT_EQ(replayed, before) << "seed " << seed;
-    std::int64_t reserved = trace.standing_reserved;
+    std::int64_t reserved = trace.preexisting_reserved;
     for (const Event& event : EventsOf(*recording, trace)) {
       replayed += LiveChange(event);
       reserved += ReservedChange(event);
@@ -127,8 +127,8 @@ TEST(Kineto, SpansAroundAnEventAreItsStack) {
 TEST(Kineto, WhatWasThereBeforeIsASum) {
   const Recording recording = LoadFile("kineto/trace.json");
   const memtool::Trace& trace = recording.history->traces.at(0);
-  EXPECT_EQ(trace.standing_bytes, 700'000);
-  EXPECT_EQ(trace.standing_reserved, 4 << 20);
+  EXPECT_EQ(trace.preexisting_bytes, 700'000);
+  EXPECT_EQ(trace.preexisting_reserved, 4 << 20);
   const TraceSummary summary = Replay(recording, trace).Summarize();
   EXPECT_EQ(summary.start_bytes, 1'000'000);
   EXPECT_EQ(summary.reserved_base_bytes, 4 << 20);

@@ -202,7 +202,7 @@ Recording RandomHistory(std::uint32_t seed, std::int64_t standing) {
   history.clock = Clock::kUnix;
   history.marks = {{.name = "step", .begin = 1'000'000'000, .end = 1'010'000'000},
                    {.name = "step", .begin = 1'020'000'000}};
-  history.traces[0].standing_bytes = standing;
+  history.traces[0].preexisting_bytes = standing;
   return MakeRecording(std::move(history), InOneSegment(random.BlocksAtTheEnd(), 1'000'000),
                        std::move(builder));
 }

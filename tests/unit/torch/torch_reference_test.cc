@@ -19,7 +19,7 @@ struct Replay {
   const Recording& recording;
   const Trace& trace;
   std::unordered_map<std::uint64_t, std::int64_t> live{};
-  std::int64_t unmatched = 0, unmatched_bytes = 0, ghosts = 0, ghost_bytes = 0;
+  std::int64_t unmatched = 0, unmatched_bytes = 0, unopened = 0, unopened_bytes = 0;
   std::int64_t end_blocks = 0, pending = 0, reserved_end = 0;
 
   [[nodiscard]] std::span<const Event> events() const {
@@ -44,8 +44,8 @@ struct Replay {
       }
       (block.state == BlockState::kActive ? end_blocks : pending) += block.requested;
       if (!live.contains(block.address)) {
-        ++ghosts;
-        ghost_bytes += block.requested;
+        ++unopened;
+        unopened_bytes += block.requested;
       }
     }
   }
@@ -85,7 +85,7 @@ std::string OracleLine(const std::string& name, const Recording& recording, cons
       replay.AddSegment(segment);
     }
   }
-  const std::int64_t base = replay.unmatched_bytes + replay.ghost_bytes;
+  const std::int64_t base = replay.unmatched_bytes + replay.unopened_bytes;
   const auto peak = replay.FindPeak(base, false);
   const std::int64_t net = replay.FindPeak(0, true).end;
   const auto reserved = replay.FindPeak(replay.reserved_end - net, true);
@@ -94,7 +94,7 @@ std::string OracleLine(const std::string& name, const Recording& recording, cons
       "unmatched_frees={}({}) ghosts={}({}) reserved_base={} reserved_peak={}@{} reserved_end={}",
       name, trace.device, trace.event_count, base, peak.bytes, peak.at, peak.end, replay.end_blocks,
       replay.pending, peak.end == replay.end_blocks + replay.pending ? "OK" : "DIFF",
-      replay.unmatched, replay.unmatched_bytes, replay.ghosts, replay.ghost_bytes,
+      replay.unmatched, replay.unmatched_bytes, replay.unopened, replay.unopened_bytes,
       replay.reserved_end - net, reserved.bytes, reserved.at, replay.reserved_end);
 }
 

@@ -46,11 +46,11 @@ class Maker {
   void End() { marks_.back().end = Now() - 1; }
   // A block that was there from the start and stays.
   void Ghost(std::uint64_t key, std::int64_t size, std::size_t stack) {
-    ghosts_.push_back({.address = key,
-                       .size = size,
-                       .requested = size,
-                       .stack = stacks_[stack],
-                       .state = BlockState::kActive});
+    unopened_.push_back({.address = key,
+                         .size = size,
+                         .requested = size,
+                         .stack = stacks_[stack],
+                         .state = BlockState::kActive});
   }
 
   // More of before, of which only the sum is told.
@@ -60,10 +60,10 @@ class Maker {
     History history = test::HistoryOf(events_);
     history.clock = Clock::kUnix;
     history.marks = marks_;
-    history.traces[0].standing_bytes = standing_;
+    history.traces[0].preexisting_bytes = standing_;
     std::optional<AllocatorState> state;
-    if (!ghosts_.empty()) {
-      state = test::InOneSegment(ghosts_, 1 << 30);
+    if (!unopened_.empty()) {
+      state = test::InOneSegment(unopened_, 1 << 30);
     }
     return test::MakeRecording(std::move(history), std::move(state), std::move(builder_));
   }
@@ -81,7 +81,7 @@ class Maker {
   std::vector<StackId> stacks_;
   std::vector<Event> events_;
   std::vector<Mark> marks_;
-  std::vector<Block> ghosts_;
+  std::vector<Block> unopened_;
   std::int64_t standing_ = 0;
 };
 

@@ -26,7 +26,7 @@ void ExpectEqual(const TraceSummary& a, const TraceSummary& b) {
   EXPECT_EQ(a.events, b.events);
   EXPECT_EQ(a.base_bytes, b.base_bytes);
   EXPECT_EQ(a.start_bytes, b.start_bytes);
-  EXPECT_EQ(a.standing_bytes, b.standing_bytes);
+  EXPECT_EQ(a.preexisting_bytes, b.preexisting_bytes);
   EXPECT_EQ(a.peak_bytes, b.peak_bytes);
   EXPECT_EQ(a.peak_event, b.peak_event);
   EXPECT_EQ(a.end_bytes, b.end_bytes);
@@ -38,8 +38,8 @@ void ExpectEqual(const TraceSummary& a, const TraceSummary& b) {
   EXPECT_EQ(a.reserved_end_bytes, b.reserved_end_bytes);
   EXPECT_EQ(a.unmatched_frees, b.unmatched_frees);
   EXPECT_EQ(a.unmatched_bytes, b.unmatched_bytes);
-  EXPECT_EQ(a.ghosts, b.ghosts);
-  EXPECT_EQ(a.ghost_bytes, b.ghost_bytes);
+  EXPECT_EQ(a.unopened, b.unopened);
+  EXPECT_EQ(a.unopened_bytes, b.unopened_bytes);
   EXPECT_EQ(a.double_allocs, b.double_allocs);
   EXPECT_EQ(a.size_changes, b.size_changes);
   EXPECT_EQ(a.segment_events, b.segment_events);

@@ -25,7 +25,7 @@ TEST(Replay, TheStartIsAfterWhatIsListedOfBefore) {
   EXPECT_EQ(s.peak_bytes, 135);
   EXPECT_EQ(s.end_bytes, 35);
   EXPECT_EQ(ResolveMoment(index, trace, *ParseMoment("start")).value(), 1);
-  for (const auto change : {&Trace::standing_bytes, &Trace::standing_reserved}) {
+  for (const auto change : {&Trace::preexisting_bytes, &Trace::preexisting_reserved}) {
     RecordingBuilder wrong;
     history.traces[0].*change = -1;
     wrong.SetHistory(history);

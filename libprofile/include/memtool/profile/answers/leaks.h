@@ -193,8 +193,7 @@ AnswerView ViewOf(const LeaksAnswer& answer);
 class LeaksMaker {
  public:
   explicit LeaksMaker(LeaksQuery query) : query_(std::move(query)) {}
-  // `point`: its name; empty = the input's.
-  void Add(const Selection& selection, std::string_view point = {});
+  void Add(const Selection& selection);
   [[nodiscard]] std::size_t size() const { return table_.size(); }
   // Errors: kUsage for fewer than two inputs, and for an order by time when not all tell one or all
   // tell the same.

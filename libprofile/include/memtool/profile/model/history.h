@@ -72,8 +72,8 @@ struct Trace {
   bool overflowed = false;  // the recorder's ring dropped the oldest entries
   // Of what was there before the first event, where the format gives only a sum: live bytes that no
   // event frees and no block of the state shows, and reserved bytes (of inputs without a state).
-  std::int64_t standing_bytes = 0;
-  std::int64_t standing_reserved = 0;
+  std::int64_t preexisting_bytes = 0;
+  std::int64_t preexisting_reserved = 0;
   // This many of the first events are allocations from before the recording, which the file lists
   // like others: "start" is after them.
   std::uint64_t listed_before = 0;

@@ -2,9 +2,9 @@
 //
 // A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
 // base: the sizes of frees that match no allocation, plus the blocks that are still there at the
-// end and were never opened, plus what the format gives as a sum (Trace::standing_bytes). With them
-// a replay must end at the sum of the blocks that the allocator lists; when it does, the trace has
-// no holes.
+// end and were never opened, plus what the format gives as a sum (Trace::preexisting_bytes). With
+// them a replay must end at the sum of the blocks that the allocator lists; when it does, the trace
+// has no holes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TraceSummary {
   std::uint64_t events = 0;
   std::int64_t base_bytes = 0;
   std::int64_t start_bytes = 0;  // the base, and what the first events list of before
-  std::int64_t standing_bytes = 0;
+  std::int64_t preexisting_bytes = 0;
   std::int64_t peak_bytes = 0;
   std::int64_t peak_event = -1;  // the first strict maximum
   std::int64_t end_bytes = 0;
@@ -36,8 +36,8 @@ struct TraceSummary {
   std::int64_t reserved_end_bytes = 0;
   std::uint64_t unmatched_frees = 0;
   std::int64_t unmatched_bytes = 0;
-  std::uint64_t ghosts = 0;  // blocks at the end that no event opened
-  std::int64_t ghost_bytes = 0;
+  std::uint64_t unopened = 0;  // blocks at the end that no event opened
+  std::int64_t unopened_bytes = 0;
   std::uint64_t double_allocs = 0;  // allocations at an address that was live
   std::uint64_t size_changes = 0;   // frees whose size is not the allocation's
   std::uint64_t segment_events = 0;
@@ -61,7 +61,7 @@ struct LiveBlock {
   std::int64_t size = 0;
   StackId stack;                       // who allocated it; none when unknown
   std::optional<std::uint64_t> event;  // its allocation: row of History::events
-  std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for ghosts
+  std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for unopened blocks
   bool before_recording = false;       // allocated before the first event
   bool pending_free = false;           // given up, but a stream may still use it
 };
@@ -97,7 +97,7 @@ class Replay {
   [[nodiscard]] std::span<const std::uint32_t> partners() const { return partner_; }
   // The base: frees without an allocation, and rows of AllocatorState::blocks that no event opened.
   [[nodiscard]] std::span<const std::uint32_t> unmatched() const { return unmatched_; }
-  [[nodiscard]] std::span<const std::uint32_t> ghosts() const { return ghosts_; }
+  [[nodiscard]] std::span<const std::uint32_t> unopened() const { return unopened_; }
 
  private:
   [[nodiscard]] bool HasFrames(StackId stack) const {
@@ -110,7 +110,7 @@ class Replay {
   std::span<const Event> events_;
   std::vector<std::uint32_t> partner_;
   std::vector<std::uint32_t> unmatched_;
-  std::vector<std::uint32_t> ghosts_;
+  std::vector<std::uint32_t> unopened_;
   std::uint64_t double_allocs_ = 0;
   std::uint64_t size_changes_ = 0;
 };

@@ -1,0 +1,28 @@
+// Counts and choices in sentences.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/base/sizes.h"
+
+namespace memtool::commands {
+
+// What a noun needs after a count: "" or "s".
+constexpr std::string_view PluralS(std::integral auto count) {
+  return count == 1 ? "" : "s";
+}
+
+// "1 row", "2,048 rows".
+std::string Counted(std::integral auto count, std::string_view noun) {
+  return FormatCount(static_cast<std::int64_t>(count)) + " " + std::string(noun) +
+         std::string(PluralS(count));
+}
+
+// "event", "event or time", "name, time or given".
+std::string OneOf(std::span<const std::string_view> words);
+
+}  // namespace memtool::commands

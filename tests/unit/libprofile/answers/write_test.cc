@@ -1,0 +1,105 @@
+#include "memtool/profile/answers/write.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memtool {
+namespace {
+
+struct SampleRow {
+  std::int64_t flat = 0;
+  std::string name;
+  std::optional<double> share;
+  std::vector<std::int64_t> steps;
+};
+
+Value Steps(const SampleRow& row) {
+  return Value::List(row.steps.begin(), row.steps.end());
+}
+
+constexpr auto kSampleFields = Fields<SampleRow>({{"flat", "FLAT", Unit::kAmount, &SampleRow::flat},
+                                                  {"name", "WHERE", Unit::kText, &SampleRow::name},
+                                                  {"share", "", Unit::kRatio, &SampleRow::share},
+                                                  {"steps", "", Unit::kNested, Steps}});
+
+constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+
+struct Sample {
+  AnswerHead head{.question = "top",
+                  .inputs = {{.path = "a.prof", .format = "pprof", .details = {{"rank", 3}}}},
+                  .sample_type = "space",
+                  .unit = "bytes",
+                  .diagnostics = {{.code = "odd", .message = "m", .offset = 7, .count = 2}}};
+  std::vector<SampleRow> rows{{kLeast, "quote\" \xff </script>\n", 0.25, {1, 2}},
+                              {2, "=a,\"b\"\n", std::nullopt, {}}};
+
+  [[nodiscard]] AnswerView View() const {
+    return ViewRows(head, {{"total", kMost}}, rows, kSampleFields);
+  }
+};
+
+template <class Write>
+std::string Written(Write write, const AnswerView& view, std::size_t limit) {
+  std::string text;
+  write(view, limit, [&text](std::string_view bytes) { text += bytes; });
+  return text;
+}
+
+TEST(WriteJson, IsExactAndStaysOneObject) {
+  const Sample sample;
+  EXPECT_EQ(Written(WriteJson, sample.View(), 1),
+            "{\"schema\":\"memtool.top/1\",\"inputs\":[{\"path\":\"a.prof\",\"format\":\"pprof\","
+            "\"moment\":\"end\",\"rank\":3}],\"sample_type\":\"space\",\"unit\":\"bytes\","
+            "\"total\":9223372036854775807,\"rows_cut\":1,\n\"rows\":[\n"
+            "{\"flat\":-9223372036854775808,\"name\":\"quote\\\" \xef\xbf\xbd </script>\\n\","
+            "\"share\":0.25,\"steps\":[1,2]}\n],\n\"diagnostics\":[{\"severity\":\"warning\","
+            "\"code\":\"odd\",\"message\":\"m\",\"offset\":7,\"count\":2}]}\n");
+}
+
+TEST(WriteJson, OfNoRowsHasAnEmptyList) {
+  Sample sample;
+  sample.rows.clear();
+  sample.head.diagnostics.clear();
+  EXPECT_NE(Written(WriteJson, sample.View(), 0).find("\"rows\":[\n],\n\"diagnostics\":[]}\n"),
+            std::string::npos);
+}
+
+TEST(WriteJson, WhatIsNoNumberIsNull) {
+  Sample sample;
+  sample.rows = {{1, "a", std::nan(""), {}}};
+  EXPECT_EQ(Written(WriteJsonLines, sample.View(), 0),
+            "{\"flat\":1,\"name\":\"a\",\"share\":null,\"steps\":[]}\n");
+}
+
+// A pass over rows that nothing holds follows those that are held; no limit cuts it.
+TEST(WriteJsonLines, FurtherRowsFollow) {
+  const Sample sample;
+  AnswerView view = sample.View();
+  view.further = [] {
+    return NextRow([left = 2](std::vector<Value>& row) mutable {
+      row = {left, "further", Value(), Value::List()};
+      return left-- > 0;
+    });
+  };
+  const std::string text = Written(WriteJsonLines, view, 1);
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            "{\"flat\":2,\"name\":\"further\",\"share\":null,\"steps\":[]}\n"
+            "{\"flat\":1,\"name\":\"further\",\"share\":null,\"steps\":[]}\n");
+}
+
+TEST(WriteCsv, HasOneLineARow) {
+  const Sample sample;
+  EXPECT_EQ(Written(WriteCsv, sample.View(), 0),
+            "flat,name,share,steps\r\n"
+            "-9223372036854775808,\"quote\"\" \\xff </script>\\n\",0.250000,\"[1,2]\"\r\n"
+            "2,\"'=a,\"\"b\"\"\\n\",,[]\r\n");
+}
+
+}  // namespace
+}  // namespace memtool
