@@ -1,5 +1,5 @@
 // A Reader turns the bytes of one format into a Recording. Readers are stateless and reentrant.
-// To add a format: its folder, one line in registry.cc, one in CMakeLists.txt, a testdata case.
+// To add a format: ARCHITECTURE.md. A program can also give readers of its own to Open().
 #pragma once
 
 #include <cstddef>

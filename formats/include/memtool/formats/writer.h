@@ -1,5 +1,5 @@
 // A Writer turns a Recording into the bytes of one format. Writers are stateless and reentrant.
-// To add one: its folder, one line in registry.cc, one in CMakeLists.txt.
+// To add one: as a reader, see ARCHITECTURE.md.
 #pragma once
 
 #include <cstdint>

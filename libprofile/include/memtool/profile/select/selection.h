@@ -23,7 +23,7 @@ namespace memtool {
 struct SelectOptions {
   std::string name;                      // of the input, for answers: a path
   MomentSpec moment{.text = "end"};      // an input without a history has only its end
-  std::string device;                    // empty = all
+  std::string device;                    // of a history, see AtMoment; empty = all
   std::shared_ptr<const Filter> filter;  // null = all samples, frame mode app
   std::string sample_type;               // wanted, see ChooseValue; empty = the default
   std::optional<ValueChoice> like;       // instead: what another input's type was
@@ -49,7 +49,7 @@ class Selection {
   // Of inputs with a history; null without.
   [[nodiscard]] const HistoryIndex* history() const { return index_.get(); }
   [[nodiscard]] const std::shared_ptr<const HistoryIndex>& shared_history() const { return index_; }
-  // The same with every value multiplied, for normalising.
+  // The same with another scale, in the place of its own.
   [[nodiscard]] Selection ScaledBy(double scale) const;
   // The same moment, filter and sample type of what is left of the recording, with the same rows.
   [[nodiscard]] Selection Of(Recording rest) const;
@@ -73,9 +73,9 @@ class Selection {
   std::unique_ptr<const StackSums> sums_;
 };
 
-// `index`: of this recording's history, where it is known already. Errors: kUsage for a moment,
-// device or sample type that the recording does not have; kUnsupported when it holds neither
-// samples nor a history.
+// `index`: of this recording's history, where it is known already. Errors: kUsage for a moment or
+// device that the history does not have, or a sample type that the recording does not have;
+// kUnsupported when it holds neither samples nor a history.
 Result<Selection> Select(std::shared_ptr<const Recording> recording, SelectOptions options,
                          std::shared_ptr<const HistoryIndex> index = nullptr);
 Result<Selection> Select(Recording recording, SelectOptions options = {});
