@@ -90,7 +90,6 @@ void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
 }
 
 // --- forms with a header
-// ---------------------------------------------------------------------------
 
 // What NVML shows of the process and the log does not; the writer subtracts without a sign.
 void AddAmend(RecordingBuilder& builder, const mxnet::CsvRow& row) {
@@ -157,7 +156,6 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
 }
 
 // --- forms without a header
-// ------------------------------------------------------------------------
 
 // Bytes are written as whole numbers; MiB as floats, of which some are whole. A file of whole
 // numbers only is bytes when one of them is more MiB than a device has.
@@ -202,7 +200,6 @@ Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
 }
 
 // --- TBD's log
-// -------------------------------------------------------------------------------------
 
 // "[mem] F MB GPU global memory free, total T MB."
 struct DeviceMemory {
@@ -265,7 +262,6 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
 }
 
 // --- call stacks of unknown tags
-// -------------------------------------------------------------------
 
 class StackLog {
  public:

@@ -67,7 +67,7 @@ Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
 std::string TraceText(const Trace& trace);
 
 // The traces of a history that commands look at: of `device`, or, when it is empty, all but those
-// that would count bytes twice or are on no device. A caller's own books (LedgerLevel::kUser) lie
+// that would count bytes twice or are on no device. A caller's own ledgers (LedgerLevel::kUser) lie
 // within the driver's and are asked for by their whole name; a CPU's (LedgerKind::kCpu) count when
 // there is nothing else. Errors: kUsage for a device that does not exist.
 Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
