@@ -141,6 +141,30 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
   }
 }
 
+// The lines of one axis; -> the categories that hold nothing, as a list in a sentence.
+std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
+                    std::vector<Line>& lines) {
+  std::string empty;
+  for (const BucketRow& row : answer.rows) {
+    if (row.axis != axis.name) {
+      continue;
+    }
+    if (row.is_empty()) {
+      const bool named = row.kind == BucketRow::Kind::kCategory;
+      empty += named ? (empty.empty() ? "" : ", ") + row.name : "";
+      continue;
+    }
+    const bool hollow = row.kind == BucketRow::Kind::kUntracked;
+    lines.push_back({.axis = row.axis,
+                     .name = row.name,
+                     .bytes = row.sum.bytes,
+                     .count = hollow ? Cell() : Cell(row.sum.count),
+                     .bar = Bar(row.sum.bytes, largest, hollow)});
+    AddEntries(row, lines);
+  }
+  return empty;
+}
+
 }  // namespace
 
 void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTable& table) {
@@ -148,24 +172,9 @@ void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTa
   std::vector<Line> lines;
   for (const BucketsAxis& axis : answer.axes) {
     table.blocks.push_back(lines.size());
-    std::string empty;
-    for (const BucketRow& row : answer.rows) {
-      if (row.axis != axis.name) {
-        continue;
-      }
-      if (row.is_empty()) {
-        const bool named = row.kind == BucketRow::Kind::kCategory;
-        empty += named ? (empty.empty() ? "" : ", ") + row.name : "";
-        continue;
-      }
-      const bool hollow = row.kind == BucketRow::Kind::kUntracked;
-      lines.push_back({.axis = row.axis,
-                       .name = row.name,
-                       .bytes = row.sum.bytes,
-                       .count = hollow ? Cell() : Cell(row.sum.count),
-                       .bar = Bar(row.sum.bytes, largest.at(row.axis), hollow)});
-      AddEntries(row, lines);
-    }
+    const auto most = largest.find(axis.name);
+    const std::string empty =
+        AddAxis(answer, axis, most == largest.end() ? 0 : most->second, lines);
     if (!empty.empty()) {
       table.foot.push_back("nothing in " + empty);
     }
