@@ -6,7 +6,11 @@
 # What is left out is named in errors and in `memtool help formats`. Tests need all of them.
 set(MEMTOOL_ALL_FORMATS pprof pprof_writer torch_snapshot mxnet capture_log kineto torch_timeline oom_text
     ground_truth keywords folded json_dump)
-set(MEMTOOL_FORMATS "${MEMTOOL_ALL_FORMATS}" CACHE STRING "formats and other components of formats/ to build")
+set(MEMTOOL_FORMATS "all" CACHE STRING "formats and other components of formats/ to build")
+# Not the list itself in the cache: a build folder would leave out what comes later.
+if(MEMTOOL_FORMATS STREQUAL "all")
+  set(MEMTOOL_FORMATS ${MEMTOOL_ALL_FORMATS})
+endif()
 foreach(format IN LISTS MEMTOOL_FORMATS)
   if(NOT format IN_LIST MEMTOOL_ALL_FORMATS)
     list(JOIN MEMTOOL_ALL_FORMATS ", " known)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times memtool beside other programs on the same inputs, turn by turn.
 
-usage: bench.py --memtool PATH [--samples N] [--runs N] [--cases A,B] [--slow] [--json OUT]
+usage: bench.py --memtool PATH [--against PATH] [--samples N] [--runs N] [--cases A,B] [--slow] [--json OUT]
 
 The result is the ratio memtool / peer of each pair of runs made one after the
 other, so that a busy machine disturbs both sides alike. Nothing is asserted.
@@ -144,6 +144,7 @@ def main():
     default_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "memtool-bench"
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memtool", required=True, help="the program")
+    parser.add_argument("--against", help="another memtool, which is the peer of every case")
     parser.add_argument("--samples", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=5, help="pairs per case, after one to warm up")
     parser.add_argument("--cases", help="names, separated by commas (default: all that are not slow)")
@@ -157,6 +158,10 @@ def main():
         parser.error(f"no program {args.memtool}")
     memtool = str(Path(memtool).resolve())
     cases = case_table(memtool, args.samples)
+    if args.against:
+        other = str(Path(args.against).resolve())
+        cases = [dict(case, peer_name=f"memtool {other}", slow=False,
+                      peer=lambda *files, ours=case["memtool"]: [other, *ours(*files)[1:]]) for case in cases]
     if args.cases:
         wanted = args.cases.split(",")
         unknown = set(wanted) - {c["name"] for c in cases}
