@@ -36,8 +36,8 @@ std::string_view WordBehindFirst(std::string_view function, std::string_view mar
 // are one of a few words.
 std::string_view WithoutOverload(std::string_view name) {
   constexpr std::array<std::string_view, 10> kOverloads{
-      "_dim",  "_out",   "_start_out",  "_start", "_memory_format",
-      "_self", "_other", "_correction", "_int",   "_names"};
+      "_start_out", "_start", "_dim",        "_out", "_memory_format",
+      "_self",      "_other", "_correction", "_int", "_names"};
   for (std::size_t at = name.find('_', 1); at != std::string_view::npos;
        at = name.find('_', at + 1)) {
     if (at + 1 < name.size() && name[at + 1] >= 'A' && name[at + 1] <= 'Z') {
@@ -90,14 +90,17 @@ std::string_view OperationName(std::string_view function) {
   if (function.starts_with("THPEngine_run_backward")) {
     return "backward";
   }
-  // What follows the node's own name is its arguments, which name other types.
+  // What follows the node's own name is its arguments, which name other types; a node within a
+  // template's arguments is another function's.
   const std::string_view head = function.substr(0, function.find("::apply("));
   if (head.size() != function.size()) {
     const std::size_t node = head.rfind("::");
-    return node == std::string_view::npos ||
-                   head.find("torch::autograd::") == std::string_view::npos
-               ? std::string_view{}
-               : head.substr(node + 2);
+    const bool whole =
+        std::count(head.begin(), head.end(), '<') == std::count(head.begin(), head.end(), '>');
+    return whole && node != std::string_view::npos &&
+                   head.find("torch::autograd::") != std::string_view::npos
+               ? head.substr(node + 2)
+               : std::string_view{};
   }
   if (const auto name = WordBehindFirst(function, "torch::autograd::generated::details::");
       !name.empty()) {

@@ -15,14 +15,25 @@ std::vector<NodeId> NodesOf(NodeSpace& space, const Recording& recording) {
   return space.OfLines(recording, Granularity::kFileFunction);
 }
 
+// Lines 3 and 5 are of one function: the same line calls both.
 TEST(SameNames, OneThatCallsTheOtherIsAnother) {
   const Recording recording = ProfileMaker()
                                   .Sample("main@t.py:1;forward@m.py:9;forward@m.py:3", {1, 4})
                                   .Sample("main@t.py:1;forward@m.py:9;forward@m.py:5", {1, 2})
                                   .Sample("main@t.py:1;forward@m.py:9", {1, 1})
                                   .Finish();
+  EXPECT_EQ(test::Top(recording, "filefunction"), (Rows{"forward 6 6", "forward 1 7", "main 0 7"}));
+}
+
+// Lines 3 and 5 are not: other lines call them.
+TEST(SameNames, WhatOtherLinesCallIsAnother) {
+  const Recording recording =
+      ProfileMaker()
+          .Sample("forward@m.py:9;forward@m.py:3", {1, 4})
+          .Sample("forward@m.py:10;_call_impl@n.py:1;forward@m.py:5", {1, 2})
+          .Finish();
   EXPECT_EQ(test::Top(recording, "filefunction"),
-            (Rows{"forward 4 4", "forward 2 2", "forward 1 7", "main 0 7"}));
+            (Rows{"forward 4 4", "forward 2 2", "forward 0 4", "_call_impl 0 2", "forward 0 2"}));
 }
 
 TEST(SameNames, RecursionIsOneFunction) {

@@ -127,6 +127,10 @@ TEST(OperationName, IsWhatAProgramCalls) {
   EXPECT_EQ(
       OperationName("torch::autograd::generated::DivBackward0::apply(std::vector<at::Tensor>&&)"),
       "DivBackward0");
+  EXPECT_EQ(OperationName("void torch::autograd::AccumulateGrad::accumulateGrad<torch::autograd::"
+                          "AccumulateGrad::apply(std::vector<at::Tensor>&&)::{lambda()#1}>()"),
+            "");
+  EXPECT_EQ(OperationName("<built-in method relu of type object at 0x7f>"), "relu");
   EXPECT_EQ(OperationName("cache_miss"), "jit");
   for (const char* function : {"cfunction_call", "forward",
                                "at::empty_strided(c10::ArrayRef<long>)", "mylib::apply(int)", ""}) {
