@@ -56,6 +56,9 @@ class EventsCommand final : public Command {
           chosen_.Resolve(input_.size_base()), ResolveSummary()}) {
       MEMTOOL_TRY(resolved);
     }
+    if (auto code = view_.PrintInstead(streams)) {
+      return *std::move(code);
+    }
     return OnOneRecording(input_, streams, "events are those of one FILE",
                           [&](const Session& session, const auto& recording) {
                             return Show(session, recording, streams);

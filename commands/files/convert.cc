@@ -128,6 +128,9 @@ class ConvertCommand : public Command {
     for (auto resolved : {input_.Resolve(), view_.Resolve()}) {
       MEMTOOL_TRY(resolved);
     }
+    if (auto code = view_.PrintInstead(streams)) {
+      return *std::move(code);
+    }
     const formats::Writer* writer = Chosen(to_);
     const auto left_out = formats::WritersLeftOut();
     if (std::find(left_out.begin(), left_out.end(), to_) != left_out.end()) {

@@ -86,7 +86,7 @@ std::vector<TableColumn<GrowthRow>> LeaksColumns(const LeaksAnswer& answer) {
   columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
                      [](const GrowthRow& row) { return PlaceText(row.file, row.line); }});
   columns.push_back({{.title = "VIA", .left = true, .shrink = true},
-                     [](const GrowthRow& row) { return NameText(row.via); }});
+                     [](const GrowthRow& row) { return ViaText(row.via); }});
   return columns;
 }
 

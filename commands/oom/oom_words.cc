@@ -306,7 +306,7 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
   const std::string place = PlaceText(row.file, row.line);
   return "  held by " + (frames ? NameText(row.name) : row.name) +
          (place.empty() ? "" : "  " + place) +
-         (row.via.empty() ? "" : "  via " + NameText(row.via));
+         (row.via.empty() ? "" : "  via " + ViaText(row.via));
 }
 
 std::string WholeText(const OomCase& found) {

@@ -61,6 +61,7 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
       "only this device: its number, or its whole name");
   add("frames", po::value(&frames_text_)->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
+  frames_.Declare(add);
   add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
       "sample type by name or number (default: bytes)");
   for (const RegexOption& option : kRegexOptions) {
@@ -81,6 +82,7 @@ void ViewOptions::DeclareForEvents(po::options_description& options) {
       "only this device: its number, or its whole name");
   add("frames", po::value(&frames_text_)->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
+  frames_.Declare(add);
   for (const RegexOption& option : kRegexOptions) {
     if (!std::string_view(option.name).starts_with("tagroot") &&
         !std::string_view(option.name).starts_with("tagleaf")) {
@@ -100,6 +102,8 @@ Result<void> ViewOptions::Resolve() {
   auto frames = ParseFrameMode(frames_text_);
   MEMTOOL_TRY(frames);
   options_.frames = *frames;
+  MEMTOOL_TRY(frames_.Resolve());
+  options_.frame_rules = frames_.rules();
   auto moment = ParseMoment(moment_text_);
   auto base =
       base_moment_text_.empty() ? moment : ParseMoment(base_moment_text_, Subject::kBaseMoment);
@@ -126,7 +130,7 @@ Result<void> ViewOptions::Resolve() {
 }
 
 bool ViewOptions::selects() const {
-  return !sample_index_.empty() || options_.frames != FrameMode::kApp ||
+  return !sample_index_.empty() || options_.frames != FrameMode::kApp || frames_.given() ||
          std::any_of(kRegexOptions.begin(), kRegexOptions.end(), [this](const RegexOption& option) {
            return !(options_.*option.member).empty();
          });
@@ -145,6 +149,10 @@ std::string ViewOptions::Describe() const {
   }
   if (options_.frames != FrameMode::kApp) {
     text += (text.empty() ? "" : " ") + ("frames=" + frames_text_);
+  }
+  if (const std::string own = frames_.Describe();
+      !own.empty() && options_.frames == FrameMode::kApp) {
+    text += (text.empty() ? "" : " ") + own;
   }
   if (keywords_.chosen()) {
     text += (text.empty() ? "" : " ") + ("keywords=" + keywords_.name());

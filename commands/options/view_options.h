@@ -3,12 +3,14 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "command.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
+#include "options/frames_option.h"
 #include "options/keywords_option.h"
 
 namespace memtool::commands {
@@ -56,12 +58,17 @@ class ViewOptions {
   [[nodiscard]] Result<void> ChooseKeywords(const Recording& recording) const {
     return keywords_.ChooseFor(recording);
   }
+  // For options that need no input: what is printed instead of reading one.
+  [[nodiscard]] std::optional<Result<ExitCode>> PrintInstead(Streams& streams) const {
+    return frames_.PrintInstead(streams);
+  }
   // "focus=train frames=all": options in force that change what is counted; empty for none.
   [[nodiscard]] std::string Describe() const;
 
  private:
   FilterOptions options_;
   std::string frames_text_ = "app";
+  FramesOption frames_;
   std::string sample_index_;
   std::string by_text_;
   std::string moment_text_ = "end";

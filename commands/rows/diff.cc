@@ -171,7 +171,7 @@ class DiffCommand final : public RowsCommand {
     columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
                        [](const DiffRow& row) { return PlaceText(row.file, row.line); }});
     columns.push_back({{.title = "VIA", .left = true, .shrink = true},
-                       [](const DiffRow& row) { return NameText(row.via); }});
+                       [](const DiffRow& row) { return ViaText(row.via); }});
     add("through", true, false);
     add("status", true, false);
     columns.back().style.drop = 3;
@@ -211,7 +211,7 @@ class DiffCommand final : public RowsCommand {
       const std::string place = PlaceText(same.largest->file, same.largest->line);
       text += fmt::format("{} in {}{}{}{}", AmountText(session, same.amount), same.largest->name,
                           place.empty() ? "" : " " + place,
-                          same.largest->via.empty() ? "" : " via " + NameText(same.largest->via),
+                          same.largest->via.empty() ? "" : " via " + ViaText(same.largest->via),
                           same.rows > 1 ? fmt::format(" and {} other row{}", same.rows - 1,
                                                       same.rows == 2 ? "" : "s")
                                         : "");

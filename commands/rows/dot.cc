@@ -55,6 +55,9 @@ class GraphCommand : public Command {
     for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveNodes()}) {
       MEMTOOL_TRY(resolved);
     }
+    if (auto code = view_.PrintInstead(streams)) {
+      return *std::move(code);
+    }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     Session session(input_, streams);

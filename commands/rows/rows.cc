@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/operation_name.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -28,6 +29,11 @@ std::string NameText(std::string_view name) {
     }
   }
   return std::string(name.substr(before_last));
+}
+
+std::string ViaText(std::string_view via) {
+  const std::string_view operation = OperationName(via);
+  return operation.empty() ? NameText(via) : std::string(operation);
 }
 
 std::string PlaceText(std::string_view file, std::int64_t line) {

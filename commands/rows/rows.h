@@ -14,6 +14,8 @@ namespace memtool::commands {
 
 // A function as tables show it: of C++ names the last two parts, without arguments.
 std::string NameText(std::string_view name);
+// The call of VIA: what a program calls the operation, else the name as NameText shows it.
+std::string ViaText(std::string_view via);
 // "leak.py:13", or nothing when the row has no place.
 std::string PlaceText(std::string_view file, std::int64_t line);
 // "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the

@@ -16,6 +16,9 @@ Result<ExitCode> RowsCommand::Run(Streams& streams) {
                         ResolveMore()}) {
     MEMTOOL_TRY(resolved);
   }
+  if (auto code = view_.PrintInstead(streams)) {
+    return *std::move(code);
+  }
   if (auto code = RunInstead(streams)) {
     return *std::move(code);
   }

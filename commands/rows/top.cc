@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 
 #include "command.h"
@@ -28,6 +29,7 @@ class TopCommand final : public RowsCommand {
                 "memtool top --by line --focus train memory9.prof\n"
                 "memtool top --by label:device *.prof\n"
                 "memtool top --frames all --cum -n 50 memory9.prof\n"
+                "memtool top --cum --at peak snapshot.pickle     # SAVES: what checkpointing can save\n"
                 "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
@@ -60,7 +62,7 @@ class TopCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(session), output().limit(), 0, table);
+    Tabulate(answer_.rows, Columns(session), RowsToShow(), 0, table);
     if (answer_.base_total) {
       table.head.push_back(fmt::format(
           "{} {} minus base {} {}: {}", session.notes()[0].path,
@@ -70,11 +72,31 @@ class TopCommand final : public RowsCommand {
     }
     table.head = Head(session, TotalLine(session));
     if (answer_.peak) {
-      table.foot.emplace_back("SAVES: how much the whole run's peak would fall without the row");
+      table.foot.emplace_back(
+          by_cum()
+              ? "SAVES: how much the whole run's peak would fall without the row and what it calls"
+              : "SAVES: how much the whole run's peak would fall without the row");
     }
     const auto notes = FootNotes(answer_.unknown, answer_.saturated);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
+  }
+
+  [[nodiscard]] bool by_cum() const { return view().sort() == SortBy::kCum; }
+
+  // Rows that only pass memory on come last, and a few of them are enough where nobody asked for
+  // more. 0 = all.
+  [[nodiscard]] std::size_t RowsToShow() const {
+    constexpr std::size_t kPassing = 3;
+    const bool asked = input().rows().has_value() || by_cum();
+    if (asked || answer_.by.kind != By::Kind::kFrame) {
+      return output().limit();
+    }
+    const auto first =
+        std::find_if(answer_.rows.begin(), answer_.rows.end(),
+                     [](const TopRow& row) { return row.flat == 0 && row.unknown == 0; });
+    const auto shown = static_cast<std::size_t>(first - answer_.rows.begin()) + kPassing;
+    return output().limit() == 0 ? shown : std::min(output().limit(), shown);
   }
 
   [[nodiscard]] std::string TotalLine(const Session& session) const {
@@ -100,10 +122,9 @@ class TopCommand final : public RowsCommand {
         {{.title = "FLAT%", .drop = 2}, [share](const TopRow& row) { return share(row.flat); }}};
     if (answer_.peak) {
       columns.push_back(
-          {{.title = "SAVES"}, [peak = *answer_.peak, bytes](const TopRow& row) {
-             return row.peak_without
-                        ? Cell(Amount{SaturatingSubtract(peak, *row.peak_without), bytes})
-                        : Cell();
+          {{.title = "SAVES"}, [peak = *answer_.peak, bytes, cum = by_cum()](const TopRow& row) {
+             const auto& without = cum ? row.peak_without_cum : row.peak_without;
+             return without ? Cell(Amount{SaturatingSubtract(peak, *without), bytes}) : Cell();
            }});
     }
     if (frames) {
@@ -117,7 +138,7 @@ class TopCommand final : public RowsCommand {
     columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
                        [](const TopRow& row) { return PlaceText(row.file, row.line); }});
     columns.push_back({{.title = "VIA", .left = true, .shrink = true},
-                       [](const TopRow& row) { return NameText(row.via); }});
+                       [](const TopRow& row) { return ViaText(row.via); }});
     return columns;
   }
 

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "events/events_words.h"
 #include "memtool/profile/base/result.h"
+#include "options/frames_option.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
@@ -55,6 +56,7 @@ class TimelineCommand final : public Command {
         "layers with a name, those that hold most at any one time (default 8)");
     add("frames", po::value(&frames_text_)->value_name("MODE"),
         "app (default): hide framework and runtime frames; python: Python frames; all");
+    frames_.Declare(add);
     range_.Declare(add);
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
@@ -70,6 +72,9 @@ class TimelineCommand final : public Command {
     for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveQuery(), plot_.Resolve(),
                           output_.Resolve(streams, std::nullopt)}) {
       MEMTOOL_TRY(resolved);
+    }
+    if (auto code = frames_.PrintInstead(streams)) {
+      return *std::move(code);
     }
     return OnOneRecording(input_, streams, "a timeline is of one FILE",
                           [&](const Session& session, const auto& recording) {
@@ -90,6 +95,8 @@ class TimelineCommand final : public Command {
     auto frames = ParseFrameMode(frames_text_);
     MEMTOOL_TRY(frames);
     filter.frames = *frames;
+    MEMTOOL_TRY(frames_.Resolve());
+    filter.frame_rules = frames_.rules();
     auto compiled = Filter::Compile(filter);
     MEMTOOL_TRY(compiled);
     filter_ = *std::move(compiled);
@@ -213,6 +220,7 @@ class TimelineCommand final : public Command {
   std::string by_text_;
   KeywordsOption keywords_;
   std::string frames_text_ = "app";
+  FramesOption frames_;
   std::string axis_text_ = "event";
   PlotOptions plot_;
 };

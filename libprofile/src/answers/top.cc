@@ -58,22 +58,24 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
   if (count == 0) {
     return;
   }
-  std::int64_t peak = 0;
-  std::vector<std::int64_t> peaks(count, 0);
+  answer.peak = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    answer.rows[i].peak_without = answer.rows[i].peak_without_cum = 0;
+  }
   for (const Selection& selection : histories_) {
     for (const MomentOfTrace& moment : selection.moments()) {
-      peak = SaturatingAdd(peak, moment.summary.peak_bytes);
+      answer.peak = SaturatingAdd(*answer.peak, moment.summary.peak_bytes);
     }
-    const auto without =
-        PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
-                        std::span(rows).first(count), query_.by.granularity, space_);
-    for (std::size_t i = 0; i < count; ++i) {
-      peaks[i] = SaturatingAdd(peaks[i], without[i]);
+    for (const auto& [of, member] : {std::pair(SaveOf::kOwn, &TopRow::peak_without),
+                                     std::pair(SaveOf::kWithCallees, &TopRow::peak_without_cum)}) {
+      const auto without =
+          PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
+                          std::span(rows).first(count), query_.by.granularity, space_, of);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::optional<std::int64_t>& sum = answer.rows[i].*member;
+        sum = SaturatingAdd(*sum, without[i]);
+      }
     }
-  }
-  answer.peak = peak;
-  for (std::size_t i = 0; i < count; ++i) {
-    answer.rows[i].peak_without = peaks[i];
   }
 }
 
@@ -119,7 +121,8 @@ AnswerView ViewOf(const TopAnswer& answer) {
                                   {"unknown", answer.unknown}};
   std::vector<Field<TopRow>> fields(kTopFields.begin(), kTopFields.end());
   if (!answer.peak) {
-    std::erase_if(fields, [](const Field<TopRow>& field) { return field.key == "peak_without"; });
+    std::erase_if(fields,
+                  [](const Field<TopRow>& field) { return field.key.starts_with("peak_without"); });
   }
   return ViewRows<TopRow>(answer.head, std::move(figures), answer.rows, std::move(fields));
 }

@@ -34,7 +34,8 @@ class Walk {
         before_(unnamed.keep_before ? unnamed.before : kDropped),
         no_stack_(unnamed.no_stack),
         held_(unnamed.rows),
-        of_stack_(recording_.stack_count()) {}
+        live_(recording_.stack_count()),
+        allocated_(recording_.stack_count()) {}
 
   struct Sums {
     std::vector<std::vector<std::int64_t>> series;  // [row][step]
@@ -45,8 +46,9 @@ class Walk {
 
   void Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums);
 
-  // Live bytes per stack at the end of the ranges: which of a row's places weighs most.
-  [[nodiscard]] const std::vector<std::int64_t>& of_stack() const { return of_stack_; }
+  // Bytes per stack that allocated any: which of a row's places weighs most. What is live at the
+  // end of the ranges decides; in a row that has nothing left, what was allocated.
+  [[nodiscard]] StackSums Weights() const;
 
  private:
   static constexpr std::uint32_t kDropped = UINT32_MAX;
@@ -58,6 +60,13 @@ class Walk {
   [[nodiscard]] std::uint32_t RowOf(std::uint32_t event) const;
   void StartAtBase(Sums& sums);
   void Apply(std::uint32_t event, std::size_t step, Sums& sums);
+  void AddToStack(StackId stack, std::int64_t bytes, bool allocates) {
+    if (stack.valid()) {
+      live_[stack.value()] = SaturatingAdd(live_[stack.value()], bytes);
+      std::int64_t& allocated = allocated_[stack.value()];
+      allocated = SaturatingAdd(allocated, allocates ? bytes : 0);
+    }
+  }
   void Add(std::uint32_t row, std::int64_t bytes) {
     if (row != kDropped) {
       held_[row] = SaturatingAdd(held_[row], bytes);
@@ -71,7 +80,8 @@ class Walk {
   std::uint32_t before_;
   std::uint32_t no_stack_;
   std::vector<std::int64_t> held_;
-  std::vector<std::int64_t> of_stack_;
+  std::vector<std::int64_t> live_;       // per stack
+  std::vector<std::int64_t> allocated_;  // likewise
   std::int64_t total_ = 0;
 
   // Of the trace that is walked through.
@@ -117,6 +127,9 @@ void Walk::StartAtBase(Sums& sums) {
     const bool frames =
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     add(frames ? RowOfStack(block.stack) : before_, block.requested, true);
+    if (frames) {
+      AddToStack(block.stack, block.requested, true);
+    }
   }
   add(before_, trace_->preexisting_bytes, true);
 }
@@ -142,11 +155,25 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   if (frees && other == Replay::kNoEvent) {
     return;  // its stack is that of who freed it
   }
-  const StackId stack = frees ? events_[other].stack : at.stack;
-  if (stack.valid()) {
-    std::int64_t& live = of_stack_[stack.value()];
-    live = SaturatingAdd(live, LiveChange(at));
+  AddToStack(frees ? events_[other].stack : at.stack, LiveChange(at), !frees);
+}
+
+StackSums Walk::Weights() const {
+  std::vector<char> holds(held_.size());
+  const auto row_of = [this](std::size_t stack) { return RowOfStack(StackId(stack)); };
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    if (live_[i] != 0 && row_of(i) != kDropped) {
+      holds[row_of(i)] = 1;
+    }
   }
+  StackSums sums;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    if (allocated_[i] != 0 && row_of(i) != kDropped) {
+      sums.rows.push_back(
+          {.stack = StackId(i), .value = holds[row_of(i)] != 0 ? live_[i] : allocated_[i]});
+    }
+  }
+  return sums;
 }
 
 void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
@@ -183,13 +210,9 @@ void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
   }
 }
 
-// Place and call of every row of frames: where most of its bytes are at the end of the range.
-void FillPlaces(const View& view, const By& by, const std::vector<std::int64_t>& of_stack,
+// Place and call of every row of frames: where most of its bytes come from.
+void FillPlaces(const View& view, const By& by, const StackSums& sums,
                 const AllocationGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
-  StackSums sums;
-  for (std::size_t i = 0; i < of_stack.size(); ++i) {
-    sums.rows.push_back({.stack = StackId(i), .value = of_stack[i]});
-  }
   FlatCum flat_cum(space);
   flat_cum.Add(view, sums, by.granularity);
   const std::vector<NodeId> vias = flat_cum.Vias();
@@ -318,7 +341,7 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
 
   std::vector<GrowthRow> rows = RowsOf(sums, *groups, unnamed, growth.measure);
   if (by.kind == By::Kind::kFrame) {
-    FillPlaces(view, by, walk.of_stack(), *groups, space, rows);
+    FillPlaces(view, by, walk.Weights(), *groups, space, rows);
   }
   std::erase_if(rows, HoldsNothing);
   if (growth.measure == StepMeasure::kKept) {

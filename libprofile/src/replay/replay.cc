@@ -1,6 +1,7 @@
 #include "memtool/profile/replay/replay.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "replay/address_map.h"
@@ -252,35 +253,57 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   return blocks;
 }
 
-// The group of the allocation that an allocation or free event is about.
-std::uint32_t Replay::GroupOfEvent(const Groups& groups, std::uint32_t event) const {
+// The groups of a stack, or the one of what has no frames.
+std::span<const std::uint32_t> Replay::GroupsOfStack(const SharedGroups& groups, StackId stack,
+                                                     const std::uint32_t& without_frames) const {
+  if (!HasFrames(stack)) {
+    return std::span(&without_frames, 1);
+  }
+  const std::uint32_t first = groups.first[stack.value()];
+  return groups.members.subspan(first, groups.first[stack.value() + 1] - first);
+}
+
+// The groups of the allocation that an allocation or free event is about.
+std::span<const std::uint32_t> Replay::GroupsOfEvent(const SharedGroups& groups,
+                                                     std::uint32_t event) const {
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? partner_[event] : event;
   if (opened == kNoEvent) {
-    return groups.before_recording;
+    return std::span(&groups.before_recording, 1);
   }
-  const StackId stack = events_[opened].stack;
-  return HasFrames(stack) ? groups.of_stack[stack.value()] : groups.without_stack;
+  return GroupsOfStack(groups, events_[opened].stack, groups.without_stack);
 }
 
 std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
+  std::vector<std::uint32_t> first(groups.of_stack.size() + 1);
+  std::iota(first.begin(), first.end(), 0U);
+  return PeakWithout(SharedGroups{.first = first,
+                                  .members = groups.of_stack,
+                                  .before_recording = groups.before_recording,
+                                  .without_stack = groups.without_stack,
+                                  .count = groups.count});
+}
+
+std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const {
   std::vector<std::int64_t> held(groups.count, 0);
   std::int64_t total = 0;
-  const auto add = [&](std::uint32_t group, std::int64_t bytes) {
+  const auto add = [&](std::span<const std::uint32_t> members, std::int64_t bytes) {
     total = SaturatingAdd(total, bytes);
-    if (group != kNoGroup) {
-      held[group] = SaturatingAdd(held[group], bytes);
+    for (const std::uint32_t group : members) {
+      if (group != kNoGroup) {
+        held[group] = SaturatingAdd(held[group], bytes);
+      }
     }
   };
+  const std::span<const std::uint32_t> before(&groups.before_recording, 1);
   for (const std::uint32_t i : unmatched_) {
-    add(groups.before_recording, events_[i].size);
+    add(before, events_[i].size);
   }
   for (const std::uint32_t row : unopened_) {
     const Block& block = recording_.state->blocks[row];
-    add(HasFrames(block.stack) ? groups.of_stack[block.stack.value()] : groups.before_recording,
-        block.requested);
+    add(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
   }
-  add(groups.before_recording, trace_.preexisting_bytes);
+  add(before, trace_.preexisting_bytes);
   // While a group holds the same, the highest total decides; so look only where it changes.
   SuffixMaxima maxima;
   maxima.Push(0, total);
@@ -294,12 +317,14 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
     if (change == 0) {
       continue;
     }
-    const bool has_group = events_[i].action != Action::kAdjust;
-    const std::uint32_t group = has_group ? GroupOfEvent(groups, i) : kNoGroup;
-    if (group != kNoGroup) {
-      settle(group);
-      held[group] = SaturatingAdd(held[group], change);
-      since[group] = i + 1;
+    if (events_[i].action != Action::kAdjust) {
+      for (const std::uint32_t group : GroupsOfEvent(groups, i)) {
+        if (group != kNoGroup) {
+          settle(group);
+          held[group] = SaturatingAdd(held[group], change);
+          since[group] = i + 1;
+        }
+      }
     }
     total = SaturatingAdd(total, change);
     maxima.Push(i + 1, total);

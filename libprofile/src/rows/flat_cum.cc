@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/operation_name.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
 
@@ -107,7 +109,7 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
       flat = SaturatingAdd(flat, weight);
     }
   }
-  const std::vector<NodeId> of_line = space_.OfLines(recording, granularity);
+  const std::vector<NodeId>& of_line = walker.of_line();
   // A row's own memory decides; rows that only pass memory on are placed by what passes.
   for (std::size_t i = 0; i < flat_of_line.size(); ++i) {
     const bool passes_only = values_[of_line[i].value()].flat == 0;
@@ -148,18 +150,32 @@ Place FlatCum::PlaceOf(NodeId node) const {
   return node.value() < places_.size() ? places_[node.value()].place : Place{};
 }
 
+// Frames of one operation count together; the heaviest of them stands for it.
 std::vector<NodeId> FlatCum::Vias() const {
+  struct Call {
+    std::int64_t weight = 0;
+    std::int64_t heaviest = -1;
+    NodeId node;
+  };
+  std::map<std::pair<std::size_t, std::string_view>, Call> calls;
+  for (const auto& [pair, weight] : via_) {
+    const NodeId via(static_cast<std::uint32_t>(pair));
+    const std::string_view name = space_.Name(via);
+    const std::string_view operation = OperationName(name);
+    Call& call = calls[{pair >> 32U, operation.empty() ? name : operation}];
+    call.weight = SaturatingAdd(call.weight, weight);
+    // Ties by name, so that the answer does not depend on the hash table's order.
+    if (weight > call.heaviest || (weight == call.heaviest && name < space_.Name(call.node))) {
+      call.heaviest = weight;
+      call.node = via;
+    }
+  }
   std::vector<NodeId> best(values_.size());
   std::vector<std::int64_t> best_weight(values_.size(), -1);
-  for (const auto& [pair, weight] : via_) {
-    const std::size_t node = pair >> 32U;
-    const NodeId via(static_cast<std::uint32_t>(pair));
-    // Ties by name, so that the answer does not depend on the hash table's order.
-    const bool better = weight > best_weight[node] ||
-                        (weight == best_weight[node] && space_.Name(via) < space_.Name(best[node]));
-    if (better) {
-      best[node] = via;
-      best_weight[node] = weight;
+  for (const auto& [key, call] : calls) {
+    if (call.weight > best_weight[key.first]) {
+      best_weight[key.first] = call.weight;
+      best[key.first] = call.node;
     }
   }
   return best;

@@ -236,8 +236,10 @@ void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options,
       Place& place = graph.nodes[found->second].place;
       if (place.file.empty()) {
         const Function& function = recording.functions[recording.lines[line].function.value()];
-        place.file = recording.Text(function.filename);
-        place.line = space[of_line[line]].line;
+        const std::string_view file = space.File(of_line[line]);
+        place.file = file.empty() ? recording.Text(function.filename) : file;
+        const Node& node = space[of_line[line]];
+        place.line = node.line != 0 ? node.line : node.start_line;
       }
     }
   }

@@ -1,9 +1,30 @@
 #include "memtool/profile/rows/node_space.h"
 
+#include <map>
+#include <utility>
+
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/frame_class.h"
 #include "memtool/profile/select/view.h"
+#include "rows/same_names.h"
 
 namespace memtool {
+
+namespace {
+
+// A file that PyTorch's compiler wrote has the hash of its content for a name, another in each run:
+// "/tmp/torchinductor_lin/kq/ckq3…x7.py".
+std::string_view FoldedFile(std::string_view file) {
+  constexpr std::size_t kHash = 40;
+  const std::size_t folder = file.find("torchinductor");
+  const std::string_view base = BaseName(file);
+  return folder != std::string_view::npos && folder + base.size() < file.size() &&
+                 base.size() > kHash && base.ends_with(".py")
+             ? "<torchinductor>"
+             : file;
+}
+
+}  // namespace
 
 std::size_t NodeSpace::Hash::operator()(const Node& node) const {
   std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
@@ -37,7 +58,7 @@ NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, c
   const Function* function =
       line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
   const std::string_view file =
-      function != nullptr ? recording.Text(function->filename) : std::string_view{};
+      FoldedFile(function != nullptr ? recording.Text(function->filename) : std::string_view{});
   if (granularity == Granularity::kModule) {
     const std::string_view binary =
         location.mapping.valid()
@@ -57,6 +78,45 @@ NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, c
   return Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
 }
 
+// Keeps functions apart that share name and file. Lines that another recording knows stay where
+// they are, and take the rest of their function with them.
+void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes) {
+  const std::vector<std::int64_t> parts = PartsOfNames(recording);
+  // A line by its function's start where the format knows it.
+  const auto key_of = [&](std::size_t row) {
+    const Line& line = recording.lines[row];
+    const std::int64_t start = recording.functions[line.function.value()].start_line;
+    Node key = (*this)[nodes[row]];
+    (start > 0 ? key.start_line : key.line) = start > 0 ? start : line.line;
+    return key;
+  };
+  const auto separable = [&](std::size_t row) {
+    return recording.lines[row].function.valid() && IsPythonFile(File(nodes[row]));
+  };
+  std::map<std::pair<NodeId, std::int64_t>, NodeId> known;  // by name and part
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    if (separable(row)) {
+      const auto part = parts_.find(key_of(row));
+      if (part != parts_.end()) {
+        known.try_emplace({nodes[row], parts[row]}, part->second);
+      }
+    }
+  }
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    if (!separable(row)) {
+      continue;
+    }
+    const auto [part, added] = parts_.try_emplace(key_of(row));
+    if (added) {
+      Node node = (*this)[nodes[row]];
+      node.start_line = parts[row];
+      const auto same = known.find({nodes[row], parts[row]});
+      part->second = parts[row] != 0 && same != known.end() ? same->second : Intern(node);
+    }
+    nodes[row] = part->second;
+  }
+}
+
 std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity granularity) {
   std::vector<NodeId> nodes(recording.lines.size());
   for (const Location& location : recording.locations) {
@@ -64,6 +124,9 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
       const std::uint32_t line = location.first_line + i;
       nodes[line] = OfLine(recording, location, recording.lines[line], granularity);
     }
+  }
+  if (granularity == Granularity::kFileFunction) {
+    Separate(recording, nodes);
   }
   return nodes;
 }

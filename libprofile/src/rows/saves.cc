@@ -1,6 +1,8 @@
 #include "memtool/profile/rows/saves.h"
 
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/label_text.h"
@@ -12,10 +14,10 @@ namespace memtool {
 std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
                                           std::span<const MomentOfTrace> moments,
                                           std::span<const Row> rows, Granularity granularity,
-                                          NodeSpace& space) {
+                                          NodeSpace& space, SaveOf of) {
   const Recording& recording = view.recording();
   std::unordered_map<std::uint32_t, std::uint32_t> row_of_node;
-  Replay::Groups groups{.count = rows.size()};
+  Replay::SharedGroups groups{.count = rows.size()};
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     if (rows[i].node.valid()) {
       row_of_node.emplace(rows[i].node.value(), i);
@@ -25,22 +27,32 @@ std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View&
   }
   NodeWalker walker(view, granularity, space);
   NodeStack stack;
-  std::vector<std::uint32_t> of_stack(recording.stack_count(), Replay::kNoGroup);
-  for (std::uint32_t i = 0; i < of_stack.size(); ++i) {
-    if (!walker.Expand({.stack = StackId(i)}, stack)) {
-      continue;
+  std::vector<std::uint32_t> first{0};
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
+    if (walker.Expand({.stack = StackId(i)}, stack)) {
+      if (stack.nodes.empty()) {
+        members.push_back(groups.without_stack);
+      } else if (of == SaveOf::kOwn) {
+        stack.nodes.resize(1);
+      }
+      for (const NodeId node : stack.nodes) {
+        const auto row = row_of_node.find(node.value());
+        const bool known =
+            row != row_of_node.end() &&
+            std::find(members.begin() + first.back(), members.end(), row->second) == members.end();
+        if (known) {
+          members.push_back(row->second);
+        }
+        if (row != row_of_node.end() && space.Name(node) == kBeforeRecording) {
+          groups.before_recording = row->second;
+        }
+      }
     }
-    if (stack.nodes.empty()) {
-      of_stack[i] = groups.without_stack;
-      continue;
-    }
-    const auto row = row_of_node.find(stack.nodes.front().value());
-    of_stack[i] = row == row_of_node.end() ? Replay::kNoGroup : row->second;
-    if (space.Name(stack.nodes.front()) == kBeforeRecording) {
-      groups.before_recording = of_stack[i];
-    }
+    first.push_back(static_cast<std::uint32_t>(members.size()));
   }
-  groups.of_stack = of_stack;
+  groups.first = first;
+  groups.members = members;
   std::vector<std::int64_t> peaks(rows.size(), 0);
   for (const MomentOfTrace& moment : moments) {
     const auto without = index.replay(moment.trace).PeakWithout(groups);

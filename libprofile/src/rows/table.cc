@@ -23,14 +23,19 @@ std::int64_t SortKey(const Row& row, SortBy sort) {
   return Magnitude(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
 }
 
+// What holds memory of unknown size holds more than what only passes memory on.
+bool HoldsNothing(const Row& row, SortBy sort) {
+  return sort == SortBy::kFlat && row.value.flat == 0 && row.value.unknown == 0;
+}
+
 // By size; ties by the other size, then by name.
 void SortRows(std::vector<Row>& rows, SortBy sort) {
   const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
   std::sort(rows.begin(), rows.end(), [sort, other](const Row& a, const Row& b) {
-    return std::tuple(-SortKey(a, sort), -SortKey(a, other), std::string_view(a.name),
-                      std::string_view(a.file), a.line) <
-           std::tuple(-SortKey(b, sort), -SortKey(b, other), std::string_view(b.name),
-                      std::string_view(b.file), b.line);
+    return std::tuple(-SortKey(a, sort), HoldsNothing(a, sort), -SortKey(a, other),
+                      std::string_view(a.name), std::string_view(a.file), a.line) <
+           std::tuple(-SortKey(b, sort), HoldsNothing(b, sort), -SortKey(b, other),
+                      std::string_view(b.name), std::string_view(b.file), b.line);
   });
 }
 

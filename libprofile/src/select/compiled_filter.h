@@ -25,6 +25,7 @@ struct Filter::Compiled {
   std::unique_ptr<RE2> tag_hide;
   std::optional<TagMatcher> tag_focus;
   std::optional<TagMatcher> tag_ignore;
+  std::optional<FrameClassifier> classifier;  // none: the built-in one
 };
 
 }  // namespace memtool

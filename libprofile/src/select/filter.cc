@@ -48,6 +48,11 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
     MEMTOOL_TRY(regex);
     slot.regex = *std::move(regex);
   }
+  if (options.frame_rules) {
+    auto classifier = FrameClassifier::Compile(*options.frame_rules);
+    MEMTOOL_TRY(classifier);
+    to.classifier = *std::move(classifier);
+  }
   to.drop_frames = WholeName(options.drop_frames);
   to.keep_frames = WholeName(options.keep_frames);
   if (!options.keep_frames.empty() && to.keep_frames == nullptr) {

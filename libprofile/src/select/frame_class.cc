@@ -1,70 +1,26 @@
 #include "memtool/profile/select/frame_class.h"
 
+#include <fmt/format.h>
+#include <re2/re2.h>
+#include <re2/set.h>
+
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/operation_name.h"
 
 namespace memtool {
 
 namespace {
 
-// Packages below site-packages/ or dist-packages/ that are frameworks, not somebody's model.
-constexpr std::array<std::string_view, 21> kFrameworkPackages{
-    "torch", "torchgen", "functorch",  "torchvision",     "torchaudio", "torch_xla", "triton",
-    "jax",   "jaxlib",   "flax",       "haiku",           "optax",      "chex",      "equinox",
-    "mxnet", "numpy",    "tensorflow", "tensorflow_core", "keras",      "gluonnlp",  "_pytest"};
-
-// The same frameworks run from a checkout of their sources.
-constexpr std::array<std::string_view, 16> kFrameworkFolders{"/debugpy/",
-                                                             "/pydevd",
-                                                             "/jax/_src/",
-                                                             "/jax/interpreters/",
-                                                             "/jax/experimental/",
-                                                             "/jaxlib/",
-                                                             "/torch/nn/",
-                                                             "/torch/_",
-                                                             "/torch/optim/",
-                                                             "/torch/utils/",
-                                                             "/torch/autograd",
-                                                             "/torch/cuda/",
-                                                             "/torch/functional.py",
-                                                             "/python/mxnet/",
-                                                             "/torch/csrc/",
-                                                             "/tensorflow/python/"};
-
-// Framework frames around every call: they do not say which call it was.
-constexpr std::array<std::string_view, 8> kWrappers{"reraise_with_filtered_traceback",
-                                                    "wrapped_module_method",
-                                                    "_call_impl",
-                                                    "_wrapped_call_impl",
-                                                    "decorate_context",
-                                                    "decorate_autocast",
-                                                    "_wrapped",
-                                                    "wrapper"};
-
-// Native code of frameworks, wherever the name begins ("_object* torch::autograd::…").
-constexpr std::array<std::string_view, 9> kNativeNamespaces{
-    "c10::", "at::",         "torch::", "pybind11::", "xla::",
-    "tsl::", "tensorflow::", "mxnet::", "caffe2::"};
-
-// Native code of the unwinder, allocators, runtimes and the interpreter.
-constexpr std::array<std::string_view, 22> kNativePrefixes{
-    "std::",        "__gnu_cxx::",
-    "nccl",         "cudaMalloc",
-    "cuMem",        "cublas",
-    "cudnn",        "_Py",
-    "Py_",          "PyObject",
-    "PyEval",       "PyVector",
-    "PyNumber",     "PyRun",
-    "THP",          "__libc_start",
-    "_start",       "start_thread",
-    "clone",        "gomp_",
-    "__restore_rt", "execute_native_thread_routine"};
-
-bool IsPythonFile(std::string_view file) {
-  return file.ends_with(".py") || file.ends_with(".pyx") || file.starts_with("<frozen ") ||
-         file.starts_with("<ipython") || file.starts_with("/tmp/ipykernel") || file == "<string>" ||
-         file == "<stdin>";
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
 }
 
 // What follows the last "site-packages/" or "dist-packages/", or nothing.
@@ -74,28 +30,19 @@ std::string_view BelowPackages(std::string_view file) {
   return at == std::string_view::npos ? std::string_view{} : file.substr(at + kMark.size());
 }
 
-bool IsFrameworkFile(std::string_view file) {
-  const std::string_view below = BelowPackages(file);
-  if (!below.empty()) {
-    const std::string_view package = below.substr(0, below.find_first_of("/."));
-    return std::find(kFrameworkPackages.begin(), kFrameworkPackages.end(), package) !=
-           kFrameworkPackages.end();
-  }
-  // PyTorch's profiler leaves out what comes before the package.
-  return std::any_of(
-      kFrameworkFolders.begin(), kFrameworkFolders.end(), [file](std::string_view folder) {
-        return file.find(folder) != std::string_view::npos || file.starts_with(folder.substr(1));
-      });
-}
-
 // "/usr/lib/python3.11/contextlib.py", "/opt/conda/lib/python3.9/threading.py"
 bool IsPythonLibrary(std::string_view file) {
   if (file.starts_with("<frozen ")) {
     return true;
   }
-  const bool library = file.find("/lib/python") != std::string_view::npos ||
-                       file.find("/Lib/") != std::string_view::npos;  // Windows
+  const bool library = Contains(file, "/lib/python3") || Contains(file, "/lib/python2") ||
+                       Contains(file, "/Lib/");  // Windows
   return library && BelowPackages(file).empty();
+}
+
+// "/opt/conda/bin/torchrun": a script without an ending that starts a package.
+bool IsStartScript(std::string_view file) {
+  return Contains(file, "/bin/") && !Contains(BaseName(file), ".");
 }
 
 // "/usr/local/src/conda/python-3.12.3/Objects/call.c", or as its makefile names it,
@@ -111,22 +58,20 @@ bool IsInterpreterFile(std::string_view file) {
       return false;
     }
     const std::string_view before = file.substr(0, at);
-    return before.find_first_not_of("./") == std::string_view::npos
-               ? !file.starts_with('/')
-               : before.find("ython") != std::string_view::npos;
+    return before.find_first_not_of("./") == std::string_view::npos ? !file.starts_with('/')
+                                                                    : Contains(before, "ython");
   });
 }
 
-bool IsNativeRuntime(std::string_view function, std::string_view file) {
-  // "??" is what PyTorch writes for code without symbols: the nearest exported name, a guess.
-  if (file == "??" || (function.empty() && file.empty()) || IsInterpreterFile(file)) {
-    return true;
-  }
-  return std::any_of(kNativePrefixes.begin(), kNativePrefixes.end(),
-                     [&](std::string_view prefix) { return function.starts_with(prefix); }) ||
-         std::any_of(
-             kNativeNamespaces.begin(), kNativeNamespaces.end(),
-             [&](std::string_view part) { return function.find(part) != std::string_view::npos; });
+// A static symbol of C, as PyTorch's snapshots name it: without a file, and without arguments as
+// C++ has them. In builds of conda those are the interpreter's.
+bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const Origin& origin) {
+  return file.empty() && origin.framework == Framework::kPyTorch &&
+         origin.kind == RecordingKind::kSnapshot && !function.empty() &&
+         std::all_of(function.begin(), function.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '.';
+         });
 }
 
 // Operations as PyTorch's profiler names them, without a file.
@@ -150,6 +95,82 @@ Operation ProfilerOperation(std::string_view function, std::string_view file) {
   return {backward, backward};
 }
 
+// What a profiler's trace says of Python without a file: modules ("nn.Module: Linear_0") and the
+// ranges that a program marks.
+bool IsMarkOfTrace(std::string_view function, std::string_view file, const Origin& origin) {
+  return file.empty() && origin.framework == Framework::kPyTorch &&
+         origin.kind == RecordingKind::kTrace && !function.empty() && !Contains(function, "::") &&
+         !function.starts_with("<built-in ") && !function.starts_with('(') &&
+         !ProfilerOperation(function, file).known;
+}
+
+// Words of any number of groups, searched at once.
+class WordSet {
+ public:
+  static Result<WordSet> Compile(const std::vector<FrameRules::Group>& groups) {
+    WordSet set;
+    for (const FrameRules::Group& group : groups) {
+      for (const std::string& word : group.words) {
+        const std::string_view regex = RegexOfWord(word);
+        if (regex.empty()) {
+          set.packages_.insert(word);
+          continue;
+        }
+        std::string error;
+        if (!set.regexes_) {
+          set.regexes_ = std::make_unique<RE2::Set>(RE2::Quiet, RE2::UNANCHORED);
+        }
+        if (set.regexes_->Add({regex.data(), regex.size()}, &error) < 0) {
+          return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is not a regular expression: {}",
+                                                     group.name, regex, error));
+        }
+      }
+    }
+    if (set.regexes_ && !set.regexes_->Compile()) {
+      return Fail(ErrorCode::kLimit,
+                  fmt::format("{}: too many regular expressions", groups.back().name));
+    }
+    return set;
+  }
+
+  [[nodiscard]] bool Matches(std::string_view function, std::string_view file) const {
+    return Search(function) || Search(file) || HasPackageOf(file);
+  }
+
+ private:
+  [[nodiscard]] bool Search(std::string_view text) const {
+    return regexes_ && !text.empty() && regexes_->Match({text.data(), text.size()}, nullptr);
+  }
+
+  // Installed, or run from its sources: "src/transformers/…", "vllm/vllm/…", "python/mxnet/…", and
+  // as PyTorch's profiler writes it, without what comes before the package.
+  [[nodiscard]] bool HasPackageOf(std::string_view file) const {
+    if (packages_.empty()) {
+      return false;
+    }
+    if (const std::string_view below = BelowPackages(file); !below.empty()) {
+      return packages_.count(std::string(below.substr(0, below.find_first_of("/.")))) > 0;
+    }
+    std::string_view before;
+    std::size_t from = 0;
+    for (std::size_t slash = file.find('/'); slash != std::string_view::npos;
+         slash = file.find('/', from)) {
+      const std::string_view folder = file.substr(from, slash - from);
+      const bool root =
+          from == 0 || before == "src" || before == "python" || before == "py" || before == folder;
+      if (root && !folder.empty() && packages_.count(std::string(folder)) > 0) {
+        return true;
+      }
+      before = folder;
+      from = slash + 1;
+    }
+    return false;
+  }
+
+  std::unordered_set<std::string> packages_;
+  std::unique_ptr<RE2::Set> regexes_;
+};
+
 // "std::vector<…> torch::autograd::generated::DivBackward0::apply(…)", AccumulateGrad and its like.
 bool IsAutogradNode(std::string_view function) {
   const std::size_t arguments = function.find("::apply(");
@@ -166,40 +187,136 @@ bool IsAutogradNode(std::string_view function) {
          function.substr(at, arguments - at).find_first_of("<(") == std::string_view::npos;
 }
 
-// "at::_ops::sum_dim_IntList::call(…)", but not of operations that only make memory.
-bool IsTellingCall(std::string_view function) {
+// The operation of "at::_ops::sum_dim_IntList::call(…)", from its name on; or nothing.
+std::string_view EntryOf(std::string_view function) {
   constexpr std::string_view kOps = "at::_ops::";
   const std::size_t at = function.find(kOps);
-  if (at == std::string_view::npos || function.find("::call(") == std::string_view::npos) {
-    return false;
-  }
-  const std::string_view name = function.substr(at + kOps.size());
-  return !name.starts_with("empty") && !name.starts_with("new_empty") &&
-         !name.starts_with("resize_");
+  return at == std::string_view::npos ? std::string_view{} : function.substr(at + kOps.size());
+}
+
+bool OnlyMakesMemory(std::string_view entry) {
+  return entry.starts_with("empty") || entry.starts_with("new_empty") ||
+         entry.starts_with("resize_");
+}
+
+bool IsTellingCall(std::string_view function) {
+  const std::string_view entry = EntryOf(function);
+  return Contains(entry, "::call(") && !OnlyMakesMemory(entry);
+}
+
+// A node's work under another name ("generated::DivBackward0_apply_functional(…)"), and entries of
+// operations that only make memory.
+bool SaysNoMore(std::string_view function) {
+  return Contains(function, "_apply_functional(") || Contains(function, "_apply_impl(") ||
+         OnlyMakesMemory(EntryOf(function));
+}
+
+// A library's call that says what the memory is for, where nothing else does.
+bool IsRuntimeCall(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kPrefixes{"nccl", "cublas", "cudnn", "cudaMalloc",
+                                                      "cuMem"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
 
-FrameClass ClassifyFrame(std::string_view function, std::string_view raw_file) {
+struct FrameClassifier::Compiled {
+  struct Layer {
+    WordSet own;
+    WordSet not_own;
+  };
+  std::vector<Layer> layers;
+  WordSet native;
+  std::unordered_set<std::string> through;
+
+  // Whose a frame is by the words: true for own, nothing where no word says.
+  [[nodiscard]] std::optional<bool> Owned(std::string_view function, std::string_view file) const {
+    for (const Layer& layer : layers) {
+      if (layer.own.Matches(function, file)) {
+        return true;
+      }
+      if (layer.not_own.Matches(function, file)) {
+        return false;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] FrameClass Python(std::string_view function, std::string_view file) const {
+    const std::optional<bool> owned = Owned(function, file);
+    const bool library = IsPythonLibrary(file);
+    const bool package = !BelowPackages(file).empty();
+    const bool app = owned.value_or(!library && !package && !IsStartScript(file));
+    return {.app = app,
+            .python = true,
+            .installed = package && !owned,
+            .framework = owned && !*owned,
+            .wrapper = !app && through.count(std::string(function)) > 0};
+  }
+
+  [[nodiscard]] FrameClass Native(std::string_view function, std::string_view file,
+                                  const Origin& origin) const {
+    const Operation operation = ProfilerOperation(function, file);
+    const std::string_view name = WithoutArguments(function);
+    // "??" is what PyTorch writes for code without symbols: the nearest exported name, a guess.
+    const bool interpreter = (function.empty() && file.empty()) || file == "??" ||
+                             IsInterpreterFile(file) || IsStaticOfSnapshot(function, file, origin);
+    const bool hidden =
+        !Owned(function, file)
+             .value_or(!operation.known && !interpreter && !native.Matches(name, {}));
+    const bool op = operation.telling || IsAutogradNode(function);
+    const bool tells = !OperationName(function).empty() || (!interpreter && IsRuntimeCall(name));
+    const bool wrapper = hidden && (!tells || SaysNoMore(function));
+    return {.app = !hidden,
+            .op = op,
+            .call = IsTellingCall(function),
+            .telling = hidden && !wrapper,
+            .wrapper = wrapper};
+  }
+};
+
+FrameClassifier::FrameClassifier() = default;
+FrameClassifier::FrameClassifier(FrameClassifier&&) noexcept = default;
+FrameClassifier& FrameClassifier::operator=(FrameClassifier&&) noexcept = default;
+FrameClassifier::~FrameClassifier() = default;
+
+Result<FrameClassifier> FrameClassifier::Compile(const FrameRules& rules) {
+  auto compiled = std::make_unique<Compiled>();
+  for (const FrameRules::Layer& layer : rules.layers) {
+    auto own = WordSet::Compile(layer.own);
+    MEMTOOL_TRY(own);
+    auto not_own = WordSet::Compile(layer.not_own);
+    MEMTOOL_TRY(not_own);
+    compiled->layers.push_back({*std::move(own), *std::move(not_own)});
+  }
+  auto native = WordSet::Compile(rules.native);
+  MEMTOOL_TRY(native);
+  compiled->native = *std::move(native);
+  compiled->through.insert(rules.through.begin(), rules.through.end());
+  FrameClassifier classifier;
+  classifier.compiled_ = std::move(compiled);
+  return classifier;
+}
+
+const FrameClassifier& FrameClassifier::Builtin() {
+  static const FrameClassifier kBuiltin = *Compile(BuiltinFrameRules());
+  return kBuiltin;
+}
+
+FrameClass FrameClassifier::Classify(std::string_view function, std::string_view raw_file,
+                                     const Origin& origin) const {
   std::string normal(raw_file);
   std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
-  const std::string_view file = normal;
-  const bool python = IsPythonFile(file);
-  const Operation operation = ProfilerOperation(function, file);
-  const bool hidden = operation.known || IsFrameworkFile(file) ||
-                      (python ? IsPythonLibrary(file) : IsNativeRuntime(function, file));
-  // The interpreter's own frames, what records the stack, and guesses at names do not say which
-  // call it was either.
-  const bool interpreter =
-      !python && (file == "??" || function.find("torch::unwind::") != std::string_view::npos ||
-                  function.find("wrap_kernel_functor_unboxed_") != std::string_view::npos ||
-                  IsInterpreterFile(file) || function.starts_with("Py") ||
-                  function.starts_with("_Py") || function.starts_with("_object* torch::"));
-  const bool wrapper = hidden && (interpreter || std::find(kWrappers.begin(), kWrappers.end(),
-                                                           function) != kWrappers.end());
-  const bool op = operation.telling || (!python && IsAutogradNode(function));
-  const bool call = !python && IsTellingCall(function);
-  return {.app = !hidden, .python = python, .op = op, .call = call, .wrapper = wrapper};
+  const bool python = IsPythonFile(normal) || IsMarkOfTrace(function, normal, origin);
+  return python ? compiled_->Python(function, normal) : compiled_->Native(function, normal, origin);
+}
+
+bool IsPythonFile(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kEndings{".py", ".pyx", ".pyw", ".pyi"};
+  return file.starts_with('<') || file.starts_with("/tmp/ipykernel") || IsStartScript(file) ||
+         std::any_of(kEndings.begin(), kEndings.end(),
+                     [file](std::string_view ending) { return file.ends_with(ending); });
 }
 
 }  // namespace memtool

@@ -79,26 +79,7 @@ View::View(const Recording& recording, const Filter& filter)
   MatchLocations();
   MatchLabels();
   GroupLabels();
-  if (filter_.options.frames != FrameMode::kAll) {
-    std::vector<FrameClass> by_function;
-    by_function.reserve(recording.functions.size());
-    for (const Function& function : recording.functions) {
-      const std::string_view file = recording.Text(function.filename);
-      // A scope is the user's own word, whatever code may be called so.
-      const bool scope = recording.metadata.frames_are_scopes && file.empty();
-      by_function.push_back(scope ? FrameClass{}
-                                  : ClassifyFrame(recording.Text(function.name), file));
-    }
-    // Beside Python, native code without a name is some runtime's.
-    const bool has_python = std::any_of(by_function.begin(), by_function.end(),
-                                        [](const FrameClass& function) { return function.python; });
-    line_class_.reserve(recording.lines.size());
-    for (const Line& line : recording.lines) {
-      line_class_.push_back(line.function.valid()
-                                ? by_function[line.function.value()]
-                                : FrameClass{.app = !has_python, .python = false});
-    }
-  }
+  ClassifyLines();
 }
 
 const FilterOptions& View::filter_options() const {
@@ -387,36 +368,6 @@ void View::CollectLines(std::span<const LocationId> stack,
   }
 }
 
-// Leaves only the frames of a class, unless that would leave none.
-bool View::KeepClass(bool FrameClass::*kept, VisibleStack& out) const {
-  std::vector<std::uint32_t>& lines = out.lines;
-  std::size_t first = 0;
-  while (first < lines.size() && !(line_class_[lines[first]].*kept)) {
-    ++first;
-  }
-  if (first == lines.size()) {
-    return false;
-  }
-  if (first > 0) {
-    // The call into the framework; wrappers that every call goes through say nothing.
-    std::size_t via = first - 1;
-    while (via > 0 && line_class_[lines[via]].wrapper) {
-      --via;
-    }
-    if (!line_class_[lines[via]].wrapper) {
-      out.via = LineId(lines[via]);
-    }
-  }
-  std::size_t to = 0;
-  for (std::size_t from = first; from < lines.size(); ++from) {
-    const std::uint32_t line = lines[from];
-    lines[to] = line;
-    to += line_class_[line].*kept ? 1 : 0;
-  }
-  lines.resize(to);
-  return true;
-}
-
 // Leaves the visible part of a stack; false when its samples are filtered out.
 bool View::Cut(std::span<const LocationId>& stack) const {
   if (!filters_frames_) {
@@ -451,12 +402,8 @@ bool View::Expand(StackId id, VisibleStack& out) const {
     return false;
   }
   CollectLines(stack, out.lines);
-  // Mode app; when it leaves nothing, python; then native operations, then calls of some; then all.
   if (!line_class_.empty()) {
-    const bool python_only = filter_.options.frames == FrameMode::kPython;
-    (void)((!python_only && KeepClass(&FrameClass::app, out)) ||
-           KeepClass(&FrameClass::python, out) || KeepClass(&FrameClass::op, out) ||
-           KeepClass(&FrameClass::call, out));
+    KeepMode(out);
   }
   return true;
 }

@@ -133,6 +133,35 @@ TEST_P(ReplayOf, PeakWithoutIsBruteForces) {
   EXPECT_EQ(peaks[kRandomStacks], *std::max_element(series.begin(), series.end()));
 }
 
+// Groups that share allocations are what each of them is alone.
+TEST_P(ReplayOf, PeakWithoutSharedGroups) {
+  const Recording recording = RandomHistory(GetParam());
+  const Replay replay(recording, recording.history->traces[0]);
+  // Group k: stacks k and k + 1.
+  std::vector<std::uint32_t> first{0};
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
+    members.push_back(i);
+    if (i > 0) {
+      members.push_back(i - 1);
+    }
+    first.push_back(static_cast<std::uint32_t>(members.size()));
+  }
+  const std::size_t count = recording.stack_count();
+  const auto shared =
+      replay.PeakWithout(Replay::SharedGroups{.first = first, .members = members, .count = count});
+  for (std::uint32_t group = 0; group < count; ++group) {
+    std::vector<std::uint32_t> alone(count, Replay::kNoGroup);
+    alone[group] = 0;
+    if (group + 1 < count) {
+      alone[group + 1] = 0;
+    }
+    EXPECT_EQ(shared[group],
+              replay.PeakWithout(Replay::Groups{.of_stack = alone, .count = 1}).front())
+        << group;
+  }
+}
+
 TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
   const HistoryIndex index(RandomHistory(GetParam()));
   const auto series = Series(index.recording());
@@ -162,6 +191,11 @@ TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_LE(without[i], moments[0].summary.peak_bytes) << rows[i].name;
       EXPECT_GE(without[i], 0) << rows[i].name;
+    }
+    const auto with_callees = PeakWithoutRows(
+        index, view, moments, rows, Granularity::kFileFunction, space, SaveOf::kWithCallees);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_LE(with_callees[i], without[i]) << rows[i].name;
     }
   }
 }

@@ -30,8 +30,10 @@ struct TopRow {
   std::string via;  // the call into a framework, when frames were hidden
   std::int64_t unknown = 0;
   std::int64_t unknown_cum = 0;
-  // How high the whole run's peak would be without the row; at a peak only.
+  // How high the whole run's peak would be without what the row itself allocated, and without what
+  // it and all that it calls did; at a peak only.
   std::optional<std::int64_t> peak_without{};
+  std::optional<std::int64_t> peak_without_cum{};
 };
 
 struct TopAnswer {
@@ -51,6 +53,7 @@ struct TopAnswer {
 inline constexpr auto kTopFields = Fields<TopRow>({
     {"flat", "FLAT", Unit::kAmount, &TopRow::flat},
     {"peak_without", "", Unit::kAmount, &TopRow::peak_without},
+    {"peak_without_cum", "", Unit::kAmount, &TopRow::peak_without_cum},
     {"cum", "CUM", Unit::kAmount, &TopRow::cum},
     {"name", "WHERE", Unit::kText, &TopRow::name},
     {"file", "", Unit::kText, &TopRow::file},

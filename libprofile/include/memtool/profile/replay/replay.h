@@ -90,6 +90,16 @@ class Replay {
   // Per group: how high the trace's peak would be had the group never existed. One pass over the
   // events, whatever the number of groups.
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const Groups& groups) const;
+  // The same for groups that share allocations: those of stack S are members[first[S]] up to
+  // members[first[S + 1]], each once.
+  struct SharedGroups {
+    std::span<const std::uint32_t> first;  // one more than there are stacks
+    std::span<const std::uint32_t> members;
+    std::uint32_t before_recording = kNoGroup;
+    std::uint32_t without_stack = kNoGroup;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] std::vector<std::int64_t> PeakWithout(const SharedGroups& groups) const;
 
   // Per event: of an allocation the free that ends it, of a free the allocation; kNoEvent when the
   // trace holds none.
@@ -103,7 +113,10 @@ class Replay {
   [[nodiscard]] bool HasFrames(StackId stack) const {
     return stack.valid() && !recording_.Stack(stack).empty();
   }
-  [[nodiscard]] std::uint32_t GroupOfEvent(const Groups& groups, std::uint32_t event) const;
+  [[nodiscard]] std::span<const std::uint32_t> GroupsOfStack(
+      const SharedGroups& groups, StackId stack, const std::uint32_t& without_frames) const;
+  [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
+                                                             std::uint32_t event) const;
 
   const Recording& recording_;
   const Trace& trace_;

@@ -34,6 +34,8 @@ class NodeWalker {
   NodeWalker(const View& view, Granularity granularity, NodeSpace& space);
   // False when the filter drops the stack.
   bool Expand(const StackSum& sum, NodeStack& out);
+  // The node of each line of the recording.
+  [[nodiscard]] const std::vector<NodeId>& of_line() const { return of_line_; }
 
  private:
   const View& view_;

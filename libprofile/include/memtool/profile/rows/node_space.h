@@ -22,7 +22,8 @@ using NodeId = Id<struct NodeTag>;
 
 enum class Granularity : std::uint8_t {
   kFunction,      // by name alone, as pprof does: same-named functions of several files are one row
-  kFileFunction,  // by name and file
+  kFileFunction,  // by name and file; functions that share both by what tells them apart
+                  // (same_names.h)
   kLine,          // by name, file and line
   kFile,
   kModule,  // the binary, or for Python the package
@@ -32,7 +33,8 @@ struct Node {
   StringId name;          // function; empty for files and modules
   StringId file;          // empty when not part of the key
   std::int64_t line = 0;  // 0 when not part of the key
-  // What no granularity here tells apart, but pprof's -addresses and -callgrind do.
+  // What no granularity here tells apart, but pprof's -addresses and -callgrind do; start_line also
+  // tells functions apart that share name and file.
   std::uint64_t address = 0;
   std::int64_t start_line = 0;
   StringId binary;
@@ -61,10 +63,13 @@ class NodeSpace {
   };
   NodeId OfLine(const Recording& recording, const Location& location, const Line& line,
                 Granularity granularity);
+  void Separate(const Recording& recording, std::vector<NodeId>& nodes);
 
   StringTable strings_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, NodeId, Hash> index_;
+  // Where each line of a function of Python went, so that inputs join whatever each tells of names.
+  std::unordered_map<Node, NodeId, Hash> parts_;
 };
 
 // What a frame without a symbol is called: "[libfoo.so]", or "<unknown>".

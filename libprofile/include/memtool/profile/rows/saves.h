@@ -12,12 +12,15 @@
 
 namespace memtool {
 
-// Per row of frames: the sum over `moments` of each trace's peak had the row's flat allocations
-// never existed. Rows of other kinds (no node, unless "(no stack)") get the peak itself. `view` is
-// of the recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
+// Which allocations a row answers for: its own, or those of all that it calls too.
+enum class SaveOf : std::uint8_t { kOwn, kWithCallees };
+
+// Per row of frames: the sum over `moments` of each trace's peak had the row's allocations never
+// existed. Rows of other kinds (no node, unless "(no stack)") get the peak itself. `view` is of the
+// recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
 std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
                                           std::span<const MomentOfTrace> moments,
                                           std::span<const Row> rows, Granularity granularity,
-                                          NodeSpace& space);
+                                          NodeSpace& space, SaveOf of = SaveOf::kOwn);
 
 }  // namespace memtool

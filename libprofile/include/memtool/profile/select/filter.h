@@ -55,6 +55,8 @@ struct FilterOptions {
   std::string tag_root;
   std::string tag_leaf;
   FrameMode frames = FrameMode::kApp;
+  // Which frames are one's own, for FrameMode::kApp; none: BuiltinFrameRules().
+  std::shared_ptr<const FrameRules> frame_rules;
   // An ordinal ("3") or a whole name ("cuda:3"): only samples with a matching device label.
   std::string device;
   FilterRules rules = FilterRules::kMemtool;
@@ -64,7 +66,8 @@ struct FilterOptions {
 // Compiled options; used on any number of recordings, from any thread.
 class Filter {
  public:
-  // Errors: kUsage for a bad regular expression or range, with the option named.
+  // Errors: kUsage for a bad regular expression or range, with the option named; those of
+  // FrameClassifier::Compile.
   static Result<Filter> Compile(const FilterOptions& options);
   Filter();
   Filter(Filter&&) noexcept;

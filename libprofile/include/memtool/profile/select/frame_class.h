@@ -3,7 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/origin.h"
+#include "memtool/profile/select/frame_rules.h"
 
 namespace memtool {
 
@@ -13,17 +18,41 @@ enum class FrameMode : std::uint8_t {
   kAll,
 };
 
-// Kept when they are what remains: app, else python, else op, else call, else all frames of a
-// stack.
+// Of a stack with a frame of Python, native frames are never kept. Kept are the first of these that
+// it has: app, installed, framework, python; of one without: app, op, call, telling; else all.
 struct FrameClass {
   bool app = true;
   bool python = false;
-  bool op = false;       // native code that names an operation: "DivBackward0::apply"
-  bool call = false;     // an operation's entry, called by the framework itself: "sum_dim::call"
-  bool wrapper = false;  // a hidden frame that every call of its framework passes through
+  bool installed = false;  // Python of an installed package that no rule names
+  bool framework = false;  // Python that a rule names
+  bool op = false;         // native code that names an operation: "DivBackward0::apply"
+  bool call = false;       // an operation's entry, called by the framework itself: "sum_dim::call"
+  bool telling = false;    // hidden native code whose name says what the memory is for
+  bool wrapper = false;    // a hidden frame that does not say which call it was
 };
 
-// The rules are one list, in frame_class.cc.
-FrameClass ClassifyFrame(std::string_view function, std::string_view file);
+// Rules ready to use, from any thread.
+class FrameClassifier {
+ public:
+  // Errors: kUsage for what is not a regular expression, with the name of its group.
+  static Result<FrameClassifier> Compile(const FrameRules& rules);
+  // Of BuiltinFrameRules().
+  static const FrameClassifier& Builtin();
+  FrameClassifier(FrameClassifier&&) noexcept;
+  FrameClassifier& operator=(FrameClassifier&&) noexcept;
+  ~FrameClassifier();
+
+  // `origin`: of the recording, whose writer may leave out files in ways of its own.
+  [[nodiscard]] FrameClass Classify(std::string_view function, std::string_view file,
+                                    const Origin& origin = {}) const;
+
+ private:
+  struct Compiled;
+  FrameClassifier();
+  std::unique_ptr<const Compiled> compiled_;
+};
+
+// True for the file of a frame of Python.
+bool IsPythonFile(std::string_view file);
 
 }  // namespace memtool

@@ -87,7 +87,9 @@ class View {
   [[nodiscard]] std::size_t CutDropped(std::span<const LocationId> stack) const;
   bool Cut(std::span<const LocationId>& stack) const;
   void CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
-  bool KeepClass(bool FrameClass::*kept, VisibleStack& out) const;
+  void ClassifyLines();
+  void KeepMode(VisibleStack& out) const;
+  bool KeepClass(bool FrameClass::*kept, bool python, VisibleStack& out) const;
 
   const Recording& recording_;
   const Filter::Compiled& filter_;
