@@ -15,9 +15,11 @@
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
+#include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -29,7 +31,8 @@ AnswerView WithNotes(const AccountAnswer& answer) {
   view.fields.push_back({"note", "WHAT IT IS", Unit::kText});
   view.row = [&answer, row = std::move(view.row)](std::size_t number, std::vector<Value>& values) {
     row(number, values);
-    values.emplace_back(StepNote(answer.rows[number], answer.facts));
+    const AccountRow& of = answer.rows[number];
+    values.emplace_back(StepNote(of, answer.facts[of.ladder]));
   };
   return view;
 }
@@ -60,12 +63,8 @@ class AccountCommand final : public RowsCommand {
 
   Result<void> ResolveMore() override {
     if (!capacity_.empty()) {
-      auto bytes = ParseSize(capacity_, input().size_base());
-      if (!bytes) {
-        Error error = std::move(bytes.error());
-        error.message = "--capacity: " + error.message;
-        return Fail(std::move(error));
-      }
+      auto bytes = ParseDeviceSize("--capacity", capacity_, input().size_base());
+      MEMTOOL_TRY(bytes);
       query_.facts.capacity = Quantity{.bytes = *bytes, .source = "--capacity"};
     }
     return keywords_.Resolve();
@@ -129,9 +128,35 @@ class AccountCommand final : public RowsCommand {
       MEMTOOL_TRY(done);
     }
     answer_ = std::move(maker).Make();
+    if (answer_.facts.size() > 1 && OfOneDevice()) {
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format("the figures given are of one device, and the input{} of {}",
+                      names.size() == 1 ? " is" : "s are", Counted(answer_.facts.size(), "device")),
+          "--device chooses one: " + Devices());
+    }
     answer_.head = session.Head("account");
     answer_.head.unit = "bytes";
     return {};
+  }
+
+  // More is given than what each device has.
+  [[nodiscard]] bool OfOneDevice() const {
+    const AccountFacts& facts = query_.facts;
+    return facts.free || facts.used || facts.process || facts.reserved || facts.allocated ||
+           facts.requested;
+  }
+
+  [[nodiscard]] std::string Devices() const {
+    std::string text;
+    std::string_view last;
+    for (const AccountRow& row : answer_.rows) {
+      if (row.device != last) {
+        text += (text.empty() ? "" : ", ") + row.device;
+        last = row.device;
+      }
+    }
+    return text;
   }
 
   Result<void> ReadDriverKeywords() {
@@ -154,7 +179,11 @@ class AccountCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    table.blocks = {0};
+    for (std::size_t i = 0; i < answer_.rows.size(); ++i) {
+      if (i == 0 || answer_.rows[i].ladder != answer_.rows[i - 1].ladder) {
+        table.blocks.push_back(i);
+      }
+    }
     Tabulate(answer_.rows, Columns(), 0, 1, table);
     table.head = statements_;
     for (const HostMemory& host : answer_.host) {
@@ -172,17 +201,27 @@ class AccountCommand final : public RowsCommand {
   [[nodiscard]] std::vector<TableColumn<AccountRow>> Columns() const {
     TableColumn<AccountRow> source = ColumnOf(FieldNamed(kAccountFields, "source"), true);
     source.style.drop = 1;
-    return {{{.title = "STEP", .left = true},
-             [](const AccountRow& row) {
-               const std::string indent(static_cast<std::size_t>(row.step.level) * 2, ' ');
-               return indent + std::string(StepName(row));
-             }},
-            ColumnOf(FieldNamed(kAccountFields, "bytes"), true),
-            {{.title = "SHARE", .drop = 2},
-             [](const AccountRow& row) { return row.share ? Cell(Percent{*row.share}) : Cell(); }},
-            source,
-            {{.title = "WHAT IT IS", .left = true, .wrap = true},
-             [&facts = answer_.facts](const AccountRow& row) { return StepNote(row, facts); }}};
+    std::vector<TableColumn<AccountRow>> columns;
+    if (answer_.facts.size() > 1) {
+      columns.push_back({{.title = "DEVICE", .left = true}, [](const AccountRow& row) {
+                           const bool first = row.step.key == "capacity";
+                           return first ? Cell(row.device) : Cell();
+                         }});
+    }
+    columns.push_back({{.title = "STEP", .left = true}, [](const AccountRow& row) {
+                         const auto level = static_cast<std::size_t>(row.step.level);
+                         return std::string(level * 2, ' ') + std::string(StepName(row));
+                       }});
+    columns.push_back(ColumnOf(FieldNamed(kAccountFields, "bytes"), true));
+    columns.push_back({{.title = "SHARE", .drop = 2}, [](const AccountRow& row) {
+                         return row.share ? Cell(Percent{*row.share}) : Cell();
+                       }});
+    columns.push_back(source);
+    columns.push_back({{.title = "WHAT IT IS", .left = true, .wrap = true},
+                       [&facts = answer_.facts](const AccountRow& row) {
+                         return StepNote(row, facts[row.ladder]);
+                       }});
+    return columns;
   }
 
   ExpectedOptions expected_;

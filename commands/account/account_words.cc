@@ -42,16 +42,16 @@ constexpr auto kSteps = std::to_array<StepWords>(
      {"cached", "cached", "free inside the framework's allocator", {}},
      {"releasable", "returnable",
       "unused segments, whole pages of expandable ones: empty_cache() gives them back",
-      "needs the segments of a snapshot's end, and all their blocks"},
+      "needs the segments of a snapshot, and all their blocks"},
      {"private_pools",
       "private pools",
       "free for CUDA graphs and MemPools only, and kept while these live",
       {}},
-     {"fragmented",
-      "fragmentation",
-      "free pieces beside live blocks: only reuse can fill them",
-      {}},
-     {"allocated", "allocated", "live blocks, rounded", "a snapshot's end, or memory_stats()"},
+     {"reusable", "reusable", "gaps beside live blocks that the largest request fits in", {}},
+     {"fragmented", "fragmentation", "gaps beside live blocks that are too small to be of use",
+      "needs the segments of a snapshot, and all their blocks"},
+     {"allocated", "allocated", "live blocks, rounded", "a snapshot, or memory_stats()"},
+     {"unlisted", "unlisted", "in no block that the file lists", {}},
      {"rounding", "rounding", "blocks are larger than what was asked for", {}},
      {"requested", "requested", "what the program asked for", "a snapshot"}});
 
@@ -91,6 +91,13 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
     return "what the process took from the driver, whoever asked for it";
+  }
+  if (step.key == "cached" && facts.cached_untold) {
+    return "a block that went back to the pool keeps its row, as if it were live";
+  }
+  if (step.key == "fragmented" && facts.request > 0) {
+    return fmt::format("gaps beside live blocks, too small for a request of {}",
+                       FormatSize(facts.request));
   }
   const StepWords& words = WordsOf(step.key);
   const bool missing = step.kind == AccountStep::Kind::kUnknown && !words.missing.empty();

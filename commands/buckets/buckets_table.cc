@@ -116,13 +116,21 @@ std::string OverText(const BucketsAnswer& answer) {
   return "the expected sum may be of another moment (--at), process or device";
 }
 
+// Whether it changes an answer which category has what several match. Built-in dictionaries have
+// their categories in an order that decides it.
+bool IsAmbiguous(const BucketsAnswer& answer, const BucketsAxis& axis) {
+  constexpr double kMatters = 0.01;
+  return !answer.dictionary.starts_with("builtin:") && answer.total != 0 &&
+         Ratio(Magnitude(axis.ambiguous), Magnitude(answer.total)) > kMatters;
+}
+
 // What the categories of an axis leave over or share; `prefix` names it.
 void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const BucketsAxis& axis,
                   const std::string& prefix, std::vector<std::string>& foot) {
   if (axis.repeated != 0) {
     foot.push_back(fmt::format("{}{} counted more than once (--multi all)", prefix,
                                AmountText(session, axis.repeated)));
-  } else if (axis.ambiguous != 0) {
+  } else if (IsAmbiguous(answer, axis)) {
     foot.push_back(
         fmt::format("{}{} matches several categories; the first in the file has it (--explain "
                     "BUCKET shows which)",
@@ -189,7 +197,7 @@ void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTab
   } else if (answer.expected) {
     table.foot.emplace_back(
         "Untrackable: what the device has and this input does not: context, "
-        "libraries, fragmentation, other allocators");
+        "libraries, what allocators hold free, other allocators");
   }
   for (const BucketsAxis& axis : answer.axes) {
     const std::string prefix = answer.axes.size() > 1 ? axis.name + ": " : std::string();

@@ -15,6 +15,7 @@
 #include "memtool/profile/select/view.h"
 #include "options/choice.h"
 #include "options/range_options.h"
+#include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -127,12 +128,8 @@ class LeaksCommand final : public RowsCommand {
     if (capacity_text_.empty()) {
       return {};
     }
-    auto bytes = ParseSize(capacity_text_, input().size_base());
-    if (!bytes) {
-      Error error = std::move(bytes.error());
-      error.message = "--capacity: " + error.message;
-      return Fail(std::move(error));
-    }
+    auto bytes = ParseDeviceSize("--capacity", capacity_text_, input().size_base());
+    MEMTOOL_TRY(bytes);
     query_.capacity = *bytes;
     return {};
   }

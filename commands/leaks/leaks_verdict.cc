@@ -139,6 +139,33 @@ std::string FreedText(const LeaksAnswer& answer, const Finding& finding) {
       Names(answer, finding));
 }
 
+// What rises while others shrink as much.
+std::string GivenBackText(const LeaksAnswer& answer, const Finding& finding) {
+  const auto [low, high] = std::minmax_element(
+      answer.points.begin(), answer.points.end(),
+      [](const GrowthPoint& a, const GrowthPoint& b) { return a.total < b.total; });
+  const std::string total =
+      low->total == high->total
+          ? Text(answer, low->total)
+          : fmt::format("between {} and {}", Text(answer, low->total), Text(answer, high->total));
+  return fmt::format("{} {} {}by {}, which other rows give back: the total stays {}: {}",
+                     Rows(finding), Verb(finding, "rises", "rise"), Together(answer, finding),
+                     Text(answer, finding.sum.delta()),
+                     low->total == high->total ? "at " + total : total, Names(answer, finding));
+}
+
+// What rises in parts of what may be a single iteration.
+std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) {
+  const std::string_view through = finding.phase == Phase::kBackward    ? "its backward pass"
+                                   : finding.phase == Phase::kOptimizer ? "its optimizer step"
+                                                                        : "it";
+  return fmt::format(
+      "one iteration, as far as this shows: memory rises through {}, {} {}by {}: {}; three "
+      "iterations or more would tell a trend",
+      through, Rows(finding), Together(answer, finding), Text(answer, finding.sum.delta()),
+      Names(answer, finding));
+}
+
 // Where single jumps are: "at step 5 of 9 (memory6.prof)".
 std::string JumpText(const LeaksAnswer& answer, const Finding& finding) {
   return finding.step == 0
@@ -153,10 +180,12 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
   const std::string how = jump ? "stepped up once, " + JumpText(answer, finding)
                           : finding.code == FindingCode::kLate ? "began to grow later"
                                                                : "grew";
-  const std::string_view then = finding.code == FindingCode::kLate ? " since"
-                                : finding.code == FindingCode::kLastJump
-                                    ? ", which is no trend yet"
-                                    : ", and then stayed, as start-up and caches do";
+  const bool one = answer.history && answer.history->one_iteration;
+  const std::string_view then =
+      finding.code == FindingCode::kLate       ? " since"
+      : finding.code == FindingCode::kLastJump ? ", which is no trend yet"
+      : one ? ", and then stayed, as start-up, caches and a single iteration do"
+            : ", and then stayed, as start-up and caches do";
   return fmt::format("{} {}, {}by {}{}: {}", Rows(finding), how, Together(answer, finding),
                      Text(answer, finding.sum.delta()), then, Names(answer, finding));
 }
@@ -233,6 +262,13 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
       case FindingCode::kFreed:
         no_growth();
         lines.push_back(FreedText(answer, finding));
+        break;
+      case FindingCode::kGivenBack:
+        no_growth();
+        lines.push_back(GivenBackText(answer, finding));
+        break;
+      case FindingCode::kOneIteration:
+        lines.push_back(OneIterationText(answer, finding));
         break;
       case FindingCode::kConstant:
         break;  // ConstantText

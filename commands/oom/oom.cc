@@ -61,7 +61,7 @@ class OomCommand final : public RowsCommand {
         "message",
         po::value<std::int64_t>()->value_name("K")->notifier(
             [this](std::int64_t number) { message_ = number; }),
-        "the message of a log, from 1; negative from the end (default: the last that gives "
+        "the message of a log, from 1; negative from the end (default: the first that gives "
         "figures)");
     options.add(group);
   }
@@ -97,7 +97,7 @@ class OomCommand final : public RowsCommand {
   Result<void> Compare(Session& session, std::vector<std::string> names) {
     if (view().has_moment() || message_) {
       return Fail(ErrorCode::kUsage, "--at and --message are of one input",
-                  "several are compared by the last failure of each");
+                  "several are compared by a failure of each");
     }
     std::sort(names.begin(), names.end(), NaturalLess);
     OomInputsMaker maker;
@@ -203,11 +203,10 @@ class OomCommand final : public RowsCommand {
                   fmt::format("--message {}: the log has {} message{}", *message_, messages.found,
                               PluralS(messages.found)));
     }
-    if (*number < messages.first()) {
+    if (*number > messages.last()) {
       return Fail(ErrorCode::kUsage,
-                  fmt::format("--message {}: of {} messages the last {} can be shown", *number,
-                              FormatCount(messages.found),
-                              FormatCount(messages.found - messages.first() + 1)));
+                  fmt::format("--message {}: of {} messages the first {} can be shown", *number,
+                              FormatCount(messages.found), FormatCount(messages.last())));
     }
     return *number;
   }

@@ -35,6 +35,9 @@ std::string Summary(const OomInputsAnswer& answer) {
     text += before + FormatCount(count) + " " + verdict;
     before = ", ";
   }
+  if (answer.order) {
+    text += " · " + OrderText(*answer.order);
+  }
   return text;
 }
 

@@ -84,6 +84,25 @@ std::string DriverRefused(const OomCase& found) {
       SizeOf(found.facts.wanted ? found.facts.wanted : found.facts.asked));
 }
 
+// What a message says beside what was asked: "5.00 GiB live, 8.00 GiB of capacity".
+std::string ToldText(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 5> told{{
+      {&facts.live, "live"},
+      {&facts.cached, "cached"},
+      {&facts.limit, "of limit"},
+      {&facts.capacity, "of capacity"},
+      {&facts.process, "held by this process"},
+  }};
+  std::string text;
+  for (const auto& [quantity, what] : told) {
+    if (*quantity) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", SizeOf(*quantity), what);
+    }
+  }
+  return text;
+}
+
 std::string Why(const OomCase& found) {
   switch (found.conclusion.reason) {
     case OomReason::kFragmentation:
@@ -106,6 +125,17 @@ std::string Why(const OomCase& found) {
       return DriverRefused(found);
     case OomReason::kHostMemory:
       return "the host's memory ran out, not a device's";
+    case OomReason::kNeither:
+      return fmt::format(
+          "{}: the {} asked fit neither into the {} free in the driver nor into the {} cached",
+          found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.asked),
+          SizeOf(found.facts.free),
+          found.state ? FormatSize(found.state->usable_free) : SizeOf(found.facts.cached));
+    case OomReason::kFreeUntold:
+      return fmt::format(
+          "unknown: of the {} asked the message does not tell what was free; it "
+          "tells {}",
+          SizeOf(found.facts.asked), ToldText(found));
     case OomReason::kOnlyAsked:
       return fmt::format("unknown: of the {} asked this message says no more",
                          SizeOf(found.facts.asked));
@@ -117,7 +147,9 @@ std::string Why(const OomCase& found) {
     case OomReason::kNone:
       break;
   }
-  return "unknown: the message gives no figures";
+  const std::string told = ToldText(found);
+  return told.empty() ? "unknown: the message gives no figures"
+                      : "unknown: the message does not tell what was asked; it tells " + told;
 }
 
 // Where rounding could turn the verdict. That more was asked than there is at all, it could not.
@@ -187,6 +219,9 @@ std::string PartText(const OomCase& found, const OomRow& part) {
     text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
                        FormatCount(found.state->pieces), PluralS(found.state->pieces),
                        FormatSize(found.state->largest_free));
+    if (found.state->gives.fragmented > 0) {
+      text += fmt::format("; {} of it fragmentation", FormatSize(found.state->gives.fragmented));
+    }
   }
   if (part.bytes < -part.precision) {
     text += " (negative: the figures contradict each other)";
@@ -345,8 +380,22 @@ std::vector<std::string> Doubts(const OomCase& found) {
   return doubts;
 }
 
+std::string OrderText(const OomOrder& order) {
+  constexpr double kNanos = 1e9;
+  const double seconds = static_cast<double>(order.nanos) / kNanos;
+  if (order.nanos == 0) {
+    return fmt::format("rank {} and rank {} at the same time", order.first, order.next);
+  }
+  const std::string time = seconds < 1      ? fmt::format("{:.3g} ms", seconds * 1000)
+                           : seconds < 3600 ? fmt::format("{:.1f} s", seconds)
+                                            : fmt::format("{:.1f} h", seconds / 3600);
+  return fmt::format("rank {} first, {} before rank {}", order.first, time, order.next);
+}
+
 std::string OtherMessagesText(const OomAnswer& answer) {
-  std::string text = "also in this log, by --message K:";
+  std::string text = answer.order ? OrderText(*answer.order) + " · " : std::string();
+  text += Counted(answer.other_count, answer.message > 0 ? "more message" : "message") +
+          " in this log, by --message K:";
   std::int64_t named = 0;
   for (const OomOther& other :
        std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {

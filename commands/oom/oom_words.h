@@ -33,7 +33,9 @@ std::string WholeText(const OomCase& found);
 // Which of the figures contradict each other.
 std::vector<std::string> Doubts(const OomCase& found);
 
-// "also in this log, by --message K: 1 (line 12, GPU 3, asked 2.00 GiB)"
+// "rank 3 first, 4.2 s before rank 0"
+std::string OrderText(const OomOrder& order);
+// "2 more messages in this log, by --message K: 2 (line 12, GPU 3, asked 2.00 GiB) · …"
 std::string OtherMessagesText(const OomAnswer& answer);
 // "out of memory elsewhere in this file, by --device and --at oom:K: device 1 at event 12 (asked
 // 2.00 GiB)"

@@ -6,6 +6,8 @@
 
 #include "memtool/formats/ground_truth_facts.h"
 #include "memtool/formats/open.h"
+#include "memtool/profile/base/result.h"
+#include "options/size_option.h"
 
 namespace memtool::commands {
 
@@ -47,12 +49,8 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
     return std::nullopt;
   }
   if (!text.starts_with('@')) {
-    auto bytes = ParseSize(text, base);
-    if (!bytes) {
-      Error error = std::move(bytes.error());
-      error.message = "--expected-sum: " + error.message;
-      return Fail(std::move(error));
-    }
+    auto bytes = ParseDeviceSize("--expected-sum", text, base);
+    MEMTOOL_TRY(bytes);
     return Expected{
         .bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes), .facts = OfProcess(*bytes, 0)};
   }

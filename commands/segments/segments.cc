@@ -158,6 +158,18 @@ class SegmentsCommand final : public RowsCommand {
     return holders.size() > kNamed ? text + ", …" : text;
   }
 
+  // "fragmentation 6.26 GiB (26.7% of what is reserved): gaps too small for …".
+  [[nodiscard]] static std::string FragmentationText(const SegmentTotals& t) {
+    std::string text = fmt::format("fragmentation {} ({:.1f}% of what is reserved)",
+                                   FormatSize(t.gives.fragmented), 100 * t.fragmentation());
+    if (t.gives.fragmented > 0) {
+      text += fmt::format(": gaps too small for the {}, {}",
+                          t.failed ? "request that failed" : "largest request of their pool",
+                          FormatSize(t.request));
+    }
+    return text + " · largest free block " + FormatSize(t.largest_free);
+  }
+
   [[nodiscard]] std::int64_t SegmentCount() const {
     return static_cast<std::int64_t>(answer_.rows.size());
   }
@@ -175,12 +187,10 @@ class SegmentsCommand final : public RowsCommand {
                                   FormatCount(SegmentCount()), PluralS(SegmentCount()), live,
                                   FormatSize(t.free), share(t.free, t.reserved)));
     if (t.pieces_known()) {
-      head.push_back(fmt::format(
-          "largest free block {} ({:.1f}% of what is free; fragmentation {:.1f}%)",
-          FormatSize(t.largest_free), share(t.largest_free, t.free), 100 * t.fragmentation()));
+      head.push_back(FragmentationText(t));
     } else {
       head.push_back(fmt::format(
-          "{} free in no block that the file lists: the largest free block, the fragmentation and "
+          "{} free in no block that the file lists: the largest free block, fragmentation and "
           "what empty_cache() gives back of it are unknown",
           FormatSize(t.gives.unlisted)));
     }

@@ -14,19 +14,20 @@ namespace {
 constexpr std::string_view kMxnet =
     R"(# Categories of MXNet's tags: what the graph executor, the optimizer and the operators wrote into them.
 # Words are case-sensitive substrings of a tag; the first category that matches has the row.
-# Forms differ: the official CSV names activations by their layer only, so that they are in Others; add the
-# names of your own layers.
+# - The official CSV names the output of an operator by its scope and its node only (resnetv10:conv0_fwd): what
+#   has a scope and no other mark is an activation; rest: is for what no other word matches.
+# - Gradients are those of parameters and the outputs of backward operators.
 # profile: gpu_memory_profile-pid_1234.csv
 # expected_sum: 11GB
 keywords:
   Optimizer state: [optimizer, "updater:"]
-  Gradients: [arg_grad, head_grad]
+  Gradients: [arg_grad, head_grad, "/_(?:backward|bwd)[0-9]*$/"]
   Communication: ["comm_dev:", "kvstore:"]
   Workspace: [workspace, temp_space, reserve_space, cudnn_rnn, dropout_state, "resource:"]
   Input data: ["image_io:", "in_arg:data", "in_arg:label"]
-  Parameters: [in_arg, aux_state, aux_data]
-  Activations: [data_entry, forward_features, "<ephemeral>"]
-  Unknown: [unknown, "<unk>", untagged]
+  Parameters: [in_arg, aux_state, aux_data, "/(?:^|:)init:/"]
+  Unknown: ["/(?:^|:)unknown[^:]*/", "/<unk>:?$/", "/^<unk>:_/", untagged, ctx_source_unclear, "csr:", "row_sparse:"]
+  Activations: [data_entry, forward_features, "<ephemeral>", "/_(?:fwd|output)[0-9]*$/", "rest:/:[^:]+$/"]
 )";
 
 constexpr std::string_view kPytorch =
@@ -34,7 +35,9 @@ constexpr std::string_view kPytorch =
 # frames of a stack, file: words in their files. The first category that matches has the bytes.
 # - Activations come before Gradients: what checkpointing computes again runs a forward inside a backward.
 # - Optimizer state holds the optimizer's temporaries too.
-# - Gradients holds the temporaries of the backward pass.
+# - Of what a backward pass allocates, Gradients holds what outlives it, Backward temporaries what it frees again
+#   (label backward, where a history with native frames tells it). Timelines and leaks go by stacks alone: there
+#   Gradients holds both, and so it does where the recording ends within the pass.
 # - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
 #   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
 keywords:
@@ -50,6 +53,7 @@ keywords:
     - "/^(?:_wrapped)?_call_impl$/"
     - "/(?:^|_)(?:cross_entropy|softmax|loss|loss_fn)$/"
     - file:torch/nn/functional.py
+  Backward temporaries: [label:backward=temporary]
   Gradients:
     - autograd::Engine
     - autograd::AccumulateGrad

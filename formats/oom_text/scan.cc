@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "oom_text/line_time.h"
 #include "oom_text/phrases.h"
 #include "support/byte_cursor.h"
 
@@ -19,6 +20,7 @@ constexpr std::size_t kMostText = kOverlap / 2;           // of one message
 constexpr std::size_t kMostOpen = 256;                    // cut-off messages at a time
 constexpr std::size_t kMostKept = 10'000;                 // messages in the answer
 constexpr int kPatience = 64;
+constexpr std::uint64_t kLongTraceback = 200;  // lines of it that tell no time
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -153,6 +155,10 @@ std::string_view BodyOf(std::string_view line, std::string_view tag) {
 
 void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) {
   const std::string_view seen = Clean(line, clean_);
+  if (const auto time = TimeOf(seen)) {
+    time_ = time;
+    time_line_ = number;
+  }
   if (!open_.empty()) {
     GoOn(seen.substr(0, kMostText));
   }
@@ -191,6 +197,7 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
       continue;
     }
     parsed->message.line = number;
+    parsed->message.time = number - time_line_ <= kLongTraceback ? time_ : std::nullopt;
     constexpr std::size_t kBefore = 200;
     const std::size_t left = at > kBefore ? at - kBefore : 0;
     parsed->message.rank = RankOf(tag, line.substr(left, at - left));
@@ -256,6 +263,7 @@ void Scan::GoOn(std::string_view line) {
     }
     parsed->message.line = open.message.line;
     parsed->message.rank = open.message.rank;
+    parsed->message.time = open.message.time;
     open.message = std::move(parsed->message);
     open.consumed = parsed->consumed;
     open.text = std::move(text);
@@ -280,7 +288,8 @@ void Scan::Add(OomMessage message) {
   awaits_pool_ = message.wording == OomWording::kXla && at == log_.messages.end();
   log_.messages.insert(at, std::move(message));
   if (log_.messages.size() > kMostKept) {
-    log_.messages.pop_front();
+    log_.messages.pop_back();
+    awaits_pool_ = false;
   }
 }
 

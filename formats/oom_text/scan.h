@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +39,9 @@ class Scan {
 
   std::vector<Open> open_;
   OomLog log_;
-  bool awaits_pool_ = false;  // the last message is XLA's, and its pool was not listed yet
+  std::optional<std::int64_t> time_;  // of the last line that told it,
+  std::uint64_t time_line_ = 0;       // and which that was
+  bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
   std::string clean_;
 };
 

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::abort();
   }
   const OomMessages messages{.kept = log.messages, .found = static_cast<std::int64_t>(log.found)};
-  for (std::int64_t number = messages.first(); number <= messages.found; ++number) {
+  for (std::int64_t number = 1; number <= messages.last(); ++number) {
     Check(Oom(messages, number, "log"));
   }
   return 0;

@@ -1,9 +1,12 @@
 #include "memtool/profile/account/account.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
+#include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/allocator/request_sizes.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/select/at_moment.h"
@@ -68,60 +71,82 @@ std::int64_t ReservedAt(const Recording& recording, const Trace& trace, std::int
   return reserved;
 }
 
-bool AtEnd(const std::vector<MomentOfTrace>& moments) {
-  for (const MomentOfTrace& moment : moments) {
-    if (moment.event + 1 != static_cast<std::int64_t>(moment.summary.events)) {
-      return false;
+// The allocator's state, summed over devices.
+class StateSum {
+ public:
+  void Add(const HistoryIndex& index, const MomentOfTrace& moment) {
+    const Recording& recording = index.recording();
+    const Trace& trace = recording.history->traces[moment.trace];
+    const StateAtMoment at = StateAt(index, trace, moment.event);
+    const auto uses = UseOfEach(at, recording, trace, moment.event);
+    unplaced_ = unplaced_ || at.unplaced_blocks > 0;
+    for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
+      const Segment& segment = at.state.segments[i];
+      if (segment.host) {
+        continue;
+      }
+      ++segments_;
+      const auto blocks =
+          std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
+      AddSegment(segment, blocks);
+      gives_.Add(uses[i].gives);
+      request_ = std::max(request_, uses[i].gives.fragmented > 0 ? uses[i].request : 0);
     }
   }
-  return true;
-}
 
-void AddState(const Recording& recording, std::int32_t device, AccountFacts& facts) {
-  Quantity reserved{.source = "snapshot"};
-  Quantity allocated = reserved;
-  Quantity requested = reserved;
-  FreeMemory gives;
-  for (const Segment& segment : recording.state->segments) {
-    if (segment.host || (device >= 0 && segment.device != device)) {
-      continue;
+  // False where there are no segments, or not all of them: live blocks lie in none.
+  [[nodiscard]] bool known() const { return segments_ > 0 && !unplaced_; }
+
+  void FillIn(AccountFacts& facts) const {
+    const auto said = [](std::int64_t bytes) {
+      return Quantity{.bytes = bytes, .source = "snapshot"};
+    };
+    facts.reserved = said(reserved_);
+    facts.allocated = said(active_);
+    facts.requested = said(requested_);
+    if (unlisted_ > 0) {
+      facts.unlisted = said(unlisted_);
     }
-    reserved.bytes = SaturatingAdd(reserved.bytes, segment.size);
-    std::int64_t used = 0;
-    for (std::uint32_t i = 0; i < segment.block_count; ++i) {
-      const Block& block = recording.state->blocks[segment.first_block + i];
+    if (gives_.unlisted <= 0) {
+      facts.releasable = said(gives_.returnable);
+      facts.reusable = said(gives_.reusable());
+      facts.fragmented = said(gives_.fragmented);
+      facts.request = request_;
+    }
+    if (gives_.private_pool > 0) {
+      facts.private_pools = said(gives_.private_pool);
+    }
+  }
+
+ private:
+  void AddSegment(const Segment& segment, std::span<const Block> blocks) {
+    std::int64_t listed = 0;
+    for (const Block& block : blocks) {
       if (block.state != BlockState::kInactive) {
-        used = SaturatingAdd(used, block.size);
-        requested.bytes = SaturatingAdd(requested.bytes, block.requested);
+        listed = SaturatingAdd(listed, block.size);
+        requested_ = SaturatingAdd(requested_, block.requested);
       }
     }
-    allocated.bytes = SaturatingAdd(allocated.bytes, used);
-    gives.Add(FreeIn(
-        segment,
-        std::span(recording.state->blocks).subspan(segment.first_block, segment.block_count)));
+    reserved_ = SaturatingAdd(reserved_, segment.size);
+    active_ = SaturatingAdd(active_, segment.active);
+    unlisted_ = SaturatingAdd(
+        unlisted_, std::max<std::int64_t>(SaturatingSubtract(segment.active, listed), 0));
   }
-  facts.reserved = reserved;
-  facts.allocated = allocated;
-  facts.requested = requested;
-  if (gives.unlisted <= 0) {
-    facts.releasable = Quantity{.bytes = gives.returnable, .source = reserved.source};
-  }
-  if (gives.private_pool > 0) {
-    facts.private_pools = Quantity{.bytes = gives.private_pool, .source = reserved.source};
-  }
-}
+
+  std::int64_t reserved_ = 0, active_ = 0, requested_ = 0, unlisted_ = 0;
+  std::int64_t request_ = 0, segments_ = 0;
+  bool unplaced_ = false;
+  FreeMemory gives_;
+};
 
 // At an out-of-memory event the driver's free memory is known.
 void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moments,
-            std::int32_t device, AccountFacts& facts) {
+            AccountFacts& facts) {
   for (const MomentOfTrace& moment : moments) {
     const Trace& trace = recording.history->traces[moment.trace];
-    if (moment.event < 0 || (device >= 0 && trace.device != device)) {
-      continue;
-    }
-    const Event& event = EventsOf(recording, trace)[static_cast<std::size_t>(moment.event)];
-    if (event.action == Action::kOom && event.key != kNotTold) {
-      facts.free = Quantity{.bytes = static_cast<std::int64_t>(event.key), .source = "OOM event"};
+    const Event* failed = FailedAt(recording, trace, moment.event);
+    if (failed != nullptr && failed->key != kNotTold) {
+      facts.free = Quantity{.bytes = static_cast<std::int64_t>(failed->key), .source = "OOM event"};
     }
   }
 }
@@ -146,11 +171,14 @@ void Supplement(AccountFacts& facts, const AccountFacts& more) {
   for (const auto fact :
        {&AccountFacts::capacity, &AccountFacts::free, &AccountFacts::used, &AccountFacts::process,
         &AccountFacts::recorded, &AccountFacts::reserved, &AccountFacts::allocated,
-        &AccountFacts::requested, &AccountFacts::releasable, &AccountFacts::private_pools}) {
+        &AccountFacts::requested, &AccountFacts::releasable, &AccountFacts::private_pools,
+        &AccountFacts::reusable, &AccountFacts::fragmented, &AccountFacts::unlisted}) {
     if (!(facts.*fact)) {
       facts.*fact = more.*fact;
     }
   }
+  facts.cached_untold = facts.cached_untold || more.cached_untold;
+  facts.request = std::max(facts.request, more.request);
   if (facts.reserved_kind == ReservedKind::kFramework) {
     facts.reserved_kind = more.reserved_kind;
     facts.pool_limit = more.pool_limit;
@@ -174,37 +202,45 @@ std::vector<AccountStep> LadderOf(const AccountFacts& given) {
     ladder.Difference(4, "unrecorded", below, facts.recorded);
   }
   ladder.Fact(3, "reserved", facts.reserved);
-  ladder.Difference(4, "cached", facts.reserved, facts.allocated);
-  Maybe cached =
-      facts.reserved && facts.allocated ? Maybe(Minus(*facts.reserved, *facts.allocated)) : Maybe();
+  ladder.Difference(4, "cached", facts.cached_untold ? Maybe() : facts.reserved, facts.allocated);
   ladder.Fact(5, "releasable", facts.releasable);
   if (facts.private_pools) {
     ladder.Fact(5, "private_pools", facts.private_pools);
-    cached = cached ? Maybe(Minus(*cached, *facts.private_pools)) : cached;
   }
-  ladder.Difference(5, "fragmented", cached, facts.releasable);
+  if (facts.reusable && facts.reusable->bytes > 0) {
+    ladder.Fact(5, "reusable", facts.reusable);
+  }
+  ladder.Fact(5, "fragmented", facts.fragmented);
   ladder.Fact(4, "allocated", facts.allocated);
-  ladder.Difference(5, "rounding", facts.allocated, facts.requested);
+  Maybe listed = facts.allocated;
+  if (facts.unlisted) {
+    ladder.Fact(5, "unlisted", facts.unlisted);
+    listed = listed ? Maybe(Minus(*listed, *facts.unlisted)) : listed;
+  }
+  ladder.Difference(5, "rounding", listed, facts.requested);
   ladder.Fact(5, "requested", facts.requested);
   return std::move(ladder).Take();
 }
 
-AccountFacts FactsOf(const Recording& recording, const std::vector<MomentOfTrace>& moments,
-                     std::int32_t device) {
+AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {
+  const Recording& recording = index.recording();
   AccountFacts facts;
-  AddOom(recording, moments, device, facts);
-  if (recording.state && !recording.state->segments.empty() && AtEnd(moments)) {
-    AddState(recording, device, facts);
-    return facts;
+  AddOom(recording, moments, facts);
+  if (recording.state) {
+    StateSum sum;
+    for (const MomentOfTrace& moment : moments) {
+      sum.Add(index, moment);
+    }
+    if (sum.known()) {
+      sum.FillIn(facts);
+      return facts;
+    }
   }
   for (const MomentOfTrace& moment : moments) {
-    const Trace& trace = recording.history->traces[moment.trace];
-    if (device >= 0 && trace.device != device) {
-      continue;
-    }
     if (moment.summary.segment_events == 0 && moment.summary.reserved_base_bytes == 0) {
       continue;  // a history without segments does not tell
     }
+    const Trace& trace = recording.history->traces[moment.trace];
     const std::int64_t reserved =
         ReservedAt(recording, trace, moment.event, moment.summary.reserved_base_bytes);
     facts.reserved =

@@ -10,7 +10,6 @@ namespace memtool {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
-constexpr std::int64_t kSmall = kMiB;          // blocks up to this live in small segments
 constexpr std::int64_t kMinLarge = 10 * kMiB;  // below this, a segment of kLargeBuffer is shared
 constexpr std::int64_t kRoundLarge = 2 * kMiB;
 
@@ -126,7 +125,7 @@ void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& 
   const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
   if (segment.pool_owner != request.pool_owner || segment.pool_id != request.pool_id) {
     Add(state.private_free, free);
-  } else if (request.asked && segment.small != (*request.asked <= kSmall)) {
+  } else if (request.asked && segment.small != (*request.asked <= kLargestSmall)) {
     Add(state.other_class_free, free);
   } else {
     Add(state.other_stream_free, free);
@@ -136,7 +135,7 @@ void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& 
 bool CanServe(const Segment& segment, const OomRequest& request) {
   const bool same_pool =
       segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
-  return same_pool && (!request.asked || (segment.small == (*request.asked <= kSmall) &&
+  return same_pool && (!request.asked || (segment.small == (*request.asked <= kLargestSmall) &&
                                           segment.stream == request.stream));
 }
 
@@ -156,7 +155,8 @@ void AddBlock(const Block& block, bool usable, OomState& state) {
 
 }  // namespace
 
-void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state) {
+void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
+              const OomRequest& request, OomState& state) {
   for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
     const Segment& segment = at.state.segments[i];
     ++state.segments;
@@ -173,7 +173,7 @@ void AddState(const StateAtMoment& at, const OomRequest& request, OomState& stat
     std::int64_t listed = 0;
     const std::span blocks =
         std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-    state.gives.Add(FreeIn(segment, blocks));
+    state.gives.Add(uses[i].gives);
     for (const Block& block : blocks) {
       AddBlock(block, usable, state);
       Add(listed, block.state == BlockState::kInactive ? 0 : block.size);
@@ -184,7 +184,7 @@ void AddState(const StateAtMoment& at, const OomRequest& request, OomState& stat
 }
 
 std::int64_t SegmentFor(std::int64_t asked) {
-  if (asked <= kSmall) {
+  if (asked <= kLargestSmall) {
     return kSmallBuffer;
   }
   if (asked < kMinLarge) {
@@ -247,8 +247,9 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   if (state == nullptr && !facts.cached) {
     return verdict;  // what the allocator has free is not known
   }
-  verdict.why = verdict.short_in_all == 0 ? OomWhy::kFragmentation : OomWhy::kFull;
-  const std::int64_t distance = Magnitude(SaturatingSubtract(asked, verdict.in_all));
+  // What is larger than all that is cached would not fit there in one piece either.
+  verdict.why = cached >= asked ? OomWhy::kFragmentation : OomWhy::kFull;
+  const std::int64_t distance = Magnitude(SaturatingSubtract(asked, cached));
   verdict.close = distance <= SaturatingAdd(blur, state != nullptr ? 0 : PrecisionOf(facts.cached));
   return verdict;
 }

@@ -355,8 +355,9 @@ class Backward {
   std::map<std::uint64_t, Placed> placed_;
 };
 
-// The file's own rows of one device.
-StateAtMoment AtEnd(const Recording& recording, const Trace& trace) {
+}  // namespace
+
+StateAtMoment StateAtEnd(const Recording& recording, const Trace& trace) {
   StateAtMoment result;
   if (!recording.state) {
     return result;
@@ -376,11 +377,9 @@ StateAtMoment AtEnd(const Recording& recording, const Trace& trace) {
   return result;
 }
 
-}  // namespace
-
 StateAtMoment StateAt(const HistoryIndex& index, const Trace& trace, std::int64_t last) {
   if (last + 1 >= static_cast<std::int64_t>(trace.event_count)) {
-    return AtEnd(index.recording(), trace);
+    return StateAtEnd(index.recording(), trace);
   }
   return Backward(index, trace, last).Make();
 }

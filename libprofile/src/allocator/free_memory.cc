@@ -24,7 +24,8 @@ std::int64_t WholePages(const Segment& segment, const Block& block) {
 }
 
 // Of a segment with live blocks.
-void AddGaps(const Segment& segment, std::span<const Block> blocks, FreeMemory& free) {
+void AddGaps(const Segment& segment, std::span<const Block> blocks, std::int64_t request,
+             FreeMemory& free) {
   for (const Block& block : blocks) {
     if (block.state != BlockState::kInactive) {
       continue;
@@ -33,7 +34,9 @@ void AddGaps(const Segment& segment, std::span<const Block> blocks, FreeMemory& 
     const std::int64_t returnable = pages * (segment.small ? kSmallBuffer : kLargeBuffer);
     free.pages += pages;
     free.returnable = SaturatingAdd(free.returnable, returnable);
-    free.reuse_only = SaturatingAdd(free.reuse_only, SaturatingSubtract(block.size, returnable));
+    const std::int64_t kept = SaturatingSubtract(block.size, returnable);
+    free.reuse_only = SaturatingAdd(free.reuse_only, kept);
+    free.fragmented = SaturatingAdd(free.fragmented, block.size < request ? kept : 0);
     free.gaps += block.size > returnable ? 1 : 0;
   }
   free.paged_segments = free.pages > 0 ? 1 : 0;
@@ -44,13 +47,14 @@ void AddGaps(const Segment& segment, std::span<const Block> blocks, FreeMemory& 
 void FreeMemory::Add(const FreeMemory& other) {
   for (const auto sum :
        {&FreeMemory::returnable, &FreeMemory::reuse_only, &FreeMemory::private_pool,
-        &FreeMemory::unlisted, &FreeMemory::unused_segments, &FreeMemory::pages,
-        &FreeMemory::paged_segments, &FreeMemory::gaps, &FreeMemory::private_segments}) {
+        &FreeMemory::unlisted, &FreeMemory::fragmented, &FreeMemory::unused_segments,
+        &FreeMemory::pages, &FreeMemory::paged_segments, &FreeMemory::gaps,
+        &FreeMemory::private_segments}) {
     this->*sum = SaturatingAdd(this->*sum, other.*sum);
   }
 }
 
-FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks) {
+FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks, std::int64_t request) {
   FreeMemory free;
   const std::int64_t all = SaturatingSubtract(segment.size, segment.active);
   if (segment.pool_owner != 0 || segment.pool_id != 0) {
@@ -62,7 +66,7 @@ FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks) {
     free.returnable = all;
     free.unused_segments = 1;
   } else {
-    AddGaps(segment, blocks, free);
+    AddGaps(segment, blocks, request, free);
     free.unlisted = SaturatingSubtract(all, SaturatingAdd(free.returnable, free.reuse_only));
   }
   return free;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <set>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/device_name.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/growth/growth.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool {
@@ -25,19 +27,133 @@ std::int64_t KeptTotal(const Selection& selection) {
   return total;
 }
 
-// Its ordinal; -1 = all, or asked for by name.
-std::int32_t DeviceNumber(const Selection& selection) {
-  std::int32_t device = -1;
-  const std::string& text = selection.device();
-  std::from_chars(text.data(), text.data() + text.size(), device);
-  return device;
+// The text of a label, or nothing.
+std::string_view TextOf(const Recording& recording, LabelSetId labels, std::string_view key) {
+  for (const Label& label : recording.Labels(labels)) {
+    if (recording.Text(label.key) == key) {
+      return recording.Text(label.text);
+    }
+  }
+  return {};
 }
 
 bool IsHost(const Recording& recording, LabelSetId labels) {
-  const auto set = recording.Labels(labels);
-  return std::any_of(set.begin(), set.end(), [&recording](const Label& label) {
-    return recording.Text(label.key) == "device" && recording.Text(label.text) == "host";
-  });
+  return TextOf(recording, labels, "device") == "host" ||
+         TextOf(recording, labels, "memory") == "pinned host";
+}
+
+bool IsLog(RecordingKind kind) {
+  return kind == RecordingKind::kDriverLog || kind == RecordingKind::kTagLog;
+}
+
+// Of a log with the sizes that were asked for beside those that were given.
+struct Columns {
+  std::size_t actual = 0;
+  std::optional<std::size_t> requested{};
+};
+Columns ColumnsOf(const Selection& selection) {
+  const auto& types = selection.recording().profile->types;
+  Columns columns{.actual = selection.choice().type};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].role == Role::kBytes) {
+      columns.actual = i;
+    } else if (types[i].role == Role::kRequestedBytes) {
+      columns.requested = i;
+    }
+  }
+  return columns;
+}
+
+// Which samples count, and with which of their values.
+struct Slice {
+  const std::string* device = nullptr;  // null = all
+  bool host = true;
+  std::size_t column = 0;
+};
+
+// The selection with the samples of a slice only. Errors: those of RecordingBuilder::Finish.
+Result<Selection> Cut(const Selection& selection, const Slice& slice) {
+  const Recording& recording = selection.recording();
+  const std::size_t type = selection.choice().type;
+  const auto goes = [&](LabelSetId labels) {
+    const bool of_device =
+        slice.device == nullptr || TextOf(recording, labels, "device") == *slice.device;
+    return !of_device || (!slice.host && IsHost(recording, labels));
+  };
+  const auto& label_sets = recording.profile->label_sets;
+  if (slice.column == type && std::none_of(label_sets.begin(), label_sets.end(), goes)) {
+    return selection.ScaledBy(selection.scale());  // as it is
+  }
+  RecordingBuilder builder(recording);
+  Profile& profile = builder.samples();
+  if (slice.column != type) {
+    profile.values[type] = profile.values[slice.column];
+  }
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    if (goes(profile.label_sets[i])) {
+      for (std::vector<std::int64_t>& values : profile.values) {
+        values[i] = 0;
+      }
+    }
+  }
+  auto rest = std::move(builder).Finish();
+  MEMTOOL_TRY(rest);
+  return selection.Of(*std::move(rest));
+}
+
+// The devices that hold any bytes, in natural order. Nothing when some bytes are of none.
+std::vector<std::string> DevicesOf(const Selection& selection) {
+  const Recording& recording = selection.recording();
+  const Profile& profile = *recording.profile;
+  std::set<std::string, std::less<>> devices;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const LabelSetId labels = profile.label_sets[i];
+    if (profile.values[selection.choice().type][i] == 0 || !selection.view().Keeps(labels) ||
+        IsHost(recording, labels)) {
+      continue;
+    }
+    const std::string_view device = TextOf(recording, labels, "device");
+    if (device.empty()) {
+      return {};
+    }
+    devices.emplace(device);
+  }
+  for (const MomentOfTrace& moment : selection.moments()) {
+    const Trace& trace = selection.history()->history().traces[moment.trace];
+    const auto holds = [&trace](const Segment& segment) {
+      return !segment.host && segment.device == trace.device;
+    };
+    const auto& state = selection.history()->recording().state;
+    if (state && std::any_of(state->segments.begin(), state->segments.end(), holds)) {
+      devices.insert(trace.name);
+    }
+  }
+  std::vector<std::string> sorted(devices.begin(), devices.end());
+  std::sort(sorted.begin(), sorted.end(), NaturalLess);
+  return sorted;
+}
+
+// MXNet's log tells what NVML saw beyond its rows, TBD's what the device has. `kept`: all rows,
+// also those of the host, which the sum of the writer has.
+AccountFacts CountersOf(const Recording& recording, const std::string* device, std::int64_t kept) {
+  std::optional<std::int64_t> beyond;
+  AccountFacts told;
+  for (const Counter& counter : recording.counters) {
+    if (device != nullptr && counter.device >= 0 &&
+        !DeviceMatches(*device, std::to_string(counter.device))) {
+      continue;
+    }
+    if (counter.kind == CounterKind::kProcessBeyondRows) {
+      beyond = SaturatingAdd(beyond.value_or(0), counter.value);
+    } else if (counter.kind == CounterKind::kDeviceTotal && !told.capacity) {
+      told.capacity = Quantity{
+          .bytes = counter.value, .precision = kMebibyte / 2, .source = recording.metadata.format};
+    }
+  }
+  if (beyond) {
+    told.process = Quantity{.bytes = SaturatingAdd(kept, *beyond), .source = "nvml_amend"};
+  }
+  return told;
 }
 
 // Shares are of the first step that is known and holds what follows.
@@ -100,123 +216,207 @@ std::string_view KindKey(AccountStep::Kind kind) {
   return "unknown";
 }
 
-AccountMaker::AccountMaker(AccountQuery query) : facts_(std::move(query.facts)) {}
+// What inputs say of one device, or of all.
+struct AccountMaker::Ladder {
+  std::string device;
+  AccountFacts facts{};
+  std::optional<BucketTable> requested{};
+  std::optional<BucketTable> recorded{};
+};
 
-Result<Selection> AccountMaker::LeaveHostOut(const Selection& log) {
-  RecordingBuilder builder(log.recording());
-  Profile& profile = builder.samples();
-  std::int64_t host = 0;
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    if (log.view().Keeps(profile.label_sets[i]) && IsHost(log.recording(), profile.label_sets[i])) {
-      host = SaturatingAdd(host, profile.values[log.choice().type][i]);
-      for (std::vector<std::int64_t>& values : profile.values) {
-        values[i] = 0;
-      }
-    }
-  }
-  auto rest = std::move(builder).Finish();
-  MEMTOOL_TRY(rest);
-  if (host > 0) {
-    host_.push_back({.input = log.name(), .bytes = host});
-  }
-  return log.Of(*std::move(rest));
+// What one input says of one device, or of all.
+struct AccountMaker::Part {
+  AccountFacts facts{};
+  Selection rows;  // what buckets divide
+};
+
+AccountMaker::AccountMaker(AccountQuery query) : given_(std::move(query.facts)) {
+  ladders_.push_back({.device = {}, .facts = given_});
 }
 
-// MXNet's log tells what NVML saw beyond its rows, TBD's what the device has.
-void AccountMaker::TakeCounters(const Selection& selection) {
-  const Recording& recording = selection.recording();
-  const std::int32_t device = DeviceNumber(selection);
-  std::optional<std::int64_t> beyond;
-  AccountFacts told;
-  for (const Counter& counter : recording.counters) {
-    if (device >= 0 && counter.device >= 0 && counter.device != device) {
-      continue;
-    }
-    if (counter.kind == CounterKind::kProcessBeyondRows) {
-      beyond = SaturatingAdd(beyond.value_or(0), counter.value);
-    } else if (counter.kind == CounterKind::kDeviceTotal && !told.capacity) {
-      told.capacity = Quantity{
-          .bytes = counter.value, .precision = kMebibyte / 2, .source = recording.metadata.format};
+AccountMaker::~AccountMaker() = default;
+
+AccountMaker::Ladder& AccountMaker::LadderFor(const std::string& device) {
+  for (std::size_t i = 1; i < ladders_.size(); ++i) {
+    if (DeviceMatches(ladders_[i].device, device) || DeviceMatches(device, ladders_[i].device)) {
+      return ladders_[i];
     }
   }
-  if (beyond) {
-    told.process =
-        Quantity{.bytes = SaturatingAdd(KeptTotal(selection), *beyond), .source = "nvml_amend"};
-  }
-  Supplement(facts_, told);
+  return ladders_.emplace_back(Ladder{.device = device, .facts = given_});
 }
 
-void AccountMaker::TakeFacts(const Selection& selection) {
+template <class Take>
+Result<void> AccountMaker::Spread(const Selection& selection, Take take) {
+  const std::vector<std::string> devices = DevicesOf(selection);
+  apart_ = apart_ && (!devices.empty() || KeptTotal(selection) == 0);
+  if (devices.size() < 2) {
+    std::vector<Ladder*> ladders{&ladders_.front()};
+    if (!devices.empty()) {
+      ladders.push_back(&LadderFor(devices.front()));
+    }
+    return take(devices.empty() ? nullptr : &devices.front(), ladders);
+  }
+  MEMTOOL_TRY(take(nullptr, std::vector{&ladders_.front()}));
+  for (const std::string& device : devices) {
+    MEMTOOL_TRY(take(&device, std::vector{&LadderFor(device)}));
+  }
+  return {};
+}
+
+Result<AccountMaker::Part> AccountMaker::PartOf(const Selection& selection,
+                                                const std::string* device) {
   const Recording& recording = selection.recording();
-  AccountFacts told = FactsOf(recording, selection.moments(), DeviceNumber(selection));
-  if (recording.metadata.origin.framework == Framework::kJax) {
-    told.reserved_kind = ReservedKind::kXlaPool;
+  const Origin& origin = recording.metadata.origin;
+  const Columns columns = ColumnsOf(selection);
+  const auto quantity = [&recording](const Selection& rows) {
+    return Quantity{.bytes = KeptTotal(rows), .source = recording.metadata.format};
+  };
+  auto with_host = Cut(selection, {.device = device, .column = columns.actual});
+  auto rows = Cut(
+      selection,
+      {.device = device,
+       .host = !IsLog(origin.kind),
+       .column = origin.framework == Framework::kMxnet ? columns.actual : selection.choice().type});
+  MEMTOOL_TRY(with_host);
+  MEMTOOL_TRY(rows);
+  Part part{.rows = *std::move(rows)};
+  if (selection.history() != nullptr) {
+    std::vector<MomentOfTrace> moments = selection.moments();
+    std::erase_if(moments, [&](const MomentOfTrace& moment) {
+      return device != nullptr &&
+             selection.history()->history().traces[moment.trace].name != *device;
+    });
+    part.facts = FactsOf(*selection.history(), moments);
   }
-  Supplement(facts_, told);
-  TakeCounters(selection);
-  const Quantity kept{.bytes = KeptTotal(selection), .source = recording.metadata.format};
-  if (recording.metadata.origin.kind == RecordingKind::kDriverLog && !facts_.reserved) {
-    facts_.reserved = kept;
-    facts_.reserved_kind = ReservedKind::kWholeProcess;
+  if (origin.framework == Framework::kJax) {
+    part.facts.reserved_kind = ReservedKind::kXlaPool;
   }
-  if (!facts_.requested) {
-    facts_.requested = kept;
+  Supplement(part.facts, CountersOf(recording, device, KeptTotal(*with_host)));
+  if (origin.kind == RecordingKind::kDriverLog && !part.facts.reserved) {
+    part.facts.reserved = quantity(part.rows);
+    part.facts.reserved_kind = ReservedKind::kWholeProcess;
   }
+  if (origin.framework == Framework::kMxnet) {
+    part.facts.allocated = quantity(part.rows);
+    part.facts.cached_untold = true;
+    if (part.facts.process) {
+      part.facts.reserved = part.facts.allocated;  // what the writer took from NVML's figure
+    }
+    if (!columns.requested) {
+      return part;  // sizes as the pool rounded them
+    }
+    auto asked = Cut(selection, {.device = device, .host = false, .column = *columns.requested});
+    MEMTOOL_TRY(asked);
+    part.rows = *std::move(asked);
+  }
+  if (!part.facts.requested) {
+    part.facts.requested = quantity(part.rows);
+  }
+  return part;
 }
 
 Result<void> AccountMaker::Add(const Selection& selection, const Keywords* keywords) {
   head_.Add(selection);
-  if (selection.recording().metadata.origin.kind == RecordingKind::kDriverLog) {
-    auto on_device = LeaveHostOut(selection);
-    MEMTOOL_TRY(on_device);
-    return Take(*on_device, keywords);
-  }
-  return Take(selection, keywords);
-}
-
-Result<void> AccountMaker::Take(const Selection& selection, const Keywords* keywords) {
-  TakeFacts(selection);
-  if (keywords == nullptr) {
-    return {};  // the ladder ends at what is requested
-  }
-  if (!requested_) {
-    requested_.emplace(*keywords, Multi::kFirst, space_);
-  }
-  return requested_->Add(InputOf(selection));
+  NoteHost(selection);
+  return Spread(selection, [&](const std::string* device, const auto& ladders) -> Result<void> {
+    auto part = PartOf(selection, device);
+    MEMTOOL_TRY(part);
+    for (Ladder* ladder : ladders) {
+      AccountFacts told = part->facts;
+      if (ladder->facts.reserved && told.reserved_kind == ReservedKind::kWholeProcess) {
+        told.reserved_kind = ReservedKind::kFramework;  // another input told what is reserved
+      }
+      Supplement(ladder->facts, told);
+      if (keywords == nullptr) {
+        continue;  // the ladder ends at what is requested
+      }
+      if (!ladder->requested) {
+        ladder->requested.emplace(*keywords, Multi::kFirst, space_);
+      }
+      MEMTOOL_TRY(ladder->requested->Add(InputOf(part->rows)));
+    }
+    return {};
+  });
 }
 
 Result<void> AccountMaker::AddBeside(const Selection& log, const Keywords& keywords) {
   head_.Add(log);
-  auto on_device = LeaveHostOut(log);
-  MEMTOOL_TRY(on_device);
-  const std::int64_t before = facts_.recorded ? facts_.recorded->bytes : 0;
-  facts_.recorded = Quantity{.bytes = SaturatingAdd(before, KeptTotal(*on_device)),
-                             .source = log.recording().metadata.format};
-  if (!recorded_) {
-    recorded_.emplace(keywords, Multi::kFirst, space_);
+  NoteHost(log);
+  return Spread(log, [&](const std::string* device, const auto& ladders) -> Result<void> {
+    auto rows = Cut(log, {.device = device, .host = false, .column = log.choice().type});
+    MEMTOOL_TRY(rows);
+    for (Ladder* ladder : ladders) {
+      const std::int64_t before = ladder->facts.recorded ? ladder->facts.recorded->bytes : 0;
+      ladder->facts.recorded = Quantity{.bytes = SaturatingAdd(before, KeptTotal(*rows)),
+                                        .source = log.recording().metadata.format};
+      if (!ladder->recorded) {
+        ladder->recorded.emplace(keywords, Multi::kFirst, space_);
+      }
+      MEMTOOL_TRY(ladder->recorded->Add(InputOf(*rows)));
+    }
+    return {};
+  });
+}
+
+void AccountMaker::NoteHost(const Selection& log) {
+  const Recording& recording = log.recording();
+  if (!IsLog(recording.metadata.origin.kind)) {
+    return;
   }
-  return recorded_->Add(InputOf(*on_device));
+  const Profile& profile = *recording.profile;
+  std::int64_t host = 0;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    if (log.view().Keeps(profile.label_sets[i]) && IsHost(recording, profile.label_sets[i])) {
+      host = SaturatingAdd(host, profile.values[log.choice().type][i]);
+    }
+  }
+  if (host > 0) {
+    host_.push_back({.input = log.name(), .bytes = host});
+  }
+}
+
+void AccountMaker::MakeRows(const Ladder& ladder, bool named, AccountAnswer& answer) const {
+  Rows rows;
+  int level = 0;
+  // Where what was asked for is not told, buckets divide what was given for it.
+  const bool of_allocated = ladder.requested && !ladder.facts.requested;
+  for (AccountStep& step : LadderOf(ladder.facts)) {
+    level = step.level + 1;
+    const bool recorded = step.key == "recorded" && ladder.recorded;
+    const bool allocated = step.key == "allocated" && of_allocated;
+    rows.Add({.step = std::move(step)});
+    if (recorded || allocated) {
+      rows.AddBuckets(recorded ? *ladder.recorded : *ladder.requested, level);
+    }
+  }
+  if (ladder.requested && !of_allocated) {  // the last step
+    rows.AddBuckets(*ladder.requested, level);
+  }
+  for (AccountRow& row : std::move(rows).Take()) {
+    row.device = named ? ladder.device : std::string();
+    row.ladder = answer.facts.size();
+    answer.rows.push_back(std::move(row));
+  }
+  answer.facts.push_back(ladder.facts);
+  Complete(answer.facts.back());
 }
 
 AccountAnswer AccountMaker::Make() && {
-  AccountAnswer answer{
-      .head = std::move(head_), .facts = facts_, .rows = {}, .host = std::move(host_)};
+  AccountAnswer answer{.head = std::move(head_), .facts = {}, .rows = {}, .host = host_};
   answer.head.unit = "bytes";
-  Complete(answer.facts);
-  Rows rows;
-  int level = 0;
-  for (AccountStep& step : LadderOf(facts_)) {
-    level = step.level + 1;
-    const bool recorded = step.key == "recorded";
-    rows.Add({.step = std::move(step)});
-    if (recorded && recorded_) {
-      rows.AddBuckets(*recorded_, level);
-    }
+  if (!apart_ || ladders_.size() <= 2) {
+    MakeRows(ladders_.front(), false, answer);
+    return answer;
   }
-  if (requested_) {  // the last step
-    rows.AddBuckets(*requested_, level);
+  std::vector<const Ladder*> sorted;
+  for (std::size_t i = 1; i < ladders_.size(); ++i) {
+    sorted.push_back(&ladders_[i]);
   }
-  answer.rows = std::move(rows).Take();
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Ladder* a, const Ladder* b) { return NaturalLess(a->device, b->device); });
+  for (const Ladder* ladder : sorted) {
+    MakeRows(*ladder, true, answer);
+  }
   return answer;
 }
 

@@ -67,11 +67,15 @@ Value ValueOf(const Finding& finding) {
     rows.push_back(
         Value::Object{{"name", row.name}, {"file", row.file}, {"line", LineValue(row.line)}});
   }
-  return Value::Object{
-      {"code", CodeOf(finding.code)}, {"shape", CodeValue(CodeOf(finding.shape))},
-      {"rows", std::move(rows)},      {"sum", ValueOf(finding.sum)},
-      {"chance", finding.chance},     {"doubt", CodeValue(CodeOf(finding.doubt))},
-      {"among", finding.among},       {"step", finding.step > 0 ? Value(finding.step) : Value()}};
+  return Value::Object{{"code", CodeOf(finding.code)},
+                       {"shape", CodeValue(CodeOf(finding.shape))},
+                       {"rows", std::move(rows)},
+                       {"sum", ValueOf(finding.sum)},
+                       {"chance", finding.chance},
+                       {"doubt", CodeValue(CodeOf(finding.doubt))},
+                       {"among", finding.among},
+                       {"phase", CodeValue(CodeOf(finding.phase))},
+                       {"step", finding.step > 0 ? Value(finding.step) : Value()}};
 }
 
 Value ValueOf(const std::optional<Reach>& reach) {
@@ -146,14 +150,20 @@ std::string_view CodeOf(GrowthShape shape) {
 }
 
 std::string_view CodeOf(FindingCode code) {
-  constexpr std::array<std::string_view, 9> kWords{
-      "one_step", "growing", "maybe", "freed", "late", "last_jump", "jump", "stopped", "constant"};
+  constexpr std::array<std::string_view, 11> kWords{
+      "one_step", "growing",   "maybe", "freed",   "given_back", "one_iteration",
+      "late",     "last_jump", "jump",  "stopped", "constant"};
   return At(kWords, code);
 }
 
 std::string_view CodeOf(Doubt doubt) {
   constexpr std::array<std::string_view, 4> kWords{"", "few_rises", "few_points", "chance"};
   return At(kWords, doubt);
+}
+
+std::string_view CodeOf(Phase phase) {
+  constexpr std::array<std::string_view, 3> kWords{"", "backward", "optimizer"};
+  return At(kWords, phase);
 }
 
 std::string_view CodeOf(ReachCode code) {
@@ -217,13 +227,15 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
   AnswerHead head{.question = "leaks", .sample_type = "space", .unit = "bytes"};
   const MomentRange& range = query.steps.range;
   head.Add(index.recording(), name, range.from.text + " to " + range.to.text);
+  const bool one_iteration = growth->series.one_iteration;
   LeaksAnswer answer = LeaksOfSeries(std::move(growth->series), std::move(head), query);
   answer.history = {.measure = growth->measure,
                     .mark = std::move(growth->mark),
                     .by_time = query.steps.by_time,
                     .devices = growth->devices,
                     .merged = growth->merged,
-                    .unfinished = growth->unfinished};
+                    .unfinished = growth->unfinished,
+                    .one_iteration = one_iteration};
   return answer;
 }
 

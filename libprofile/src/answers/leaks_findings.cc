@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -31,9 +32,14 @@ class Finder {
       findings_.push_back(
           Of(FindingCode::kOneStep, [](const Growth& growth) { return growth.grew > 0; }));
     } else {
-      GoingOn(FindingCode::kGrowing, GrowthEvidence::kStrong);
-      GoingOn(FindingCode::kMaybe, GrowthEvidence::kWeak);
+      if (series_.one_iteration) {
+        OneIteration();
+      } else {
+        GoingOn(FindingCode::kGrowing, GrowthEvidence::kStrong);
+        GoingOn(FindingCode::kMaybe, GrowthEvidence::kWeak);
+      }
       GoingOn(FindingCode::kFreed, GrowthEvidence::kFreed);
+      std::move(given_back_.begin(), given_back_.end(), std::back_inserter(findings_));
       InPart();
     }
     Add(Of(FindingCode::kConstant, [](const Growth& growth) {
@@ -44,7 +50,7 @@ class Finder {
 
  private:
   template <class Wanted>
-  Finding Of(FindingCode code, Wanted wanted) const {
+  Finding Of(FindingCode code, Wanted wanted, std::vector<std::int64_t>* sums = nullptr) const {
     Finding finding{.code = code};
     std::vector<std::int64_t> values(series_.points.size(), 0);
     for (const GrowthRow& row : series_.rows) {
@@ -61,6 +67,9 @@ class Finder {
       }
     }
     finding.sum = JudgeGrowth(values);
+    if (sums != nullptr) {
+      *sums = std::move(values);
+    }
     return finding;
   }
 
@@ -72,15 +81,77 @@ class Finder {
 
   void GoingOn(FindingCode code, GrowthEvidence evidence) {
     for (const GrowthShape shape : kShapes) {
-      Finding finding = Of(code, [=](const Growth& growth) {
-        return growth.evidence == evidence && ShapeOf(growth) == shape;
-      });
+      std::vector<std::int64_t> sums;
+      Finding finding = Of(
+          code,
+          [=](const Growth& growth) {
+            return growth.evidence == evidence && ShapeOf(growth) == shape;
+          },
+          &sums);
       finding.shape = shape;
+      if (code != FindingCode::kFreed && GivenBack(finding, sums)) {
+        finding.code = FindingCode::kGivenBack;
+        given_back_.push_back(std::move(finding));
+        continue;
+      }
       if (code == FindingCode::kMaybe) {
         AddDoubt(finding);
       }
       Add(std::move(finding));
     }
+  }
+
+  // All other rows together go down, and by at least four fifths of what these rows gain.
+  [[nodiscard]] bool GivenBack(const Finding& finding,
+                               const std::vector<std::int64_t>& sums) const {
+    const std::int64_t gain = finding.sum.delta();
+    if (finding.rows.empty() || gain <= 0) {
+      return false;
+    }
+    std::vector<std::int64_t> others;
+    for (std::size_t i = 0; i < series_.points.size(); ++i) {
+      others.push_back(SaturatingSubtract(series_.points[i].total, sums[i]));
+    }
+    const Growth rest = JudgeGrowth(others);
+    const bool falls = rest.kind == GrowthKind::kShrinking || rest.detail == GrowthDetail::kFalling;
+    return falls && SaturatingSubtract(0, rest.delta()) >= gain - gain / 5;
+  }
+
+  void OneIteration() {
+    std::vector<std::int64_t> sums;
+    Finding finding = Of(
+        FindingCode::kOneIteration,
+        [](const Growth& growth) { return growth.evidence == GrowthEvidence::kWeak; }, &sums);
+    if (GivenBack(finding, sums)) {
+      finding.code = FindingCode::kGivenBack;
+    } else {
+      finding.phase = PhaseOf(finding);
+    }
+    Add(std::move(finding));
+  }
+
+  // Of the rows that rise, which phase most of what they gain is of.
+  [[nodiscard]] Phase PhaseOf(const Finding& finding) const {
+    std::int64_t backward = 0;
+    std::int64_t optimizer = 0;
+    for (const GrowthRow& row : series_.rows) {
+      if (row.growth.evidence != GrowthEvidence::kWeak || row.growth.delta() <= 0) {
+        continue;
+      }
+      const auto has = [&row](std::string_view word) {
+        return row.name.find(word) != std::string::npos || row.via.find(word) != std::string::npos;
+      };
+      if (has("Backward") || has("backward") || has("AccumulateGrad")) {
+        backward = SaturatingAdd(backward, row.growth.delta());
+      } else if (row.file.find("optim") != std::string::npos || has("Optimizer") ||
+                 has("optimizer")) {
+        optimizer = SaturatingAdd(optimizer, row.growth.delta());
+      }
+    }
+    const std::int64_t half = finding.sum.delta() / 2;
+    return backward > half    ? Phase::kBackward
+           : optimizer > half ? Phase::kOptimizer
+                              : Phase::kUntold;
   }
 
   // Why a group may rise by chance only.
@@ -121,6 +192,7 @@ class Finder {
   const GrowthSeries& series_;
   bool cum_;
   std::vector<Finding> findings_;
+  std::vector<Finding> given_back_;
 };
 
 // The fewest steps in which `more` bytes come together when the last step added `step` and each
@@ -155,7 +227,7 @@ Reach ReachOf(const GrowthSeries& series, std::int64_t capacity) {
     return reach;
   }
   const bool goes_on = whole.goes_on() || whole.evidence == GrowthEvidence::kWeak;
-  if (!goes_on || whole.slope <= 0) {
+  if (!goes_on || whole.slope <= 0 || series.one_iteration) {
     reach.rows_grow = std::any_of(series.rows.begin(), series.rows.end(),
                                   [](const GrowthRow& row) { return row.growth.goes_on(); });
     return reach;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/allocator/request_sizes.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
@@ -88,10 +89,12 @@ class Holders {
   AllocationGroups groups_;
 };
 
-SegmentRow RowOf(const Segment& segment, std::span<const Block> blocks, const Holders& holders,
-                 std::size_t slices) {
-  SegmentRow row{
-      .segment = segment, .gives = FreeIn(segment, blocks), .holder = holders.Largest(blocks)};
+SegmentRow RowOf(const Segment& segment, std::span<const Block> blocks, const SegmentUse& use,
+                 const Holders& holders, std::size_t slices) {
+  SegmentRow row{.segment = segment,
+                 .gives = use.gives,
+                 .request = use.request,
+                 .holder = holders.Largest(blocks)};
   for (const Block& block : blocks) {
     if (block.state == BlockState::kInactive) {
       row.largest_free = std::max(row.largest_free, block.size);
@@ -131,13 +134,15 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   answer_.head.Add(selection);
   SegmentTotals& totals = answer_.totals;
   for (const MomentOfTrace& moment : selection.moments()) {
-    const StateAtMoment at =
-        StateAt(*selection.history(), recording.history->traces[moment.trace], moment.event);
+    const Trace& trace = recording.history->traces[moment.trace];
+    const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
+    const std::vector<SegmentUse> uses = UseOfEach(at, recording, trace, moment.event);
+    totals.failed = totals.failed || FailedAt(recording, trace, moment.event) != nullptr;
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       const Segment& segment = at.state.segments[i];
       const auto blocks =
           std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-      SegmentRow row = RowOf(segment, blocks, holders, query_.slices);
+      SegmentRow row = RowOf(segment, blocks, uses[i], holders, query_.slices);
       row.stream = recording.history->streams[segment.stream];
       row.estimated = at.estimated[i] != 0;
       for (const Block& block : blocks) {
@@ -164,6 +169,7 @@ void SegmentsMaker::Sum(const SegmentRow& row) {
   add(totals.pending, segment.active - segment.allocated);
   add(totals.free, row.free());
   totals.gives.Add(row.gives);
+  totals.request = std::max(totals.request, row.gives.fragmented > 0 ? row.request : 0);
   totals.largest_free = std::max(totals.largest_free, row.largest_free);
   totals.estimated += row.estimated ? 1 : 0;
   if (segment.active == 0) {
@@ -211,6 +217,8 @@ std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer) {
           {"largest_free", known ? Value(totals.largest_free) : Value()},
           {"returnable_bytes", totals.gives.returnable},
           {"reuse_only_bytes", totals.gives.reuse_only},
+          {"fragmented_bytes", known ? Value(totals.gives.fragmented) : Value()},
+          {"fragmented_for", totals.request},
           {"private_pool_bytes", totals.gives.private_pool},
           {"unlisted_bytes", totals.gives.unlisted},
           {"inactive_splits", totals.splits},

@@ -341,6 +341,15 @@ void JudgeAndSort(GrowthSeries& series) {
   }
   series.noisy = 0;
   WeighByRows(series);
+  if (series.one_iteration) {
+    const auto demote = [](Growth& growth) {
+      growth.evidence = growth.goes_on() ? GrowthEvidence::kWeak : growth.evidence;
+    };
+    demote(series.whole);
+    for (GrowthRow& row : series.rows) {
+      demote(row.growth);
+    }
+  }
   std::sort(series.rows.begin(), series.rows.end(), Before);
 }
 

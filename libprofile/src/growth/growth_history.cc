@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "growth/history_steps.h"
+#include "growth/iterations.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/timeline.h"
 #include "memtool/profile/model/label_text.h"
@@ -353,6 +354,10 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
   }
   growth.series.points = PointsOf(recording, *steps, sums.totals);
   growth.series.rows = std::move(rows);
+  growth.series.one_iteration =
+      growth.mark.empty() && !steps->marked &&
+      std::none_of(steps->traces.begin(), steps->traces.end(),
+                   [&index](const ChosenTrace& one) { return ShowsIterations(index, one); });
   JudgeAndSort(growth.series);
   return growth;
 }

@@ -267,6 +267,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   auto marked = MarkSpans(*recording.history, options, steps.mark);
   MEMTOOL_TRY(marked);
   const bool by_marks = !steps.mark.empty();
+  steps.marked = by_marks || !FindSpans(*recording.history).first.empty();
   steps.unfinished = marked->unfinished;
   std::vector<Span> spans = std::move(marked->list);
   steps.merged = MergeSpans(spans);

@@ -116,11 +116,13 @@ AllocationGroups GroupByBucket(const View& view, const By& by) {
       continue;
     }
     std::uint32_t group = others;
+    std::uint32_t rest = others;  // of words that count only when no other does
     for (const std::uint32_t word : matches.Words(matches.Of(StackId(i), LabelSetId(0U)))) {
       const WordPlace& place = by.keywords->places()[word];
-      group = place.axis == axis ? std::min(group, place.category) : group;
+      std::uint32_t& first = by.keywords->word(word).rest ? rest : group;
+      first = place.axis == axis ? std::min(first, place.category) : first;
     }
-    groups.of_stack[i] = group;
+    groups.of_stack[i] = group == others ? rest : group;
   }
   return groups;
 }

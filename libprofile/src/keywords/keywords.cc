@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kLabelPrefix = "label:";
 constexpr std::string_view kFilePrefix = "file:";
+constexpr std::string_view kRestPrefix = "rest:";
 
 bool HasValue(const Recording& recording, const Label& label, const Word& word) {
   if (recording.Text(label.key) != word.key) {
@@ -43,6 +44,14 @@ std::optional<std::size_t> AxisIndex(const Dictionary& dictionary, std::string_v
 }
 
 Result<Word> ParseWord(std::string_view written) {
+  if (written.starts_with(kRestPrefix) &&
+      !written.substr(kRestPrefix.size()).starts_with(kRestPrefix)) {
+    auto word = ParseWord(written.substr(kRestPrefix.size()));
+    MEMTOOL_TRY(word);
+    word->written = written;
+    word->rest = true;
+    return word;
+  }
   if (written.empty()) {
     return Fail(ErrorCode::kUsage, "an empty word would match everything", "leave it out");
   }

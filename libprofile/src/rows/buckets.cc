@@ -17,9 +17,11 @@ namespace memtool {
 namespace {
 
 // How allocators and readers write "nobody gave this a name".
+// "<unk>:" alone is the scope of what has none, and says nothing of the name behind it.
 bool IsUnnamed(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kWords{"unknown", "<unk>", "untagged"};
-  return name.empty() || std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
+  constexpr std::array<std::string_view, 2> kWords{"unknown", "untagged"};
+  return name.empty() || name.ends_with("<unk>") || name.ends_with("<unk>:") ||
+         std::any_of(kWords.begin(), kWords.end(), [name](std::string_view word) {
            return name.find(word) != std::string_view::npos;
          });
 }
@@ -76,9 +78,18 @@ std::vector<BucketTable::Hit> BucketTable::HitsOf(const std::vector<std::uint32_
   std::vector<Hit> hits;
   for (const std::uint32_t word : words) {  // ascending: by axis, category, word
     const WordPlace& place = keywords_.places()[word];
-    if (place.axis == axis && (hits.empty() || hits.back().category != place.category)) {
-      hits.push_back({place.category, word});
+    if (place.axis != axis) {
+      continue;
     }
+    if (hits.empty() || hits.back().category != place.category) {
+      hits.push_back({place.category, word});
+    } else if (keywords_.word(hits.back().word).rest) {
+      hits.back().word = word;
+    }
+  }
+  const auto rest = [this](const Hit& hit) { return keywords_.word(hit.word).rest; };
+  if (!std::all_of(hits.begin(), hits.end(), rest)) {
+    std::erase_if(hits, rest);
   }
   return hits;
 }

@@ -14,6 +14,7 @@
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/replay/history_index.h"
+#include "select/backward.h"
 
 namespace memtool {
 
@@ -22,8 +23,12 @@ namespace {
 // Labels and stack of one live block, as rows of the recording being built.
 class SampleMaker {
  public:
-  SampleMaker(RecordingBuilder& builder, const Recording& recording, const Trace& trace)
-      : builder_(builder), recording_(recording), trace_(trace) {
+  SampleMaker(RecordingBuilder& builder, const HistoryIndex& index, const Trace& trace)
+      : builder_(builder),
+        recording_(index.recording()),
+        trace_(trace),
+        backward_(recording_, trace, index.replay(trace)) {
+    const Recording& recording = recording_;
     if (!recording.state) {
       return;
     }
@@ -91,6 +96,12 @@ class SampleMaker {
             Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
       }
     }
+    if (block.event && !block.before_recording) {
+      const auto row = static_cast<std::uint32_t>(*block.event - trace_.first_event);
+      if (backward_.IsTemporary(row)) {
+        labels.push_back(Text("backward", "temporary"));
+      }
+    }
     // The free of something allocated before the recording has the free's labels, not the owner's.
     if (block.event && !block.before_recording && !history.labels.empty()) {
       for (const Label& label : recording_.Labels(history.labels[*block.event])) {
@@ -108,6 +119,7 @@ class SampleMaker {
   RecordingBuilder& builder_;
   const Recording& recording_;
   const Trace& trace_;
+  BackwardPasses backward_;
   std::vector<const Segment*> segments_;  // of this trace, by address
   std::map<std::tuple<StackId, LabelSetId, std::int64_t>, Sum> sums_;
 };
@@ -181,7 +193,7 @@ Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
                         {.type = bytes, .unit = builder.Intern("bytes"), .role = Role::kBytes}},
                        bytes);
   for (const ChosenTrace& trace : *live) {
-    SampleMaker samples(builder, index.recording(), index.history().traces[trace.trace]);
+    SampleMaker samples(builder, index, index.history().traces[trace.trace]);
     for (const LiveBlock& block : trace.live) {
       samples.Add(block, before, no_stack);
     }

@@ -22,8 +22,10 @@ struct Row {
   std::optional<Kept> kept = {};
 };
 
-std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capacity_mib = 0) {
+std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capacity_mib = 0,
+                                 bool one_iteration = false) {
   GrowthSeries series;
+  series.one_iteration = one_iteration;
   for (std::size_t i = 0; i < rows.front().mib.size(); ++i) {
     GrowthPoint& point = series.points.emplace_back();
     point.name = "s" + std::to_string(i + 1);
@@ -99,6 +101,28 @@ TEST(LeaksVerdict, GrowthUnderACycleIsFound) {
   EXPECT_THAT(Verdict({{"w", even}}), ElementsAre("no row keeps growing over the 19 steps"));
 }
 
+TEST(LeaksVerdict, PartsOfOneIterationAreNotGrowing) {
+  const std::vector<double> rises{1, 2, 3, 4, 5, 6};
+  EXPECT_THAT(
+      Verdict({{"AccumulateGrad::apply", rises}}, 0, true),
+      ElementsAre("one iteration, as far as this shows: memory rises through its backward "
+                  "pass, 1 row by 5.00 MiB: AccumulateGrad::apply; three iterations or more "
+                  "would tell a trend"));
+  EXPECT_THAT(Verdict({{"forward", rises}}, 24, true),
+              ElementsAre(HasSubstr("memory rises through it, 1 row by 5.00 MiB: forward"),
+                          HasSubstr("do not keep growing")));
+}
+
+TEST(LeaksVerdict, WhatOthersGiveBackIsNotGrowing) {
+  EXPECT_THAT(Verdict({{"state", {1, 2, 3, 4, 5, 6}}, {"before", {6, 5, 4, 3, 2, 1}}}),
+              ElementsAre("no row keeps growing over the 5 steps",
+                          "1 row rises by 5.00 MiB, which other rows give back: the total stays at "
+                          "7.00 MiB: state"));
+  // The total rises by half as much: growth.
+  EXPECT_THAT(Verdict({{"state", {2, 4, 6, 8, 10, 12}}, {"before", {6, 5, 4, 3, 2, 1}}}),
+              ElementsAre(StartsWith("GROWING: 1 row")));
+}
+
 TEST(LeaksVerdict, OneStepIsNoTrend) {
   EXPECT_THAT(
       Verdict({{"w", {50, 50, 50, 50, 50, 90}}}),
@@ -126,7 +150,9 @@ TEST(LeaksVerdict, CapacityIsOfAllRowsTogether) {
   }
   EXPECT_THAT(
       Verdict({{"b", up}, {"a", down}}, 200),
-      ElementsAre(StartsWith("GROWING: 1 row"),
+      ElementsAre("no row keeps growing over the 9 steps",
+                  "1 row rises by 90.00 MiB, which other rows give back: the total stays at 110.00 "
+                  "MiB: b",
                   "all rows together do not keep growing, as others shrink or vary: nothing "
                   "tells when 200.00 MiB are full"));
   EXPECT_THAT(Verdict({{"b", up}}, 200),

@@ -280,7 +280,7 @@ TEST(OomText, ColoursAndUtf16AreSeenThrough) {
   EXPECT_EQ(Bytes(FindOoms(wide).messages.at(0).free), GiB(1.08));
 }
 
-TEST(OomText, ManyMessagesKeepTheLast) {
+TEST(OomText, ManyMessagesKeepTheFirst) {
   std::string text;
   for (int i = 0; i < 12'000; ++i) {
     text += "CUDA out of memory. Tried to allocate " + std::to_string(i) + ".00 MiB\n";
@@ -289,8 +289,23 @@ TEST(OomText, ManyMessagesKeepTheLast) {
   EXPECT_EQ(log.found, 12'000U);
   EXPECT_EQ(log.lines, 12'000U);
   ASSERT_EQ(log.messages.size(), 10'000U);
-  EXPECT_EQ(Bytes(log.messages.back().asked), 11'999 * kMiB);
-  EXPECT_EQ(log.messages.front().line, 2001U);
+  EXPECT_EQ(Bytes(log.messages.back().asked), 9'999 * kMiB);
+  EXPECT_EQ(log.messages.front().line, 1U);
+}
+
+// 2026-11-22 08:10:41.123 is 1,795,335,041,123 ms after 1970.
+TEST(OomText, TheTimeIsThatOfTheLastLineThatTellsOne) {
+  const std::string message = "CUDA out of memory. Tried to allocate 2.00 GiB\n";
+  const auto time = [&](const std::string& before) {
+    return FindOoms(before + message).messages.at(0).time;
+  };
+  constexpr std::int64_t kTime = 1'795'335'041'123'000'000;
+  EXPECT_EQ(time("2026-11-22 08:10:41,123 ERROR "), kTime);
+  EXPECT_EQ(time("[rank3]: 2026/11/22T08:10:41.123 step failed\nTraceback:\n"), kTime);
+  EXPECT_EQ(time("08:10:41 no date\n"), std::nullopt);
+  EXPECT_EQ(time("2026-13-22 08:10:41 \n"), std::nullopt);
+  EXPECT_EQ(time("2026-11-22 08:10:41\n" + std::string(300, '\n')), std::nullopt)
+      << "too far above";
 }
 
 // A source that never ends a line: what is held stays bounded, messages in it are found.

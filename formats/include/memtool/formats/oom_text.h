@@ -14,7 +14,7 @@
 namespace memtool::formats {
 
 struct OomLog {
-  std::deque<OomMessage> messages{};  // by line; of very many the last
+  std::deque<OomMessage> messages{};  // by line; of very many the first
   std::uint64_t found = 0;            // all of them
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;  // unpacked

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "answers/oom/oom_order.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -108,6 +109,10 @@ void OfMemory(AnswerHead& head) {
   head.unit = "bytes";
 }
 
+Value MicrosOf(const std::optional<std::int64_t>& nanos) {
+  return nanos ? Value(*nanos / 1000) : Value();
+}
+
 void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   const OomFacts& facts = found.facts;
   const auto bytes = [](const std::optional<Quantity>& quantity) {
@@ -129,11 +134,16 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
                                  {"fits_in_one_piece", judged(verdict.short_in_all == 0 ? 1 : 0)}});
   if (found.state) {
     const OomState& state = *found.state;
-    figures.insert(figures.end(), {{"reserved", state.reserved},
-                                   {"largest_free", state.largest_free},
-                                   {"usable_free", state.usable_free},
-                                   {"usable_largest", state.usable_largest},
-                                   {"estimated_segments", state.estimated}});
+    figures.insert(
+        figures.end(),
+        {{"reserved", state.reserved},
+         {"largest_free", state.largest_free},
+         {"fragmented_bytes", state.gives.unlisted > 0 ? Value() : Value(state.gives.fragmented)},
+         {"usable_free", state.usable_free},
+         {"usable_largest", state.usable_largest},
+         {"estimated_segments", state.estimated},
+         {"rank", found.place.rank},
+         {"time_us", MicrosOf(found.time)}});
   }
 }
 
@@ -171,7 +181,8 @@ AnswerView ViewOf(const OomAnswer& answer) {
                                    {"line", message.line},
                                    {"wording", NameOf(message.wording)},
                                    {"complete", message.complete ? 1 : 0},
-                                   {"rank", message.rank},
+                                   {"rank", answer.found->place.rank},
+                                   {"time_us", MicrosOf(answer.found->time)},
                                    {"gpu", message.gpu}});
   }
   return ViewRows(answer.head, std::move(figures), answer.rows, kOomFields);
@@ -204,6 +215,7 @@ std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
 
 OomAnswer Oom(const Selection& selection, const OomQuery& query) {
   OomAnswer answer{.found = CaseOf(selection)};
+  answer.found->place.rank = RankOfPath(selection.name());
   answer.head.Add(selection);
   OfMemory(answer.head);
   AddRows(Holders(selection, *answer.found->state, query, answer.by), answer);
@@ -212,29 +224,50 @@ OomAnswer Oom(const Selection& selection, const OomQuery& query) {
   return answer;
 }
 
+namespace {
+
+bool IsOfDevice(const OomMessage& message, std::string_view device) {
+  return device.empty() || (message.gpu && std::to_string(*message.gpu) == device);
+}
+
+// Of the same request, with figures that the other one lacks.
+bool TellsMore(const OomMessage& message, const OomMessage& than) {
+  const auto other = [](const std::optional<int>& a, const std::optional<int>& b) {
+    return a && b && *a != *b;
+  };
+  const auto figures = [](const OomMessage& each) { return each.free || each.capacity; };
+  return message.asked && message.asked->bytes == than.asked->bytes &&
+         !other(message.gpu, than.gpu) && !other(message.rank, than.rank) && figures(message) &&
+         !figures(than);
+}
+
+}  // namespace
+
 std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
                                           std::optional<std::int64_t> wanted,
                                           std::string_view device) {
   if (wanted) {
     return *wanted < 0 ? messages.found + 1 + *wanted : *wanted;
   }
-  const auto figures = [](const OomMessage& message) {
-    return (message.asked ? 1 : 0) + (message.free || message.capacity ? 1 : 0);
-  };
-  std::optional<std::int64_t> best;
-  for (std::int64_t number = messages.first(); number <= messages.found; ++number) {
+  std::optional<std::int64_t> first;
+  for (std::int64_t number = 1; number <= messages.last(); ++number) {
     const OomMessage& message = messages.at(number);
-    const bool of_device =
-        device.empty() || (message.gpu && std::to_string(*message.gpu) == device);
-    if (of_device && (!best || figures(message) >= figures(messages.at(*best)))) {
-      best = number;
+    if (!IsOfDevice(message, device)) {
+      continue;
+    }
+    if (!first || (message.asked && !messages.at(*first).asked)) {
+      first = number;
+    }
+    const OomMessage& best = messages.at(*first);
+    if (best.asked && TellsMore(message, best)) {
+      first = number;
     }
   }
-  return best;
+  return first;
 }
 
 void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answer) {
-  for (std::int64_t each = messages.first(); each <= messages.found; ++each) {
+  for (std::int64_t each = 1; each <= messages.last(); ++each) {
     const OomMessage& message = messages.at(each);
     if (each != number && answer.others.size() < kOthersHeld) {
       answer.others.push_back(
@@ -259,6 +292,10 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
     const OomMessage& message = messages.at(number);
     answer.head.inputs.front().moment = "line:" + std::to_string(message.line);
     answer.found = CaseOf(message);
+    if (!message.rank) {
+      answer.found->place.rank = RankOfPath(path);
+    }
+    answer.order = OrderOf(messages);
     AddRows({}, answer);
     answer.advice = Advise(*answer.found);
     AddOthers(messages, number, answer);

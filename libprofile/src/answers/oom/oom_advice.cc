@@ -81,6 +81,9 @@ class Adviser {
         return ForFragmentation();
       case OomReason::kFull:
         return ForFull();
+      case OomReason::kNeither:
+        ForFragmentation();  // pages of what is cached can join what the driver has free
+        return ForFull();
       case OomReason::kTooLarge:
         return Add({.kind = Kind::kDivideRequest, .bytes = BytesOf(found_.facts.asked)});
       case OomReason::kAbsurd:
@@ -159,7 +162,7 @@ class Adviser {
     if (!live || live->bytes <= 0) {
       return;
     }
-    const std::int64_t lacking = found_.verdict.short_in_all;
+    const std::int64_t lacking = Lacking();
     if (lacking > live->bytes) {
       Add({.kind = Kind::kSmallerRequest,
            .bytes = BytesOf(found_.facts.asked),
@@ -170,8 +173,8 @@ class Adviser {
   }
 
   [[nodiscard]] std::int64_t Lacking() const {
-    return found_.verdict.why == OomWhy::kFull ? found_.verdict.short_in_all
-                                               : found_.verdict.short_of_driver;
+    return found_.conclusion.reason == OomReason::kFull ? found_.verdict.short_in_all
+                                                        : found_.verdict.short_of_driver;
   }
 
   [[nodiscard]] std::int64_t OwnBytes() const {

@@ -94,8 +94,11 @@ OomPlace PlaceOf(const OomMessage& message) {
 }
 
 OomCase CaseOf(const OomMessage& message) {
-  OomCase found{
-      .failed = true, .place = PlaceOf(message), .facts = FactsOf(message), .message = message};
+  OomCase found{.failed = true,
+                .place = PlaceOf(message),
+                .time = message.time,
+                .facts = FactsOf(message),
+                .message = message};
   Judge(found);
   if (found.facts.capacity && message.wording == OomWording::kTorchMps &&
       found.verdict.short_of_driver > 0) {

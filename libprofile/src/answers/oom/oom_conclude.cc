@@ -23,9 +23,16 @@ OomReason UnknownReason(const OomCase& found) {
   if (found.message && found.message->wording == OomWording::kHost) {
     return OomReason::kHostMemory;
   }
-  return !found.facts.asked  ? OomReason::kNoFigures
-         : !found.facts.free ? OomReason::kOnlyAsked
-                             : OomReason::kCacheUntold;
+  const OomFacts& facts = found.facts;
+  if (!facts.asked) {
+    return OomReason::kNoFigures;
+  }
+  if (facts.free) {
+    return OomReason::kCacheUntold;
+  }
+  return facts.live || facts.cached || facts.limit || facts.capacity || facts.process
+             ? OomReason::kFreeUntold
+             : OomReason::kOnlyAsked;
 }
 
 OomReason ReasonOf(const OomCase& found) {
@@ -37,7 +44,7 @@ OomReason ReasonOf(const OomCase& found) {
     case OomWhy::kFragmentation:
       return OomReason::kFragmentation;
     case OomWhy::kFull:
-      return OomReason::kFull;
+      return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
     case OomWhy::kLimit:
       return facts.limit ? OomReason::kLimit : OomReason::kMpsLimit;
     case OomWhy::kTooLarge:
@@ -74,7 +81,7 @@ void Conclude(OomCase& found) {
   if (found.state) {
     conclusion.free_share = Share(found.state->free, found.state->reserved);
   }
-  if (conclusion.reason == OomReason::kFull) {
+  if (conclusion.reason == OomReason::kFull || conclusion.reason == OomReason::kNeither) {
     conclusion.ruled_out = OomRuledOut::kFragmentation;
   } else if (conclusion.reason == OomReason::kFragmentation && found.ladder &&
              found.ladder->kind == OomWhole::kCapacity && conclusion.live_share <= kMuchRoom) {
@@ -90,6 +97,8 @@ std::string_view NameOf(OomReason reason) {
       return "fragmentation";
     case OomReason::kFull:
       return "full";
+    case OomReason::kNeither:
+      return "neither";
     case OomReason::kLimit:
       return "limit";
     case OomReason::kMpsLimit:
@@ -108,6 +117,8 @@ std::string_view NameOf(OomReason reason) {
       return "no_figures";
     case OomReason::kOnlyAsked:
       return "only_asked";
+    case OomReason::kFreeUntold:
+      return "free_untold";
     case OomReason::kCacheUntold:
       return "cache_untold";
   }

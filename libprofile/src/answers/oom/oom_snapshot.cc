@@ -29,12 +29,7 @@ void TakePool(const Recording& recording, const Event& event, OomRequest& reques
 
 // The failed allocation that the moment stands at.
 const Event* OomAt(const Recording& recording, const MomentOfTrace& moment) {
-  const auto events = EventsOf(recording, recording.history->traces[moment.trace]);
-  if (moment.event < 0 || moment.event >= static_cast<std::int64_t>(events.size())) {
-    return nullptr;
-  }
-  const Event& event = events[static_cast<std::size_t>(moment.event)];
-  return event.action == Action::kOom ? &event : nullptr;
+  return FailedAt(recording, recording.history->traces[moment.trace], moment.event);
 }
 
 void FillFacts(const Event* oom, OomCase& found) {
@@ -112,11 +107,15 @@ OomCase CaseOf(const Selection& selection) {
   found.state.emplace();
   for (const MomentOfTrace& moment : moments) {
     found.elsewhere = found.elsewhere || !moment.summary.ooms.empty();
-    AddState(StateAt(*selection.history(), recording.history->traces[moment.trace], moment.event),
-             request, *found.state);
+    const Trace& trace = recording.history->traces[moment.trace];
+    const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
+    AddState(at, UseOfEach(at, recording, trace, moment.event), request, *found.state);
   }
   FillPlace(selection, found);
   FillFacts(oom, found);
+  if (oom != nullptr && oom->time != kNoTime && recording.history->clock == Clock::kUnix) {
+    found.time = oom->time;
+  }
   Judge(found);
   Conclude(found);
   return found;

@@ -28,7 +28,8 @@ TEST(Account, EveryStepOfAFullLadder) {
                             .reserved = Said(600),
                             .allocated = Said(500),
                             .requested = Said(480),
-                            .releasable = Said(30)});
+                            .releasable = Said(30),
+                            .fragmented = Said(70)});
   const std::map<std::string, std::string> wanted{
       {"capacity", "1000"},       {"free", "100"},      {"used", "900"},
       {"other_processes", "100"}, {"process", "800"},   {"below_framework", "200"},
@@ -87,7 +88,8 @@ TEST(Account, PartsSumToTheirWhole) {
                               .reserved = given(3, 600),
                               .allocated = given(4, 500),
                               .requested = given(5, 480),
-                              .releasable = given(6, 30)});
+                              .releasable = given(6, 30),
+                              .fragmented = given(6, 70)});
     const auto holds = [&](const char* whole, const char* a, const char* b) {
       if (steps.at(whole) != "?" && steps.at(a) != "?" && steps.at(b) != "?") {
         EXPECT_EQ(std::stoll(steps.at(whole)), std::stoll(steps.at(a)) + std::stoll(steps.at(b)))

@@ -130,7 +130,7 @@ TEST(OomLadder, PartsSumToTheWhole) {
   }
 }
 
-TEST(OomVerdict, FragmentationIsEnoughInAll) {
+TEST(OomVerdict, FragmentationIsEnoughCached) {
   const OomVerdict verdict = Judge(Card(), nullptr);
   EXPECT_EQ(verdict.why, OomWhy::kFragmentation);
   EXPECT_EQ(verdict.short_of_driver, 100);
@@ -144,8 +144,18 @@ TEST(OomVerdict, FullIsTooLittleInAll) {
   const OomVerdict verdict = Judge(facts, nullptr);
   EXPECT_EQ(verdict.why, OomWhy::kFull);
   EXPECT_EQ(verdict.short_in_all, 50);
-  facts.cached = Said(300, 60);
-  EXPECT_TRUE(Judge(facts, nullptr).close);
+  facts.cached = Said(440, 20);
+  EXPECT_TRUE(Judge(facts, nullptr).close) << "with 450 cached it would be fragmentation";
+}
+
+// 100 free and 300 cached: 350 fit into neither, though both together are more.
+TEST(OomVerdict, MoreThanAllThatIsCachedIsNotFragmentation) {
+  OomFacts facts = Card();
+  facts.asked = facts.wanted = Said(350);
+  const OomVerdict verdict = Judge(facts, nullptr);
+  EXPECT_EQ(verdict.why, OomWhy::kFull);
+  EXPECT_EQ(verdict.short_in_all, 0);
+  EXPECT_EQ(verdict.short_of_driver, 250);
 }
 
 TEST(OomVerdict, LimitOfTheAllocator) {
@@ -176,6 +186,8 @@ TEST(OomVerdict, OnlyWhatTheRequestCanUseCounts) {
   OomState state{.usable_free = 50, .usable_pieces = 2, .usable_largest = 30};
   EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFull);
   state.usable_free = 120;
+  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFull);
+  state.usable_free = 220;
   EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFragmentation);
   state.usable_largest = 200;
   EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kUnexplained);
@@ -207,7 +219,13 @@ TEST(OomState, FreeMemoryIsCountedForTheRequest) {
   add(40 * kMiB, 0, false, 7, 0);
   add(50 * kMiB, 10 * kMiB, false, 0, 3);
   OomState state;
-  AddState(at, {.asked = 64 * kMiB}, state);
+  std::vector<SegmentUse> uses;
+  for (const Segment& segment : at.state.segments) {
+    const auto blocks =
+        std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
+    uses.push_back({.gives = FreeIn(segment, blocks, 16 * kMiB), .request = 16 * kMiB});
+  }
+  AddState(at, uses, {.asked = 64 * kMiB}, state);
   EXPECT_EQ(state.reserved, 142 * kMiB);
   EXPECT_EQ(state.live, 26 * kMiB);
   EXPECT_EQ(state.requested, 26 * kMiB - 32);
@@ -222,6 +240,7 @@ TEST(OomState, FreeMemoryIsCountedForTheRequest) {
   EXPECT_EQ(state.gives.unused_segments, 1);
   EXPECT_EQ(state.gives.returnable, 40 * kMiB);
   EXPECT_EQ(state.gives.reuse_only, 36 * kMiB);
+  EXPECT_EQ(state.gives.fragmented, 16 * kMiB) << "15 and 1, but not the gap of 20";
   EXPECT_EQ(state.gives.private_pool, 40 * kMiB);
   EXPECT_EQ(
       state.usable_free + state.other_class_free + state.other_stream_free + state.private_free,

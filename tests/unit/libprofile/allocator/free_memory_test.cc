@@ -13,7 +13,7 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 constexpr std::uint64_t kStart = 0x7f0000300000;  // no multiple of a page: pages count from here
 
 // Blocks of these sizes, one after the other; a negative size is a free block.
-FreeMemory Of(Segment segment, const std::vector<std::int64_t>& sizes) {
+FreeMemory Of(Segment segment, const std::vector<std::int64_t>& sizes, std::int64_t request = 0) {
   std::vector<Block> blocks;
   segment.address = kStart;
   for (const std::int64_t size : sizes) {
@@ -24,7 +24,7 @@ FreeMemory Of(Segment segment, const std::vector<std::int64_t>& sizes) {
     segment.size += blocks.back().size;
     segment.active += free ? 0 : size;
   }
-  FreeMemory free = FreeIn(segment, blocks);
+  FreeMemory free = FreeIn(segment, blocks, request);
   EXPECT_EQ(free.returnable + free.reuse_only + free.private_pool + free.unlisted,
             segment.size - segment.active);
   return free;
@@ -55,6 +55,25 @@ TEST(FreeMemory, WholePagesOfExpandableSegmentsGoBack) {
   EXPECT_EQ(free.unused_segments, 0);
 }
 
+// Gaps of 60 and 14 MiB beside a block: a request of 20 MiB fits in the first only.
+TEST(FreeMemory, FragmentedIsWhatTheRequestDoesNotFitIn) {
+  const std::vector<std::int64_t> sizes{-60 * kMiB, kMiB, -14 * kMiB};
+  EXPECT_EQ(Of({}, sizes, 14 * kMiB).fragmented, 0);
+  EXPECT_EQ(Of({}, sizes, 20 * kMiB).fragmented, 14 * kMiB);
+  EXPECT_EQ(Of({}, sizes, 20 * kMiB).reusable(), 60 * kMiB);
+  EXPECT_EQ(Of({}, sizes, 61 * kMiB).fragmented, 74 * kMiB);
+  EXPECT_EQ(Of({}, {-60 * kMiB}, 61 * kMiB).fragmented, 0) << "goes back whole";
+  EXPECT_EQ(Of({.pool_id = 1}, sizes, 61 * kMiB).fragmented, 0) << "is its pool's";
+}
+
+// Of 80 MiB behind 5 three pages go back, and the 20 MiB around them are too little.
+TEST(FreeMemory, WhatIsReturnableIsNotFragmented) {
+  const FreeMemory free = Of({.expandable = true}, {5 * kMiB, -80 * kMiB, kMiB}, 100 * kMiB);
+  EXPECT_EQ(free.returnable, 60 * kMiB);
+  EXPECT_EQ(free.fragmented, 20 * kMiB);
+  EXPECT_EQ(Of({.expandable = true}, {5 * kMiB, -80 * kMiB, kMiB}, 80 * kMiB).fragmented, 0);
+}
+
 TEST(FreeMemory, AGapOfWholePagesLeavesNoGap) {
   const FreeMemory free = Of({.expandable = true}, {20 * kMiB, -40 * kMiB, 20 * kMiB});
   EXPECT_EQ(free.returnable, 40 * kMiB);
@@ -82,10 +101,10 @@ TEST(FreeMemory, PrivatePoolsKeepTheirs) {
 
 TEST(FreeMemory, WhatNoBlockListsIsUnknown) {
   const Segment segment{.size = 20 * kMiB, .active = 5 * kMiB};
-  const FreeMemory free = FreeIn(segment, {});
+  const FreeMemory free = FreeIn(segment, {}, 0);
   EXPECT_EQ(free.unlisted, 15 * kMiB);
   EXPECT_EQ(free.returnable + free.reuse_only, 0);
-  EXPECT_EQ(FreeIn({.size = 20 * kMiB}, {}).returnable, 20 * kMiB);
+  EXPECT_EQ(FreeIn({.size = 20 * kMiB}, {}, 0).returnable, 20 * kMiB);
 }
 
 TEST(FreeMemory, HostileBlocksDoNotOverflow) {
@@ -95,7 +114,7 @@ TEST(FreeMemory, HostileBlocksDoNotOverflow) {
                                   {.address = 1, .size = INT64_MIN}};
   const Segment segment{
       .address = 1, .size = INT64_MAX, .active = 1, .block_count = 4, .expandable = true};
-  EXPECT_EQ(FreeIn(segment, blocks).pages, 0);
+  EXPECT_EQ(FreeIn(segment, blocks, 0).pages, 0);
 }
 
 TEST(FreeMemory, SumsAdd) {

@@ -68,14 +68,14 @@ TEST(AccountAnswer, AProfileIsWhatWasRequested) {
   EXPECT_THAT(Known(*answer),
               ElementsAre("process 2 400 1.000", "requested 5 160 0.400",
                           "bucket:Optimizer 6 60 0.150", "bucket:Others 6 100 0.250"));
-  EXPECT_EQ(answer->facts.requested->source, "made");
+  EXPECT_EQ(answer->facts[0].requested->source, "made");
   EXPECT_EQ(answer->rows.back().bucket, "Others");
   ASSERT_EQ(answer->rows.back().entries.size(), 1U);
   EXPECT_EQ(answer->rows.back().entries[0].name, "forward");
-  EXPECT_EQ(answer->facts.reserved_kind, ReservedKind::kFramework);
+  EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kFramework);
 
   const auto jax = Account(Of(Profile(), Framework::kJax), nullptr);
-  EXPECT_EQ(jax->facts.reserved_kind, ReservedKind::kXlaPool);
+  EXPECT_EQ(jax->facts[0].reserved_kind, ReservedKind::kXlaPool);
   EXPECT_THAT(Known(*jax), ElementsAre("requested 5 160 1.000"));
 }
 
@@ -83,7 +83,7 @@ TEST(AccountAnswer, ADriverLogAloneIsAllThatTheProcessTook) {
   const auto answer =
       Account(Of(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), nullptr);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->facts.reserved_kind, ReservedKind::kWholeProcess);
+  EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kWholeProcess);
   EXPECT_THAT(Known(*answer), ElementsAre("reserved 3 40 1.000", "requested 5 40 1.000"));
   ASSERT_EQ(answer->host.size(), 1U);
   EXPECT_EQ(answer->host[0].input, "in");
@@ -109,15 +109,45 @@ TEST(AccountAnswer, CountersTellOfTheProcessAndTheDevice) {
                         {.kind = CounterKind::kDeviceTotal, .device = 0, .value = 1000}};
   const auto answer = Account(Of(std::move(recording)), nullptr);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->facts.process->bytes, 200);
-  EXPECT_EQ(answer->facts.process->source, "nvml_amend");
-  EXPECT_EQ(answer->facts.capacity->bytes, 1000);
+  EXPECT_EQ(answer->facts[0].process->bytes, 200);
+  EXPECT_EQ(answer->facts[0].process->source, "nvml_amend");
+  EXPECT_EQ(answer->facts[0].capacity->bytes, 1000);
+}
+
+// Sizes that were asked for and given, on two devices, with a pinned row that is on neither.
+Recording TwoDevices() {
+  Recording recording =
+      test::ProfileMaker({{"allocations", "count"}, {"requested", "bytes"}, {"actual", "bytes"}},
+                         "actual")
+          .Sample("a", {1, 100, 128}, "device=gpu:1")
+          .Sample("b", {1, 50, 64}, "device=gpu:0")
+          .Sample("c", {1, 30, 30}, "device=host")
+          .Finish();
+  recording.profile->types[1].role = Role::kRequestedBytes;
+  return recording;
+}
+
+TEST(AccountAnswer, TwoDevicesAreTwoLadders) {
+  Recording recording = TwoDevices();
+  recording.counters = {{.kind = CounterKind::kProcessBeyondRows, .device = 0, .value = 6}};
+  const auto answer =
+      Account(Of(std::move(recording), Framework::kMxnet, RecordingKind::kTagLog), nullptr);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->facts.size(), 2U);
+  EXPECT_THAT(Known(*answer),
+              ElementsAre("process 2 70 1.000", "below_framework 3 6 0.086", "reserved 3 64 0.914",
+                          "allocated 4 64 0.914", "rounding 5 14 0.200", "requested 5 50 0.714",
+                          "allocated 4 128 1.000", "rounding 5 28 0.219", "requested 5 100 0.781"));
+  EXPECT_EQ(answer->rows.front().device, "gpu:0");
+  EXPECT_EQ(answer->rows.back().device, "gpu:1");
+  ASSERT_EQ(answer->host.size(), 1U);
+  EXPECT_EQ(answer->host[0].bytes, 30);
 }
 
 TEST(AccountAnswer, TheFirstStatementWins) {
   AccountMaker maker({.facts = {.requested = Said(1)}});
   ASSERT_TRUE(maker.Add(Of(Profile()), nullptr));
-  EXPECT_EQ(std::move(maker).Make().facts.requested->bytes, 1);
+  EXPECT_EQ(std::move(maker).Make().facts[0].requested->bytes, 1);
 }
 
 TEST(AccountAnswer, AsJson) {

@@ -132,6 +132,9 @@ TEST(LeaksAnswer, StepsOfAHistory) {
   EXPECT_THAT(answer->rows[0].series, ElementsAre(20, 40, 60, 80));
   ASSERT_TRUE(answer->rows[0].kept);
   EXPECT_EQ(answer->rows[0].kept->steps, 4U);
+  // Nothing shows that these are iterations.
+  EXPECT_EQ(answer->findings[0].code, FindingCode::kOneIteration);
+  EXPECT_EQ(answer->rows[0].growth.evidence, GrowthEvidence::kWeak);
 }
 
 TEST(LeaksAnswer, AsJson) {

@@ -50,6 +50,42 @@ TEST(OomInputs, ARowForEach) {
   EXPECT_FALSE(answer.rows[2].found->failed);
 }
 
+// Of failures that all tell a time the earliest comes first; the name tells the rank.
+TEST(OomInputs, AreOrderedByTime) {
+  const auto log = [](std::int64_t seconds) {
+    return std::deque<OomMessage>{
+        {.kind = "CUDA", .time = seconds * 1'000'000'000, .asked = OomNumber{450}}};
+  };
+  const std::deque<OomMessage> zero = log(14);
+  const std::deque<OomMessage> three = log(10);
+  const std::deque<OomMessage> none;
+  OomInputsMaker maker;
+  EXPECT_TRUE(maker.Add({.kept = zero, .found = 1}, "", "rank0.log"));
+  EXPECT_TRUE(maker.Add({.kept = none}, "", "rank1.log"));
+  EXPECT_TRUE(maker.Add({.kept = three, .found = 1}, "", "logs/3/stderr.log"));
+  const OomInputsAnswer answer = std::move(maker).Make();
+  EXPECT_TRUE(answer.by_time);
+  EXPECT_EQ(answer.rows[0].input, "logs/3/stderr.log");
+  EXPECT_EQ(answer.rows[1].input, "rank0.log");
+  EXPECT_EQ(answer.rows[2].input, "rank1.log");
+  ASSERT_TRUE(answer.order);
+  EXPECT_EQ(answer.order->first, 3);
+  EXPECT_EQ(answer.order->next, 0);
+  EXPECT_EQ(answer.order->nanos, 4'000'000'000);
+}
+
+TEST(OomInputs, WithoutTimesTheOrderStays) {
+  const std::deque<OomMessage> timed{{.kind = "CUDA", .time = 5, .asked = OomNumber{450}}};
+  const std::deque<OomMessage> untimed{{.kind = "CUDA", .asked = OomNumber{450}}};
+  OomInputsMaker maker;
+  EXPECT_TRUE(maker.Add({.kept = untimed, .found = 1}, "", "rank0.log"));
+  EXPECT_TRUE(maker.Add({.kept = timed, .found = 1}, "", "rank3.log"));
+  const OomInputsAnswer answer = std::move(maker).Make();
+  EXPECT_FALSE(answer.by_time);
+  EXPECT_EQ(answer.rows[0].input, "rank0.log");
+  EXPECT_EQ(answer.rows[1].found->place.rank, 3);
+}
+
 TEST(OomInputs, IsJson) {
   const OomInputsAnswer answer = ThreeInputs();
   std::string text;

@@ -101,6 +101,18 @@ TEST(Oom, AFullDevice) {
   EXPECT_EQ(advice[0].bytes, 50);
 }
 
+// 350 fit neither into the 100 that the driver has nor into the 300 cached.
+TEST(Oom, ARequestThatFitsInNeither) {
+  const OomCase found = CaseOf(Message(350));
+  EXPECT_EQ(found.conclusion.reason, OomReason::kNeither);
+  EXPECT_EQ(found.conclusion.ruled_out, OomRuledOut::kFragmentation);
+  const std::vector<OomAdvice> advice = Advise(found);
+  ASSERT_EQ(Kinds(advice),
+            (std::vector<OomAdviceKind>{OomAdviceKind::kExpandableSegments,
+                                        OomAdviceKind::kHoldLess, OomAdviceKind::kFindHolders}));
+  EXPECT_EQ(advice[1].bytes, 250) << "what the driver was short of";
+}
+
 TEST(Oom, ReasonsOfTheRest) {
   EXPECT_EQ(CaseOf(Message(1200)).conclusion.reason, OomReason::kTooLarge);
   EXPECT_EQ(CaseOf(Message(90)).conclusion.reason, OomReason::kDriverRefused);
@@ -108,7 +120,8 @@ TEST(Oom, ReasonsOfTheRest) {
   message.unallocated.reset();
   EXPECT_EQ(CaseOf(message).conclusion.reason, OomReason::kCacheUntold);
   message.free.reset();
-  EXPECT_EQ(CaseOf(message).conclusion.reason, OomReason::kOnlyAsked);
+  EXPECT_EQ(CaseOf(message).conclusion.reason, OomReason::kFreeUntold) << "but what is live";
+  EXPECT_EQ(CaseOf({.asked = OomNumber{9}}).conclusion.reason, OomReason::kOnlyAsked);
   EXPECT_EQ(CaseOf(OomMessage{}).conclusion.reason, OomReason::kNoFigures);
   EXPECT_EQ(CaseOf({.absurd = true}).conclusion.reason, OomReason::kAbsurd);
   EXPECT_EQ(CaseOf({.wording = OomWording::kHost}).conclusion.reason, OomReason::kHostMemory);
@@ -198,22 +211,46 @@ TEST(Oom, HoldersFold) {
 
 TEST(Oom, AMessageIsChosen) {
   const OomMessage bare{.kind = "CUDA", .gpu = 1};
-  // Numbers 3 to 5 of five.
-  const std::deque<OomMessage> kept{Message(200), Message(300), bare};
+  // Numbers 1 to 3 of five.
+  const std::deque<OomMessage> kept{bare, Message(200), Message(300)};
   const OomMessages log{.kept = kept, .found = 5};
-  EXPECT_EQ(ChooseMessage(log, std::nullopt, ""), 4) << "the last that tells figures";
-  EXPECT_EQ(ChooseMessage(log, std::nullopt, "1"), 5);
+  EXPECT_EQ(ChooseMessage(log, std::nullopt, ""), 2) << "the first that tells what was asked";
+  EXPECT_EQ(ChooseMessage(log, std::nullopt, "1"), 1);
   EXPECT_FALSE(ChooseMessage(log, std::nullopt, "2"));
   EXPECT_EQ(ChooseMessage(log, -2, ""), 4);
-  EXPECT_EQ(ChooseMessage(log, 1, ""), 1) << "not checked";
-  const OomAnswer answer = Oom(log, 4, "-");
+  EXPECT_EQ(ChooseMessage(log, 9, ""), 9) << "not checked";
+  const OomAnswer answer = Oom(log, 2, "-");
   EXPECT_EQ(answer.head.inputs[0].path, "standard input");
   EXPECT_EQ(answer.head.inputs[0].moment, "line:7");
   EXPECT_EQ(answer.other_count, 4);
   ASSERT_EQ(answer.others.size(), 2U);
-  EXPECT_EQ(answer.others[0].message, 3);
-  EXPECT_EQ(answer.others[1].message, 5);
-  EXPECT_FALSE(answer.others[1].asked);
+  EXPECT_EQ(answer.others[0].message, 1);
+  EXPECT_EQ(answer.others[1].message, 3);
+  EXPECT_FALSE(answer.others[0].asked);
+}
+
+// XLA says once what was asked, and then what its pool had: one request, told twice.
+TEST(Oom, OfOneRequestTheMessageWithMoreFiguresIsChosen) {
+  OomMessage little = Message(200);
+  little.free.reset();
+  little.capacity.reset();
+  const std::deque<OomMessage> kept{little, Message(300), Message(200)};
+  EXPECT_EQ(ChooseMessage({.kept = kept, .found = 3}, std::nullopt, ""), 3);
+}
+
+TEST(Oom, TheFirstRankIsTold) {
+  OomMessage first = Message(200);
+  OomMessage next = Message(300);
+  first.rank = 3;
+  first.time = 1'000'000'000;
+  next.rank = 0;
+  next.time = 5'200'000'000;
+  const std::deque<OomMessage> kept{first, first, next};
+  const OomAnswer answer = Oom({.kept = kept, .found = 3}, 1, "train.log");
+  ASSERT_TRUE(answer.order);
+  EXPECT_EQ(answer.order->first, 3);
+  EXPECT_EQ(answer.order->next, 0);
+  EXPECT_EQ(answer.order->nanos, 4'200'000'000);
 }
 
 TEST(Oom, IsJson) {

@@ -110,7 +110,10 @@ TEST(SegmentsAnswer, Sums) {
   EXPECT_EQ(totals.pinned_bytes, 32 * kMiB);
   EXPECT_EQ(totals.pins, 8 * kMiB);
   EXPECT_TRUE(totals.pieces_known());
-  EXPECT_DOUBLE_EQ(totals.fragmentation(), 1 - 20.0 / 52);
+  // The largest block alive is of 20 MiB: the gap of 20 holds it, that of 12 does not.
+  EXPECT_EQ(totals.gives.fragmented, 12 * kMiB);
+  EXPECT_EQ(totals.request, 20 * kMiB);
+  EXPECT_DOUBLE_EQ(totals.fragmentation(), 12.0 / 80);
 }
 
 // Slices of 8 MiB: half used, free, free, half used of which half waits, free.

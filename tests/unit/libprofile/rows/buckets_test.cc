@@ -80,6 +80,18 @@ Recording TagLog() {
       .Finish();
 }
 
+// What only a rest: word matches is its category's, wherever in the file that is.
+TEST(Buckets, RestIsWhatNoOtherWordMatches) {
+  const Prepared input(TagLog());
+  NodeSpace space;
+  const Keywords words = MakeKeywords({"Outputs: rest:/:[^:]+$/", "RNN: rnn"});
+  BucketTable table(words, Multi::kFirst, space);
+  ASSERT_TRUE(table.Add(input.AsInput()));
+  EXPECT_THAT(Buckets(table), ElementsAre("Outputs 7 1", "RNN 130 3", "Others 3 1"));
+  EXPECT_EQ(table.Axes()[0].ambiguous, 0);
+  EXPECT_FALSE(ParseWord("rest:"));
+}
+
 TEST(Buckets, TheFirstCategoryInFileOrderWins) {
   const Prepared input(TagLog());
   NodeSpace space;

@@ -5,8 +5,10 @@
 //   used     = other processes + this process
 //   process  = below the framework + reserved     (context, libraries, NCCL, other allocators)
 //   below    = recorded + unrecorded              (a log of the driver's calls tells)
-//   reserved = cached + allocated                 (cached = releasable + private pools +
-//   fragmented) allocated = rounding + requested requested = buckets
+//   reserved = cached + allocated
+//   cached   = releasable + private pools + reusable + fragmented    (FreeMemory has the words)
+//   allocated = rounding + unlisted + requested
+//   requested = buckets
 #pragma once
 
 #include <cstdint>
@@ -47,10 +49,19 @@ struct AccountFacts {
   std::optional<Quantity> requested;  // for this many bytes asked for
   ReservedKind reserved_kind = ReservedKind::kFramework;
   std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
-  // Of what is cached, see FreeMemory: what could go back to the driver, and what is free in pools
-  // of CUDA graphs and MemPools; none where nothing is.
+  // What is cached cannot be told from what is allocated: MXNet's log keeps the row of a block that
+  // went back to its pool.
+  bool cached_untold = false;
+  // Of what is cached, see FreeMemory: what could go back to the driver, what is free in pools of
+  // CUDA graphs and MemPools (none where nothing is), and gaps that are of use or of none to a
+  // request of `request` bytes, the largest in question (0 where nothing is fragmented).
   std::optional<Quantity> releasable;
   std::optional<Quantity> private_pools;
+  std::optional<Quantity> reusable;
+  std::optional<Quantity> fragmented;
+  std::int64_t request = 0;
+  // Of what is allocated: in no block that the file lists; none where nothing is.
+  std::optional<Quantity> unlisted;
 };
 
 struct AccountStep {
@@ -79,9 +90,8 @@ void Supplement(AccountFacts& facts, const AccountFacts& more);
 // Every step in the order of the ladder, unknown ones too. A negative difference is kept.
 std::vector<AccountStep> LadderOf(const AccountFacts& given);
 
-// What a recording with a history or an allocator's state says of `device` (-1 = all) at the chosen
-// moments: reserved, allocated, requested, releasable as far as the format tells.
-AccountFacts FactsOf(const Recording& recording, const std::vector<MomentOfTrace>& moments,
-                     std::int32_t device);
+// What a recording with a history says at the chosen moments, one per trace: of an allocator's
+// state all that is in it, else what was reserved, as far as the format tells.
+AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
 
 }  // namespace memtool

@@ -11,6 +11,7 @@
 #include "memtool/profile/account/account.h"
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/free_memory.h"
+#include "memtool/profile/allocator/request_sizes.h"
 
 namespace memtool {
 
@@ -58,8 +59,8 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts);
 enum class OomWhy : std::uint8_t {
   kUnknown,        // too few figures
   kLimit,          // the allocator's own limit, not the device
-  kFragmentation,  // enough in all, but not in one piece
-  kFull,           // not enough, even in one piece
+  kFragmentation,  // enough is cached, but not in one piece
+  kFull,           // not enough, even if all that is cached were one piece
   kTooLarge,       // more than the device has in all
   kUnexplained,    // the driver had more free than was wanted
 };
@@ -96,8 +97,9 @@ struct OomRequest {
   std::uint16_t stream = 0;
   std::uint64_t pool_owner = 0, pool_id = 0;
 };
-// Adds the state of a device to `state`.
-void AddState(const StateAtMoment& at, const OomRequest& request, OomState& state);
+// Adds the state of a device to `state`. `uses`: UseOfEach of it.
+void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
+              const OomRequest& request, OomState& state);
 
 // What PyTorch's allocator wants of the driver for a block of `asked` bytes: 2 MiB for small ones,
 // 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,

@@ -37,8 +37,11 @@ enum class OomWording : std::uint8_t {
 // An absent number was not in the message, or the message says that it is not known.
 struct OomMessage {
   OomWording wording = OomWording::kNoFigures;
-  std::string kind{};         // "CUDA", "HIP", "XPU" as written, "cuBLAS", "NCCL"; may be empty
-  std::uint64_t line = 0;     // where it begins, from 1
+  std::string kind{};      // "CUDA", "HIP", "XPU" as written, "cuBLAS", "NCCL"; may be empty
+  std::uint64_t line = 0;  // where it begins, from 1
+  // When its line was written, or the last one before it that tells: nanoseconds since 1970 of a
+  // clock whose zone is not told.
+  std::optional<std::int64_t> time{};
   bool complete = true;       // false: cut off, or reworded by who logged it
   std::optional<int> gpu{};   // as the process numbers its devices
   std::optional<int> rank{};  // from what stands before it: "[rank3]: ", "[1,3]<stderr>:"

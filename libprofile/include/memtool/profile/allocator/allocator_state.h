@@ -21,6 +21,9 @@ struct StateAtMoment {
   std::vector<Block> unplaced;  // by address
 };
 
+// The state that the file ends with, of `trace`.
+StateAtMoment StateAtEnd(const Recording& recording, const Trace& trace);
+
 // The state of `trace` after its event `last` (-1 = before the first). After the last event it is
 // what the file says; before that it costs one replay.
 StateAtMoment StateAt(const HistoryIndex& index, const Trace& trace, std::int64_t last);

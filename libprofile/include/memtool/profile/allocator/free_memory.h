@@ -1,5 +1,10 @@
 // What the free memory of a caching allocator is good for: torch.cuda.empty_cache() gives some of
-// it back to the driver, the rest can only be used again.
+// it back to the driver, the rest can only be used again, or not even that.
+//
+// Fragmentation is what neither empty_cache() nor a request of the size in question can use: free
+// blocks beside live ones that such a request does not fit in, without the pages of them that can
+// go back. What is returnable is not fragmented, nor is what private pools keep for themselves.
+// Which size is in question: request_sizes.h.
 //
 // The rule is that of c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks() walks the free
 // blocks of the default pools and of those pools whose graphs and MemPools are gone
@@ -20,12 +25,15 @@ namespace memtool {
 inline constexpr std::int64_t kSmallBuffer = std::int64_t{2} << 20U;
 inline constexpr std::int64_t kLargeBuffer = std::int64_t{20} << 20U;
 
-// Bytes; the four sum to what is free (size − active).
+// Bytes; the first four sum to what is free (size − active).
 struct FreeMemory {
   std::int64_t returnable = 0;    // empty_cache() gives it back
   std::int64_t reuse_only = 0;    // gaps between live blocks
   std::int64_t private_pool = 0;  // of CUDA graphs and MemPools: theirs while they live
   std::int64_t unlisted = 0;      // in no block that the file lists: what it is good for is unknown
+
+  // Of `reuse_only`: in blocks that the request in question does not fit in.
+  std::int64_t fragmented = 0;
 
   std::int64_t unused_segments = 0;   // `returnable` is these, whole,
   std::int64_t pages = 0;             // and these pages
@@ -33,10 +41,12 @@ struct FreeMemory {
   std::int64_t gaps = 0;              // blocks of `reuse_only`
   std::int64_t private_segments = 0;  // with some of `private_pool`
 
+  // What the request in question can use of it.
+  [[nodiscard]] std::int64_t reusable() const { return reuse_only - fragmented; }
   void Add(const FreeMemory& other);
 };
 
-// `blocks`: those of the segment.
-FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks);
+// `blocks`: those of the segment; `request`: the size in question, see RequestSizes.
+FreeMemory FreeIn(const Segment& segment, std::span<const Block> blocks, std::int64_t request);
 
 }  // namespace memtool

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,10 @@ struct AccountQuery {
   AccountFacts facts{};
 };
 
-// A step of the ladder, or a bucket of one: key "bucket:NAME", one level below its step.
+// A step of a ladder, or a bucket of one: key "bucket:NAME", one level below its step.
 struct AccountRow {
+  std::string device{};    // whose ladder it is of; empty where there is one ladder
+  std::size_t ladder = 0;  // row of AccountAnswer::facts
   AccountStep step;
   // Of the first known step that holds all that follow; none above it, and for unknown steps.
   std::optional<double> share{};
@@ -31,7 +34,7 @@ struct AccountRow {
   std::uint64_t more_entries = 0;      // that are not listed
 };
 
-// Pinned memory of the host in a log of the driver's calls: on no device, so in no step.
+// Pinned memory of the host in a log: on no device, so in no step.
 struct HostMemory {
   std::string input;
   std::int64_t bytes = 0;
@@ -39,8 +42,10 @@ struct HostMemory {
 
 struct AccountAnswer {
   AnswerHead head{.question = "account", .unit = "bytes"};
-  AccountFacts facts;  // with what follows from two others
-  std::vector<AccountRow> rows;
+  // Of each ladder, with what follows from two others. There is one ladder for each device, in
+  // natural order, and a single one where inputs do not tell devices.
+  std::vector<AccountFacts> facts;
+  std::vector<AccountRow> rows;  // ladder by ladder
   std::vector<HostMemory> host;
 };
 
@@ -48,6 +53,8 @@ struct AccountAnswer {
 std::string_view KindKey(AccountStep::Kind kind);
 
 inline constexpr auto kAccountFields = Fields<AccountRow>({
+    {"device", "DEVICE", Unit::kText,
+     [](const AccountRow& row) { return row.device.empty() ? Value() : Value(row.device); }},
     {"step", "", Unit::kText, [](const AccountRow& row) { return Value(row.step.key); }},
     {"bytes", "SIZE", Unit::kBytes,
      [](const AccountRow& row) {
@@ -67,6 +74,7 @@ class AccountMaker {
   explicit AccountMaker(AccountQuery query);
   AccountMaker(const AccountMaker&) = delete;
   AccountMaker& operator=(const AccountMaker&) = delete;
+  ~AccountMaker();
 
   // `keywords`: what splits the requested bytes into buckets, kept by reference; null where no
   // dictionary fits the input. Errors: those of RecordingBuilder::Finish.
@@ -77,17 +85,23 @@ class AccountMaker {
   AccountAnswer Make() &&;
 
  private:
-  Result<Selection> LeaveHostOut(const Selection& log);
-  Result<void> Take(const Selection& selection, const Keywords* keywords);
-  void TakeFacts(const Selection& selection);
-  void TakeCounters(const Selection& selection);
+  struct Ladder;
+  struct Part;
+  // What an input says of `device`, or of all (null).
+  Result<Part> PartOf(const Selection& selection, const std::string* device);
+  // Into the ladder of all devices, and into those of the devices that the input tells.
+  template <class Take>
+  Result<void> Spread(const Selection& selection, Take take);
+  void NoteHost(const Selection& log);
+  Ladder& LadderFor(const std::string& device);
+  void MakeRows(const Ladder& ladder, bool named, AccountAnswer& answer) const;
 
   AnswerHead head_{.question = "account"};
-  AccountFacts facts_;
+  AccountFacts given_;
   std::vector<HostMemory> host_;
   NodeSpace space_;
-  std::optional<BucketTable> requested_;
-  std::optional<BucketTable> recorded_;
+  std::deque<Ladder> ladders_;  // [0] is of all devices
+  bool apart_ = true;           // every byte so far is of a device that is told
 };
 
 // Errors: those of AccountMaker::Add.

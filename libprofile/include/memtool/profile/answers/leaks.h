@@ -31,15 +31,17 @@ struct LeaksQuery {
 };
 
 enum class FindingCode : std::uint8_t {
-  kOneStep,   // there are two points: what grew is a difference, not a trend; perhaps no rows
-  kGrowing,   // evidence is strong
-  kMaybe,     // evidence is weak, see Doubt
-  kFreed,     // rises, but the history knows that all of it is freed later
-  kLate,      // did not grow in the beginning
-  kLastJump,  // stepped up once, at the last step
-  kJump,      // stepped up once, before
-  kStopped,   // grew and stayed
-  kConstant,  // is there, and does not change
+  kOneStep,       // there are two points: what grew is a difference, not a trend; perhaps no rows
+  kGrowing,       // evidence is strong
+  kMaybe,         // evidence is weak, see Doubt
+  kFreed,         // rises, but the history knows that all of it is freed later
+  kGivenBack,     // rises at a flat total: what it takes others give back
+  kOneIteration,  // rises in parts of what may be one iteration, which is no trend
+  kLate,          // did not grow in the beginning
+  kLastJump,      // stepped up once, at the last step
+  kJump,          // stepped up once, before
+  kStopped,       // grew and stayed
+  kConstant,      // is there, and does not change
 };
 
 // Shapes of growth that goes on.
@@ -59,6 +61,9 @@ struct FoundRow {
   std::int64_t line = 0;  // 0 = none
 };
 
+// What part of an iteration most of a group's growth is of, by who allocates.
+enum class Phase : std::uint8_t { kUntold, kBackward, kOptimizer };
+
 // What rows have in common.
 struct Finding {
   FindingCode code = FindingCode::kConstant;
@@ -70,6 +75,7 @@ struct Finding {
   Doubt doubt = Doubt::kNone;
   // When doubt counts the more because so many rows rise and fall: how many.
   std::size_t among = 0;
+  Phase phase = Phase::kUntold;  // of kOneIteration
   // Of jumps: the step (1 …) at which all jump; 0 = at different ones.
   std::size_t step = 0;
 };
@@ -98,8 +104,9 @@ struct SteppedHistory {
   std::string mark;  // whose marks the steps are; empty = equal parts
   bool by_time = false;
   std::size_t devices = 0;
-  std::size_t merged = 1;   // steps per point
-  bool unfinished = false;  // a last mark without an end was left out
+  std::size_t merged = 1;      // steps per point
+  bool unfinished = false;     // a last mark without an end was left out
+  bool one_iteration = false;  // see GrowthSeries
 };
 
 struct LeaksAnswer {
@@ -128,6 +135,7 @@ std::string_view CodeOf(GrowthEvidence evidence);
 std::string_view CodeOf(GrowthShape shape);
 std::string_view CodeOf(FindingCode code);
 std::string_view CodeOf(Doubt doubt);
+std::string_view CodeOf(Phase phase);
 std::string_view CodeOf(ReachCode code);
 std::string_view CodeOf(InputOrder order);
 std::string_view CodeOf(StepMeasure measure);

@@ -47,6 +47,13 @@ struct OomRow {
   std::size_t count = 1;
 };
 
+// Which rank ran out first, and which one next, so long after it.
+struct OomOrder {
+  int first = 0;
+  int next = 0;
+  std::int64_t nanos = 0;
+};
+
 // Another failure that the input tells of.
 struct OomOther {
   OomPlace place;
@@ -66,7 +73,8 @@ struct OomAnswer {
   By by;                         // what holders are
   // Of a log.
   std::int64_t messages = 0;
-  std::int64_t message = 0;  // the number of the one that is explained, from 1
+  std::int64_t message = 0;         // the number of the one that is explained, from 1
+  std::optional<OomOrder> order{};  // where its messages are of several ranks and tell times
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
 
@@ -101,25 +109,26 @@ std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most);
 // recording has a history and an allocator's state.
 OomAnswer Oom(const Selection& selection, const OomQuery& query = {});
 
-// A log's messages by line: of all `found` the last. Valid as long as the log is.
+// A log's messages by line: of all `found` the first. Valid as long as the log is.
 struct OomMessages {
   const std::deque<OomMessage>& kept;
   std::int64_t found = 0;
   std::int64_t lines = 0;  // of the log
   std::int64_t bytes = 0;
 
-  [[nodiscard]] std::int64_t first() const {
-    return found - static_cast<std::int64_t>(kept.size()) + 1;
-  }
-  // `number`: from first() to `found`.
+  // The number of the last that is kept; numbers count from 1.
+  [[nodiscard]] std::int64_t last() const { return static_cast<std::int64_t>(kept.size()); }
+  // `number`: from 1 to last().
   [[nodiscard]] const OomMessage& at(std::int64_t number) const {
-    return kept[static_cast<std::size_t>(number - first())];
+    return kept[static_cast<std::size_t>(number - 1)];
   }
 };
 
 // The number of the message to explain, from 1: the one that was asked for (negative from the end;
-// not checked); else the last of `device` (empty = any) among those that tell most figures: a bare
-// "out of memory" often follows them. Nothing when none is of the device. There are messages.
+// not checked); else the first of `device` (empty = any) that says what was asked, because what
+// fails later fails for it, or of several about the same request the one with the most figures. A
+// bare "out of memory" is taken when there is no other. Nothing when none is of the device. There
+// are messages.
 std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
                                           std::optional<std::int64_t> wanted,
                                           std::string_view device);

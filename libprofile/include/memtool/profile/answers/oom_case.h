@@ -28,7 +28,7 @@ struct OomPlace {
   Kind kind = Kind::kUntold;
   std::string device{};       // kDevice: what its platform calls one: "GPU", "NPU"
   std::optional<int> gpu{};   // as the process numbers them
-  std::optional<int> rank{};  // of messages
+  std::optional<int> rank{};  // of the message, or as the input is called
   std::string trace{};        // as TraceText has it
   std::size_t devices = 0;
 };
@@ -38,6 +38,7 @@ enum class OomReason : std::uint8_t {
   kNone,           // nothing failed
   kFragmentation,  // enough in all, but not in one piece
   kFull,
+  kNeither,          // enough in all, but more than the driver has free, and than is cached
   kLimit,            // the allocator's own: set_per_process_memory_fraction
   kMpsLimit,         // that of MPS, which others share
   kTooLarge,         // more than the device has
@@ -47,6 +48,7 @@ enum class OomReason : std::uint8_t {
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
   kOnlyAsked,    // what was asked is all that is told
+  kFreeUntold,   // more than that is told, but not what the driver had free
   kCacheUntold,  // the driver was short; what the allocator had is not told
 };
 // "driver_refused"
@@ -78,6 +80,8 @@ struct OomCase {
   // Of a snapshot: the last event that has happened, -1 = none; absent at the end.
   std::optional<std::int64_t> event;
   std::optional<std::int32_t> device;  // of a snapshot of several devices: the one looked at
+  // When it failed, in nanoseconds since 1970: of a snapshot by UTC, of a log by its own clock.
+  std::optional<std::int64_t> time;
   OomFacts facts;
   std::optional<OomState> state;  // of a snapshot
   std::optional<OomLadder> ladder;

@@ -14,8 +14,8 @@ namespace memtool {
 
 struct OomInputRow {
   std::string input;  // path
-  // The last failure of the input; of a snapshot without one its end, of a log without a message
-  // nothing.
+  // The last failure of a snapshot, the first of a log; of a snapshot without one its end, of a log
+  // without a message nothing. Its place has the rank, also where only the input's name tells it.
   std::optional<OomCase> found{};
   std::int64_t failures = 0;  // messages, or out-of-memory events
 };
@@ -24,6 +24,10 @@ struct OomInputsAnswer {
   AnswerHead head{.question = "oom-inputs", .sample_type = "memory", .unit = "bytes"};
   std::vector<OomInputRow> rows;
   std::int64_t failed = 0;
+  // Rows are by time, failures first, where all failures tell one, by one kind of clock; else as
+  // they were added.
+  bool by_time = false;
+  std::optional<OomOrder> order{};                             // by time, where ranks are told
   std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many of each, by name
 };
 
@@ -56,8 +60,10 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
      [](const OomInputRow& row) -> Value { return row.found && row.found->verdict.close ? 1 : 0; }},
     {"failures", "", Unit::kCount, &OomInputRow::failures},
     {"rank", "", Unit::kOrdinal,
+     [](const OomInputRow& row) { return row.found ? Value(row.found->place.rank) : Value(); }},
+    {"time_us", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
-       return row.found && row.found->message ? Value(row.found->message->rank) : Value();
+       return row.found && row.found->time ? Value(*row.found->time / 1000) : Value();
      }},
     {"line", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
@@ -78,6 +84,8 @@ class OomInputsMaker {
   OomInputsAnswer Make() &&;
 
  private:
+  void SortByTime();
+
   OomInputsAnswer answer_;
 };
 

@@ -47,6 +47,7 @@ struct SegmentRow {
   Segment segment;
   std::uint64_t stream = 0;  // raw handle
   FreeMemory gives;
+  std::int64_t request = 0;       // the size in question of its pool, see RequestSizes
   std::int64_t largest_free = 0;  // of the blocks that the file lists
   std::int64_t live_blocks = 0;   // with those that wait for a stream
   bool estimated = false;         // a size in it follows from the allocator's rules, not the file
@@ -68,7 +69,9 @@ struct SegmentTotals {
   std::int64_t pending = 0;  // waits for a stream
   std::int64_t free = 0;
   std::int64_t largest_free = 0;
-  std::int64_t splits = 0;  // how many free blocks lie in segments that are in use
+  std::int64_t request = 0;  // the largest in question, of the pools that are fragmented
+  bool failed = false;       // a request failed at this moment: it is the one in question
+  std::int64_t splits = 0;   // how many free blocks lie in segments that are in use
   std::int64_t split_bytes = 0;
   std::int64_t unused = 0;  // how many segments have no live block
   std::int64_t unused_bytes = 0;
@@ -81,9 +84,10 @@ struct SegmentTotals {
   FreeMemory gives;
 
   [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
-  // The share of what is free that its largest piece is not.
+  // The share of what is reserved that is fragmented: see FreeMemory.
   [[nodiscard]] double fragmentation() const {
-    return free > 0 ? 1.0 - static_cast<double>(largest_free) / static_cast<double>(free) : 0.0;
+    return reserved > 0 ? static_cast<double>(gives.fragmented) / static_cast<double>(reserved)
+                        : 0.0;
   }
 };
 
@@ -123,6 +127,9 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
      }},
     {"returnable", "", Unit::kAmount,
      [](const SegmentRow& row) { return Value(row.gives.returnable); }},
+    {"fragmented", "", Unit::kAmount,
+     [](const SegmentRow& row) { return Value(row.gives.fragmented); }},
+    {"request", "", Unit::kAmount, &SegmentRow::request},
     {"expandable", "", Unit::kCount,
      [](const SegmentRow& row) { return Value(row.segment.expandable ? 1 : 0); }},
     {"allocated", "", Unit::kAmount,

@@ -136,6 +136,9 @@ struct GrowthSeries {
   std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
   Growth whole;                 // of the points' totals; keeps what its rows keep
   std::size_t noisy = 0;        // rows that rise and fall
+  // The points are parts of a history in which nothing shows three iterations or more: what rises
+  // in them rises within one, as far as anybody can tell, and evidence is weak at most.
+  bool one_iteration = false;
 };
 
 // Judges every row, in the light of how many rows rise and fall, and the whole, and sorts.

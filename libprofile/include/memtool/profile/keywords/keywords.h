@@ -3,7 +3,8 @@
 // A dictionary has one or more axes (layers, kinds of data); each axis splits all bytes into its
 // categories, first match in file order wins. The rules are those of MXNet's profile analyser, made
 // exact: a word is a case-sensitive substring of a sample's tag, or of the function of any of its
-// frames, hidden ones included. Where frames are parts of the tag, the tag alone counts.
+// frames, hidden ones included; a rest:WORD has what no other word has. Where frames are parts of
+// the tag, the tag alone counts.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct Word {
   std::string key;   // of kLabel
   std::string text;  // what is looked for
   std::string written;
+  bool rest = false;  // rest:WORD: counts only for what no other word of the axis matches
 };
 
 struct Category {

@@ -1,0 +1,17 @@
+// Sizes of devices as options take them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/base/sizes.h"
+
+namespace memtool::commands {
+
+// What a device or a process holds: as ParseSize, but a number without a unit below 1 MiB is an
+// error that asks back, because nobody means 12 bytes by it. `option`: for messages,
+// "--capacity".
+Result<std::int64_t> ParseDeviceSize(std::string_view option, std::string_view text, SizeBase base);
+
+}  // namespace memtool::commands

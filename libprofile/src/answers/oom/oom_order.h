@@ -1,0 +1,19 @@
+// Who of several ran out first; inside of answers/oom.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "memtool/profile/answers/oom.h"
+
+namespace memtool {
+
+// "rank3.log", "snapshot_rank-3.pickle", ".../3/stderr.log" as torchrun makes them. Nothing when
+// neither the file nor the folders name one.
+std::optional<int> RankOfPath(std::string_view path);
+
+// The first of a log's messages with a rank and a time, and the next of another rank; nothing where
+// there are no two.
+std::optional<OomOrder> OrderOf(const OomMessages& messages);
+
+}  // namespace memtool
