@@ -67,6 +67,8 @@ struct OomAnswer {
   // Of a log.
   std::int64_t messages = 0;
   std::int64_t message = 0;  // the number of the one that is explained, from 1
+  std::int64_t retries = 0;  // tries that failed and were made again; the last of them:
+  std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
 
@@ -107,6 +109,8 @@ struct OomMessages {
   std::int64_t found = 0;
   std::int64_t lines = 0;  // of the log
   std::int64_t bytes = 0;
+  std::int64_t retries = 0;
+  std::optional<OomMessage> last_retry{};
 
   [[nodiscard]] std::int64_t first() const {
     return found - static_cast<std::int64_t>(kept.size()) + 1;
