@@ -99,7 +99,7 @@ void SnapshotBuilder::WarnOfSettings() {
   const std::string_view split = value("max_split_size");
   const bool divides = !split.empty() && split != "-1" && split != "0" && split.size() < 19;
   if (divides && value("expandable_segments") == "true") {
-    context_.notes.Add(Severity::kWarning, "settings_conflict",
+    context_.notes.Add(Severity::kNote, "settings_conflict",
                        "max_split_size_mb and expandable_segments are both set: reserved memory "
                        "can grow without bound then (pytorch issue 123548)",
                        0);

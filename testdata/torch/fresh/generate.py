@@ -75,7 +75,7 @@ write("requests.json", [segment([(4, "active_allocated", MAIN), (3, "active_pend
 # Allocators of other devices: the settings tell.
 SMALL = [segment([(4, "active_allocated", MAIN), (16, "inactive", ())])]
 ONE = [event("segment_alloc", 0, 20), event("alloc", 0, 4, MAIN),
-       {"action": "oom", "device_free": 8 * MIB, "size": 24 * MIB, "stream": 0, "frames": LOSS}]
+       {"action": "oom", "device_free": 8 * MIB, "size": 20 * MIB, "stream": 0, "frames": LOSS}]
 write("xpu.json", SMALL, [ONE],
       allocator_settings={"PYTORCH_ALLOC_CONF": "", "expandable_segments": False})
 write("npu.json", SMALL, [ONE],
