@@ -8,7 +8,7 @@
 
 #include "torch_snapshot/context.h"
 #include "torch_snapshot/generics.h"
-#include "torch_snapshot/metadata.h"
+#include "torch_snapshot/meaning/metadata.h"
 
 namespace memtool::formats::torch_snapshot {
 

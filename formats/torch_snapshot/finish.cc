@@ -7,7 +7,7 @@
 
 #include "support/read_error.h"
 #include "torch_snapshot/eras.h"
-#include "torch_snapshot/mend.h"
+#include "torch_snapshot/meaning/mend.h"
 #include "torch_snapshot/snapshot_builder.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -60,7 +60,12 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   Comments();
   Traces(history, state);
   Marks(history);
-  CountRequestsAsFrees(history, state, context_.notes);
+  if (CountRequestsAsFrees(history, state)) {
+    context_.notes.Add(Severity::kNote, "frees_without_completion",
+                       "traces without one free_completed (skip_actions): a request to free counts "
+                       "as the free",
+                       0);
+  }
   JoinAnnotations(history, context_.builder);
   history.streams = context_.streams.Take();
   const bool timed =

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "torch_snapshot/eras.h"
-#include "torch_snapshot/metadata.h"
+#include "torch_snapshot/meaning/metadata.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
 namespace memtool::formats::torch_snapshot {

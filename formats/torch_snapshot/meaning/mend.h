@@ -1,7 +1,7 @@
 // What events mean that only all of them together tell.
 #pragma once
 
-#include "torch_snapshot/context.h"
+#include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::torch_snapshot {
 
@@ -11,7 +11,7 @@ void JoinAnnotations(History& history, RecordingBuilder& builder);
 
 // A trace may leave out events by their kind (skip_actions). Where it has requests to free and not
 // one completion, the request is the end of a block's life, but for blocks that `state` has as
-// still waiting.
-void CountRequestsAsFrees(History& history, const AllocatorState& state, NoteLog& notes);
+// still waiting. Returns whether there was such a trace.
+bool CountRequestsAsFrees(History& history, const AllocatorState& state);
 
 }  // namespace memtool::formats::torch_snapshot

@@ -1,8 +1,12 @@
-#include "torch_snapshot/mend.h"
+#include "torch_snapshot/meaning/mend.h"
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace memtool::formats::torch_snapshot {
 
@@ -81,7 +85,8 @@ void JoinAnnotations(History& history, RecordingBuilder& builder) {
   }
 }
 
-void CountRequestsAsFrees(History& history, const AllocatorState& state, NoteLog& notes) {
+bool CountRequestsAsFrees(History& history, const AllocatorState& state) {
+  bool any = false;
   std::set<std::uint64_t> waiting;
   for (const Block& block : state.blocks) {
     if (block.state == BlockState::kPendingFree) {
@@ -94,7 +99,6 @@ void CountRequestsAsFrees(History& history, const AllocatorState& state, NoteLog
       continue;
     }
     std::set<std::uint64_t> left = waiting;
-    bool any = false;
     for (std::size_t i = events.size(); i-- > 0;) {
       Event& event = events[i];
       // The last request of a block that waits at the end is what it waits with.
@@ -103,13 +107,8 @@ void CountRequestsAsFrees(History& history, const AllocatorState& state, NoteLog
         any = true;
       }
     }
-    if (any) {
-      notes.Add(Severity::kNote, "frees_without_completion",
-                "traces without one free_completed (skip_actions): a request to free counts as "
-                "the free",
-                0);
-    }
   }
+  return any;
 }
 
 }  // namespace memtool::formats::torch_snapshot

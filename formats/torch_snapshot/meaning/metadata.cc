@@ -1,4 +1,4 @@
-#include "torch_snapshot/metadata.h"
+#include "torch_snapshot/meaning/metadata.h"
 
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
