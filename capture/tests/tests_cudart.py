@@ -122,10 +122,11 @@ def check_swaps(answers, plain, how, streams):
         for per_thread in streams:
             name = symbol + ("_ptsz" if per_thread else "")
             same({(SHIM, name)}, answers.get((symbol, per_thread)), f"{how}: by stream")
-    # Two forms, by the version that is asked for.
+    # Three forms, by the version that is asked for.
     nodes = {name for (symbol, _), names in answers.items() if symbol == "cuGraphAddNode"
              for name in names}
-    assert nodes and nodes <= {(SHIM, "cuGraphAddNode"), (SHIM, "cuGraphAddNode_v2")}, nodes
+    forms = {(SHIM, "cuGraphAddNode" + form) for form in ("", "_v2", "_v3")}
+    assert nodes and nodes <= forms, nodes
     resolver = {name for (symbol, _), names in answers.items() if symbol == "cuGetProcAddress"
                 for name in names}
     same({(SHIM, "cuGetProcAddress_v2")}, resolver - {(SHIM, "cuGetProcAddress")},

@@ -62,7 +62,11 @@ TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
 TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
   if (!answer.stacks) {
     return {{.title = "BY", .left = true, .shrink = true}, [](const EventRow& row) {
-              return FrameText(row.who->name, row.who->file, row.who->line);
+              const std::string frame = FrameText(row.who->name, row.who->file, row.who->line);
+              // What is said of a block is all that there is to such an entry.
+              return row.action == Action::kAnnotate && !row.labels.empty()
+                         ? row.labels + "  " + frame
+                         : frame;
             }};
   }
   return {{.title = "BY", .left = true, .lines = true},

@@ -21,10 +21,11 @@ namespace memtool::commands {
 namespace {
 
 const char* ActionName(Action action) {
-  constexpr std::array<const char*, 11> kNames{
+  constexpr std::array<const char*, 12> kNames{
       "alloc",        "free_requested", "free_completed", "segment_alloc",
       "segment_free", "segment_map",    "segment_unmap",  "oom",
-      "adjust",       "mark",           "other"};
+      "adjust",       "mark",           "annotate",       "other"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Action::kOther) + 1);
   return kNames[static_cast<std::size_t>(action)];
 }
 

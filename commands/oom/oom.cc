@@ -37,7 +37,9 @@ OomMessages MessagesOf(const formats::OomLog& log) {
   return {.kept = log.messages,
           .found = static_cast<std::int64_t>(log.found),
           .lines = static_cast<std::int64_t>(log.lines),
-          .bytes = static_cast<std::int64_t>(log.bytes)};
+          .bytes = static_cast<std::int64_t>(log.bytes),
+          .retries = static_cast<std::int64_t>(log.retries),
+          .last_retry = log.last_retry};
 }
 
 class OomCommand final : public RowsCommand {

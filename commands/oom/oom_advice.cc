@@ -66,12 +66,21 @@ std::string HoldLess(const OomAdvice& advice, const OomCase& found) {
 }
 
 std::string RaiseLimit(const OomAdvice& advice, const OomCase& found) {
+  if (!found.facts.free) {
+    return fmt::format("a higher limit than the {} set", FormatSize(advice.bytes));
+  }
   return fmt::format(
       "a higher set_per_process_memory_fraction: the limit is {} of {}, the device had {} free",
       FormatSize(advice.bytes), SizeOf(found.facts.capacity), SizeOf(found.facts.free));
 }
 
-std::string ExpandableIsOn(const OomState& state) {
+std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
+  if (advice.when == OomSettingState::kLeftOut) {
+    return "expandable_segments: it is on already (from 2.14 on a message advises it only where it "
+           "is "
+           "off)";
+  }
+  const OomState& state = *found.state;
   return fmt::format("expandable_segments: it is on already ({} of {} segments can grow)",
                      FormatCount(state.expandable), FormatCount(state.segments));
 }
@@ -133,6 +142,16 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
               "short of memory then"};
     case OomAdviceKind::kRaiseLimit:
       return {"TRY", RaiseLimit(advice, found)};
+    case OomAdviceKind::kRaiseReserve:
+      return {"TRY", fmt::format("a larger expandable_segments_reserve in {}, above the {} asked; "
+                                 "the message names the class, where it has one",
+                                 advice.variable, FormatSize(advice.bytes))};
+    case OomAdviceKind::kLowerUtilization:
+      return {"TRY", fmt::format("a lower gpu_memory_utilization, for the {} that are free, or to "
+                                 "end what else holds memory of this device",
+                                 FormatSize(advice.bytes))};
+    case OomAdviceKind::kShorterContext:
+      return {"TRY", "a smaller max_model_len, or a higher gpu_memory_utilization"};
     case OomAdviceKind::kExpandableSegments:
       return {"TRY", Expandable(advice)};
     case OomAdviceKind::kMaxSplitSize:
@@ -144,7 +163,7 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     case OomAdviceKind::kHoldLess:
       return {"TRY", HoldLess(advice, found)};
     case OomAdviceKind::kExpandableIsOn:
-      return {"NOT", ExpandableIsOn(*found.state)};
+      return {"NOT", ExpandableIsOn(advice, found)};
     default:
       return NoteOrNext(advice, found, rest);
   }

@@ -29,6 +29,8 @@ Value SentencesOf(const OomAnswer& answer, std::string_view rest) {
     for (const OomAdvice& advice : answer.advice) {
       add(Sentence(advice, *answer.found, rest));
     }
+  } else if (answer.retries > 0) {
+    add({"KNOWN", RetriesText(answer)});
   }
   return list;
 }
@@ -84,6 +86,9 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
   } else if (answer.other_count > 0) {
     table.foot.push_back(OtherMessagesText(answer));
   }
+  if (answer.retries > 0) {
+    table.foot.push_back(RetriesText(answer));
+  }
 }
 
 }  // namespace
@@ -113,6 +118,9 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
   if (answer.found) {
     AddText(answer, style, rest, table);
   } else {
+    if (answer.retries > 0) {
+      table.head.push_back(LineOf({"KNOWN", RetriesText(answer)}));
+    }
     table.head.emplace_back("what a snapshot would tell: see memtool help recording");
   }
 }

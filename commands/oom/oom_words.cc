@@ -17,10 +17,15 @@ namespace {
 
 constexpr std::size_t kOthersNamed = 3;
 
+// What XLA gives out memory of.
+std::string PoolText(const OomCase& found) {
+  return found.message->wording == OomWording::kXlaTpu ? "the TPU's memory" : "XLA's pool";
+}
+
 std::string FreeAndCached(const OomCase& found) {
   const OomVerdict& verdict = found.verdict;
   if (IsPool(found)) {
-    return "free in XLA's pool is " + FormatSize(verdict.in_all);
+    return "free in " + PoolText(found) + " is " + FormatSize(verdict.in_all);
   }
   if (!found.state) {
     return "free + cached is " + FormatSize(verdict.in_all);
@@ -40,11 +45,13 @@ std::string Fragmentation(const OomCase& found) {
   return text + (found.state ? fmt::format(", but the largest block is {}: in one piece it "
                                            "would fit",
                                            FormatSize(found.state->usable_largest))
-                             : ", but no piece fits");
+                 : found.message && found.message->largest
+                     ? ", but the largest piece is " + FormatSize(found.message->largest->bytes)
+                     : ", but no piece fits");
 }
 
 std::string Full(const OomCase& found) {
-  const std::string where = IsPool(found)          ? "XLA's pool is full"
+  const std::string where = IsPool(found)          ? PoolText(found) + " is full"
                             : found.facts.capacity ? "the device is full"
                                                    : "full";
   return fmt::format("{}: {}, {} less than asked, even in one piece", where, FreeAndCached(found),
@@ -53,10 +60,10 @@ std::string Full(const OomCase& found) {
 
 std::string Limit(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  return fmt::format(
-      "limit: PyTorch may take {}, holds {} and asked {} more; the device had {} free",
-      SizeOf(facts.limit), FormatSize(found.conclusion.held), SizeOf(facts.asked),
-      SizeOf(facts.free));
+  return fmt::format("limit: {} may take {}, holds {} and asked {} more",
+                     PlatformOf(found).framework, SizeOf(facts.limit),
+                     FormatSize(found.conclusion.held), SizeOf(facts.asked)) +
+         (facts.free ? fmt::format("; the device had {} free", SizeOf(facts.free)) : "");
 }
 
 std::string MpsLimit(const OomCase& found) {
@@ -69,11 +76,18 @@ std::string MpsLimit(const OomCase& found) {
 
 std::string TooLarge(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  const bool program = found.message && found.message->wording == OomWording::kXlaHbm;
+  const auto says = [&found](OomWording wording) {
+    return found.message && found.message->wording == wording;
+  };
+  const bool program = says(OomWording::kXlaHbm);
+  const bool part = says(OomWording::kXlaScoped);
   return fmt::format(
-      "too large: the {} of {} {} {} more than {} has ({})", program ? "program" : "request",
+      "too large: the {} of {} {} {} more than {} has ({})",
+      program ? "program"
+      : part  ? "program's allocation"
+              : "request",
       SizeOf(facts.asked), program ? "needs" : "is", FormatSize(found.verdict.short_in_all),
-      program ? found.message->kind : std::string("the device"), SizeOf(facts.capacity));
+      program || part ? found.message->kind : std::string("the device"), SizeOf(facts.capacity));
 }
 
 std::string DriverRefused(const OomCase& found) {
@@ -103,6 +117,26 @@ std::string ToldText(const OomCase& found) {
   return text;
 }
 
+std::string Reserve(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  return fmt::format(
+      "limit: one allocation of {} is larger than an expandable segment may become "
+      "(expandable_segments_reserve); the device had {} free",
+      SizeOf(facts.asked), SizeOf(facts.free));
+}
+
+std::string StartRefused(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  if (facts.limit) {
+    return fmt::format(
+        "limit: vLLM did not start: its KV cache needs {}, {} more than the {} left for it",
+        SizeOf(facts.asked), FormatSize(found.verdict.short_in_all), SizeOf(facts.limit));
+  }
+  return fmt::format("full: vLLM did not start: it was to take {} and found {} free, {} less",
+                     SizeOf(facts.asked), SizeOf(facts.free),
+                     FormatSize(found.verdict.short_in_all));
+}
+
 std::string Why(const OomCase& found) {
   switch (found.conclusion.reason) {
     case OomReason::kFragmentation:
@@ -123,6 +157,10 @@ std::string Why(const OomCase& found) {
                          FormatSize(found.state->usable_largest), SizeOf(found.facts.asked));
     case OomReason::kDriverRefused:
       return DriverRefused(found);
+    case OomReason::kReserve:
+      return Reserve(found);
+    case OomReason::kStartRefused:
+      return StartRefused(found);
     case OomReason::kHostMemory:
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:
@@ -246,6 +284,9 @@ std::string WhereText(const OomPlace& place) {
     case OomPlace::Kind::kDevice:
       text = fmt::format("{} {}", place.device, place.gpu.value_or(0));
       break;
+    case OomPlace::Kind::kChip:
+      text = place.device;
+      break;
     case OomPlace::Kind::kTrace:
       text = place.trace;
       break;
@@ -278,7 +319,7 @@ std::string Headline(const OomCase& found) {
     return text;
   }
   if (IsPool(found)) {
-    return text + fmt::format(", XLA's pool had {} free", SizeOf(facts.cached));
+    return text + fmt::format(", {} had {} free", PoolText(found), SizeOf(facts.cached));
   }
   text += fmt::format(", driver had {} free", SizeOf(facts.free));
   const std::int64_t lacking = found.verdict.short_of_driver;
@@ -407,6 +448,22 @@ std::string OtherMessagesText(const OomAnswer& answer) {
     ++named;
   }
   return text + (answer.other_count > named ? " · …" : "");
+}
+
+std::string RetriesText(const OomAnswer& answer) {
+  const bool one = answer.retries == 1;
+  std::string text =
+      fmt::format("{} allocation{} failed at first and {} tried again", FormatCount(answer.retries),
+                  PluralS(answer.retries), one ? "was" : "were");
+  if (!answer.last_retry) {
+    return text;
+  }
+  const OomMessage& last = *answer.last_retry;
+  text += fmt::format("; {} (line {}) asked {}", one ? "it" : "the last",
+                      FormatCount(static_cast<std::int64_t>(last.line)),
+                      FormatSize(last.asked ? last.asked->bytes : 0));
+  return last.free ? text + fmt::format(", the driver had {} free", FormatSize(last.free->bytes))
+                   : text;
 }
 
 std::string OtherEventsText(const OomAnswer& answer) {

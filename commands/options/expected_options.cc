@@ -35,7 +35,7 @@ void ExpectedOptions::Declare(po::options_description_easy_init add) {
   }),
       "the process to take from @FILE");
   add("gpu", po::value(&gpu_)->value_name("GPU"),
-      "the GPU to take from @FILE: its number, UUID or bus id");
+      "the GPU to take from @FILE: its number, UUID or bus id; or the name of a pod");
 }
 
 formats::TruthChoice ExpectedOptions::choice() const {

@@ -18,7 +18,8 @@ constexpr std::size_t kListed = 20;
 using Rows = std::vector<const Reading*>;
 
 bool IsGpu(const Reading& reading, const std::string& gpu) {
-  return (reading.gpu && WholeNumber(gpu) == reading.gpu) || EqualFolded(reading.gpu_name, gpu);
+  return (reading.gpu && WholeNumber(gpu) == reading.gpu) || EqualFolded(reading.gpu_name, gpu) ||
+         (!reading.pod.empty() && EqualFolded(reading.pod, gpu));
 }
 
 std::string ListOf(const Rows& rows) {
@@ -67,7 +68,9 @@ std::string DescribeReading(const Reading& reading) {
     text +=
         (text.empty() ? "" : " ") + (reading.gpu ? "(" + reading.gpu_name + ")" : reading.gpu_name);
   }
-  if (reading.scope == TruthScope::kProcess) {
+  if (!reading.pod.empty()) {
+    text += (text.empty() ? "pod " : ", pod ") + reading.pod;
+  } else if (reading.scope == TruthScope::kProcess) {
     text += fmt::format("{}pid {}", text.empty() ? "" : ", ",
                         reading.pid ? fmt::to_string(*reading.pid) : "unknown");
   }
@@ -86,8 +89,11 @@ Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choic
     all.push_back(&reading);
   }
   if (all.empty()) {
+    const bool amd = truth.form == "amd-smi-json";
     return Fail(ErrorCode::kUsage, truth.display + ": no process was running",
-                "in a container nvidia-smi sees no processes; take it outside, or use --query-gpu");
+                amd ? "take it while the program runs, or use amd-smi metric --mem-usage --json"
+                    : "in a container nvidia-smi sees no processes; take it outside, or use "
+                      "--query-gpu");
   }
   const auto rows = Candidates(all, choice);
   const std::string pids = " (a container has its own pid numbers)";
@@ -96,10 +102,13 @@ Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choic
                 "there are: " + ListOf(all) + (choice.pid ? pids : ""));
   }
   if (rows.size() > 1) {
+    const bool pods = std::all_of(rows.begin(), rows.end(),
+                                  [](const Reading* reading) { return !reading->pod.empty(); });
     return Fail(ErrorCode::kUsage,
                 fmt::format("{}: {} rows could be meant", truth.display, rows.size()),
-                fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
-                            ListOf(rows), pids));
+                pods ? "choose with --gpu and the name of a pod: " + ListOf(rows)
+                     : fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
+                                   ListOf(rows), pids));
   }
   if (!rows.front()->used) {
     return Fail(ErrorCode::kUsage,

@@ -116,10 +116,27 @@ Reading DeviceOf(const Sample& sample) {
   return reading;
 }
 
+// With time-sharing the exporter (from 4.8.2 on) gives what each pod uses, where other rows are of
+// the whole GPU. A row of a pod that has the GPU alone looks the same: its figure is that of its
+// processes, too.
+bool IsOfPod(const Sample& sample, Reading& reading) {
+  const std::string pod = LabelOf(sample, "pod");
+  if (pod.empty() || sample.what != "USED") {
+    return false;
+  }
+  const std::string space = LabelOf(sample, "namespace");
+  const std::string container = LabelOf(sample, "container");
+  reading.pod =
+      (space.empty() ? "" : space + "/") + pod + (container.empty() ? "" : "/" + container);
+  reading.scope = TruthScope::kProcess;
+  return true;
+}
+
 Reading& RowOf(GroundTruth& truth, std::optional<std::int64_t> gpu, const std::string& name) {
-  const auto found = std::find_if(
-      truth.readings.begin(), truth.readings.end(),
-      [&](const Reading& reading) { return reading.gpu == gpu && reading.gpu_name == name; });
+  const auto found =
+      std::find_if(truth.readings.begin(), truth.readings.end(), [&](const Reading& reading) {
+        return reading.pod.empty() && reading.gpu == gpu && reading.gpu_name == name;
+      });
   if (found != truth.readings.end()) {
     return *found;
   }
@@ -138,6 +155,11 @@ GroundTruth ReadDcgmExporter(std::string_view text) {
     }
     const auto amount = ReadAmount(sample->value, "MiB", PlaceOf(line, sample->value));
     auto device = DeviceOf(*sample);
+    if (IsOfPod(*sample, device)) {
+      SetDeviceValue(device, sample->what, amount);
+      truth.readings.push_back(std::move(device));
+      continue;
+    }
     if (!SetDeviceValue(RowOf(truth, device.gpu, device.gpu_name), sample->what, amount)) {
       SetDeviceValue(device, sample->what, amount);
       truth.readings.push_back(std::move(device));

@@ -163,7 +163,9 @@ bool AddAmd(GroundTruth& truth, const Value& device) {
   const Value* gpu = Member(device, "gpu");
   const Value* usage = Member(device, "mem_usage");
   const Value* processes = Member(device, "process_list");
-  if (gpu == nullptr || (usage == nullptr && processes == nullptr)) {
+  // "No running processes detected" may stand in the place of either.
+  const Value* none = Member(device, "process_info");
+  if (gpu == nullptr || (usage == nullptr && processes == nullptr && none == nullptr)) {
     return false;
   }
   truth.form = "amd-smi-json";
@@ -230,7 +232,7 @@ GroundTruth ReadTruthJson(std::string_view text) {
   GroundTruth truth;
   const Value* inner = Member(document, "gpu_data");
   AddAll(truth, inner != nullptr && inner->IsArray() ? *inner : document);
-  if (truth.readings.empty()) {
+  if (truth.readings.empty() && truth.form.empty()) {
     Refuse({}, "JSON without memory counters that are known",
            "read: torch.cuda.memory_stats(), JAX's memory_stats(), rocm-smi --showmeminfo vram "
            "--json, amd-smi metric --mem-usage --json, amd-smi process --json");

@@ -55,6 +55,13 @@ GroundTruth ReadForm(std::string_view text) {
     ThrowRead(ErrorCode::kTruncated, 0, {}, "the file is empty", std::string(kForms));
   }
   const auto first = Trim(lines.front().text);
+  if (first.find("CTRL") != first.npos && lines.size() > 1) {
+    // amd-smi -w says first how to stop it.
+    const auto next = Trim(lines[1].text);
+    if (next.starts_with('{') || next.starts_with('[')) {
+      return ReadTruthJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));
+    }
+  }
   if (first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
       first.starts_with("<!DOCTYPE")) {
     return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "oom_text/libraries.h"
 #include "oom_text/phrases.h"
+#include "oom_text/retries.h"
+#include "oom_text/tpu.h"
 
 namespace memtool::formats::oom_text {
 
@@ -14,38 +18,25 @@ namespace {
 struct Bare {
   std::string_view words;
   std::string_view kind;  // who says it
+  Role role = Role::kOwn;
 };
 // Said without a figure.
-constexpr std::array<Bare, 15> kBare{{{"CUDA error: out of memory", "CUDA"},
+constexpr std::array<Bare, 16> kBare{{{"CUDA error: out of memory", "CUDA"},
                                       {"CUDA driver error: out of memory", "CUDA"},
                                       {"HIP error: out of memory", "HIP"},
                                       {"cuda runtime error (2) : out of memory", "CUDA"},
                                       {"cuda runtime error (2): out of memory", "CUDA"},
                                       {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA"},
                                       {"hipErrorOutOfMemory", "HIP"},
-                                      {"cudaErrorMemoryAllocation", "CUDA"},
+                                      {"cudaErrorMemoryAllocation", "CUDA", Role::kRepeat},
                                       {"Cuda failure 2 'out of memory'", "NCCL"},
                                       {"Cuda failure 'out of memory'", "NCCL"},
                                       {"HIP failure 'out of memory'", "RCCL"},
                                       {"CUBLAS_STATUS_ALLOC_FAILED", "cuBLAS"},
                                       {"CUDNN_STATUS_ALLOC_FAILED", "cuDNN"},
                                       {"HIPBLAS_STATUS_ALLOC_FAILED", "hipBLAS"},
-                                      {"rocblas_status_memory_error", "rocBLAS"}}};
-
-constexpr std::string_view kXlaClient = "Out of memory while trying to allocate";
-constexpr std::string_view kXlaAllocator = "ran out of memory trying to allocate";
-constexpr std::string_view kXlaRequest = "Failed to allocate request for";
-constexpr std::string_view kXlaDriver = "failed to allocate";
-constexpr std::string_view kXlaHbm = "Ran out of memory in memory space";
-constexpr std::string_view kTensor = "OOM when allocating tensor with shape[";
-constexpr std::string_view kCpuFailed =
-    "DefaultCPUAllocator: can't allocate memory: you tried to allocate";
-constexpr std::string_view kCpuShort =
-    "DefaultCPUAllocator: not enough memory: you tried to allocate";
-constexpr std::string_view kKilled = "Out of memory: Killed process";
-constexpr std::array<std::string_view, 9> kFigured{kXlaClient, kXlaAllocator, kXlaRequest,
-                                                   kXlaDriver, kXlaHbm,       kTensor,
-                                                   kCpuFailed, kCpuShort,     kKilled};
+                                      {"rocblas_status_memory_error", "rocBLAS"},
+                                      {"No available memory for the cache blocks", "vLLM"}}};
 
 // "2.27GiB (2441334240B)", "27.93GiB (rounded to 29995136256)", "2.27GiB (2441334272 bytes)": the
 // exact number is taken.
@@ -66,7 +57,7 @@ bool TakeExact(Phrases& in, std::optional<OomNumber>& size) {
 }
 
 // Behind the words of XLA's client or allocator.
-std::optional<Parsed> ParseXla(Phrases& in) {
+std::optional<Parsed> ReadXla(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .complete = false}};
   if (!TakeExact(in, parsed.message.asked)) {
     parsed.starved = in.starved();
@@ -78,11 +69,14 @@ std::optional<Parsed> ParseXla(Phrases& in) {
     parsed.message.gpu = static_cast<int>(ordinal);
   }
   parsed.consumed = in.at();
+  // "The caller indicates that this is not a failure": it goes on with less.
+  constexpr std::size_t kReach = 160;
+  parsed.message.retry = in.SkipTo("this is not a failure", kReach);
   return parsed;
 }
 
 // "failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: …"
-std::optional<Parsed> ParseDriver(Phrases& in) {
+std::optional<Parsed> ReadDriver(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA"}};
   if (!TakeExact(in, parsed.message.asked) || !in.Take("from device")) {
     return std::nullopt;
@@ -93,9 +87,7 @@ std::optional<Parsed> ParseDriver(Phrases& in) {
 }
 
 // "hbm. Used 20.95G of 15.48G hbm. Exceeded hbm capacity by 5.47G."
-std::optional<Parsed> ParseHbm(std::string_view text) {
-  Phrases in(text);
-  in.Take(kXlaHbm);
+std::optional<Parsed> ReadHbm(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXlaHbm}};
   std::string_view space = in.rest();
   space.remove_prefix(std::min(space.find_first_not_of(' '), space.size()));
@@ -133,7 +125,7 @@ std::int64_t BytesOfType(std::string_view type) {
 
 // "64,56,56,256] and type float on …/device:GPU:0 by allocator GPU_0_bfc": what was asked follows
 // from shape and type.
-std::optional<Parsed> ParseTensor(Phrases& in) {
+std::optional<Parsed> ReadTensor(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kTensorFlow}};
   std::int64_t bytes = 1;  // negative: more than any device has
   const auto times = [&bytes](std::int64_t factor) {
@@ -169,13 +161,32 @@ std::optional<Parsed> ParseTensor(Phrases& in) {
 }
 
 // "68719476736 bytes. Error code 12 (Cannot allocate memory)"
-std::optional<Parsed> ParseCpu(Phrases& in) {
+std::optional<Parsed> ReadCpu(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kHost, .kind = "CPU"}};
   if (!in.TakeSize(parsed.message.asked)) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
   return parsed;
+}
+
+std::optional<Parsed> ReadKilled(Phrases& in) {
+  return Parsed{.message = {.wording = OomWording::kHost, .kind = "kernel"}, .consumed = in.at()};
+}
+
+constexpr std::array<Form, 9> kForms{
+    {{"Out of memory while trying to allocate", ReadXla},
+     {"ran out of memory trying to allocate", ReadXla},
+     {"Failed to allocate request for", ReadXla},
+     {"failed to allocate", ReadDriver},
+     {"Ran out of memory in memory space", ReadHbm},
+     {"OOM when allocating tensor with shape[", ReadTensor},
+     {"DefaultCPUAllocator: can't allocate memory: you tried to allocate", ReadCpu},
+     {"DefaultCPUAllocator: not enough memory: you tried to allocate", ReadCpu},
+     {"Out of memory: Killed process", ReadKilled}}};
+
+std::array<std::span<const Form>, 4> AllForms() {
+  return {std::span<const Form>(kForms), RetryForms(), TpuForms(), LibraryForms()};
 }
 
 }  // namespace
@@ -185,37 +196,33 @@ std::size_t FindOther(std::string_view text) {
   for (const Bare& bare : kBare) {
     first = std::min(first, text.find(bare.words));
   }
-  for (const std::string_view words : kFigured) {
-    first = std::min(first, text.find(words));
+  for (const std::span<const Form> forms : AllForms()) {
+    for (const Form& form : forms) {
+      first = std::min(first, text.find(form.words));
+    }
   }
   return first;
 }
 
 std::optional<Parsed> ParseOther(std::string_view text) {
-  Phrases in(text);
   for (const Bare& bare : kBare) {
-    if (in.Take(bare.words)) {
-      return Parsed{.message = {.kind = std::string(bare.kind)}, .consumed = in.at()};
+    if (text.starts_with(bare.words)) {
+      return Parsed{.message = {.kind = std::string(bare.kind)},
+                    .consumed = bare.words.size(),
+                    .role = bare.role};
     }
   }
-  in.ClearStarved();
-  if (in.Take(kXlaClient) || in.Take(kXlaAllocator) || in.Take(kXlaRequest)) {
-    return ParseXla(in);
-  }
-  if (in.Take(kXlaDriver)) {
-    return ParseDriver(in);
-  }
-  if (in.Take(kXlaHbm)) {
-    return ParseHbm(text);
-  }
-  if (in.Take(kTensor)) {
-    return ParseTensor(in);
-  }
-  if (in.Take(kCpuFailed) || in.Take(kCpuShort)) {
-    return ParseCpu(in);
-  }
-  if (in.Take(kKilled)) {
-    return Parsed{.message = {.wording = OomWording::kHost, .kind = "kernel"}, .consumed = in.at()};
+  // Several forms may begin with the same words.
+  for (const std::span<const Form> forms : AllForms()) {
+    for (const Form& form : forms) {
+      Phrases in(text);
+      if (!in.Take(form.words)) {
+        continue;
+      }
+      if (auto parsed = form.read(in)) {
+        return parsed;
+      }
+    }
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
 #include <utility>
 
 namespace memtool::formats::oom_text {
@@ -115,6 +116,40 @@ bool Phrases::TakeSize(std::optional<OomNumber>& size) {
   }
   starved_ = starved_ || rest.size() < kUnits.front().first.size();
   return false;
+}
+
+bool Phrases::TakeGrouped(std::optional<OomNumber>& size) {
+  std::size_t at = SkipSpaces(at_);
+  std::string whole(Digits(at));
+  constexpr std::size_t kGroup = 3;
+  while (!whole.empty() && at < text_.size() && text_[at] == ',') {
+    std::size_t end = at + 1;
+    const std::string_view group = Digits(end);
+    if (group.size() != kGroup) {
+      break;
+    }
+    whole += group;
+    at = end;
+  }
+  at = SkipSpaces(at);
+  constexpr std::string_view kBytes = "bytes";
+  if (whole.empty() || !text_.substr(at).starts_with(kBytes)) {
+    starved_ = starved_ || text_.size() - at < kBytes.size();
+    return false;
+  }
+  at_ = at + kBytes.size();
+  size = SizeOf(whole, {}, 0);
+  return true;
+}
+
+bool Phrases::SkipTo(std::string_view words, std::size_t reach) {
+  const std::size_t found = text_.substr(at_, reach + words.size()).find(words);
+  if (found == std::string_view::npos) {
+    starved_ = starved_ || text_.size() - at_ < reach;
+    return false;
+  }
+  at_ += found + words.size();
+  return true;
 }
 
 bool Phrases::TakeInteger(std::int64_t& number) {

@@ -19,6 +19,8 @@ class Phrases {
   // "2.00 GiB", "6291456 bytes", "8.00GiB". A size that no device can have (a driver's "unknown",
   // written as 2^64 bytes) is taken and absent. False: the text goes on with something else.
   bool TakeSize(std::optional<OomNumber>& size);
+  // "1,073,741,824 bytes"
+  bool TakeGrouped(std::optional<OomNumber>& size);
   bool TakeInteger(std::int64_t& number);
   // A control character for the number that it is.
   bool TakeControl(std::int64_t& number);
@@ -27,6 +29,8 @@ class Phrases {
   [[nodiscard]] bool starved() const { return starved_; }
   void ClearStarved() { starved_ = false; }
   [[nodiscard]] std::size_t at() const { return at_; }
+  // Steps behind `words`, which begin within `reach` characters. False: they do not.
+  bool SkipTo(std::string_view words, std::size_t reach);
   [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
 
  private:

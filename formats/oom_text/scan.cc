@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -96,6 +97,13 @@ std::string_view TagOf(std::string_view line) {
   return line.substr(0, end + (end < line.size() && line[end] == ':' ? 1 : 0));
 }
 
+// What tells lines of one process from others': "[W1005 09:12:40 …]" is a logger's time, not that.
+std::string_view ProcessOf(std::string_view tag) {
+  const bool time =
+      tag.size() > 2 && tag[0] == '[' && tag[1] >= 'A' && tag[1] <= 'Z' && IsDigit(tag[2]);
+  return time ? std::string_view() : tag;
+}
+
 std::optional<int> NumberAt(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -175,6 +183,9 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
       seen.find("MEMORY") != std::string_view::npos ||
       seen.find("o allocate") != std::string_view::npos ||
       seen.find("OOM when") != std::string_view::npos ||
+      seen.find("llocation with size") != std::string_view::npos ||
+      seen.find("Hbm usage") != std::string_view::npos ||
+      seen.find("ASSERT FAILED") != std::string_view::npos ||
       seen.find("ALLOC_FAILED") != std::string_view::npos) {
     FindIn(seen, number, until);
   }
@@ -190,10 +201,8 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     const std::string_view text = WithoutFrame(line.substr(at, kMostText));
     auto parsed = ParseMessage(text);
     if (!parsed) {
-      // Past the words that were found, whatever stood around them.
-      constexpr std::size_t kWords = std::string_view("out of memory").size();
-      const std::size_t words = line.find("ut of memory", at);
-      from = std::max(at + 1, words == std::string_view::npos ? 0 : words + kWords - 1);
+      // Past its first character only: a true message may stand in the same words.
+      from = at + 1;
       continue;
     }
     parsed->message.line = number;
@@ -202,7 +211,12 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     const std::size_t left = at > kBefore ? at - kBefore : 0;
     parsed->message.rank = RankOf(tag, line.substr(left, at - left));
     from = at + std::max<std::size_t>(parsed->consumed, 1);
-    if (parsed->starved && open_.size() < kMostOpen) {
+    if (!Weigh(*parsed, ProcessOf(tag))) {
+      continue;
+    }
+    if (parsed->message.retry) {
+      TakeRetry(std::move(parsed->message), ProcessOf(tag));
+    } else if (parsed->starved && open_.size() < kMostOpen) {
       open_.push_back({.message = std::move(parsed->message),
                        .text = std::string(text),
                        .tag = std::string(tag),
@@ -212,6 +226,50 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
       Add(std::move(parsed->message));
     }
   }
+}
+
+bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
+  constexpr std::uint64_t kExcerpt = 24;  // lines of the driver's own log between
+  constexpr std::uint64_t kAtOnce = 64;
+  OomMessage& message = parsed.message;
+  const bool after_retry = retry_.Near(tag, message.line, kAtOnce);
+  if (parsed.role == Role::kRepeat && bare_.Near(tag, message.line, kExcerpt)) {
+    return false;
+  }
+  if (parsed.role == Role::kAfterRetry && !after_retry) {
+    return false;
+  }
+  if (parsed.role == Role::kDetail && !log_.messages.empty()) {
+    OomMessage& last = log_.messages.back();
+    constexpr std::uint64_t kNext = 2;
+    if (last.kind == message.kind && last.gpu == message.gpu && last.asked &&
+        message.line - last.line <= kNext &&
+        std::abs(last.asked->bytes - message.asked->bytes) <= last.asked->precision) {
+      last.asked = message.asked;
+      return false;
+    }
+  }
+  if (message.wording == OomWording::kNoFigures && message.kind == "CUDA") {
+    bare_ = {.tag = std::string(tag), .line = message.line};
+    if (after_retry) {
+      // The warning is of the call that this error ends: its figures are the best there are.
+      const OomMessage& retry = *log_.last_retry;
+      message.wording = retry.wording;
+      message.gpu = retry.gpu;
+      message.asked = retry.asked;
+      message.free = retry.free;
+      message.capacity = retry.capacity;
+    }
+  }
+  return true;
+}
+
+void Scan::TakeRetry(OomMessage message, std::string_view tag) {
+  ++log_.retries;
+  if (message.wording == OomWording::kTorchRetry) {
+    retry_ = {.tag = std::string(tag), .line = message.line};
+  }
+  log_.last_retry = std::move(message);
 }
 
 // XLA's allocator lists its pool below its message: "Limit:   16106127360", "InUse:   14516489216".
@@ -385,8 +443,17 @@ std::string DisplayOf(const OomMessage& message) {
       return "XLA (JAX, TensorFlow)";
     case OomWording::kXlaHbm:
       return "XLA's compiler";
+    case OomWording::kXlaScoped:
+      return "XLA's compiler";
+    case OomWording::kXlaTpu:
+      return "XLA's runtime on a TPU";
     case OomWording::kTensorFlow:
       return "TensorFlow";
+    case OomWording::kTorchRetry:
+      return "PyTorch, figures of its last warning";
+    case OomWording::kLibrary:
+    case OomWording::kVllm:
+      return message.kind;
     case OomWording::kHost:
       return message.kind == "CPU" ? "PyTorch's allocator of the host" : "the kernel of the host";
     case OomWording::kNoFigures:

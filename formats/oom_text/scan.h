@@ -32,7 +32,20 @@ class Scan {
     bool closed = false;
   };
 
+  // What a line of a process said last that a later line may belong to.
+  struct Said {
+    std::string tag;
+    std::uint64_t line = 0;  // 0 = nothing
+    [[nodiscard]] bool Near(std::string_view of_tag, std::uint64_t number,
+                            std::uint64_t most) const {
+      return line > 0 && tag == of_tag && number - line <= most;
+    }
+  };
+
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
+  // False: the message adds nothing to what was said before.
+  bool Weigh(Parsed& parsed, std::string_view tag);
+  void TakeRetry(OomMessage message, std::string_view tag);
   void GoOn(std::string_view line);
   void TakePool(std::string_view line);
   void Add(OomMessage message);
@@ -42,6 +55,8 @@ class Scan {
   std::optional<std::int64_t> time_;  // of the last line that told it,
   std::uint64_t time_line_ = 0;       // and which that was
   bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
+  Said retry_;
+  Said bare_;  // an error of the CUDA runtime without figures
   std::string clean_;
 };
 

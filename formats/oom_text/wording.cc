@@ -163,10 +163,44 @@ void ParseSentences(Phrases& in, Parsed& parsed) {
   parsed.starved = !message.complete && in.starved();
 }
 
+// "MTIA", "PrivateUse1": how a back end outside the table names its device. Empty for a word that
+// is none.
+std::string_view UnknownKind(std::string_view text) {
+  constexpr std::size_t kLongest = 24;
+  std::size_t end = 0;
+  std::size_t capitals = 0;
+  while (end < text.size() && (IsLetter(text[end]) || (text[end] >= '0' && text[end] <= '9'))) {
+    capitals += text[end] >= 'A' && text[end] <= 'Z' ? 1 : 0;
+    ++end;
+  }
+  return capitals >= 2 && end <= kLongest ? text.substr(0, end) : std::string_view();
+}
+
+// "NPUWorkspaceAllocator tried to allocate 2.00 GiB(NPU 0; 60.97 GiB total capacity; 1.00 GiB
+// free)": of a second allocator beside PyTorch's.
+bool ParseWorkspace(Phrases& in, Parsed& parsed) {
+  if (!in.Take("NPUWorkspaceAllocator tried to allocate") || !in.TakeSize(parsed.message.asked)) {
+    return false;
+  }
+  parsed.consumed = in.at();
+  parsed.message.complete = false;
+  if (in.Take("(NPU")) {
+    TakeDevice(in, parsed.message);
+    in.Take(";");
+    ParseParenthesis(in, parsed);
+  }
+  parsed.message.wording = OomWording::kLibrary;
+  return true;
+}
+
 // Behind "CUDA out of memory.": what was asked, then one of the two forms.
 std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
   parsed.consumed = in.at();
   in.Take(".");
+  in.ClearStarved();
+  if (parsed.message.kind == "NPU" && ParseWorkspace(in, parsed)) {
+    return parsed;
+  }
   in.ClearStarved();
   if (!in.Take("Tried to allocate")) {
     // Without figures, but only as a sentence or a line of its own: not "if 'CUDA out of memory'
@@ -191,14 +225,15 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
     return parsed;
   }
   parsed.consumed = in.at();
-  if (in.Take("(GPU") || in.Take("(NPU") || in.Take("(XPU")) {
+  const std::string& kind = parsed.message.kind;
+  if (in.Take("(GPU") || in.Take("(XPU") || (!kind.empty() && in.Take("(" + kind))) {
     TakeDevice(in, parsed.message);
     in.Take(";");
     ParseParenthesis(in, parsed);
     return parsed;
   }
   in.Take(".");
-  if (in.Take("GPU") || in.Take("Device") || in.Take("MLU") || in.Take("NPU")) {
+  if (in.Take("GPU") || in.Take("Device") || (!kind.empty() && in.Take(kind))) {
     ParseSentences(in, parsed);
     return parsed;
   }
@@ -255,14 +290,24 @@ Parsed ParseMps(Phrases& in) {
   return parsed;
 }
 
-void FindAdvice(std::string_view after, OomMessage& message) {
+void FindAdvice(std::string_view text, std::size_t consumed, OomMessage& message) {
+  std::string_view after = text.substr(consumed);
   after = after.substr(0, std::min(kHintReach, FindStart(after, 0)));
+  const std::string_view all = text.substr(0, consumed + after.size());
   for (const std::string_view setting :
-       {std::string_view("expandable_segments"), std::string_view("max_split_size_mb")}) {
+       {std::string_view("expandable_segments:"), std::string_view("max_split_size_mb")}) {
     if (after.find(setting) != std::string_view::npos) {
-      message.advice.emplace_back(setting);
+      message.advice.emplace_back(setting.substr(0, setting.find(':')));
     }
   }
+  // Since 2.14 it says so where one allocation is larger than any expandable segment may become.
+  message.reserve_too_small = all.find("expandable-segment") != std::string_view::npos &&
+                              all.find("expandable_segments_reserve") != std::string_view::npos;
+  // Since 2.14 the advice of a setting that is on already is left out; what follows it stays.
+  message.no_advice =
+      message.complete && message.advice.empty() &&
+      message.wording == OomWording::kTorchUnallocated &&
+      after.find("See documentation for Memory Management") != std::string_view::npos;
   constexpr std::string_view kVariable = "ALLOC_CONF";
   if (const std::size_t at = after.find(kVariable); at != std::string_view::npos) {
     const std::size_t begin = after.substr(0, at).find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -285,6 +330,17 @@ std::optional<Parsed> ParseForm(std::string_view text) {
       }
       in = Phrases(text);
     }
+  }
+  if (const std::string_view kind = UnknownKind(text); !kind.empty() && in.Take(kind)) {
+    if (in.Take("out of memory. Tried to allocate")) {
+      in = Phrases(text);
+      in.Take(kind);
+      in.Take("out of memory");
+      Parsed parsed;
+      parsed.message.kind = kind;
+      return ParseTorch(in, std::move(parsed));
+    }
+    in = Phrases(text);
   }
   if (in.Take("Allocation on device")) {
     return ParseAsync(in);
@@ -311,7 +367,8 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
     --begin;
   }
   std::size_t word = begin;
-  while (word > from && IsLetter(line[word - 1])) {
+  while (word > from &&
+         (IsLetter(line[word - 1]) || (line[word - 1] >= '0' && line[word - 1] <= '9'))) {
     --word;
   }
   constexpr std::string_view kMps = "MPS ";
@@ -319,9 +376,10 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
       line.substr(from, word - from).ends_with(kMps)) {
     word -= kMps.size();
   }
-  const bool is_kind = word < begin && std::find(kKinds.begin(), kKinds.end(),
-                                                 line.substr(word, begin - word)) != kKinds.end();
-  return is_kind ? word : at;
+  const std::string_view name = line.substr(word, begin - word);
+  const bool known = std::find(kKinds.begin(), kKinds.end(), name) != kKinds.end();
+  const bool tells = line.substr(at).starts_with("out of memory. Tried to allocate");
+  return known || (tells && UnknownKind(name) == name && !name.empty()) ? word : at;
 }
 
 }  // namespace
@@ -353,7 +411,7 @@ std::size_t FindStart(std::string_view line, std::size_t from) {
 std::optional<Parsed> ParseMessage(std::string_view text) {
   auto parsed = ParseForm(text);
   if (parsed) {
-    FindAdvice(text.substr(parsed->consumed), parsed->message);
+    FindAdvice(text, parsed->consumed, parsed->message);
   }
   return parsed;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -13,10 +14,26 @@ namespace memtool::formats::oom_text {
 // not parse.
 std::size_t FindStart(std::string_view line, std::size_t from);
 
+// How a message stands to others of its process.
+enum class Role : std::uint8_t {
+  kOwn,
+  kRepeat,      // says again what a bare error before it said, if there was one
+  kDetail,      // gives the exact size of the line before it, if there was one
+  kAfterRetry,  // is of memory only when a failed try came before it
+};
+
 struct Parsed {
   OomMessage message{};
   std::size_t consumed = 0;  // characters that belong to it for certain
   bool starved = false;      // the text ended inside it: more lines may tell more
+  Role role = Role::kOwn;
+};
+
+// A form of message: the words that it begins with, and what reads the rest behind them.
+class Phrases;
+struct Form {
+  std::string_view words;
+  std::optional<Parsed> (*read)(Phrases& in);
 };
 
 // Reads the message that begins `text`. Nothing when this is no such message after all.

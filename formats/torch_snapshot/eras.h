@@ -15,8 +15,8 @@ struct Era {
 
 // Newest first; the last has none of these keys.
 inline constexpr std::array<Era, 10> kEras{
-    {{"later than 2.11",
-      Bit(Word::kHostSegments) | Bit(Word::kHostTraces) | Bit(Word::kTraceAllocOverflowed)},
+    {{"later than 2.11", Bit(Word::kHostSegments) | Bit(Word::kHostTraces) |
+                             Bit(Word::kTraceAllocOverflowed) | Bit(Word::kInternalMetadata)},
      {"2.11 or later", Bit(Word::kPoolId) | Bit(Word::kForwardFrames)},
      {"2.10", Bit(Word::kUserMetadata) | Bit(Word::kGraphCaptureRecordStreamReuse)},
      {"2.8 or 2.9", Bit(Word::kCompileContext)},

@@ -38,6 +38,8 @@ Action ActionOf(Word word) {
       return Action::kOom;
     case Word::kSnapshot:
       return Action::kMark;
+    case Word::kAnnotate:
+      return Action::kAnnotate;
     default:
       return Action::kOther;
   }
@@ -52,8 +54,7 @@ bool OfSegments(Action action) {
 void EventTable::SetAction(Draft& draft, const Value& value, std::uint64_t offset) {
   draft.action = WordOf(value);
   draft.event.action = ActionOf(draft.action);
-  const bool known = draft.event.action != Action::kOther || draft.action == Word::kAnnotate ||
-                     draft.action == Word::kUserDefined;
+  const bool known = draft.event.action != Action::kOther || draft.action == Word::kUserDefined;
   if (!known) {
     constexpr std::size_t kMostText = 80;
     context_.notes.Add(
@@ -111,6 +112,9 @@ std::uint32_t EventTable::Text(const Value& value) {
     case Word::kUserMetadata:
       draft.labels.metadata = Text(value);
       return;
+    case Word::kInternalMetadata:
+      draft.labels.internal = Text(value);
+      return;
     case Word::kCategory:
       draft.labels.category = Text(value);
       return;
@@ -128,7 +132,7 @@ std::uint32_t EventTable::Text(const Value& value) {
 
 void EventTable::Check(const Draft& draft, KeySet keys, std::uint64_t offset) const {
   const Action action = draft.event.action;
-  if (action == Action::kMark || action == Action::kOther) {
+  if (action == Action::kMark || action == Action::kAnnotate || action == Action::kOther) {
     return;
   }
   if (!keys.Has(Word::kSize) || (action != Action::kOom && !keys.Has(Word::kAddr))) {
@@ -180,7 +184,10 @@ LabelSetId EventTable::Labels(const LabelFields& fields) {
     set.push_back(TextLabel(builder, Word::kCompileContext, fields.context));
   }
   if (fields.metadata != 0) {
-    set.push_back(TextLabel(builder, Word::kUserMetadata, fields.metadata));
+    metadata_.AddTo(set, fields.metadata, builder);
+  }
+  if (fields.internal != 0) {
+    set.push_back(TextLabel(builder, Word::kInternalMetadata, fields.internal));
   }
   if (fields.category != 0) {
     set.push_back(TextLabel(builder, Word::kCategory, fields.category));

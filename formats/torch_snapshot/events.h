@@ -8,6 +8,7 @@
 
 #include "torch_snapshot/context.h"
 #include "torch_snapshot/generics.h"
+#include "torch_snapshot/meaning/metadata.h"
 
 namespace memtool::formats::torch_snapshot {
 
@@ -40,6 +41,7 @@ class EventTable {
   struct LabelFields {
     std::uint32_t context = 0;
     std::uint32_t metadata = 0;
+    std::uint32_t internal = 0;
     std::uint32_t category = 0;
     std::uint64_t pool = 0;
     friend bool operator==(const LabelFields&, const LabelFields&) = default;
@@ -64,6 +66,7 @@ class EventTable {
   std::vector<LabelSetId> labels_;  // empty until an event has labels
   std::vector<Moment> moments_;
   bool timed_ = false;
+  MetadataLabels metadata_;
   LabelFields last_fields_;
   LabelSetId last_labels_{std::uint32_t{0}};
 };

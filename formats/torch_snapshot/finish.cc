@@ -7,6 +7,7 @@
 
 #include "support/read_error.h"
 #include "torch_snapshot/eras.h"
+#include "torch_snapshot/meaning/mend.h"
 #include "torch_snapshot/snapshot_builder.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -59,6 +60,13 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   Comments();
   Traces(history, state);
   Marks(history);
+  if (CountRequestsAsFrees(history, state)) {
+    context_.notes.Add(Severity::kNote, "frees_without_completion",
+                       "traces without one free_completed (skip_actions): a request to free counts "
+                       "as the free",
+                       0);
+  }
+  JoinAnnotations(history, context_.builder);
   history.streams = context_.streams.Take();
   const bool timed =
       events_.timed() || std::any_of(history.marks.begin(), history.marks.end(),
@@ -83,6 +91,48 @@ void SnapshotBuilder::Settings() {
   if (parts_.max_entries.kind != ValueKind::kNone) {
     context_.builder.AddSetting("trace_alloc_max_entries", generics_.Line(parts_.max_entries));
   }
+  WarnOfSettings();
+}
+
+void SnapshotBuilder::WarnOfSettings() {
+  const auto& settings = context_.builder.recording().settings;
+  const auto value = [&settings](std::string_view name) {
+    const auto at = std::find_if(settings.begin(), settings.end(),
+                                 [name](const Setting& one) { return one.name == name; });
+    return at == settings.end() ? std::string_view() : std::string_view(at->value);
+  };
+  const std::string_view split = value("max_split_size");
+  const bool divides = !split.empty() && split != "-1" && split != "0" && split.size() < 19;
+  if (divides && value("expandable_segments") == "true") {
+    context_.notes.Add(Severity::kNote, "settings_conflict",
+                       "max_split_size_mb and expandable_segments are both set: reserved memory "
+                       "can grow without bound then (pytorch issue 123548)",
+                       0);
+  }
+}
+
+// "XPU", "NPU": of allocators beside that of CUDA, by what their settings are; else nothing.
+std::string SnapshotBuilder::Platform() const {
+  constexpr std::string_view kBefore = "PYTORCH_";
+  constexpr std::string_view kBehind = "_ALLOC_CONF";
+  const auto& settings = context_.builder.recording().settings;
+  bool plain = false;
+  bool others = false;
+  for (const Setting& setting : settings) {
+    const std::string_view name = setting.name;
+    if (name.starts_with(kBefore) && name.ends_with(kBehind) &&
+        name.size() > kBefore.size() + kBehind.size()) {
+      const std::string_view kind =
+          name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size());
+      return kind == "CUDA" || kind == "HIP" ? std::string() : std::string(kind);
+    }
+    plain = plain || name == "PYTORCH_ALLOC_CONF";
+    others = others || (name != "PYTORCH_ALLOC_CONF" && name != "expandable_segments");
+  }
+  // An XPU's names no platform, and knows two settings.
+  constexpr std::uint64_t kOfCuda = Bit(Word::kExternalAnnotations) | Bit(Word::kCompileContext) |
+                                    Bit(Word::kUserMetadata) | Bit(Word::kPoolId);
+  return plain && !others && (context_.seen.bits & kOfCuda) == 0 ? "XPU" : std::string();
 }
 
 // A snapshot that memtool cut out of another one says which of its figures are estimates.
@@ -250,12 +300,15 @@ std::string SnapshotBuilder::Era() const {
 void SnapshotBuilder::Describe(const History& history) {
   RecordingBuilder& builder = context_.builder;
   const bool nothing = history.traces.empty();
+  const std::string platform = Platform();
   builder.metadata().origin = {.framework = Framework::kPyTorch,
                                .kind = RecordingKind::kSnapshot,
+                               .platform = platform,
                                .schema = nothing ? std::string{} : Era()};
-  builder.metadata().format_display =
-      nothing ? fmt::format("PyTorch CUDA snapshot ({})", context_.form)
-              : fmt::format("PyTorch CUDA snapshot ({}, schema of {})", context_.form, Era());
+  // The schemas are those of CUDA; the others took over one of them.
+  const std::string schema = nothing || !platform.empty() ? std::string() : ", schema of " + Era();
+  builder.metadata().format_display = fmt::format(
+      "PyTorch {} snapshot ({}{})", platform.empty() ? "CUDA" : platform, context_.form, schema);
   if (nothing) {
     context_.notes.Add(
         Severity::kWarning, "empty_snapshot",
@@ -263,9 +316,12 @@ void SnapshotBuilder::Describe(const History& history) {
         "written by a process that does not use the device",
         0);
   }
-  builder.AddBlindSpot("CUDA context", "the driver takes it outside of PyTorch's allocator");
-  builder.AddBlindSpot("NCCL", "its buffers come straight from the driver");
-  builder.AddBlindSpot("cuBLAS and other libraries",
+  builder.AddBlindSpot((platform.empty() ? "CUDA" : platform) + " context",
+                       "the driver takes it outside of PyTorch's allocator");
+  builder.AddBlindSpot(platform.empty() ? "NCCL" : "libraries for collectives",
+                       platform.empty() ? "its buffers come straight from the driver"
+                                        : "their buffers come straight from the driver");
+  builder.AddBlindSpot(platform.empty() ? "cuBLAS and other libraries" : "other libraries",
                        "workspaces that do not come from PyTorch's allocator are not recorded");
   builder.AddBlindSpot("other processes", "a snapshot holds one process");
 }

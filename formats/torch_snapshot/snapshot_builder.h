@@ -52,6 +52,8 @@ class SnapshotBuilder final : public DataBuilder {
 
   void ReadRoot(const Value& root, std::uint64_t offset);
   void Settings();
+  void WarnOfSettings();
+  [[nodiscard]] std::string Platform() const;
   [[nodiscard]] bool Overflowed(std::size_t device) const;
   void Traces(History& history, const AllocatorState& state);
   void AddTrace(History& history, std::int32_t device, std::string name, EventRun run);

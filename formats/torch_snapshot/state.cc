@@ -42,7 +42,8 @@ void StateTable::SetSegment(Segment& segment, const Value& key, const Value& val
   switch (word) {
     case Word::kDevice: {
       const std::int64_t device = field.Int();
-      if (device < 0 || device >= kMostDevices) {
+      // Host memory is of no device; which list a segment is in is not known yet.
+      if (device < -1 || device >= kMostDevices) {
         ThrowRead(ErrorCode::kMalformed, offset, "device",
                   fmt::format("there is no device {}", device));
       }
@@ -242,6 +243,10 @@ AllocatorState StateTable::Finish(std::span<const Run> runs) {
             [&key](const auto& a, const auto& b) { return key(a) < key(b); });
   for (const auto& [row, host] : rows) {
     Segment segment = segments_[row].segment;
+    if (!host && segment.device < 0) {
+      ThrowRead(ErrorCode::kMalformed, segments_[row].offset, "device",
+                fmt::format("there is no device {}", segment.device));
+    }
     segment.host = host;
     segment.device = host ? -1 : segment.device;
     PlaceBlocks(segments_[row], segment, state);

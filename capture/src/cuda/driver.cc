@@ -18,7 +18,7 @@ Entry g_entries[] = {
 #undef MEMTOOL_CU
 };
 
-constexpr std::uint32_t kNewestVersion = 13000;
+constexpr std::uint32_t kNewestVersion = 13050;
 
 Provider g_cuda{kLibrary,       g_entries, sizeof g_entries / sizeof g_entries[0],
                 kNewestVersion, {0},       {0}};

@@ -115,6 +115,14 @@ CuResult cuGraphAddNode_v2(CuObject* node, CuObject graph, const CuObject* befor
   return status;
 }
 
+CuResult cuGraphAddNode_v3(CuObject* node, CuObject graph, const CuObject* before,
+                           const void* edges, std::size_t count, CuGraphNodeParams* params) {
+  MEMTOOL_CUDA_REAL(cuGraphAddNode_v3);
+  const CuResult status = real(node, graph, before, edges, count, params);
+  NodeAdded(wanted, status, params);
+  return status;
+}
+
 CuResult cuGraphLaunch(CuObject graph, CuObject stream) {
   MEMTOOL_CUDA_REAL(cuGraphLaunch);
   const CuResult status = real(graph, stream);

@@ -14,10 +14,19 @@ using memtool::wire::PoolOp;
 using memtool::wire::Space;
 using memtool::wire::Tag;
 
-constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+constexpr int kOnDevice = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
+constexpr int kLastOnHost = 4;  // HOST, HOST_NUMA and HOST_NUMA_CURRENT come before it
 
+// Of a part of a device (DEVICE_LOCALITY_DOMAIN, since 13.4) `id` has the device in its low byte
+// and the part in the next.
 std::int32_t DeviceOf(const CuLocation& location) {
-  return location.type == kOnDevice ? location.id : -1;
+  constexpr unsigned kDeviceByte = 0xff;
+  if (location.type == kOnDevice) {
+    return location.id;
+  }
+  return location.type > kLastOnHost
+             ? static_cast<std::int32_t>(static_cast<unsigned>(location.id) & kDeviceByte)
+             : -1;
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ MEMTOOL_EXPORT CuResult cuGraphAddNode(CuObject* node, CuObject graph, const CuO
 MEMTOOL_EXPORT CuResult cuGraphAddNode_v2(CuObject* node, CuObject graph, const CuObject* before,
                                           const void* edges, std::size_t count,
                                           CuGraphNodeParams* params);
+MEMTOOL_EXPORT CuResult cuGraphAddNode_v3(CuObject* node, CuObject graph, const CuObject* before,
+                                          const void* edges, std::size_t count,
+                                          CuGraphNodeParams* params);
 MEMTOOL_EXPORT CuResult cuGraphLaunch(CuObject graph, CuObject stream);
 MEMTOOL_EXPORT CuResult cuGraphLaunch_ptsz(CuObject graph, CuObject stream);
 MEMTOOL_EXPORT CuResult cuDeviceGraphMemTrim(CuDevice device);

@@ -206,11 +206,16 @@ API int cuMemPoolTrimTo(void* unused0, std::size_t unused1) {
       602, [&]() -> int { return kOk; }, unused0, unused1);
 }
 
+// Of a location: 1 is a device, up to 4 the host, behind it a part of a device, whose number has
+// the device in its low byte.
+static int DeviceIn(const int* prop) {
+  return prop[2] == 1 ? prop[3] : prop[2] > 4 ? prop[3] & 0xff : -1;
+}
 API int cuMemCreate(Pointer* handle, std::size_t size, const int* prop,
                     unsigned long long unused3) {
   return Traced(
-      549, [&]() -> int { return fake::CreateHandle(handle, size, prop[2] == 1 ? prop[3] : -1); },
-      handle, size, prop, unused3);
+      549, [&]() -> int { return fake::CreateHandle(handle, size, DeviceIn(prop)); }, handle, size,
+      prop, unused3);
 }
 API int cuMemRelease(Pointer handle) {
   return Traced(

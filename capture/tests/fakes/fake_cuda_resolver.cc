@@ -61,6 +61,7 @@
   ROW(cuGraphAddMemFreeNode, 11040, false, cuGraphAddMemFreeNode)                   \
   ROW(cuGraphAddNode, 12020, false, cuGraphAddNode)                                 \
   ROW(cuGraphAddNode, 12030, false, cuGraphAddNode_v2)                              \
+  ROW(cuGraphAddNode, 13040, false, cuGraphAddNode_v3)                              \
   ROW(cuGraphLaunch, 10000, false, cuGraphLaunch)                                   \
   ROW(cuGraphLaunch, 10000, true, cuGraphLaunch_ptsz)                               \
   ROW(cuDeviceGraphMemTrim, 11040, false, cuDeviceGraphMemTrim)

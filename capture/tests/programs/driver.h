@@ -62,6 +62,8 @@ struct IpcHandle {
     (void**, void*, void* const*, std::size_t, Pointer))                                       \
   F(cuGraphAddNode_v2, "cuGraphAddNode",                                                       \
     (void**, void*, void* const*, const void*, std::size_t, void*))                            \
+  F(cuGraphAddNode_v3, "cuGraphAddNode",                                                       \
+    (void**, void*, void* const*, const void*, std::size_t, void*))                            \
   F(cuGraphLaunch, "cuGraphLaunch", (void*, void*))                                            \
   F(cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim", (int))
 

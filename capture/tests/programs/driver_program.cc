@@ -107,6 +107,9 @@ void Vmm() {
   for (std::size_t i = 0; i < 6; ++i) {
     Check(g.cuMemCreate(&handles[i], kSize * (i + 1), prop, 0) == 0, "create");
   }
+  const int part[16] = {1, 0, 6, 0x100};  // part 1 of device 0, as since 13.4
+  Pointer of_part = 0;
+  Check(g.cuMemCreate(&of_part, 3 * kSize, part, 0) == 0, "create in a part of a device");
   Pointer at[5] = {};
   Pointer next = range;
   for (std::size_t i = 0; i < 5; ++i) {
@@ -216,6 +219,8 @@ void Graphs() {
   other.type = 10;
   other.size = 11 << 20U;
   Check(g.cuGraphAddNode_v2(&added, graphs[2], nullptr, nullptr, 0, &other) == 0, "node");
+  other.size = 13 << 20U;
+  Check(g.cuGraphAddNode_v3(&added, graphs[2], nullptr, nullptr, 0, &other) == 0, "node");
   for (void*& graph : graphs) {
     Check(g.cuGraphInstantiateWithFlags(&graph, graph, 0) == 0, "instantiate");
   }

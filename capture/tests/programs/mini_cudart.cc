@@ -9,7 +9,7 @@
 namespace {
 
 using GetProc = int (*)(const char*, void**, int, unsigned long long, void*);
-constexpr int kVersion = 13000;
+constexpr int kVersion = 13050;
 
 void* Query(GetProc get, const char* name, bool per_thread) {
   void* found = nullptr;

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "torch_snapshot/eras.h"
+#include "torch_snapshot/meaning/metadata.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -37,6 +38,8 @@ Word WordOf(Action action) {
       return Word::kOom;
     case Action::kMark:
       return Word::kSnapshot;
+    case Action::kAnnotate:
+      return Word::kAnnotate;
     default:
       return Word::kUserDefined;
   }
@@ -308,7 +311,16 @@ class SnapshotPickler {
       PutLabel(Word::kCompileContext, set, Word::kNotAvailable);
     }
     if (keys_.Has(Word::kUserMetadata)) {
-      PutLabel(Word::kUserMetadata, set, Word::kNoWord);
+      const std::string text = MetadataText(recording_, recording_.Labels(set));
+      out_.Key(Word::kUserMetadata);
+      if (text.empty()) {
+        out_.Text(Word::kNoWord);  // in nearly all events
+      } else {
+        out_.Text(text);
+      }
+    }
+    if (const std::string_view internal = LabelOf(set, "internal_metadata"); !internal.empty()) {
+      PutText(Word::kInternalMetadata, internal);
     }
     if (const std::string_view category = LabelOf(set, "category"); !category.empty()) {
       PutText(Word::kCategory, category);

@@ -14,10 +14,20 @@ std::string_view NameOf(OomWording wording) {
       return "torch-async";
     case OomWording::kTorchMps:
       return "torch-mps";
+    case OomWording::kTorchRetry:
+      return "torch-retry";
     case OomWording::kXla:
       return "xla";
     case OomWording::kXlaHbm:
       return "xla-hbm";
+    case OomWording::kXlaScoped:
+      return "xla-scoped";
+    case OomWording::kXlaTpu:
+      return "xla-tpu";
+    case OomWording::kLibrary:
+      return "library";
+    case OomWording::kVllm:
+      return "vllm";
     case OomWording::kTensorFlow:
       return "tensorflow";
     case OomWording::kHost:

@@ -14,7 +14,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Action>, 11> kActions{
+constexpr std::array<std::pair<std::string_view, Action>, 12> kActions{
     {{"alloc", Action::kAlloc},
      {"free_requested", Action::kFreeRequested},
      {"free_completed", Action::kFreeCompleted},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, Action>, 11> kActions{
      {"oom", Action::kOom},
      {"adjust", Action::kAdjust},
      {"snapshot", Action::kMark},
+     {"annotate", Action::kAnnotate},
      {"other", Action::kOther}}};
 
 constexpr std::uint32_t Bit(Action action) {
@@ -251,7 +252,7 @@ void EventCursor::MatchSegments() {
 }
 
 std::optional<BlockId> EventCursor::Count(const Event& event) {
-  if (event.action > Action::kSegmentUnmap) {
+  if (event.action > Action::kSegmentUnmap && event.action != Action::kAnnotate) {
     return std::nullopt;
   }
   const bool segment = OfSegment(event.action);

@@ -104,10 +104,12 @@ class SampleMaker {
     }
     // The free of something allocated before the recording has the free's labels, not the owner's.
     if (block.event && !block.before_recording && !history.labels.empty()) {
+      // A block may have several of one key; what is told above is not told again.
+      const auto told = static_cast<std::ptrdiff_t>(labels.size());
       for (const Label& label : recording_.Labels(history.labels[*block.event])) {
-        const bool known = std::any_of(labels.begin(), labels.end(), [&label](const Label& have) {
-          return have.key == label.key;
-        });
+        const bool known =
+            std::any_of(labels.begin(), labels.begin() + told,
+                        [&label](const Label& have) { return have.key == label.key; });
         if (!known) {
           labels.push_back(label);
         }

@@ -74,6 +74,32 @@ TEST(GroundTruth, OtherForms) {
   EXPECT_EQ(Used("number.txt"), std::int64_t{11} << 30U);
 }
 
+// Two pods share a GPU: what each uses is no figure of the device.
+TEST(GroundTruth, PodsOfOneGpu) {
+  const GroundTruth truth = Read("dcgm_pods.prom");
+  ASSERT_EQ(truth.readings.size(), 3U);
+  EXPECT_EQ(truth.readings[0].pod, "team/train-0/main");
+  EXPECT_EQ(truth.readings[0].scope, TruthScope::kProcess);
+  EXPECT_FALSE(truth.readings[2].used) << "of the device";
+  EXPECT_EQ(truth.readings[2].free, 74000 * kMiB);
+  EXPECT_EQ(truth.readings[2].total, 81559 * kMiB);
+  EXPECT_EQ(Used("dcgm_pods.prom", {.gpu = "team/train-1/main"}), 1024 * kMiB);
+  const auto both = ChooseReading(truth, {});
+  ASSERT_FALSE(both);
+  EXPECT_NE(ToString(both.error()).find("the name of a pod: GPU 0 (GPU-a), pod team/train-0/main"),
+            std::string::npos)
+      << ToString(both.error());
+  EXPECT_EQ(Used("dcgm_pod.prom"), 4845 * kMiB);
+  EXPECT_EQ(Read("dcgm_pod.prom").readings.at(0).scope, TruthScope::kProcess);
+}
+
+TEST(GroundTruth, AmdSmiOf2026) {
+  const auto idle = ChooseReading(Read("amd_idle.json"), {});
+  ASSERT_FALSE(idle);
+  EXPECT_NE(ToString(idle.error()).find("no process was running"), std::string::npos);
+  EXPECT_EQ(Used("amd_watch.json"), 283 * kMiB);
+}
+
 TEST(GroundTruth, ErrorsListWhatIsThere) {
   const auto none = ChooseReading(Read("apps_commas.csv"), {.pid = 99});
   ASSERT_FALSE(none);

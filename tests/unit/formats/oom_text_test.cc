@@ -200,6 +200,161 @@ TEST(OomText, WordsOfOthers) {
   }
 }
 
+TEST(OomText, WordsOf2026) {
+  struct Case {
+    std::string_view text;
+    OomWording wording;
+    std::string_view kind;
+    std::int64_t asked;
+    std::int64_t free;
+    std::int64_t capacity;
+    int gpu;  // -1 = none
+  };
+  for (const auto& [text, wording, kind, asked, free, capacity, gpu] : {
+           Case{"MTIA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of "
+                "16.00 GiB of which 512.00 MiB is free.",
+                OomWording::kTorchUnallocated, "MTIA", GiB(1.5), MiB(512), 16 * kGiB, 2},
+           {"PrivateUse1 out of memory. Tried to allocate 3.00 MiB", OomWording::kTorchUnallocated,
+            "PrivateUse1", MiB(3), -1, -1, -1},
+           {"We ran out of memory. Tried to allocate 1.00 GiB of it", OomWording::kNoFigures, "",
+            -1, -1, -1, -1},
+           {"NPU out of memory. NPUWorkspaceAllocator tried to allocate 3.00 GiB(NPU 5; 60.00 GiB "
+            "total capacity; 1.50 GiB free)",
+            OomWording::kLibrary, "NPU", 3 * kGiB, GiB(1.5), 60 * kGiB, 5},
+           {"TPU TensorCore Hbm usage: 34.50G, SparseCore Hbm usage 174.00G, exceeding available "
+            "bytes: 95.50G",
+            OomWording::kXlaHbm, "hbm", GiB(208.5), -1, GiB(95.5), -1},
+           {"total memory required for HLO temporaries (20.50G) exceeds available HBM (15.50G)",
+            OomWording::kXlaHbm, "hbm", GiB(20.5), -1, GiB(15.5), -1},
+           {"Ran out of memory in memory space vmem while allocating on stack. Scoped allocation "
+            "with size 32.00M and limit 16.00M exceeded",
+            OomWording::kXlaScoped, "scoped vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+           {"Allocation (size=33554432) would exceed memory (size=16777216) :: #2 [space=vmem]",
+            OomWording::kXlaScoped, "vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+           {"std::bad_alloc: out_of_memory: CUDA error (failed to allocate 1024 bytes) at: "
+            "/a/b.hpp:62: cudaErrorMemoryAllocation out of memory",
+            OomWording::kLibrary, "RMM", 1024, -1, -1, -1},
+           {"Out of memory allocating 1,073,741,824 bytes (allocated so far: 12 bytes).",
+            OomWording::kLibrary, "CuPy", kGiB, -1, -1, -1},
+           {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating 100.00 MiB on device 1: "
+            "cudaMalloc failed: out of memory",
+            OomWording::kLibrary, "llama.cpp", 100 * kMiB, -1, -1, 1},
+           {"ggml_gallocr_reserve_n: failed to allocate ROCm0 buffer of size 14822711296",
+            OomWording::kLibrary, "llama.cpp", 14822711296, -1, -1, 0},
+           {"Free memory on device (67.25/79.25 GiB) on startup is less than desired GPU memory "
+            "utilization (0.9, 71.33 GiB).",
+            OomWording::kVllm, "vLLM", GiB(71.33), GiB(67.25), GiB(79.25), -1},
+           {"No available memory for the cache blocks. Try", OomWording::kNoFigures, "vLLM", -1, -1,
+            -1, -1},
+       }) {
+    const OomLog log = FindOoms(text);
+    const bool none = wording == OomWording::kNoFigures && kind.empty();
+    ASSERT_EQ(log.found, none ? 0U : 1U) << text;
+    if (none) {
+      continue;
+    }
+    const OomMessage& message = log.messages[0];
+    EXPECT_EQ(message.wording, wording) << text;
+    EXPECT_EQ(message.kind, kind) << text;
+    EXPECT_EQ(Bytes(message.asked), asked) << text;
+    EXPECT_EQ(Bytes(message.free), free) << text;
+    EXPECT_EQ(Bytes(message.capacity), capacity) << text;
+    EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
+  }
+}
+
+TEST(OomText, VllmsCacheIsLargerThanWhatIsLeftForIt) {
+  const OomMessage m = LogOf("vllm_cache.log").messages.at(0);
+  EXPECT_EQ(Bytes(m.asked), GiB(23.25));
+  EXPECT_EQ(Bytes(m.limit), GiB(22.5));
+}
+
+TEST(OomText, ATpuSaysWhatIsFreeAndHowLargeThePieces) {
+  const OomMessage buffer = LogOf("xla_tpu_buffer.log").messages.at(0);
+  EXPECT_EQ(buffer.wording, OomWording::kXlaTpu);
+  EXPECT_EQ(Bytes(buffer.asked), 8 * kMiB);
+  EXPECT_EQ(Bytes(buffer.free), MiB(6.5));
+  EXPECT_FALSE(buffer.largest);
+  EXPECT_EQ(buffer.chip, "0x0x1_HBM0");
+  const OomMessage pieces = LogOf("xla_tpu_pieces.log").messages.at(0);
+  EXPECT_EQ(Bytes(pieces.free), 2 * kGiB);
+  EXPECT_EQ(Bytes(pieces.largest), 384 * kMiB);
+  EXPECT_EQ(pieces.chip, "1x0x0_HBM0");
+  const OomMessage program = LogOf("xla_tpu_program.log").messages.at(0);
+  EXPECT_EQ(Bytes(program.asked), GiB(5.5));
+  EXPECT_EQ(Bytes(program.free), 14 * kGiB);
+  EXPECT_EQ(Bytes(program.largest), GiB(4.5));
+  EXPECT_EQ(FindOoms("Attempting to allocate 8.00M of it").found, 0U);
+}
+
+TEST(OomText, AFalseStartHidesNoMessageBehindIt) {
+  const OomLog log = LogOf("torch_two_in_a_line.log");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].line, 2U);
+  EXPECT_EQ(Bytes(log.messages[0].asked), 2 * kGiB);
+  EXPECT_EQ(FindOoms("out of memory? no: CUDA out of memory. Tried to allocate 2.00 GiB").found,
+            1U);
+  EXPECT_EQ(FindOoms("CUDA out of memory. Tried to allocate 2.00 GiB; then CUDA out of memory. "
+                     "Tried to allocate 3.00 GiB")
+                .found,
+            2U);
+}
+
+TEST(OomText, RetriesAreCountedAndAreNoFailure) {
+  const OomLog log = LogOf("torch_retries.log");
+  EXPECT_EQ(log.found, 0U);
+  EXPECT_EQ(log.retries, 2U);
+  ASSERT_TRUE(log.last_retry);
+  EXPECT_EQ(log.last_retry->line, 3U);
+  EXPECT_EQ(Bytes(log.last_retry->asked), 512 * kMiB);
+  EXPECT_EQ(Bytes(log.last_retry->free), 384 * kMiB);
+  EXPECT_EQ(Bytes(log.last_retry->capacity), 8 * kGiB);
+  EXPECT_EQ(LogOf("tf_no_failure.log").found, 0U);
+  EXPECT_EQ(LogOf("tf_no_failure.log").retries, 1U);
+}
+
+TEST(OomText, TheErrorBehindARetryTakesItsFigures) {
+  for (const char* name : {"torch_jetson.log", "torch_expandable_assert.log"}) {
+    const OomLog log = LogOf(name);
+    ASSERT_EQ(log.found, 1U) << name;
+    EXPECT_EQ(log.messages[0].wording, OomWording::kTorchRetry) << name;
+    EXPECT_EQ(Bytes(log.messages[0].capacity), 8 * kGiB) << name;
+  }
+  const OomMessage jetson = LogOf("torch_jetson.log").messages.at(0);
+  EXPECT_EQ(jetson.line, 6U);
+  EXPECT_EQ(Bytes(jetson.asked), 448 * kMiB);
+  EXPECT_EQ(Bytes(jetson.free), 100 * kMiB);
+  // Of another process, or long ago, they are not its own.
+  const std::string warning =
+      "[rank0]:[W] memory allocation failed with OOM on device 0 while trying to allocate 64 bytes "
+      "(free: 32, total: 128)\n";
+  EXPECT_EQ(FindOoms(warning + "[rank1]: CUDA error: out of memory").messages.at(0).wording,
+            OomWording::kNoFigures);
+  EXPECT_EQ(Bytes(FindOoms(warning + "[rank0]: CUDA error: out of memory").messages.at(0).asked),
+            64);
+  EXPECT_FALSE(FindOoms(warning + std::string(100, '\n') + "[rank0]: CUDA error: out of memory")
+                   .messages.at(0)
+                   .asked);
+}
+
+TEST(OomText, WhatIsSaidTwiceIsOneMessage) {
+  EXPECT_EQ(LogOf("torch_cuda_log.log").found, 1U);
+  EXPECT_EQ(FindOoms("cudaErrorMemoryAllocation").found, 1U);
+  const OomLog llama = LogOf("llama.log");
+  ASSERT_EQ(llama.found, 1U);
+  EXPECT_EQ(llama.messages[0].line, 2U);
+  EXPECT_EQ(Bytes(llama.messages[0].asked), 14822711296);
+  EXPECT_EQ(llama.messages[0].asked->precision, 0);
+}
+
+TEST(OomText, AdviceThatIsLeftOut) {
+  EXPECT_TRUE(LogOf("torch_2.14.log").messages.at(0).no_advice);
+  EXPECT_FALSE(LogOf("torch_2.8.log").messages.at(0).no_advice) << "it is given";
+  EXPECT_FALSE(LogOf("torch_boxed.log").messages.at(0).no_advice) << "it may be cut off";
+  EXPECT_TRUE(LogOf("torch_reserve.log").messages.at(0).reserve_too_small);
+  EXPECT_FALSE(LogOf("torch_2.14.log").messages.at(0).reserve_too_small);
+}
+
 TEST(OomText, XlasPoolIsListedBelowItsMessage) {
   const OomLog log = FindOoms(
       "Limit: 5\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 1.00KiB (rounded to "

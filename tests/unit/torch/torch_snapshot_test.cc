@@ -4,6 +4,7 @@
 #include <array>
 
 #include "snapshot_text.h"
+#include "support/files.h"
 
 namespace memtool::tests {
 namespace {
@@ -207,6 +208,51 @@ TEST(TorchSnapshot, DamageIsNoted) {
   EXPECT_THAT(DiagnosticCodes(Load("second_pickle.pickle")),
               ::testing::ElementsAre("bytes_after_end"));
   EXPECT_TRUE(Load("zeros_after.pickle").diagnostics.empty());
+}
+
+Recording Fresh(const std::string& name) {
+  auto recording = LoadText(ReadWhole((test::TestFolder("torch/fresh") / name).string()));
+  EXPECT_TRUE(recording) << ToString(recording.error());
+  return *std::move(recording);
+}
+
+TEST(TorchSnapshot, AnAnnotationIsOfTheBlockThatLivesThere) {
+  const Recording recording = Fresh("annotated.json");
+  const History& history = *recording.history;
+  ASSERT_EQ(history.events.size(), 12U);
+  EXPECT_EQ(history.events[2].action, Action::kAnnotate);
+  EXPECT_EQ(LabelText(recording, 1),
+            "user_metadata.layer=fc1 user_metadata.step=3 user_metadata.frozen=false "
+            "annotation=weight");
+  EXPECT_EQ(LabelText(recording, 2), "user_metadata=weight");
+  EXPECT_EQ(LabelText(recording, 3), "annotation=saved for backward annotation=relu");
+  EXPECT_EQ(LabelText(recording, 6), "user_metadata={not JSON internal_metadata=prefix block");
+  EXPECT_EQ(LabelText(recording, 11), "") << "the address again, another block";
+  EXPECT_TRUE(recording.diagnostics.empty());
+}
+
+TEST(TorchSnapshot, WithoutCompletionsARequestIsTheFree) {
+  const Recording recording = Fresh("requests.json");
+  const auto& events = recording.history->events;
+  EXPECT_EQ(events[3].action, Action::kFreeCompleted);
+  EXPECT_EQ(events[5].action, Action::kFreeCompleted);
+  EXPECT_EQ(events[7].action, Action::kFreeRequested) << "it waits at the end";
+  EXPECT_THAT(DiagnosticCodes(recording), ::testing::ElementsAre("frees_without_completion"));
+}
+
+TEST(TorchSnapshot, OtherDevicesHaveTheirNames) {
+  EXPECT_EQ(Fresh("xpu.json").metadata.format_display, "PyTorch XPU snapshot (JSON)");
+  EXPECT_EQ(Fresh("npu.json").metadata.format_display, "PyTorch NPU snapshot (JSON)");
+  EXPECT_EQ(Fresh("npu.json").metadata.origin.platform, "NPU");
+  EXPECT_EQ(Fresh("annotated.json").metadata.origin.platform, "");
+}
+
+TEST(TorchSnapshot, HostMemoryIsOfNoDevice) {
+  const Recording recording = Fresh("host.json");
+  ASSERT_EQ(recording.state->segments.size(), 2U);
+  EXPECT_TRUE(recording.state->segments[1].host);
+  EXPECT_THAT(DiagnosticCodes(recording), ::testing::ElementsAre("settings_conflict"));
+  EXPECT_FALSE(LoadText(R"({"segments":[{"device":-1,"address":0,"total_size":0,"blocks":[]}]})"));
 }
 
 TEST(TorchSnapshot, IsRecognisedForCertain) {

@@ -5,6 +5,7 @@
 
 #include "memtool/formats/writer.h"
 #include "snapshot_text.h"
+#include "support/files.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
 namespace memtool::tests {
@@ -110,6 +111,21 @@ TEST(TorchWriter, RoundTrip) {
     ++count;
   }
   EXPECT_GT(count, 10U);
+}
+
+// What is said of blocks stays so, and JSON stays JSON.
+TEST(TorchWriter, KeepsWhatIsSaidOfBlocks) {
+  const auto read =
+      LoadText(ReadWhole((test::TestFolder("torch/fresh") / "annotated.json").string()));
+  ASSERT_TRUE(read);
+  const auto written = formats::WriteAs("torch_snapshot", *read);
+  ASSERT_TRUE(written);
+  EXPECT_NE(written->find(R"({"layer":"fc1","step":3,"frozen":false})"), std::string::npos);
+  EXPECT_NE(written->find("annotate"), std::string::npos);
+  const auto again = LoadText(*written);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(Describe(*again), Describe(*read));
+  EXPECT_EQ(LabelText(*again, 3), "annotation=saved for backward annotation=relu");
 }
 
 std::vector<std::string> CommentsOf(const Recording& recording) {

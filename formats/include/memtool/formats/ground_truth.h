@@ -29,6 +29,8 @@ struct Reading {
   std::string gpu_name{};             // as written: UUID, bus id, instance or product name
   std::optional<std::int64_t> pid{};
   std::string process{};
+  // The figure is of the processes of one pod, as the cluster names it; scope is kProcess then.
+  std::string pod{};
   // What counts as the expected sum. Of an allocator: what it holds from the device (torch:
   // reserved; JAX: pool_bytes where given, else bytes_in_use).
   std::optional<std::int64_t> used{};
@@ -51,7 +53,7 @@ struct GroundTruth {
 
 struct TruthChoice {
   std::optional<std::int64_t> pid{};
-  std::optional<std::string> gpu{};  // ordinal, or the name as the file writes it
+  std::optional<std::string> gpu{};  // ordinal, or the name (GPU or pod) as the file writes it
 };
 
 // The one row meant. A pid picks processes; a gpu alone picks the device's row where there is one;

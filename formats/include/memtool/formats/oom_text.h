@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ namespace memtool::formats {
 struct OomLog {
   std::deque<OomMessage> messages{};  // by line; of very many the first
   std::uint64_t found = 0;            // all of them
+  // Tries that failed and were made again, which are no messages; the last of them.
+  std::uint64_t retries = 0;
+  std::optional<OomMessage> last_retry{};
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;  // unpacked
   std::string packing{};

@@ -147,6 +147,21 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   }
 }
 
+// The last try that failed and was made again.
+Value RetryOf(const OomAnswer& answer) {
+  if (!answer.last_retry) {
+    return {};
+  }
+  const OomMessage& retry = *answer.last_retry;
+  const auto bytes = [](const std::optional<OomNumber>& number) {
+    return number ? Value(number->bytes) : Value();
+  };
+  return Value::Object{{"line", retry.line},
+                       {"asked", bytes(retry.asked)},
+                       {"driver_free", bytes(retry.free)},
+                       {"capacity", bytes(retry.capacity)}};
+}
+
 Value ConclusionOf(const OomAnswer& answer) {
   if (!answer.found) {
     return {};
@@ -174,6 +189,8 @@ AnswerView ViewOf(const OomAnswer& answer) {
   figures.emplace_back("conclusion", ConclusionOf(answer));
   if (!answer.found || answer.found->message) {
     figures.emplace_back("messages", answer.messages);
+    figures.emplace_back("retries", answer.retries);
+    figures.emplace_back("last_retry", RetryOf(answer));
   }
   if (answer.found && answer.found->message) {
     const OomMessage& message = *answer.found->message;
@@ -283,6 +300,8 @@ void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answ
 OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view path) {
   OomAnswer answer{.messages = messages.found,
                    .message = number,
+                   .retries = messages.retries,
+                   .last_retry = messages.last_retry,
                    .log_lines = messages.lines,
                    .log_bytes = messages.bytes};
   OfMemory(answer.head);

@@ -90,6 +90,14 @@ class Adviser {
         return Add({.kind = Kind::kCheckSizes});
       case OomReason::kMpsLimit:
         return Add({.kind = Kind::kLiftMpsLimit});
+      case OomReason::kReserve:
+        return Add({.kind = Kind::kRaiseReserve,
+                    .bytes = BytesOf(found_.facts.asked),
+                    .variable = PlatformOf(found_).variable});
+      case OomReason::kStartRefused:
+        return Add(found_.facts.limit ? OomAdvice{.kind = Kind::kShorterContext}
+                                      : OomAdvice{.kind = Kind::kLowerUtilization,
+                                                  .bytes = BytesOf(found_.facts.free)});
       case OomReason::kLimit:
         Add({.kind = Kind::kRaiseLimit, .bytes = BytesOf(found_.facts.limit)});
         if (Cached() >= BytesOf(found_.facts.asked)) {
@@ -132,7 +140,9 @@ class Adviser {
       return std::find(message.advice.begin(), message.advice.end(), setting) !=
              message.advice.end();
     };
-    if (PlatformOf(found_).cuda) {
+    if (message.no_advice) {
+      Add({.kind = Kind::kExpandableIsOn, .when = State::kLeftOut});
+    } else if (PlatformOf(found_).cuda) {
       AddExpandable(message.wording == OomWording::kTorchUnallocated ? State::kPerhapsOn
                                                                      : State::kOfNewer);
     } else if (names("expandable_segments")) {
@@ -275,7 +285,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view NameOf(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 25> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 28> kNames{{
       {Kind::kSettingsUntold, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -286,6 +296,9 @@ std::string_view NameOf(OomAdviceKind kind) {
       {Kind::kCheckSizes, "check_sizes"},
       {Kind::kLiftMpsLimit, "lift_mps_limit"},
       {Kind::kRaiseLimit, "raise_limit"},
+      {Kind::kRaiseReserve, "raise_reserve"},
+      {Kind::kLowerUtilization, "lower_utilization"},
+      {Kind::kShorterContext, "shorter_context"},
       {Kind::kExpandableSegments, "expandable_segments"},
       {Kind::kMaxSplitSize, "max_split_size"},
       {Kind::kSmallerRequest, "smaller_request"},
@@ -306,10 +319,11 @@ std::string_view NameOf(OomAdviceKind kind) {
 }
 
 std::string_view NameOf(OomSettingState state) {
-  static constexpr std::array<std::pair<State, std::string_view>, 7> kNames{{
+  static constexpr std::array<std::pair<State, std::string_view>, 8> kNames{{
       {State::kOff, "off"},
       {State::kUntold, "untold"},
       {State::kPerhapsOn, "perhaps_on"},
+      {State::kLeftOut, "left_out"},
       {State::kOfNewer, "of_newer"},
       {State::kPlatformMay, "platform_may"},
       {State::kNamed, "named"},

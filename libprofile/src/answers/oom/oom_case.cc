@@ -72,11 +72,16 @@ OomFacts FactsOf(const OomMessage& message) {
     facts.free = Quantity{.source = "message"};
     facts.cached = Left(*facts.capacity, *facts.live);
   }
+  if (message.wording == OomWording::kXlaTpu && facts.free) {
+    // All that a TPU has is XLA's: what is free of it may lie in pieces, and the driver has none.
+    facts.cached = std::exchange(facts.free, Quantity{.source = "message"});
+  }
   return facts;
 }
 
 std::string DeviceWord(std::string_view kind) {
-  return kind == "NPU" || kind == "MLU" || kind == "MUSA" ? std::string(kind) : "GPU";
+  return kind == "NPU" || kind == "MLU" || kind == "MUSA" || kind == "MTIA" ? std::string(kind)
+                                                                            : "GPU";
 }
 
 }  // namespace
@@ -89,6 +94,9 @@ OomPlace PlaceOf(const OomMessage& message) {
     place.kind = OomPlace::Kind::kDevice;
     place.device = DeviceWord(message.kind);
     place.gpu = message.gpu;
+  } else if (!message.chip.empty()) {
+    place.kind = OomPlace::Kind::kChip;
+    place.device = "TPU " + message.chip;
   }
   return place;
 }
@@ -104,6 +112,22 @@ OomCase CaseOf(const OomMessage& message) {
       found.verdict.short_of_driver > 0) {
     found.verdict.why = OomWhy::kLimit;
   }
+  if (message.wording == OomWording::kVllm && found.facts.asked) {
+    found.verdict.why = found.facts.limit ? OomWhy::kLimit : OomWhy::kFull;
+    const auto& there = found.facts.limit ? found.facts.limit : found.facts.free;
+    found.verdict.in_all = there ? there->bytes : 0;
+    found.verdict.short_in_all =
+        std::max<std::int64_t>(found.facts.asked->bytes - found.verdict.in_all, 0);
+  }
+  if (message.wording == OomWording::kLibrary && found.facts.limit && found.facts.live &&
+      found.facts.asked) {
+    // A pool with a limit of its own; what the device had is not told.
+    const std::int64_t over = SaturatingSubtract(
+        SaturatingAdd(found.facts.live->bytes, found.facts.asked->bytes), found.facts.limit->bytes);
+    found.verdict.why = over > 0 ? OomWhy::kLimit : found.verdict.why;
+    found.verdict.in_all = SaturatingSubtract(found.facts.limit->bytes, found.facts.live->bytes);
+    found.verdict.short_in_all = std::max<std::int64_t>(over, 0);
+  }
   if (IsPool(found) && found.ladder) {
     std::erase_if(found.ladder->parts,
                   [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
@@ -117,14 +141,21 @@ OomCase CaseOf(const OomMessage& message) {
 }
 
 OomPlatform PlatformOf(const OomCase& found) {
-  const std::string kind = found.message ? found.message->kind : "CUDA";
-  OomPlatform platform{.framework = kind == "XLA" ? "XLA" : "PyTorch",
+  const std::string kind = found.message            ? found.message->kind
+                           : found.platform.empty() ? std::string("CUDA")
+                                                    : found.platform;
+  const bool own = found.message && (found.message->wording == OomWording::kLibrary ||
+                                     found.message->wording == OomWording::kVllm);
+  OomPlatform platform{.framework = own || kind == "XLA" ? kind : "PyTorch",
                        .kind = kind,
                        .device = DeviceWord(kind),
                        .variable = "PYTORCH_" + kind + "_ALLOC_CONF",
                        .cuda = kind.empty() || kind == "CUDA" || kind == "Cuda"};
   if (platform.cuda) {
     platform.variable = "PYTORCH_CUDA_ALLOC_CONF";
+  }
+  if (kind == "XPU") {
+    platform.variable = "PYTORCH_ALLOC_CONF";
   }
   if (found.message && !found.message->variable.empty()) {
     platform.variable = found.message->variable;

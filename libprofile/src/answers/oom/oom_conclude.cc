@@ -40,6 +40,12 @@ OomReason ReasonOf(const OomCase& found) {
   if (!found.failed) {
     return OomReason::kNone;
   }
+  if (found.message && found.message->wording == OomWording::kVllm && facts.asked) {
+    return OomReason::kStartRefused;
+  }
+  if (found.message && found.message->reserve_too_small && found.verdict.why != OomWhy::kTooLarge) {
+    return OomReason::kReserve;
+  }
   switch (found.verdict.why) {
     case OomWhy::kFragmentation:
       return OomReason::kFragmentation;
@@ -111,6 +117,10 @@ std::string_view NameOf(OomReason reason) {
       return "free_block_unused";
     case OomReason::kDriverRefused:
       return "driver_refused";
+    case OomReason::kReserve:
+      return "reserve";
+    case OomReason::kStartRefused:
+      return "start_refused";
     case OomReason::kHostMemory:
       return "host_memory";
     case OomReason::kNoFigures:
@@ -140,6 +150,9 @@ std::string_view NameOf(OomRuledOut ruled_out) {
 std::string_view VerdictName(const OomCase& found) {
   if (!found.failed) {
     return "none";
+  }
+  if (found.conclusion.reason == OomReason::kReserve) {
+    return "limit";
   }
   switch (found.verdict.why) {
     case OomWhy::kLimit:

@@ -96,7 +96,9 @@ std::optional<std::string> LastOom(const Recording& recording, std::string_view 
 OomCase CaseOf(const Selection& selection) {
   const Recording& recording = selection.recording();
   const auto& moments = selection.moments();
-  OomCase found{.snapshot = true, .settings = recording.settings};
+  OomCase found{.snapshot = true,
+                .platform = recording.metadata.origin.platform,
+                .settings = recording.settings};
   // Of several devices at once, no one request can be judged.
   const Event* oom = moments.size() == 1 ? OomAt(recording, moments.front()) : nullptr;
   OomRequest request;

@@ -27,9 +27,14 @@ enum class OomWording : std::uint8_t {
   kTorchUnallocated,  // "… is reserved by PyTorch but unallocated.": since 2.1
   kTorchAsync,        // "Allocation on device … would exceed allowed memory.": cudaMallocAsync
   kTorchMps,          // "MPS backend out of memory (MPS allocated: …"
+  kTorchRetry,        // figures of "memory allocation failed with OOM on device …": since 2.13
   kXla,               // "Out of memory while trying to allocate": JAX, TensorFlow
   kXlaHbm,      // "Ran out of memory in memory space hbm. Used … of …": a program too large
+  kXlaScoped,   // "Scoped allocation with size … and limit …": one allocation of a program
+  kXlaTpu,      // "Attempting to allocate …. That was not possible.": a TPU's runtime
   kTensorFlow,  // "OOM when allocating tensor with shape[…] and type float on …"
+  kLibrary,     // of RMM, CuPy, llama.cpp, NPU workspaces: `kind` says whose
+  kVllm,        // vLLM does not start with the memory that there is
   kHost,        // memory of the host: DefaultCPUAllocator, the kernel's killer
   kNoFigures,   // says that memory ran out, and nothing else
 };
@@ -46,9 +51,14 @@ struct OomMessage {
   std::optional<int> gpu{};   // as the process numbers its devices
   std::optional<int> rank{};  // from what stands before it: "[rank3]: ", "[1,3]<stderr>:"
   std::optional<OomNumber> asked{};
+  std::string chip{};  // of a TPU: "0x0x1_HBM0"
+  // A try that failed and is made again, after giving back what is cached: no failure unless an
+  // error follows.
+  bool retry = false;
   bool absurd = false;  // asked is more than any device has, and not told
   std::optional<OomNumber> capacity{};
   std::optional<OomNumber> free{};       // by the driver
+  std::optional<OomNumber> largest{};    // of what is free, in one piece
   std::optional<OomNumber> limit{};      // set_per_process_memory_fraction; of XLA its pool
   std::optional<OomNumber> process{};    // this process on the device, all allocators
   std::optional<OomNumber> outside{};    // of the limit: taken by others than the framework
@@ -59,7 +69,10 @@ struct OomMessage {
   std::optional<OomNumber> reserved{};     // both together, where the message says that instead
   std::vector<OomProcess> others{};
   std::vector<std::string> advice{};  // settings that the message names, by their own names
-  std::string variable{};             // where it says to set them: "PYTORCH_HIP_ALLOC_CONF"
+  // It says that one allocation is larger than the reserve of an expandable segment.
+  bool reserve_too_small = false;
+  bool no_advice = false;  // it is whole and leaves out what it advises else
+  std::string variable{};  // where it says to set them: "PYTORCH_HIP_ALLOC_CONF"
 };
 
 // Its stable name: "torch-reserved".

@@ -75,6 +75,8 @@ struct OomAnswer {
   std::int64_t messages = 0;
   std::int64_t message = 0;         // the number of the one that is explained, from 1
   std::optional<OomOrder> order{};  // where its messages are of several ranks and tell times
+  std::int64_t retries = 0;  // tries that failed and were made again; the last of them:
+  std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
 
@@ -115,6 +117,8 @@ struct OomMessages {
   std::int64_t found = 0;
   std::int64_t lines = 0;  // of the log
   std::int64_t bytes = 0;
+  std::int64_t retries = 0;
+  std::optional<OomMessage> last_retry{};
 
   // The number of the last that is kept; numbers count from 1.
   [[nodiscard]] std::int64_t last() const { return static_cast<std::int64_t>(kept.size()); }

@@ -28,6 +28,9 @@ enum class OomAdviceKind : std::uint8_t {
   kCheckSizes,          // that the program computes
   kLiftMpsLimit,        // PYTORCH_MPS_HIGH_WATERMARK_RATIO
   kRaiseLimit,          // of `bytes`: set_per_process_memory_fraction
+  kRaiseReserve,        // expandable_segments_reserve, by `variable`, above the `bytes` asked
+  kLowerUtilization,    // vLLM's gpu_memory_utilization: `bytes` are free at its start
+  kShorterContext,      // vLLM's max_model_len, or a higher gpu_memory_utilization
   kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
   kMaxSplitSize,        // below the `bytes` asked and above kLeastSplitMiB; `when`
   kSmallerRequest,      // than `bytes`: all that is live would not make room
@@ -62,6 +65,7 @@ enum class OomSettingState : std::uint8_t {
   kOff,          // a snapshot says so
   kUntold,       // by a snapshot: a framework without the setting, perhaps
   kPerhapsOn,    // a message does not tell
+  kLeftOut,      // a whole message does not advise it, as since 2.14 where it is on
   kOfNewer,      // the wording is that of frameworks that do not have it
   kPlatformMay,  // not every build of this platform has it
   kNamed,        // the message itself advises it

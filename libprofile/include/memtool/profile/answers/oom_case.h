@@ -22,6 +22,7 @@ struct OomPlace {
     kUntold,
     kHost,
     kDevice,   // `gpu`, of a message
+    kChip,     // `device` as a message names it: "TPU 0x0x1_HBM0"
     kTrace,    // `trace`, of a snapshot
     kDevices,  // `devices` of a snapshot, all at once
   };
@@ -45,6 +46,8 @@ enum class OomReason : std::uint8_t {
   kAbsurd,           // more than any device has; how much is not told
   kFreeBlockUnused,  // a block was there that would have done
   kDriverRefused,    // the driver had more free than was wanted
+  kReserve,          // the message says that expandable_segments_reserve is too small for it
+  kStartRefused,     // a server does not start with the memory that there is
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
   kOnlyAsked,    // what was asked is all that is told
@@ -87,6 +90,7 @@ struct OomCase {
   std::optional<OomLadder> ladder;
   OomVerdict verdict;
   OomConclusion conclusion;
+  std::string platform;               // of a snapshot: Origin::platform
   std::vector<Setting> settings;      // of a snapshot; empty when it does not tell
   std::optional<OomMessage> message;  // of a log
   // The processes that a message names hold more than the device has.

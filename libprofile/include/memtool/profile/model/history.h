@@ -39,10 +39,11 @@ enum class Action : std::uint8_t {
   kSegmentFree,
   kSegmentMap,
   kSegmentUnmap,
-  kOom,     // size = what was asked for; key = what the driver said was free, or kNotTold
-  kAdjust,  // size = ± bytes without a key
-  kMark,    // a named moment; name in History::marks
-  kOther,   // kept and counted, without meaning here
+  kOom,       // size = what was asked for; key = what the driver said was free, or kNotTold
+  kAdjust,    // size = ± bytes without a key
+  kMark,      // a named moment; name in History::marks
+  kAnnotate,  // says something of what is live at `key`; what, its label tells
+  kOther,     // kept and counted, without meaning here
 };
 
 inline constexpr std::uint64_t kNotTold = std::numeric_limits<std::uint64_t>::max();

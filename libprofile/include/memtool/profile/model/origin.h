@@ -30,6 +30,8 @@ enum class RecordingKind : std::uint8_t {
 struct Origin {
   Framework framework = Framework::kUnknown;
   RecordingKind kind = RecordingKind::kProfile;
+  // Whose allocator of the framework it was: "XPU", "NPU"; empty = the usual one (CUDA, HIP).
+  std::string platform{};
   std::string schema{};  // which of its format's versions, as its reader names them; or empty
   // Of the recorded process; empty where the file does not tell.
   std::string host{};

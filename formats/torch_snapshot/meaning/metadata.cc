@@ -1,0 +1,142 @@
+#include "torch_snapshot/meaning/metadata.h"
+
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <optional>
+#include <utility>
+
+namespace memtool::formats::torch_snapshot {
+
+namespace {
+
+constexpr std::string_view kKey = "user_metadata";
+constexpr std::size_t kMostPairs = 64;
+constexpr std::size_t kMostText = std::size_t{64} << 10U;
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// RapidJSON's handler, with its names: takes one object of plain values, and gives up at whatever
+// else there is.
+class FlatObject {
+ public:
+  explicit FlatObject(Pairs& pairs) : pairs_(pairs) {}
+
+  bool StartObject() { return !std::exchange(inside_, true); }
+  static bool EndObject(rapidjson::SizeType) { return true; }
+  static bool StartArray() { return false; }
+  static bool EndArray(rapidjson::SizeType) { return false; }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    pairs_.emplace_back(std::string(text, size), std::string());
+    return pairs_.size() <= kMostPairs;
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool) { return Put({text, size}); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return Put({text, size}); }
+  bool Bool(bool value) { return Put(value ? "true" : "false"); }
+  bool Null() { return Put("null"); }
+  // Numbers come as text.
+  static bool Int(int) { return false; }
+  static bool Uint(unsigned) { return false; }
+  static bool Int64(std::int64_t) { return false; }
+  static bool Uint64(std::uint64_t) { return false; }
+  static bool Double(double) { return false; }
+
+ private:
+  bool Put(std::string_view value) {
+    if (!inside_ || pairs_.empty()) {
+      return false;
+    }
+    pairs_.back().second = value;
+    return true;
+  }
+
+  Pairs& pairs_;
+  bool inside_ = false;
+};
+
+template <class Handler>
+bool ParseJson(std::string_view text, Handler& handler) {
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
+  constexpr unsigned kHow = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
+                            rapidjson::kParseValidateEncodingFlag;
+  return !reader.Parse<kHow>(stream, handler).IsError();
+}
+
+std::optional<Pairs> PairsOf(std::string_view text) {
+  Pairs pairs;
+  FlatObject object(pairs);
+  const bool taken = text.size() <= kMostText && text.starts_with('{') && ParseJson(text, object) &&
+                     !pairs.empty();
+  return taken ? std::optional(std::move(pairs)) : std::nullopt;
+}
+
+// Takes one plain value that is no text: then it is written as it is.
+class Plain : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Plain> {
+ public:
+  static bool Default() { return false; }
+  static bool Null() { return true; }
+  static bool Bool(bool) { return true; }
+  static bool RawNumber(const char*, rapidjson::SizeType, bool) { return true; }
+  static bool String(const char*, rapidjson::SizeType, bool) { return false; }
+};
+
+}  // namespace
+
+const std::vector<Label>& MetadataLabels::LabelsOf(std::uint32_t text, RecordingBuilder& builder) {
+  const auto [at, fresh] = known_.try_emplace(text);
+  if (!fresh) {
+    return at->second;
+  }
+  if (const auto pairs = PairsOf(builder.Text(StringId(text)))) {
+    for (const auto& [key, value] : *pairs) {
+      at->second.push_back(
+          {.key = builder.Intern(std::string(kKey) + '.' + key), .text = builder.Intern(value)});
+    }
+  } else {
+    at->second.push_back({.key = builder.Intern(kKey), .text = StringId(text)});
+  }
+  return at->second;
+}
+
+void MetadataLabels::AddTo(std::vector<Label>& set, std::uint32_t text, RecordingBuilder& builder) {
+  const std::vector<Label>& labels = LabelsOf(text, builder);
+  set.insert(set.end(), labels.begin(), labels.end());
+}
+
+std::string MetadataText(const Recording& recording, std::span<const Label> labels) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  bool any = false;
+  for (const Label& label : labels) {
+    std::string_view key = recording.Text(label.key);
+    const std::string_view text = recording.Text(label.text);
+    if (key == kKey && !label.numeric) {
+      return std::string(text);
+    }
+    if (label.numeric || !key.starts_with(kKey) || key.size() <= kKey.size() ||
+        key[kKey.size()] != '.') {
+      continue;
+    }
+    if (!any) {
+      writer.StartObject();
+      any = true;
+    }
+    key.remove_prefix(kKey.size() + 1);
+    writer.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+    Plain plain;
+    if (ParseJson(text, plain)) {
+      writer.RawValue(text.data(), text.size(), rapidjson::kNumberType);
+    } else {
+      writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+    }
+  }
+  if (any) {
+    writer.EndObject();
+  }
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+}  // namespace memtool::formats::torch_snapshot
