@@ -171,17 +171,17 @@ class AccountCommand final : public RowsCommand {
 
   [[nodiscard]] std::vector<TableColumn<AccountRow>> Columns() const {
     TableColumn<AccountRow> source = ColumnOf(FieldNamed(kAccountFields, "source"), true);
-    source.style.drop = 1;
+    source.style.drop = 2;
     return {{{.title = "STEP", .left = true},
              [](const AccountRow& row) {
                const std::string indent(static_cast<std::size_t>(row.step.level) * 2, ' ');
                return indent + std::string(StepName(row));
              }},
             ColumnOf(FieldNamed(kAccountFields, "bytes"), true),
-            {{.title = "SHARE", .drop = 2},
+            {{.title = "SHARE", .drop = 3},
              [](const AccountRow& row) { return row.share ? Cell(Percent{*row.share}) : Cell(); }},
             source,
-            {{.title = "WHAT IT IS", .left = true, .wrap = true},
+            {{.title = "WHAT IT IS", .left = true, .drop = 1, .wrap = true, .key = "note"},
              [&facts = answer_.facts](const AccountRow& row) { return StepNote(row, facts); }}};
   }
 

@@ -61,9 +61,9 @@ TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
 
 TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
   if (!answer.stacks) {
-    return {{.title = "BY", .left = true, .shrink = true}, [](const EventRow& row) {
-              return FrameText(row.who->name, row.who->file, row.who->line);
-            }};
+    return {
+        {.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
+        [](const EventRow& row) { return FrameText(row.who->name, row.who->file, row.who->line); }};
   }
   return {{.title = "BY", .left = true, .lines = true},
           [lines = std::make_shared<StackLines>(answer.source->names())](const EventRow& row) {
@@ -72,15 +72,15 @@ TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
 }
 
 std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
-  return {FieldColumn("event"),
-          {{.title = "TIME", .drop = 2},
+  return {FieldColumn("event", 1),
+          {{.title = "TIME", .drop = 5},
            [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); }},
-          FieldColumn("device", 1),
+          FieldColumn("device", 4),
           FieldColumn("action"),
           FieldColumn("size"),
-          FieldColumn("id", 4),
-          {{.title = "LIVED", .drop = 3}, LivedCell},
-          FieldColumn("allocated"),
+          FieldColumn("id", 7),
+          {{.title = "LIVED", .drop = 6}, LivedCell},
+          FieldColumn("allocated", 3),
           ByColumn(answer)};
 }
 

@@ -15,6 +15,7 @@
 #include "memtool/profile/select/view.h"
 #include "options/choice.h"
 #include "options/range_options.h"
+#include "output/colors.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -166,6 +167,9 @@ class LeaksCommand final : public RowsCommand {
     TextTable table;
     Tabulate(answer_.rows, LeaksColumns(answer_), output().limit(), kLast, table);
     table.head = verdict;
+    table.verdict_color = verdict.front().starts_with("GROWING")  ? kGrew
+                          : verdict.front().starts_with("no row") ? kShrank
+                                                                  : kNoColor;
     if (answer_.history) {
       table.head.push_back(InputsText(session));
       table.head.push_back(HistoryLine(*answer_.history));
