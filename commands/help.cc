@@ -7,10 +7,10 @@
 #include <sstream>
 #include <vector>
 
+#include "fit_help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
-#include "output/fit_help.h"
 
 namespace memtool::commands {
 

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "command.h"
+#include "fit_help.h"
 #include "help.h"
 #include "output/escape.h"
-#include "output/fit_help.h"
 #include "words/subjects.h"
 
 namespace memtool::commands {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "output/colors.h"
 #include "output/plot/charts.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {

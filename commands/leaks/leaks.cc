@@ -15,8 +15,8 @@
 #include "memtool/profile/select/view.h"
 #include "options/choice.h"
 #include "options/range_options.h"
-#include "output/colors.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 

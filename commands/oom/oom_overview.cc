@@ -10,8 +10,8 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
-#include "output/colors.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 

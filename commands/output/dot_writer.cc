@@ -14,8 +14,8 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
-#include "output/cpp_names.h"
 #include "output/escape.h"
+#include "output/text/cpp_names.h"
 
 namespace memtool::commands {
 
@@ -28,6 +28,7 @@ constexpr std::size_t kWidestRow = 6;
 // In points; parts of a font's size.
 constexpr double kWidestPicture = 2500;
 constexpr double kBoxGap = 18;
+constexpr double kEdgeLength = 100;  // with the amount beside it
 constexpr double kLetterWidth = 0.55;
 constexpr double kLineHeight = 1.25;
 
@@ -292,13 +293,14 @@ class DotBuilder {
     }
   }
 
-  // How far each node is from one that nobody calls.
+  // How far each node is at most from one that nobody calls, as dot has it. A circle is entered
+  // where its first node stands.
   [[nodiscard]] std::vector<std::size_t> Levels() const {
     std::vector<std::vector<std::size_t>> next(boxes_.size());
-    std::vector<char> called(boxes_.size(), 0);
+    std::vector<std::size_t> callers(boxes_.size(), 0);
     const auto add = [&](std::size_t from, std::size_t to) {
       next[from].push_back(to);
-      called[to] = 1;
+      ++callers[to];
     };
     for (const GraphEdge& edge : graph_.edges) {
       add(edge.from, edge.to);
@@ -306,33 +308,48 @@ class DotBuilder {
     for (const auto& [from, to] : held_) {
       add(from, to);
     }
-    std::vector<std::size_t> order;
     std::vector<std::size_t> levels(boxes_.size(), 0);
+    std::vector<char> queued(boxes_.size(), 0);
+    std::vector<std::size_t> order;
+    const auto queue = [&](std::size_t node) {
+      if (queued[node] == 0) {
+        queued[node] = 1;
+        order.push_back(node);
+      }
+    };
     for (std::size_t i = 0; i < boxes_.size(); ++i) {
-      if (called[i] == 0) {
-        order.push_back(i);
+      if (callers[i] == 0) {
+        queue(i);
       }
     }
-    for (std::size_t at = 0; at < order.size(); ++at) {
+    for (std::size_t at = 0, first = 0; at < boxes_.size(); ++at) {
+      for (; at == order.size(); ++first) {
+        queue(first);
+      }
       for (const std::size_t to : next[order[at]]) {
-        if (called[to] == 1) {
-          called[to] = 2;
-          levels[to] = levels[order[at]] + 1;
-          order.push_back(to);
+        levels[to] = queued[to] == 0 ? std::max(levels[to], levels[order[at]] + 1) : levels[to];
+        if (--callers[to] == 0) {
+          queue(to);
         }
       }
     }
     return levels;
   }
 
-  // Would a picture from top to bottom be far wider than a screen, and one from left to right not
-  // as high? From rough sizes of the boxes: dot knows better, but only when all is done.
+  // Would a picture from top to bottom be far wider than a screen, and one from left to right
+  // smaller? From rough sizes of the boxes: dot knows better, but only when all is done.
   [[nodiscard]] bool IsFlat() const {
+    struct Level {
+      Size sum;  // of what stands beside each other
+      double widest = 0;
+    };
     const std::vector<std::size_t> levels = Levels();
-    std::map<std::size_t, Size> rows;  // what stands beside each other, added up
-    const auto add = [&rows](std::size_t level, const Size& size) {
-      rows[level].width += size.width + kBoxGap;
-      rows[level].height += size.height + kBoxGap;
+    std::map<std::size_t, Level> rows;
+    const auto add = [&rows](std::size_t number, const Size& size) {
+      Level& level = rows[number];
+      level.sum.width += size.width + kBoxGap;
+      level.sum.height += size.height + kBoxGap;
+      level.widest = std::max(level.widest, size.width);
     };
     for (std::size_t i = 0; i < boxes_.size(); ++i) {
       add(levels[i], boxes_[i].size);
@@ -341,11 +358,13 @@ class DotBuilder {
       }
     }
     Size most;
-    for (const auto& [level, row] : rows) {
-      most.width = std::max(most.width, row.width);
-      most.height = std::max(most.height, row.height);
+    double turned = 0;
+    for (const auto& [number, level] : rows) {
+      most.width = std::max(most.width, level.sum.width);
+      most.height = std::max(most.height, level.sum.height);
+      turned += level.widest + kEdgeLength;
     }
-    return most.width > kWidestPicture && most.height < most.width / 2;
+    return most.width > kWidestPicture && std::max(most.height, turned) < most.width / 2;
   }
 
   struct Size {  // in points

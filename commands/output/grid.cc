@@ -4,9 +4,9 @@
 #include <variant>
 
 #include "memtool/profile/base/utf8.h"
-#include "output/colors.h"
 #include "output/cut_names.h"
 #include "output/escape.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 

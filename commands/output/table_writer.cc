@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "output/colors.h"
 #include "output/escape.h"
 #include "output/grid.h"
+#include "output/text/colors.h"
 #include "output/writers.h"
 #include "words/words.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "memtool/profile/base/paths.h"
-#include "output/cpp_names.h"
+#include "output/text/cpp_names.h"
 #include "words/words.h"
 
 namespace memtool::commands {

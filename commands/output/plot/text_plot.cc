@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "output/colors.h"
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/charts.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 

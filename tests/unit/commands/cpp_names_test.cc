@@ -1,4 +1,4 @@
-#include "output/cpp_names.h"
+#include "output/text/cpp_names.h"
 
 #include <gtest/gtest.h>
 

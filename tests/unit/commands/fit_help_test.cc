@@ -1,4 +1,4 @@
-#include "output/fit_help.h"
+#include "fit_help.h"
 
 #include <gtest/gtest.h>
 
