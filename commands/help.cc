@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "fit_help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
@@ -94,15 +95,16 @@ class HelpCommand final : public Command {
                           "the command to explain (also as plain argument)");
   }
   Result<ExitCode> Run(Streams& streams) override {
+    const unsigned width = streams.out.TerminalWidth();
     if (topics_.empty()) {
-      streams.out.Write(Overview());
+      streams.out.Write(FitHelp(Overview(), width));
       return ExitCode::kOk;
     }
     if (topics_.size() > 1) {
       return Fail(ErrorCode::kUsage, "help explains one thing at a time");
     }
     if (const std::string text = Topic(topics_.front()); !text.empty()) {
-      streams.out.Write(text);
+      streams.out.Write(FitHelp(text, width));
       return ExitCode::kOk;
     }
     const CommandEntry* entry = FindCommand(topics_.front());
@@ -113,7 +115,7 @@ class HelpCommand final : public Command {
     const auto command = entry->make();
     po::options_description options;
     command->Declare(options);
-    streams.out.Write(CommandHelp(entry->name, *command, options));
+    streams.out.Write(FitHelp(CommandHelp(entry->name, *command, options), width));
     return ExitCode::kOk;
   }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "command.h"
+#include "fit_help.h"
 #include "help.h"
 #include "output/escape.h"
 #include "words/subjects.h"
@@ -110,7 +111,8 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
       args.begin(), std::find(args.begin(), args.end(), "--"),
       [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
   if (help) {
-    streams.out.Write(CommandHelp(entry.name, *command, options));
+    streams.out.Write(
+        FitHelp(CommandHelp(entry.name, *command, options), streams.out.TerminalWidth()));
     return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
   }
   auto parsed = command->ParseRaw(args);
@@ -164,7 +166,7 @@ std::string DidYouMean(std::string_view wrong, std::span<const std::string> cand
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
     if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-      streams.out.Write(Overview());
+      streams.out.Write(FitHelp(Overview(), streams.out.TerminalWidth()));
       return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
     }
     if (args[0] == "--version") {

@@ -22,17 +22,6 @@ namespace memtool::commands {
 
 namespace {
 
-// In data as in tables: what has the word is a function as people read it.
-std::vector<Field<Explanation>> WordedFields() {
-  std::vector<Field<Explanation>> fields(kExplanationFields.begin(), kExplanationFields.end());
-  for (Field<Explanation>& field : fields) {
-    if (field.key == "matched") {
-      field.get = [](const Explanation& row) { return Value(NameText(row.matched)); };
-    }
-  }
-  return fields;
-}
-
 class BucketsCommand final : public RowsCommand {
  public:
   BucketsCommand() : RowsCommand(ByOption{}) {}
@@ -138,11 +127,8 @@ class BucketsCommand final : public RowsCommand {
 
   Result<void> Print(const Session& session, Streams& streams) override {
     if (explains()) {
-      AnswerView view = ViewOf(explained_);
-      view = ViewRows<Explanation>(explained_.head, std::move(view.figures), explained_.rows,
-                                   WordedFields());
       return output().Print(
-          view, [&] { return ExplanationTable(session); }, streams);
+          ViewOf(explained_), [&] { return ExplanationTable(session); }, streams);
     }
     return output().PrintWhole(
         ViewOf(answer_), [&] { return Table(session); }, streams);
@@ -152,7 +138,7 @@ class BucketsCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table = Described(session);
-    TabulateBuckets(session, answer_, table);
+    TabulateBuckets(session, answer_, session.streams().out.TerminalWidth(), table);
     AddBucketNotes(session, answer_, table);
     if (!keywords_.is_builtin()) {
       AddWordNotes(answer_, table);

@@ -12,24 +12,34 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "output/plot/charts.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
 
 namespace {
 
-constexpr double kBarWidth = 30;
+constexpr unsigned kWidestBar = 30;
+constexpr unsigned kNarrowestBar = 8;
+constexpr unsigned kOtherColumns = 60;  // what the columns beside the bars need
+
+// A bar takes half of what the figures leave, the names the other half.
+double BarWidth(unsigned terminal) {
+  const unsigned left = terminal > kOtherColumns ? terminal - kOtherColumns : 0;
+  return terminal == 0 ? kWidestBar : std::clamp(left / 2, kNarrowestBar, kWidestBar);
+}
 
 // Eighths of a cell, so that small rows still differ.
-std::string Bar(std::int64_t bytes, std::int64_t largest, bool hollow) {
+std::string Bar(std::int64_t bytes, std::int64_t largest, double width, bool hollow) {
   constexpr std::string_view kFull = "█";
   constexpr std::string_view kHollow = "░";
   constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (bytes <= 0 || largest <= 0) {
     return {};
   }
-  const auto eighths = static_cast<std::size_t>(std::lround(Ratio(bytes, largest) * kBarWidth * 8));
+  const auto eighths = static_cast<std::size_t>(std::lround(Ratio(bytes, largest) * width * 8));
   std::string bar;
   for (std::size_t i = 0; i < eighths / 8; ++i) {
     bar += hollow ? kHollow : kFull;
@@ -47,6 +57,7 @@ struct Line {
   std::int64_t bytes = 0;
   Cell count;
   std::string bar;
+  int color = kNoColor;  // of the bar
 };
 
 std::string EntryText(const BucketEntry& entry) {
@@ -81,13 +92,34 @@ std::map<std::string_view, std::int64_t> LargestOf(const std::vector<BucketRow>&
   return largest;
 }
 
+// As in the plot of buckets.
+int ColorOf(const BucketRow& row, std::size_t number, std::size_t count) {
+  switch (row.kind) {
+    case BucketRow::Kind::kUnmatched:
+      return kRestColor;
+    case BucketRow::Kind::kUntracked:
+      return kBeforeColor;
+    case BucketRow::Kind::kCategory:
+      break;
+  }
+  return TerminalColor(FillOf(number, count).color);
+}
+
+// Categories of an axis that hold something.
+std::size_t FilledOf(const BucketsAnswer& answer, const BucketsAxis& axis) {
+  return static_cast<std::size_t>(
+      std::count_if(answer.rows.begin(), answer.rows.end(), [&axis](const BucketRow& row) {
+        return row.axis == axis.name && !row.is_empty() && row.kind == BucketRow::Kind::kCategory;
+      }));
+}
+
 std::vector<TableColumn<Line>> Columns(const Session& session, const BucketsAnswer& answer) {
   std::vector<TableColumn<Line>> columns;
   if (answer.axes.size() > 1) {
     columns.push_back(
         {{.title = "AXIS", .left = true}, [](const Line& line) { return line.axis; }});
   }
-  columns.push_back({{.title = "BUCKET", .left = true, .shrink = true},
+  columns.push_back({{.title = "BUCKET", .left = true, .shrink = true, .key = "bucket"},
                      [](const Line& line) { return line.name; }});
   columns.push_back({{.title = "SIZE"}, [bytes = session.is_bytes()](const Line& line) {
                        return Amount{line.bytes, bytes};
@@ -95,8 +127,8 @@ std::vector<TableColumn<Line>> Columns(const Session& session, const BucketsAnsw
   columns.push_back({{.title = "SHARE"}, [whole = answer.whole](const Line& line) {
                        return Percent{Ratio(line.bytes, whole)};
                      }});
-  columns.push_back(
-      {{.title = "OF ALL", .left = true, .drop = 2}, [](const Line& line) { return line.bar; }});
+  columns.push_back({{.title = "OF ALL", .left = true, .drop = 2, .colored = true},
+                     [](const Line& line) { return line.bar; }});
   columns.push_back({{.title = "COUNT", .drop = 1}, [](const Line& line) { return line.count; }});
   return columns;
 }
@@ -151,7 +183,9 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
 
 // The lines of one axis; -> the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
-                    std::vector<Line>& lines) {
+                    double bar_width, std::vector<Line>& lines) {
+  const std::size_t filled = FilledOf(answer, axis);
+  std::size_t number = 0;
   std::string empty;
   for (const BucketRow& row : answer.rows) {
     if (row.axis != axis.name) {
@@ -167,7 +201,9 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
                      .name = row.name,
                      .bytes = row.sum.bytes,
                      .count = hollow ? Cell() : Cell(row.sum.count),
-                     .bar = Bar(row.sum.bytes, largest, hollow)});
+                     .bar = Bar(row.sum.bytes, largest, bar_width, hollow),
+                     .color = ColorOf(row, number, filled)});
+    number += row.kind == BucketRow::Kind::kCategory ? 1 : 0;
     AddEntries(row, lines);
   }
   return empty;
@@ -175,17 +211,21 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
 
 }  // namespace
 
-void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTable& table) {
+void TabulateBuckets(const Session& session, const BucketsAnswer& answer, unsigned width,
+                     TextTable& table) {
   const auto largest = LargestOf(answer.rows);
   std::vector<Line> lines;
   for (const BucketsAxis& axis : answer.axes) {
     table.blocks.push_back(lines.size());
     const auto most = largest.find(axis.name);
     const std::string empty =
-        AddAxis(answer, axis, most == largest.end() ? 0 : most->second, lines);
+        AddAxis(answer, axis, most == largest.end() ? 0 : most->second, BarWidth(width), lines);
     if (!empty.empty()) {
       table.foot.push_back("nothing in " + empty);
     }
+  }
+  for (const Line& line : lines) {
+    table.row_colors.push_back(line.color);
   }
   Tabulate(lines, Columns(session, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
 }
@@ -225,18 +265,20 @@ void TabulateExplanation(const Session& session, const ExplainAnswer& answer, st
     return ColumnOf(FieldNamed(kExplanationFields, key), session.is_bytes());
   };
   TableColumn<Explanation> count = column("count");
-  count.style.drop = 1;
+  count.style.drop = 3;
+  TableColumn<Explanation> axis = column("axis");
+  axis.style.drop = 2;
+  TableColumn<Explanation> also = column("also");
+  also.style.drop = 5;
   TableColumn<Explanation> bucket = column("bucket");
   bucket.style.shrink = false;
   TableColumn<Explanation> found = column("matched");
   found.get = [](const Explanation& row) { return NameText(row.matched); };
   const TableColumn<Explanation> entry{
-      {.title = "ROW", .left = true, .shrink = true}, [](const Explanation& row) {
+      {.title = "ROW", .left = true, .shrink = true, .drop = 4}, [](const Explanation& row) {
         return row.entry == row.matched ? std::string() : NameText(row.entry);
       }};
-  Tabulate(answer.rows,
-           {column("bytes"), count, column("axis"), bucket, column("word"), found, entry,
-            column("also")},
+  Tabulate(answer.rows, {column("bytes"), count, axis, bucket, column("word"), found, entry, also},
            limit, 0, table);
 }
 

@@ -7,8 +7,9 @@
 
 namespace memtool::commands {
 
-// Columns and rows; what is in no bucket at all becomes a note.
-void TabulateBuckets(const Session& session, const BucketsAnswer& answer, TextTable& table);
+// Columns and rows; what is in no bucket at all becomes a note. `width`: of the terminal, 0 = none.
+void TabulateBuckets(const Session& session, const BucketsAnswer& answer, unsigned width,
+                     TextTable& table);
 // What the figures of the answer mean, as lines below the table.
 void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTable& table);
 // Words of one's own dictionary that are most often mistakes.

@@ -71,14 +71,14 @@ TableColumn<ChurnRow> FieldColumn(std::string_view key, int drop = 0) {
 
 std::vector<TableColumn<ChurnRow>> Columns() {
   return {FieldColumn("bytes"),
-          FieldColumn("allocations"),
-          FieldColumn("short_bytes"),
-          {{.title = "SHORT%", .drop = 1},
+          FieldColumn("allocations", 3),
+          FieldColumn("short_bytes", 1),
+          {{.title = "SHORT%", .drop = 2},
            [](const ChurnRow& row) { return Share(row.churn.short_bytes, row.churn.bytes); }},
-          FieldColumn("kept_bytes", 2),
-          {{.title = "MEDIAN LIFE", .drop = 3},
+          FieldColumn("kept_bytes", 4),
+          {{.title = "MEDIAN LIFE", .drop = 5},
            [](const ChurnRow& row) { return MedianText(row.churn); }},
-          {{.title = "BY", .left = true, .shrink = true},
+          {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
            [](const ChurnRow& row) { return FrameText(row.name, row.file, row.line); }}};
 }
 

@@ -61,7 +61,8 @@ TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
 
 TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
   if (!answer.stacks) {
-    return {{.title = "BY", .left = true, .shrink = true}, [](const EventRow& row) {
+    return {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
+            [](const EventRow& row) {
               const std::string frame = FrameText(row.who->name, row.who->file, row.who->line);
               // What is said of a block is all that there is to such an entry.
               return row.action == Action::kAnnotate && !row.labels.empty()
@@ -76,15 +77,15 @@ TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
 }
 
 std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
-  return {FieldColumn("event"),
-          {{.title = "TIME", .drop = 2},
+  return {FieldColumn("event", 1),
+          {{.title = "TIME", .drop = 5},
            [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); }},
-          FieldColumn("device", 1),
+          FieldColumn("device", 4),
           FieldColumn("action"),
           FieldColumn("size"),
-          FieldColumn("id", 4),
-          {{.title = "LIVED", .drop = 3}, LivedCell},
-          FieldColumn("allocated"),
+          FieldColumn("id", 7),
+          {{.title = "LIVED", .drop = 6}, LivedCell},
+          FieldColumn("allocated", 3),
           ByColumn(answer)};
 }
 

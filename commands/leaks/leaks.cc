@@ -17,6 +17,7 @@
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -163,6 +164,9 @@ class LeaksCommand final : public RowsCommand {
     TextTable table;
     Tabulate(answer_.rows, LeaksColumns(answer_), output().limit(), kLast, table);
     table.head = verdict;
+    table.verdict_color = verdict.front().starts_with("GROWING")  ? kGrew
+                          : verdict.front().starts_with("no row") ? kShrank
+                                                                  : kNoColor;
     if (answer_.history) {
       table.head.push_back(InputsText(session));
       table.head.push_back(HistoryLine(*answer_.history));

@@ -65,27 +65,31 @@ std::vector<TableColumn<GrowthRow>> LeaksColumns(const LeaksAnswer& answer) {
   };
   std::vector<TableColumn<GrowthRow>> columns{column("slope", true), column("first"),
                                               column("last")};
-  columns.push_back({{.title = "GREW", .drop = 2}, [](const GrowthRow& row) {
+  columns[0].style.growth = true;
+  columns[1].style.drop = 4;
+  columns[2].style.drop = 3;
+  columns.push_back({{.title = "GREW", .drop = 5}, [](const GrowthRow& row) {
                        return OfText(row.growth.grew, row.growth.steps);
                      }});
   columns.push_back(column("fit"));
-  columns.back().style.drop = 5;
+  columns.back().style.drop = 8;
   if (answer.history) {
-    columns.push_back({{.title = "KEPT", .drop = 4}, [](const GrowthRow& row) {
+    columns.push_back({{.title = "KEPT", .drop = 7}, [](const GrowthRow& row) {
                          return row.kept ? Cell(OfText(row.kept->steps, row.series.size()))
                                          : Cell();
                        }});
   }
-  columns.push_back({{.title = "KIND", .left = true, .drop = 1},
+  columns.push_back({{.title = "KIND", .left = true, .drop = 2},
                      [](const GrowthRow& row) { return KindText(row.growth); }});
-  columns.push_back({{.title = "SHAPE", .left = true, .drop = 3},
+  columns.push_back({{.title = "SHAPE", .left = true, .drop = 6},
                      [](const GrowthRow& row) { return Sparkline(row.series); }});
   columns.push_back(
-      {{.title = "WHERE", .left = true, .shrink = true},
+      {{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
        [frames](const GrowthRow& row) { return frames ? NameText(row.name) : row.name; }});
-  columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
-                     [](const GrowthRow& row) { return PlaceText(row.file, row.line); }});
-  columns.push_back({{.title = "VIA", .left = true, .shrink = true},
+  columns.push_back(
+      {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
+       [](const GrowthRow& row) { return PlaceText(row.file, row.line); }});
+  columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 9, .key = "via"},
                      [](const GrowthRow& row) { return ViaText(row.via); }});
   return columns;
 }

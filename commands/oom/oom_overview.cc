@@ -11,6 +11,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -61,15 +62,20 @@ void Tabulate(const OomInputsAnswer& answer, TextTable& table) {
   };
   std::vector<TableColumn<OomInputRow>> columns{
       field("input"),
-      {{.title = "DEVICE", .left = true, .drop = 2}, DeviceText},
+      {{.title = "DEVICE", .left = true, .drop = 4, .key = "device"}, DeviceText},
       field("asked"),
       field("driver_free"),
       field("live"),
       field("cached"),
       {{.title = "WHY", .left = true}, WhyText}};
-  columns[5].style.drop = 1;
+  columns[0].style.path = true;
+  columns[2].style.drop = 1;
+  columns[3].style.drop = 3;
+  columns[4].style.drop = 2;
+  columns[5].style.drop = 5;
   Tabulate(answer.rows, columns, 0, kAsked, table);
   table.head = {Summary(answer)};
+  table.verdict_color = answer.failed > 0 ? kAlarm256 : kBluishGreen;
   table.foot = {"memtool oom FILE explains one"};
 }
 

@@ -10,6 +10,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
 #include "output/tabulate.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -109,12 +110,13 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
   std::vector<TableColumn<OomRow>> columns{
       ColumnOf(FieldNamed(kOomFields, "bytes"), true),
       ColumnOf(FieldNamed(kOomFields, "share"), true),
-      {{.title = "WHAT", .left = true, .shrink = true},
+      {{.title = "WHAT", .left = true, .shrink = true, .wrap = true, .key = "name"},
        [&answer](const OomRow& row) { return RowText(answer, row); }}};
   columns[1].style.drop = 1;
   Tabulate(style.fold ? FoldHolders(answer, kHoldersInTable) : answer.rows, columns, style.limit,
            kWhat, table);
   table.head = {Headline(answer)};
+  table.verdict_color = answer.found && answer.found->failed ? kAlarm256 : kBluishGreen;
   if (answer.found) {
     AddText(answer, style, rest, table);
   } else {

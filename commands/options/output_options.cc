@@ -6,6 +6,7 @@
 
 #include "memtool/profile/answers/write.h"
 #include "options/choice.h"
+#include "output/columns.h"
 #include "output/writers.h"
 
 namespace memtool::commands {
@@ -23,6 +24,8 @@ void OutputOptions::Declare(po::options_description& options) {
       "table, json, jsonl, csv or markdown (default table)");
   add("unit", po::value(&unit_text_)->value_name("UNIT"),
       "auto, B, KiB, MiB, GiB or TiB (default auto)");
+  add("columns", po::value(&columns_)->value_name("LIST"),
+      "only these columns, in this order, such as flat,where; for tables, markdown and CSV");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
   add("color", po::value(&color_text_)->value_name("WHEN"),
       "auto, always or never (default auto; NO_COLOR counts)");
@@ -41,6 +44,10 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
                 "table, json, jsonl, csv or markdown");
   }
   format_ = format->second;
+  if (!columns_.empty() && (format_ == Format::kJson || format_ == Format::kJsonl)) {
+    return Fail(ErrorCode::kUsage, "--columns is for tables, markdown and CSV",
+                "JSON has every column");
+  }
   limit_ = format_ == Format::kTable && output_ == "-" ? kTableRows : 0;
   limit_ = rows.value_or(limit_);
   auto unit = ParseSizeUnit(unit_text_);
@@ -61,6 +68,9 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
 }
 
 Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) const {
+  auto columns = columns_.empty() ? Result<std::vector<std::size_t>>(ShownColumns(table))
+                                  : ChooseColumns(table, columns_);
+  MEMTOOL_TRY(columns);
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
@@ -68,7 +78,8 @@ Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) cons
   const TableStyle style{.limit = limit,
                          .width = to_file ? 0 : streams.out.TerminalWidth(),
                          .color = color_,
-                         .unit = unit_};
+                         .unit = unit_,
+                         .columns = *std::move(columns)};
   (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
   return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }
@@ -87,19 +98,26 @@ Result<void> OutputOptions::PrintWhole(const AnswerView& answer,
 
 Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limit,
                                       Streams& streams) const {
+  std::optional<AnswerView> chosen;
+  if (!columns_.empty()) {
+    auto fields = ChooseFields(answer, columns_);
+    MEMTOOL_TRY(fields);
+    chosen = *std::move(fields);
+  }
+  const AnswerView& view = chosen ? *chosen : answer;
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
   const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
   switch (format_) {
     case Format::kJson:
-      memtool::WriteJson(answer, limit, sink);
+      memtool::WriteJson(view, limit, sink);
       break;
     case Format::kJsonl:
-      memtool::WriteJsonLines(answer, limit, sink);
+      memtool::WriteJsonLines(view, limit, sink);
       break;
     default:
-      memtool::WriteCsv(answer, limit, sink);
+      memtool::WriteCsv(view, limit, sink);
   }
   return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
 }

@@ -42,6 +42,7 @@ class OutputOptions {
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }
   [[nodiscard]] bool color() const { return color_; }
+  [[nodiscard]] bool chooses_columns() const { return !columns_.empty(); }
 
  private:
   Result<void> PrintRows(const AnswerView& answer, std::size_t limit, Streams& streams) const;
@@ -49,6 +50,7 @@ class OutputOptions {
   std::string format_text_ = "table";
   std::string unit_text_ = "auto";
   std::string color_text_ = "auto";
+  std::string columns_;
   std::string output_ = "-";
   Format format_ = Format::kTable;
   std::size_t limit_ = 0;

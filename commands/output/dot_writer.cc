@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "output/escape.h"
+#include "output/text/cpp_names.h"
 
 namespace memtool::commands {
 
@@ -19,6 +24,13 @@ namespace {
 // dot gives up on strings of 16 KiB and draws unreadable boxes long before.
 constexpr std::size_t kLongestName = 60;
 constexpr std::size_t kLongestTooltip = 400;
+constexpr std::size_t kWidestRow = 6;
+// In points; parts of a font's size.
+constexpr double kWidestPicture = 2500;
+constexpr double kBoxGap = 18;
+constexpr double kEdgeLength = 100;  // with the amount beside it
+constexpr double kLetterWidth = 0.55;
+constexpr double kLineHeight = 1.25;
 
 struct CloseGraph {
   void operator()(Agraph_t* graph) const { ::agclose(graph); }
@@ -89,6 +101,10 @@ class DotBuilder {
     for (const GraphEdge& edge : graph_.edges) {
       AddEdge(edge);
     }
+    FoldRows();
+    if (IsFlat()) {
+      ::agattr(handle_.get(), AGRAPH, Mutable("rankdir"), Mutable("LR"));
+    }
     std::string text;
     ::agwrite(handle_.get(), &text);
     return text;
@@ -136,7 +152,11 @@ class DotBuilder {
     const std::string_view name = space_.Name(node.id);
     const std::string_view file = node.place.file;
     const bool cpp = name.find("::") != std::string_view::npos;
-    std::string label = Shown(name.empty() ? file : cpp ? WithoutArguments(name) : name) + "\\n";
+    const std::string short_name = cpp ? ShortCpp(name) : std::string(name);
+    std::string label = Shown(name.empty() ? file
+                              : cpp        ? WithoutArguments(short_name)
+                                           : name) +
+                        "\\n";
     if (!name.empty() && !file.empty()) {
       label += Shown(BaseName(file));
       label += node.place.line > 0 ? fmt::format(":{}", node.place.line) : "";
@@ -153,11 +173,12 @@ class DotBuilder {
     const double share = LargestFlat() == 0 ? 0.0
                                             : std::abs(static_cast<double>(value.flat)) /
                                                   static_cast<double>(LargestFlat());
+    const int font = 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)));
+    boxes_.push_back(BoxOf(label, font));
     Agnode_t* drawn = Node(id);
     Set(drawn, "label", label);
     Set(drawn, "id", fmt::format("node{}", index + 1));
-    Set(drawn, "fontsize",
-        fmt::format("{}", 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)))));
+    Set(drawn, "fontsize", fmt::format("{}", font));
     Set(drawn, "color", Color(value.cum, graph_.total, false));
     Set(drawn, "fillcolor", Color(value.cum, graph_.total, true));
     Set(drawn, "tooltip",
@@ -166,16 +187,39 @@ class DotBuilder {
     AddTags(node, id, drawn);
   }
 
+  // A label that says what the node is called: a log of tags has no other names.
+  static bool Repeats(std::string_view tag, std::string_view name) {
+    const std::size_t value = tag.find(':');
+    return !name.empty() && value != std::string_view::npos && tag.ends_with(name) &&
+           tag[tag.size() - name.size() - 1] == ':' && tag.find('\n') == std::string_view::npos;
+  }
+
+  // A label set, one line per label; the legend has those that are the same everywhere.
+  [[nodiscard]] std::string TagLabel(std::string_view rest) const {
+    std::string label;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      const std::string_view line = rest.substr(0, end);
+      if (std::find(graph_.common_tags.begin(), graph_.common_tags.end(), line) ==
+          graph_.common_tags.end()) {
+        label += (label.empty() ? "" : "\\n") + Shown(line);
+      }
+      rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    }
+    return label;
+  }
+
   void AddTags(const GraphNode& node, const std::string& id, Agnode_t* drawn) {
     for (std::size_t t = 0; t < node.tags.size(); ++t) {
       const GraphTag& tag = node.tags[t];
-      std::string label;
-      std::string_view rest = tag.text;
-      while (!rest.empty()) {  // one line per label of the set
-        const std::size_t end = rest.find('\n');
-        label += (label.empty() ? "" : "\\n") + Shown(rest.substr(0, end));
-        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+      if (Repeats(tag.text, space_.Name(node.id))) {
+        continue;
       }
+      const std::string label = TagLabel(tag.text);
+      if (label.empty() && !tag.text.empty()) {
+        continue;
+      }
+      boxes_.back().below.push_back(BoxOf(label, 8).size);
       const std::string weight = style_.amount(tag.weight);
       Agnode_t* box = Node(fmt::format("{}_{}", id, t));
       Set(box, "label", label);
@@ -218,12 +262,140 @@ class DotBuilder {
     }
   }
 
+  // Many nodes beside each other that call nothing (a log without stacks has only such ones) would
+  // make a picture of several metres: they stand in rows below each other, held by edges that are
+  // not drawn.
+  void FoldRows() {
+    constexpr std::uint32_t kNobody = UINT32_MAX;
+    std::vector<std::uint32_t> caller(graph_.nodes.size(), kNobody);
+    std::vector<char> folds(graph_.nodes.size(), 1);
+    for (const GraphEdge& edge : graph_.edges) {
+      folds[edge.from] = 0;
+      folds[edge.to] = folds[edge.to] != 0 && caller[edge.to] == kNobody ? 1 : 0;
+      caller[edge.to] = edge.from;
+    }
+    std::map<std::uint32_t, std::vector<std::size_t>> rows;  // by who calls them
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (folds[i] != 0) {
+        rows[caller[i]].push_back(i);
+      }
+    }
+    for (const auto& [by, row] : rows) {
+      const std::size_t wide =
+          std::max(kWidestRow,
+                   static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(row.size())))));
+      for (std::size_t i = wide; i < row.size(); ++i) {
+        Agedge_t* held = ::agedge(handle_.get(), Node(fmt::format("N{}", row[i - wide] + 1)),
+                                  Node(fmt::format("N{}", row[i] + 1)), nullptr, 1);
+        Set(held, "style", "invis");
+        held_.emplace_back(row[i - wide], row[i]);
+      }
+    }
+  }
+
+  // How far each node is at most from one that nobody calls, as dot has it. A circle is entered
+  // where its first node stands.
+  [[nodiscard]] std::vector<std::size_t> Levels() const {
+    std::vector<std::vector<std::size_t>> next(boxes_.size());
+    std::vector<std::size_t> callers(boxes_.size(), 0);
+    const auto add = [&](std::size_t from, std::size_t to) {
+      next[from].push_back(to);
+      ++callers[to];
+    };
+    for (const GraphEdge& edge : graph_.edges) {
+      add(edge.from, edge.to);
+    }
+    for (const auto& [from, to] : held_) {
+      add(from, to);
+    }
+    std::vector<std::size_t> levels(boxes_.size(), 0);
+    std::vector<char> queued(boxes_.size(), 0);
+    std::vector<std::size_t> order;
+    const auto queue = [&](std::size_t node) {
+      if (queued[node] == 0) {
+        queued[node] = 1;
+        order.push_back(node);
+      }
+    };
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      if (callers[i] == 0) {
+        queue(i);
+      }
+    }
+    for (std::size_t at = 0, first = 0; at < boxes_.size(); ++at) {
+      for (; at == order.size(); ++first) {
+        queue(first);
+      }
+      for (const std::size_t to : next[order[at]]) {
+        levels[to] = queued[to] == 0 ? std::max(levels[to], levels[order[at]] + 1) : levels[to];
+        if (--callers[to] == 0) {
+          queue(to);
+        }
+      }
+    }
+    return levels;
+  }
+
+  // Would a picture from top to bottom be far wider than a screen, and one from left to right
+  // smaller? From rough sizes of the boxes: dot knows better, but only when all is done.
+  [[nodiscard]] bool IsFlat() const {
+    struct Level {
+      Size sum;  // of what stands beside each other
+      double widest = 0;
+    };
+    const std::vector<std::size_t> levels = Levels();
+    std::map<std::size_t, Level> rows;
+    const auto add = [&rows](std::size_t number, const Size& size) {
+      Level& level = rows[number];
+      level.sum.width += size.width + kBoxGap;
+      level.sum.height += size.height + kBoxGap;
+      level.widest = std::max(level.widest, size.width);
+    };
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      add(levels[i], boxes_[i].size);
+      for (const Size& tag : boxes_[i].below) {
+        add(levels[i] + 1, tag);
+      }
+    }
+    Size most;
+    double turned = 0;
+    for (const auto& [number, level] : rows) {
+      most.width = std::max(most.width, level.sum.width);
+      most.height = std::max(most.height, level.sum.height);
+      turned += level.widest + kEdgeLength;
+    }
+    return most.width > kWidestPicture && std::max(most.height, turned) < most.width / 2;
+  }
+
+  struct Size {  // in points
+    double width = 0;
+    double height = 0;
+  };
+  struct Box {
+    Size size;
+    std::vector<Size> below;  // its labels
+  };
+  static Box BoxOf(std::string_view label, int font) {
+    std::size_t longest = 0;
+    std::size_t lines = 1;
+    for (std::size_t end = 0; end != std::string_view::npos; ++lines) {
+      end = label.find("\\n");
+      longest = std::max(longest, DisplayWidth(label.substr(0, end)));
+      label.remove_prefix(end == std::string_view::npos ? label.size() : end + 2);
+    }
+    return {.size = {.width = static_cast<double>(longest) * font * kLetterWidth + kBoxGap,
+                     .height = static_cast<double>(lines) * font * kLineHeight},
+            .below = {}};
+  }
+
   const Graph& graph_;
   const NodeSpace& space_;
   const DotStyle& style_;
   Agiodisc_t io_{nullptr, Append, NoFlush};
   Agdisc_t disciplines_{&AgMemDisc, &AgIdDisc, &io_};
   GraphHandle handle_;
+  std::vector<Box> boxes_;                                 // of the nodes
+  std::vector<std::pair<std::size_t, std::size_t>> held_;  // edges that are not drawn
 };
 
 }  // namespace

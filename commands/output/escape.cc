@@ -78,33 +78,59 @@ std::size_t DisplayWidth(std::string_view text) {
   return width;
 }
 
-std::string Shorten(std::string_view text, std::size_t width) {
-  if (DisplayWidth(text) <= width) {
-    return std::string(text);
-  }
-  // Both ends of a name tell: the head what it is, the tail which one.
-  std::vector<std::pair<std::string_view, std::size_t>> points;
+namespace {
+
+using Points = std::vector<std::pair<std::string_view, std::size_t>>;  // with their cells
+
+Points PointsOf(std::string_view text) {
+  Points points;
   while (!text.empty()) {
     const CodePoint c = DecodeUtf8(text);
     points.emplace_back(text.substr(0, c.size), Cells(c.value));
     text.remove_prefix(c.size);
   }
+  return points;
+}
+
+// What ends a place: ":216". 0 = nothing of that kind.
+std::size_t LineNumberWidth(std::string_view text) {
+  const std::size_t colon = text.find_last_not_of("0123456789");
+  const bool ends =
+      colon != std::string_view::npos && text[colon] == ':' && colon + 1 < text.size();
+  return ends ? text.size() - colon : 0;
+}
+
+}  // namespace
+
+std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head_width) {
+  if (DisplayWidth(text) <= width) {
+    return std::string(text);
+  }
+  const Points points = PointsOf(text);
   const std::size_t keep = width > 0 ? width - 1 : 0;
   std::string head;
-  std::size_t head_width = 0;
+  std::size_t used = 0;
   std::size_t next = 0;
-  while (next < points.size() && head_width + points[next].second <= (keep + 1) / 2) {
+  while (next < points.size() && used + points[next].second <= std::min(head_width, keep)) {
     head += points[next].first;
-    head_width += points[next++].second;
+    used += points[next++].second;
   }
   std::string tail;
   std::size_t tail_width = 0;
-  for (std::size_t i = points.size();
-       i > next && tail_width + points[i - 1].second + head_width <= keep; --i) {
+  for (std::size_t i = points.size(); i > next && tail_width + points[i - 1].second + used <= keep;
+       --i) {
     tail.insert(0, points[i - 1].first);
     tail_width += points[i - 1].second;
   }
   return head + "…" + tail;
+}
+
+std::string Shorten(std::string_view text, std::size_t width) {
+  // Both ends of a name tell: the head what it is, the tail which one. A line number is of no use
+  // in part.
+  const std::size_t keep = width > 0 ? width - 1 : 0;
+  const std::size_t line = LineNumberWidth(text);
+  return ShortenAt(text, width, std::min((keep + 1) / 2, line <= keep ? keep - line : keep));
 }
 
 }  // namespace memtool::commands

@@ -17,7 +17,10 @@ std::string EscapeDot(std::string_view bytes);
 
 // Width in terminal cells of text that went through EscapeText.
 std::size_t DisplayWidth(std::string_view text);
-// Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle.
+// Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle. What it
+// ends in, ":216", stays whole where there is room for it.
 std::string Shorten(std::string_view text, std::size_t width);
+// The same with at most `head` cells before the "…"; 0 cuts from the left.
+std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head);
 
 }  // namespace memtool::commands

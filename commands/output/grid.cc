@@ -1,17 +1,28 @@
 #include "output/grid.h"
 
 #include <algorithm>
+#include <variant>
 
+#include "memtool/profile/base/utf8.h"
+#include "output/cut_names.h"
 #include "output/escape.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 
 namespace {
 
 constexpr std::string_view kGap = "   ";
-constexpr std::size_t kNarrowestCell = 8;
-constexpr std::size_t kComfortableCell = 14;
+constexpr std::size_t kNarrowestCell = 10;
+constexpr std::size_t kNarrowestOfAll = 4;  // where nothing else helps
+// What names and paths want at least, and what part of the terminal.
+constexpr std::size_t kComfortableName = 16;
+constexpr std::size_t kComfortablePath = 14;
+constexpr std::size_t kNamePart = 4;
+constexpr std::size_t kPathPart = 6;
 constexpr std::size_t kNarrowestWrap = 20;
+// Names that are kept to be told apart; of longer tables they are cut one by one.
+constexpr std::size_t kMostNames = 2000;
 constexpr std::size_t kComfortableLines = 40;
 constexpr std::size_t kLinesIndent = 2;
 
@@ -37,6 +48,29 @@ std::string Joined(const std::vector<std::string>& lines, std::size_t indent) {
   return text;
 }
 
+// A line without a space, broken where the room ends.
+std::vector<std::string> Broken(std::string_view line, std::size_t room) {
+  std::vector<std::string> parts(1);
+  std::size_t used = 0;
+  while (!line.empty()) {
+    const std::string_view point = line.substr(0, DecodeUtf8(line).size);
+    const std::size_t width = DisplayWidth(point);
+    if (used + width > room) {
+      const std::size_t size = parts.back().size();
+      const std::size_t end = std::min(parts.back().find_last_of(",=/") + 1, size);
+      const bool apt = end > size / 2;  // behind a mark, where that leaves no large gap
+      std::string rest = apt ? parts.back().substr(end) : std::string();
+      parts.back().resize(size - rest.size());
+      used = DisplayWidth(rest);
+      parts.push_back(std::move(rest));
+    }
+    parts.back() += point;
+    used += width;
+    line.remove_prefix(point.size());
+  }
+  return parts;
+}
+
 // What lines below each other need, as far as other columns should give way to them.
 std::size_t LinesWidth(std::string_view text) {
   std::size_t width = 0;
@@ -58,93 +92,96 @@ std::string ShortLines(std::string_view text) {
 }  // namespace
 
 Grid::Grid(const TextTable& table, const TableStyle& style) : table_(table), style_(style) {
+  shown_ = style.columns.empty() ? ShownColumns(table) : style.columns;
   Measure();
   if (style.width > 0) {
     Fit(style.width);
+    CutNames();
   }
 }
 
 // A column that may shrink and says nothing in any row (no calls into a framework, say) is left
 // out.
 void Grid::Measure() {
-  std::vector<std::size_t> titled;
-  for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-    if (!table_.columns[i].title.empty()) {
-      titled.push_back(i);
-    }
-  }
-  std::vector<std::size_t> widest(titled.size(), 0);
-  std::vector<char> says(titled.size(), 0);
+  const std::vector<std::size_t> columns = shown_;
+  std::vector<std::size_t> widest(columns.size(), 0);
+  std::vector<char> says(columns.size(), 0);
+  std::vector<std::set<std::string>> names(columns.size());
   ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
     empty_ = false;
-    for (std::size_t i = 0; i < titled.size(); ++i) {
-      const std::string text = Text(row, titled[i]);
+    const SizeUnit unit = RowUnit(table_, row, columns, style_.unit);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = table_.columns[columns[i]];
+      std::string text = Text(row, columns[i], unit);
       says[i] = says[i] != 0 || !text.empty() ? 1 : 0;
-      widest[i] = std::max(widest[i],
-                           table_.columns[titled[i]].lines ? LinesWidth(text) : DisplayWidth(text));
+      widest[i] = std::max(widest[i], column.lines ? LinesWidth(text) : DisplayWidth(text));
+      if (style_.width > 0 && column.shrink && names[i].size() < kMostNames) {
+        names[i].insert(std::move(text));
+      }
     }
   });
-  for (std::size_t i = 0; i < titled.size(); ++i) {
-    const Column& column = table_.columns[titled[i]];
+  shown_.clear();
+  widths_.clear();
+  names_.clear();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = table_.columns[columns[i]];
     if (says[i] != 0 || !column.shrink) {
-      shown_.push_back(titled[i]);
+      shown_.push_back(columns[i]);
       widths_.push_back(std::max(widest[i], DisplayWidth(column.title)));
+      names_.push_back(std::move(names[i]));
     }
   }
 }
 
 // What a cell says, before it is cut to the width of its column.
-std::string Grid::Text(const std::vector<Cell>& row, std::size_t column) const {
-  const std::string text = CellText(row[column], RowUnit(table_, row, style_.unit));
+std::string Grid::Text(const std::vector<Cell>& row, std::size_t column, SizeUnit unit) const {
+  const std::string text = CellText(row[column], unit);
   if (table_.columns[column].lines) {
     return ShortLines(text);
   }
-  return table_.columns[column].wrap ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
+  const bool whole = table_.columns[column].wrap && !table_.columns[column].shrink;
+  return whole ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
 }
 
-void Grid::DropColumn(std::size_t shown) {
-  const auto at = static_cast<std::ptrdiff_t>(shown);
-  shown_.erase(shown_.begin() + at);
-  widths_.erase(widths_.begin() + at);
-}
-
-std::size_t Grid::TotalWidth() const {
+// What wraps takes what the others leave, but wants some room.
+std::size_t Grid::TotalWidth(bool comfortable) const {
   std::size_t total = shown_.empty() ? 0 : kGap.size() * (shown_.size() - 1);
-  for (const std::size_t width : widths_) {
-    total += width;
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    const std::size_t wanted = ColumnAt(i).room > 0 ? ColumnAt(i).room
+                               : ColumnAt(i).path
+                                   ? std::max(kComfortablePath, style_.width / kPathPart)
+                                   : std::max(kComfortableName, style_.width / kNamePart);
+    total += Wraps(i)                   ? std::min(widths_[i], kNarrowestWrap)
+             : comfortable && MayCut(i) ? std::min(widths_[i], wanted)
+                                        : widths_[i];
   }
   return total;
 }
 
-std::size_t Grid::ComfortableWidth() const {
-  std::size_t width = TotalWidth();
-  for (std::size_t i = 0; i < shown_.size(); ++i) {
-    if (ColumnAt(i).shrink) {
-      width -= widths_[i] - std::min(widths_[i], kComfortableCell);
-    }
-  }
-  return width;
-}
-
-// Leaves out columns that one can do without, the least important first.
-void Grid::DropForWidth(std::size_t terminal) {
-  while (!shown_.empty() && ComfortableWidth() > terminal) {
+bool Grid::DropForWidth(std::size_t terminal) {
+  const std::size_t before = shown_.size();
+  while (!shown_.empty() && TotalWidth(true) > terminal) {
     std::size_t least = 0;
     for (std::size_t i = 1; i < shown_.size(); ++i) {
-      least = ColumnAt(i).drop > ColumnAt(least).drop ? i : least;
+      least = ColumnAt(i).drop >= ColumnAt(least).drop ? i : least;
     }
     if (ColumnAt(least).drop == 0) {
-      return;
+      break;
     }
-    DropColumn(least);
+    hidden_.push_back(shown_[least]);
+    const auto at = static_cast<std::ptrdiff_t>(least);
+    shown_.erase(shown_.begin() + at);
+    widths_.erase(widths_.begin() + at);
+    names_.erase(names_.begin() + at);
   }
+  return shown_.size() != before;
 }
 
 // The widest column whose names may still be cut, or none.
-std::optional<std::size_t> Grid::WidestToCut() const {
+std::optional<std::size_t> Grid::WidestToCut(std::size_t narrowest) const {
   std::optional<std::size_t> widest;
   for (std::size_t i = 0; i < shown_.size(); ++i) {
-    if (MayCut(i) && widths_[i] > kNarrowestCell && (!widest || widths_[i] > widths_[*widest])) {
+    if (MayCut(i) && widths_[i] > narrowest && (!widest || widths_[i] > widths_[*widest])) {
       widest = i;
     }
   }
@@ -152,44 +189,102 @@ std::optional<std::size_t> Grid::WidestToCut() const {
 }
 
 void Grid::Fit(std::size_t terminal) {
-  DropForWidth(terminal);
-  for (auto widest = WidestToCut(); widest && TotalWidth() > terminal; widest = WidestToCut()) {
-    --widths_[*widest];
+  while (DropForWidth(terminal) && table_.row_unit) {
+    Measure();
   }
+  for (const std::size_t narrowest : {kNarrowestCell, kNarrowestOfAll}) {
+    for (auto widest = WidestToCut(narrowest); widest && TotalWidth(false) > terminal;
+         widest = WidestToCut(narrowest)) {
+      --widths_[*widest];
+    }
+  }
+}
+
+void Grid::CutNames() {
+  cut_.resize(shown_.size());
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    if (MayCut(i)) {
+      cut_[i] = CutApart(names_[i], widths_[i], ColumnAt(i).path);
+    }
+  }
+}
+
+std::vector<std::string_view> Grid::Hidden() const {
+  std::vector<std::size_t> hidden = hidden_;
+  std::sort(hidden.begin(), hidden.end());
+  std::vector<std::string_view> titles;
+  for (const std::size_t column : hidden) {
+    titles.push_back(table_.columns[column].title);
+  }
+  return titles;
+}
+
+bool Grid::Shows(std::string_view title) const {
+  return !empty_ && std::any_of(shown_.begin(), shown_.end(), [&](std::size_t column) {
+    return table_.columns[column].title == title;
+  });
+}
+
+// What grew and what shrank, or the row's own.
+int Grid::ColorOf(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
+  const Column& column = ColumnAt(shown);
+  if (column.colored) {
+    return number < table_.row_colors.size() ? table_.row_colors[number] : kNoColor;
+  }
+  if (!column.growth) {
+    return kNoColor;
+  }
+  const Cell& cell = row[shown_[shown]];
+  const auto* amount = std::get_if<Amount>(&cell);
+  const auto* percent = std::get_if<Percent>(&cell);
+  const bool up =
+      (amount != nullptr && amount->value > 0) || (percent != nullptr && percent->ratio > 0);
+  const bool down =
+      (amount != nullptr && amount->value < 0) || (percent != nullptr && percent->ratio < 0);
+  return up ? kGrew : down ? kShrank : kNoColor;
 }
 
 // A cell in place; `used` cells of the line stand before it.
 std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t used) const {
-  if (ColumnAt(shown).wrap && style_.width > 0) {
-    const std::size_t room =
-        style_.width > used + kNarrowestWrap ? style_.width - used : kNarrowestWrap;
-    return Joined(WrapText(text, room), used);
+  const auto room_after = [this](std::size_t cells) {
+    return style_.width > cells + kNarrowestWrap ? style_.width - cells : kNarrowestWrap;
+  };
+  if (Wraps(shown) && style_.width > 0) {
+    const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+    const std::size_t room = room_after(used + indent);
+    std::vector<std::string> lines;
+    for (const std::string& line : WrapText(std::string_view(text).substr(indent), room)) {
+      for (std::string& part : Broken(line, room)) {
+        lines.push_back(std::move(part));
+      }
+    }
+    return std::string(indent, ' ') + Joined(lines, used + indent);
   }
   if (ColumnAt(shown).lines) {
     std::vector<std::string> lines = Split(text);
     if (style_.width > 0) {
-      const std::size_t room = style_.width > used + kLinesIndent + kNarrowestWrap
-                                   ? style_.width - used - kLinesIndent
-                                   : kNarrowestWrap;
       for (std::string& line : lines) {
-        line = Shorten(line, room);
+        line = Shorten(line, room_after(used + kLinesIndent));
       }
     }
     return Joined(lines, used + kLinesIndent);
   }
-  const std::size_t width = DisplayWidth(text);
-  const std::string pad(widths_[shown] > width ? widths_[shown] - width : 0, ' ');
-  return ColumnAt(shown).left ? text + pad : pad + text;
+  return text;
 }
 
-std::string Grid::Lines(const std::vector<std::string>& texts) const {
+std::string Grid::Lines(const std::vector<std::string>& texts,
+                        const std::vector<int>& colors) const {
   std::string line;
   std::size_t used = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     line += i > 0 ? kGap : "";
     used += i > 0 ? kGap.size() : 0;
-    line += CellAt(i, texts[i], used);
-    used += std::max(DisplayWidth(texts[i]), widths_[i]);
+    const std::size_t width = DisplayWidth(texts[i]);
+    const bool open = Wraps(i) || ColumnAt(i).lines;
+    const std::string pad(!open && widths_[i] > width ? widths_[i] - width : 0, ' ');
+    const std::string cell = Colored(CellAt(i, texts[i], used), colors[i]);
+    line += ColumnAt(i).left ? cell + pad : pad + cell;
+    used += std::max(width, widths_[i]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -200,10 +295,12 @@ void Grid::Write(Sink& out) const {
     return;
   }
   std::vector<std::string> texts;
+  std::vector<int> colors(shown_.size(), kNoColor);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
-    texts.emplace_back(ColumnAt(i).title);
+    const std::string title(ColumnAt(i).title);
+    texts.push_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
   }
-  std::string header = Lines(texts);
+  std::string header = Lines(texts, colors);
   if (style_.color) {
     header.pop_back();
     header = "\x1b[1m" + header + "\x1b[0m\n";
@@ -216,11 +313,18 @@ void Grid::Write(Sink& out) const {
       out.Write(number == 0 ? "" : "\n");
       ++block;
     }
+    const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      texts[i] = Text(row, shown_[i]);
-      texts[i] = MayCut(i) ? Shorten(texts[i], widths_[i]) : texts[i];
+      texts[i] = Text(row, shown_[i], unit);
+      colors[i] = style_.color ? ColorOf(i, row, number) : kNoColor;
+      if (MayCut(i) && DisplayWidth(texts[i]) > widths_[i]) {
+        const auto found = cut_[i].find(texts[i]);
+        texts[i] = found != cut_[i].end() ? found->second
+                   : ColumnAt(i).path     ? ShortenAt(texts[i], widths_[i], 0)
+                                          : Shorten(texts[i], widths_[i]);
+      }
     }
-    out.Write(Lines(texts));
+    out.Write(Lines(texts, colors));
     ++number;
   });
 }

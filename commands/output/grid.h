@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "output/text_table.h"
@@ -17,36 +19,52 @@ inline constexpr std::size_t kWidestCell = 200;
 
 class Grid {
  public:
-  // Measures the columns: a first pass over the rows. Keeps both by reference.
+  // Measures the columns: a first pass over the rows, a second where columns gave way that a row's
+  // unit was chosen by. Keeps both by reference.
   Grid(const TextTable& table, const TableStyle& style);
-  // The second pass; nothing at all when there are no rows.
+  // One more pass; nothing at all when there are no rows.
   void Write(Sink& out) const;
+  // Titles of the columns that had to give way, in the table's order.
+  [[nodiscard]] std::vector<std::string_view> Hidden() const;
+  [[nodiscard]] bool Shows(std::string_view title) const;
 
  private:
   void Measure();
-  void DropColumn(std::size_t shown);
   void Fit(std::size_t terminal);
-  void DropForWidth(std::size_t terminal);
-  [[nodiscard]] std::optional<std::size_t> WidestToCut() const;
+  // Leaves out columns until the others have room; true when there were any.
+  bool DropForWidth(std::size_t terminal);
+  void CutNames();
+  [[nodiscard]] std::optional<std::size_t> WidestToCut(std::size_t narrowest) const;
+  [[nodiscard]] bool Wraps(std::size_t shown) const {
+    return ColumnAt(shown).wrap && shown + 1 == shown_.size();
+  }
   [[nodiscard]] bool MayCut(std::size_t shown) const {
-    return ColumnAt(shown).shrink && !ColumnAt(shown).wrap;
+    return (ColumnAt(shown).shrink || ColumnAt(shown).wrap) && !Wraps(shown);
   }
   [[nodiscard]] std::string CellAt(std::size_t shown, const std::string& text,
                                    std::size_t used) const;
-  // What the shown columns need when those that may shrink do so comfortably.
-  [[nodiscard]] std::size_t ComfortableWidth() const;
-  [[nodiscard]] std::size_t TotalWidth() const;
+  // What the shown columns need; `comfortable`: when those that may shrink do so as far as is
+  // pleasant.
+  [[nodiscard]] std::size_t TotalWidth(bool comfortable) const;
   [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
     return table_.columns[shown_[shown]];
   }
-  [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column) const;
-  [[nodiscard]] std::string Lines(const std::vector<std::string>& texts) const;
+  [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column,
+                                 SizeUnit unit) const;
+  [[nodiscard]] std::string Lines(const std::vector<std::string>& texts,
+                                  const std::vector<int>& colors) const;
+  [[nodiscard]] int ColorOf(std::size_t shown, const std::vector<Cell>& row,
+                            std::size_t number) const;
 
   const TextTable& table_;
   const TableStyle& style_;
   std::vector<std::size_t> shown_;   // columns of the table
   std::vector<std::size_t> widths_;  // of those
-  bool empty_ = true;                // there is no row
+  std::vector<std::size_t> hidden_;  // columns that gave way
+  // Of columns that are cut: what their cells say, and what is printed instead.
+  std::vector<std::set<std::string>> names_;
+  std::vector<std::unordered_map<std::string, std::string>> cut_;
+  bool empty_ = true;  // there is no row
 };
 
 // A line of text in lines of at most `width` cells, broken at " · " or else at spaces; 0 = as it

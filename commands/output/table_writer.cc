@@ -7,6 +7,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 #include "output/grid.h"
+#include "output/text/colors.h"
 #include "output/writers.h"
 #include "words/words.h"
 
@@ -26,15 +27,22 @@ std::string PercentText(const Percent& percent) {
   return percent.sign ? fmt::format("{:+.1f}%", value) : fmt::format("{:.1f}%", value);
 }
 
-// Lines around a table, visible and wrapped.
-void WriteLines(const std::vector<std::string>& lines, unsigned width, Sink& out) {
+// Lines around a table, visible and wrapped; the first in a colour.
+void WriteLines(const std::vector<std::string>& lines, unsigned width, Sink& out,
+                int color = kNoColor) {
   for (const std::string& line : lines) {
     bool first = true;
     for (const std::string& part : WrapText(EscapeText(line), width > 2 ? width - 2 : 0)) {
-      out.Write((first ? "" : "  ") + part + "\n");
+      out.Write((first ? "" : "  ") + Colored(part, color) + "\n");
       first = false;
     }
+    color = kNoColor;
   }
+}
+
+std::string HiddenText(const std::vector<std::string_view>& hidden) {
+  return fmt::format("… column{} hidden: {} (wider terminal, or --columns)", PluralS(hidden.size()),
+                     fmt::join(hidden, ", "));
 }
 
 }  // namespace
@@ -54,13 +62,15 @@ std::string CellText(const Cell& cell, SizeUnit unit) {
   return std::visit(Visitor{unit}, cell);
 }
 
-SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row, SizeUnit unit) {
+SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
+                 std::span<const std::size_t> columns, SizeUnit unit) {
   if (!table.row_unit || unit != SizeUnit::kAuto) {
     return unit;
   }
   std::int64_t largest = 0;
-  for (const Cell& cell : row) {
-    if (const auto* amount = std::get_if<Amount>(&cell); amount != nullptr && amount->bytes) {
+  for (const std::size_t column : columns) {
+    if (const auto* amount = std::get_if<Amount>(&row[column]);
+        amount != nullptr && amount->bytes) {
       largest = std::max(largest, Magnitude(amount->value));
     }
   }
@@ -85,13 +95,21 @@ CutOff CutBy(const TextTable& table, std::size_t limit) {
 }
 
 void WriteTable(const TextTable& table, const TableStyle& style, Sink& out) {
-  WriteLines(table.head, style.width, out);
-  Grid(table, style).Write(out);
+  WriteLines(table.head, style.width, out, style.color ? table.verdict_color : kNoColor);
+  const Grid grid(table, style);
+  grid.Write(out);
   const CutOff cut = CutBy(table, style.limit);
   if (cut.rows > 0) {
     out.Write(fmt::format("… {} more row{}{} (-n 0 shows all)\n",
                           FormatCount(static_cast<std::int64_t>(cut.rows)), PluralS(cut.rows),
                           cut.amount ? " with " + CellText(*cut.amount, style.unit) : ""));
+  }
+  if (const auto hidden = grid.Hidden(); !hidden.empty()) {
+    WriteLines({HiddenText(hidden)}, style.width, out);
+  }
+  for (const auto& [title, note] : table.column_notes) {
+    WriteLines(grid.Shows(title) ? std::vector{note} : std::vector<std::string>{}, style.width,
+               out);
   }
   WriteLines(table.foot, style.width, out);
 }
@@ -100,27 +118,33 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
   for (const std::string& line : table.head) {
     out.Write(EscapeMarkdown(line) + "\n\n");
   }
+  const std::vector<std::size_t> columns =
+      style.columns.empty() ? ShownColumns(table) : style.columns;
   std::string titles = "|";
   std::string rule = "|";
-  for (const Column& column : table.columns) {
-    if (!column.title.empty()) {
-      titles += fmt::format(" {} |", EscapeMarkdown(column.title));
-      rule += column.left ? " :--- |" : " ---: |";
-    }
+  for (const std::size_t i : columns) {
+    titles += fmt::format(" {} |", EscapeMarkdown(table.columns[i].title));
+    rule += table.columns[i].left ? " :--- |" : " ---: |";
   }
   out.Write(titles + "\n" + rule + "\n");
   ForEachRow(table, style.limit, [&](const std::vector<Cell>& row) {
-    const SizeUnit unit = RowUnit(table, row, style.unit);
+    const SizeUnit unit = RowUnit(table, row, columns, style.unit);
     std::string line = "|";
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      if (!table.columns[i].title.empty()) {
-        line += fmt::format(
-            " {} |", EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kWidestCell)));
-      }
+    for (const std::size_t i : columns) {
+      line += fmt::format(" {} |",
+                          EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kWidestCell)));
     }
     out.Write(line + "\n");
   });
-  for (const std::string& line : table.foot) {
+  std::vector<std::string> foot;
+  for (const auto& [title, note] : table.column_notes) {
+    const bool shown = std::any_of(columns.begin(), columns.end(), [&](std::size_t column) {
+      return table.columns[column].title == title;
+    });
+    foot.insert(foot.end(), shown ? 1 : 0, note);
+  }
+  foot.insert(foot.end(), table.foot.begin(), table.foot.end());
+  for (const std::string& line : foot) {
     out.Write("\n" + EscapeMarkdown(line) + "\n");
   }
 }

@@ -15,9 +15,12 @@
 
 namespace memtool::commands {
 
+// What a cell wants that holds a name and its place, "forward  linear.py:5".
+inline constexpr std::size_t kRoomForPlaces = 24;
+
 template <class Row>
 struct TableColumn {
-  Column style;  // its key stays empty: keys are the answer's
+  Column style;
   std::function<Cell(const Row&)> get;
 };
 
@@ -28,7 +31,7 @@ Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign = false);
 template <class Row>
 TableColumn<Row> ColumnOf(const Field<Row>& field, bool bytes, bool sign = false) {
   const bool text = field.unit == Unit::kText;
-  return {.style = {.title = field.title, .left = text, .shrink = text},
+  return {.style = {.title = field.title, .left = text, .shrink = text, .key = field.key},
           .get = [field, bytes, sign](const Row& row) {
             return CellOf(field.Of(row), field.unit, bytes, sign);
           }};

@@ -34,10 +34,18 @@ using Cell = std::variant<std::monostate, std::string, std::int64_t, Amount, Per
 struct Column {
   std::string_view title;  // empty = not shown
   bool left = false;       // alignment
-  bool shrink = false;     // may be cut to fit a terminal
-  int drop = 0;            // may be left out to fit a terminal, the highest first; 0 = never
-  bool lines = false;      // a cell is lines of text joined by '\n', indented from the second on
-  bool wrap = false;       // goes on in further lines instead; only the last column
+  bool shrink = false;     // a name: may be cut in its middle to fit a terminal
+  // The order of importance: columns are left out to fit a terminal, the highest first; 0 = never,
+  // for what the command is asked for.
+  int drop = 0;
+  std::size_t room = 0;  // of those that shrink: cells below which others give way; 0 = as a name
+  bool path = false;     // of those that shrink: is cut from its left
+  bool lines = false;    // a cell is lines of text joined by '\n', indented from the second on
+  bool wrap = false;     // goes on in further lines instead; only the last column
+  bool off = false;      // shown only where --columns asks for it
+  bool growth = false;   // amounts and shares with a sign: coloured by it
+  bool colored = false;  // has the row's colour
+  std::string_view key = {};  // what --columns may call it beside its title
 };
 
 // Gives one row a call, until it returns false.
@@ -56,8 +64,12 @@ struct TextTable {
   // Where blocks of rows begin, for tables that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
+  std::vector<int> row_colors;    // of `rows`, see colors.h; may be shorter
+  int verdict_color = 0;          // of the first line above the table; 0 = none
   std::vector<std::string> head;  // lines above a table
   std::vector<std::string> foot;  // lines below it
+  // More of them that explain a column, by its title: only where it is shown.
+  std::vector<std::pair<std::string_view, std::string>> column_notes;
 };
 
 // Every row that is to be printed, in order.

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "output/sink.h"
 #include "output/text_table.h"
@@ -14,15 +16,20 @@ struct TableStyle {
   unsigned width = 0;     // terminal columns; 0 = no terminal, nothing is cut to fit
   bool color = false;
   SizeUnit unit = SizeUnit::kAuto;
+  std::vector<std::size_t> columns{};  // those to show, in this order; empty = ShownColumns()
 };
+
+// The columns that a table shows unless others are asked for.
+std::vector<std::size_t> ShownColumns(const TextTable& table);
 
 void WriteTable(const TextTable& table, const TableStyle& style, Sink& out);
 void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out);
 
 // A cell as people read it; `unit` applies to amounts in bytes.
 std::string CellText(const Cell& cell, SizeUnit unit);
-// The unit that a row's cells share, or kAuto.
-SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row, SizeUnit unit);
+// The unit that a row's cells in these columns share, or kAuto.
+SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
+                 std::span<const std::size_t> columns, SizeUnit unit);
 // What a limit cuts off: rows, and the sum of the measure column where it holds amounts.
 struct CutOff {
   std::size_t rows = 0;

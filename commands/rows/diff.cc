@@ -150,49 +150,55 @@ class DiffCommand final : public RowsCommand {
   [[nodiscard]] std::vector<TableColumn<DiffRow>> Columns(bool bytes) const {
     const bool by_cum = answer_.sort == SortBy::kCum;
     std::vector<TableColumn<DiffRow>> columns;
-    // The unit of a row is that of its largest amount, shown or not.
-    const auto add = [&](std::string_view key, bool shown, bool sign) {
+    const auto add = [&](std::string_view key, int drop, bool off, bool sign = false) {
       columns.push_back(ColumnOf(FieldNamed(kDiffFields, key), bytes, sign));
-      columns.back().style.title = shown ? columns.back().style.title : "";
+      Column& style = columns.back().style;
+      style.drop = drop;
+      style.off = off;
+      style.growth = sign;
     };
-    add("base", !by_cum, false);
-    add("new", !by_cum, false);
-    add("delta", !by_cum, true);
-    columns.push_back({{.title = by_cum ? "" : "DELTA%", .drop = 2}, [](const DiffRow& row) {
-                         return Percent{GrowthRatio(row.base.flat, row.delta()), true};
-                       }});
-    add("base_cum", by_cum, false);
-    add("new_cum", by_cum, false);
-    add("delta_cum", by_cum, true);
-    columns.push_back({{.title = "WHERE", .left = true, .shrink = true},
+    add("base", 3, by_cum);
+    add("new", 2, by_cum);
+    add("delta", 0, by_cum, true);
+    columns.push_back(
+        {{.title = "DELTA%", .drop = 5, .off = by_cum, .growth = true}, [](const DiffRow& row) {
+           return Percent{GrowthRatio(row.base.flat, row.delta()), true};
+         }});
+    add("base_cum", 3, !by_cum);
+    add("new_cum", 2, !by_cum);
+    add("delta_cum", 0, !by_cum, true);
+    columns.push_back({{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
                        [frames = answer_.by.kind == By::Kind::kFrame](const DiffRow& row) {
                          return frames ? NameText(row.name) : row.name;
                        }});
-    columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
-                       [](const DiffRow& row) { return PlaceText(row.file, row.line); }});
-    columns.push_back({{.title = "VIA", .left = true, .shrink = true},
+    columns.push_back(
+        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
+         [](const DiffRow& row) { return PlaceText(row.file, row.line); }});
+    columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 8, .key = "via"},
                        [](const DiffRow& row) { return ViaText(row.via); }});
-    add("through", true, false);
-    add("status", true, false);
-    columns.back().style.drop = 3;
+    add("through", 6, false);
+    add("status", 7, false);
     return columns;
   }
 
   [[nodiscard]] std::vector<std::string> HeadLines(const Session& session) const {
-    const auto side = [](const std::vector<std::string>& names) {
-      return names.size() != 1 ? fmt::format("{} inputs", names.size())
-             : names[0] == "-" ? std::string("standard input")
-                               : names[0];
+    const bool moments = view().has_base_moment() || view().has_moment();
+    const auto side = [moments](const std::vector<std::string>& names, const MomentSpec& moment) {
+      const std::string name = names.size() != 1 ? fmt::format("{} inputs", names.size())
+                               : names[0] == "-" ? std::string("standard input")
+                                                 : names[0];
+      return moments ? name + " at " + moment.text : name;
     };
     const std::string percent =
         std::isfinite(answer_.growth) ? fmt::format(" ({:+.1f}%)", 100 * answer_.growth) : "";
-    std::vector<std::string> head{fmt::format(
-        "base {} {} → new {} {}   {}{}   {} row{} grew, {} shrank", side(bases_),
-        AmountText(session, answer_.base_total), side(news_),
-        AmountText(session, answer_.new_total), AmountText(session, answer_.total, true), percent,
-        answer_.grew, PluralS(answer_.grew), answer_.shrank)};
-    const auto& moments = session.moment_lines();
-    head.insert(head.end(), moments.begin(), moments.end());
+    std::vector<std::string> head{
+        fmt::format("base {} {} → new {} {} · {}{} · {} row{} grew, {} shrank",
+                    side(bases_, view().base_moment()), AmountText(session, answer_.base_total),
+                    side(news_, view().moment()), AmountText(session, answer_.new_total),
+                    AmountText(session, answer_.total, true), percent, answer_.grew,
+                    PluralS(answer_.grew), answer_.shrank)};
+    const auto& lines = session.moment_lines();
+    head.insert(head.end(), lines.begin(), lines.end());
     std::string filters = view().Describe();
     filters += normalize_ ? (filters.empty() ? "normalize" : " normalize") : "";
     if (!filters.empty()) {

@@ -141,6 +141,39 @@ class GraphCommand : public Command {
     return path.substr(path.rfind('/') + 1);
   }
 
+  // What is not drawn, and the option that brings it back.
+  [[nodiscard]] static std::string NodesText(const Session& session, const Graph& graph) {
+    const std::size_t over = graph.nodes_all - graph.nodes_small - graph.nodes.size();
+    std::string text =
+        fmt::format("{} of {} nodes shown; left out:", graph.nodes.size(), graph.nodes_all);
+    const char* before = " ";
+    if (graph.nodes_small > 0) {
+      text += fmt::format(" {} below {} (--nodefraction 0)", graph.nodes_small,
+                          AmountText(session, graph.node_cutoff));
+      before = ", ";
+    }
+    return over > 0 ? text + fmt::format("{}{} more (--nodecount 0)", before, over) : text;
+  }
+
+  [[nodiscard]] static std::string EdgesText(const Session& session, const Graph& graph) {
+    const std::size_t over =
+        graph.edges_all - graph.edges_small - graph.edges_redundant - graph.edges.size();
+    std::string text =
+        fmt::format("{} of {} edges shown; left out:", graph.edges.size(), graph.edges_all);
+    const char* before = " ";
+    if (graph.edges_small > 0) {
+      text += fmt::format(" {} below {} (--edgefraction 0)", graph.edges_small,
+                          AmountText(session, graph.edge_cutoff));
+      before = ", ";
+    }
+    if (graph.edges_redundant > 0) {
+      text += fmt::format("{}{} between nodes that others join (--edgecount 0)", before,
+                          graph.edges_redundant);
+      before = ", ";
+    }
+    return over > 0 ? text + fmt::format("{}{} more (--edgecount 0)", before, over) : text;
+  }
+
   [[nodiscard]] std::vector<std::string> Legend(const Session& session,
                                                 const GraphAnswer& answer) const {
     const Graph& graph = answer.graph;
@@ -159,13 +192,13 @@ class GraphCommand : public Command {
       legend.emplace_back("red: more than the base, green: less");
     }
     if (answer.nodes_left_out() > 0) {
-      legend.push_back(fmt::format("{} of {} nodes shown; {} below {} left out; --nodecount",
-                                   graph.nodes.size(), graph.nodes_all, graph.nodes_small,
-                                   AmountText(session, graph.node_cutoff)));
+      legend.push_back(NodesText(session, graph));
     }
     if (answer.edges_left_out() > 0) {
-      legend.push_back(fmt::format("{} of {} edges shown; --edgecount, --edgefraction",
-                                   graph.edges.size(), graph.edges_all));
+      legend.push_back(EdgesText(session, graph));
+    }
+    if (!graph.common_tags.empty()) {
+      legend.push_back(fmt::format("all of it: {}", fmt::join(graph.common_tags, " · ")));
     }
     if (graph.without_stack != 0) {
       legend.push_back("without a stack: " + AmountText(session, graph.without_stack));

@@ -6,15 +6,17 @@
 
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
+#include "output/text/cpp_names.h"
 #include "words/words.h"
 
 namespace memtool::commands {
 
-std::string NameText(std::string_view name) {
-  if (name.find("::") == std::string_view::npos) {
-    return std::string(name);
+std::string NameText(std::string_view whole) {
+  const std::string text = ShortCpp(whole);
+  if (text.find("::") == std::string::npos) {
+    return text;
   }
-  name = WithoutArguments(name);
+  const std::string_view name = WithoutArguments(text);
   // "torch::autograd::generated::DivBackward0::apply": the last two parts tell. Separators inside
   // templates and parentheses do not count.
   int depth = 0;

@@ -47,9 +47,10 @@ class TagsCommand final : public RowsCommand {
     for (const std::string_view key : {"bytes", "count", "key", "value"}) {
       columns.push_back(ColumnOf(FieldNamed(kTagsFields, key), session.is_bytes()));
     }
+    columns[1].style.drop = 1;
     columns[2].style.shrink = false;
     columns.insert(columns.begin() + 1,
-                   {{.title = "OF TOTAL"}, [total = answer_.total](const TagRow& row) {
+                   {{.title = "OF TOTAL", .drop = 2}, [total = answer_.total](const TagRow& row) {
                       return Percent{Ratio(row.bytes, total)};
                     }});
     Tabulate(answer_.rows, columns, output().limit(), 0, table);

@@ -22,15 +22,16 @@ class TopCommand final : public RowsCommand {
   TopCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what holds the memory",
-            .usage = "[options] [FILE...]",
-            .examples =
-                "memtool top memory9.prof\n"
-                "memtool top --by line --focus train memory9.prof\n"
-                "memtool top --by label:device *.prof\n"
-                "memtool top --frames all --cum -n 50 memory9.prof\n"
-                "memtool top --cum --at peak snapshot.pickle     # SAVES: what checkpointing can save\n"
-                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+    return {
+        .summary = "what holds the memory",
+        .usage = "[options] [FILE...]",
+        .examples =
+            "memtool top memory9.prof\n"
+            "memtool top --by line --focus train memory9.prof\n"
+            "memtool top --by label:device *.prof\n"
+            "memtool top --frames all --cum -n 50 memory9.prof\n"
+            "memtool top --cum --at peak snapshot.pickle     # SAVES: what checkpointing can save\n"
+            "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
  private:
@@ -114,30 +115,37 @@ class TopCommand final : public RowsCommand {
     const bool frames = answer_.by.kind == By::Kind::kFrame;
     const bool sign = answer_.base_total.has_value();
     const bool bytes = session.is_bytes();
+    const bool by_cum = view().sort() == SortBy::kCum;
     const auto share = [whole = answer_.unfiltered, sign](std::int64_t part) {
       return Percent{Ratio(part, whole), sign};
     };
     std::vector<TableColumn<TopRow>> columns{
         ColumnOf(FieldNamed(kTopFields, "flat"), bytes, sign),
-        {{.title = "FLAT%", .drop = 2}, [share](const TopRow& row) { return share(row.flat); }}};
+        {{.title = "FLAT%", .drop = by_cum ? 5 : 4, .growth = sign},
+         [share](const TopRow& row) { return share(row.flat); }}};
+    columns[0].style.drop = by_cum ? 3 : 0;
+    columns[0].style.growth = sign;
     if (answer_.peak) {
       columns.push_back(
-          {{.title = "SAVES"}, [peak = *answer_.peak, bytes, cum = by_cum()](const TopRow& row) {
-             const auto& without = cum ? row.peak_without_cum : row.peak_without;
+          {{.title = "SAVES", .drop = 2}, [peak = *answer_.peak, bytes, by_cum](const TopRow& row) {
+             const auto& without = by_cum ? row.peak_without_cum : row.peak_without;
              return without ? Cell(Amount{SaturatingSubtract(peak, *without), bytes}) : Cell();
            }});
     }
     if (frames) {
       columns.push_back(ColumnOf(FieldNamed(kTopFields, "cum"), bytes, sign));
-      columns.push_back(
-          {{.title = "CUM%", .drop = 3}, [share](const TopRow& row) { return share(row.cum); }});
+      columns.back().style.drop = by_cum ? 0 : 3;
+      columns.back().style.growth = sign;
+      columns.push_back({{.title = "CUM%", .drop = by_cum ? 4 : 5, .growth = sign},
+                         [share](const TopRow& row) { return share(row.cum); }});
     }
     columns.push_back(
-        {{.title = "WHERE", .left = true, .shrink = true},
+        {{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
          [frames](const TopRow& row) { return frames ? NameText(row.name) : row.name; }});
-    columns.push_back({{.title = "PLACE", .left = true, .shrink = true},
-                       [](const TopRow& row) { return PlaceText(row.file, row.line); }});
-    columns.push_back({{.title = "VIA", .left = true, .shrink = true},
+    columns.push_back(
+        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
+         [](const TopRow& row) { return PlaceText(row.file, row.line); }});
+    columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 6, .key = "via"},
                        [](const TopRow& row) { return ViaText(row.via); }});
     return columns;
   }

@@ -56,12 +56,17 @@ class TracesCommand final : public RowsCommand {
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
     const bool bytes = session.is_bytes();
-    Tabulate(
-        answer_.rows,
-        {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
-         ColumnOf(FieldNamed(kTracesFields, "count"), bytes),
-         {{.title = "LABELS AND STACK, INNERMOST FIRST", .left = true, .lines = true}, LinesText}},
-        output().limit(), 0, table);
+    auto count = ColumnOf(FieldNamed(kTracesFields, "count"), bytes);
+    count.style.drop = 1;
+    Tabulate(answer_.rows,
+             {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
+              count,
+              {{.title = "LABELS AND STACK, INNERMOST FIRST",
+                .left = true,
+                .lines = true,
+                .key = "stack"},
+               LinesText}},
+             output().limit(), 0, table);
     table.head =
         Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),
                                   session.choice().name, AmountText(session, answer_.total),

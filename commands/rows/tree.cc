@@ -94,14 +94,22 @@ class TreeCommand : public RowsCommand {
     const auto share = [total = answer_.total](const std::optional<std::int64_t>& part) {
       return part ? Cell(Percent{Ratio(*part, total)}) : Cell();
     };
+    const bool by_cum = view().sort() == SortBy::kCum;
+    const auto figure = [&field](std::string_view key, int drop) {
+      auto column = field(key);
+      column.style.drop = drop;
+      return column;
+    };
     return {
-        field("flat"),
-        {{.title = "FLAT%", .drop = 2}, [share](const TreeRow& row) { return share(row.flat); }},
-        field("cum"),
-        {{.title = "CUM%", .drop = 3}, [share](const TreeRow& row) { return share(row.cum); }},
+        figure("flat", by_cum ? 3 : 2),
+        {{.title = "FLAT%", .drop = by_cum ? 5 : 4},
+         [share](const TreeRow& row) { return share(row.flat); }},
+        figure("cum", by_cum ? 2 : 3),
+        {{.title = "CUM%", .drop = by_cum ? 4 : 5},
+         [share](const TreeRow& row) { return share(row.cum); }},
         field("weight"),
-        {{.title = "WHERE", .left = true, .shrink = true}, WhereText},
-        {{.title = "PLACE", .left = true, .shrink = true},
+        {{.title = "WHERE", .left = true, .shrink = true, .key = "name"}, WhereText},
+        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
          [](const TreeRow& row) { return PlaceText(row.file, row.line); }}};
   }
 

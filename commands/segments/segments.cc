@@ -40,20 +40,21 @@ std::string Picture(std::span<const SliceFill> fill) {
   return text;
 }
 
-std::string HolderText(const SegmentHolder& holder) {
+// `whole`: the name as the file has it.
+std::string HolderText(const SegmentHolder& holder, bool whole = false) {
   if (holder.name == kNoStack) {
     return "(stack unknown)";
   }
   const std::string place = PlaceText(holder.file, holder.line);
-  return NameText(holder.name) + (place.empty() ? "" : "  " + place);
+  return (whole ? holder.name : NameText(holder.name)) + (place.empty() ? "" : "  " + place);
 }
 
-// The answer's own, with the holder as tables show it.
+// The answer's own, with the holder and its place.
 std::vector<Field<SegmentRow>> WordedFields() {
   std::vector<Field<SegmentRow>> fields(kSegmentFields.begin(), kSegmentFields.end());
   for (Field<SegmentRow>& field : fields) {
     if (field.key == "holder") {
-      field.get = [](const SegmentRow& row) { return Value(HolderText(row.holder)); };
+      field.get = [](const SegmentRow& row) { return Value(HolderText(row.holder, true)); };
     }
   }
   return fields;
@@ -118,6 +119,9 @@ class SegmentsCommand final : public RowsCommand {
     TextTable table;
     Tabulate(answer_.rows, Columns(), output().limit(), 0, table);
     table.head = HeadLines(session);
+    table.column_notes = {{"IN USE",
+                           "IN USE: '·' free, '▁' to '█' partly to wholly live, '▒' "
+                           "waiting for a stream"}};
     table.foot = FootLines();
     return table;
   }
@@ -129,12 +133,17 @@ class SegmentsCommand final : public RowsCommand {
     std::vector<TableColumn<SegmentRow>> columns{column("free"),         column("size"),
                                                  column("largest_free"), column("live_blocks"),
                                                  column("device"),       column("address")};
-    columns[3].style.drop = 2;
-    columns[4].style.drop = 1;
-    columns[5].style = {.title = "ADDRESS", .left = true, .drop = 3};
-    columns.push_back({{.title = "IN USE", .left = true},
+    columns[2].style.drop = 1;
+    columns[3].style.drop = 5;
+    columns[4].style.drop = 4;
+    columns[5].style = {.title = "ADDRESS", .left = true, .drop = 6, .key = "address"};
+    columns.push_back({{.title = "IN USE", .left = true, .drop = 3},
                        [](const SegmentRow& row) { return Picture(row.fill); }});
-    columns.push_back({{.title = "HELD BY", .left = true, .shrink = true},
+    columns.push_back({{.title = "HELD BY",
+                        .left = true,
+                        .shrink = true,
+                        .room = kRoomForPlaces,
+                        .key = "holder"},
                        [](const SegmentRow& row) { return HolderText(row.holder); }});
     return columns;
   }
@@ -215,9 +224,6 @@ class SegmentsCommand final : public RowsCommand {
   [[nodiscard]] std::vector<std::string> FootLines() const {
     const SegmentTotals& t = answer_.totals;
     std::vector<std::string> foot;
-    if (!answer_.rows.empty()) {
-      foot.emplace_back("IN USE: · free  ▁…█ partly to wholly live  ▒ waiting for a stream");
-    }
     if (t.estimated > 0) {
       foot.push_back(fmt::format(
           "{} of {} segments are estimated: a history tells requested sizes, block sizes follow "

@@ -89,7 +89,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
 }
 
 Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
-                                      const std::string& device) {
+                                      const std::string& device, std::string_view side) {
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
   auto selection = Select(std::move(read.recording),
                           {.name = std::move(read.name),
@@ -103,7 +103,8 @@ Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const 
   choice_ = choice_ ? choice_ : selection->choice();
   notes_[read.note].moment = moment.text;
   for (std::string& line : MomentLines(*selection)) {
-    moment_lines_.push_back(std::move(line));
+    moment_lines_.push_back(side.empty() ? std::move(line)
+                                         : fmt::format("{} at {}: {}", side, moment.text, line));
   }
   NoteUnmatched(selection->view().Unmatched());
   return selection;
@@ -140,10 +141,12 @@ Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewO
   std::size_t index = 0;
   return ForEachRecording(
       names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
-        const MomentSpec& moment = index++ < bases ? view.base_moment() : view.moment();
+        const bool is_base = index++ < bases;
+        const MomentSpec& moment = is_base ? view.base_moment() : view.moment();
+        const std::string_view side = bases == 0 ? "" : is_base ? "base" : "new";
         auto selection =
             SelectRead({std::move(name), std::move(recording), nullptr, notes_.size() - 1}, view,
-                       moment, view.device());
+                       moment, view.device(), side);
         MEMTOOL_TRY(selection);
         return visit(*std::move(selection));
       });

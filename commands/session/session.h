@@ -61,7 +61,8 @@ class Session {
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
   [[nodiscard]] const JoinInputs& joins() const { return joins_; }
-  // For headers: peak, end and OOM of every history that was read, beside the moment shown.
+  // For headers: peak, end and OOM of every history that was read, beside the moment shown; of a
+  // comparison with its side, "base at start: ...".
   [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
  private:
@@ -73,8 +74,9 @@ class Session {
     std::size_t note = 0;                       // its row of notes_
   };
   void Note(const std::string& name, const Recording& recording);
+  // `side`: what a comparison calls the input, for the lines of moment_lines().
   Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
-                               const std::string& device);
+                               const std::string& device, std::string_view side = {});
   Result<void> ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
                              const Visit& visit);
 

@@ -63,14 +63,17 @@ class TimelineCommand final : public Command {
     add("axis", po::value(&axis_text_)->value_name("AXIS"), "event (default) or time");
     add("points", po::value(&query_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
+    add("same-scale", po::bool_switch(&same_scale_),
+        "one scale for all devices; else each is drawn as high as its own peak");
     plot_.Declare(add, "also draw it into FILE; .svg, .png or .pdf chooses the form");
     options.add(group);
     output_.Declare(options);
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), range_.Resolve(), ResolveQuery(), plot_.Resolve(),
-                          output_.Resolve(streams, std::nullopt)}) {
+    for (auto resolved :
+         {input_.Resolve(), range_.Resolve(), output_.Resolve(streams, std::nullopt),
+          ResolveQuery(), plot_.Resolve()}) {
       MEMTOOL_TRY(resolved);
     }
     if (auto code = frames_.PrintInstead(streams)) {
@@ -85,6 +88,10 @@ class TimelineCommand final : public Command {
  private:
   Result<void> ResolveQuery() {
     query_.range = range_.range();
+    if (output_.chooses_columns() && output_.format() == Format::kTable) {
+      return Fail(ErrorCode::kUsage, "--columns: a timeline is drawn on a terminal",
+                  "--format markdown or csv lists its points");
+    }
     auto by_time = ChooseAxis(axis_text_);
     MEMTOOL_TRY(by_time);
     query_.by_time = *by_time;
@@ -143,6 +150,7 @@ class TimelineCommand final : public Command {
 
   Result<void> Draw(const Recording& recording, const TimelineAnswer& answer, Streams& streams) {
     AreaChart chart = ChartOf(answer);
+    chart.same_scale = same_scale_;
     const std::string& path = answer.head.inputs[0].path;
     chart.title = path.substr(path.rfind('/') + 1);
     chart.unit = output_.unit();
@@ -164,6 +172,7 @@ class TimelineCommand final : public Command {
       text += line + "\n";
     }
     AreaChart chart = ChartOf(answer);
+    chart.same_scale = same_scale_;
     chart.unit = output_.unit();
     for (std::size_t i = 0; i < answer.traces.size(); ++i) {
       const TimelineOfTrace& one = answer.traces[i];
@@ -222,6 +231,7 @@ class TimelineCommand final : public Command {
   std::string frames_text_ = "app";
   FramesOption frames_;
   std::string axis_text_ = "event";
+  bool same_scale_ = false;
   PlotOptions plot_;
 };
 

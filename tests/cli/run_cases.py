@@ -17,6 +17,8 @@ A cases file holds blocks; lines that begin with '#' are comments:
     writes: out.txt                   the golden is this file, and stdout must be empty
     then: raw out.pb.gz               a second command whose stdout is the golden
     stdout: none | binary | /dev/full nothing must come; anything may come; goes to that file
+    widths: 60 80 100 200             stdout is a terminal of so many columns, one after the other;
+                                      the golden has them all, and no line may be wider
 
 JSON output is also held to the schema that it names (tests/schema/NAME.json), and totals to the sum
 of the rows.
@@ -24,21 +26,25 @@ of the rows.
 import argparse
 import csv
 import difflib
+import fcntl
 import io
 import json
 import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import unicodedata
 from pathlib import Path
 
 import jsonschema
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "schema"
-KEYS = {"in", "run", "stdin", "env", "exit", "stderr", "scratch", "writes", "then", "stdout"}
+KEYS = {"in", "run", "stdin", "env", "exit", "stderr", "scratch", "writes", "then", "stdout", "widths"}
 TIMEOUT = 60
 
 
@@ -102,6 +108,48 @@ def run(memtool, args, case, folder):
     finally:
         for fd in close:
             os.close(fd)
+
+
+def run_in_terminal(memtool, args, case, folder, width):
+    """As run(), but stdout is a terminal of that many columns."""
+    ours, theirs = os.openpty()
+    mode = termios.tcgetattr(theirs)
+    mode[1] &= ~termios.OPOST  # line ends as they were written
+    termios.tcsetattr(theirs, termios.TCSANOW, mode)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    child = subprocess.Popen([memtool, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=theirs,
+                             stderr=subprocess.PIPE, env=environment(case))
+    os.close(theirs)
+    out = b""
+    try:
+        while part := os.read(ours, 65536):
+            out += part
+    except OSError:  # how a terminal says that nobody writes to it any more
+        pass
+    os.close(ours)
+    _, errors = child.communicate(timeout=TIMEOUT)
+    return subprocess.CompletedProcess(args, child.returncode, out, errors)
+
+
+def cells(line):
+    line = re.sub(r"\x1b\[[0-9;]*m", "", line)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in line)
+
+
+def run_at_widths(memtool, args, case, folder):
+    """One result that holds what was printed at each width."""
+    whole = b""
+    for width in map(int, case["widths"].split()):
+        done = run_in_terminal(memtool, args, case, folder, width)
+        if done.returncode != int(case.get("exit", "0")):
+            return done
+        wide = [line for line in done.stdout.decode().splitlines() if cells(line) > width]
+        if wide:
+            raise Failure(f"wider than {width} columns: {wide[0]!r}")
+        whole += b"=== %d columns\n%s" % (width, done.stdout)
+    done.stdout = whole
+    return done
 
 
 def total_is_sum(command, answer):
@@ -194,7 +242,8 @@ def check(case, memtool, testdata, update):
     args = shlex.split(case["run"])
     with tempfile.TemporaryDirectory() as temporary:
         folder = scratch_folder(case, home, temporary) if "scratch" in case else home
-        done = run(memtool, args, case, folder)
+        runs = run_at_widths if "widths" in case else run
+        done = runs(memtool, args, case, folder)
         errors = done.stderr.decode(errors="replace")
         wanted = int(case.get("exit", "0"))
         if done.returncode != wanted:

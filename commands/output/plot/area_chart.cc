@@ -209,19 +209,22 @@ double DrawKey(const AreaChart& chart, double y, double width, Canvas& canvas) {
 
 double Draw(const AreaChart& chart, double width, Canvas& canvas) {
   double y = DrawTitle(chart.title, chart.subtitle, width, canvas);
-  const SizeAxis axis = MakeSizeAxis(static_cast<double>(HighestOf(chart)), chart.unit,
-                                     chart.panels.size() > 2 ? 3 : 5);
-  const double axis_width = SizeAxisWidth(axis, canvas);
+  const std::vector<SizeAxis> axes = AxesOf(chart, chart.panels.size() > 2 ? 3 : 5);
+  double axis_width = 0;
+  for (const SizeAxis& axis : axes) {
+    axis_width = std::max(axis_width, SizeAxisWidth(axis, canvas));
+  }
   const double inner = width - 2 * kMargin;
   // Wide and low, as series want to be read; lower where there are many.
   const double height =
       std::clamp(0.34 * inner, 80.0, 180.0) * (chart.panels.size() > 2 ? 0.6 : 1.0);
-  for (const AreaPanel& panel : chart.panels) {
+  for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+    const AreaPanel& panel = chart.panels[i];
     if (!panel.title.empty()) {
       y = DrawWrapped(panel.title, {kMargin, y, inner, 0}, kHeading, canvas);
     }
     const Rect plot{kMargin + axis_width, y + kHeadroom - 6, inner - axis_width - 2, height};
-    AreaPanelDrawing(chart, panel, axis, plot, canvas).Draw();
+    AreaPanelDrawing(chart, panel, axes[i], plot, canvas).Draw();
     y = plot.y + plot.height + 11 + kGap;
   }
   if (!chart.panels.empty()) {
@@ -230,6 +233,9 @@ double Draw(const AreaChart& chart, double width, Canvas& canvas) {
     canvas.Text({width - kMargin, y - kGap + 5},
                 chart.axis == AreaChart::Axis::kEvents ? "event" : "time since the first event",
                 style);
+    if (ScalesDiffer(axes)) {
+      canvas.Text({kMargin, y - kGap + 5}, "each device has its own scale", kSmall);
+    }
     y = DrawKey(chart, y + 2, width, canvas);
   }
   return y + kMargin;

@@ -46,6 +46,18 @@ double BytesOf(SizeUnit unit) {
   return std::pow(1024.0, static_cast<int>(unit) - static_cast<int>(SizeUnit::kB));
 }
 
+std::int64_t HighestOf(const AreaPanel& panel) {
+  std::int64_t highest = 0;
+  for (std::size_t i = 0; i < panel.x.size(); ++i) {
+    std::int64_t sum = 0;
+    for (const AreaLayer& layer : panel.layers) {
+      sum = SaturatingAdd(sum, layer.bytes[i]);
+    }
+    highest = std::max({highest, sum, panel.reserved.empty() ? 0 : panel.reserved[i]});
+  }
+  return highest;
+}
+
 }  // namespace
 
 Paint FillOf(std::size_t index, std::size_t count) {
@@ -61,6 +73,17 @@ Paint FillOf(std::size_t index, std::size_t count) {
         Lightness(paint.color) < 0.5 ? Mix(paint.color, kPaper, 0.6) : Mix(paint.color, kInk, 0.5);
   }
   return paint;
+}
+
+int TerminalColor(const Color& color) {
+  constexpr double kDark = 0.45;
+  const Color seen = Lightness(color) < kDark ? Mix(color, kPaper, 0.3) : color;
+  // The cube of 216: steps of 0, 95, 135, 175, 215 and 255.
+  const auto step = [](double part) {
+    const double value = part * 255;
+    return value < 48 ? 0 : value < 115 ? 1 : static_cast<int>((value - 35) / 40);
+  };
+  return 16 + 36 * step(seen.red) + 6 * step(seen.green) + step(seen.blue);
 }
 
 Paint FillOfOthers() {
@@ -146,18 +169,24 @@ std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::i
   return ticks;
 }
 
-std::int64_t HighestOf(const AreaChart& chart) {
-  std::int64_t highest = 0;
+std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most) {
+  std::vector<std::int64_t> highest;
   for (const AreaPanel& panel : chart.panels) {
-    for (std::size_t i = 0; i < panel.x.size(); ++i) {
-      std::int64_t sum = 0;
-      for (const AreaLayer& layer : panel.layers) {
-        sum = SaturatingAdd(sum, layer.bytes[i]);
-      }
-      highest = std::max({highest, sum, panel.reserved.empty() ? 0 : panel.reserved[i]});
-    }
+    highest.push_back(HighestOf(panel));
   }
-  return highest;
+  if (chart.same_scale && !highest.empty()) {
+    std::fill(highest.begin(), highest.end(), *std::max_element(highest.begin(), highest.end()));
+  }
+  std::vector<SizeAxis> axes;
+  for (const std::int64_t most : highest) {
+    axes.push_back(MakeSizeAxis(static_cast<double>(most), chart.unit, at_most));
+  }
+  return axes;
+}
+
+bool ScalesDiffer(const std::vector<SizeAxis>& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&axes](const SizeAxis& axis) { return axis.top() != axes.front().top(); });
 }
 
 SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most) {

@@ -25,6 +25,8 @@ inline constexpr TextStyle kSmall{.size = 6.5, .color = kGrey};
 // Fill `index` of `count`: a ramp from dark to light, every other one with a pattern, so that
 // neighbours differ on a copier too.
 Paint FillOf(std::size_t index, std::size_t count);
+// The nearest of a terminal's 256 colours that can be read on dark ground too.
+int TerminalColor(const Color& color);
 // What the categories leave: white, and white with hatching.
 Paint FillOfOthers();
 Paint FillOfUntrackable();
@@ -55,8 +57,10 @@ struct AxisTick {
 };
 std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::int64_t last,
                                 int at_most);
-// The most bytes at any x of any panel, reserved included.
-std::int64_t HighestOf(const AreaChart& chart);
+// One per panel: up to the most bytes at any x of it, reserved included, or of all panels where
+// they share a scale.
+std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most);
+bool ScalesDiffer(const std::vector<SizeAxis>& axes);
 
 // Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to
 // where they were as [low, high] allows; the caller sees to it that they fit.

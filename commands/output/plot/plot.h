@@ -69,6 +69,7 @@ struct AreaChart {
   std::string subtitle;
   SizeUnit unit = SizeUnit::kAuto;
   Axis axis = Axis::kEvents;
+  bool same_scale = false;        // of all panels; else each has its own
   std::vector<AreaPanel> panels;  // below each other
 };
 

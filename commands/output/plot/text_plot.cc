@@ -10,15 +10,13 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/charts.h"
+#include "output/text/colors.h"
 
 namespace memtool::commands {
 
 namespace {
 
 constexpr std::array<std::string_view, 9> kBlocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::array<int, 10> kColors{33, 208, 77, 170, 220, 45, 141, 203, 118, 180};
-constexpr int kBeforeColor = 244;
-constexpr int kRestColor = 250;
 constexpr std::string_view kReserved = "─";
 constexpr std::string_view kOom = "▼";
 constexpr std::string_view kMark = "╷";
@@ -40,24 +38,37 @@ std::vector<Sign> SignsOf(const AreaPanel& panel) {
       signs.push_back({"·", kRestColor});
     } else {
       const std::string letter(1, static_cast<char>('a' + static_cast<char>(named % 26)));
-      signs.push_back({letter, kColors[named++ % kColors.size()]});
+      signs.push_back({letter, kSeries[named++ % kSeries.size()]});
     }
   }
   return signs;
 }
 
-std::string Colored(std::string_view text, int color, bool on) {
-  return on ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", color, text) : std::string(text);
+std::string LabelOf(const SizeAxis& axis, int tick) {
+  return fmt::format("{} {}", axis.Label(tick), axis.UnitName());
+}
+
+std::size_t GutterOf(const std::vector<SizeAxis>& axes) {
+  std::size_t gutter = 0;
+  for (const SizeAxis& axis : axes) {
+    for (int tick = 0; tick <= axis.count; ++tick) {
+      gutter = std::max(gutter, LabelOf(axis, tick).size());
+    }
+  }
+  return gutter;
 }
 
 class PanelText {
  public:
+  // `gutter`: cells left of the axis, the same for all panels of a chart.
   PanelText(const AreaChart& chart, const AreaPanel& panel, const SizeAxis& axis,
-            const TextPlotStyle& style)
-      : chart_(chart), panel_(panel), axis_(axis), style_(style), signs_(SignsOf(panel)) {
-    for (int tick = 0; tick <= axis.count; ++tick) {
-      gutter_ = std::max(gutter_, Label(tick).size());
-    }
+            std::size_t gutter, const TextPlotStyle& style)
+      : chart_(chart),
+        panel_(panel),
+        axis_(axis),
+        style_(style),
+        signs_(SignsOf(panel)),
+        gutter_(gutter) {
     columns_ = style.width > gutter_ + 12 ? style.width - gutter_ - 3 : 10;
     const std::size_t tall = chart.panels.size() == 1 ? 16 : chart.panels.size() <= 3 ? 10 : 6;
     const auto steps = static_cast<std::size_t>(axis.count);
@@ -82,9 +93,7 @@ class PanelText {
   }
 
  private:
-  [[nodiscard]] std::string Label(int tick) const {
-    return fmt::format("{} {}", axis_.Label(tick), axis_.UnitName());
-  }
+  [[nodiscard]] std::string Label(int tick) const { return LabelOf(axis_, tick); }
 
   [[nodiscard]] std::size_t ColumnOf(std::int64_t x) const {
     const auto first = static_cast<double>(panel_.x.front());
@@ -136,7 +145,7 @@ class PanelText {
     std::string run;
     int color = 0;
     const auto flush = [&] {
-      line += Colored(run, color, style_.color && color != 0);
+      line += Colored(run, style_.color ? color : kNoColor);
       run.clear();
     };
     for (std::size_t column = 0; column < columns_; ++column) {
@@ -193,7 +202,8 @@ class PanelText {
     for (const bool oom : {false, true}) {  // an out-of-memory covers a mark
       for (const AreaMark& mark : panel_.marks) {
         if (mark.oom == oom) {
-          cells[ColumnOf(mark.x)] = oom ? Colored(kOom, 196, style_.color) : std::string(kMark);
+          cells[ColumnOf(mark.x)] =
+              oom ? Colored(kOom, style_.color ? kAlarm256 : kNoColor) : std::string(kMark);
         }
       }
     }
@@ -244,7 +254,7 @@ class PanelText {
   const SizeAxis& axis_;
   const TextPlotStyle& style_;
   std::vector<Sign> signs_;
-  std::size_t gutter_ = 0;
+  std::size_t gutter_;
   std::size_t columns_ = 10;
   std::size_t rows_ = 0;
   std::size_t rows_per_tick_ = 1;
@@ -265,7 +275,7 @@ std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
       out += fits ? "   " : "\n";
       used = fits ? used + 3 : 0;
     }
-    out += Colored(sign, color, style.color && color != 0) + " " + name;
+    out += Colored(sign, style.color ? color : kNoColor) + " " + name;
     used += needs;
   };
   for (std::size_t i = panel.layers.size(); i-- > 0;) {
@@ -296,17 +306,21 @@ std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
 
 std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style) {
   std::string out;
-  const SizeAxis axis = MakeSizeAxis(static_cast<double>(HighestOf(chart)), chart.unit,
-                                     chart.panels.size() == 1 ? 5 : 3);
-  for (const AreaPanel& panel : chart.panels) {
+  const std::vector<SizeAxis> axes = AxesOf(chart, chart.panels.size() == 1 ? 5 : 3);
+  const std::size_t gutter = GutterOf(axes);
+  for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+    const AreaPanel& panel = chart.panels[i];
     if (!panel.title.empty()) {
       for (const std::string& line : WrapText(EscapeText(panel.title), style.width)) {
         out += line + "\n";
       }
     }
     if (!panel.x.empty() && !panel.layers.empty()) {
-      out += PanelText(chart, panel, axis, style).Draw();
+      out += PanelText(chart, panel, axes[i], gutter, style).Draw();
     }
+  }
+  if (ScalesDiffer(axes)) {
+    out += "each device has its own scale (--same-scale)\n";
   }
   return chart.panels.empty() ? out : out + KeyText(chart, style);
 }

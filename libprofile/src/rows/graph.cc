@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -108,17 +110,18 @@ struct Flow {
 };
 
 // The heaviest edges; a node's heaviest way in is kept, so that nothing hangs loose for want of it.
-void LimitEdges(std::vector<Flow>& edges, const Graph& graph, const GraphOptions& options) {
+void LimitEdges(std::vector<Flow>& edges, const GraphOptions& options, Graph& graph) {
   std::int64_t flat_sum = 0;
   for (const GraphNode& node : graph.nodes) {
     flat_sum = SaturatingAdd(flat_sum, node.value.flat);
   }
-  const auto cutoff = Magnitude(Scaled(flat_sum, options.edge_fraction));
+  graph.edge_cutoff = Magnitude(Scaled(flat_sum, options.edge_fraction));
   std::vector<char> reached(graph.nodes.size(), 0);
   std::vector<Flow> kept;
   std::vector<Flow> spare;
   for (const Flow& flow : edges) {  // heaviest first
-    if (Magnitude(flow.edge.weight) < cutoff) {
+    if (Magnitude(flow.edge.weight) < graph.edge_cutoff) {
+      ++graph.edges_small;
       continue;
     }
     (reached[flow.edge.to] == 0 ? kept : spare).push_back(flow);
@@ -135,8 +138,18 @@ void LimitEdges(std::vector<Flow>& edges, const Graph& graph, const GraphOptions
   edges = std::move(kept);
 }
 
-// Takes out residual edges whose ends are joined by another way (pprof's rule), lightest first.
-void DropRedundant(std::vector<Flow>& flows, CallGraph& calls) {
+// An edge that a reader would miss whatever other way there is: it brings most of what its end
+// holds, or much of everything.
+bool TellsMuch(const GraphEdge& edge, const Graph& graph) {
+  constexpr std::int64_t kMuch = 10;  // one part in ten
+  const std::int64_t weight = Magnitude(edge.weight);
+  return weight > Magnitude(graph.nodes[edge.to].value.cum) / 2 ||
+         weight >= std::max<std::int64_t>(1, graph.total / kMuch);
+}
+
+// Takes out residual edges whose ends are joined by another way (pprof's rule), lightest first, but
+// none that tells much.
+void DropRedundant(std::vector<Flow>& flows, CallGraph& calls, Graph& graph) {
   for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
     calls.SetRemoved(row, true);
   }
@@ -145,9 +158,11 @@ void DropRedundant(std::vector<Flow>& flows, CallGraph& calls) {
   }
   for (std::size_t i = flows.size(); i-- > 0;) {
     const std::uint32_t row = flows[i].row;
-    calls.SetRemoved(row, calls.edges()[row].residual && calls.HasOtherWay(row));
+    calls.SetRemoved(row, calls.edges()[row].residual && !TellsMuch(flows[i].edge, graph) &&
+                              calls.HasOtherWay(row));
   }
-  std::erase_if(flows, [&](const Flow& flow) { return calls.edges()[flow.row].removed; });
+  graph.edges_redundant =
+      std::erase_if(flows, [&](const Flow& flow) { return calls.edges()[flow.row].removed; });
 }
 
 std::string TagText(const View& view, LabelSetId labels) {
@@ -193,6 +208,39 @@ void SumTags(const SignedInput& signed_input, std::span<const NodeId> leaves,
   }
 }
 
+// The lines of a tag.
+std::set<std::string_view> LinesOf(std::string_view text) {
+  std::set<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.insert(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return lines;
+}
+
+// What all of the nodes' own memory has; nothing where only one node has labels.
+std::vector<std::string> CommonTags(const TagWeights& tags, const Graph& graph) {
+  std::optional<std::set<std::string_view>> common;
+  std::size_t tagged = 0;
+  for (std::size_t n = 0; n < tags.size(); ++n) {
+    if (tags[n].empty() && graph.nodes[n].value.flat != 0) {
+      return {};
+    }
+    tagged += tags[n].empty() ? 0 : 1;
+    for (const auto& [text, weight] : tags[n]) {
+      const auto lines = LinesOf(text);
+      if (!common) {
+        common = lines;
+      } else {
+        std::erase_if(*common, [&lines](std::string_view line) { return !lines.contains(line); });
+      }
+    }
+  }
+  return common && tagged > 1 ? std::vector<std::string>(common->begin(), common->end())
+                              : std::vector<std::string>{};
+}
+
 // The heaviest label sets of each node.
 void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
              const std::vector<std::uint32_t>& index_of, const GraphOptions& options,
@@ -201,6 +249,7 @@ void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     SumTags(inputs[i], pass.leaves()[i], index_of, tags);
   }
+  graph.common_tags = CommonTags(tags, graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     std::vector<GraphTag>& shown = graph.nodes[n].tags;
     for (const auto& [text, weight] : tags[n]) {
@@ -263,9 +312,11 @@ void AddEdges(CallGraph& calls, const std::vector<std::uint32_t>& index_of,
   }
   graph.edges_all = flows.size();
   SortEdges(flows);
-  LimitEdges(flows, graph, options);
+  LimitEdges(flows, options, graph);
   SortEdges(flows);
-  DropRedundant(flows, calls);
+  if (options.edge_count > 0) {
+    DropRedundant(flows, calls, graph);
+  }
   for (const Flow& flow : flows) {
     graph.edges.push_back(flow.edge);
   }

@@ -114,6 +114,52 @@ TEST(WriteDot, DrawsResidualEdgesDotted) {
   EXPECT_EQ(Get(edge("N2", "N3"), "tooltip"), "b ... c (10)");
 }
 
+const DotStyle kPlain{.title = "t", .legend = {}, .amount = [](std::int64_t value) {
+                        return fmt::format("{}", value);
+                      }};
+
+// Ten nodes beside each other: six, and four below them.
+TEST(WriteDot, FoldsWideRows) {
+  NodeSpace space;
+  Graph graph;
+  graph.total = 100;
+  for (int i = 0; i < 10; ++i) {
+    graph.nodes.push_back(
+        {.id = space.Intern(fmt::format("op{}", i), "", 0), .value = {.flat = 10, .cum = 10}});
+  }
+  const auto text = WriteDot(graph, space, kPlain);
+  ASSERT_TRUE(text.has_value());
+  const Handle read(::agmemread(text->c_str()));
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(::agnedges(read.get()), 4);
+  std::string below = "N7";
+  Agedge_t* held = ::agfstin(read.get(), ::agnode(read.get(), below.data(), 0));
+  ASSERT_NE(held, nullptr);
+  EXPECT_EQ(Get(held, "style"), "invis");
+  EXPECT_STREQ(::agnameof(agtail(held)), "N1");
+}
+
+TEST(WriteDot, LabelsOfAllNodesAreNotRepeated) {
+  NodeSpace space;
+  Graph graph;
+  graph.total = 20;
+  graph.common_tags = {"device:0"};
+  for (const std::string kind : {"a", "b"}) {
+    graph.nodes.push_back({.id = space.Intern(kind, "", 0),
+                           .value = {.flat = 10, .cum = 10},
+                           .tags = {{.text = "device:0\nkind:" + kind, .weight = 6},
+                                    {.text = "device:0", .weight = 4}}});
+  }
+  const auto text = WriteDot(graph, space, kPlain);
+  ASSERT_TRUE(text.has_value());
+  const Handle read(::agmemread(text->c_str()));
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(::agnnodes(read.get()), 2 + 2 + 1);
+  std::string box = "N1_0";
+  EXPECT_EQ(Get(::agnode(read.get(), box.data(), 0), "label"), "kind:a");
+  EXPECT_EQ(text->find("device:0"), std::string::npos);
+}
+
 TEST(WriteDot, OfNothingIsALegend) {
   NodeSpace space;
   const DotStyle style{.title = "empty", .legend = {"nothing"}, .amount = [](std::int64_t) {

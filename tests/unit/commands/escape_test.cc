@@ -105,6 +105,10 @@ TEST(Shorten, KeepsBothEndsAndTheWidth) {
   EXPECT_EQ(Shorten("short", 10), "short");
   EXPECT_EQ(Shorten("abcdefghij", 5), "ab…ij");
   EXPECT_EQ(Shorten("abcdefghij", 1), "…");
+  // A line number is never cut.
+  EXPECT_EQ(Shorten("forward linear.py:21600", 10), "for…:21600");
+  EXPECT_EQ(Shorten("forward linear.py:21600", 7), "…:21600");
+  EXPECT_EQ(ShortenAt("a/long/linear.py:5", 9, 0), "…ear.py:5");
   const std::string wide = "漢字漢字漢字漢字";
   for (std::size_t width = 1; width < 20; ++width) {
     EXPECT_LE(DisplayWidth(Shorten(wide, width)), width);

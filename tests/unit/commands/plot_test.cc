@@ -225,6 +225,24 @@ TEST(TextPlotTest, NoLineIsWiderThanAskedAndNoControlBytes) {
   }
 }
 
+// A device with little stays readable beside one with much.
+TEST(TextPlotTest, EachDeviceHasItsOwnScale) {
+  AreaChart chart;
+  for (const std::int64_t bytes : {std::int64_t{3} << 30, std::int64_t{3} << 20}) {
+    AreaPanel panel{.title = "device", .x = {0}, .x_end = 9};
+    panel.layers = {{.name = "live", .bytes = {bytes}}};
+    chart.panels.push_back(panel);
+  }
+  const std::string own = TextPlot(chart, {.width = 60});
+  EXPECT_THAT(own, HasSubstr("3 GiB ┤"));
+  EXPECT_THAT(own, HasSubstr("3 MiB ┤"));
+  EXPECT_THAT(own, HasSubstr("each device has its own scale (--same-scale)"));
+  chart.same_scale = true;
+  const std::string same = TextPlot(chart, {.width = 60});
+  EXPECT_THAT(same, testing::Not(HasSubstr("MiB")));
+  EXPECT_THAT(same, testing::Not(HasSubstr("own scale")));
+}
+
 TEST(TextPlotTest, HighestPointOfAColumnIsShown) {
   AreaChart chart;
   AreaPanel panel{.x_end = 999};

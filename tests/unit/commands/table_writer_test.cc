@@ -106,8 +106,72 @@ TEST(WriteTable, LinesOfACellFitTheTerminal) {
     EXPECT_LE(DisplayWidth(text.substr(0, end)), 60U) << text.substr(0, end);
     text.remove_prefix(end + 1);
   }
-  EXPECT_EQ(lines, 3U);
-  EXPECT_EQ(out.text().find("WHEN"), std::string::npos);  // gives way
+  EXPECT_EQ(lines, 4U);
+  EXPECT_EQ(out.text().substr(0, out.text().find('\n')), "    SIZE   BY");  // WHEN gives way
+  EXPECT_THAT(out.text(),
+              testing::EndsWith("… column hidden: WHEN (wider terminal, or --columns)\n"));
+}
+
+// The least important columns give way first, and the table says so.
+TEST(WriteTable, SaysWhichColumnsItHides) {
+  TextTable table;
+  table.columns = {{"SIZE"},
+                   {.title = "SHARE", .drop = 1},
+                   {.title = "WHERE", .left = true, .shrink = true},
+                   {.title = "VIA", .left = true, .shrink = true, .drop = 2}};
+  table.rows = {{Amount{2048}, Percent{0.5}, std::string(30, 'w'), std::string(30, 'v')}};
+  // 8 + 5 + 16 + 16 and three gaps of 3 are 54.
+  EXPECT_THAT(Table(table, {.width = 54}), Not(testing::Contains(HasSubstr("hidden"))));
+  EXPECT_THAT(Table(table, {.width = 53}),
+              ElementsAre("    SIZE   SHARE   WHERE", "2.00 KiB   50.0%   " + std::string(30, 'w'),
+                          "… column hidden: VIA (wider terminal, or --columns)"));
+  EXPECT_THAT(Table(table, {.width = 30}),
+              ElementsAre("    SIZE   WHERE", "2.00 KiB   wwwwwwwww…wwwwwwwww",
+                          "… columns hidden: SHARE, VIA", "  (wider terminal, or", "  --columns)"));
+}
+
+// Nothing wraps, however narrow.
+TEST(WriteTable, FitsANarrowTerminal) {
+  TextTable table;
+  table.columns = {{"SIZE"},
+                   {.title = "WHERE", .left = true, .shrink = true},
+                   {.title = "PLACE", .left = true, .shrink = true, .path = true}};
+  table.rows = {{Amount{2048}, std::string(40, 'w'), std::string("a/long_name.py:216")}};
+  const auto lines = Table(table, {.width = 31});
+  EXPECT_EQ(lines[1], "2.00 KiB   wwww…www   …e.py:216");
+}
+
+TEST(WriteTable, ShowsChosenColumnsInTheirOrder) {
+  const auto lines = Table(Sample(1), {.columns = {2, 0}});
+  EXPECT_THAT(lines, ElementsAre("one input", "WHERE       FLAT", "name1   1.00 MiB", "one note"));
+}
+
+TEST(WriteTable, AUnitIsThatOfWhatIsShown) {
+  TextTable table;
+  table.row_unit = true;
+  table.columns = {{"SMALL"}, {.title = "LARGE", .off = true}};
+  table.rows = {{Amount{2048}, Amount{std::int64_t{1} << 30}}};
+  EXPECT_THAT(Table(table), ElementsAre("   SMALL", "2.00 KiB"));
+  EXPECT_THAT(Table(table, {.columns = {0, 1}}),
+              ElementsAre("   SMALL      LARGE", "0.00 GiB   1.00 GiB"));
+  // A column that has to give way has no say either.
+  table.columns[1] = {.title = "LARGE", .drop = 1};
+  EXPECT_THAT(Table(table, {.width = 60}),
+              ElementsAre("   SMALL      LARGE", "0.00 GiB   1.00 GiB"));
+  EXPECT_EQ(Table(table, {.width = 10})[1], "2.00 KiB");
+}
+
+TEST(WriteTable, ColoursGrowth) {
+  TextTable table;
+  table.columns = {{.title = "DELTA", .growth = true}};
+  table.rows = {{Amount{1, true, true}}, {Amount{-1, true, true}}, {Amount{0, true, true}}};
+  const auto lines = Table(table, {.color = true});
+  EXPECT_EQ(lines[1], " \x1b[38;5;166m+1 B\x1b[0m");
+  EXPECT_EQ(lines[2], " \x1b[38;5;36m-1 B\x1b[0m");
+  EXPECT_EQ(lines[3], "  0 B");
+  for (const std::string& line : Table(table)) {
+    EXPECT_THAT(line, Not(HasSubstr("\x1b")));
+  }
 }
 
 // Tables too long to hold: the same table, from two passes over a generator.
@@ -180,11 +244,14 @@ TEST(CellText, WritesEveryKind) {
 TEST(RowUnit, FitsTheLargestAmountOfARow) {
   TextTable table = Sample(1);
   const std::vector<Cell> row{Amount{40'000}, Amount{1'800'000}, std::int64_t{1} << 40};
-  EXPECT_EQ(RowUnit(table, row, SizeUnit::kAuto), SizeUnit::kAuto);
+  const std::vector<std::size_t> all{0, 1, 2};
+  EXPECT_EQ(RowUnit(table, row, all, SizeUnit::kAuto), SizeUnit::kAuto);
   table.row_unit = true;
-  EXPECT_EQ(RowUnit(table, row, SizeUnit::kAuto), SizeUnit::kMiB);
-  EXPECT_EQ(RowUnit(table, row, SizeUnit::kB), SizeUnit::kB);
-  EXPECT_EQ(RowUnit(table, {Amount{kMin}}, SizeUnit::kAuto), SizeUnit::kTiB);
+  EXPECT_EQ(RowUnit(table, row, all, SizeUnit::kAuto), SizeUnit::kMiB);
+  EXPECT_EQ(RowUnit(table, row, all, SizeUnit::kB), SizeUnit::kB);
+  EXPECT_EQ(RowUnit(table, row, std::vector<std::size_t>{0}, SizeUnit::kAuto), SizeUnit::kKiB);
+  EXPECT_EQ(RowUnit(table, {Amount{kMin}}, std::vector<std::size_t>{0}, SizeUnit::kAuto),
+            SizeUnit::kTiB);
 }
 
 TEST(WriteMarkdown, EscapesCells) {

@@ -115,9 +115,30 @@ TEST(Graph, DropsResidualEdgesThatAnotherWayExplains) {
       ProfileMaker().Sample("main;b;c", {1, 1000}).Sample("main;x;c", {1, 10}).Finish();
   GraphOptions options = kEverything;
   options.node_fraction = 0.05;
+  // All edges are all of them.
+  EXPECT_THAT(Draw({&r}, options)->edges,
+              ElementsAre("b -> c 1000", "main -> b 1000", "main ... c 10"));
+  options.edge_count = 300;
   const auto drawn = Draw({&r}, options);
   EXPECT_EQ(drawn->nodes.count("x"), 0U);
   EXPECT_THAT(drawn->edges, ElementsAre("b -> c 1000", "main -> b 1000"));
+  EXPECT_EQ(drawn->graph.edges_redundant, 1U);
+}
+
+// What carries most of the bytes is no clutter, whatever other way there is.
+TEST(Graph, KeepsResidualEdgesThatCarryMost) {
+  ProfileMaker maker;
+  maker.Sample("main;b;c", {1, 100});
+  for (int i = 0; i < 25; ++i) {
+    maker.Sample(fmt::format("main;x{};c", i), {1, 40});
+  }
+  const Recording r = maker.Finish();
+  GraphOptions options = kEverything;
+  options.edge_count = 300;
+  options.node_fraction = 0.05;  // of 1,100: each x is below 55
+  const auto drawn = Draw({&r}, options);
+  EXPECT_THAT(drawn->edges, ElementsAre("b -> c 100", "main -> b 100", "main ... c 1000"));
+  EXPECT_EQ(drawn->graph.edges_redundant, 0U);
 }
 
 TEST(Graph, LimitsEdgesButReachesEveryNode) {

@@ -16,8 +16,9 @@ namespace memtool {
 
 struct GraphOptions {
   Granularity granularity = Granularity::kFileFunction;
-  std::size_t node_count = 80;   // 0 = all
-  std::size_t edge_count = 300;  // 0 = all; dot needs about a second for 1,500
+  std::size_t node_count = 80;  // 0 = all
+  // 0 = all, redundant ones too; dot needs about a second for 1,500.
+  std::size_t edge_count = 300;
   double node_fraction = 0.005;  // nodes with less |cum| than this part of the total are left out
   double edge_fraction = 0.001;
   std::size_t tags_per_node = 4;
@@ -54,9 +55,14 @@ struct Graph {
   std::int64_t total = 0;     // what percentages are of: Σ|value| before filters; of bases if any
   std::int64_t shown = 0;     // Σ flat of the nodes shown
   std::size_t nodes_all = 0;  // nodes before any was left out
-  std::size_t nodes_small = 0;   // left out as too small
-  std::size_t edges_all = 0;     // edges between the nodes shown
-  std::int64_t node_cutoff = 0;  // smallest |cum| kept
+  std::size_t nodes_small = 0;      // left out as too small
+  std::size_t edges_all = 0;        // edges between the nodes shown
+  std::size_t edges_small = 0;      // of these, left out as too small,
+  std::size_t edges_redundant = 0;  // or because their ends are joined by another way
+  std::int64_t node_cutoff = 0;     // smallest |cum| kept
+  std::int64_t edge_cutoff = 0;     // smallest |weight| kept
+  // Lines of tags that all of the nodes' own memory has, when several nodes have some.
+  std::vector<std::string> common_tags;
   std::int64_t without_stack = 0;
 };
 

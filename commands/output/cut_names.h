@@ -1,0 +1,17 @@
+// Names cut to the width of a column so that they can still be told apart.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace memtool::commands {
+
+// The forms of those of `texts` that are wider than `width`, at most that wide. No two forms are
+// the same, nor is one the same as a text that fits. `path`: cut from the left, the end tells most.
+// Texts went through EscapeText.
+std::unordered_map<std::string, std::string> CutApart(const std::set<std::string>& texts,
+                                                      std::size_t width, bool path);
+
+}  // namespace memtool::commands

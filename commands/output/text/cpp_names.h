@@ -1,0 +1,14 @@
+// Names of C++ as people can read them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memtool::commands {
+
+// "void at::native::(anonymous namespace)::foo<float, Functor<float>>(int)" as
+// "void at::native::foo<…>(int)". Names of other languages stay as they are: "<module>",
+// "f.<locals>.g", "<T as Trait>::f".
+std::string ShortCpp(std::string_view name);
+
+}  // namespace memtool::commands
