@@ -13,6 +13,7 @@
 #include "output/browser.h"
 #include "output/dot_writer.h"
 #include "output/layout.h"
+#include "output/plot/plot.h"
 #include "rows/rows.h"
 #include "session/session.h"
 
@@ -54,6 +55,9 @@ class GraphCommand : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveNodes()}) {
       MEMTOOL_TRY(resolved);
+    }
+    if (picture_ && output_ != "-") {
+      MEMTOOL_TRY(PlotFormatOf(output_, "--output"));
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);

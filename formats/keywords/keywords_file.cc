@@ -382,7 +382,11 @@ Result<KeywordsFile> ReadKeywords(const std::string& name) {
     return ParseKeywords(builtin->text, name);
   }
   auto text = ReadAll(name);
-  MEMTOOL_TRY(text);
+  if (!text) {
+    Error error = std::move(text.error());
+    error.input = name;
+    return Fail(std::move(error));
+  }
   auto file = ParseKeywords(*text, name);
   if (!file) {
     return file;
