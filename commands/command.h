@@ -65,8 +65,6 @@ struct CommandEntry {
 // All commands, in the order in which help lists them.
 std::span<const CommandEntry> Commands();
 const CommandEntry* FindCommand(std::string_view name);
-// "; did you mean 'diff'?" or nothing.
-std::string DidYouMean(std::string_view wrong, std::span<const std::string> candidates);
 
 // Runs `memtool ARGS...` (without the program's name); what main() returns.
 int RunMain(std::span<const std::string> args, Streams& streams);

@@ -11,28 +11,12 @@
 #include "fit_help.h"
 #include "help.h"
 #include "output/escape.h"
+#include "words/nearest.h"
 #include "words/subjects.h"
 
 namespace memtool::commands {
 
 namespace {
-
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
-  }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 std::vector<std::string> OptionNames(const po::options_description& options) {
   std::vector<std::string> names;
@@ -43,16 +27,21 @@ std::vector<std::string> OptionNames(const po::options_description& options) {
 }
 
 // Boost's messages, in memtool's words and with a suggestion.
-Error UsageError(const po::error& error, const po::options_description& options) {
+Error UsageError(const po::error& error, std::string_view command,
+                 const po::options_description& options) {
   std::string message = error.what();
   std::string hint;
   if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
     std::string name = unknown->get_option_name();
     name.erase(0, name.find_first_not_of('-'));
     message = fmt::format("there is no option {}{}{}", name.size() == 1 ? "-" : "--", name,
-                          DidYouMean(name, OptionNames(options)));
+                          DidYouMean(name, OptionNames(options), "--"));
+    hint = fmt::format("memtool {} --help lists them", command);
   }
-  return Error{.code = ErrorCode::kUsage, .input = {}, .message = std::move(message)};
+  return Error{.code = ErrorCode::kUsage,
+               .input = {},
+               .message = std::move(message),
+               .hint = std::move(hint)};
 }
 
 // Files that options name to be read: those that the command must not write to. Names from
@@ -75,8 +64,8 @@ void NoteInputs(const po::variables_map& values, InputFiles& inputs) {
   }
 }
 
-Result<void> Parse(const std::vector<std::string>& args, const po::options_description& options,
-                   InputFiles& inputs) {
+Result<void> Parse(std::string_view command, const std::vector<std::string>& args,
+                   const po::options_description& options, InputFiles& inputs) {
   namespace style = po::command_line_style;
   po::positional_options_description positional;
   positional.add("file", -1);
@@ -91,7 +80,7 @@ Result<void> Parse(const std::vector<std::string>& args, const po::options_descr
     po::notify(values);
     NoteInputs(values, inputs);
   } catch (const po::error& error) {
-    return Fail(UsageError(error, options));
+    return Fail(UsageError(error, command, options));
   }
   return {};
 }
@@ -117,7 +106,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   }
   auto parsed = command->ParseRaw(args);
   if (!parsed) {
-    parsed = Parse(args, options, streams.inputs);
+    parsed = Parse(entry.name, args, options, streams.inputs);
   }
   if (!*parsed) {
     return Report(parsed->error(), streams);
@@ -149,27 +138,13 @@ void Warn(Streams& streams, std::string_view message) {
   streams.err.Write("memtool: " + EscapeText(message) + "\n");
 }
 
-std::string DidYouMean(std::string_view wrong, std::span<const std::string> candidates) {
-  const std::string* best = nullptr;
-  std::size_t best_distance = 0;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(wrong, candidate);
-    if (best == nullptr || distance < best_distance) {
-      best = &candidate;
-      best_distance = distance;
-    }
-  }
-  const bool near = best != nullptr && best_distance <= 1 + wrong.size() / 4;
-  return near ? fmt::format("; did you mean '{}'?", *best) : std::string{};
-}
-
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
     if (args.empty() || args[0] == "--help" || args[0] == "-h") {
       streams.out.Write(FitHelp(Overview(), streams.out.TerminalWidth()));
       return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
     }
-    if (args[0] == "--version") {
+    if (args[0] == "--version" || args[0] == "-V") {
       streams.out.Write(VersionText());
       return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
     }
@@ -182,7 +157,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
       return Report(Error{.code = ErrorCode::kUsage,
                           .input = {},
                           .message = fmt::format("there is no command '{}'{}", args[0],
-                                                 DidYouMean(args[0], names)),
+                                                 DidYouMean(args[0], names, "memtool ")),
                           .hint = "memtool help lists them"},
                     streams);
     }

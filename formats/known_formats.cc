@@ -73,12 +73,24 @@ bool IsXlaProto(std::string_view text) {
           text.find("jit_") != std::string_view::npos);
 }
 
+// torch.save() writes a zip of "NAME/data.pkl", "NAME/version" and tensors; its first entry is the
+// pickle.
+bool IsTorchCheckpoint(std::string_view text) {
+  constexpr std::size_t kNameSize = 26;
+  constexpr std::size_t kName = 30;
+  if (!StartsWith(text, "PK\x03\x04") || text.size() < kName) {
+    return false;
+  }
+  const std::string_view name = text.substr(kName, Word(text, kNameSize, 2, false));
+  return name == "data.pkl" || name.ends_with("/data.pkl") || name.ends_with("/version");
+}
+
 struct Rule {
   bool (*matches)(std::string_view head) = nullptr;
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 16> kRules{{
+constexpr std::array<Rule, 17> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "heap profile:"); },
      {"a heap profile in the legacy text form", kProtoHint}},
@@ -95,6 +107,9 @@ constexpr std::array<Rule, 16> kRules{{
      {"a Go count profile in the legacy text form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "SQLite format 3"); },
      {"a SQLite database, such as an Nsight Systems export", kLaterHint}},
+    {IsTorchCheckpoint,
+     {"a PyTorch checkpoint (.pt, .pth)",
+      "it holds tensors; torch.cuda.memory._dump_snapshot() writes what held the memory"}},
     {[](std::string_view t) { return StartsWith(t, "PK\x03\x04"); },
      {"a zip archive", "unpack it first"}},
     {[](std::string_view t) { return t.size() > 262 && t.substr(257, 5) == "ustar"; },
@@ -113,9 +128,12 @@ constexpr std::array<Rule, 16> kRules{{
     {[](std::string_view t) {
        return IsJson(t) && t.find("traceEvents") != std::string_view::npos;
      },
-     {"a Chrome trace", kLaterHint}},
+     {"a Chrome trace without memory events",
+      "torch.profiler writes them with profile_memory=True; ui.perfetto.dev shows any trace"}},
     {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
-    {IsText, {"text of no known kind", "see memtool-formats(5)", true}},
+    {IsText,
+     {"text of no known kind", "reads logs with an out-of-memory message; see memtool-formats(5)",
+      true, Subject::kOutOfMemory}},
 }};
 
 }  // namespace

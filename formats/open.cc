@@ -71,10 +71,12 @@ Error Unknown(ReaderList readers, std::span<const std::byte> head) {
     return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
   }
   if (const KnownFormat* known = RecognizeUnread(head)) {
+    const bool question = known->reads != Subject::kNone;
     return Error{.code = ErrorCode::kUnsupported,
                  .input = {},
                  .message = fmt::format("this is {}, which memtool does not read", known->what),
-                 .hint = std::string(known->hint) + LeftOutText()};
+                 .hint = (question ? Mention(known->reads) + " " : "") + std::string(known->hint) +
+                         LeftOutText()};
   }
   return Error{.code = ErrorCode::kUnknownFormat,
                .input = {},
@@ -205,12 +207,34 @@ Result<Recording> RecordingOf(Result<Document> document) {
   return (*std::move(document)).recording();
 }
 
+// Tells how much passed through it.
+class CountedSource final : public Source {
+ public:
+  CountedSource(std::unique_ptr<Source> source, std::function<void(std::uint64_t)> on_bytes)
+      : source_(std::move(source)), on_bytes_(std::move(on_bytes)) {}
+
+  Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    auto got = source_->Read(buffer);
+    if (got) {
+      on_bytes_(*got);
+    }
+    return got;
+  }
+
+ private:
+  std::unique_ptr<Source> source_;
+  std::function<void(std::uint64_t)> on_bytes_;
+};
+
 }  // namespace
 
 Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
                       const OpenOptions& options) {
   return Guarded(name, [&]() -> Result<Document> {
     std::string packing;
+    if (options.on_bytes) {
+      source = std::make_unique<CountedSource>(std::move(source), options.on_bytes);
+    }
     auto unpacked = Unpack(std::move(source), options.limits, &packing);
     MEMTOOL_TRY(unpacked);
     ByteWindow window(*std::move(unpacked));

@@ -148,6 +148,11 @@ class ConvertCommand : public Command {
                               "--sample-index work with {} only",
                               to_, SelectingText()));
     }
+    if (writer->binary() && output_ == "-" && streams.out.TerminalWidth() > 0) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} is binary and not for a terminal", writer->name()),
+                  "-o FILE, or a pipe");
+    }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     Session session(input_, streams);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/replay/mark_groups.h"
 #include "memtool/profile/replay/moment.h"
 #include "words/words.h"
 
@@ -116,10 +118,11 @@ std::string MomentsText(const HistoryCard& history) {
   std::string text = "start, end, peak, peak:reserved, event:N";
   text += history.has_times ? ", time:S, job-peak" : "";
   text += history.has_ooms ? ", oom" : "";
-  return text + (history.marks.empty()
-                     ? ""
-                     : fmt::format(", mark:NAME ({} marks, such as '{}')",
-                                   Count(history.marks.size()), history.marks.front().name));
+  const bool steps = std::any_of(history.marks.begin(), history.marks.end(), [](const Mark& mark) {
+    return mark.name.starts_with("ProfilerStep#");
+  });
+  text += steps ? ", step:K" : "";
+  return text + (history.marks.empty() ? "" : ", mark:NAME");
 }
 
 void HistoryRows(const InputCard& card, Rows& rows) {
@@ -127,6 +130,9 @@ void HistoryRows(const InputCard& card, Rows& rows) {
     TraceRows(trace, card.state.has_value(), rows);
   }
   rows.emplace_back("moments", MomentsText(*card.history));
+  if (!card.history->marks.empty()) {
+    rows.emplace_back("marks", MarkNames(card.history->marks));
+  }
   if (card.state) {
     rows.emplace_back("segments", fmt::format("{} with {} blocks", Count(card.state->segments),
                                               Count(card.state->blocks)));

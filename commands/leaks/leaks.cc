@@ -266,22 +266,22 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> OverHistory(Session& session, const std::vector<std::string>& names) {
-    return session.ForEachRecording(
-        names, [&](const std::string& name, const auto& read) -> Result<void> {
-          const Recording& recording = *read;
-          MEMTOOL_TRY(CheckHistory(recording));
-          MEMTOOL_TRY(view().ChooseKeywords(recording));
-          const HistoryIndex index(read);
-          const View seen(recording, *view().filter());
-          auto unmatched = seen.Unmatched();
-          std::erase(unmatched, "device");  // events have no such label; no device is an error
-          session.NoteUnmatched(unmatched);
-          query_.steps.device = view().device();
-          auto answer = LeaksOfHistory(index, seen, name, query_);
-          MEMTOOL_TRY(answer);
-          answer_ = *std::move(answer);
-          return {};
-        });
+    return session.ForEachRecording(names,
+                                    [&](const std::string& name, const auto& read) -> Result<void> {
+                                      const Recording& recording = *read;
+                                      MEMTOOL_TRY(CheckHistory(recording));
+                                      MEMTOOL_TRY(view().ChooseKeywords(recording));
+                                      const HistoryIndex index(read);
+                                      const View seen(recording, *view().filter());
+                                      // Events have no device label; a device that there is not is
+                                      // an error.
+                                      session.NoteUnmatched(seen, "device");
+                                      query_.steps.device = view().device();
+                                      auto answer = LeaksOfHistory(index, seen, name, query_);
+                                      MEMTOOL_TRY(answer);
+                                      answer_ = *std::move(answer);
+                                      return {};
+                                    });
   }
 
   [[nodiscard]] std::string HistoryLine(const SteppedHistory& history) const {

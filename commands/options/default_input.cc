@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memtool/formats/open.h"
+#include "memtool/profile/growth/growth.h"
 
 namespace memtool::commands {
 
@@ -76,8 +77,10 @@ std::optional<std::string> NewestProfileHere() {
       files.emplace_back(it->last_write_time(ignored), it->path().filename().string());
     }
   }
+  // A fresh clone or an unpacked archive gives all files one time: then memory9 is newer than
+  // memory1.
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
+    return a.first != b.first ? a.first > b.first : NaturalLess(b.second, a.second);
   });
   for (const auto& [time, name] : files) {
     if (formats::CertainReader(name) != nullptr) {

@@ -33,11 +33,9 @@ void OutputOptions::Declare(po::options_description& options) {
 }
 
 Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::size_t> rows) {
-  const std::map<std::string, Format> formats{{"table", Format::kTable},
-                                              {"json", Format::kJson},
-                                              {"jsonl", Format::kJsonl},
-                                              {"csv", Format::kCsv},
-                                              {"markdown", Format::kMarkdown}};
+  const std::map<std::string, Format> formats{
+      {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonl},
+      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown}, {"md", Format::kMarkdown}};
   const auto format = formats.find(format_text_);
   if (format == formats.end()) {
     return Fail(ErrorCode::kUsage, "--format: there is no format '" + format_text_ + "'",

@@ -7,16 +7,6 @@
 
 namespace memtool::commands {
 
-namespace {
-
-// A plain number is an event.
-Result<MomentSpec> ParseEnd(const std::string& text, Subject subject) {
-  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return ParseMoment(number ? "event:" + text : text, subject);
-}
-
-}  // namespace
-
 void RangeOptions::Declare(po::options_description_easy_init add, const std::string& of) {
   add("from", po::value(&from_text_)->value_name("MOMENT"),
       (of + "where it begins: an event's number, or a moment as in --at of memtool top (default "
@@ -27,8 +17,8 @@ void RangeOptions::Declare(po::options_description_easy_init add, const std::str
 }
 
 Result<void> RangeOptions::Resolve() {
-  auto from = ParseEnd(from_text_, Subject::kRangeBegin);
-  auto to = ParseEnd(to_text_, Subject::kRangeEnd);
+  auto from = ParseMoment(from_text_, Subject::kRangeBegin);
+  auto to = ParseMoment(to_text_, Subject::kRangeEnd);
   if (!from || !to) {
     return Fail(std::move(!from ? from.error() : to.error()));
   }

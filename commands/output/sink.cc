@@ -43,17 +43,23 @@ FdSink::~FdSink() {
   WriteAll(fd_, pending_);
 }
 
+void FdSink::WritePending() {
+  if (!pending_.empty() && before_output_) {
+    std::exchange(before_output_, {})();
+  }
+  failed_ = failed_ != 0 ? failed_ : WriteAll(fd_, pending_);
+  pending_.clear();
+}
+
 void FdSink::Write(std::string_view text) {
   pending_ += text;
   if (pending_.size() >= kBuffer) {
-    failed_ = failed_ != 0 ? failed_ : WriteAll(fd_, pending_);
-    pending_.clear();
+    WritePending();
   }
 }
 
 Result<void> FdSink::Flush() {
-  failed_ = failed_ != 0 ? failed_ : WriteAll(fd_, pending_);
-  pending_.clear();
+  WritePending();
   if (failed_ != 0) {
     return NotWritable("standard output", failed_);
   }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ class Sink {
   virtual Result<void> Flush() = 0;
   // Columns of the terminal behind the sink; 0 when it is none.
   [[nodiscard]] virtual unsigned TerminalWidth() const { return 0; }
+  // What must be off the terminal before the first byte is on it; an empty function takes it back.
+  virtual void BeforeOutput(std::function<void()> /*call*/) {}
 
   Sink() = default;
   Sink(const Sink&) = delete;
@@ -33,9 +36,13 @@ class FdSink final : public Sink {
   void Write(std::string_view text) override;
   Result<void> Flush() override;
   [[nodiscard]] unsigned TerminalWidth() const override;
+  void BeforeOutput(std::function<void()> call) override { before_output_ = std::move(call); }
 
  private:
+  void WritePending();
+
   int fd_;
+  std::function<void()> before_output_;
   int failed_ = 0;  // errno of the first failure
   std::string pending_;
 };

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "command.h"
+#include "words/nearest.h"
 
 namespace memtool::commands::pprof {
 
@@ -231,7 +232,7 @@ class Parser {
     for (const Option& option : kOptions) {
       names.emplace_back(option.help.name);
     }
-    return Usage(fmt::format("pprof has no option -{}{}", name, DidYouMean(name, names)));
+    return Usage(fmt::format("pprof has no option -{}{}", name, DidYouMean(name, names, "-")));
   }
 
   Result<void> SetFlag(const Option& option, bool on) {

@@ -13,6 +13,7 @@
 #include "output/browser.h"
 #include "output/dot_writer.h"
 #include "output/layout.h"
+#include "output/plot/plot.h"
 #include "rows/rows.h"
 #include "session/session.h"
 
@@ -57,6 +58,9 @@ class GraphCommand : public Command {
     }
     if (auto code = view_.PrintInstead(streams)) {
       return *std::move(code);
+    }
+    if (picture_ && output_ != "-") {
+      MEMTOOL_TRY(PlotFormatOf(output_, "--output"));
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <future>
 #include <utility>
 
@@ -21,14 +22,29 @@ struct Reading {
   std::future<Result<Recording>> result;
 };
 
+// Of all inputs together; 0 when one of them does not tell.
+std::uint64_t SizeOf(const std::vector<std::string>& names) {
+  std::uint64_t sum = 0;
+  for (const std::string& name : names) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(name, error);
+    if (error || name == "-") {
+      return 0;
+    }
+    sum += size;
+  }
+  return sum;
+}
+
 std::launch Policy(std::size_t jobs, std::size_t inputs) {
   return jobs > 1 && inputs > 1 ? std::launch::async : std::launch::deferred;
 }
 
 }  // namespace
 
-bool Session::LeavesOut(const Error& error) const {
+bool Session::LeavesOut(const Error& error) {
   if (inputs_.keep_going()) {
+    progress_.Stop();  // a line of its own
     Warn(streams_, "left out: " + Worded(error));
   }
   return inputs_.keep_going();
@@ -51,16 +67,19 @@ void Session::Note(const std::string& name, const Recording& recording) {
 
 Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
                                        const VisitRecording& visit) {
+  formats::OpenOptions options = inputs_.load();
+  options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
+  progress_.Expect(SizeOf(names));
   std::deque<Reading> ahead;
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      ahead.push_back({names[next],
-                       std::async(Policy(inputs_.jobs(), names.size()), [name = names[next], this] {
-                         return formats::OpenRecording(name, inputs_.load());
-                       })});
+      ahead.push_back({names[next], std::async(Policy(inputs_.jobs(), names.size()),
+                                               [name = names[next], &options] {
+                                                 return formats::OpenRecording(name, options);
+                                               })});
       ++next;
     }
   };
@@ -106,18 +125,8 @@ Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const 
     moment_lines_.push_back(side.empty() ? std::move(line)
                                          : fmt::format("{} at {}: {}", side, moment.text, line));
   }
-  NoteUnmatched(selection->view().Unmatched());
+  NoteUnmatched(selection->view());
   return selection;
-}
-
-void Session::NoteUnmatched(const std::vector<std::string_view>& unmatched) {
-  if (!any_view_) {
-    unmatched_ = unmatched;
-    any_view_ = true;
-  }
-  std::erase_if(unmatched_, [&](std::string_view option) {
-    return std::find(unmatched.begin(), unmatched.end(), option) == unmatched.end();
-  });
 }
 
 Result<Selection> Session::SelectAt(const std::string& name,
@@ -187,8 +196,9 @@ Result<void> Session::ForEachJoined(const std::vector<std::string>& names, const
 }
 
 void Session::Finish() {
-  for (const std::string_view option : unmatched_) {
-    Warn(streams_, fmt::format("--{} matched nothing", option));
+  progress_.Stop();
+  for (const std::string& line : unmatched_.Lines()) {
+    Warn(streams_, line);
   }
   std::uint64_t damages = 0;
   std::string first;

@@ -14,7 +14,9 @@
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
+#include "output/progress.h"
 #include "session/join_inputs.h"
+#include "session/unmatched.h"
 
 namespace memtool::commands {
 
@@ -23,7 +25,13 @@ class Session {
   using Visit = std::function<Result<void>(Selection)>;
   using VisitRecording = std::function<Result<void>(std::string, std::shared_ptr<const Recording>)>;
 
-  Session(const InputOptions& inputs, Streams& streams) : inputs_(inputs), streams_(streams) {}
+  Session(const InputOptions& inputs, Streams& streams)
+      : inputs_(inputs), streams_(streams), progress_(streams.err) {
+    streams.out.BeforeOutput([this] { progress_.Stop(); });
+  }
+  ~Session() { streams_.out.BeforeOutput({}); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   // Reads each name in turn and hands it to `visit`; reading ahead uses threads, `visit` does not.
   // Errors: the first input that fails, unless --keep-going leaves it out (then it fails only when
@@ -40,13 +48,15 @@ class Session {
                              const ViewOptions& view, const MomentSpec& moment,
                              const std::string& device);
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
-  [[nodiscard]] bool LeavesOut(const Error& error) const;
+  [[nodiscard]] bool LeavesOut(const Error& error);
   // A place in headers and JSON for an input that is no recording.
   void Note(InputNote note, std::string display);
 
-  // Notes the filters that matched nothing in one input (View::Unmatched), for views that ForEach
-  // did not make.
-  void NoteUnmatched(const std::vector<std::string_view>& unmatched);
+  // Notes the filters that matched nothing in one input, for views that ForEach did not make;
+  // `except`: a filter that was applied elsewhere.
+  void NoteUnmatched(const View& view, std::string_view except = {}) {
+    unmatched_.Note(view, except);
+  }
 
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
@@ -82,14 +92,14 @@ class Session {
 
   const InputOptions& inputs_;
   Streams& streams_;
+  Progress progress_;
   JoinInputs joins_;
   std::vector<InputNote> notes_;
   std::vector<std::string> displays_;  // format names for people, per input
   std::vector<std::string> moment_lines_;
   std::vector<Diagnostic> diagnostics_;
   std::optional<ValueChoice> choice_;
-  std::vector<std::string_view> unmatched_;  // filters that matched in no input so far
-  bool any_view_ = false;
+  Unmatched unmatched_;
 };
 
 // For commands of one FILE: reads it, hands it to `visit`, and says what was noted. Errors: kUsage

@@ -60,6 +60,8 @@ std::string_view OptionOf(Subject subject) {
       return "memtool diff";
     case Subject::kTimeline:
       return "memtool timeline --format json";
+    case Subject::kOutOfMemory:
+      return "memtool oom";
   }
   return "";
 }

@@ -151,7 +151,11 @@ Result<KeywordsFile> ReadKeywords(const std::string& name) {
     return ParseKeywords(builtin->text, name);
   }
   auto text = ReadTreeText(name, kWords);
-  MEMTOOL_TRY(text);
+  if (!text) {
+    Error error = std::move(text.error());
+    error.input = name;
+    return Fail(std::move(error));
+  }
   auto file = ParseKeywords(*text, name);
   if (!file) {
     return file;

@@ -13,6 +13,7 @@ class PprofWriter final : public Writer {
   }
   [[nodiscard]] std::span<const std::string_view> endings() const override;
   [[nodiscard]] Written writes() const override { return Written::kSamples; }
+  [[nodiscard]] bool binary() const override { return true; }
   // Errors: kUnsupported when there are no samples; kLimit when the message would pass 2 GiB, which
   // protobuf cannot write.
   Result<void> Write(const Recording& recording, const WriteOptions& options,

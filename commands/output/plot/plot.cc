@@ -34,7 +34,7 @@ Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& s
 
 }  // namespace
 
-Result<PlotFormat> PlotFormatOf(const std::string& path) {
+Result<PlotFormat> PlotFormatOf(const std::string& path, std::string_view option) {
   constexpr std::pair<std::string_view, PlotFormat> kEndings[] = {
       {".svg", PlotFormat::kSvg}, {".png", PlotFormat::kPng}, {".pdf", PlotFormat::kPdf}};
   for (const auto& [ending, format] : kEndings) {
@@ -42,7 +42,8 @@ Result<PlotFormat> PlotFormatOf(const std::string& path) {
       return format;
     }
   }
-  return Fail(ErrorCode::kUsage, "--plot: '" + path + "' does not end in .svg, .png or .pdf");
+  return Fail(ErrorCode::kUsage,
+              std::string(option) + ": '" + path + "' does not end in .svg, .png or .pdf");
 }
 
 Result<PlotSize> ParsePlotWidth(std::string_view text) {

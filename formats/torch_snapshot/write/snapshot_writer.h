@@ -18,6 +18,7 @@ class TorchSnapshotWriter final : public Writer {
   }
   [[nodiscard]] std::span<const std::string_view> endings() const override;
   [[nodiscard]] Written writes() const override { return Written::kHistory; }
+  [[nodiscard]] bool binary() const override { return true; }
   // Errors: kUnsupported when the recording has no events or no state of a caching allocator.
   Result<void> Write(const Recording& recording, const WriteOptions& options,
                      const ByteSink& sink) const override;

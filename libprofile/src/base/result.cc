@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::array<std::string_view, 27> kSubjects{"",
+constexpr std::array<std::string_view, 28> kSubjects{"",
                                                      "moment",
                                                      "base moment",
                                                      "range begin",
@@ -34,8 +34,9 @@ constexpr std::array<std::string_view, 27> kSubjects{"",
                                                      "input format",
                                                      "the overview",
                                                      "a comparison",
-                                                     "a timeline"};
-static_assert(kSubjects.size() == static_cast<std::size_t>(Subject::kTimeline) + 1);
+                                                     "a timeline",
+                                                     "a question about out-of-memory"};
+static_assert(kSubjects.size() == static_cast<std::size_t>(Subject::kOutOfMemory) + 1);
 
 // A mention within a text: the subject's number as a character after kMark. Neither is in what a
 // library says otherwise; an input that holds both gets a subject's name shown, and nothing worse.

@@ -38,6 +38,47 @@ bool IsNumberLabel(std::string_view key) {
   return key == "pool" || key == "stream" || key == "device";
 }
 
+// Packages that anybody can install: names in them tell nothing of their user's program.
+constexpr std::array<std::string_view, 25> kPublicPackages{
+    "accelerate",   "deepspeed", "einops",    "flax",       "functorch",
+    "jax",          "jaxlib",    "keras",     "lightning",  "mxnet",
+    "numpy",        "optax",     "peft",      "scipy",      "pytorch_lightning",
+    "tensorflow",   "torch",     "torch_xla", "torchaudio", "torchvision",
+    "transformers", "triton",    "trl",       "vllm",       "xformers"};
+
+// "site-packages/torch/nn/modules/module.py" of an installed package,
+// "/lib/python3.11/threading.py" of the standard library: the end of a path that is the same on
+// every machine, and by which frames are told from a program's own. Empty for all other files.
+std::string_view PublicPart(std::string_view file) {
+  constexpr std::string_view kPackages = "-packages/";
+  constexpr std::string_view kLibrary = "/lib/python3";
+  if (const std::size_t at = file.rfind(kPackages); at != std::string_view::npos) {
+    const std::string_view before = file.substr(0, at);
+    const std::string_view below = file.substr(at + kPackages.size());
+    const std::string_view package = below.substr(0, below.find('/'));
+    const bool known =
+        (before.ends_with("site") || before.ends_with("dist")) &&
+        std::find(kPublicPackages.begin(), kPublicPackages.end(), package) != kPublicPackages.end();
+    return known && package.size() < below.size()
+               ? file.substr(at - std::string_view("site").size())
+               : std::string_view{};
+  }
+  const std::size_t at = file.rfind(kLibrary);
+  const bool library = at != std::string_view::npos && file.ends_with(".py") &&
+                       file.find('/', at + kLibrary.size()) != std::string_view::npos;
+  return library ? file.substr(at) : std::string_view{};
+}
+
+// Functions of PyTorch and of Python's interpreter, which have no file. Arguments of templates may
+// be types of the program, so those stay hidden.
+bool IsPublicNative(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kPrefixes{"at::", "c10::",  "torch::",  "THP",
+                                                      "_Py",  "PyEval", "PyObject", "aten::"};
+  return name.find('<') == std::string_view::npos &&
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 class Redactor {
  public:
   Redactor(Recording& recording, std::string_view salt)
@@ -47,9 +88,7 @@ class Redactor {
 
   void Run() {
     for (Function& function : recording_.functions) {
-      function.name = Hide('f', function.name);
-      function.system_name = Hide('f', function.system_name);
-      function.filename = Hide('p', function.filename);
+      Hide(function);
     }
     for (Mapping& mapping : recording_.mappings) {
       mapping.filename = Hide('p', mapping.filename);
@@ -78,6 +117,9 @@ class Redactor {
   }
 
  private:
+  [[nodiscard]] std::string_view Text(StringId id) const {
+    return id.valid() ? old_[id] : std::string_view{};
+  }
   StringId Keep(StringId id) { return id.valid() ? recording_.strings.Intern(old_[id]) : id; }
   void Keep(SampleType& type) {
     type.type = Keep(type.type);
@@ -97,6 +139,21 @@ class Redactor {
       known->second = recording_.strings.Intern(text);
     }
     return known->second;
+  }
+
+  void Hide(Function& function) {
+    const std::string_view file = Text(function.filename);
+    const std::string_view part = PublicPart(file);
+    const bool native = (file.empty() || file == "??") && IsPublicNative(Text(function.name));
+    if (part.empty() && !native) {
+      function.name = Hide('f', function.name);
+      function.system_name = Hide('f', function.system_name);
+      function.filename = Hide('p', function.filename);
+      return;
+    }
+    function.name = Keep(function.name);
+    function.system_name = Keep(function.system_name);
+    function.filename = native ? Keep(function.filename) : recording_.strings.Intern(part);
   }
 
   void Labels() {

@@ -12,6 +12,7 @@
 #include "memtool/profile/base/device_name.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/mark_groups.h"
 
 namespace memtool {
 
@@ -124,10 +125,13 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
       return LastEventBy(EventsOf(recording, trace), time);
     }
   }
-  return NoSuch(spec,
-                recording.history->marks.empty()
-                    ? "this file has no marks (record_function and profiler steps make them)"
-                    : "there is no such mark; " + Mention(Subject::kOverview) + " lists them");
+  return Fail(ErrorCode::kUsage, spec.subject,
+              fmt::format("{} {}: {}", Mention(spec.subject), spec.text,
+                          recording.history->marks.empty() ? "this file has no marks"
+                                                           : "there is no such mark"),
+              recording.history->marks.empty()
+                  ? "record_function and profiler steps make them"
+                  : fmt::format("marks: {}", MarkNames(recording.history->marks)));
 }
 
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
@@ -144,8 +148,10 @@ Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
   }
   return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
                                      "its highest moment is 'peak'"
-                                   : fmt::format("only {} recorded: oom:0 to oom:{}", ooms.size(),
-                                                 ooms.size() - 1));
+                      : ooms.size() == 1
+                          ? "1 out-of-memory event is recorded: oom or oom:0"
+                          : fmt::format("{} out-of-memory events are recorded: oom:0 to oom:{}",
+                                        ooms.size(), ooms.size() - 1));
 }
 
 // The first time at which all traces together hold the most.
@@ -213,10 +219,29 @@ Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::strin
   return chosen;
 }
 
-Result<MomentSpec> ParseMoment(std::string_view text, Subject subject) {
+namespace {
+
+// As moments are written: "Peak" is "peak", and a plain number an event. Names of marks stay.
+std::string Normalized(std::string_view text) {
+  if (WholeNumber(text)) {
+    return fmt::format("event:{}", text);
+  }
+  std::string normalized(text);
+  const std::size_t names = std::min(text.find(':'), text.size());
+  std::transform(normalized.begin(), normalized.begin() + static_cast<std::ptrdiff_t>(names),
+                 normalized.begin(), [](char c) {
+                   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+                 });
+  return normalized;
+}
+
+}  // namespace
+
+Result<MomentSpec> ParseMoment(std::string_view given, Subject subject) {
   MomentSpec spec;
-  spec.text = text;
+  spec.text = Normalized(given);
   spec.subject = subject;
+  const std::string_view text = spec.text;
   const std::map<std::string_view, Kind> words{
       {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
       {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};

@@ -219,16 +219,41 @@ class RowMerger {
   std::vector<LocationId> stack_;
 };
 
-// The position of a sample type in another recording.
-std::optional<std::size_t> FindType(const Recording& recording, std::string_view name,
-                                    std::string_view unit) {
+// A sample type of the first input, to be found in the others.
+struct WantedType {
+  std::string name;
+  std::string unit;
+  Role role = Role::kOther;  // kOther: found by its name only
+};
+
+// The only type of a role and unit, or nothing.
+std::optional<std::size_t> OnlyOfRole(const Recording& recording, Role role,
+                                      std::string_view unit) {
+  const auto& types = recording.profile->types;
+  std::optional<std::size_t> only;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].role == role && recording.Text(types[i].unit) == unit) {
+      if (only) {
+        return std::nullopt;
+      }
+      only = i;
+    }
+  }
+  return only;
+}
+
+// The position of a sample type in another recording: by its name, or as the only one of its role
+// ("space" of one writer is "inuse_space" of another).
+std::optional<std::size_t> FindType(const Recording& recording, const WantedType& wanted) {
   const auto& types = recording.profile->types;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (recording.Text(types[i].type) == name && recording.Text(types[i].unit) == unit) {
+    if (recording.Text(types[i].type) == wanted.name &&
+        recording.Text(types[i].unit) == wanted.unit) {
       return i;
     }
   }
-  return std::nullopt;
+  return wanted.role == Role::kOther ? std::nullopt
+                                     : OnlyOfRole(recording, wanted.role, wanted.unit);
 }
 
 std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules) {
@@ -269,19 +294,19 @@ class Merger {
                      .message = "an input holds no samples to merge"};
       }
     }
+    const bool exact = rules_ == MergeRules::kExact;
     const Recording& first = *inputs.front().recording;
     for (const SampleType& type : first.profile->types) {
-      const std::string name(first.Text(type.type));
-      const std::string unit(first.Text(type.unit));
-      const bool everywhere =
-          std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
-            return FindType(*input.recording, name, unit).has_value();
-          });
+      WantedType wanted{.name = std::string(first.Text(type.type)),
+                        .unit = std::string(first.Text(type.unit))};
+      wanted.role = exact && OnlyOfRole(first, type.role, wanted.unit) ? type.role : Role::kOther;
+      const bool everywhere = std::all_of(
+          inputs.begin(), inputs.end(),
+          [&](const MergeInput& input) { return FindType(*input.recording, wanted).has_value(); });
       if (everywhere) {
-        types_.emplace_back(name, unit);
+        types_.push_back(std::move(wanted));
       }
     }
-    const bool exact = rules_ == MergeRules::kExact;
     const bool same = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
       return input.recording->profile->types.size() == types_.size();
     });
@@ -289,6 +314,29 @@ class Merger {
       return Error{.code = ErrorCode::kUsage,
                    .input = {},
                    .message = "the inputs share no sample type, so they cannot be merged"};
+    }
+    return exact ? DroppedBytes(inputs) : std::nullopt;
+  }
+
+  // An error when bytes of an input would be in no sample type of the result.
+  [[nodiscard]] std::optional<Error> DroppedBytes(std::span<const MergeInput> inputs) const {
+    for (const MergeInput& input : inputs) {
+      const Recording& recording = *input.recording;
+      std::vector<bool> kept(recording.profile->types.size());
+      for (const WantedType& wanted : types_) {
+        kept[*FindType(recording, wanted)] = true;
+      }
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const SampleType& type = recording.profile->types[i];
+        if (!kept[i] && IsBytes(type.role)) {
+          return Error{.code = ErrorCode::kUsage,
+                       .input = {},
+                       .message = fmt::format("the bytes of sample type '{}' have no counterpart "
+                                              "in every input, and would be lost",
+                                              recording.Text(type.type)),
+                       .hint = "merge inputs of one kind"};
+        }
+      }
     }
     return std::nullopt;
   }
@@ -305,7 +353,7 @@ class Merger {
     std::vector<std::size_t> columns;
     for (std::size_t t = 0; t < types_.size(); ++t) {
       // pprof's types are the same everywhere, and two of them may have one name.
-      columns.push_back(exact ? *FindType(from, types_[t].first, types_[t].second) : t);
+      columns.push_back(exact ? *FindType(from, types_[t]) : t);
     }
     auto next_unknown = profile.unknown_size.begin();
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
@@ -397,7 +445,7 @@ class Merger {
 
   Result<Recording> Finish() {
     std::vector<SampleType> types;
-    for (const auto& [name, unit] : types_) {
+    for (const auto& [name, unit, role] : types_) {
       types.push_back({.type = builder_.Intern(name),
                        .unit = builder_.Intern(unit),
                        .role = RoleOf(name, unit)});
@@ -431,7 +479,7 @@ class Merger {
   MergeRules rules_;
   RecordingBuilder builder_;
   RowMerger rows_;
-  std::vector<std::pair<std::string, std::string>> types_;
+  std::vector<WantedType> types_;
   StringId default_type_{0U};
   bool started_ = false;
   bool cancelled_ = false;

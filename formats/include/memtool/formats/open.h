@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,6 +54,9 @@ struct OpenOptions {
   std::string format;  // a reader's name: a recording, read as this; empty = by content
   Wanted wanted;
   std::vector<const Reader*> readers;  // the readers asked, in this order; empty = Readers()
+  // Called with the number of bytes, as packed, that were read since the last call. Open() of
+  // several inputs at a time calls it from several threads.
+  std::function<void(std::uint64_t)> on_bytes{};
 };
 
 // `name` goes into errors as the user gave it; "-" reads standard input. Of several kinds wanted,

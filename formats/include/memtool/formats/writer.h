@@ -38,6 +38,8 @@ class Writer {
   // How names of such files end, the usual one first: ".pb.gz".
   [[nodiscard]] virtual std::span<const std::string_view> endings() const = 0;
   [[nodiscard]] virtual Written writes() const = 0;
+  // Not for terminals.
+  [[nodiscard]] virtual bool binary() const { return false; }
   // Errors: kUnsupported when the recording has not what the format holds; kLimit for more than it
   // can hold; kUsage for options that do not fit the recording; those of `sink`.
   virtual Result<void> Write(const Recording& recording, const WriteOptions& options,

@@ -62,5 +62,38 @@ TEST(Redact, KeepsNoName) {
   EXPECT_TRUE(redacted.metadata.comments.empty());
 }
 
+// What anybody can install says nothing of a program; its path says where its user lives.
+TEST(Redact, KeepsPublicFrameworks) {
+  RecordingBuilder builder;
+  const auto add = [&builder](std::string_view name, std::string_view file) {
+    const StringId id = builder.Intern(name);
+    builder.AddFunction({.name = id, .system_name = id, .filename = builder.Intern(file)});
+  };
+  add("_call_impl", "/home/me/env/lib/python3.11/site-packages/torch/nn/modules/module.py");
+  add("run", "/home/me/env/lib/python3.11/threading.py");
+  add("forward", "/home/me/env/lib/python3.11/site-packages/secret_model/net.py");
+  add("torch_net", "/home/me/site-packages/torch.py");
+  add("at::native::add", "??");
+  add("torch::autograd::CppNode<secret_op>::apply", "??");
+  add("helper", "/home/me/lib/python3/net.c");
+  const Recording redacted =
+      Redact(test::MakeRecording(History{.streams = {0}}, {}, std::move(builder)), "salt");
+  const auto text = [&](std::size_t function) {
+    const Function& row = redacted.functions[function];
+    return std::string(redacted.Text(row.name)) + " " + std::string(redacted.Text(row.filename));
+  };
+  EXPECT_EQ(text(0), "_call_impl site-packages/torch/nn/modules/module.py");
+  EXPECT_EQ(text(1), "run /lib/python3.11/threading.py");
+  EXPECT_EQ(text(4), "at::native::add ??");
+  EXPECT_EQ(text(5), StandIn('f', "torch::autograd::CppNode<secret_op>::apply", "salt") + " ??");
+  for (const std::size_t function : {2, 3, 6}) {
+    EXPECT_EQ(text(function).substr(0, 2), "f_") << function;
+    EXPECT_NE(text(function).find(" p_"), std::string::npos) << function;
+  }
+  for (std::uint32_t i = 0; i < redacted.strings.size(); ++i) {
+    EXPECT_EQ(redacted.strings[StringId(i)].find("me/"), std::string_view::npos);
+  }
+}
+
 }  // namespace
 }  // namespace memtool

@@ -58,6 +58,7 @@ enum class Subject : std::uint8_t {
   kOverview,  // questions
   kComparison,
   kTimeline,
+  kOutOfMemory,
 };
 
 // A subject in the library's own words: "moment", "range begin".

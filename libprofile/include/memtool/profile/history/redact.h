@@ -18,8 +18,10 @@ std::string StandIn(char kind, std::string_view name, std::string_view salt);
 // source file or library kept), values of labels (t) and names of marks (m). Kept: "??" and empty
 // names, line numbers, the keys of labels and the values of those that a reader makes of numbers
 // (pool, stream, device), steps of profilers, "snapshot" marks, sample types, the allocator's
-// settings. Comments, what a file says it would drop, and diagnostics (they quote) are left out. No
-// string of the result is an original that is not kept.
+// settings, and functions of public frameworks and of Python itself, with the part of their path
+// that is the same everywhere ("site-packages/torch/nn/modules/module.py"). Comments, what a file
+// says it would drop, and diagnostics (they quote) are left out. No string of the result is an
+// original that is not kept.
 Recording Redact(Recording recording, std::string_view salt);
 
 }  // namespace memtool

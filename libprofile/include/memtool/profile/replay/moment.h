@@ -33,12 +33,13 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
   bool epoch = false;       // kTime: since the epoch
   std::string name;         // kMark
   bool mark_end = false;    // kMark: its end instead of its begin
-  std::string text;         // as given, for headers
+  std::string text;         // in its usual spelling, for headers
   Subject subject = Subject::kMoment;  // which choice it is, for errors
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
-// mark:NAME[#K][:end], step:K. Errors: kUsage, about `subject`.
+// mark:NAME[#K][:end], step:K; a number alone is an event, and upper case is as good. Errors:
+// kUsage, about `subject`.
 Result<MomentSpec> ParseMoment(std::string_view text, Subject subject = Subject::kMoment);
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a

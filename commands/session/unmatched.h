@@ -1,0 +1,30 @@
+// Filters that matched nothing in any input, and what they could have matched.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/select/view.h"
+
+namespace memtool::commands {
+
+class Unmatched {
+ public:
+  // Notes the filters of `view`, but for `except`, that matched nothing in its input. To be called
+  // for every input.
+  void Note(const View& view, std::string_view except);
+  // A line for each filter that matched in none: "--tagfocus matched nothing; labels:
+  // device=cuda:0".
+  [[nodiscard]] std::vector<std::string> Lines() const;
+
+ private:
+  struct Option {
+    std::string_view name;
+    std::string help;  // what it could have matched, in the first input
+  };
+  std::vector<Option> options_;
+  bool any_ = false;
+};
+
+}  // namespace memtool::commands
