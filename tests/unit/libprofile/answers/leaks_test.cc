@@ -24,9 +24,9 @@ std::vector<Selection> Inputs(int count) {
   std::vector<Selection> selections;
   for (int i = 0; i < count; ++i) {
     test::ProfileMaker maker;
-    maker.Sample("main;f@a.py", {1, 10 + 5 * i}).Sample("main;g@a.py", {1, 7});
+    maker.Sample("main@t.py;f@a.py", {1, 10 + 5 * i}).Sample("main@t.py;g@a.py", {1, 7});
     if (i >= 3) {
-      maker.Sample("main;h@b.py", {1, 20});
+      maker.Sample("main@t.py;h@b.py", {1, 20});
     }
     selections.push_back(*Select(maker.Finish(), {.name = "m" + std::to_string(i + 1) + ".prof"}));
   }
