@@ -92,8 +92,11 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
     return "what the process took from the driver, whoever asked for it";
   }
+  if (step.key == "allocated" && facts.cached_untold) {
+    return "given out, as the pool rounded it; blocks that went back keep their rows";
+  }
   if (step.key == "cached" && facts.cached_untold) {
-    return "a block that went back to the pool keeps its row, as if it were live";
+    return "the log does not tell it from what is allocated";
   }
   if (step.key == "fragmented" && facts.request > 0) {
     return fmt::format("gaps beside live blocks, too small for a request of {}",

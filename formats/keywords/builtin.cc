@@ -21,7 +21,7 @@ constexpr std::string_view kMxnet =
 # expected_sum: 11GB
 keywords:
   Optimizer state: [optimizer, "updater:"]
-  Gradients: [arg_grad, head_grad, "/_(?:backward|bwd)[0-9]*$/"]
+  Gradients: [arg_grad, head_grad, "rest:/_(?:backward|bwd)[0-9]*$/"]
   Communication: ["comm_dev:", "kvstore:"]
   Workspace: [workspace, temp_space, reserve_space, cudnn_rnn, dropout_state, "resource:"]
   Input data: ["image_io:", "in_arg:data", "in_arg:label"]

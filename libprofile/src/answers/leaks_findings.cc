@@ -101,7 +101,8 @@ class Finder {
     }
   }
 
-  // All other rows together go down, and by at least four fifths of what these rows gain.
+  // All other rows together go down by about what these rows gain: four fifths to one and a half
+  // of it. Where they fall by more, the total is not flat.
   [[nodiscard]] bool GivenBack(const Finding& finding,
                                const std::vector<std::int64_t>& sums) const {
     const std::int64_t gain = finding.sum.delta();
@@ -114,7 +115,8 @@ class Finder {
     }
     const Growth rest = JudgeGrowth(others);
     const bool falls = rest.kind == GrowthKind::kShrinking || rest.detail == GrowthDetail::kFalling;
-    return falls && SaturatingSubtract(0, rest.delta()) >= gain - gain / 5;
+    const std::int64_t back = SaturatingSubtract(0, rest.delta());
+    return falls && back >= gain - gain / 5 && back <= SaturatingAdd(gain, gain / 2);
   }
 
   void OneIteration() {
