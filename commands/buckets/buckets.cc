@@ -11,7 +11,7 @@
 #include "buckets/buckets_table.h"
 #include "command.h"
 #include "memtool/profile/base/result.h"
-#include "options/choice.h"
+#include "words/choice.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "options/plot_options.h"

@@ -13,7 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
-#include "options/choice.h"
+#include "words/choice.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
-#include "options/choice.h"
+#include "words/choice.h"
 #include "output/columns.h"
 #include "output/writers.h"
 

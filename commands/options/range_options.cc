@@ -3,7 +3,7 @@
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
 
-#include "options/choice.h"
+#include "words/choice.h"
 
 namespace memtool::commands {
 

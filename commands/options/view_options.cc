@@ -5,7 +5,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <utility>
 
-#include "options/choice.h"
+#include "words/choice.h"
 
 namespace memtool::commands {
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <boost/program_options/value_semantic.hpp>
+#include <filesystem>
 #include <chrono>
 #include <iterator>
 
@@ -59,7 +60,9 @@ class GraphCommand : public Command {
     if (auto code = view_.PrintInstead(streams)) {
       return *std::move(code);
     }
-    if (picture_ && output_ != "-") {
+    // An input is named as such when it is about to be written over.
+    const bool ending = std::filesystem::path(output_).has_extension();
+    if (picture_ && ending && !streams.inputs.Has(output_)) {
       MEMTOOL_TRY(PlotFormatOf(output_, "--output"));
     }
     auto names = input_.Names(streams);

@@ -14,7 +14,7 @@
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
-#include "output/progress.h"
+#include "session/progress.h"
 #include "session/join_inputs.h"
 #include "session/unmatched.h"
 

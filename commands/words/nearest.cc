@@ -48,7 +48,7 @@ std::vector<std::string> Nearest(std::string_view wrong, std::span<const std::st
   std::size_t least = std::max<std::size_t>(1, wrong.size() / 3);
   for (const std::string& candidate : candidates) {
     const bool begun = wrong.size() >= kShortest && candidate.starts_with(wrong);
-    const std::size_t slips = begun ? 0 : Slips(wrong, candidate);
+    const std::size_t slips = begun ? 1 : Slips(wrong, candidate);
     if (slips < least) {
       nearest.clear();
       least = slips;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "output/progress.h"
+#include "session/progress.h"
 #include "words/nearest.h"
 
 namespace memtool::commands {

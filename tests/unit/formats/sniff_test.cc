@@ -38,7 +38,7 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
             "a program or library");
   EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
-  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace");
+  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace without memory events");
   EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
@@ -144,7 +144,7 @@ TEST_F(RealFiles, XplanesAreNamed) {
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
        {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
-        {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace"},
+        {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
         {"hlo/tracelens_jit_forward_3d_conv_15.hlo_proto.pb", "an XLA trace or HLO module"},
         {"hlo/tracelens_jit__normal_11.hlo_proto.pb", "an XLA trace or HLO module"},
         {"hlo/xprof_demo.memory_viewer.json", "JSON"},

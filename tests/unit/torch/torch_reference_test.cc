@@ -133,7 +133,9 @@ TEST(TorchReference, WhatIsKnownWithoutAnOom) {
   const HistoryIndex index(*recording);
   const Trace& trace = index.history().traces.front();
   OomState state;
-  AddState(StateAt(index, trace, static_cast<std::int64_t>(trace.event_count) - 1), {}, state);
+  const std::int64_t last = static_cast<std::int64_t>(trace.event_count) - 1;
+  const StateAtMoment at = StateAt(index, trace, last);
+  AddState(at, UseOfEach(at, *recording, trace, last), {}, state);
   EXPECT_NEAR(static_cast<double>(state.reserved) / (1U << 30U), 11.031, 0.0005);
   EXPECT_NEAR(static_cast<double>(state.free) / (1U << 20U), 4.3, 0.05);
   EXPECT_EQ(state.live + state.pending + state.free, state.reserved);

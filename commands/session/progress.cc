@@ -1,4 +1,4 @@
-#include "output/progress.h"
+#include "session/progress.h"
 
 #include <fmt/format.h>
 
