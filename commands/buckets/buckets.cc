@@ -11,12 +11,12 @@
 #include "buckets/buckets_table.h"
 #include "command.h"
 #include "memtool/profile/base/result.h"
-#include "words/choice.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "options/plot_options.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/choice.h"
 
 namespace memtool::commands {
 

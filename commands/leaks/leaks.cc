@@ -13,13 +13,13 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
-#include "words/choice.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "output/text/colors.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/choice.h"
 
 namespace memtool::commands {
 

@@ -381,8 +381,7 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
   const bool frames = answer.by.kind == By::Kind::kFrame;
   const std::string place = PlaceText(row.file, row.line);
   return "  held by " + (frames ? NameText(row.name) : row.name) +
-         (place.empty() ? "" : "  " + place) +
-         (row.via.empty() ? "" : "  via " + ViaText(row.via));
+         (place.empty() ? "" : "  " + place) + (row.via.empty() ? "" : "  via " + ViaText(row.via));
 }
 
 std::string WholeText(const OomCase& found) {

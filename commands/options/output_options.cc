@@ -5,9 +5,9 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
-#include "words/choice.h"
 #include "output/columns.h"
 #include "output/writers.h"
+#include "words/choice.h"
 
 namespace memtool::commands {
 

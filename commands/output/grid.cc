@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "memtool/profile/base/utf8.h"
-#include "output/text/cut_names.h"
+#include "output/cut_names.h"
 #include "output/escape.h"
 #include "output/text/colors.h"
 

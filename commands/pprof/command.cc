@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "output/browser.h"
-#include "output/layout.h"
+#include "output/graph/browser.h"
+#include "output/graph/layout.h"
 #include "pprof/load.h"
 #include "pprof/report.h"
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <boost/program_options/value_semantic.hpp>
-#include <filesystem>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 
 #include "command.h"
@@ -11,9 +11,9 @@
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
-#include "output/browser.h"
-#include "output/dot_writer.h"
-#include "output/layout.h"
+#include "output/graph/browser.h"
+#include "output/graph/dot_writer.h"
+#include "output/graph/layout.h"
 #include "output/plot/plot.h"
 #include "rows/rows.h"
 #include "session/session.h"

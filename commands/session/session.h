@@ -14,8 +14,8 @@
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
-#include "session/progress.h"
 #include "session/join_inputs.h"
+#include "session/progress.h"
 #include "session/unmatched.h"
 
 namespace memtool::commands {

@@ -442,7 +442,6 @@ std::string DisplayOf(const OomMessage& message) {
     case OomWording::kXla:
       return "XLA (JAX, TensorFlow)";
     case OomWording::kXlaHbm:
-      return "XLA's compiler";
     case OomWording::kXlaScoped:
       return "XLA's compiler";
     case OomWording::kXlaTpu:

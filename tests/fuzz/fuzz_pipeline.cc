@@ -15,7 +15,7 @@
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
-#include "output/dot_writer.h"
+#include "output/graph/dot_writer.h"
 #include "output/tabulate.h"
 #include "output/writers.h"
 

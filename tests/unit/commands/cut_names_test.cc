@@ -1,4 +1,4 @@
-#include "output/text/cut_names.h"
+#include "output/cut_names.h"
 
 #include <gtest/gtest.h>
 

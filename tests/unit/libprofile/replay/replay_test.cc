@@ -367,7 +367,7 @@ TEST(Moment, WhatIsNotThereIsSaid) {
       {"time:soon", "seconds"},
       {"mark:nothing", "no such mark"},
       {"mark:step#1:end", "no recorded end"},
-      {"oom:9999", "only"},
+      {"oom:9999", "recorded: oom:0 to oom:14"},
       {"step:3", "no such mark"},
   }};
   for (const auto& [text, words] : wrong) {

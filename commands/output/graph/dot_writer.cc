@@ -1,4 +1,4 @@
-#include "output/dot_writer.h"
+#include "output/graph/dot_writer.h"
 
 #include <fmt/format.h>
 #include <graphviz/cgraph.h>

@@ -1,4 +1,4 @@
-#include "output/layout.h"
+#include "output/graph/layout.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

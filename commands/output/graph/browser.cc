@@ -1,4 +1,4 @@
-#include "output/browser.h"
+#include "output/graph/browser.h"
 
 #include <fcntl.h>
 #include <spawn.h>
