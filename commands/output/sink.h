@@ -22,7 +22,7 @@ class Sink {
   // Columns of the terminal behind the sink; 0 when it is none.
   [[nodiscard]] virtual unsigned TerminalWidth() const { return 0; }
   // What must be off the terminal before the first byte is on it; an empty function takes it back.
-  virtual void BeforeOutput(std::function<void()> /*call*/) {}
+  virtual void BeforeOutput(const std::function<void()>& /*call*/) {}
 
   Sink() = default;
   Sink(const Sink&) = delete;
@@ -36,7 +36,7 @@ class FdSink final : public Sink {
   void Write(std::string_view text) override;
   Result<void> Flush() override;
   [[nodiscard]] unsigned TerminalWidth() const override;
-  void BeforeOutput(std::function<void()> call) override { before_output_ = std::move(call); }
+  void BeforeOutput(const std::function<void()>& call) override { before_output_ = call; }
 
  private:
   void WritePending();

@@ -27,7 +27,9 @@ std::vector<char> BackwardStacks(const Recording& recording) {
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     for (const LocationId location : recording.Stack(StackId(i))) {
       for (const Line& line : recording.Lines(recording.At(location))) {
-        stacks[i] |= line.function.valid() ? functions[line.function.value()] : char{0};
+        if (line.function.valid() && functions[line.function.value()] != 0) {
+          stacks[i] = 1;
+        }
       }
     }
   }

@@ -300,8 +300,8 @@ Result<FrameClassifier> FrameClassifier::Compile(const FrameRules& rules) {
 }
 
 const FrameClassifier& FrameClassifier::Builtin() {
-  static const FrameClassifier kBuiltin = *Compile(BuiltinFrameRules());
-  return kBuiltin;
+  static const FrameClassifier builtin = *Compile(BuiltinFrameRules());
+  return builtin;
 }
 
 FrameClass FrameClassifier::Classify(std::string_view function, std::string_view raw_file,
