@@ -213,6 +213,7 @@ std::vector<std::string_view> Grid::Hidden() const {
   std::vector<std::size_t> hidden = hidden_;
   std::sort(hidden.begin(), hidden.end());
   std::vector<std::string_view> titles;
+  titles.reserve(hidden.size());
   for (const std::size_t column : hidden) {
     titles.push_back(table_.columns[column].title);
   }
@@ -290,22 +291,38 @@ std::string Grid::Lines(const std::vector<std::string>& texts,
   return line + "\n";
 }
 
-void Grid::Write(Sink& out) const {
-  if (empty_) {
-    return;
-  }
+std::string Grid::Header() const {
   std::vector<std::string> texts;
-  std::vector<int> colors(shown_.size(), kNoColor);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     const std::string title(ColumnAt(i).title);
     texts.push_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
   }
-  std::string header = Lines(texts, colors);
+  std::string header = Lines(texts, std::vector<int>(shown_.size(), kNoColor));
   if (style_.color) {
     header.pop_back();
     header = "\x1b[1m" + header + "\x1b[0m\n";
   }
-  out.Write(header);
+  return header;
+}
+
+std::string Grid::FittingText(std::size_t shown, std::string text) const {
+  if (!MayCut(shown) || DisplayWidth(text) <= widths_[shown]) {
+    return text;
+  }
+  const auto found = cut_[shown].find(text);
+  if (found != cut_[shown].end()) {
+    return found->second;
+  }
+  return ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0) : Shorten(text, widths_[shown]);
+}
+
+void Grid::Write(Sink& out) const {
+  if (empty_) {
+    return;
+  }
+  out.Write(Header());
+  std::vector<std::string> texts(shown_.size());
+  std::vector<int> colors(shown_.size(), kNoColor);
   auto block = table_.blocks.begin();
   std::size_t number = 0;
   ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
@@ -315,14 +332,8 @@ void Grid::Write(Sink& out) const {
     }
     const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      texts[i] = Text(row, shown_[i], unit);
+      texts[i] = FittingText(i, Text(row, shown_[i], unit));
       colors[i] = style_.color ? ColorOf(i, row, number) : kNoColor;
-      if (MayCut(i) && DisplayWidth(texts[i]) > widths_[i]) {
-        const auto found = cut_[i].find(texts[i]);
-        texts[i] = found != cut_[i].end() ? found->second
-                   : ColumnAt(i).path     ? ShortenAt(texts[i], widths_[i], 0)
-                                          : Shorten(texts[i], widths_[i]);
-      }
     }
     out.Write(Lines(texts, colors));
     ++number;

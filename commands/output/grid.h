@@ -51,6 +51,9 @@ class Grid {
   }
   [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column,
                                  SizeUnit unit) const;
+  [[nodiscard]] std::string Header() const;
+  // A cell's text, cut where its column had to shrink.
+  [[nodiscard]] std::string FittingText(std::size_t shown, std::string text) const;
   [[nodiscard]] std::string Lines(const std::vector<std::string>& texts,
                                   const std::vector<int>& colors) const;
   [[nodiscard]] int ColorOf(std::size_t shown, const std::vector<Cell>& row,

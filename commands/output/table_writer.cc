@@ -138,9 +138,9 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
   });
   std::vector<std::string> foot;
   for (const auto& [title, note] : table.column_notes) {
-    const bool shown = std::any_of(columns.begin(), columns.end(), [&](std::size_t column) {
-      return table.columns[column].title == title;
-    });
+    const bool shown = std::any_of(
+        columns.begin(), columns.end(),
+        [&, wanted = title](std::size_t column) { return table.columns[column].title == wanted; });
     foot.insert(foot.end(), shown ? 1 : 0, note);
   }
   foot.insert(foot.end(), table.foot.begin(), table.foot.end());
