@@ -171,6 +171,7 @@ std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::i
 
 std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most) {
   std::vector<std::int64_t> highest;
+  highest.reserve(chart.panels.size());
   for (const AreaPanel& panel : chart.panels) {
     highest.push_back(HighestOf(panel));
   }
@@ -178,6 +179,7 @@ std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most) {
     std::fill(highest.begin(), highest.end(), *std::max_element(highest.begin(), highest.end()));
   }
   std::vector<SizeAxis> axes;
+  axes.reserve(highest.size());
   for (const std::int64_t most : highest) {
     axes.push_back(MakeSizeAxis(static_cast<double>(most), chart.unit, at_most));
   }
