@@ -45,9 +45,11 @@ std::string Names(const LeaksAnswer& answer, const Finding& finding) {
   for (std::size_t i = 0; i < std::min(kNamed, count); ++i) {
     const FoundRow& row = finding.rows[i];
     const std::string place = PlaceText(row.file, row.line);
-    const std::string name = frames ? NameText(row.name) : row.name;
-    text += (i > 0 ? ", " : "") +
-            Shorten(EscapeText(name + (place.empty() ? "" : " " + place)), kWidestName);
+    std::string name = frames ? NameText(row.name) : row.name;
+    if (!place.empty()) {
+      name.append(" ").append(place);
+    }
+    text += (i > 0 ? ", " : "") + Shorten(EscapeText(name), kWidestName);
   }
   return count <= kNamed ? text : text + fmt::format(" and {} more", Count(count - kNamed));
 }

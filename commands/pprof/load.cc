@@ -84,12 +84,13 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
           .and_then([](Recording recording) {
             return RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
           })
-          .and_then([&program](std::shared_ptr<const Recording> recording) -> Result<Recording> {
-            if (!recording->profile) {
-              return Fail(ErrorCode::kUnsupported, "holds no samples");
-            }
-            return WithProgram(*recording, program);
-          });
+          .and_then(
+              [&program](const std::shared_ptr<const Recording>& recording) -> Result<Recording> {
+                if (!recording->profile) {
+                  return Fail(ErrorCode::kUnsupported, "holds no samples");
+                }
+                return WithProgram(*recording, program);
+              });
   if (!loaded) {
     Error error = std::move(loaded.error());
     error.input = error.input.empty() ? name : error.input;

@@ -11,26 +11,26 @@
 
 namespace memtool::commands {
 
-std::string NameText(std::string_view whole) {
-  const std::string text = ShortCpp(whole);
+std::string NameText(std::string_view name) {
+  std::string text = ShortCpp(name);
   if (text.find("::") == std::string::npos) {
     return text;
   }
-  const std::string_view name = WithoutArguments(text);
+  const std::string_view plain = WithoutArguments(text);
   // "torch::autograd::generated::DivBackward0::apply": the last two parts tell. Separators inside
   // templates and parentheses do not count.
   int depth = 0;
   std::size_t last = 0;
   std::size_t before_last = 0;
-  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
-    depth += name[i] == '<' || name[i] == '(' ? 1 : 0;
-    depth -= (name[i] == '>' || name[i] == ')') && depth > 0 ? 1 : 0;
-    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') {
+  for (std::size_t i = 0; i + 1 < plain.size(); ++i) {
+    depth += plain[i] == '<' || plain[i] == '(' ? 1 : 0;
+    depth -= (plain[i] == '>' || plain[i] == ')') && depth > 0 ? 1 : 0;
+    if (depth == 0 && plain[i] == ':' && plain[i + 1] == ':') {
       before_last = last;
       last = i + 2;
     }
   }
-  return std::string(name.substr(before_last));
+  return std::string(plain.substr(before_last));
 }
 
 std::string ViaText(std::string_view via) {

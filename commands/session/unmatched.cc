@@ -19,9 +19,11 @@ constexpr std::size_t kMostNames = 100'000;  // functions that are looked throug
 constexpr std::size_t kMostKeys = 8;         // in a sentence
 constexpr std::size_t kMostValues = 4;
 
-// "device (cuda:0, cuda:1), kind (buffer)": what label filters work on.
-std::string LabelsText(const Recording& recording) {
-  std::map<std::string, std::set<std::string>> values;
+// The label keys of a recording, each with some values.
+using LabelValues = std::map<std::string, std::set<std::string>>;
+
+LabelValues ValuesOf(const Recording& recording) {
+  LabelValues values;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       std::set<std::string>& of_key = values[std::string(recording.Text(label.key))];
@@ -30,6 +32,12 @@ std::string LabelsText(const Recording& recording) {
       }
     }
   }
+  return values;
+}
+
+// "device (cuda:0, cuda:1), kind (buffer)": what label filters work on.
+std::string LabelsText(const Recording& recording) {
+  const LabelValues values = ValuesOf(recording);
   std::string text;
   std::size_t keys = 0;
   for (const auto& [key, of_key] : values) {

@@ -207,6 +207,16 @@ class PanelText {
         }
       }
     }
+    NameMarks(cells);
+    std::string line(gutter_ + 2, ' ');
+    for (const std::string& cell : cells) {
+      line += cell;
+    }
+    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  // Puts the names of marks behind them, where the cells are free.
+  void NameMarks(std::vector<std::string>& cells) const {
     for (const AreaMark& mark : panel_.marks) {
       const std::string name = Shorten(EscapeText(mark.name), 20);
       const std::size_t width = DisplayWidth(name);
@@ -220,11 +230,6 @@ class PanelText {
         std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(at) + 1, width - 1, "");
       }
     }
-    std::string line(gutter_ + 2, ' ');
-    for (const std::string& cell : cells) {
-      line += cell;
-    }
-    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
 
   [[nodiscard]] std::string TickLine() const {

@@ -105,6 +105,14 @@ Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
   return LastEventBy(EventsOf(recording, trace), time);
 }
 
+tl::unexpected<Error> NoSuchMark(std::span<const Mark> marks, const MomentSpec& spec) {
+  const std::string what = Mention(spec.subject) + " " + spec.text;
+  return marks.empty() ? Fail(ErrorCode::kUsage, spec.subject, what + ": this file has no marks",
+                              "record_function and profiler steps make them")
+                       : Fail(ErrorCode::kUsage, spec.subject, what + ": there is no such mark",
+                              "marks: " + MarkNames(marks));
+}
+
 Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
                                  const MomentSpec& spec) {
   // "step:3" and "mark:ProfilerStep#3": the number may be part of the name.
@@ -125,13 +133,7 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
       return LastEventBy(EventsOf(recording, trace), time);
     }
   }
-  return Fail(ErrorCode::kUsage, spec.subject,
-              fmt::format("{} {}: {}", Mention(spec.subject), spec.text,
-                          recording.history->marks.empty() ? "this file has no marks"
-                                                           : "there is no such mark"),
-              recording.history->marks.empty()
-                  ? "record_function and profiler steps make them"
-                  : fmt::format("marks: {}", MarkNames(recording.history->marks)));
+  return NoSuchMark(recording.history->marks, spec);
 }
 
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
@@ -237,22 +239,22 @@ std::string Normalized(std::string_view text) {
 
 }  // namespace
 
-Result<MomentSpec> ParseMoment(std::string_view given, Subject subject) {
+Result<MomentSpec> ParseMoment(std::string_view text, Subject subject) {
   MomentSpec spec;
-  spec.text = Normalized(given);
+  spec.text = Normalized(text);
   spec.subject = subject;
-  const std::string_view text = spec.text;
+  const std::string_view moment = spec.text;
   const std::map<std::string_view, Kind> words{
       {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
       {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
-  if (const auto word = words.find(text); word != words.end()) {
+  if (const auto word = words.find(moment); word != words.end()) {
     spec.kind = word->second;
     return spec;
   }
-  const std::size_t colon = text.find(':');
-  const std::string_view head = text.substr(0, colon);
+  const std::size_t colon = moment.find(':');
+  const std::string_view head = moment.substr(0, colon);
   const std::string_view rest =
-      colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+      colon == std::string_view::npos ? std::string_view{} : moment.substr(colon + 1);
   if (head == "oom" || head == "event" || head == "step") {
     const auto number = WholeNumber(rest);
     if (!number) {
