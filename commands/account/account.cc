@@ -200,7 +200,7 @@ class AccountCommand final : public RowsCommand {
 
   [[nodiscard]] std::vector<TableColumn<AccountRow>> Columns() const {
     TableColumn<AccountRow> source = ColumnOf(FieldNamed(kAccountFields, "source"), true);
-    source.style.drop = 2;
+    source.style.drop = 3;
     std::vector<TableColumn<AccountRow>> columns;
     if (answer_.facts.size() > 1) {
       columns.push_back({{.title = "DEVICE", .left = true}, [](const AccountRow& row) {
@@ -213,7 +213,7 @@ class AccountCommand final : public RowsCommand {
                          return std::string(level * 2, ' ') + std::string(StepName(row));
                        }});
     columns.push_back(ColumnOf(FieldNamed(kAccountFields, "bytes"), true));
-    columns.push_back({{.title = "SHARE", .drop = 3}, [](const AccountRow& row) {
+    columns.push_back({{.title = "SHARE", .drop = 2}, [](const AccountRow& row) {
                          return row.share ? Cell(Percent{*row.share}) : Cell();
                        }});
     columns.push_back(source);

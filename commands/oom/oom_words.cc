@@ -207,14 +207,14 @@ std::optional<std::string> Not(const OomCase& found) {
       break;
   }
   if (!found.state) {
-    return fmt::format("fragmentation: with the {} {} in one piece it would not fit",
+    return fmt::format("fragmentation alone: with the {} {} in one piece it would not fit",
                        SizeOf(found.facts.cached), IsPool(found) ? "free" : "cached");
   }
   if (found.state->usable_free == 0) {
     return "fragmentation: nothing of what is cached is of its pool and stream";
   }
   return fmt::format(
-      "fragmentation: even in one piece, the {} cached for its pool and stream would not do",
+      "fragmentation alone: even in one piece, the {} cached for its pool and stream would not do",
       FormatSize(found.state->usable_free));
 }
 

@@ -97,6 +97,7 @@ Result<AnswerView> ChooseFields(AnswerView view, std::string_view list) {
   MEMTOOL_TRY(chosen);
   const auto pick = [numbers = *chosen](std::vector<Value>& values) {
     std::vector<Value> picked;
+    picked.reserve(numbers.size());
     for (const std::size_t number : numbers) {
       picked.push_back(std::move(values[number]));
     }

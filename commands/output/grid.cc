@@ -18,7 +18,7 @@ constexpr std::size_t kNarrowestOfAll = 4;  // where nothing else helps
 // What names and paths want at least, and what part of the terminal.
 constexpr std::size_t kComfortableName = 16;
 constexpr std::size_t kComfortablePath = 14;
-constexpr std::size_t kNamePart = 4;
+constexpr std::size_t kNamePart = 3;
 constexpr std::size_t kPathPart = 6;
 constexpr std::size_t kNarrowestWrap = 20;
 // Names that are kept to be told apart; of longer tables they are cut one by one.
@@ -144,14 +144,14 @@ std::string Grid::Text(const std::vector<Cell>& row, std::size_t column, SizeUni
 }
 
 // What wraps takes what the others leave, but wants some room.
-std::size_t Grid::TotalWidth(bool comfortable) const {
+std::size_t Grid::TotalWidth(bool comfortable, std::size_t wrapped) const {
   std::size_t total = shown_.empty() ? 0 : kGap.size() * (shown_.size() - 1);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     const std::size_t wanted = ColumnAt(i).room > 0 ? ColumnAt(i).room
                                : ColumnAt(i).path
                                    ? std::max(kComfortablePath, style_.width / kPathPart)
                                    : std::max(kComfortableName, style_.width / kNamePart);
-    total += Wraps(i)                   ? std::min(widths_[i], kNarrowestWrap)
+    total += Wraps(i)                   ? std::min(widths_[i], wrapped)
              : comfortable && MayCut(i) ? std::min(widths_[i], wanted)
                                         : widths_[i];
   }
@@ -160,12 +160,14 @@ std::size_t Grid::TotalWidth(bool comfortable) const {
 
 bool Grid::DropForWidth(std::size_t terminal) {
   const std::size_t before = shown_.size();
-  while (!shown_.empty() && TotalWidth(true) > terminal) {
+  const std::size_t wrapped = std::max(kNarrowestWrap, terminal * 2 / 5);
+  while (!shown_.empty() && TotalWidth(true, wrapped) > terminal) {
     std::size_t least = 0;
     for (std::size_t i = 1; i < shown_.size(); ++i) {
       least = ColumnAt(i).drop >= ColumnAt(least).drop ? i : least;
     }
-    if (ColumnAt(least).drop == 0) {
+    const bool may_wrap_more = Wraps(least) && TotalWidth(true, kNarrowestWrap) <= terminal;
+    if (ColumnAt(least).drop == 0 || may_wrap_more) {
       break;
     }
     hidden_.push_back(shown_[least]);
@@ -193,8 +195,8 @@ void Grid::Fit(std::size_t terminal) {
     Measure();
   }
   for (const std::size_t narrowest : {kNarrowestCell, kNarrowestOfAll}) {
-    for (auto widest = WidestToCut(narrowest); widest && TotalWidth(false) > terminal;
-         widest = WidestToCut(narrowest)) {
+    for (auto widest = WidestToCut(narrowest);
+         widest && TotalWidth(false, kNarrowestWrap) > terminal; widest = WidestToCut(narrowest)) {
       --widths_[*widest];
     }
   }

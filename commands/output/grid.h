@@ -44,8 +44,8 @@ class Grid {
   [[nodiscard]] std::string CellAt(std::size_t shown, const std::string& text,
                                    std::size_t used) const;
   // What the shown columns need; `comfortable`: when those that may shrink do so as far as is
-  // pleasant.
-  [[nodiscard]] std::size_t TotalWidth(bool comfortable) const;
+  // pleasant. A column that wraps needs at most `wrapped`.
+  [[nodiscard]] std::size_t TotalWidth(bool comfortable, std::size_t wrapped) const;
   [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
     return table_.columns[shown_[shown]];
   }

@@ -1,10 +1,13 @@
 // memtool dot, memtool svg and memtool web: the call graph.
 #include <fmt/format.h>
 
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <span>
+#include <string_view>
 
 #include "command.h"
 #include "memtool/profile/answers/graph.h"
@@ -148,37 +151,42 @@ class GraphCommand : public Command {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // What is not drawn, and the option that brings it back.
+  // What is not drawn, and the options that bring it back: "80 of 97 nodes shown; left out: 17 more
+  // (--nodecount 0)". `count`: of a reason; those without any are not named.
+  struct LeftOut {
+    std::size_t count = 0;
+    std::string why;
+  };
+  [[nodiscard]] static std::string ShownText(std::size_t shown, std::size_t all,
+                                             std::string_view what,
+                                             std::span<const LeftOut> left_out) {
+    std::string list;
+    for (const LeftOut& each : left_out) {
+      if (each.count > 0) {
+        list += fmt::format("{}{} {}", list.empty() ? "" : ", ", each.count, each.why);
+      }
+    }
+    return fmt::format("{} of {} {} shown; left out: {}", shown, all, what, list);
+  }
+
   [[nodiscard]] static std::string NodesText(const Session& session, const Graph& graph) {
     const std::size_t over = graph.nodes_all - graph.nodes_small - graph.nodes.size();
-    std::string text =
-        fmt::format("{} of {} nodes shown; left out:", graph.nodes.size(), graph.nodes_all);
-    const char* before = " ";
-    if (graph.nodes_small > 0) {
-      text += fmt::format(" {} below {} (--nodefraction 0)", graph.nodes_small,
-                          AmountText(session, graph.node_cutoff));
-      before = ", ";
-    }
-    return over > 0 ? text + fmt::format("{}{} more (--nodecount 0)", before, over) : text;
+    const std::array<LeftOut, 2> left_out{
+        {{graph.nodes_small,
+          fmt::format("below {} (--nodefraction 0)", AmountText(session, graph.node_cutoff))},
+         {over, "more (--nodecount 0)"}}};
+    return ShownText(graph.nodes.size(), graph.nodes_all, "nodes", left_out);
   }
 
   [[nodiscard]] static std::string EdgesText(const Session& session, const Graph& graph) {
     const std::size_t over =
         graph.edges_all - graph.edges_small - graph.edges_redundant - graph.edges.size();
-    std::string text =
-        fmt::format("{} of {} edges shown; left out:", graph.edges.size(), graph.edges_all);
-    const char* before = " ";
-    if (graph.edges_small > 0) {
-      text += fmt::format(" {} below {} (--edgefraction 0)", graph.edges_small,
-                          AmountText(session, graph.edge_cutoff));
-      before = ", ";
-    }
-    if (graph.edges_redundant > 0) {
-      text += fmt::format("{}{} between nodes that others join (--edgecount 0)", before,
-                          graph.edges_redundant);
-      before = ", ";
-    }
-    return over > 0 ? text + fmt::format("{}{} more (--edgecount 0)", before, over) : text;
+    const std::array<LeftOut, 3> left_out{
+        {{graph.edges_small,
+          fmt::format("below {} (--edgefraction 0)", AmountText(session, graph.edge_cutoff))},
+         {graph.edges_redundant, "between nodes that others join (--edgecount 0)"},
+         {over, "more (--edgecount 0)"}}};
+    return ShownText(graph.edges.size(), graph.edges_all, "edges", left_out);
   }
 
   [[nodiscard]] std::vector<std::string> Legend(const Session& session,

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command.h"
@@ -39,6 +41,17 @@ class RowsCommand : public Command {
   virtual Result<void> Print(const Session& session, Streams& streams) = 0;
   // After the answer was printed; may turn success into another exit code.
   virtual ExitCode AfterPrint(Streams& /*streams*/) { return ExitCode::kOk; }
+
+  // The answer of a maker that takes inputs one at a time: TagsMaker, TracesMaker …
+  template <class Maker>
+  auto AnswerOf(Maker maker, Session& session, const std::vector<std::string>& names,
+                std::string_view question) const -> Result<decltype(std::move(maker).Make())> {
+    MEMTOOL_TRY(ForEachInput(session, names,
+                             [&maker](Selection selection) { maker.Add(std::move(selection)); }));
+    auto answer = std::move(maker).Make();
+    answer.head = session.Head(question);
+    return answer;
+  }
 
   // Gives each input to `take`, for commands that need no more than one at a time.
   Result<void> ForEachInput(Session& session, const std::vector<std::string>& names,

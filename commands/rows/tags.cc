@@ -28,11 +28,9 @@ class TagsCommand final : public RowsCommand {
 
  private:
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    TagsMaker maker;
-    MEMTOOL_TRY(ForEachInput(session, names,
-                             [&maker](const Selection& selection) { maker.Add(selection); }));
-    answer_ = std::move(maker).Make();
-    answer_.head = session.Head("tags");
+    auto answer = AnswerOf(TagsMaker(), session, names, "tags");
+    MEMTOOL_TRY(answer);
+    answer_ = *std::move(answer);
     return {};
   }
 

@@ -40,11 +40,9 @@ class TracesCommand final : public RowsCommand {
 
  private:
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    TracesMaker maker;
-    MEMTOOL_TRY(ForEachInput(session, names,
-                             [&maker](const Selection& selection) { maker.Add(selection); }));
-    answer_ = std::move(maker).Make();
-    answer_.head = session.Head("traces");
+    auto answer = AnswerOf(TracesMaker(), session, names, "traces");
+    MEMTOOL_TRY(answer);
+    answer_ = *std::move(answer);
     return {};
   }
 

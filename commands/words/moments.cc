@@ -5,6 +5,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/select/at_moment.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -14,6 +15,13 @@ std::string EventText(std::int64_t number) {
   return number < 0 ? std::string("the start") : "event " + FormatCount(number);
 }
 
+// "event 3,737 of 22,331".
+std::string PeakText(const TraceSummary& s) {
+  return s.peak_event < 0
+             ? "the start, before " + Counted(s.events, "event")
+             : EventText(s.peak_event) + " of " + FormatCount(static_cast<std::int64_t>(s.events));
+}
+
 }  // namespace
 
 std::string TraceLine(const Trace& trace, const TraceSummary& s) {
@@ -21,10 +29,9 @@ std::string TraceLine(const Trace& trace, const TraceSummary& s) {
     return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
                        FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
   }
-  std::string line = fmt::format("{}: peak {} at {} of {} · end {} · reserved {}", TraceText(trace),
-                                 FormatSize(s.peak_bytes), EventText(s.peak_event),
-                                 FormatCount(static_cast<std::int64_t>(s.events)),
-                                 FormatSize(s.end_bytes), FormatSize(s.reserved_peak_bytes));
+  std::string line = fmt::format("{}: peak {} at {} · end {} · reserved {}", TraceText(trace),
+                                 FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes),
+                                 FormatSize(s.reserved_peak_bytes));
   return line + (s.ooms.empty()
                      ? " · no OOM recorded"
                      : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),

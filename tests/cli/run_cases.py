@@ -147,7 +147,8 @@ def run_at_widths(memtool, args, case, folder):
         wide = [line for line in done.stdout.decode().splitlines() if cells(line) > width]
         if wide:
             raise Failure(f"wider than {width} columns: {wide[0]!r}")
-        whole += b"=== %d columns\n%s" % (width, done.stdout)
+        if done.stdout:
+            whole += b"=== %d columns\n%s" % (width, done.stdout)
     done.stdout = whole
     return done
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: examples_test.py --build BUILD --source SOURCE --memtool MEMTOOL
+"""usage: examples_test.py --build BUILD --source SOURCE --memtool MEMTOOL [--cxx-flags=FLAGS]
 
 Installs the library, builds the examples against what was installed, and compares what they print
 with what the program says of the same files.
@@ -22,13 +22,15 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("build", "source", "memtool"):
         parser.add_argument(f"--{name}", required=True, type=Path)
+    # A library that was built with sanitizers links with nothing else.
+    parser.add_argument("--cxx-flags", default="")
     args = parser.parse_args()
     testdata = args.source / "testdata"
     with tempfile.TemporaryDirectory() as folder:
         prefix, build = Path(folder) / "prefix", Path(folder) / "examples"
         run("cmake", "--install", args.build, "--prefix", prefix)
         run("cmake", "-S", args.source / "examples", "-B", build, "-G", "Ninja",
-            f"-DCMAKE_PREFIX_PATH={prefix}")
+            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_FLAGS={args.cxx_flags}")
         run("cmake", "--build", build)
 
         profile = testdata / "pprof/jax_leak/memory9.prof"

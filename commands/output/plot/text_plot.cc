@@ -267,44 +267,61 @@ class PanelText {
   std::vector<std::int64_t> reserved_;
 };
 
+// What the signs mean, as many to a line as fit.
+class KeyLines {
+ public:
+  explicit KeyLines(const TextPlotStyle& style) : style_(style) {}
+
+  void Add(std::string_view sign, int color, const std::string& name) {
+    const std::size_t needs = DisplayWidth(name) + 2;
+    if (used_ > 0) {
+      const bool fits = used_ + 3 + needs <= style_.width;
+      text_ += fits ? "   " : "\n";
+      used_ = fits ? used_ + 3 : 0;
+    }
+    text_ += Colored(sign, style_.color ? color : kNoColor) + " " + name;
+    used_ += needs;
+  }
+
+  void EndLine() { used_ = style_.width; }
+  [[nodiscard]] std::string Text() const { return text_ + "\n"; }
+
+ private:
+  const TextPlotStyle& style_;
+  std::string text_;
+  std::size_t used_ = 0;
+};
+
+bool HasMark(const AreaChart& chart, bool oom) {
+  return std::any_of(chart.panels.begin(), chart.panels.end(), [oom](const AreaPanel& panel) {
+    return std::any_of(panel.marks.begin(), panel.marks.end(),
+                       [oom](const AreaMark& mark) { return mark.oom == oom; });
+  });
+}
+
 std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   const AreaPanel& panel = chart.panels.front();
   const std::vector<Sign> signs = SignsOf(panel);
   const bool layered = panel.layers.size() > 1;
-  std::string out;
-  std::size_t used = 0;
-  const auto add = [&](std::string_view sign, int color, const std::string& name) {
-    const std::size_t needs = DisplayWidth(name) + 2;
-    if (used > 0) {
-      const bool fits = used + 3 + needs <= style.width;
-      out += fits ? "   " : "\n";
-      used = fits ? used + 3 : 0;
-    }
-    out += Colored(sign, style.color ? color : kNoColor) + " " + name;
-    used += needs;
-  };
+  KeyLines lines(style);
   for (std::size_t i = panel.layers.size(); i-- > 0;) {
     const std::string name =
         Shorten(EscapeText(panel.layers[i].name), style.width > 8 ? style.width - 4 : 4);
-    add(!layered || style.color ? kBlocks.back() : signs[i].text, signs[i].color, name);
-    used = layered ? style.width : used;  // layers stand below each other, as in the plot
+    lines.Add(!layered || style.color ? kBlocks.back() : signs[i].text, signs[i].color, name);
+    if (layered) {
+      lines.EndLine();  // layers stand below each other, as in the plot
+    }
   }
-  const auto has = [&chart](bool oom) {
-    return std::any_of(chart.panels.begin(), chart.panels.end(), [oom](const AreaPanel& p) {
-      return std::any_of(p.marks.begin(), p.marks.end(),
-                         [oom](const AreaMark& mark) { return mark.oom == oom; });
-    });
-  };
   if (!panel.reserved.empty()) {
-    add(kReserved, 0, "reserved");
+    lines.Add(kReserved, 0, "reserved");
   }
-  if (has(true)) {
-    add(kOom, 0, "out of memory");
+  if (HasMark(chart, true)) {
+    lines.Add(kOom, 0, "out of memory");
   }
-  if (has(false)) {
-    add(kMark, 0, "mark");
+  if (HasMark(chart, false)) {
+    lines.Add(kMark, 0, "mark");
   }
-  return out + "\n";
+  return lines.Text();
 }
 
 }  // namespace

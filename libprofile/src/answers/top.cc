@@ -66,15 +66,15 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
     for (const MomentOfTrace& moment : selection.moments()) {
       answer.peak = SaturatingAdd(*answer.peak, moment.summary.peak_bytes);
     }
-    for (const auto& [of, member] : {std::pair(SaveOf::kOwn, &TopRow::peak_without),
-                                     std::pair(SaveOf::kWithCallees, &TopRow::peak_without_cum)}) {
-      const auto without =
-          PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
-                          std::span(rows).first(count), query_.by.granularity, space_, of);
-      for (std::size_t i = 0; i < count; ++i) {
-        std::optional<std::int64_t>& sum = answer.rows[i].*member;
-        sum = SaturatingAdd(*sum, without[i]);
-      }
+    const auto without =
+        PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
+                        {.rows = std::span(rows).first(count),
+                         .granularity = query_.by.granularity,
+                         .space = &space_});
+    for (std::size_t i = 0; i < count; ++i) {
+      TopRow& row = answer.rows[i];
+      row.peak_without = SaturatingAdd(*row.peak_without, without[i].own);
+      row.peak_without_cum = SaturatingAdd(*row.peak_without_cum, without[i].with_callees);
     }
   }
 }

@@ -253,11 +253,12 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   return blocks;
 }
 
-// The groups of a stack, or the one of what has no frames.
-std::span<const std::uint32_t> Replay::GroupsOfStack(const SharedGroups& groups, StackId stack,
-                                                     const std::uint32_t& without_frames) const {
+// The groups of a stack, or those of what has no frames.
+std::span<const std::uint32_t> Replay::GroupsOfStack(
+    const SharedGroups& groups, StackId stack,
+    std::span<const std::uint32_t> without_frames) const {
   if (!HasFrames(stack)) {
-    return std::span(&without_frames, 1);
+    return without_frames;
   }
   const std::uint32_t first = groups.first[stack.value()];
   return groups.members.subspan(first, groups.first[stack.value() + 1] - first);
@@ -269,7 +270,7 @@ std::span<const std::uint32_t> Replay::GroupsOfEvent(const SharedGroups& groups,
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? partner_[event] : event;
   if (opened == kNoEvent) {
-    return std::span(&groups.before_recording, 1);
+    return groups.before_recording;
   }
   return GroupsOfStack(groups, events_[opened].stack, groups.without_stack);
 }
@@ -279,8 +280,8 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
   std::iota(first.begin(), first.end(), 0U);
   return PeakWithout(SharedGroups{.first = first,
                                   .members = groups.of_stack,
-                                  .before_recording = groups.before_recording,
-                                  .without_stack = groups.without_stack,
+                                  .before_recording = {&groups.before_recording, 1},
+                                  .without_stack = {&groups.without_stack, 1},
                                   .count = groups.count});
 }
 
@@ -295,7 +296,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
       }
     }
   };
-  const std::span<const std::uint32_t> before(&groups.before_recording, 1);
+  const std::span<const std::uint32_t> before = groups.before_recording;
   for (const std::uint32_t i : unmatched_) {
     add(before, events_[i].size);
   }

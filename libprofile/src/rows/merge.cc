@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "replay/address_map.h"
+#include "rows/merge_types.h"
 
 namespace memtool {
 
@@ -219,43 +220,6 @@ class RowMerger {
   std::vector<LocationId> stack_;
 };
 
-// A sample type of the first input, to be found in the others.
-struct WantedType {
-  std::string name;
-  std::string unit;
-  Role role = Role::kOther;  // kOther: found by its name only
-};
-
-// The only type of a role and unit, or nothing.
-std::optional<std::size_t> OnlyOfRole(const Recording& recording, Role role,
-                                      std::string_view unit) {
-  const auto& types = recording.profile->types;
-  std::optional<std::size_t> only;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i].role == role && recording.Text(types[i].unit) == unit) {
-      if (only) {
-        return std::nullopt;
-      }
-      only = i;
-    }
-  }
-  return only;
-}
-
-// The position of a sample type in another recording: by its name, or as the only one of its role
-// ("space" of one writer is "inuse_space" of another).
-std::optional<std::size_t> FindType(const Recording& recording, const WantedType& wanted) {
-  const auto& types = recording.profile->types;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (recording.Text(types[i].type) == wanted.name &&
-        recording.Text(types[i].unit) == wanted.unit) {
-      return i;
-    }
-  }
-  return wanted.role == Role::kOther ? std::nullopt
-                                     : OnlyOfRole(recording, wanted.role, wanted.unit);
-}
-
 std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules) {
   if (rules == MergeRules::kPprof) {
     const auto wide = static_cast<std::uint64_t>(value);
@@ -270,9 +234,9 @@ class Merger {
   explicit Merger(MergeRules rules) : rules_(rules), rows_(builder_, rules) {}
 
   Result<Recording> Run(std::span<const MergeInput> inputs) {
-    if (auto error = ChooseTypes(inputs)) {
-      return Fail(*std::move(error));
-    }
+    auto types = CommonTypes(inputs, rules_);
+    MEMTOOL_TRY(types);
+    types_ = *std::move(types);
     values_.resize(types_.size());
     for (const MergeInput& input : inputs) {
       rows_.Start(*input.recording);
@@ -285,62 +249,6 @@ class Merger {
   [[nodiscard]] bool cancelled() const { return cancelled_; }
 
  private:
-  // Sample types by name and unit, as the first input orders them.
-  std::optional<Error> ChooseTypes(std::span<const MergeInput> inputs) {
-    for (const MergeInput& input : inputs) {
-      if (!input.recording->profile) {
-        return Error{.code = ErrorCode::kUnsupported,
-                     .input = {},
-                     .message = "an input holds no samples to merge"};
-      }
-    }
-    const bool exact = rules_ == MergeRules::kExact;
-    const Recording& first = *inputs.front().recording;
-    for (const SampleType& type : first.profile->types) {
-      WantedType wanted{.name = std::string(first.Text(type.type)),
-                        .unit = std::string(first.Text(type.unit))};
-      wanted.role = exact && OnlyOfRole(first, type.role, wanted.unit) ? type.role : Role::kOther;
-      const bool everywhere = std::all_of(
-          inputs.begin(), inputs.end(),
-          [&](const MergeInput& input) { return FindType(*input.recording, wanted).has_value(); });
-      if (everywhere) {
-        types_.push_back(std::move(wanted));
-      }
-    }
-    const bool same = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
-      return input.recording->profile->types.size() == types_.size();
-    });
-    if (exact ? types_.empty() : !same) {
-      return Error{.code = ErrorCode::kUsage,
-                   .input = {},
-                   .message = "the inputs share no sample type, so they cannot be merged"};
-    }
-    return exact ? DroppedBytes(inputs) : std::nullopt;
-  }
-
-  // An error when bytes of an input would be in no sample type of the result.
-  [[nodiscard]] std::optional<Error> DroppedBytes(std::span<const MergeInput> inputs) const {
-    for (const MergeInput& input : inputs) {
-      const Recording& recording = *input.recording;
-      std::vector<bool> kept(recording.profile->types.size());
-      for (const WantedType& wanted : types_) {
-        kept[*FindType(recording, wanted)] = true;
-      }
-      for (std::size_t i = 0; i < kept.size(); ++i) {
-        const SampleType& type = recording.profile->types[i];
-        if (!kept[i] && IsBytes(type.role)) {
-          return Error{.code = ErrorCode::kUsage,
-                       .input = {},
-                       .message = fmt::format("the bytes of sample type '{}' have no counterpart "
-                                              "in every input, and would be lost",
-                                              recording.Text(type.type)),
-                       .hint = "merge inputs of one kind"};
-        }
-      }
-    }
-    return std::nullopt;
-  }
-
   [[nodiscard]] static bool IsZero(const std::vector<std::vector<std::int64_t>>& values,
                                    std::size_t sample) {
     return std::all_of(values.begin(), values.end(),
@@ -352,8 +260,7 @@ class Merger {
     const bool exact = rules_ == MergeRules::kExact;
     std::vector<std::size_t> columns;
     for (std::size_t t = 0; t < types_.size(); ++t) {
-      // pprof's types are the same everywhere, and two of them may have one name.
-      columns.push_back(exact ? *FindType(from, types_[t]) : t);
+      columns.push_back(ColumnOf(from, types_, t, rules_));
     }
     auto next_unknown = profile.unknown_size.begin();
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
@@ -479,7 +386,7 @@ class Merger {
   MergeRules rules_;
   RecordingBuilder builder_;
   RowMerger rows_;
-  std::vector<WantedType> types_;
+  std::vector<CommonType> types_;
   StringId default_type_{0U};
   bool started_ = false;
   bool cancelled_ = false;

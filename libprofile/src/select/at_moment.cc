@@ -80,12 +80,22 @@ class SampleMaker {
   }
 
   LabelSetId LabelsOf(const LiveBlock& block) {
+    std::vector<Label> labels;
+    AddPlace(block, labels);
+    // The free of something allocated before the recording has the free's labels, not the owner's.
+    if (block.event && !block.before_recording) {
+      AddOwn(*block.event, labels);
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  // Where the block lies.
+  void AddPlace(const LiveBlock& block, std::vector<Label>& labels) {
     const Segment* segment = SegmentOf(block.address);
     const History& history = *recording_.history;
     const std::uint16_t stream = block.event          ? history.events[*block.event].stream
                                  : segment != nullptr ? segment->stream
                                                       : std::uint16_t{0};
-    std::vector<Label> labels;
     labels.push_back(Text("device", trace_.name));
     labels.push_back(Text("stream", fmt::format("{:#x}", history.streams[stream])));
     labels.push_back(Text("state", block.pending_free ? "pending_free" : "active"));
@@ -96,26 +106,26 @@ class SampleMaker {
             Text("pool", fmt::format("({}, {})", segment->pool_owner, segment->pool_id)));
       }
     }
-    if (block.event && !block.before_recording) {
-      const auto row = static_cast<std::uint32_t>(*block.event - trace_.first_event);
-      if (backward_.IsTemporary(row)) {
-        labels.push_back(Text("backward", "temporary"));
+  }
+
+  // What its allocation says.
+  void AddOwn(std::uint64_t event, std::vector<Label>& labels) {
+    if (backward_.IsTemporary(static_cast<std::uint32_t>(event - trace_.first_event))) {
+      labels.push_back(Text("backward", "temporary"));
+    }
+    const History& history = *recording_.history;
+    if (history.labels.empty()) {
+      return;
+    }
+    // A block may have several of one key; what is told above is not told again.
+    const auto told = static_cast<std::ptrdiff_t>(labels.size());
+    for (const Label& label : recording_.Labels(history.labels[event])) {
+      const bool known = std::any_of(labels.begin(), labels.begin() + told,
+                                     [&label](const Label& have) { return have.key == label.key; });
+      if (!known) {
+        labels.push_back(label);
       }
     }
-    // The free of something allocated before the recording has the free's labels, not the owner's.
-    if (block.event && !block.before_recording && !history.labels.empty()) {
-      // A block may have several of one key; what is told above is not told again.
-      const auto told = static_cast<std::ptrdiff_t>(labels.size());
-      for (const Label& label : recording_.Labels(history.labels[*block.event])) {
-        const bool known =
-            std::any_of(labels.begin(), labels.begin() + told,
-                        [&label](const Label& have) { return have.key == label.key; });
-        if (!known) {
-          labels.push_back(label);
-        }
-      }
-    }
-    return builder_.InternLabels(labels);
   }
 
   RecordingBuilder& builder_;

@@ -63,8 +63,8 @@ FrameRules MakeBuiltin() {
 }  // namespace
 
 const FrameRules& BuiltinFrameRules() {
-  static const FrameRules kRules = MakeBuiltin();
-  return kRules;
+  static const FrameRules rules = MakeBuiltin();
+  return rules;
 }
 
 std::string_view RegexOfWord(std::string_view word) {

@@ -1,7 +1,9 @@
 // Which frames a mode shows: classes once per function, choices once per stack.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/select/frame_class.h"
@@ -9,6 +11,35 @@
 #include "select/compiled_filter.h"
 
 namespace memtool {
+namespace {
+
+// FrameClass as bits, so that a stack is looked at once.
+constexpr std::uint8_t kApp = 1U << 0U;
+constexpr std::uint8_t kPython = 1U << 1U;
+constexpr std::uint8_t kInstalled = 1U << 2U;
+constexpr std::uint8_t kFramework = 1U << 3U;
+constexpr std::uint8_t kOp = 1U << 4U;
+constexpr std::uint8_t kCall = 1U << 5U;
+constexpr std::uint8_t kTelling = 1U << 6U;
+constexpr std::uint8_t kWrapper = 1U << 7U;
+
+std::uint8_t Bits(const FrameClass& of) {
+  const std::array<std::pair<bool, std::uint8_t>, 8> flags{{{of.app, kApp},
+                                                            {of.python, kPython},
+                                                            {of.installed, kInstalled},
+                                                            {of.framework, kFramework},
+                                                            {of.op, kOp},
+                                                            {of.call, kCall},
+                                                            {of.telling, kTelling},
+                                                            {of.wrapper, kWrapper}}};
+  std::uint8_t bits = 0;
+  for (const auto& [set, bit] : flags) {
+    bits = set ? bits | bit : bits;
+  }
+  return bits;
+}
+
+}  // namespace
 
 void View::ClassifyLines() {
   if (filter_.options.frames == FrameMode::kAll) {
@@ -31,49 +62,51 @@ void View::ClassifyLines() {
                                       [](const FrameClass& function) { return function.python; });
   line_class_.reserve(recording_.lines.size());
   for (const Line& line : recording_.lines) {
-    line_class_.push_back(line.function.valid() ? by_function[line.function.value()]
-                                                : FrameClass{.app = !has_python, .python = false});
+    line_class_.push_back(Bits(line.function.valid()
+                                   ? by_function[line.function.value()]
+                                   : FrameClass{.app = !has_python, .python = false}));
   }
 }
 
 // Leaves the frames that the mode shows; all where it would show none.
 void View::KeepMode(VisibleStack& out) const {
-  const bool python = std::any_of(out.lines.begin(), out.lines.end(),
-                                  [this](std::uint32_t line) { return line_class_[line].python; });
+  unsigned of_all = 0;
+  unsigned of_python = 0;
+  for (const std::uint32_t line : out.lines) {
+    const unsigned bits = line_class_[line];
+    of_all |= bits;
+    of_python |= (bits & kPython) != 0 ? bits : 0;
+  }
+  const bool python = of_python != 0;
+  const unsigned has = python ? of_python : of_all;
   const bool app = filter_.options.frames == FrameMode::kApp;
-  using Class = bool FrameClass::*;
-  constexpr std::array<Class, 4> kPython{&FrameClass::app, &FrameClass::installed,
-                                         &FrameClass::framework, &FrameClass::python};
-  constexpr std::array<Class, 4> kNative{&FrameClass::app, &FrameClass::op, &FrameClass::call,
-                                         &FrameClass::telling};
-  for (const Class kept : std::span(python ? kPython : kNative).subspan(app ? 0 : python ? 3 : 1)) {
-    if (KeepClass(kept, python, out)) {
-      return;
-    }
+  constexpr std::array<std::uint8_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};
+  constexpr std::array<std::uint8_t, 4> kOfNative{kApp, kOp, kCall, kTelling};
+  const auto order = std::span(python ? kOfPython : kOfNative).subspan(app ? 0 : python ? 3 : 1);
+  const auto kept = std::find_if(order.begin(), order.end(),
+                                 [has](std::uint8_t bit) { return (has & bit) != 0; });
+  if (kept != order.end()) {
+    KeepClass(static_cast<std::uint8_t>(*kept | (python ? kPython : 0)), out);
   }
 }
 
-// Leaves only the frames of a class, unless that would leave none.
-bool View::KeepClass(bool FrameClass::*kept, bool python, VisibleStack& out) const {
-  std::vector<std::uint32_t>& lines = out.lines;
-  std::size_t first = 0;
-  const auto keeps = [this, kept, python](std::uint32_t line) {
-    const FrameClass& of = line_class_[line];
-    return of.*kept && of.python == python;
+// Leaves only the frames that have all of these bits; there is one.
+void View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
+  const std::span<std::uint32_t> lines = out.lines;
+  const auto keeps = [of = line_class_.data(), kept](std::uint32_t line) {
+    return (of[line] & kept) == kept;
   };
-  while (first < lines.size() && !keeps(lines[first])) {
+  std::size_t first = 0;
+  while (!keeps(lines[first])) {
     ++first;
-  }
-  if (first == lines.size()) {
-    return false;
   }
   if (first > 0) {
     // The call into the framework; wrappers that every call goes through say nothing.
     std::size_t via = first - 1;
-    while (via > 0 && line_class_[lines[via]].wrapper) {
+    while (via > 0 && (line_class_[lines[via]] & kWrapper) != 0) {
       --via;
     }
-    if (!line_class_[lines[via]].wrapper) {
+    if ((line_class_[lines[via]] & kWrapper) == 0) {
       out.via = LineId(lines[via]);
     }
   }
@@ -83,8 +116,7 @@ bool View::KeepClass(bool FrameClass::*kept, bool python, VisibleStack& out) con
     lines[to] = line;
     to += keeps(line) ? 1 : 0;
   }
-  lines.resize(to);
-  return true;
+  out.lines.resize(to);
 }
 
 }  // namespace memtool

@@ -33,6 +33,11 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
             "a CPU profile in the legacy binary form");
   EXPECT_EQ(WhatIs("SQLite format 3\0"sv), "a SQLite database, such as an Nsight Systems export");
   EXPECT_EQ(WhatIs("PK\x03\x04...."), "a zip archive");
+  // What torch.save() writes: the name of the first entry, 16 bytes, stands behind 30 of header.
+  const std::string checkpoint = std::string("PK\x03\x04") + std::string(22, '\0') +
+                                 std::string("\x10\0\0\0", 4) + "archive/data.pkl";
+  EXPECT_EQ(WhatIs(checkpoint), "a PyTorch checkpoint (.pt, .pth)");
+  EXPECT_EQ(WhatIs(checkpoint.substr(0, 40)), "a zip archive");
   EXPECT_EQ(WhatIs("\x7f"
                    "ELF\2\1\1"),
             "a program or library");

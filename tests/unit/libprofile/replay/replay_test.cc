@@ -187,15 +187,12 @@ TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
     }
     EXPECT_EQ(flat, series[static_cast<std::size_t>(moments[0].event + 1)]) << at;
     const auto without =
-        PeakWithoutRows(index, view, moments, rows, Granularity::kFileFunction, space);
+        PeakWithoutRows(index, view, moments,
+                        {.rows = rows, .granularity = Granularity::kFileFunction, .space = &space});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_LE(without[i], moments[0].summary.peak_bytes) << rows[i].name;
-      EXPECT_GE(without[i], 0) << rows[i].name;
-    }
-    const auto with_callees = PeakWithoutRows(
-        index, view, moments, rows, Granularity::kFileFunction, space, SaveOf::kWithCallees);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_LE(with_callees[i], without[i]) << rows[i].name;
+      EXPECT_LE(without[i].own, moments[0].summary.peak_bytes) << rows[i].name;
+      EXPECT_LE(without[i].with_callees, without[i].own) << rows[i].name;
+      EXPECT_GE(without[i].with_callees, 0) << rows[i].name;
     }
   }
 }

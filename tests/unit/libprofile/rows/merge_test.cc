@@ -53,6 +53,27 @@ TEST(Merge, IsAssociativeAndCommutative) {
   }
 }
 
+// One writer's "space" is another's "inuse_space": the only type of bytes of each.
+TEST(Merge, MatchesBytesByTheirRole) {
+  const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
+  const Recording b =
+      ProfileMaker(ProfileMaker::Types{{"inuse_space", "bytes"}}).Sample("f", {5}).Finish();
+  EXPECT_THAT(test::Stacks(Merged({{&a, 1}, {&b, 1}})), testing::ElementsAre("f 15"));
+}
+
+TEST(Merge, LosesNoBytes) {
+  const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
+  const Recording b = ProfileMaker(ProfileMaker::Types{{"alloc_space", "bytes"},
+                                                       {"inuse_space", "bytes"},
+                                                       {"allocations", "count"}})
+                          .Sample("f", {7, 5, 1})
+                          .Finish();
+  const auto merged = Merge(std::vector<MergeInput>{{&a, 1}, {&b, 1}});
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(merged.error().message, testing::HasSubstr("'space' have no counterpart"));
+}
+
 TEST(Merge, KeepsOnlyTypesThatAllHave) {
   const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
   const Recording b =

@@ -95,8 +95,8 @@ class Replay {
   struct SharedGroups {
     std::span<const std::uint32_t> first;  // one more than there are stacks
     std::span<const std::uint32_t> members;
-    std::uint32_t before_recording = kNoGroup;
-    std::uint32_t without_stack = kNoGroup;
+    std::span<const std::uint32_t> before_recording;
+    std::span<const std::uint32_t> without_stack;
     std::size_t count = 0;
   };
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const SharedGroups& groups) const;
@@ -114,7 +114,8 @@ class Replay {
     return stack.valid() && !recording_.Stack(stack).empty();
   }
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfStack(
-      const SharedGroups& groups, StackId stack, const std::uint32_t& without_frames) const;
+      const SharedGroups& groups, StackId stack,
+      std::span<const std::uint32_t> without_frames) const;
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
                                                              std::uint32_t event) const;
 

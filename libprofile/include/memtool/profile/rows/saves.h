@@ -12,15 +12,23 @@
 
 namespace memtool {
 
-// Which allocations a row answers for: its own, or those of all that it calls too.
-enum class SaveOf : std::uint8_t { kOwn, kWithCallees };
+// How high the peaks would be had a row's allocations never existed.
+struct PeakWithoutRow {
+  std::int64_t own = 0;           // those that the row itself made
+  std::int64_t with_callees = 0;  // and those of all that it calls
+};
 
-// Per row of frames: the sum over `moments` of each trace's peak had the row's allocations never
-// existed. Rows of other kinds (no node, unless "(no stack)") get the peak itself. `view` is of the
-// recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
-std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
-                                          std::span<const MomentOfTrace> moments,
-                                          std::span<const Row> rows, Granularity granularity,
-                                          NodeSpace& space, SaveOf of = SaveOf::kOwn);
+// Rows as a tabulator ranked them; `space` is the tabulator's.
+struct RankedRows {
+  std::span<const Row> rows;
+  Granularity granularity;
+  NodeSpace* space;
+};
+
+// Per row of frames: the sum over `moments` of each trace's peak. Rows of other kinds (no node,
+// unless "(no stack)") get the peak itself. `view` is of the recording that AtMoment made.
+std::vector<PeakWithoutRow> PeakWithoutRows(const HistoryIndex& index, const View& view,
+                                            std::span<const MomentOfTrace> moments,
+                                            const RankedRows& ranked);
 
 }  // namespace memtool

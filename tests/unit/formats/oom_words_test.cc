@@ -1,0 +1,178 @@
+// What producers other than PyTorch say, and what all of them say since 2026.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "memtool/formats/oom_text.h"
+#include "oom_text/scan.h"
+#include "support/files.h"
+#include "support/oom_log.h"
+
+namespace memtool::formats {
+namespace {
+
+using test::BytesOf;
+using test::GiB;
+using test::kGiB;
+using test::kMiB;
+using test::LogOf;
+using test::MiB;
+
+TEST(OomWords, XlaSaysWhatWasAsked) {
+  const OomLog log = LogOf("xla.log");
+  ASSERT_EQ(log.found, 2U);
+  EXPECT_EQ(BytesOf(log.messages[0].asked), 2441334272);
+  EXPECT_EQ(BytesOf(log.messages[1].asked), 2441334240);
+  EXPECT_EQ(log.messages[1].asked->precision, 0);
+}
+
+TEST(OomWords, HipLimitBeforeWhatIsAllocated) {
+  const OomLog log = FindOoms(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total "
+      "capacity of 255.98 GiB of which 244.65 GiB is free. 1.05 GiB allowed; Of the allocated "
+      "memory 1017.01 MiB is allocated by PyTorch, with 17.00 MiB allocated in private pools "
+      "(e.g., "
+      "HIP Graphs), and 54.99 MiB is reserved by PyTorch but unallocated.\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].kind, "HIP");
+  EXPECT_EQ(BytesOf(log.messages[0].limit), GiB(1.05));
+  EXPECT_EQ(BytesOf(log.messages[0].private_pools), 17 * kMiB);
+  EXPECT_TRUE(log.messages[0].complete);
+}
+
+TEST(OomWords, WordsOfOthers) {
+  struct Case {
+    std::string_view text;
+    OomWording wording;
+    std::string_view kind;
+    std::int64_t asked;
+    std::int64_t capacity;
+    int gpu;  // -1 = none
+  };
+  for (const auto& [text, wording, kind, asked, capacity, gpu] : {
+           Case{"Failed to allocate request for 2.27GiB (2441334240B) on device ordinal 3",
+                OomWording::kXla, "XLA", 2441334240, -1, 3},
+           {"failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: "
+            "out of memory",
+            OomWording::kXla, "XLA", 2441334272, -1, -1},
+           {"Ran out of memory in memory space vmem. Used 20.95M of 16.00M vmem.",
+            OomWording::kXlaHbm, "vmem", MiB(20.95), 16 * kMiB, -1},
+           {"OOM when allocating tensor with shape[64,56,56,256] and type half on "
+            "/job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc",
+            OomWording::kTensorFlow, "", std::int64_t{64} * 56 * 56 * 256 * 2, -1, 1},
+           {"OOM when allocating tensor with shape[99999999999,99999999999] and type float on x",
+            OomWording::kTensorFlow, "", -1, -1, -1},
+           {"OOM when allocating tensor with shape[2] and type resource on x",
+            OomWording::kTensorFlow, "", -1, -1, -1},
+           {"DefaultCPUAllocator: not enough memory: you tried to allocate 4096 bytes.",
+            OomWording::kHost, "CPU", 4096, -1, -1},
+           {"Out of memory: Killed process 7 (python)", OomWording::kHost, "kernel", -1, -1, -1},
+           {"NCCL WARN Cuda failure 'out of memory'", OomWording::kNoFigures, "NCCL", -1, -1, -1},
+           {"CUDNN_STATUS_ALLOC_FAILED", OomWording::kNoFigures, "cuDNN", -1, -1, -1},
+           {"MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 1.10 MB, max "
+            "allowed: 2.00 GB). Tried to allocate 3.00 KB on private pool.",
+            OomWording::kTorchMps, "MPS", 3 * 1024, -1, -1},
+       }) {
+    const OomLog log = FindOoms(text);
+    ASSERT_EQ(log.found, 1U) << text;
+    const OomMessage& message = log.messages[0];
+    EXPECT_EQ(message.wording, wording) << text;
+    EXPECT_EQ(message.kind, kind) << text;
+    EXPECT_EQ(BytesOf(message.asked), asked) << text;
+    EXPECT_EQ(BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
+  }
+}
+
+TEST(OomWords, WordsOf2026) {
+  struct Case {
+    std::string_view text;
+    OomWording wording;
+    std::string_view kind;
+    std::int64_t asked;
+    std::int64_t free;
+    std::int64_t capacity;
+    int gpu;  // -1 = none
+  };
+  for (const auto& [text, wording, kind, asked, free, capacity, gpu] : {
+           Case{"MTIA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of "
+                "16.00 GiB of which 512.00 MiB is free.",
+                OomWording::kTorchUnallocated, "MTIA", GiB(1.5), MiB(512), 16 * kGiB, 2},
+           {"PrivateUse1 out of memory. Tried to allocate 3.00 MiB", OomWording::kTorchUnallocated,
+            "PrivateUse1", MiB(3), -1, -1, -1},
+           {"We ran out of memory. Tried to allocate 1.00 GiB of it", OomWording::kNoFigures, "",
+            -1, -1, -1, -1},
+           {"NPU out of memory. NPUWorkspaceAllocator tried to allocate 3.00 GiB(NPU 5; 60.00 GiB "
+            "total capacity; 1.50 GiB free)",
+            OomWording::kLibrary, "NPU", 3 * kGiB, GiB(1.5), 60 * kGiB, 5},
+           {"TPU TensorCore Hbm usage: 34.50G, SparseCore Hbm usage 174.00G, exceeding available "
+            "bytes: 95.50G",
+            OomWording::kXlaHbm, "hbm", GiB(208.5), -1, GiB(95.5), -1},
+           {"total memory required for HLO temporaries (20.50G) exceeds available HBM (15.50G)",
+            OomWording::kXlaHbm, "hbm", GiB(20.5), -1, GiB(15.5), -1},
+           {"Ran out of memory in memory space vmem while allocating on stack. Scoped allocation "
+            "with size 32.00M and limit 16.00M exceeded",
+            OomWording::kXlaScoped, "scoped vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+           {"Allocation (size=33554432) would exceed memory (size=16777216) :: #2 [space=vmem]",
+            OomWording::kXlaScoped, "vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+           {"std::bad_alloc: out_of_memory: CUDA error (failed to allocate 1024 bytes) at: "
+            "/a/b.hpp:62: cudaErrorMemoryAllocation out of memory",
+            OomWording::kLibrary, "RMM", 1024, -1, -1, -1},
+           {"Out of memory allocating 1,073,741,824 bytes (allocated so far: 12 bytes).",
+            OomWording::kLibrary, "CuPy", kGiB, -1, -1, -1},
+           {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating 100.00 MiB on device 1: "
+            "cudaMalloc failed: out of memory",
+            OomWording::kLibrary, "llama.cpp", 100 * kMiB, -1, -1, 1},
+           {"ggml_gallocr_reserve_n: failed to allocate ROCm0 buffer of size 14822711296",
+            OomWording::kLibrary, "llama.cpp", 14822711296, -1, -1, 0},
+           {"Free memory on device (67.25/79.25 GiB) on startup is less than desired GPU memory "
+            "utilization (0.9, 71.33 GiB).",
+            OomWording::kVllm, "vLLM", GiB(71.33), GiB(67.25), GiB(79.25), -1},
+           {"No available memory for the cache blocks. Try", OomWording::kNoFigures, "vLLM", -1, -1,
+            -1, -1},
+       }) {
+    const OomLog log = FindOoms(text);
+    const bool none = wording == OomWording::kNoFigures && kind.empty();
+    ASSERT_EQ(log.found, none ? 0U : 1U) << text;
+    if (none) {
+      continue;
+    }
+    const OomMessage& message = log.messages[0];
+    EXPECT_EQ(message.wording, wording) << text;
+    EXPECT_EQ(message.kind, kind) << text;
+    EXPECT_EQ(BytesOf(message.asked), asked) << text;
+    EXPECT_EQ(BytesOf(message.free), free) << text;
+    EXPECT_EQ(BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
+  }
+}
+
+TEST(OomWords, VllmsCacheIsLargerThanWhatIsLeftForIt) {
+  const OomMessage m = LogOf("vllm_cache.log").messages.at(0);
+  EXPECT_EQ(BytesOf(m.asked), GiB(23.25));
+  EXPECT_EQ(BytesOf(m.limit), GiB(22.5));
+}
+
+TEST(OomWords, ATpuSaysWhatIsFreeAndHowLargeThePieces) {
+  const OomMessage buffer = LogOf("xla_tpu_buffer.log").messages.at(0);
+  EXPECT_EQ(buffer.wording, OomWording::kXlaTpu);
+  EXPECT_EQ(BytesOf(buffer.asked), 8 * kMiB);
+  EXPECT_EQ(BytesOf(buffer.free), MiB(6.5));
+  EXPECT_FALSE(buffer.largest);
+  EXPECT_EQ(buffer.chip, "0x0x1_HBM0");
+  const OomMessage pieces = LogOf("xla_tpu_pieces.log").messages.at(0);
+  EXPECT_EQ(BytesOf(pieces.free), 2 * kGiB);
+  EXPECT_EQ(BytesOf(pieces.largest), 384 * kMiB);
+  EXPECT_EQ(pieces.chip, "1x0x0_HBM0");
+  const OomMessage program = LogOf("xla_tpu_program.log").messages.at(0);
+  EXPECT_EQ(BytesOf(program.asked), GiB(5.5));
+  EXPECT_EQ(BytesOf(program.free), 14 * kGiB);
+  EXPECT_EQ(BytesOf(program.largest), GiB(4.5));
+  EXPECT_EQ(FindOoms("Attempting to allocate 8.00M of it").found, 0U);
+}
+
+}  // namespace
+}  // namespace memtool::formats
