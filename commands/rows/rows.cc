@@ -101,7 +101,7 @@ std::string ReturnableText(const FreeMemory& gives) {
 
 std::string PrivatePoolText(const FreeMemory& gives) {
   return fmt::format(
-      "{} are free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
+      "{} is free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
       "these live",
       FormatSize(gives.private_pool), FormatCount(gives.private_segments),
       PluralS(gives.private_segments));
