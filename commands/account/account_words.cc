@@ -66,8 +66,8 @@ std::string PoolNote(std::optional<std::int64_t> limit) {
                      "XLA's pool, preallocated; its limit is {} "
                      "(XLA_PYTHON_CLIENT_MEM_FRACTION)",
                      FormatSize(*limit))
-               : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); how "
-                 "much it took is told by device.memory_stats() as JSON";
+               : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); "
+                 "device.memory_stats() as JSON says how much it took";
 }
 
 std::string LargestOf(const AccountRow& row) {

@@ -53,7 +53,7 @@ std::string RecordingText(const TraceCard& card) {
         fmt::format("; {} more, of which the file gives the sum", FormatSize(s.preexisting_bytes));
   }
   if (s.start_bytes > s.base_bytes) {
-    text += fmt::format("; the first events list {} of before",
+    text += fmt::format("; the first events list {} from before",
                         FormatSize(s.start_bytes - s.base_bytes));
   }
   return text;

@@ -73,7 +73,7 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
                     FormatCount(unknown), PluralS(unknown)));
   }
   if (saturated) {
-    notes.emplace_back("some sums left the 64-bit range and stick at its end");
+    notes.emplace_back("some sums exceeded the 64-bit range and are clamped to its end");
   }
   return notes;
 }

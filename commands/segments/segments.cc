@@ -64,7 +64,7 @@ class SegmentsCommand final : public RowsCommand {
  public:
   SegmentsCommand()
       : RowsCommand(
-            {.help = "who holds a segment: function, filefunction (default), line, file, module, "
+            {.help = "what holds a segment: function, filefunction (default), line, file, module, "
                      "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
