@@ -83,7 +83,8 @@ void StateRows(const TraceSummary& s, Rows& rows) {
 
 void TraceRows(const TraceCard& card, bool has_state, Rows& rows) {
   const TraceSummary& s = card.summary;
-  rows.emplace_back(TraceText(card.trace), fmt::format("{} events", Count(s.events)));
+  rows.emplace_back(TraceText(card.trace),
+                    fmt::format("{} event{}", Count(s.events), PluralS(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
                                           FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
