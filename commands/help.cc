@@ -22,14 +22,14 @@ constexpr std::string_view kFirstExamples =
   memtool top memory9.prof                    what holds the memory
   memtool diff memory1.prof memory9.prof      what grew
   memtool leaks memory*.prof                  what keeps growing
-  memtool top --at peak snapshot.pickle       who held it at the highest moment
+  memtool top --at peak snapshot.pickle       what held it at the peak
   memtool oom train.log                       why it ran out
   memtool buckets snapshot.pickle             by category, and what nobody tracks
   memtool dot memory9.prof | dot -Tsvg        the call graph
 )";
 
 constexpr std::string_view kExitCodes = R"(
-Exit codes: 0 fine, 1 a gate was hit, 2 usage, 3 an input cannot be read, 4 damage under
+Exit codes: 0 fine, 1 a threshold crossed, 2 usage, 3 an input cannot be read, 4 damage under
 --strict, 5 internal fault, 6 output not writable.
 Each command: memtool COMMAND --help, or memtool-COMMAND(1).
 )";
@@ -51,8 +51,8 @@ Go, the heap: curl -o heap.pb.gz http://HOST/debug/pprof/heap
 constexpr std::string_view kAboutFormats =
     R"(
 memtool oom also reads text logs, memtool account and --expected-sum what nvidia-smi and its like
-print. Any input may be packed with gzip, zlib or zstd. Formats are told by content, never by name;
---input-format NAME overrules that. Nothing that an input holds is ever executed.
+print. Any input may be packed with gzip, zlib or zstd. Formats are recognised by content, never by
+name; --input-format NAME overrides that. Nothing that an input holds is ever executed.
 )";
 
 std::string FormatsText() {
@@ -92,7 +92,7 @@ class HelpCommand final : public Command {
   }
   void Declare(po::options_description& options) override {
     options.add_options()("file", po::value(&topics_)->value_name("COMMAND"),
-                          "the command to explain (also as plain argument)");
+                          "the command to explain (also as a plain argument)");
   }
   Result<ExitCode> Run(Streams& streams) override {
     const unsigned width = streams.out.TerminalWidth();

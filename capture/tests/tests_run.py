@@ -231,7 +231,7 @@ def test_cupti(env):
         ("MOCK_CUPTI_SUBSCRIBE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
         ("MOCK_CUPTI_ENABLE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
         ("MOCK_CUPTI_ENABLE", "40"): "by its hypervisor",
-        ("MOCK_CUPTI_SUBSCRIBE", "7"): "CUPTI refused with its error 7",
+        ("MOCK_CUPTI_SUBSCRIBE", "7"): "CUPTI refused with error 7",
         ("MEMTOOL_CAPTURE_CUPTI", "/nonexistent/libcupti.so"): "library was not found",
     }
     for (variable, value), words in explained.items():
@@ -275,4 +275,4 @@ def test_signal(env):
     env.clear()
     env.program("linked", "signalled", status=-signal.SIGUSR2)
     done = env.program("linked", "calls", MEMTOOL_CAPTURE_SIGNAL="KILL")
-    same("memtool capture: MEMTOOL_CAPTURE_SIGNAL is none of USR1, USR2: KILL\n", done.stderr, "")
+    same("memtool capture: MEMTOOL_CAPTURE_SIGNAL is neither USR1 nor USR2: KILL\n", done.stderr, "")

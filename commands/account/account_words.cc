@@ -25,7 +25,10 @@ constexpr auto kSteps = std::to_array<StepWords>(
      {"free", "free", "the driver could still give this", "follows from capacity and used"},
      {"used", "used", "all processes together",
       "nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"},
-     {"other_processes", "other processes", "and what the driver keeps for itself", {}},
+     {"other_processes",
+      "other processes",
+      "other processes, and what the driver keeps for itself",
+      {}},
      {"process", "this process", "as the driver sees it",
       "nvidia-smi --query-compute-apps=pid,used_memory --format=csv"},
      {"below_framework",
@@ -47,8 +50,8 @@ constexpr auto kSteps = std::to_array<StepWords>(
       "private pools",
       "free for CUDA graphs and MemPools only, and kept while these live",
       {}},
-     {"reusable", "reusable", "gaps beside live blocks that the largest request fits in", {}},
-     {"fragmented", "fragmentation", "gaps beside live blocks that are too small to be of use",
+     {"reusable", "reusable", "gaps beside live blocks, where the largest request fits", {}},
+     {"fragmented", "fragmentation", "gaps beside live blocks, too small to be of use",
       "needs the segments of a snapshot, and all their blocks"},
      {"allocated", "allocated", "live blocks, rounded", "a snapshot, or memory_stats()"},
      {"unlisted", "unlisted", "in no block that the file lists", {}},
@@ -66,8 +69,8 @@ std::string PoolNote(std::optional<std::int64_t> limit) {
                      "XLA's pool, preallocated; its limit is {} "
                      "(XLA_PYTHON_CLIENT_MEM_FRACTION)",
                      FormatSize(*limit))
-               : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); how "
-                 "much it took is told by device.memory_stats() as JSON";
+               : "XLA preallocates three quarters of a GPU (XLA_PYTHON_CLIENT_PREALLOCATE); "
+                 "device.memory_stats() as JSON says how much it took";
 }
 
 std::string LargestOf(const AccountRow& row) {

@@ -56,7 +56,7 @@ class BucketsCommand final : public RowsCommand {
     add("explain", po::value(&query_.explain)->value_name("ROW"),
         "which word caught what: of a bucket, or of rows whose name contains ROW");
     add("print-keywords", po::value(&print_)->value_name("NAME"),
-        "print a built-in dictionary, to start one's own, and end");
+        "print a built-in dictionary, to start your own from, and exit");
     options.add(group);
   }
 

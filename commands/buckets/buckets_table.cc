@@ -136,10 +136,11 @@ std::vector<TableColumn<Line>> Columns(const Session& session, const BucketsAnsw
 std::string OverText(const BucketsAnswer& answer) {
   switch (answer.over->reason) {
     case OverAccount::Reason::kInputs:
-      return "several inputs are added up, the expected sum may be of one";
+      return "several inputs are added up, but the expected sum may be of one";
     case OverAccount::Reason::kDevices:
-      return fmt::format("the input holds {} devices, the expected sum may be of one (--device)",
-                         answer.devices);
+      return fmt::format(
+          "the input holds {} devices, but the expected sum may be of one (--device)",
+          answer.devices);
     case OverAccount::Reason::kNeverFree:
       return "the log lists allocations and not what was freed since";
     case OverAccount::Reason::kElsewhere:
@@ -171,7 +172,7 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
   if (axis.lost == BucketsAxis::Lost::kUnnamed) {
     foot.push_back(
         fmt::format("{}{} has no name: MXNet's imperative calls (NDArray functions) are "
-                    "tagged as unknown; its call-stack log tells where they are made",
+                    "tagged as unknown; its call-stack log says where they are made",
                     prefix, AmountText(session, answer.unnamed)));
   } else if (axis.lost == BucketsAxis::Lost::kUnmatched) {
     foot.push_back(

@@ -118,7 +118,7 @@ class CutCommand final : public Command {
     }
     if (cut.forgotten_blocks > 0) {
       Warn(streams, fmt::format("note: {} blocks with {} were allocated before the range and freed "
-                                "in it: the file cannot say by whom",
+                                "in it: the file cannot say what allocated them",
                                 count(cut.forgotten_blocks), FormatSize(cut.forgotten_bytes)));
     }
     if (cut.unplaced_blocks > 0) {

@@ -24,7 +24,7 @@ namespace {
 class EventsCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the events of a history, and what allocates for a moment only",
+    return {.summary = "the events of a history, and what is allocated only briefly",
             .usage = "[options] [FILE]",
             .examples =
                 "memtool events --from peak -n 10 --stacks snapshot.pickle\n"
@@ -41,7 +41,7 @@ class EventsCommand final : public Command {
     chosen_.Declare(add);
     add("stacks", po::bool_switch(&stacks_), "the whole stack under each event");
     add("summary", po::bool_switch(&summary_),
-        "instead of events: who allocates how much, and how long it lives");
+        "instead of events: what allocates how much, and how long it lives");
     add("short-lived", po::value(&short_text_)->value_name("WITHIN"),
         "what --summary calls short-lived: freed within so many events (default 100), or a time "
         "such as 5ms");

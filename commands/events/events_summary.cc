@@ -108,7 +108,7 @@ Result<ShortLived> ParseShortLived(std::string_view text) {
     }
   }
   return Fail(ErrorCode::kUsage,
-              fmt::format("--short-lived: '{}' is no number of events and no time", text),
+              fmt::format("--short-lived: '{}' is neither a number of events nor a time", text),
               "100, 250us, 5ms or 1.5s");
 }
 

@@ -53,7 +53,7 @@ std::string RecordingText(const TraceCard& card) {
         fmt::format("; {} more, of which the file gives the sum", FormatSize(s.preexisting_bytes));
   }
   if (s.start_bytes > s.base_bytes) {
-    text += fmt::format("; the first events list {} of before",
+    text += fmt::format("; the first events list {} from before",
                         FormatSize(s.start_bytes - s.base_bytes));
   }
   return text;
@@ -83,7 +83,8 @@ void StateRows(const TraceSummary& s, Rows& rows) {
 
 void TraceRows(const TraceCard& card, bool has_state, Rows& rows) {
   const TraceSummary& s = card.summary;
-  rows.emplace_back(TraceText(card.trace), fmt::format("{} events", Count(s.events)));
+  rows.emplace_back(TraceText(card.trace),
+                    fmt::format("{} event{}", Count(s.events), PluralS(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
                                           FormatSize(s.end_bytes), FormatSize(s.start_bytes)));

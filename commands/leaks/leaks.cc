@@ -58,13 +58,13 @@ class LeaksCommand final : public RowsCommand {
     add("all", po::bool_switch(&query_.all), "also rows that stay the same");
     add("order", po::value(&order_text_)->value_name("ORDER"),
         "of several inputs: time, name (memory2 before memory10) or given; default: time when all "
-        "inputs tell theirs, else name");
+        "inputs give theirs, else name");
     add("steps", po::value<std::size_t>()->value_name("N")->notifier([this](std::size_t parts) {
       steps_ = parts;
     }),
         "of one history: N equal parts (default: its step marks, else 10 parts)");
     add("step-mark", po::value(&query_.steps.mark)->value_name("NAME"),
-        "of one history: steps are the marks of this name, any number after '#'");
+        "of one history: steps are the marks with this name, any number after '#'");
     add("measure", po::value(&measure_text_)->value_name("WHAT"),
         "of one history, live bytes: end (of each step; default for marks), low (the lowest inside "
         "it; default for parts) or kept (never freed)");
@@ -178,7 +178,7 @@ class LeaksCommand final : public RowsCommand {
     }
     table.foot = LeaksNotes(answer_);
     if (answer_.saturated) {
-      table.foot.emplace_back("some sums left the 64-bit range and stick at its end");
+      table.foot.emplace_back("some sums exceeded the 64-bit range and are clamped to its end");
     }
     if (answer_.history && answer_.history->mark.empty()) {
       table.foot.emplace_back(
@@ -195,7 +195,7 @@ class LeaksCommand final : public RowsCommand {
                             !axis_text_.empty() || !range_.IsWhole();
     if (of_history) {
       return Fail(ErrorCode::kUsage,
-                  "--steps, --step-mark, --measure, --axis, --from and --to are of one history",
+                  "--steps, --step-mark, --measure, --axis, --from and --to are for one history",
                   "give one FILE; several are one point each, at --at");
     }
     if (query_.by.kind == By::Kind::kInput) {
@@ -243,14 +243,14 @@ class LeaksCommand final : public RowsCommand {
                   "torch.cuda.memory._record_memory_history()");
     }
     if (!order_text_.empty()) {
-      return Fail(ErrorCode::kUsage, "--order is of several inputs");
+      return Fail(ErrorCode::kUsage, "--order is for several inputs");
     }
     if (view().moment().kind != MomentSpec::Kind::kEnd) {
       return Fail(ErrorCode::kUsage, "--at: growth is over a whole history",
                   "--from and --to choose a part of it");
     }
     if (view().sort() == SortBy::kCum) {
-      return Fail(ErrorCode::kUsage, "--cum: the steps of a history are of flat values only");
+      return Fail(ErrorCode::kUsage, "--cum: the steps of a history have flat values only");
     }
     const std::string& type = view().sample_index();
     if (!type.empty() && type != "space") {
@@ -259,7 +259,7 @@ class LeaksCommand final : public RowsCommand {
     const FilterOptions& filter = view().filter()->options();
     if (!filter.tag_focus.empty() || !filter.tag_ignore.empty() || !filter.tag_root.empty() ||
         !filter.tag_leaf.empty()) {
-      return Fail(ErrorCode::kUsage, "label filters are of one moment, not of a history's steps",
+      return Fail(ErrorCode::kUsage, "label filters are for one moment, not for a history's steps",
                   "--device chooses a device, --by label:KEY splits by a label");
     }
     return {};

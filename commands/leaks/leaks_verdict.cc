@@ -114,13 +114,13 @@ std::string GrowingText(const LeaksAnswer& answer, const Finding& finding) {
 // Why rows may rise by chance only.
 std::string DoubtText(const LeaksAnswer& answer, const Finding& finding) {
   if (finding.doubt == Doubt::kFewRises) {
-    return "two rises are no trend yet";
+    return "two rises are not a trend yet";
   }
   const std::string among =
       finding.among > 0 ? fmt::format(" among {} rows that rise and fall", Count(finding.among))
                         : "";
   return finding.doubt == Doubt::kFewPoints
-             ? fmt::format("{} points are too few to tell from chance{}: {}",
+             ? fmt::format("{} points are too few to tell growth from chance{}: {}",
                            Count(answer.points.size()), among, ChanceText(finding.chance))
              : fmt::format("that may be chance{}: {}", among, ChanceText(finding.chance));
 }
@@ -163,7 +163,7 @@ std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) 
                                                                         : "it";
   return fmt::format(
       "one iteration, as far as this shows: memory rises through {}, {} {}by {}: {}; three "
-      "iterations or more would tell a trend",
+      "iterations or more would show a trend",
       through, Rows(finding), Together(answer, finding), Text(answer, finding.sum.delta()),
       Names(answer, finding));
 }
@@ -185,7 +185,7 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
   const bool one = answer.history && answer.history->one_iteration;
   const std::string_view then =
       finding.code == FindingCode::kLate       ? " since"
-      : finding.code == FindingCode::kLastJump ? ", which is no trend yet"
+      : finding.code == FindingCode::kLastJump ? ", which is not a trend yet"
       : one ? ", and then stayed, as start-up, caches and a single iteration do"
             : ", and then stayed, as start-up and caches do";
   return fmt::format("{} {}, {}by {}{}: {}", Rows(finding), how, Together(answer, finding),
@@ -204,7 +204,7 @@ std::string GrowthText(const Growth& whole, const Reach& reach) {
   switch (reach.code) {
     case ReachCode::kNever:
       return fmt::format(
-          "growth is slowing, and at that trend live bytes lead to {} at most: --capacity {} is "
+          "growth is slowing, and at that rate live bytes reach {} at most: --capacity {} is "
           "not reached",
           FormatSize(*whole.limit), size);
     case ReachCode::kAtLeast:
@@ -233,9 +233,9 @@ std::string ReachText(const Growth& whole, const Reach& reach) {
                        FormatSize(whole.last), FormatSize(reach.capacity));
   }
   if (reach.code == ReachCode::kNotGrowing) {
-    return fmt::format("all rows together do not keep growing{}: nothing tells when {} are full",
-                       reach.rows_grow ? ", as others shrink or vary" : "",
-                       FormatSize(reach.capacity));
+    return fmt::format(
+        "all rows together do not keep growing{}: there is no telling when {} is full",
+        reach.rows_grow ? ", as others shrink or vary" : "", FormatSize(reach.capacity));
   }
   return (reach.maybe ? "if this is growth: " : "") + GrowthText(whole, reach);
 }

@@ -98,8 +98,8 @@ class OomCommand final : public RowsCommand {
 
   Result<void> Compare(Session& session, std::vector<std::string> names) {
     if (view().has_moment() || message_) {
-      return Fail(ErrorCode::kUsage, "--at and --message are of one input",
-                  "several are compared by a failure of each");
+      return Fail(ErrorCode::kUsage, "--at and --message are for one input",
+                  "of several, one failure each is compared");
     }
     std::sort(names.begin(), names.end(), NaturalLess);
     OomInputsMaker maker;
@@ -178,7 +178,7 @@ class OomCommand final : public RowsCommand {
     }
     if (view().selects() || !view().by_text().empty()) {
       return Fail(ErrorCode::kUsage,
-                  "a log does not tell who allocated: --by and filters are for "
+                  "a log does not say what allocated: --by and filters are for "
                   "snapshots");
     }
     auto number = NumberIn(log);
@@ -218,7 +218,7 @@ class OomCommand final : public RowsCommand {
     AddOthers(MessagesOf(log), 0, all);
     return Fail(
         ErrorCode::kUsage,
-        fmt::format("--device {}: no message of this log is of that device", view().device()),
+        fmt::format("--device {}: no message in this log is about that device", view().device()),
         OtherMessagesText(all));
   }
 
@@ -230,7 +230,7 @@ class OomCommand final : public RowsCommand {
     const Recording& recording = *shared;
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
-                  fmt::format("a {} does not tell the allocator's state",
+                  fmt::format("a {} does not record the allocator's state",
                               recording.metadata.format_display),
                   "PyTorch snapshots and logs with the message do: see memtool help recording");
     }

@@ -20,7 +20,7 @@ std::string Changed(const std::vector<Setting>& settings) {
 std::string EndProcess(const OomAdvice& advice, const OomCase& found) {
   const std::string share =
       advice.share ? fmt::format(" ({:.0f}% of it)", 100 * *advice.share) : std::string();
-  return fmt::format("ending process {}: it holds {} of this {}{}, {} were lacking", advice.pid,
+  return fmt::format("ending process {}: it holds {} of this {}{}, {} was lacking", advice.pid,
                      FormatSize(advice.bytes), PlatformOf(found).device, share,
                      FormatSize(advice.lacking));
 }
@@ -35,11 +35,11 @@ std::string Expandable(const OomAdvice& advice) {
     case OomSettingState::kUntold:
       return setting + ", where this PyTorch has it";
     case OomSettingState::kPerhapsOn:
-      return setting + " (a snapshot tells whether it is already on)";
+      return setting + " (a snapshot says whether it is already on)";
     case OomSettingState::kOfNewer:
-      return "a PyTorch from 2.1 on with " + setting;
+      return "PyTorch 2.1 or later, with " + setting;
     case OomSettingState::kPlatformMay:
-      return setting + ", where this build supports it (others warn and go on without)";
+      return setting + ", where this build supports it (others warn and go on without it)";
     default:
       return setting;
   }
@@ -47,14 +47,14 @@ std::string Expandable(const OomAdvice& advice) {
 
 std::string MaxSplit(const OomAdvice& advice) {
   const std::string range =
-      fmt::format("above {} and below the {} asked", kLeastSplitMiB, FormatSize(advice.bytes));
+      fmt::format("above {} and below the {} asked for", kLeastSplitMiB, FormatSize(advice.bytes));
   return advice.when == OomSettingState::kNamed
-             ? "what the message says, max_split_size_mb, " + range
+             ? "what the message suggests, max_split_size_mb, " + range
              : fmt::format("else max_split_size_mb {}: it is not set", range);
 }
 
 std::string Enough(const OomAdvice& advice, std::string_view where) {
-  return fmt::format("{} {}, {} were lacking", FormatSize(advice.bytes), where,
+  return fmt::format("{} {}, {} was lacking", FormatSize(advice.bytes), where,
                      FormatSize(advice.lacking));
 }
 
@@ -76,9 +76,8 @@ std::string RaiseLimit(const OomAdvice& advice, const OomCase& found) {
 
 std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
   if (advice.when == OomSettingState::kLeftOut) {
-    return "expandable_segments: it is on already (from 2.14 on a message advises it only where it "
-           "is "
-           "off)";
+    return "expandable_segments: it is on already (from 2.14 on, messages advise it only where it "
+           "is off)";
   }
   const OomState& state = *found.state;
   return fmt::format("expandable_segments: it is on already ({} of {} segments can grow)",
@@ -89,27 +88,30 @@ std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
 OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
   switch (advice.kind) {
     case OomAdviceKind::kHeldOutside:
-      return {"NOTE", Enough(advice, "of this process lie outside PyTorch's allocator")};
+      return {"NOTE", Enough(advice, "of this process lies outside PyTorch's allocator")};
     case OomAdviceKind::kFreeInGraphPools:
-      return {"NOTE", Enough(advice, "are free in pools of CUDA graphs")};
+      return {"NOTE", Enough(advice, "is free in pools of CUDA graphs")};
     case OomAdviceKind::kFreeForOtherStreams:
-      return {"NOTE", Enough(advice, "are free for other streams only")};
+      return {"NOTE", Enough(advice, "is free for other streams only")};
     case OomAdviceKind::kFreeInPrivatePools:
-      return {"NOTE", Enough(advice, "are free in pools of CUDA graphs or MemPools")};
+      return {"NOTE", Enough(advice, "is free in pools of CUDA graphs or MemPools")};
     case OomAdviceKind::kFreeForOtherSizes:
-      return {"NOTE", Enough(advice, "are free in segments for blocks of another size")};
+      return {"NOTE", Enough(advice, "is free in segments for blocks of another size")};
     case OomAdviceKind::kFreeLater:
-      return {"NOTE", Enough(advice, "wait for a stream to give them up")};
+      return {"NOTE", Enough(advice, "waits for a stream to give it up")};
     case OomAdviceKind::kLookAtMoment:
       return {"NEXT", fmt::format("memtool top {} · memtool segments {}", rest, rest)};
     case OomAdviceKind::kLookAtHost:
-      return {"NEXT", "the kernel's log and the limits of the job (cgroup, ulimit) tell more"};
+      return {"NEXT", "the kernel's log and the limits of the job (cgroup, ulimit) say more"};
     case OomAdviceKind::kFindHolders:
-      return {"NEXT", fmt::format("who holds the {}? needs a {}: see memtool help recording",
-                                  FormatSize(advice.bytes),
-                                  IsPool(found) ? "device memory profile" : "snapshot")};
+      return {"NEXT",
+              fmt::format("to see what holds the {}, record a {}: see memtool help recording",
+                          FormatSize(advice.bytes),
+                          IsPool(found) ? "device memory profile" : "snapshot")};
     default:
-      return {"NEXT", "who held what? needs a snapshot or a profile: see memtool help recording"};
+      return {"NEXT",
+              "to see what held the memory, record a snapshot or a profile: see memtool help "
+              "recording"};
   }
 }
 
@@ -118,7 +120,7 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::strin
 OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
   switch (advice.kind) {
     case OomAdviceKind::kSettingsUntold:
-      return {"ON", "unknown: this snapshot does not tell the allocator's settings"};
+      return {"ON", "unknown: this snapshot does not record the allocator's settings"};
     case OomAdviceKind::kSettingsDefault:
       return {"ON", "nothing: all allocator settings are at their defaults"};
     case OomAdviceKind::kSettingsChanged:
@@ -143,12 +145,12 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     case OomAdviceKind::kRaiseLimit:
       return {"TRY", RaiseLimit(advice, found)};
     case OomAdviceKind::kRaiseReserve:
-      return {"TRY", fmt::format("a larger expandable_segments_reserve in {}, above the {} asked; "
-                                 "the message names the class, where it has one",
+      return {"TRY", fmt::format("a larger expandable_segments_reserve in {}, above the {} asked "
+                                 "for; the message names the class, where it has one",
                                  advice.variable, FormatSize(advice.bytes))};
     case OomAdviceKind::kLowerUtilization:
-      return {"TRY", fmt::format("a lower gpu_memory_utilization, for the {} that are free, or to "
-                                 "end what else holds memory of this device",
+      return {"TRY", fmt::format("a lower gpu_memory_utilization, to fit the {} that is free, or "
+                                 "ending what else holds memory on this device",
                                  FormatSize(advice.bytes))};
     case OomAdviceKind::kShorterContext:
       return {"TRY", "a smaller max_model_len, or a higher gpu_memory_utilization"};

@@ -49,7 +49,7 @@ void AddNotes(const OomAnswer& answer, const OomTableStyle& style, std::vector<s
   }
   if (state.estimated > 0) {
     foot.push_back(
-        fmt::format("{} of {} segments are estimated: a history tells requested sizes, block "
+        fmt::format("{} of {} segments are estimated: a history records requested sizes; block "
                     "sizes follow from the allocator's rules",
                     FormatCount(state.estimated), FormatCount(state.segments)));
   }
@@ -123,7 +123,7 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
     if (answer.retries > 0) {
       table.head.push_back(LineOf({"KNOWN", RetriesText(answer)}));
     }
-    table.head.emplace_back("what a snapshot would tell: see memtool help recording");
+    table.head.emplace_back("what a snapshot would show: see memtool help recording");
   }
 }
 

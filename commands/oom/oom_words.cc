@@ -54,13 +54,13 @@ std::string Full(const OomCase& found) {
   const std::string where = IsPool(found)          ? PoolText(found) + " is full"
                             : found.facts.capacity ? "the device is full"
                                                    : "full";
-  return fmt::format("{}: {}, {} less than asked, even in one piece", where, FreeAndCached(found),
-                     FormatSize(found.verdict.short_in_all));
+  return fmt::format("{}: {}, {} less than asked for, even in one piece", where,
+                     FreeAndCached(found), FormatSize(found.verdict.short_in_all));
 }
 
 std::string Limit(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  return fmt::format("limit: {} may take {}, holds {} and asked {} more",
+  return fmt::format("limit: {} may take {}, holds {} and asked for {} more",
                      PlatformOf(found).framework, SizeOf(facts.limit),
                      FormatSize(found.conclusion.held), SizeOf(facts.asked)) +
          (facts.free ? fmt::format("; the device had {} free", SizeOf(facts.free)) : "");
@@ -92,7 +92,7 @@ std::string TooLarge(const OomCase& found) {
 
 std::string DriverRefused(const OomCase& found) {
   return fmt::format(
-      "unexplained: the driver said {} free, more than the {} asked; the figures do not tell "
+      "unexplained: the driver said {} free, more than the {} asked for; the figures do not say "
       "why it refused",
       SizeOf(found.facts.free),
       SizeOf(found.facts.wanted ? found.facts.wanted : found.facts.asked));
@@ -150,10 +150,10 @@ std::string Why(const OomCase& found) {
     case OomReason::kTooLarge:
       return TooLarge(found);
     case OomReason::kAbsurd:
-      return "too large: more than 1 EiB was asked, and no device has that: a size in the program "
-             "went wrong";
+      return "too large: more than 1 EiB was asked for, and no device has that: a size in the "
+             "program went wrong";
     case OomReason::kFreeBlockUnused:
-      return fmt::format("unexplained: a free block of {} was there for the {} asked",
+      return fmt::format("unexplained: a free block of {} was there for a request of {}",
                          FormatSize(found.state->usable_largest), SizeOf(found.facts.asked));
     case OomReason::kDriverRefused:
       return DriverRefused(found);
@@ -165,21 +165,20 @@ std::string Why(const OomCase& found) {
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:
       return fmt::format(
-          "{}: the {} asked fit neither into the {} free in the driver nor into the {} cached",
+          "{}: the {} asked for fit neither into the {} free in the driver nor into the {} cached",
           found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.asked),
           SizeOf(found.facts.free),
           found.state ? FormatSize(found.state->usable_free) : SizeOf(found.facts.cached));
     case OomReason::kFreeUntold:
       return fmt::format(
-          "unknown: of the {} asked the message does not tell what was free; it "
-          "tells {}",
+          "unknown: {} was asked for, but the message does not say what was free; it gives {}",
           SizeOf(found.facts.asked), ToldText(found));
     case OomReason::kOnlyAsked:
-      return fmt::format("unknown: of the {} asked this message says no more",
+      return fmt::format("unknown: {} was asked for, and the message says no more",
                          SizeOf(found.facts.asked));
     case OomReason::kCacheUntold:
       return fmt::format(
-          "unknown: the driver was {} short; what the allocator had free is not told",
+          "unknown: the driver was {} short; the message does not say what the allocator had free",
           FormatSize(found.verdict.short_of_driver));
     case OomReason::kNoFigures:
     case OomReason::kNone:
@@ -187,7 +186,7 @@ std::string Why(const OomCase& found) {
   }
   const std::string told = ToldText(found);
   return told.empty() ? "unknown: the message gives no figures"
-                      : "unknown: the message does not tell what was asked; it tells " + told;
+                      : "unknown: the message does not say what was asked for; it gives " + told;
 }
 
 // Where rounding could turn the verdict. That more was asked than there is at all, it could not.
@@ -207,11 +206,15 @@ std::optional<std::string> Not(const OomCase& found) {
       break;
   }
   if (!found.state) {
+<<<<<<< HEAD
     return fmt::format("fragmentation alone: with the {} {} in one piece it would not fit",
+=======
+    return fmt::format("fragmentation: even with the {} {} in one piece it would not fit",
+>>>>>>> english-words
                        SizeOf(found.facts.cached), IsPool(found) ? "free" : "cached");
   }
   if (found.state->usable_free == 0) {
-    return "fragmentation: nothing of what is cached is of its pool and stream";
+    return "fragmentation: none of what is cached is in its pool and stream";
   }
   return fmt::format(
       "fragmentation alone: even in one piece, the {} cached for its pool and stream would not do",
@@ -314,7 +317,7 @@ std::string Headline(const OomCase& found) {
   if (!facts.asked) {
     return text + (facts.free ? fmt::format(": driver had {} free", SizeOf(facts.free)) : "");
   }
-  text += ": asked " + SizeOf(facts.asked);
+  text += ": asked for " + SizeOf(facts.asked);
   if (!facts.free) {
     return text;
   }
@@ -345,8 +348,9 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
   std::vector<OomSentence> sentences;
   if (found.failed) {
     sentences.push_back(
-        {"WHY", Why(found) +
-                    (SaysClose(found) ? " (close: rounding of the figures could turn this)" : "")});
+        {"WHY",
+         Why(found) +
+             (SaysClose(found) ? " (close: rounding of the figures could change this)" : "")});
     if (auto ruled_out = Not(found)) {
       sentences.push_back({"NOT", *std::move(ruled_out)});
     }
@@ -369,7 +373,7 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
     case OomRow::Kind::kPart:
       return PartText(*answer.found, row);
     case OomRow::Kind::kUnlisted:
-      return "  held by (no block: the file says more of its segments than of its blocks)";
+      return "  held by (no block: the file claims more for its segments than its blocks have)";
     case OomRow::Kind::kRounding:
       return "  held by (rounding: blocks are larger than what was asked for)";
     case OomRow::Kind::kOthers:
@@ -393,7 +397,7 @@ std::string WholeText(const OomCase& found) {
       }
       return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
     case OomWhole::kKnown:
-      return "known " + size + " (the capacity is not told)";
+      return "known " + size + " (the capacity is not given)";
     case OomWhole::kReserved:
       break;
   }
@@ -435,7 +439,7 @@ std::string OrderText(const OomOrder& order) {
 std::string OtherMessagesText(const OomAnswer& answer) {
   std::string text = answer.order ? OrderText(*answer.order) + " · " : std::string();
   text += Counted(answer.other_count, answer.message > 0 ? "more message" : "message") +
-          " in this log, by --message K:";
+          " in this log, shown by --message K:";
   std::int64_t named = 0;
   for (const OomOther& other :
        std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
@@ -443,7 +447,7 @@ std::string OtherMessagesText(const OomAnswer& answer) {
     text += fmt::format("{} {} (line {}{}{})", named > 0 ? " ·" : "", FormatCount(other.message),
                         FormatCount(static_cast<std::int64_t>(other.line)),
                         where.empty() ? "" : ", " + where,
-                        other.asked ? ", asked " + FormatSize(*other.asked) : "");
+                        other.asked ? ", asked for " + FormatSize(*other.asked) : "");
     ++named;
   }
   return text + (answer.other_count > named ? " · …" : "");
@@ -458,7 +462,7 @@ std::string RetriesText(const OomAnswer& answer) {
     return text;
   }
   const OomMessage& last = *answer.last_retry;
-  text += fmt::format("; {} (line {}) asked {}", one ? "it" : "the last",
+  text += fmt::format("; {} (line {}) asked for {}", one ? "it" : "the last",
                       FormatCount(static_cast<std::int64_t>(last.line)),
                       FormatSize(last.asked ? last.asked->bytes : 0));
   return last.free ? text + fmt::format(", the driver had {} free", FormatSize(last.free->bytes))
@@ -466,13 +470,13 @@ std::string RetriesText(const OomAnswer& answer) {
 }
 
 std::string OtherEventsText(const OomAnswer& answer) {
-  std::string text = "out of memory elsewhere in this file, by --device and --at oom:K:";
+  std::string text = "out of memory elsewhere in this file, shown by --device and --at oom:K:";
   std::int64_t named = 0;
   for (const OomOther& other :
        std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
-    text +=
-        fmt::format("{} {} at event {} (asked {})", named > 0 ? "," : "", WhereText(other.place),
-                    FormatCount(other.event), FormatSize(other.asked.value_or(0)));
+    text += fmt::format("{} {} at event {} (asked for {})", named > 0 ? "," : "",
+                        WhereText(other.place), FormatCount(other.event),
+                        FormatSize(other.asked.value_or(0)));
     ++named;
   }
   return answer.other_count > named

@@ -35,13 +35,13 @@ std::vector<std::string> Doubts(const OomCase& found);
 
 // "rank 3 first, 4.2 s before rank 0"
 std::string OrderText(const OomOrder& order);
-// "2 more messages in this log, by --message K: 2 (line 12, GPU 3, asked 2.00 GiB) · …"
+// "2 more messages in this log, shown by --message K: 2 (line 12, GPU 3, asked for 2.00 GiB) · …"
 std::string OtherMessagesText(const OomAnswer& answer);
 // "3 tries failed at first and were made again; the last (line 12) asked 2.00 GiB and had 1.00 GiB
 // free"
 std::string RetriesText(const OomAnswer& answer);
-// "out of memory elsewhere in this file, by --device and --at oom:K: device 1 at event 12 (asked
-// 2.00 GiB)"
+// "out of memory elsewhere in this file, shown by --device and --at oom:K: device 1 at event 12
+// (asked for 2.00 GiB)"
 std::string OtherEventsText(const OomAnswer& answer);
 
 }  // namespace memtool::commands

@@ -111,7 +111,7 @@ Result<std::string> DefaultInput(Streams& streams) {
     return *environment;
   }
   if (auto newest = NewestProfileHere()) {
-    Warn(streams, fmt::format("reading the newest profile of this folder: {}", *newest));
+    Warn(streams, fmt::format("reading the newest profile in this folder: {}", *newest));
     return *std::move(newest);
   }
   return Fail(ErrorCode::kUsage,

@@ -27,7 +27,7 @@ Result<std::uint64_t> ParseAddress(std::string_view text) {
   const char* end = digits.data() + digits.size();
   const auto [parsed, error] = std::from_chars(digits.data(), end, address, 16);
   if (error != std::errc{} || parsed != end) {
-    return Fail(ErrorCode::kUsage, fmt::format("--address: '{}' is no address", text),
+    return Fail(ErrorCode::kUsage, fmt::format("--address: '{}' is not an address", text),
                 "hexadecimal, such as 0x7f064c000000");
   }
   return address;
@@ -43,7 +43,7 @@ void EventOptions::Declare(po::options_description_easy_init add) {
       "of A to B bytes: 1MB:2MB, 64KiB:, :512; one number is exactly that");
   add("action", po::value(&action_text_)->value_name("NAME,..."),
       "alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, "
-      "segment_unmap, oom, snapshot; free and segment are all of theirs");
+      "segment_unmap, oom, snapshot; free and segment stand for all of theirs");
   add("address", po::value(&address_text_)->value_name("ADDRESS"),
       "about the block or segment in which this address lies");
   add("id", po::value(&id_text_)->value_name("ID"),
@@ -84,7 +84,7 @@ Result<void> EventOptions::ResolveTimes() {
     }
     auto moment = ParseMoment("time:" + text);
     if (!moment) {
-      return Fail(ErrorCode::kUsage, "--time: '" + text + "' is no time",
+      return Fail(ErrorCode::kUsage, "--time: '" + text + "' is not a time",
                   "seconds, such as 1.5:2s, or @1700000000.5:");
     }
     *bound = *std::move(moment);

@@ -28,8 +28,8 @@ AccountFacts OfProcess(std::int64_t bytes, std::int64_t precision) {
 
 void ExpectedOptions::Declare(po::options_description_easy_init add) {
   add("expected-sum", po::value(&text_)->value_name("SIZE|@FILE"),
-      "what the device says is held: a size (GB is read as GiB), or a file of nvidia-smi, dcgm, "
-      "rocm-smi, amd-smi or a framework's memory_stats()");
+      "what the device reports as held: a size (GB is read as GiB), or a file from nvidia-smi, "
+      "dcgm, rocm-smi, amd-smi or a framework's memory_stats()");
   add("pid", po::value<std::int64_t>()->value_name("PID")->notifier([this](std::int64_t pid) {
     pid_ = pid;
   }),

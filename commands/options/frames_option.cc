@@ -40,11 +40,11 @@ std::vector<FrameRules::Group> GroupOf(const char* option, const std::vector<std
 
 void FramesOption::Declare(po::options_description_easy_init add) {
   add("own", po::value(&own_)->value_name("REGEX"),
-      "frames that match are your own code, even of an installed package; may be repeated");
+      "frames that match are your own code, even in an installed package; may be repeated");
   add("not-own", po::value(&not_own_)->value_name("REGEX"),
       "frames that match are not your own code; may be repeated");
   add("print-frames", po::bool_switch(&print_),
-      "print the rules of what is your own code, as YAML, and stop");
+      "print the rules for what is your own code, as YAML, and exit");
 }
 
 Result<void> FramesOption::Resolve() {

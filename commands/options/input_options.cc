@@ -36,9 +36,9 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   po::options_description group("Input");
   auto add = group.add_options();
   add("file", po::value(&files_)->value_name("FILE"),
-      "an input; '-' is stdin (also as plain argument)");
+      "an input; '-' is stdin (also as a plain argument)");
   add("files-from", po::value(&files_from_)->value_name("LIST"),
-      "read names of inputs from LIST, one a line; '-' is stdin");
+      "read names of inputs from LIST, one per line; '-' is stdin");
   add("input-format", po::value(&load_.format)->value_name("NAME"),
       "read as this format instead of by content");
   if (with_rows) {

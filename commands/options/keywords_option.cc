@@ -29,7 +29,7 @@ std::string_view BuiltinFor(const Origin& origin) {
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", po::value(&name_)->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
-      "builtin:jax, builtin:driver (default: the built-in one of the input's framework)");
+      "builtin:jax, builtin:driver (default: the built-in one for the input's framework)");
 }
 
 Result<void> KeywordsOption::Take(Result<formats::KeywordsFile> file) {

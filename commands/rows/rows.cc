@@ -73,7 +73,7 @@ std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
                     FormatCount(unknown), PluralS(unknown)));
   }
   if (saturated) {
-    notes.emplace_back("some sums left the 64-bit range and stick at its end");
+    notes.emplace_back("some sums exceeded the 64-bit range and are clamped to its end");
   }
   return notes;
 }
@@ -101,7 +101,7 @@ std::string ReturnableText(const FreeMemory& gives) {
 
 std::string PrivatePoolText(const FreeMemory& gives) {
   return fmt::format(
-      "{} are free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
+      "{} is free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
       "these live",
       FormatSize(gives.private_pool), FormatCount(gives.private_segments),
       PluralS(gives.private_segments));

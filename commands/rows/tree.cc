@@ -79,7 +79,7 @@ class TreeCommand : public RowsCommand {
     table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                            AmountText(session, answer_.total)));
     table.head.emplace_back(
-        "← who calls a function, and what flows through that call; → whom it calls");
+        "← callers of a function, and what flows through the call; → its callees");
     const std::int64_t more = answer_.functions - static_cast<std::int64_t>(answer_.blocks.size());
     if (!peek_ && more > 0) {
       table.foot.push_back(fmt::format("… {} more functions (-n 0 shows all)", FormatCount(more)));

@@ -68,10 +68,10 @@ class RunCommand final : public Command {
         "depth", po::value(&depth_)->value_name("N"), "frames of a stack, 1 to 256")(
         "backend", po::value(&backend_)->value_name("WAY"),
         "preload (default) or cupti: how calls are seen")(
-        "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "where a log ends (default 1G)")(
+        "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "largest log size (default 1G)")(
         "no-pinned", po::bool_switch(&no_pinned_), "leave pinned host memory out")(
         "paused", po::bool_switch(&paused_), "record nothing until memtool_capture_start()")(
-        "quiet,q", po::bool_switch(&quiet_), "say nothing at the end");
+        "quiet,q", po::bool_switch(&quiet_), "print nothing at the end");
     options.add(group);
   }
 
@@ -144,18 +144,19 @@ class RunCommand final : public Command {
   // What is wrong with the options' values, once, instead of in every process; else "".
   std::string WrongValue() {
     if (!backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
-      return fmt::format("'{}' is none of preload, cupti", backend_);
+      return fmt::format("'{}' is neither preload nor cupti", backend_);
     }
     constexpr std::array<std::string_view, 5> kStacks{"", "off", "native", "python", "both"};
     if (std::find(kStacks.begin(), kStacks.end(), stacks_) == kStacks.end()) {
-      return fmt::format("'{}' is none of off, native, python, both", stacks_);
+      return fmt::format("'{}' is not one of off, native, python, both", stacks_);
     }
     int depth = 1;
     const char* const depth_end = depth_.data() + depth_.size();
     if (const auto [end, error] = std::from_chars(depth_.data(), depth_end, depth);
         !depth_.empty() &&
         (error != std::errc{} || end != depth_end || depth < 1 || depth > kMostFrames)) {
-      return fmt::format("--depth '{}' is no number of frames from 1 to {}", depth_, kMostFrames);
+      return fmt::format("--depth '{}' is not a number of frames from 1 to {}", depth_,
+                         kMostFrames);
     }
     std::error_code error;
     if (output_.ends_with('/') || fs::is_directory(output_, error)) {

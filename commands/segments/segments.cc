@@ -64,7 +64,7 @@ class SegmentsCommand final : public RowsCommand {
  public:
   SegmentsCommand()
       : RowsCommand(
-            {.help = "who holds a segment: function, filefunction (default), line, file, module, "
+            {.help = "what holds a segment: function, filefunction (default), line, file, module, "
                      "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
@@ -214,7 +214,7 @@ class SegmentsCommand final : public RowsCommand {
     }
     if (t.pinned > 0) {
       head.push_back(
-          fmt::format("pinned: {} live keep {} from going back, in {} large segment{}; held by {}",
+          fmt::format("pinned: {} live keeps {} from going back, in {} large segment{}; held by {}",
                       FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned),
                       PluralS(t.pinned), PinnedByText()));
     }
@@ -225,10 +225,10 @@ class SegmentsCommand final : public RowsCommand {
     const SegmentTotals& t = answer_.totals;
     std::vector<std::string> foot;
     if (t.estimated > 0) {
-      foot.push_back(fmt::format(
-          "{} of {} segments are estimated: a history tells requested sizes, block sizes follow "
-          "from the allocator's rules",
-          FormatCount(t.estimated), FormatCount(SegmentCount())));
+      foot.push_back(
+          fmt::format("{} of {} segments are estimated: a history records requested sizes; block "
+                      "sizes follow from the allocator's rules",
+                      FormatCount(t.estimated), FormatCount(SegmentCount())));
     }
     for (const Diagnostic& diagnostic : answer_.head.diagnostics) {
       if (diagnostic.code == "cut") {

@@ -48,9 +48,9 @@ Result<std::optional<Diagnostic>> JoinInputs::LeaveOut(const std::string& name,
     MEMTOOL_TRY(rest);
     recording = std::make_shared<const Recording>(std::move(rest->recording));
     return rest->bytes == 0 ? std::nullopt
-                            : Joined(fmt::format("{} of {} have call stacks in another input and "
-                                                 "are counted there",
-                                                 FormatSize(rest->bytes), name));
+                            : Joined(fmt::format(
+                                  "{} of {} has call stacks in another input and is counted there",
+                                  FormatSize(rest->bytes), name));
   }
   if (segments_.empty()) {
     return std::nullopt;

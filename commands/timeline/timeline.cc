@@ -64,7 +64,7 @@ class TimelineCommand final : public Command {
     add("points", po::value(&query_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
     add("same-scale", po::bool_switch(&same_scale_),
-        "one scale for all devices; else each is drawn as high as its own peak");
+        "one scale for all devices; else each is drawn to its own");
     plot_.Declare(add, "also draw it into FILE; .svg, .png or .pdf chooses the form");
     options.add(group);
     output_.Declare(options);
@@ -79,7 +79,7 @@ class TimelineCommand final : public Command {
     if (auto code = frames_.PrintInstead(streams)) {
       return *std::move(code);
     }
-    return OnOneRecording(input_, streams, "a timeline is of one FILE",
+    return OnOneRecording(input_, streams, "a timeline takes one FILE",
                           [&](const Session& session, const auto& recording) {
                             return Show(session, recording, streams);
                           });

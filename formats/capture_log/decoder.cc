@@ -27,7 +27,7 @@ void Decoder::Chunk(std::span<const std::byte> records, std::uint64_t offset,
 std::string Decoder::Text(ByteCursor& in, std::size_t most) {
   const std::uint64_t size = in.Varint();
   if (size > most) {
-    Malformed(in, "a text that is longer than the format allows");
+    Malformed(in, "text that is longer than the format allows");
   }
   return std::string(AsText(in.Take(size)));
 }

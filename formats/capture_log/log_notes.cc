@@ -36,7 +36,7 @@ const char* StopText(wire::Stop stop) {
 const char* PythonText(wire::PythonState state) {
   switch (state) {
     case wire::PythonState::kUnsupported:
-      return "Python frames are missing: no table of this interpreter's version";
+      return "Python frames are missing: no table for this interpreter's version";
     case wire::PythonState::kSelfTest:
       return "Python frames are missing: the self-test disagreed with the interpreter";
     default:
@@ -66,7 +66,7 @@ std::string BackendText(const wire::Header& header) {
     case wire::kCuptiHypervisor:
       return fmt::format("CUPTI is not allowed on this virtual GPU by its hypervisor{}", kInstead);
     default:
-      return fmt::format("CUPTI refused with its error {}{}", header.backend_status, kInstead);
+      return fmt::format("CUPTI refused with error {}{}", header.backend_status, kInstead);
   }
 }
 
@@ -123,7 +123,7 @@ void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint
   if ((header.flags & wire::kEndedCleanly) == 0) {
     Add(builder, Severity::kNote, "not_ended",
         "the process did not end by exit: "
-        "it was killed, left by _exit, ran another program, or still runs",
+        "it was killed, left by _exit, ran another program, or is still running",
         1);
   }
   if (events < header.events) {

@@ -233,7 +233,7 @@ GroundTruth ReadTruthJson(std::string_view text) {
   const Value* inner = Member(document, "gpu_data");
   AddAll(truth, inner != nullptr && inner->IsArray() ? *inner : document);
   if (truth.readings.empty() && truth.form.empty()) {
-    Refuse({}, "JSON without memory counters that are known",
+    Refuse({}, "JSON without any known memory counters",
            "read: torch.cuda.memory_stats(), JAX's memory_stats(), rocm-smi --showmeminfo vram "
            "--json, amd-smi metric --mem-usage --json, amd-smi process --json");
   }

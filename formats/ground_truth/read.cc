@@ -97,7 +97,7 @@ Result<GroundTruth> ground_truth::ReadTruth(ByteWindow& in) {
   const auto bytes = in.Fill(kMostBytes + 1);
   if (bytes.size() > kMostBytes) {
     return Fail(ErrorCode::kLimit, fmt::format("larger than {}", FormatSize(kMostBytes)),
-                "this is no file of ground truth; recordings are given without @");
+                "this is not a file of ground truth; recordings are given without @");
   }
   std::string_view text = AsText(bytes);
   text.remove_prefix(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);

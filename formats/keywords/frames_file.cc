@@ -139,7 +139,7 @@ constexpr std::string_view kHead =
 # sources), or /REGEX/ of a frame's function or file.
 # - Packages in site-packages or dist-packages and Python's own library are not, whatever is said below,
 #   unless own: names them or a whole stack has nothing else.
-# - A stack with a frame of Python has only such frames as one's own.
+# - In a stack with a frame of Python, only such frames are one's own.
 # - Your own rules: --own REGEX, --not-own REGEX, or a file like this one as
 #   $XDG_CONFIG_HOME/memtool/frames.yaml (~/.config/memtool/frames.yaml). The command line comes before
 #   the file, the file before these rules, and own: before not_own:.
@@ -169,7 +169,7 @@ std::string FormatFrameRules(const FrameRules& rules) {
   }
   std::string text(kHead);
   text += Groups("own", all.own) + Groups("not_own", all.not_own);
-  text += "# Frames of these say nothing of the call: VIA names what is behind them.\n";
+  text += "# Frames of these say nothing about the call: VIA names what is behind them.\n";
   text += "through:\n  " + List(rules.through, "  ");
   text += "# Native functions that are not one's own, in stacks without a frame of Python:\n";
   for (const Group& group : rules.native) {

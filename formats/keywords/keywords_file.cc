@@ -59,7 +59,7 @@ std::vector<Axis> MakeAxes(const std::vector<const YamlValue::Member*>& members,
   const YamlValue::Kind kind = members.front()->value.kind;
   for (const YamlValue::Member* member : members) {
     if (member->value.kind == YamlValue::Kind::kText) {
-      Refuse(member->value.mark, fmt::format("'{}' has a text for its words", member->key),
+      Refuse(member->value.mark, fmt::format("'{}' has text for its words", member->key),
              fmt::format("write a list: {}: [{}]", member->key,
                          member->value.text.empty() ? "word" : member->value.text));
     }

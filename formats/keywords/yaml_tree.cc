@@ -102,7 +102,7 @@ class Handler final : public YAML::EventHandler {
     }
     const auto [it, added] = keys_[&parent].try_emplace(key, mark);
     if (!added) {
-      Refuse(mark, fmt::format("'{}' is there twice, first at {}", key, At(it->second)),
+      Refuse(mark, fmt::format("'{}' occurs twice, first at {}", key, At(it->second)),
              "put the words of both into one list");
     }
     parent.members.push_back({.key = key, .mark = mark, .value = {}});

@@ -196,7 +196,7 @@ void AddNotes(RecordingBuilder& builder, const TraceEvents& trace, std::uint64_t
       cut);
   builder.AddBlindSpot("the allocator's segments and blocks", "a trace holds only their sums");
   if (trace.spans.empty()) {
-    builder.AddBlindSpot("who allocated", "the trace has no operations and no Python functions");
+    builder.AddBlindSpot("what allocated", "the trace has no operations and no Python functions");
   }
 }
 

@@ -41,7 +41,7 @@ class BadLines {
       builder.AddDiagnostic(
           {.severity = Severity::kDamage,
            .code = "bad_row",
-           .message = fmt::format("lines that are no {} (first: line {})", what, first_),
+           .message = fmt::format("lines that are not {} (first: line {})", what, first_),
            .offset = offset_,
            .count = count_});
     }
@@ -74,9 +74,10 @@ void AddBlindSpots(RecordingBuilder& builder, bool frees) {
 
 void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
   if (rows.saturated()) {
-    builder.AddDiagnostic({.severity = Severity::kWarning,
-                           .code = "saturated",
-                           .message = "sums of a tag leave the 64-bit range and stick at its end"});
+    builder.AddDiagnostic(
+        {.severity = Severity::kWarning,
+         .code = "saturated",
+         .message = "sums of a tag exceed the 64-bit range and are clamped to its end"});
   }
   if (rows.pinned_rows() > 0) {
     builder.AddDiagnostic(
@@ -94,12 +95,12 @@ void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
 // What NVML shows of the process and the log does not; the writer subtracts without a sign.
 void AddAmend(RecordingBuilder& builder, const mxnet::CsvRow& row) {
   if (row.actual >= kNegative) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kWarning,
-         .code = "nvml_amend",
-         .message = fmt::format("nvml_amend of device {} is {}: NVML does not tell, or the log "
-                                "lists more than the device holds",
-                                row.device, row.actual)});
+    builder.AddDiagnostic({.severity = Severity::kWarning,
+                           .code = "nvml_amend",
+                           .message = fmt::format(
+                               "nvml_amend of device {} is {}: NVML does not report it, or the log "
+                               "lists more than the device holds",
+                               row.device, row.actual)});
     return;
   }
   builder.AddCounter({.kind = CounterKind::kProcessBeyondRows,
@@ -254,7 +255,7 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
   if (releases > 0) {
     builder.AddDiagnostic({.severity = Severity::kNote,
                            .code = "releases",
-                           .message = "releases, whose sizes the log does not tell: not subtracted",
+                           .message = "releases, whose sizes the log does not give: not subtracted",
                            .count = releases});
   }
   bad.MoveTo(builder, "allocations");

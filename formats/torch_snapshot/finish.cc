@@ -61,10 +61,11 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   Traces(history, state);
   Marks(history);
   if (CountRequestsAsFrees(history, state)) {
-    context_.notes.Add(Severity::kNote, "frees_without_completion",
-                       "traces without one free_completed (skip_actions): a request to free counts "
-                       "as the free",
-                       0);
+    context_.notes.Add(
+        Severity::kNote, "frees_without_completion",
+        "traces without a single free_completed (skip_actions): a request to free counts "
+        "as the free",
+        0);
   }
   JoinAnnotations(history, context_.builder);
   history.streams = context_.streams.Take();
@@ -106,7 +107,7 @@ void SnapshotBuilder::WarnOfSettings() {
   if (divides && value("expandable_segments") == "true") {
     context_.notes.Add(Severity::kNote, "settings_conflict",
                        "max_split_size_mb and expandable_segments are both set: reserved memory "
-                       "can grow without bound then (pytorch issue 123548)",
+                       "can then grow without bound (pytorch issue 123548)",
                        0);
   }
 }
@@ -317,7 +318,7 @@ void SnapshotBuilder::Describe(const History& history) {
         0);
   }
   builder.AddBlindSpot((platform.empty() ? "CUDA" : platform) + " context",
-                       "the driver takes it outside of PyTorch's allocator");
+                       "the driver takes it outside PyTorch's allocator");
   builder.AddBlindSpot(platform.empty() ? "NCCL" : "libraries for collectives",
                        platform.empty() ? "its buffers come straight from the driver"
                                         : "their buffers come straight from the driver");

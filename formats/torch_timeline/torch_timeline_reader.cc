@@ -183,7 +183,7 @@ class Handler {
   bool Number(std::int64_t value) {
     stream_.TokenEnded();
     if (depth_ < 2 || (coalesced_ && depth_ == 2)) {
-      Refuse("a number outside of the lists");
+      Refuse("a number outside the lists");
     }
     // Only the first list, of times, may be long.
     if (numbers_.size() >= kSizes && lists_ > 0) {

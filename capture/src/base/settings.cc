@@ -72,7 +72,7 @@ void ReadStacks() {
   g_settings.native_stacks = both || strcmp(text, "native") == 0;
   g_settings.python_stacks = both || strcmp(text, "python") == 0;
   if (!g_settings.native_stacks && !g_settings.python_stacks && strcmp(text, "off") != 0) {
-    Warn("MEMTOOL_CAPTURE_STACKS is none of off, native, python, both: ", text);
+    Warn("MEMTOOL_CAPTURE_STACKS is not one of off, native, python, both: ", text);
     g_settings.native_stacks = g_settings.python_stacks = true;
   }
 }
@@ -86,7 +86,7 @@ void ReadSignal() {
   const char* name = StartsWith(text, "SIG") ? text + 3 : text;
   g_settings.signal = Equal(name, "USR1") ? SIGUSR1 : Equal(name, "USR2") ? SIGUSR2 : 0;
   if (g_settings.signal == 0) {
-    Warn("MEMTOOL_CAPTURE_SIGNAL is none of USR1, USR2: ", text);
+    Warn("MEMTOOL_CAPTURE_SIGNAL is neither USR1 nor USR2: ", text);
   }
 }
 

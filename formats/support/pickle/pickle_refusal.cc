@@ -41,7 +41,7 @@ void PickleMachine::Refuse(std::uint8_t opcode) {
   if (refused == nullptr) {
     Malformed(opcode == pickle::kProto
                   ? std::string("a second PROTO: two pickles run into each other")
-                  : fmt::format("the byte 0x{:02x} is no pickle opcode", opcode));
+                  : fmt::format("the byte 0x{:02x} is not a pickle opcode", opcode));
   }
   if (!refused->unsafe) {
     ThrowRead(ErrorCode::kUnsupported, op_, {},

@@ -202,7 +202,7 @@ Result<LeaksAnswer> LeaksMaker::Make() && {
   const bool times = table_.HasTimes();
   if (query_.order == InputOrder::kTime && !times) {
     return Fail(ErrorCode::kUsage,
-                "not all inputs tell when they were taken, or all tell the same time");
+                "not all inputs say when they were taken, or all say the same time");
   }
   const InputOrder order = query_.order.value_or(times ? InputOrder::kTime : InputOrder::kName);
   LeaksAnswer answer = LeaksOfSeries(table_.Finish(order, query_.sort), std::move(head_), query_);

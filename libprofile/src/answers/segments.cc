@@ -124,7 +124,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   const Recording& recording = selection.recording();
   if (!recording.state || !recording.history) {
     return Fail(ErrorCode::kUnsupported,
-                fmt::format("a {} does not tell the allocator's segments",
+                fmt::format("a {} does not record the allocator's segments",
                             recording.metadata.format_display),
                 "PyTorch snapshots do: see memtool help recording");
   }

@@ -75,7 +75,7 @@ Result<BlockId> ParseBlockId(std::string_view text) {
   rest.remove_prefix(separated ? 1 : 0);
   const auto version = TakeNumber(rest, 10);
   if (!letter || !address || !separated || !version || !rest.empty()) {
-    return Fail(ErrorCode::kUsage, fmt::format("'{}' is no block of PyTorch's viewer", text),
+    return Fail(ErrorCode::kUsage, fmt::format("'{}' is not a block of PyTorch's viewer", text),
                 "b7f064c000000_0 for a block, s7f064c000000_0 for a segment");
   }
   id.address = *address;

@@ -51,14 +51,15 @@ std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capa
 }
 
 TEST(LeaksVerdict, FewPointsAreMaybe) {
-  EXPECT_THAT(Verdict({{"w", {100, 101, 103}}}),
-              ElementsAre("maybe growing: 1 row rises at both of 2 steps, +1.50 MiB per step: w; 3 "
-                          "points are too few to tell from chance: 1 of 6 series without a trend "
-                          "rises as much"));
+  EXPECT_THAT(
+      Verdict({{"w", {100, 101, 103}}}),
+      ElementsAre("maybe growing: 1 row rises at both of 2 steps, +1.50 MiB per step: w; 3 "
+                  "points are too few to tell growth from chance: 1 of 6 series without a trend "
+                  "rises as much"));
   EXPECT_THAT(
       Verdict({{"w", {1, 2, 3, 4}}}),
-      ElementsAre(HasSubstr("rises at every one of 3 steps, +1.00 MiB per step: w; 4 points "
-                            "are too few to tell from chance: 1 of 24 series")));
+      ElementsAre(HasSubstr("rises at every one of 3 steps, +1.00 MiB per step: w; 4 points are "
+                            "too few to tell growth from chance: 1 of 24 series")));
   EXPECT_THAT(Verdict({{"w", {1, 2, 3, 4, 5}}}),
               ElementsAre("GROWING: 1 row grows at every one of 4 steps, +1.00 MiB per step: w"));
   EXPECT_THAT(Verdict({{"w", {1, 2}}}), ElementsAre(StartsWith("one step shows a difference")));
@@ -76,10 +77,11 @@ TEST(LeaksVerdict, ManyRowsThatRiseAndFallAreDoubt) {
   for (int i = 0; i < 9; ++i) {
     rows.push_back({"n" + std::to_string(i), {5, 3, 5, 3, 5}});
   }
-  EXPECT_THAT(Verdict(rows),
-              ElementsAre("maybe growing: 1 row rises at every one of 4 steps, +1.00 MiB per step: "
-                          "w; 5 points are too few to tell from chance among 9 rows that rise and "
-                          "fall: 1 of 120 series without a trend rises as much"));
+  EXPECT_THAT(
+      Verdict(rows),
+      ElementsAre("maybe growing: 1 row rises at every one of 4 steps, +1.00 MiB per step: "
+                  "w; 5 points are too few to tell growth from chance among 9 rows that rise and "
+                  "fall: 1 of 120 series without a trend rises as much"));
   // Those keep nothing; this row does.
   for (Row& row : rows) {
     row.kept = Kept{};
@@ -103,11 +105,10 @@ TEST(LeaksVerdict, GrowthUnderACycleIsFound) {
 
 TEST(LeaksVerdict, PartsOfOneIterationAreNotGrowing) {
   const std::vector<double> rises{1, 2, 3, 4, 5, 6};
-  EXPECT_THAT(
-      Verdict({{"AccumulateGrad::apply", rises}}, 0, true),
-      ElementsAre("one iteration, as far as this shows: memory rises through its backward "
-                  "pass, 1 row by 5.00 MiB: AccumulateGrad::apply; three iterations or more "
-                  "would tell a trend"));
+  EXPECT_THAT(Verdict({{"AccumulateGrad::apply", rises}}, 0, true),
+              ElementsAre("one iteration, as far as this shows: memory rises through its backward "
+                          "pass, 1 row by 5.00 MiB: AccumulateGrad::apply; three iterations or "
+                          "more would show a trend"));
   EXPECT_THAT(Verdict({{"forward", rises}}, 24, true),
               ElementsAre(HasSubstr("memory rises through it, 1 row by 5.00 MiB: forward"),
                           HasSubstr("do not keep growing")));
@@ -128,7 +129,7 @@ TEST(LeaksVerdict, OneStepIsNoTrend) {
       Verdict({{"w", {50, 50, 50, 50, 50, 90}}}),
       ElementsAre(
           "no row keeps growing over the 5 steps",
-          "1 row stepped up once, at step 5 of 5 (s6), by 40.00 MiB, which is no trend yet: "
+          "1 row stepped up once, at step 5 of 5 (s6), by 40.00 MiB, which is not a trend yet: "
           "w"));
   EXPECT_THAT(
       Verdict({{"a", {5, 5, 9, 9, 9, 9}}, {"b", {1, 1, 2, 2, 2, 2}}}),
@@ -153,8 +154,8 @@ TEST(LeaksVerdict, CapacityIsOfAllRowsTogether) {
       ElementsAre("no row keeps growing over the 9 steps",
                   "1 row rises by 90.00 MiB, which other rows give back: the total stays at 110.00 "
                   "MiB: b",
-                  "all rows together do not keep growing, as others shrink or vary: nothing "
-                  "tells when 200.00 MiB are full"));
+                  "all rows together do not keep growing, as others shrink or vary: there is "
+                  "no telling when 200.00 MiB is full"));
   EXPECT_THAT(Verdict({{"b", up}}, 200),
               Contains("at +10.00 MiB per step live bytes go from 100.00 MiB to --capacity 200.00 "
                        "MiB in about 10 steps; what else the device holds makes it earlier"));
@@ -187,10 +188,9 @@ TEST(LeaksVerdict, CapacityMayNeverBeReached) {
     halved.push_back(100 * (1 - std::pow(0.5, i + 1)));
     root.push_back(50 + 30 * std::sqrt(i));
   }
-  EXPECT_THAT(
-      Verdict({{"w", halved}}, 200),
-      Contains("growth is slowing, and at that trend live bytes lead to 100.00 MiB at most: "
-               "--capacity 200.00 MiB is not reached"));
+  EXPECT_THAT(Verdict({{"w", halved}}, 200),
+              Contains("growth is slowing, and at that rate live bytes reach 100.00 MiB at most: "
+                       "--capacity 200.00 MiB is not reached"));
   EXPECT_THAT(Verdict({{"w", halved}}, 200),
               Contains(HasSubstr("which leads to 100.00 MiB at most")));
   // 60 MiB in steps of at most 5.15 MiB.
