@@ -206,11 +206,7 @@ std::optional<std::string> Not(const OomCase& found) {
       break;
   }
   if (!found.state) {
-<<<<<<< HEAD
-    return fmt::format("fragmentation alone: with the {} {} in one piece it would not fit",
-=======
-    return fmt::format("fragmentation: even with the {} {} in one piece it would not fit",
->>>>>>> english-words
+    return fmt::format("fragmentation alone: even with the {} {} in one piece it would not fit",
                        SizeOf(found.facts.cached), IsPool(found) ? "free" : "cached");
   }
   if (found.state->usable_free == 0) {
