@@ -32,10 +32,13 @@ std::string TraceLine(const Trace& trace, const TraceSummary& s) {
   std::string line = fmt::format("{}: peak {} at {} · end {} · reserved {}", TraceText(trace),
                                  FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes),
                                  FormatSize(s.reserved_peak_bytes));
-  return line + (s.ooms.empty()
-                     ? " · no OOM recorded"
-                     : fmt::format(" · {} OOM, the last at event {}", s.ooms.size(),
-                                   FormatCount(static_cast<std::int64_t>(s.ooms.back()))));
+  if (s.ooms.empty()) {
+    return line + " · no OOM recorded";
+  }
+  const std::string last = FormatCount(static_cast<std::int64_t>(s.ooms.back()));
+  return line + (s.ooms.size() == 1
+                     ? fmt::format(" · OOM at event {}", last)
+                     : fmt::format(" · {} OOMs, the last at event {}", s.ooms.size(), last));
 }
 
 std::vector<std::string> MomentLines(const Selection& loaded) {
