@@ -12,12 +12,12 @@
 
 namespace memtool {
 
-// Which allocations a row answers for: its own, or those of all that it calls too.
+// Which allocations count for a row: its own, or those of all that it calls too.
 enum class SaveOf : std::uint8_t { kOwn, kWithCallees };
 
-// Per row of frames: the sum over `moments` of each trace's peak had the row's allocations never
-// existed. Rows of other kinds (no node, unless "(no stack)") get the peak itself. `view` is of the
-// recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
+// Per row of frames: the sum over `moments` of each trace's peak if the row's allocations had never
+// existed. Rows of other kinds (without a node, except kNoStack) get the peak itself. `view` is of
+// the recording that AtMoment made; `rows` and `space` belong to the tabulator that ranked it.
 std::vector<std::int64_t> PeakWithoutRows(const HistoryIndex& index, const View& view,
                                           std::span<const MomentOfTrace> moments,
                                           std::span<const Row> rows, Granularity granularity,
