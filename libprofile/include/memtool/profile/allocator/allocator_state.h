@@ -14,8 +14,8 @@ namespace memtool {
 
 struct StateAtMoment {
   AllocatorState state;  // segments by address; their blocks fill them without gaps
-  std::vector<char>
-      estimated;  // per segment: 1 when a size in it follows from these rules, not from the file
+  // per segment: 1 when a size in it follows from these rules, not from the file
+  std::vector<char> estimated;
   // Live blocks that lie in no known segment (the file lacks segment events), in requested bytes.
   std::int64_t unplaced_bytes = 0;
   std::uint64_t unplaced_blocks = 0;

@@ -59,8 +59,8 @@ enum class GrowthEvidence : std::uint8_t {
 // Shares of series without a trend that rise as much by chance (ChanceOfRise).
 inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
 inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
-inline constexpr double kHalves =
-    0.2;  // two cycles rise within each half, but not from one to the other
+// two cycles rise within each half, but not from one to the other
+inline constexpr double kHalves = 0.2;
 inline constexpr std::size_t kFewestRises = 3;
 // How many noisy rows (with as much kept) may be expected to rise so by chance: the share times
 // their number, at most, for strong and for weak evidence. (Bonferroni's inequality.)

@@ -49,8 +49,8 @@ struct HistoryGrowth {
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
   std::size_t merged = 1;  // steps per point, where there are more than kMostParts
-  bool unfinished =
-      false;  // a last mark without an end was left out: the recording stops within it
+  // a last mark without an end was left out: the recording stops within it
+  bool unfinished = false;
 };
 
 // `view`: of the index's recording. `space`: where the nodes of rows are interned. Errors: kUsage

@@ -36,8 +36,8 @@ struct Churn {
 };
 
 struct ChurnSums {
-  std::vector<Churn>
-      groups;  // as AllocationGroups::names, then what is in no group (unless a group is kNoStack)
+  // as AllocationGroups::names, then what is in no group (unless a group is kNoStack)
+  std::vector<Churn> groups;
   Churn total;
   // From the first event of the ranges to the last, by the clock; nothing without times.
   std::optional<std::int64_t> nanos{};

@@ -52,8 +52,8 @@ struct GraphEdge {
 struct Graph {
   std::vector<GraphNode> nodes;  // most telling first (pprof's entropy score)
   std::vector<GraphEdge> edges;  // heaviest first
-  std::int64_t total =
-      0;  // what percentages are of: Σ |an input's total| before filters; of bases if any
+  // what percentages are of: Σ |an input's total| before filters; of bases if any
+  std::int64_t total = 0;
   std::int64_t shown = 0;           // Σ flat of the nodes shown
   std::size_t nodes_all = 0;        // nodes before any was left out
   std::size_t nodes_small = 0;      // left out as too small
