@@ -20,7 +20,7 @@ class RangeOptions {
   [[nodiscard]] const MomentRange& range() const { return range_; }
   // "start to end", for headers and JSON.
   [[nodiscard]] std::string Text() const { return RangeText(range_); }
-  // True unless the command line chose an end.
+  // True for the default range, from start to end.
   [[nodiscard]] bool IsWhole() const { return Text() == "start to end"; }
 
  private:
