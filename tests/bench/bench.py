@@ -67,7 +67,7 @@ def cached(folder, name, command):
     if not path.exists():
         print(f"making {path}", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
-        # Under another name first: a maker that was stopped leaves no half input.
+        # Under another name first, so that an interrupted maker leaves no partial input.
         part = path.with_name(name + ".part")
         subprocess.run(command(str(part)), check=True)
         part.rename(path)

@@ -16,7 +16,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# Added ns of an allocation with native stacks and without any, of a free; bytes per event; MiB.
+# Added ns for an allocation with native stacks and without any, and for a free; bytes per event;
+# MiB.
 LIMITS = {"native": 1500, "no stacks": 300, "free": 150, "bytes": 10, "memory": 64}
 MODES = {"alone": None, "no stacks": {"MEMTOOL_CAPTURE_STACKS": "off"},
          "native": {"MEMTOOL_CAPTURE_STACKS": "native"}, "libgcc": {"MEMTOOL_CAPTURE_UNWIND": "libgcc"}}

@@ -30,7 +30,7 @@ MAY_USE = {
     "commands": {"commands", "formats", "libprofile"},
     "capture": {"capture"},
 }
-# What two rooms share: the layout of capture logs.
+# Shared by two rooms: the layout of capture logs.
 SHARED = {"capture/wire.h", "capture/include/memtool_capture.h"}
 
 

@@ -1,4 +1,4 @@
-// Snapshots that memtool writes say, read again, what was written.
+// Snapshots that memtool writes read back as what was written.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -113,7 +113,7 @@ TEST(TorchWriter, RoundTrip) {
   EXPECT_GT(count, 10U);
 }
 
-// What is said of blocks stays so, and JSON stays JSON.
+// What is said about blocks is kept, and JSON stays JSON.
 TEST(TorchWriter, KeepsWhatIsSaidOfBlocks) {
   const auto read =
       LoadText(ReadWhole((test::TestFolder("torch/fresh") / "annotated.json").string()));
