@@ -71,7 +71,7 @@ enum class Stop : std::uint32_t {
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };
-inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is no CUPTI
+inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is not CUPTI
 // Values of CUptiResult.
 inline constexpr std::uint32_t kCuptiPrivileges = 35;
 inline constexpr std::uint32_t kCuptiOtherSubscriber = 39;

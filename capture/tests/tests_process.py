@@ -200,7 +200,7 @@ void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offse
 
 
 def test_refused(env):
-    """What passes is tried again, in smaller pieces; what does not is called by its name."""
+    """What passes is tried again, in smaller pieces; what does not is reported by its name."""
     refuse = compile_c(env, "refuse.so", REFUSE, "-shared", "-fPIC", "-ldl")
 
     def run(scenario, way):

@@ -265,7 +265,7 @@ def test_cupti_header(env):
 
 
 def test_signal(env):
-    """A mark where the signal came; a program that has no handler dies of it without the setting."""
+    """A mark where the signal came; without the setting it kills a program that has no handler."""
     env.program("linked", "signalled", MEMTOOL_CAPTURE_SIGNAL="SIGUSR2")
     text = env.ask("raw", env.log())
     marks = [int(time) for time in re.findall(r"^mark snapshot device=-1 (\d+) ", text, re.M)]

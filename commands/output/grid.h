@@ -22,7 +22,7 @@ class Grid {
   // Measures the columns: a first pass over the rows, a second when columns were dropped that a
   // row's unit was chosen by. Keeps both by reference.
   Grid(const TextTable& table, const TableStyle& style);
-  // One more pass; nothing at all when there are no rows.
+  // One more pass; writes nothing when there are no rows.
   void Write(Sink& out) const;
   // Titles of the columns that had to give way, in the table's order.
   [[nodiscard]] std::vector<std::string_view> Hidden() const;

@@ -76,9 +76,8 @@ struct Streams {
 };
 
 // Writes a whole file under a temporary name in the same folder and renames it, so that no
-// half-written
-// file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is one of
-// `streams.inputs`, kOutput.
+// half-written file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is
+// one of `streams.inputs`, kOutput.
 Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
 
 }  // namespace memtool::commands

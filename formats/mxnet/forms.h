@@ -4,7 +4,7 @@
 //   kBare        "TAG,NUMBER" without a header: bytes, or MiB as a float (Echo and PR 14973, 2019)
 //   kScoped header with "Data Struct": one row per allocation (PR 17376, 2020)
 //   kOfficial    header without it, all fields quoted: what is live (MXNet 2.0, PR 17656)
-//   kUnknownTags the call stacks of allocations with unknown tags, written beside kBare
+//   kUnknownTags the call stacks of allocations with unknown tags, written along with kBare
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,8 @@ void ParseParenthesis(Phrases& in, Parsed& parsed) {
 }
 
 // "Of the allocated memory … is allocated by PyTorch, [with … allocated in private pools (e.g.,
-// CUDA Graphs),] and … is reserved by PyTorch but unallocated."; behind the first three words.
+// CUDA Graphs),] and … is reserved by PyTorch but unallocated."; reads what follows the first three
+// words.
 bool ParseAllocated(Phrases& in, Parsed& parsed) {
   OomMessage& message = parsed.message;
   std::optional<OomNumber> size;

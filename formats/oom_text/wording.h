@@ -29,7 +29,7 @@ struct Parsed {
   Role role = Role::kOwn;
 };
 
-// A form of message: the words that it begins with, and what reads the rest behind them.
+// A form of message: the words that it begins with, and the function that reads the rest.
 class Phrases;
 struct Form {
   std::string_view words;

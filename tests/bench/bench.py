@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times memtool beside other programs on the same inputs, turn by turn.
+"""Times memtool against other programs on the same inputs, turn by turn.
 
 usage: bench.py --memtool PATH [--against PATH] [--samples N] [--runs N] [--cases A,B] [--slow] [--json OUT]
 
@@ -75,7 +75,7 @@ def cached(folder, name, command):
 
 
 def measure(command):
-    """-> {wall, cpu, rss} of one run, output thrown away.
+    """-> {wall, cpu, rss} of one run, output discarded.
 
     The kernel counts what this script held when it started the child, so rss
     never shows less than that: see rss_floor().

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the capture shim costs, beside the same program without it.
+"""What the capture shim costs, compared with the same program without it.
 
 usage: capture_bench.py --build build/release [--rounds 7] [--stacks 10000]
 

@@ -61,7 +61,7 @@ class Sources:
         return PUBLIC if "/include/" in path else ROOT
 
     def find(self, path, name):
-        """The file that `path` means by `name`; None for headers of others."""
+        """The file that `path` means by `name`; None for headers of other projects."""
         room = self.place[path][0]
         tries = [os.path.join(os.path.dirname(path), name)]
         tries += [os.path.join(folder, name) for folder in ROOMS[room][0]]

@@ -102,7 +102,7 @@ def plain(text):
 
 
 def filters(names, labels, rng):
-    """Option lists to try beside none at all."""
+    """Option lists to try besides none at all."""
     yield []
     pick = lambda: "^" + re.escape(rng.choice(names)) + "$"
     if names:

@@ -82,7 +82,7 @@ std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, Un
 #if defined(__x86_64__)
 
 // --- Cached rules: an address and its rule in two words, valid when the address reads the same
-// before and after the rule. Writers take turns behind the lock of the object table.
+// before and after the rule. Writers hold the lock of the object table.
 
 constexpr std::size_t kRules = 16384;
 

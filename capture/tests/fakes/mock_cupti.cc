@@ -1,8 +1,8 @@
 // The project's own libcupti.so.12: passes the fake driver's calls on to one subscriber.
 //
 // MOCK_CUPTI_SUBSCRIBE=N  cuptiSubscribe_v2 fails with N; the holder of 39 is "Nsight Systems"
-// MOCK_CUPTI_MANY=1       as CUPTI since 13.2: beside that holder, when that is asked for
-// MOCK_CUPTI_ENABLE=N     cuptiEnableCallback fails with N
+// MOCK_CUPTI_MANY=1 as CUPTI since 13.2: alongside that holder, when asked for MOCK_CUPTI_ENABLE=N
+// cuptiEnableCallback fails with N
 #include <dlfcn.h>
 
 #include <cstddef>

@@ -181,7 +181,7 @@ EventCursor::EventCursor(const View& view, std::vector<EventRange> ranges,
                          const EventFilter& filter)
     : recording_(view.recording()), keeper_(view), ranges_(std::move(ranges)), filter_(filter) {}
 
-// Traces that nobody asked for still count versions, as they do in the viewer.
+// Traces that are not selected still count versions, as they do in the viewer.
 bool EventCursor::EnterTrace() {
   const auto& traces = recording_.history->traces;
   if (next_range_ >= ranges_.size() || trace_ >= traces.size()) {

@@ -86,7 +86,7 @@ TEST(PickleWriter, TextIsWrittenOnceAndIsUtf8) {
             "652e");
 }
 
-// Snapshots without requested sizes are written with what their blocks' histories tell of them.
+// Snapshots without requested sizes are written with what their blocks' histories tell about them.
 std::string Schema(const Recording& recording) {
   const std::string& text = recording.metadata.format_display;
   const std::string schema = text.substr(std::min(text.find("schema of"), text.size()));

@@ -1,4 +1,4 @@
-// Where bytes come from. A Source gives the next bytes and is read once, front to back; inputs are
+// Where bytes come from. A Source yields the next bytes and is read once, front to back; inputs are
 // never mapped or held whole. Unpackers are Sources over Sources.
 #pragma once
 

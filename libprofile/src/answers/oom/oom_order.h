@@ -13,7 +13,7 @@ namespace memtool {
 std::optional<int> RankOfPath(std::string_view path);
 
 // The first of a log's messages with a rank and a time, and the next of another rank; none where
-// there are no two.
+// there are not two.
 std::optional<OomOrder> OrderOf(const OomMessages& messages);
 
 }  // namespace memtool

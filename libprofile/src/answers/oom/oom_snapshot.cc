@@ -27,7 +27,7 @@ void TakePool(const Recording& recording, const Event& event, OomRequest& reques
   }
 }
 
-// The failed allocation that the moment stands at.
+// The failed allocation at the moment, or null.
 const Event* OomAt(const Recording& recording, const MomentOfTrace& moment) {
   return FailedAt(recording, recording.history->traces[moment.trace], moment.event);
 }

@@ -131,7 +131,7 @@ TEST(EventFilter, ByWhatAnEventIs) {
   // Without a time it lies in no range of times.
   event.time = kNoTime;
   EXPECT_FALSE((EventFilter{.until = 100}.Matches(event)));
-  // The key of an out-of-memory event is no address.
+  // The key of an out-of-memory event is not an address.
   event.action = Action::kOom;
   EXPECT_FALSE((EventFilter{.address = 0x1000}.Matches(event)));
   // A block of size 0 still has its address; one at the end of memory does not wrap.

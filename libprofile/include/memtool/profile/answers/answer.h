@@ -50,7 +50,7 @@ struct FieldInfo {
 // An answer without its types, by reference: valid as long as the answer is.
 struct AnswerView {
   const AnswerHead* head = nullptr;
-  std::vector<NamedValue> figures;  // beside the rows, in order
+  std::vector<NamedValue> figures;  // besides the rows, in order
   std::vector<FieldInfo> fields;
   std::size_t row_count = 0;
   // The values of one row, one per field. Rows are made when they are written.

@@ -99,7 +99,7 @@ struct BucketsAnswer {
   std::optional<std::int64_t> untrackable{};  // negative: more is tracked than was expected
   std::optional<OverAccount> over{};          // by more than rounding explains
   std::size_t devices = 0;                    // how many the inputs name
-  std::int64_t unnamed = 0;                   // bytes that nobody gave a name
+  std::int64_t unnamed = 0;                   // bytes without a name
   std::int64_t unknown = 0;                   // allocations of unknown size
   // Usually mistakes in the dictionary: words that match nearly everything, and words that match
   // nothing.

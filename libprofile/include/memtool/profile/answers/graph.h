@@ -50,7 +50,7 @@ inline constexpr auto kGraphFields = Fields<GraphRow>({
     {"tags", "", Unit::kNested, NodeTags},
 });
 
-// Nodes are rows; the edges are a figure beside them, with ends as numbers of rows from 0.
+// Nodes are rows; the edges are a figure besides them, with ends as numbers of rows from 0.
 AnswerView ViewOf(const GraphAnswer& answer);
 
 // `bases` are subtracted from `inputs`; they may be empty.

@@ -60,7 +60,7 @@ struct InputCard {
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown
   std::vector<SampleTypeTotal> types;
-  std::optional<std::size_t> samples;  // none: the input is no profile
+  std::optional<std::size_t> samples;  // none: the input is not a profile
   std::size_t stacks = 0;              // distinct
   std::size_t functions = 0;
   std::vector<std::string> label_keys;  // by name

@@ -101,7 +101,7 @@ struct OomCase {
 };
 
 OomCase CaseOf(const OomMessage& message);
-// The moment that `selection` stands at; its recording has a history and an allocator's state.
+// At the moment of `selection`; its recording has a history and an allocator's state.
 OomCase CaseOf(const Selection& selection);
 
 // What a message is about, without the figures.

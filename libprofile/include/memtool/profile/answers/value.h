@@ -1,5 +1,5 @@
-// A value of an answer: what a field of a row, or a figure beside the rows, is. Without wording and
-// without formatting; writers, bindings and tables add their own.
+// A value of an answer: what a field of a row, or a figure besides the rows, holds. Without wording
+// and without formatting; writers, bindings and tables add their own.
 #pragma once
 
 #include <cstdint>

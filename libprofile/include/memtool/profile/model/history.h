@@ -36,7 +36,7 @@ struct Ledger {
 enum class Action : std::uint8_t {
   kAlloc,
   kFreeRequested,  // the program freed it; a stream may still use it
-  kFreeCompleted,  // gone
+  kFreeCompleted,  // the memory can be reused
   kSegmentAlloc,
   kSegmentFree,
   kSegmentMap,

@@ -45,7 +45,7 @@ class NodeWalker {
   VisibleStack visible_;
 };
 
-// The place shown beside a row that stands for several: the one with the most bytes.
+// The place shown for a row that stands for several: the one with the most bytes.
 struct Place {
   std::string file;
   std::int64_t line = 0;

@@ -22,7 +22,7 @@ struct LabelFrame {
 struct VisibleStack {
   std::vector<std::uint32_t> lines;  // rows of Recording::lines, innermost first
   LineId via;  // the call into a framework: the nearest hidden frame below the innermost visible
-               // one that is no wrapper
+               // one, wrappers skipped
 };
 
 // One recording seen through a filter. Cheap to make; answers are computed per distinct stack.
