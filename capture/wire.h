@@ -54,7 +54,7 @@ struct Header {
   std::uint64_t cut_stacks;     // deeper than MEMTOOL_CAPTURE_DEPTH
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
-// that of the first writers, in which the rest is 0
+// That of the first writers, in which the rest is 0
 inline constexpr std::size_t kLeastHeader = 840;
 static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 

@@ -34,7 +34,7 @@ struct Allocation {
 // Allocations of random sizes, one each second; some are freed later, addresses are used again.
 std::vector<Allocation> RandomAllocations(std::mt19937& random, std::uint64_t base) {
   std::vector<Allocation> all;
-  std::map<std::uint64_t, std::size_t> free_from;  // by address: when its last allocation ended
+  std::map<std::uint64_t, std::size_t> free_from;  // by address: its latest allocation
   for (std::int64_t i = 0; i < 60; ++i) {
     const std::int64_t now = kStart + i * kSecond;
     const auto slot = random() % 20;

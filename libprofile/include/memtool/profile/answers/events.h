@@ -49,7 +49,7 @@ struct EventRow {
   std::optional<std::int64_t> partner{};
   std::optional<std::int64_t> lived_events{};  // between the two ends
   std::optional<std::int64_t> lived_nanos{};
-  // for an out-of-memory event: what the driver had free
+  // For an out-of-memory event: what the driver had free
   std::optional<std::int64_t> device_free{};
   // Who did it; for a free without frames, who allocated. Owned by the answer.
   const StackName* who = nullptr;

@@ -36,7 +36,7 @@ struct Churn {
 };
 
 struct ChurnSums {
-  // as AllocationGroups::names, then what is in no group (unless a group is kNoStack)
+  // As AllocationGroups::names, then what is in no group (unless a group is kNoStack)
   std::vector<Churn> groups;
   Churn total;
   // From the first event of the ranges to the last, by the clock; nothing without times.

@@ -17,7 +17,7 @@ namespace memtool {
 struct TimelineRange {
   std::int64_t first = -1;  // the first point is the state after this event; -1 = the base
   std::int64_t last = -1;
-  // number of parts, of each of which the highest is a point; 0 = every change is a point
+  // Number of parts, of each of which the highest is a point; 0 = every change is a point
   std::size_t points = 0;
   bool by_time = false;  // parts of equal time instead of equal event counts
 };
