@@ -46,7 +46,7 @@ struct Header {
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
   std::array<char, 64> subscriber;  // who holds CUPTI instead, where it says so
-  std::uint64_t run;                // the `memtool run` that it belongs to; 0 = none
+  std::uint64_t run;                // number of the `memtool run`; 0 = none
   std::uint64_t lost_tags;          // tags pushed too deep, or with names beyond the table
   std::uint64_t shared_attributes;  // events without their thread, stream and tag: a table was full
   std::uint64_t lost_domains;       // events of domains beyond the table
@@ -54,7 +54,8 @@ struct Header {
   std::uint64_t cut_stacks;     // deeper than MEMTOOL_CAPTURE_DEPTH
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
-inline constexpr std::size_t kLeastHeader = 840;  // the first writers'; the rest of theirs is 0
+// That of the first writers, in which the rest is 0
+inline constexpr std::size_t kLeastHeader = 840;
 static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
@@ -70,7 +71,7 @@ enum class Stop : std::uint32_t {
 };
 
 enum class Backend : std::uint32_t { kPreload = 0, kCupti = 1 };
-inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is no CUPTI
+inline constexpr std::uint32_t kNoCupti = 10000;  // the library was not found, or is not CUPTI
 // Values of CUptiResult.
 inline constexpr std::uint32_t kCuptiPrivileges = 35;
 inline constexpr std::uint32_t kCuptiOtherSubscriber = 39;

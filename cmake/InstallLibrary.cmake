@@ -9,7 +9,7 @@ else()
 endif()
 target_sources(libmemtool PRIVATE $<TARGET_OBJECTS:libprofile> $<TARGET_OBJECTS:formats>
                                   $<TARGET_OBJECTS:pprof_proto>)
-# The objects know what they need; who links the archive has to be told again.
+# The objects know what they need; whoever links the archive has to be told again.
 target_link_libraries(libmemtool PUBLIC tl::expected
   PRIVATE fmt::fmt PkgConfig::xxhash PkgConfig::re2 EXPAT::EXPAT PkgConfig::libdw PkgConfig::zstd
           ZLIB::ZLIB yaml-cpp protobuf::libprotobuf Threads::Threads)

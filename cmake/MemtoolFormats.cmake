@@ -1,5 +1,5 @@
-# Which formats are built. A program that needs few of them (a page that reads pprof profiles) leaves the
-# others out, and with them what they link:
+# Which formats are built. A program that needs few of them (one that reads only pprof profiles)
+# leaves the others out, and with them what they link:
 #
 #   cmake -DMEMTOOL_FORMATS="pprof;folded;json_dump" ...
 #
@@ -7,7 +7,8 @@
 set(MEMTOOL_ALL_FORMATS pprof pprof_writer torch_snapshot mxnet capture_log kineto torch_timeline oom_text
     ground_truth keywords folded json_dump)
 set(MEMTOOL_FORMATS "all" CACHE STRING "formats and other components of formats/ to build")
-# Not the list itself in the cache: a build folder would leave out what comes later.
+# The list itself is not cached, because an existing build folder would then leave out formats added
+# later.
 if(MEMTOOL_FORMATS STREQUAL "all")
   set(MEMTOOL_FORMATS ${MEMTOOL_ALL_FORMATS})
 endif()
@@ -20,7 +21,7 @@ endforeach()
 set(MEMTOOL_FORMATS_LEFT_OUT ${MEMTOOL_ALL_FORMATS})
 list(REMOVE_ITEM MEMTOOL_FORMATS_LEFT_OUT ${MEMTOOL_FORMATS})
 
-# Each library is looked for only where a format needs it. MEMTOOL_FORMATS_LINKS: all that were.
+# Each library is searched for only where a format needs it. MEMTOOL_FORMATS_LINKS: all that were.
 set(MEMTOOL_FORMATS_LINKS)
 if(capture_log IN_LIST MEMTOOL_FORMATS)
   pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw)

@@ -1,21 +1,22 @@
-# Compiling several sources as one: half the time of a build goes into the same headers and the same
-# templates, again for every file. The presets `release` and `asan` do it (MEMTOOL_UNITY); `dev`
-# compiles each file alone, as clang-tidy does, so that a missing include is found.
+# Compiling several sources as one: half the time of a build is spent on the same headers and the
+# same templates, again for every file. The presets `release` and `asan` do it (MEMTOOL_UNITY);
+# `dev` compiles each file alone, as clang-tidy does, so that a missing include is found.
 #
 # Sources share a unit only where that cannot change what they mean: no name from a file's unnamed
 # namespace occurs in another file of the unit, nor in a header of the project that this one sees.
-# So the same local name may be used in any number of files, and no one has to think of units. What
-# is left, two namespaces of one name, does not compile: there SKIP_UNITY_BUILD_INCLUSION helps.
+# So the same local name may be used in any number of files, and nobody has to think of units. The
+# remaining case, two namespaces with the same name, does not compile: there
+# SKIP_UNITY_BUILD_INCLUSION helps.
 set(MEMTOOL_UNITY_FILES 10 CACHE STRING "At most so many sources in a unit")
 set(memtool_headers libprofile formats commands capture tests)
 list(TRANSFORM memtool_headers REPLACE ".+" "${PROJECT_SOURCE_DIR}/\\0/*.h")
 file(GLOB_RECURSE memtool_headers CONFIGURE_DEPENDS ${memtool_headers})
 
 # memtool_read(<text> <includes> <file>): its text without strings and comments, and without what
-# would mean something to CMake's lists; and what it includes of the project.
+# has a meaning in CMake's lists; and the headers of the project that it includes.
 function(memtool_read text_out includes_out file)
   file(READ ${file} text)
-  string(PREPEND text "\n")  # the first line is one like the others
+  string(PREPEND text "\n")  # so that the first line is like the others
   string(REGEX MATCHALL "\n#include \"[^\"\n]+" includes "${text}")
   list(TRANSFORM includes REPLACE "\n#include \"(\\.\\./)*" "")
   string(REGEX REPLACE "\\\\." "" text "${text}")
@@ -27,8 +28,8 @@ function(memtool_read text_out includes_out file)
   set(${includes_out} "${includes}" PARENT_SCOPE)
 endfunction()
 
-# memtool_words(<words> <text> <includes>): every name that is looked up from where it stands, here
-# and in the headers; what follows an object or a scope is none.
+# memtool_words(<words> <text> <includes>): every name that is looked up unqualified, here and in
+# the headers; what follows an object or a scope does not count.
 function(memtool_words out text includes)
   string(REGEX REPLACE "(\\.|->|::)[A-Za-z_0-9]+" "" text "${text}")
   string(REGEX MATCHALL "[A-Za-z_][A-Za-z_0-9]*" words "${text}")
@@ -41,8 +42,8 @@ function(memtool_words out text includes)
   set(${out} "${words}" PARENT_SCOPE)
 endfunction()
 
-# memtool_words_of_header(<include>): into the property memtool_words_of_<include>, once. Names that
-# a class declares for its members are none.
+# memtool_words_of_header(<include>): into the property memtool_words_of_<include>, once. Names of a
+# class's members do not count.
 function(memtool_words_of_header include)
   get_property(known GLOBAL PROPERTY memtool_words_of_${include} DEFINED)
   if(known)
@@ -63,7 +64,7 @@ function(memtool_words_of_header include)
 endfunction()
 
 # memtool_local_names(<names> <text>): what unnamed namespaces declare, found at the beginning of
-# lines, where clang-format puts it. Rather a name too many than one too few.
+# lines, where clang-format puts it. Better a name too many than one too few.
 function(memtool_local_names out text)
   set(locals "")
   while(TRUE)
@@ -102,7 +103,7 @@ function(memtool_disjoint out one other)
 endfunction()
 
 # memtool_unity(<target>): puts each of its sources into the first unit with room that it can share.
-# A source that tells the headers after it something, by a macro or a using directive, stays alone.
+# A source that affects the headers after it, by a macro or a using directive, stays alone.
 function(memtool_unity target)
   if(NOT MEMTOOL_UNITY)
     return()
@@ -110,14 +111,15 @@ function(memtool_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
     UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include): that is the idea")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # In a unit it takes a source's own types for those of a header, and what a later header declares
-    # in a class for a shadow of an earlier source's own name. clang-tidy looks for real shadows.
+    # In a unit the compiler mistakes a source's own types for those of a header, and what a later
+    # header declares in a class for a shadow of an earlier source's own name. clang-tidy looks for
+    # real shadows.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  # Other names can mean other units.
+  # Changed names can mean other units.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${memtool_headers})
   set(units 0)
   foreach(source IN LISTS sources)

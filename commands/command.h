@@ -1,5 +1,5 @@
 // What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt
-// (the command list), its man page, its golden cases; the build stops when page or cases are
+// (the command list), its man page, its golden cases; the build fails when page or cases are
 // missing.
 #pragma once
 
@@ -22,7 +22,7 @@ enum class ExitCode : std::uint8_t {
   kUsage = 2,     // the command line makes no sense
   kInput = 3,     // an input is unreadable, damaged or over a limit
   kDamage = 4,    // with --strict: an input was read around its damage
-  kInternal = 5,  // a fault of this program
+  kInternal = 5,  // a bug in this program
   kOutput = 6,    // the result could not be written
 };
 
@@ -34,7 +34,7 @@ void Warn(Streams& streams, std::string_view message);
 struct Doc {
   std::string_view summary;   // one line, lower case
   std::string_view usage;     // "[options] [FILE...]"
-  std::string_view examples;  // one command a line
+  std::string_view examples;  // one command per line
 };
 
 namespace po = boost::program_options;
@@ -45,7 +45,7 @@ class Command {
   [[nodiscard]] virtual Doc doc() const = 0;
   // Declares options into groups; values land in plain structs of the command.
   virtual void Declare(po::options_description& options) = 0;
-  // For a command with a command line of its own: reads it. Nothing = Declare() says it all.
+  // For a command with a command line of its own: reads it. None = Declare() says it all.
   virtual std::optional<Result<void>> ParseRaw(std::span<const std::string> /*args*/) {
     return std::nullopt;
   }

@@ -41,8 +41,8 @@ bool IsOption(std::string_view line) {
   return line.starts_with("  -");
 }
 
-// "NAME    text" with the text wrapped in its column, or below the name where that leaves too
-// little.
+// "NAME text" with the text wrapped in its column, or below the name where the column would be too
+// narrow.
 std::string Hanging(std::string_view name, std::size_t column, std::string_view text,
                     std::size_t width) {
   const bool beside = column + kNarrowestColumn <= width;
@@ -74,7 +74,7 @@ std::string Continued(std::string_view line, std::size_t width) {
   return out + "\n";
 }
 
-// A line that goes on in the next one.
+// A line that continues in the next one.
 bool GoesOn(std::string_view line) {
   constexpr std::size_t kFull = 70;
   return line.size() >= kFull && line.front() != ' ' && !SecondColumn(line);

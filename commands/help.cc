@@ -75,7 +75,7 @@ std::string FormatsText() {
   return text;
 }
 
-// Empty for what is no topic.
+// Empty for what is not a topic.
 std::string Topic(std::string_view name) {
   return name == "recording" ? std::string(kRecording)
          : name == "formats" ? FormatsText()

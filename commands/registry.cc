@@ -33,7 +33,7 @@ std::unique_ptr<Command> MakeHelp();
 
 namespace {
 
-// One a line.
+// One per line.
 constexpr auto kCommands = std::to_array<CommandEntry>({
     // clang-format off
     {"top", MakeTop},

@@ -44,7 +44,7 @@ Error UsageError(const po::error& error, std::string_view command,
                .hint = std::move(hint)};
 }
 
-// Files that options name to be read: those that the command must not write to. Names from
+// Notes the files that options name as inputs, which the command must not overwrite. Names from
 // elsewhere (a list of them, the default input) are noted where they are found.
 void NoteInputs(const po::variables_map& values, InputFiles& inputs) {
   for (const char* option : {"file", "diff-base"}) {

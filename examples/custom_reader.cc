@@ -1,4 +1,4 @@
-// The largest rows of a format of one's own, lines of "NAME BYTES": custom_reader FILE
+// The largest rows of a custom format, lines of "NAME BYTES": custom_reader FILE
 #include <cstdio>
 #include <sstream>
 
@@ -18,7 +18,7 @@ class NamesReader final : public formats::Reader {
   Result<Recording> Read(formats::ByteWindow& in, const formats::Limits&) const override {
     RecordingBuilder to;
     to.StartProfile({{to.Intern("size"), to.Intern("bytes"), Role::kBytes}}, to.Intern("size"));
-    const auto bytes = in.Fill(1 << 20);  // whole, as far as an example goes
+    const auto bytes = in.Fill(1 << 20);  // the whole file, which is enough for an example
     std::istringstream lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     std::string name;
     for (std::int64_t size = 0; lines >> name >> size;) {

@@ -1,4 +1,4 @@
-// What is said in the place of components that this build was made without.
+// Stands in for components that this build was made without.
 #include "memtool/formats/left_out.h"
 
 #include <fmt/format.h>

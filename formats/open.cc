@@ -45,7 +45,7 @@ std::string NamesOf(ReaderList readers) {
   return names;
 }
 
-// What might have been read: "; not in this build: kineto, mxnet", or nothing.
+// What another build might have read: "; not in this build: kineto, mxnet", or nothing.
 std::string LeftOutText() {
   return ReadersLeftOut().empty()
              ? std::string()
@@ -147,13 +147,14 @@ Result<Document> ReadTruth(ByteWindow& window) {
   return Document(*std::move(truth));
 }
 
-// Of text, what a reader merely might read is a log.
+// Text that a reader only possibly reads counts as a log.
 bool IsLog(std::span<const std::byte> head) {
   constexpr std::byte kPickle{0x80};
   return oom_text::IsLog(AsText(head)) && head.front() != kPickle;
 }
 
-// A file that is no ground truth is something else: it keeps its bytes, as the window is not moved.
+// A file that is not ground truth is something else: its bytes remain, because the window is not
+// moved.
 std::optional<GroundTruth> PerhapsTruth(ByteWindow& window) {
   try {
     auto truth = ground_truth::ReadTruth(window);
@@ -207,7 +208,7 @@ Result<Recording> RecordingOf(Result<Document> document) {
   return (*std::move(document)).recording();
 }
 
-// Tells how much passed through it.
+// Reports how many bytes passed through it.
 class CountedSource final : public Source {
  public:
   CountedSource(std::unique_ptr<Source> source, std::function<void(std::uint64_t)> on_bytes)

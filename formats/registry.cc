@@ -37,7 +37,7 @@ namespace memtool::formats {
 
 namespace {
 
-// The one of its kind; readers and writers have no state.
+// The single instance of a kind; readers and writers have no state.
 template <class Kind>
 const Kind* The() {
   static const Kind one;
@@ -55,7 +55,7 @@ std::span<const Reader* const> Readers() {
       The<TorchSnapshotReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_MXNET
-      The<MxnetReader>(),  // and what is written beside:
+      The<MxnetReader>(),  // and what is written alongside:
       The<MxnetStacksReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_CAPTURE_LOG

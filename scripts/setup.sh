@@ -34,7 +34,7 @@ missing_of() {
 need_packages() {
   local missing sudo=()
   if ! command -v dpkg-query > /dev/null; then
-    return 0  # not Debian: the configuration names what it cannot find
+    return 0  # not Debian: the configure step reports what it cannot find
   fi
   # shellcheck disable=SC2046
   mapfile -t missing < <(missing_of $(packages_of "$@"))
@@ -95,8 +95,8 @@ is_configured() {
     grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"
 }
 
-# build PRESET [TARGET]: silent when everything is up to date; else says so and how far it is, in
-# place on a terminal, elsewhere in a line every ten seconds. Passes on what compilers say.
+# build PRESET [TARGET]: silent when everything is up to date; else shows its progress, in place on
+# a terminal, elsewhere in a line every ten seconds. Passes on what compilers print.
 build() {
   ninja -C "$root/build/$1" "${@:2}" < /dev/null 2>&1 | show_build "build/$1"
 }

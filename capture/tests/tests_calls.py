@@ -54,7 +54,7 @@ def test_threads(env):
     for how in ("linked", "ptsz"):
         env.clear()
         env.program(how, "threads", 5000)
-        # Threads interleave otherwise in the log than in the driver: no peaks.
+        # Threads interleave differently in the log than in the driver, so peaks are not compared.
         compare_books(env, f"{how} threads", peaks=False)
         header = read_header(env.log())
         same(2 * 4 * 5000, header["events"], "events")

@@ -83,7 +83,7 @@ PLAIN = {
     "cuDeviceGraphMemTrim": "cuDeviceGraphMemTrim",
 }
 BY_STREAM = ("cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync", "cuGraphLaunch")
-# Of the driver API, but no runtime asks for them.
+# Part of the driver API, but no runtime asks for them.
 DRIVER_ONLY = {
     "cuMemCreate": "cuMemCreate", "cuMemRelease": "cuMemRelease", "cuMemMap": "cuMemMap",
     "cuMemUnmap": "cuMemUnmap", "cuMemAddressReserve": "cuMemAddressReserve",
@@ -174,7 +174,7 @@ def test_cudart(env):
 
 
 # A driver of a later version. Its newest cuMemAlloc takes a context first. Two of its pointers are
-# no exports' own: one of a version that is known, one of a later one.
+# not those of exports: one of a known version, one of a later one.
 LATER = r'''
 #include <string.h>
 typedef unsigned long long Pointer;

@@ -311,7 +311,7 @@ int main(void) {
 
 
 def test_small_stacks(env):
-    """Threads with the smallest stack that there is, the first of which makes the log."""
+    """Threads with the smallest possible stack, the first of which makes the log."""
     changing = program(env, "changing", r'''
 #include <limits.h>
 static void* work(void* unused) { cuCtxSetCurrent(context); allocate(); return unused; }

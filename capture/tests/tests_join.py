@@ -98,7 +98,7 @@ def test_join(env):
     joined = [each["message"] for each in report["diagnostics"] if each["code"] == "joined"]
     same(1, len(joined), "one note")
     assert "not in the log" not in joined[0], joined
-    # Only what lives beside is named, by the program's own functions.
+    # Only what lives outside the allocator is named, by the program's own functions.
     rows = json.loads(env.ask("top", "--format", "json", env.log(), snapshot))["rows"]
     below = {row["name"]: row["cum"] for row in rows}
     same((3 * MIB, 5 * MIB + 512), (below.get("communicator"), below.get("own_table")), "functions")

@@ -201,7 +201,7 @@ int main(void) {
 
 
 def test_reopen(env):
-    """A driver that is closed and opened again lies elsewhere."""
+    """A driver that is closed and opened again may be loaded elsewhere."""
     folder = env.folder / "small"
     folder.mkdir()
     driver = compile_c(env, "libcuda.so.1", SMALL_DRIVER, "-shared", "-fPIC", "-Wl,-Bsymbolic")

@@ -35,7 +35,7 @@ def test_kill(env):
         same(0, header["flags"], "not ended cleanly")
         whole = json.loads(env.ask("info", "--format", "json", log))
         events = sum(device["events"] for device in whole["inputs"][0]["devices"])
-        # The counter is raised just before the record is committed: at most one lies between.
+        # The counter is raised just before the record is committed: they differ by one at most.
         assert header["events"] - 1 <= events <= header["events"], (round_, header, events)
         damage = [row for row in whole["diagnostics"]
                   if row["code"] in ("lost_chunk", "lost_records", "lost_definitions", "truncated")]

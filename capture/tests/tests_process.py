@@ -103,7 +103,7 @@ def test_handlers(env):
         header = read_header(children[0])
         rows = events_of(env, children[0])
         same([1 << 20] * 2, [row[3] for row in rows if row[1] == "alloc"], "child")
-        # What was interrupted is the parent's; its free, if that came after, is one of nothing.
+        # What was interrupted belongs to the parent; its free, if that came later, matches nothing.
         assert header["events"] in (2, 3), header
         same((0, 1), (header["dropped"], header["flags"]), "child")
 
@@ -136,7 +136,7 @@ def test_tags(env):
     header = read_header(env.log())
     same((13000 + 1 + 250, 0), (header["events"], header["dropped"]), "events")
     found = diagnostics(env, env.log())
-    # "deep" is one more name than there is room for, too.
+    # "deep", too, is a name for which there is no room.
     same((13000 - 12288 + 20, 250 - 199),
          (found["lost_tags"]["count"], found["lost_domains"]["count"]), "counted")
     text = env.ask("raw", env.log())
@@ -200,7 +200,7 @@ void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offse
 
 
 def test_refused(env):
-    """What passes is tried again, in smaller pieces; what does not is called by its name."""
+    """What passes is tried again, in smaller pieces; what does not is reported by its name."""
     refuse = compile_c(env, "refuse.so", REFUSE, "-shared", "-fPIC", "-ldl")
 
     def run(scenario, way):

@@ -109,7 +109,7 @@ def test_run_names(env):
     same({0}, {path.stat().st_size for path in taken[:-1]}, "others' files")
 
 
-# Says which signals come, until the one that ends it. "I": ignored when it starts.
+# Prints which signals arrive, until the one that ends it. "I": ignored at its start.
 SIGNALLED = r'''
 #include <signal.h>
 #include <stdio.h>
@@ -158,7 +158,7 @@ def test_run_signals(env):
     finally:
         limit.cancel()
         child.kill()
-    # Ignored by whoever starts memtool, as by some supervisors.
+    # Ignored by whatever starts memtool, as some supervisors do.
     for ignored in (signal.SIGCHLD, signal.SIGHUP):
         done = subprocess.run([*words, "3"], env=plain, capture_output=True, text=True, timeout=60,
                               preexec_fn=lambda number=ignored: signal.signal(number,
@@ -214,7 +214,7 @@ def test_cupti(env):
     launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "deep")
     text = env.ask("traces", "--frames", "all", env.log())
     same(31, len(re.findall(r"^ +(?:\(anonymous namespace\)::)?Recurse", text, re.M)), "stacks")
-    # A CUPTI that serves several tools does it, and its first one is no reason for anything.
+    # A CUPTI that serves several tools works, and the presence of the first one is not an error.
     env.clear()
     done = launch_cupti(env, "--backend", "cupti", "--", program, "linked", "vmm",
                         MOCK_CUPTI_MANY="1", MOCK_CUPTI_SUBSCRIBE="39")
@@ -265,7 +265,7 @@ def test_cupti_header(env):
 
 
 def test_signal(env):
-    """A mark where the signal came; a program that has no handler dies of it without the setting."""
+    """A mark where the signal came; without the setting it kills a program that has no handler."""
     env.program("linked", "signalled", MEMTOOL_CAPTURE_SIGNAL="SIGUSR2")
     text = env.ask("raw", env.log())
     marks = [int(time) for time in re.findall(r"^mark snapshot device=-1 (\d+) ", text, re.M)]

@@ -113,7 +113,7 @@ def test_python(env):
             tried += 1
             got = python_frames(env, env.log())
             want = expected_python(env, script, python)
-            # The probe has two lines more above each line but the first three.
+            # The probe has two more lines above each line but the first three.
             want = [[shift(frame, script) for frame in row] for row in want]
             got = [[frame for frame in row] for row in got]
             same([[f.split(":")[0] for f in row] for row in want],

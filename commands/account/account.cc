@@ -25,7 +25,7 @@ namespace memtool::commands {
 
 namespace {
 
-// As the library's view; each row also says what it is.
+// Like the library's view, but each row also says what it is.
 AnswerView WithNotes(const AccountAnswer& answer) {
   AnswerView view = ViewOf(answer);
   view.fields.push_back({"note", "WHAT IT IS", Unit::kText});
@@ -70,7 +70,7 @@ class AccountCommand final : public RowsCommand {
     return keywords_.Resolve();
   }
 
-  // Files that say what the device has are read here; what is left are recordings.
+  // Files that say what the device has are read here; the rest are recordings.
   Result<std::vector<std::string>> Names(Streams& streams) override {
     std::vector<std::string> recordings;
     auto expected = expected_.Resolve(input().size_base(), keywords_.expected_sum());
@@ -99,7 +99,7 @@ class AccountCommand final : public RowsCommand {
     return recordings;
   }
 
-  // The row that --pid and --gpu choose, and of a process also the row of its device.
+  // The row that --pid and --gpu choose, and for a process also the row of its device.
   Result<void> TakeTruth(const formats::GroundTruth& truth, const std::string& name) {
     auto reading = formats::ChooseReading(truth, expected_.choice());
     if (!reading) {
@@ -140,7 +140,7 @@ class AccountCommand final : public RowsCommand {
     return {};
   }
 
-  // More is given than what each device has.
+  // True when more is given than what each device has.
   [[nodiscard]] bool OfOneDevice() const {
     const AccountFacts& facts = query_.facts;
     return facts.free || facts.used || facts.process || facts.reserved || facts.allocated ||
@@ -229,8 +229,8 @@ class AccountCommand final : public RowsCommand {
   KeywordsOption keywords_;
   std::string capacity_;
   AccountQuery query_;
-  std::optional<Keywords> driver_keywords_;  // of what is recorded beside a framework
-  std::vector<std::string> statements_;      // where the facts of the query are from
+  std::optional<Keywords> driver_keywords_;  // for what is recorded besides a framework
+  std::vector<std::string> statements_;      // where the facts of the query come from
   AccountAnswer answer_;
 };
 

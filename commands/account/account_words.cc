@@ -16,7 +16,7 @@ struct StepWords {
   std::string_view key;
   std::string_view name;
   std::string_view note;     // what it is
-  std::string_view missing;  // what would tell; empty: the note says it
+  std::string_view missing;  // what would tell it; empty: the note says so
 };
 
 constexpr auto kSteps = std::to_array<StepWords>(

@@ -8,9 +8,9 @@
 
 namespace memtool::commands {
 
-// "other processes"; of a bucket its name.
+// "other processes"; for a bucket, its name.
 std::string_view StepName(const AccountRow& row);
-// What a step is, or what would tell; of a bucket who has the most of it.
+// What a step is, or what would tell it; for a bucket, who has the most of it.
 std::string StepNote(const AccountRow& row, const AccountFacts& facts);
 
 }  // namespace memtool::commands

@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kWidestBar = 30;
 constexpr unsigned kNarrowestBar = 8;
-constexpr unsigned kOtherColumns = 60;  // what the columns beside the bars need
+constexpr unsigned kOtherColumns = 60;  // what the columns next to the bars need
 
 // A bar takes half of what the figures leave, the names the other half.
 double BarWidth(unsigned terminal) {
@@ -50,7 +50,7 @@ std::string Bar(std::int64_t bytes, std::int64_t largest, double width, bool hol
   return bar + std::string(kParts[eighths % 8]);
 }
 
-// A bucket, or below it one of its entries or what is not listed of them.
+// A bucket, or below it one of its entries or the sum of those not listed.
 struct Line {
   std::string axis;
   std::string name;
@@ -92,7 +92,7 @@ std::map<std::string_view, std::int64_t> LargestOf(const std::vector<BucketRow>&
   return largest;
 }
 
-// As in the plot of buckets.
+// The same as in the plot of buckets.
 int ColorOf(const BucketRow& row, std::size_t number, std::size_t count) {
   switch (row.kind) {
     case BucketRow::Kind::kUnmatched:
@@ -149,8 +149,8 @@ std::string OverText(const BucketsAnswer& answer) {
   return "the expected sum may be of another moment (--at), process or device";
 }
 
-// Whether it changes an answer which category has what several match. Built-in dictionaries have
-// their categories in an order that decides it.
+// Whether the answer depends on which category gets what several match. Built-in dictionaries order
+// their categories to decide that.
 bool IsAmbiguous(const BucketsAnswer& answer, const BucketsAxis& axis) {
   constexpr double kMatters = 0.01;
   return !answer.dictionary.starts_with("builtin:") && answer.total != 0 &&
@@ -182,7 +182,7 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
   }
 }
 
-// The lines of one axis; -> the categories that hold nothing, as a list in a sentence.
+// Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
                     double bar_width, std::vector<Line>& lines) {
   const std::size_t filled = FilledOf(answer, axis);

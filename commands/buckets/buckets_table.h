@@ -7,15 +7,15 @@
 
 namespace memtool::commands {
 
-// Columns and rows; what is in no bucket at all becomes a note. `width`: of the terminal, 0 = none.
+// Columns and rows; empty buckets become a note. `width`: of the terminal, 0 = none.
 void TabulateBuckets(const Session& session, const BucketsAnswer& answer, unsigned width,
                      TextTable& table);
 // What the figures of the answer mean, as lines below the table.
 void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTable& table);
-// Words of one's own dictionary that are most often mistakes.
+// Words of a user's dictionary that are usually mistakes.
 void AddWordNotes(const BucketsAnswer& answer, TextTable& table);
 
-// Which word caught what; `limit`: rows, 0 = all.
+// Which word matched what; `limit`: rows, 0 = all.
 void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
                          TextTable& table);
 

@@ -92,9 +92,8 @@ class CutCommand final : public Command {
     return written;
   }
 
-  // What the file's readers must know of it. Texts of the range and of earlier comments may name
-  // what
-  // --redact hides.
+  // What the file's readers must know about it. Texts of the range and of earlier comments may name
+  // what --redact hides.
   [[nodiscard]] std::string Comment(const Cut& cut, bool cut_before) const {
     std::string text = "cut by memtool";
     text += redact_ ? ", names are hashes" : ": " + range_.Text();
@@ -106,7 +105,7 @@ class CutCommand final : public Command {
            (redact_ && cut_before ? "; cut before, so that more sizes may be estimated" : "");
   }
 
-  // What the file cannot hold is said, not lost silently.
+  // What the file cannot hold is reported, not lost silently.
   static void Tell(const Cut& cut, Streams& streams) {
     const auto count = [](std::uint64_t number) {
       return FormatCount(static_cast<std::int64_t>(number));

@@ -131,8 +131,8 @@ class EventsCommand final : public Command {
         streams);
   }
 
-  // Without a limit rows are written as they are found; else they are made up to the limit, and
-  // what lies beyond is only counted. A header wants the count anyway.
+  // Without a limit rows are written as they are found; else they are made up to the limit, and the
+  // rest is only counted. A header wants the count anyway.
   Result<void> List(const Session& session, const HistoryIndex& index, const View& view,
                     const EventFilter& filter, Streams& streams) const {
     const auto answer = ListEvents(index, view,

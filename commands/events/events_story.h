@@ -7,7 +7,7 @@
 
 namespace memtool::commands {
 
-// `zero`: the file's first time, which times are told from.
+// `zero`: the file's first time, from which times are counted.
 std::string StoryText(const BlockStory& story, std::int64_t zero);
 
 }  // namespace memtool::commands

@@ -36,7 +36,7 @@ std::string Allocations(std::int64_t count) {
 }
 
 std::string RateText(double rate) {
-  constexpr double kWhole = 100;  // from here on, parts of one say nothing
+  constexpr double kWhole = 100;  // from here on, fractions say nothing
   return rate < kWhole ? fmt::format("{:.3g}", rate)
                        : FormatCount(static_cast<std::int64_t>(std::min(rate, 9.2e18)));
 }

@@ -12,7 +12,7 @@ namespace memtool::commands {
 // "100" entries, or a time: "5ms", "250us", "1.5s". Errors: kUsage.
 Result<ShortLived> ParseShortLived(std::string_view text);
 
-// Rows, those that allocate most first, under lines that say what the sums mean.
+// Rows, those that allocate most first, below lines that say what the sums mean.
 TextTable ChurnTable(const ChurnAnswer& answer, std::size_t limit);
 
 }  // namespace memtool::commands

@@ -15,7 +15,7 @@ namespace memtool::commands {
 
 namespace {
 
-// Stacks as lines, innermost first, one frame a line, escaped; each made once.
+// Stacks as lines, innermost first, one frame per line, escaped; each made once.
 class StackLines {
  public:
   explicit StackLines(const StackNames& names) : names_(names) {}
@@ -64,7 +64,7 @@ TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
     return {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
             [](const EventRow& row) {
               const std::string frame = FrameText(row.who->name, row.who->file, row.who->line);
-              // What is said of a block is all that there is to such an entry.
+              // Such an entry consists only of what it says about a block.
               return row.action == Action::kAnnotate && !row.labels.empty()
                          ? row.labels + "  " + frame
                          : frame;

@@ -1,4 +1,4 @@
-// memtool events as a table: one event a row.
+// memtool events as a table: one event per row.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace memtool::commands {
 
-// The rows that the answer holds, or all as they are made; the answer must outlive the report. Its
-// choice of stacks shows them whole.
+// The rows that the answer holds, or all as they are made; the answer must outlive the report. With
+// EventsAnswer::stacks, stacks are shown whole.
 TextTable EventsTable(const EventsAnswer& answer, std::size_t limit);
 
 }  // namespace memtool::commands

@@ -1,4 +1,4 @@
-// Words for events: times, lives and places.
+// Words for events: times, lifetimes and places.
 #pragma once
 
 #include <cstdint>

@@ -141,7 +141,7 @@ class ConvertCommand : public Command {
                   to_.empty() ? "convert needs --to" : "--to: cannot write '" + to_ + "'",
                   ChoicesText());
     }
-    // A file that lacks what a filter hides would not say so.
+    // A file that lacks what a filter hides would not show it.
     if (writer->writes() != formats::Written::kSelection && view_.selects()) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("--to {} writes whole recordings: filters, --frames and "

@@ -140,7 +140,7 @@ void HistoryRows(const InputCard& card, Rows& rows) {
   }
   std::string settings;
   for (const Setting& setting : card.settings) {
-    // Sixteen lines of rounding steps help nobody in a card; JSON has them.
+    // Sixteen lines of rounding steps do not help in a card; JSON has them.
     if (!setting.value.empty() && setting.name.find("roundup") == std::string::npos) {
       settings += (settings.empty() ? "" : " · ") + setting.name + " " + setting.value;
     }

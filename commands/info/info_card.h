@@ -1,4 +1,4 @@
-// What memtool info says of one input, in words.
+// What memtool info says about one input, in words.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ class Dump {
     }
   }
 
-  // Of each stack once: events share them.
+  // Made once per stack, because events share them.
   std::string_view StackText(StackId stack) {
     if (!stack.valid()) {
       return {};
@@ -132,7 +132,7 @@ class Dump {
       for (std::uint64_t i = 0; i < trace.event_count; ++i) {
         const std::uint64_t row = trace.first_event + i;
         const Event& event = history.events[row];
-        // By far the most lines of a history: composed in one place, without copies.
+        // By far the most lines of a history are these: composed in place, without copies.
         line_.clear();
         const auto to = std::back_inserter(line_);
         fmt::format_to(to, FMT_COMPILE("  {}: {} {:#x} size={}"), i, ActionName(event.action),

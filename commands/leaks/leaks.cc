@@ -109,7 +109,7 @@ class LeaksCommand final : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--step-mark: marks are steps by themselves",
                   "leave --steps and --axis out");
     }
-    // An axis is of parts, even where there are marks.
+    // An axis applies to parts, even where there are marks.
     query_.steps.parts = steps_ ? *steps_ : axis_text_.empty() ? 0 : kDefaultParts;
     return {};
   }
@@ -273,8 +273,8 @@ class LeaksCommand final : public RowsCommand {
                                       MEMTOOL_TRY(view().ChooseKeywords(recording));
                                       const HistoryIndex index(read);
                                       const View seen(recording, *view().filter());
-                                      // Events have no device label; a device that there is not is
-                                      // an error.
+                                      // Events have no device label; a device that does not exist
+                                      // is an error.
                                       session.NoteUnmatched(seen, "device");
                                       query_.steps.device = view().device();
                                       auto answer = LeaksOfHistory(index, seen, name, query_);

@@ -48,7 +48,7 @@ std::string Sparkline(const std::vector<std::int64_t>& series) {
   const double span = static_cast<double>(*most) - low;
   std::string text;
   for (std::size_t i = 0; i < width; ++i) {
-    // The highest of the column's share, so that no peak is lost.
+    // The highest value of the column's share, so that no peak is lost.
     const auto from = series.begin() + static_cast<std::ptrdiff_t>(i * series.size() / width);
     const auto to = series.begin() + static_cast<std::ptrdiff_t>((i + 1) * series.size() / width);
     const double height = static_cast<double>(*std::max_element(from, to)) - low;

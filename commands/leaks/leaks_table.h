@@ -1,4 +1,4 @@
-// How memtool leaks shows a series: a row per grown row, its shape.
+// How memtool leaks shows a series: a row for each row that grew, with its shape.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ std::string_view Verb(const Finding& finding, std::string_view one, std::string_
   return finding.rows.size() == 1 ? one : many;
 }
 
-// What a figure of several rows is: of cumulative values that of the steepest row.
+// What a figure of several rows is: for cumulative values, that of the steepest row.
 std::string_view Together(const LeaksAnswer& answer, const Finding& finding) {
   return finding.rows.size() == 1 ? "" : answer.cum ? "the steepest " : "together ";
 }
@@ -196,7 +196,7 @@ std::string StepsText(std::int64_t steps) {
   return Counted(steps, "step");
 }
 
-// When live bytes that go on growing are as many as the capacity.
+// When live bytes that keep growing reach the capacity.
 std::string GrowthText(const Growth& whole, const Reach& reach) {
   const std::string size = FormatSize(reach.capacity);
   const std::string from_to = FormatSize(whole.last) + " to --capacity " + size;

@@ -1,4 +1,4 @@
-// What memtool leaks says of a series in sentences with numbers.
+// What memtool leaks says about a series, in sentences with numbers.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace memtool::commands {
 
-// The first sentence is the verdict. GROWING is said only of rows whose evidence is strong.
+// The first sentence is the verdict. GROWING is used only for rows whose evidence is strong.
 std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer);
 // What did not change, so that a reader need not wonder.
 std::string ConstantText(const LeaksAnswer& answer);

@@ -147,7 +147,7 @@ class OomCommand final : public RowsCommand {
     const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
     const formats::OomLog* log = is_log ? &either->oom_log() : nullptr;
     if (log != nullptr && log->messages.empty() && name != "-") {
-      // Of text that has no message: perhaps a reader knows it.
+      // Text without a message: perhaps a reader recognises it.
       if (auto recording = formats::OpenRecording(name, input().load())) {
         either = formats::Document(*std::move(recording));
         log = nullptr;
@@ -161,7 +161,7 @@ class OomCommand final : public RowsCommand {
     return done;
   }
 
-  // The answer with what the session says of its inputs.
+  // The answer with what the session says about its inputs.
   template <class Made>
   void Keep(const Session& session, Made answer) {
     answer.head = session.Head(answer.head.question);
@@ -190,7 +190,7 @@ class OomCommand final : public RowsCommand {
     return {};
   }
 
-  // Of the message to explain; 0 = there is none.
+  // The number of the message to explain; 0 = there is none.
   [[nodiscard]] Result<std::int64_t> NumberIn(const formats::OomLog& log) const {
     if (log.messages.empty()) {
       return 0;
@@ -255,7 +255,7 @@ class OomCommand final : public RowsCommand {
 
   // --- words ---
 
-  // What a command is given to look at the same moment: "--at oom --device 1 FILE".
+  // The arguments with which a command looks at the same moment: "--at oom --device 1 FILE".
   [[nodiscard]] std::string Rest(const OomAnswer& answer) const {
     if (!answer.found || !answer.found->snapshot) {
       return {};

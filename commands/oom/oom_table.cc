@@ -40,7 +40,7 @@ std::string LineOf(const OomSentence& sentence) {
   return fmt::format("{:<6}{}", sentence.word, sentence.text);
 }
 
-// What a snapshot leaves unsure.
+// What a snapshot leaves uncertain.
 void AddNotes(const OomAnswer& answer, const OomTableStyle& style, std::vector<std::string>& foot) {
   const OomState& state = *answer.found->state;
   foot.insert(foot.end(), style.moments.begin(), style.moments.end());
@@ -106,7 +106,7 @@ AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest) {
 
 void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
               TextTable& table) {
-  constexpr std::size_t kWhat = 2;  // no sum of what is cut: rows divide others
+  constexpr std::size_t kWhat = 2;  // no sum of what is cut, because rows divide other rows
   std::vector<TableColumn<OomRow>> columns{
       ColumnOf(FieldNamed(kOomFields, "bytes"), true),
       ColumnOf(FieldNamed(kOomFields, "share"), true),

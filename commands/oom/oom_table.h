@@ -11,14 +11,13 @@
 
 namespace memtool::commands {
 
-// The answer with its conclusion in words. Valid as long as `answer` is. `rest`: what a command is
-// given to look at the same moment, see Sentence.
+// The answer with its conclusion in words. Valid as long as `answer` is. `rest`: see Sentence.
 AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest);
 
 struct OomTableStyle {
   std::size_t limit = 0;             // rows; 0 = all
   bool fold = false;                 // holders after the first few are one row
-  std::string source;                // where the figures are from
+  std::string source;                // where the figures come from
   std::string filters;               // in force; may be empty
   std::vector<std::string> moments;  // of a snapshot
 };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kOthersNamed = 3;
 
-// What XLA gives out memory of.
+// The pool that XLA hands out memory from.
 std::string PoolText(const OomCase& found) {
   return found.message->wording == OomWording::kXlaTpu ? "the TPU's memory" : "XLA's pool";
 }
@@ -37,7 +37,7 @@ std::string FreeAndCached(const OomCase& found) {
 }
 
 std::string Fragmentation(const OomCase& found) {
-  constexpr double kCountless = 1000;  // so often that the number says nothing
+  constexpr double kCountless = 1000;  // so large that the number says nothing
   const double times = found.conclusion.requests;
   std::string text =
       fmt::format("fragmentation: {}, {} the request", FreeAndCached(found),
@@ -98,7 +98,7 @@ std::string DriverRefused(const OomCase& found) {
       SizeOf(found.facts.wanted ? found.facts.wanted : found.facts.asked));
 }
 
-// What a message says beside what was asked: "5.00 GiB live, 8.00 GiB of capacity".
+// What a message says besides the requested size: "5.00 GiB live, 8.00 GiB of capacity".
 std::string ToldText(const OomCase& found) {
   const OomFacts& facts = found.facts;
   const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 5> told{{
@@ -189,7 +189,8 @@ std::string Why(const OomCase& found) {
                       : "unknown: the message does not say what was asked for; it gives " + told;
 }
 
-// Where rounding could turn the verdict. That more was asked than there is at all, it could not.
+// Whether rounding could change the verdict. It cannot change that more was requested than there is
+// at all.
 bool SaysClose(const OomCase& found) {
   return found.judged() && found.verdict.close && found.verdict.why != OomWhy::kTooLarge;
 }

@@ -1,4 +1,4 @@
-// What `memtool oom` found, in sentences. Each has its number.
+// What `memtool oom` found, in sentences with numbers.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,17 @@ struct OomSentence {
   std::string text;
 };
 
-// "2.00 GiB"; of a figure that is not told 0.
+// "2.00 GiB"; 0 for a figure that is not known.
 std::string SizeOf(const std::optional<Quantity>& quantity);
-// "GPU 0 of rank 3"; empty when it is not told.
+// "GPU 0 of rank 3"; empty when it is not known.
 std::string WhereText(const OomPlace& place);
 std::string Headline(const OomCase& found);
 std::string Headline(const OomAnswer& answer);
 // Why it failed and what it is not: the answer.
 std::vector<OomSentence> Reasons(const OomCase& found);
-// `rest`: what a command is given to look at the same moment: "--at oom FILE".
+// `rest`: the arguments with which a command looks at the same moment: "--at oom FILE".
 OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest);
-// What a part of the whole is, or who a holder.
+// What a part of the whole is, or who a holder is.
 std::string RowText(const OomAnswer& answer, const OomRow& row);
 // "capacity 23.56 GiB", "known 23.5 GiB"; for a case with a ladder.
 std::string WholeText(const OomCase& found);

@@ -31,7 +31,7 @@ std::optional<std::string> FromEnvironment() {
 
 enum class Stdin { kNone, kEmpty, kReady, kSilent };
 
-// Whether standard input can be read from; looks without taking a byte.
+// Whether standard input can be read from; checks without consuming a byte.
 Stdin LookAtStdin() {
   struct stat status {};
   if (::fstat(STDIN_FILENO, &status) != 0) {
@@ -77,8 +77,8 @@ std::optional<std::string> NewestProfileHere() {
       files.emplace_back(it->last_write_time(ignored), it->path().filename().string());
     }
   }
-  // A fresh clone or an unpacked archive gives all files one time: then memory9 is newer than
-  // memory1.
+  // In a fresh clone or an unpacked archive all files have the same time: then memory9 counts as
+  // newer than memory1.
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : NaturalLess(b.second, a.second);
   });

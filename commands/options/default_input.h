@@ -10,7 +10,7 @@ namespace memtool::commands {
 // In this order: standard input when it is a pipe, socket or regular file and not empty; a pipe
 // that is silent for a second yields to $MEMTOOL_PROFILE. Then $MEMTOOL_PROFILE. Then the newest
 // regular file of the current folder that a reader recognises for certain, among at most 1,000
-// entries. Errors: kUsage when none of these gives anything.
+// entries. Errors: kUsage when none of these yields anything.
 Result<std::string> DefaultInput(Streams& streams);
 
 }  // namespace memtool::commands

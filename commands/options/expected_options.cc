@@ -17,7 +17,7 @@ std::string Echo(std::string_view written, std::int64_t bytes) {
   return fmt::format("{} = {} bytes ({})", written, FormatCount(bytes), FormatSize(bytes));
 }
 
-// A number without more is this process.
+// A bare number is taken to be this process.
 AccountFacts OfProcess(std::int64_t bytes, std::int64_t precision) {
   AccountFacts facts;
   facts.process = Quantity{.bytes = bytes, .precision = precision, .source = "--expected-sum"};

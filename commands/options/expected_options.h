@@ -18,14 +18,14 @@ struct Expected {
   std::int64_t precision = 0;  // bytes that rounding at the source may be off by
   std::string echo;            // how it was read: "11GB = 11,811,160,064 bytes (11.00 GiB)"
   std::optional<formats::Reading> reading{};  // of @FILE
-  AccountFacts facts{};                       // what it says of the account
+  AccountFacts facts{};                       // what it says about the account
 };
 
 class ExpectedOptions {
  public:
   void Declare(po::options_description_easy_init add);
-  // `otherwise`: what a keywords file says when the option is not given. Nothing when neither is.
-  // Errors: kUsage for what is no size or no reading; those of formats::Open.
+  // `otherwise`: what a keywords file says when the option is not given. None when neither is.
+  // Errors: kUsage for what is neither a size nor a reading; those of formats::Open.
   Result<std::optional<Expected>> Resolve(SizeBase base,
                                           const std::optional<std::string>& otherwise) const;
   // True when --pid or --gpu was given.

@@ -19,7 +19,7 @@ std::string UsersFile() {
     return std::filesystem::path(value == nullptr ? "" : value);
   };
   std::filesystem::path folder = setting("XDG_CONFIG_HOME");
-  if (!folder.is_absolute()) {  // as the XDG specification has it
+  if (!folder.is_absolute()) {  // as the XDG specification requires
     const std::filesystem::path home = setting("HOME");
     folder = home.empty() ? home : home / ".config";
   }
@@ -59,7 +59,7 @@ Result<void> FramesOption::Resolve() {
   if (given()) {
     rules.layers.push_back(
         {.own = GroupOf("--own", own_), .not_own = GroupOf("--not-own", not_own_)});
-    // For its error alone, before anything is read.
+    // Only for its error, before anything is read.
     MEMTOOL_TRY(FrameClassifier::Compile(rules));
   }
   file_ = UsersFile();

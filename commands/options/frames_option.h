@@ -1,4 +1,4 @@
-// Which frames are one's own code: what is built in, the user's file, and the command line.
+// Which frames are the program's own code: what is built in, the user's file, and the command line.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>

@@ -24,7 +24,7 @@ class InputOptions {
   // stderr which one it took. Errors: kUsage when there is nothing to read.
   Result<std::vector<std::string>> Names(Streams& streams) const;
 
-  // Takes the first positional argument out; nothing when there is none.
+  // Removes and returns the first positional argument; none when there is none.
   std::optional<std::string> TakeFirst();
   // Positional arguments, in order.
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }

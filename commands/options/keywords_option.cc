@@ -7,7 +7,8 @@ namespace memtool::commands {
 
 namespace {
 
-// The dictionary that fits who asked for the memory; empty for formats of many writers.
+// The dictionary that fits the framework that requested the memory; empty for formats with many
+// writers.
 std::string_view BuiltinFor(const Origin& origin) {
   switch (origin.framework) {
     case Framework::kMxnet:
@@ -58,7 +59,7 @@ Result<void> KeywordsOption::ResolveBy(By& by) {
   if (auto read = waiting_ ? Take(formats::KeywordsFile{}) : Resolve(); !read) {
     return read;
   }
-  by.keywords = keywords();  // whose place stays the same when another is chosen
+  by.keywords = keywords();  // the pointer stays valid when another is chosen
   return waiting_ ? Result<void>() : CheckAxis();
 }
 

@@ -34,7 +34,7 @@ class KeywordsOption {
   [[nodiscard]] const Keywords* keywords() const { return keywords_ ? &*keywords_ : nullptr; }
 
   [[nodiscard]] bool given() const { return !name_.empty(); }
-  // As given, or of the built-in one once it was chosen.
+  // As given, or the name of the built-in one once it is chosen.
   [[nodiscard]] const std::string& name() const { return name_; }
   // Settings of the file.
   [[nodiscard]] const std::optional<std::string>& profile() const { return profile_; }

@@ -19,15 +19,15 @@ enum class Format : std::uint8_t { kTable, kJson, kJsonl, kCsv, kMarkdown };
 class OutputOptions {
  public:
   void Declare(po::options_description& options);
-  // `rows`: what --limit asked for, if anything. Errors: kUsage.
+  // `rows`: the value of --limit, if given. Errors: kUsage.
   Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
   // Prints the table as the options say, to stdout or to -o FILE.
   Result<void> Print(const TextTable& table, Streams& streams) const;
   // Prints an answer: as data from its own declaration, for people as the table that `tabulate`
-  // makes of it.
+  // makes from it.
   Result<void> Print(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                      Streams& streams) const;
-  // The same for answers whose rows are one whole: no limit cuts them.
+  // The same for answers whose rows belong together: no limit cuts them.
   Result<void> PrintWhole(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                           Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.

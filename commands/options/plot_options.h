@@ -1,4 +1,4 @@
-// The picture beside an answer: --plot and --plot-width.
+// The picture that accompanies an answer: --plot and --plot-width.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
@@ -13,7 +13,7 @@ class PlotOptions {
  public:
   // `help`: of --plot, what is drawn.
   void Declare(po::options_description_easy_init add, const char* help);
-  // Errors: kUsage for an ending that is no form of picture, and for what is no width.
+  // Errors: kUsage for an ending that is not a picture format, and for an invalid width.
   Result<void> Resolve();
   // True when a picture is wanted.
   [[nodiscard]] bool wanted() const { return !path_.empty(); }

@@ -15,12 +15,12 @@ class RangeOptions {
  public:
   // `of` stands before the help of both.
   void Declare(po::options_description_easy_init add, const std::string& of = {});
-  // Errors: kUsage for what is no moment and no event number.
+  // Errors: kUsage for what is neither a moment nor an event number.
   Result<void> Resolve();
   [[nodiscard]] const MomentRange& range() const { return range_; }
   // "start to end", for headers and JSON.
   [[nodiscard]] std::string Text() const { return RangeText(range_); }
-  // As the command line has it: both ends unless told otherwise.
+  // True for the default range, from start to end.
   [[nodiscard]] bool IsWhole() const { return Text() == "start to end"; }
 
  private:

@@ -1,4 +1,4 @@
-// Sizes of devices as options take them.
+// Sizes of devices as options accept them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace memtool::commands {
 
-// What a device or a process holds: as ParseSize, but a number without a unit below 1 MiB is an
-// error that asks back, because nobody means 12 bytes by it. `option`: for messages,
+// What a device or a process holds: like ParseSize, but a number below 1 MiB without a unit is an
+// error that asks for one, because nobody means 12 bytes by it. `option`: for messages,
 // "--capacity".
 Result<std::int64_t> ParseDeviceSize(std::string_view option, std::string_view text, SizeBase base);
 

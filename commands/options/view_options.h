@@ -1,4 +1,4 @@
-// What of an input a command looks at: sample type, filters, frames, rows.
+// Which part of an input a command looks at: sample type, filters, frames, rows.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
@@ -15,7 +15,7 @@
 
 namespace memtool::commands {
 
-// "app", "python", "all". Errors: kUsage, as of --frames.
+// "app", "python", "all". Errors: kUsage, about --frames.
 Result<FrameMode> ParseFrameMode(std::string_view text);
 
 // What --by is to a command.
@@ -33,8 +33,8 @@ inline constexpr ByOption kByRows{
 class ViewOptions {
  public:
   void Declare(po::options_description& options, const ByOption& by);
-  // Declares what chooses events: --by, --device, --frames and the filters. There is no moment to
-  // stand at, and device() is for the caller to apply: events have no device label.
+  // Declares what chooses events: --by, --device, --frames and the filters. There is no moment, and
+  // device() is for the caller to apply, because events have no device label.
   void DeclareForEvents(po::options_description& options);
   // Declares --base-at, for comparisons.
   void DeclareBase(po::options_description& options);

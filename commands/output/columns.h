@@ -11,8 +11,8 @@
 
 namespace memtool::commands {
 
-// `list`: names separated by commas, each the title or the key of a column in any case. What goes
-// on in further lines comes last. Errors: kUsage for a name that is none, with all there are.
+// `list`: names separated by commas, each the title or the key of a column in any case. A column
+// that wraps into further lines comes last. Errors: kUsage for an unknown name, listing all names.
 Result<std::vector<std::size_t>> ChooseColumns(const TextTable& table, std::string_view list);
 // The same answer with these fields only.
 Result<AnswerView> ChooseFields(AnswerView view, std::string_view list);

@@ -14,7 +14,7 @@ namespace {
 
 using Group = std::vector<std::string_view>;
 
-// How many bytes the texts begin with in common, whole characters only.
+// The length in bytes of the texts' common beginning, whole characters only.
 std::size_t CommonHead(const Group& group) {
   std::size_t common = group.front().size();
   for (const std::string_view text : group) {
@@ -68,7 +68,7 @@ class Apart {
         }
       }
     }
-    // They differ where neither end reaches: from there on.
+    // They differ only in the part that neither end shows: show from there on.
     const std::size_t common = CommonHead(group);
     if (width_ > 3 && Try(group, [&](std::string_view text) {
           return "…" + ShortenAt(text.substr(common), width_ - 1, width_ - 2);

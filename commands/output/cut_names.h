@@ -9,8 +9,8 @@
 namespace memtool::commands {
 
 // The forms of those of `texts` that are wider than `width`, at most that wide. No two forms are
-// the same, nor is one the same as a text that fits. `path`: cut from the left, the end tells most.
-// Texts went through EscapeText.
+// the same, nor is one the same as a text that fits. `path`: cut from the left, because the end
+// tells most. Texts must have gone through EscapeText.
 std::unordered_map<std::string, std::string> CutApart(const std::set<std::string>& texts,
                                                       std::size_t width, bool path);
 

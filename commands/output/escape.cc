@@ -92,7 +92,7 @@ Points PointsOf(std::string_view text) {
   return points;
 }
 
-// What ends a place: ":216". 0 = nothing of that kind.
+// The width of a line number at the end: ":216". 0 = none.
 std::size_t LineNumberWidth(std::string_view text) {
   const std::size_t colon = text.find_last_not_of("0123456789");
   const bool ends =
@@ -126,8 +126,8 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
 }
 
 std::string Shorten(std::string_view text, std::size_t width) {
-  // Both ends of a name tell: the head what it is, the tail which one. A line number is of no use
-  // in part.
+  // Both ends of a name tell something: the head what it is, the tail which one. A part of a line
+  // number is of no use.
   const std::size_t keep = width > 0 ? width - 1 : 0;
   const std::size_t line = LineNumberWidth(text);
   return ShortenAt(text, width, std::min((keep + 1) / 2, line <= keep ? keep - line : keep));

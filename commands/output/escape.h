@@ -1,5 +1,5 @@
 // One escaper per sink. Names from inputs are bytes and hostile: nothing from an input reaches a
-// terminal, a file or a browser but through one of these.
+// terminal, a file or a browser except through one of these.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ std::string EscapeDot(std::string_view bytes);
 
 // Width in terminal cells of text that went through EscapeText.
 std::size_t DisplayWidth(std::string_view text);
-// Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle. What it
-// ends in, ":216", stays whole where there is room for it.
+// Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle. A line
+// number at its end, ":216", stays whole where there is room for it.
 std::string Shorten(std::string_view text, std::size_t width);
 // The same with at most `head` cells before the "…"; 0 cuts from the left.
 std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head);

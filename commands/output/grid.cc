@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view kGap = "   ";
 constexpr std::size_t kNarrowestCell = 10;
 constexpr std::size_t kNarrowestOfAll = 4;  // where nothing else helps
-// What names and paths want at least, and what part of the terminal.
+// What names and paths need at least, and their part of the terminal.
 constexpr std::size_t kComfortableName = 16;
 constexpr std::size_t kComfortablePath = 14;
 constexpr std::size_t kNamePart = 3;
 constexpr std::size_t kPathPart = 6;
 constexpr std::size_t kNarrowestWrap = 20;
-// Names that are kept to be told apart; of longer tables they are cut one by one.
+// How many names are kept so that cut ones differ; in longer tables they are cut one by one.
 constexpr std::size_t kMostNames = 2000;
 constexpr std::size_t kComfortableLines = 40;
 constexpr std::size_t kLinesIndent = 2;
@@ -48,7 +48,7 @@ std::string Joined(const std::vector<std::string>& lines, std::size_t indent) {
   return text;
 }
 
-// A line without a space, broken where the room ends.
+// A line without spaces, broken where the room ends.
 std::vector<std::string> Broken(std::string_view line, std::size_t room) {
   std::vector<std::string> parts(1);
   std::size_t used = 0;
@@ -58,7 +58,7 @@ std::vector<std::string> Broken(std::string_view line, std::size_t room) {
     if (used + width > room) {
       const std::size_t size = parts.back().size();
       const std::size_t end = std::min(parts.back().find_last_of(",=/") + 1, size);
-      const bool apt = end > size / 2;  // behind a mark, where that leaves no large gap
+      const bool apt = end > size / 2;  // after a punctuation mark, where that leaves no large gap
       std::string rest = apt ? parts.back().substr(end) : std::string();
       parts.back().resize(size - rest.size());
       used = DisplayWidth(rest);
@@ -71,7 +71,7 @@ std::vector<std::string> Broken(std::string_view line, std::size_t room) {
   return parts;
 }
 
-// What lines below each other need, as far as other columns should give way to them.
+// The width of a cell of several lines, as far as other columns should give way to it.
 std::size_t LinesWidth(std::string_view text) {
   std::size_t width = 0;
   for (const std::string& line : Split(text)) {
@@ -80,7 +80,8 @@ std::size_t LinesWidth(std::string_view text) {
   return std::min(width, kComfortableLines);
 }
 
-// Each line of a text by itself made visible and cut: the line breaks are ours, all else is not.
+// Each line of a text is made visible and cut on its own: the line breaks are ours, everything else
+// is not.
 std::string ShortLines(std::string_view text) {
   std::vector<std::string> lines = Split(text);
   for (std::string& line : lines) {
@@ -143,7 +144,7 @@ std::string Grid::Text(const std::vector<Cell>& row, std::size_t column, SizeUni
   return whole ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
 }
 
-// What wraps takes what the others leave, but wants some room.
+// A column that wraps takes what the others leave, but needs some room.
 std::size_t Grid::TotalWidth(bool comfortable, std::size_t wrapped) const {
   std::size_t total = shown_.empty() ? 0 : kGap.size() * (shown_.size() - 1);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
@@ -228,7 +229,7 @@ bool Grid::Shows(std::string_view title) const {
   });
 }
 
-// What grew and what shrank, or the row's own.
+// By what grew and what shrank, or the row's own.
 int Grid::ColorOf(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
   const Column& column = ColumnAt(shown);
   if (column.colored) {
@@ -247,7 +248,7 @@ int Grid::ColorOf(std::size_t shown, const std::vector<Cell>& row, std::size_t n
   return up ? kGrew : down ? kShrank : kNoColor;
 }
 
-// A cell in place; `used` cells of the line stand before it.
+// A cell in its place; `used` cells of the line come before it.
 std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t used) const {
   const auto room_after = [this](std::size_t cells) {
     return style_.width > cells + kNarrowestWrap ? style_.width - cells : kNarrowestWrap;

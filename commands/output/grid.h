@@ -19,10 +19,10 @@ inline constexpr std::size_t kWidestCell = 200;
 
 class Grid {
  public:
-  // Measures the columns: a first pass over the rows, a second where columns gave way that a row's
-  // unit was chosen by. Keeps both by reference.
+  // Measures the columns: a first pass over the rows, a second when columns were dropped that a
+  // row's unit was chosen by. Keeps both by reference.
   Grid(const TextTable& table, const TableStyle& style);
-  // One more pass; nothing at all when there are no rows.
+  // One more pass; writes nothing when there are no rows.
   void Write(Sink& out) const;
   // Titles of the columns that had to give way, in the table's order.
   [[nodiscard]] std::vector<std::string_view> Hidden() const;
@@ -64,7 +64,7 @@ class Grid {
   std::vector<std::size_t> shown_;   // columns of the table
   std::vector<std::size_t> widths_;  // of those
   std::vector<std::size_t> hidden_;  // columns that gave way
-  // Of columns that are cut: what their cells say, and what is printed instead.
+  // For columns that are cut: what their cells say, and what is printed instead.
   std::vector<std::set<std::string>> names_;
   std::vector<std::unordered_map<std::string, std::string>> cut_;
   bool empty_ = true;  // there is no row

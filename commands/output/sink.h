@@ -1,4 +1,4 @@
-// Where bytes go: a file descriptor, or a string in tests. Write errors stick and are asked for at
+// Where bytes go: a file descriptor, or a string in tests. Write errors stick and are checked at
 // the end.
 #pragma once
 
@@ -19,9 +19,10 @@ class Sink {
   virtual ~Sink() = default;
   virtual void Write(std::string_view text) = 0;
   virtual Result<void> Flush() = 0;
-  // Columns of the terminal behind the sink; 0 when it is none.
+  // Columns of the terminal behind the sink; 0 when there is none.
   [[nodiscard]] virtual unsigned TerminalWidth() const { return 0; }
-  // What must be off the terminal before the first byte is on it; an empty function takes it back.
+  // Sets what to call before the first byte is written, to clear the terminal; an empty function
+  // removes it.
   virtual void BeforeOutput(const std::function<void()>& /*call*/) {}
 
   Sink() = default;
@@ -60,7 +61,7 @@ class StringSink final : public Sink {
 // The files that a command reads, whatever names lead to them: none of them is overwritten.
 class InputFiles {
  public:
-  // "-" is standard input. What is no regular file is not noted: writing destroys nothing there.
+  // "-" is standard input. Only regular files are noted: writing to others destroys nothing.
   void Add(const std::string& name);
   [[nodiscard]] bool Has(const std::string& path) const;
 
@@ -70,13 +71,13 @@ class InputFiles {
 
 struct Streams {
   Sink& out;  // data
-  Sink& err;  // progress, warnings, hints: one message a line, prefixed by Warn()
+  Sink& err;  // progress, warnings, hints: one message per line, prefixed by Warn()
   InputFiles inputs{};
 };
 
-// Writes a whole file under a temporary name beside it and renames it, so that no half-written
-// file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is one of
-// `streams.inputs`, kOutput.
+// Writes a whole file under a temporary name in the same folder and renames it, so that no
+// half-written file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is
+// one of `streams.inputs`, kOutput.
 Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
 
 }  // namespace memtool::commands

@@ -1,5 +1,5 @@
-// Rows of an answer → the rows of a table. A column is a field of the answer, or words of its own
-// beside it; only rows that will be printed are made.
+// Rows of an answer → the rows of a table. A column is a field of the answer, or words that the
+// command adds; only rows that will be printed are made.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace memtool::commands {
 
-// What a cell wants that holds a name and its place, "forward  linear.py:5".
+// The width that a cell with a name and its place needs, "forward linear.py:5".
 inline constexpr std::size_t kRoomForPlaces = 24;
 
 template <class Row>
@@ -43,8 +43,8 @@ const Field<Row>& FieldNamed(const std::array<Field<Row>, kCount>& fields, std::
                        [key](const Field<Row>& field) { return field.key == key; });
 }
 
-// Fills columns and rows of `table`: of `rows` the first `limit` (0 = all). `measure`: the column
-// whose amounts say how much lies in the rows that the limit cuts.
+// Fills columns and rows of `table` with the first `limit` of `rows` (0 = all). `measure`: the
+// column whose amounts say how much lies in the rows that the limit cuts.
 template <class Row>
 void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>& columns,
               std::size_t limit, std::size_t measure, TextTable& table) {

@@ -10,12 +10,12 @@
 
 namespace memtool::commands {
 
-// Gives one row a call, until it returns false.
+// Makes one row per call, until it returns false.
 template <class Row>
 using NextOf = std::function<bool(Row&)>;
 
-// Fills the columns of `table` and has it ask for rows: `begin` starts a pass over them, and is
-// asked for each pass that a writer makes.
+// Fills the columns of `table` and lets it pull rows: `begin` starts a pass over them, and is
+// called for each pass that a writer makes.
 template <class Row>
 void TabulateStream(std::function<NextOf<Row>()> begin, std::vector<TableColumn<Row>> columns,
                     TextTable& table) {

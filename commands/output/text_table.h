@@ -35,20 +35,20 @@ struct Column {
   std::string_view title;  // empty = not shown
   bool left = false;       // alignment
   bool shrink = false;     // a name: may be cut in its middle to fit a terminal
-  // The order of importance: columns are left out to fit a terminal, the highest first; 0 = never,
-  // for what the command is asked for.
+  // The order in which columns are left out to fit a terminal, the highest first; 0 = never, for
+  // what the command is about.
   int drop = 0;
-  std::size_t room = 0;  // of those that shrink: cells below which others give way; 0 = as a name
-  bool path = false;     // of those that shrink: is cut from its left
-  bool lines = false;    // a cell is lines of text joined by '\n', indented from the second on
-  bool wrap = false;     // goes on in further lines instead; only the last column
-  bool off = false;      // shown only where --columns asks for it
-  bool growth = false;   // amounts and shares with a sign: coloured by it
-  bool colored = false;  // has the row's colour
-  std::string_view key = {};  // what --columns may call it beside its title
+  std::size_t room = 0;       // if it shrinks: width below which others give way; 0 = as for a name
+  bool path = false;          // if it shrinks: cut from the left
+  bool lines = false;         // a cell is lines of text joined by '\n', indented from the second on
+  bool wrap = false;          // wraps into further lines instead; only the last column
+  bool off = false;           // shown only where --columns asks for it
+  bool growth = false;        // amounts and shares with a sign: coloured by it
+  bool colored = false;       // has the row's colour
+  std::string_view key = {};  // what --columns may call it besides its title
 };
 
-// Gives one row a call, until it returns false.
+// Makes one row per call, until it returns false.
 using NextCells = std::function<bool(std::vector<Cell>&)>;
 
 struct TextTable {
@@ -57,8 +57,8 @@ struct TextTable {
   // Tables too long to hold: begins a pass over further rows, which no limit cuts. Writers of
   // tables make two passes, the first for the widths of columns.
   std::function<NextCells()> further;
-  std::uint64_t unmade_rows = 0;   // what a limit kept from being made at all
-  std::int64_t unmade_amount = 0;  // what their column of measure sums to
+  std::uint64_t unmade_rows = 0;   // rows that a limit kept from being made at all
+  std::int64_t unmade_amount = 0;  // the sum of their measure column
   std::size_t measure = 0;         // the column whose bytes the cut rows are summed by
   bool row_unit = false;           // one unit per row (comparisons) instead of per cell
   // Where blocks of rows begin, for tables that choose whole blocks by themselves; a limit on rows

@@ -1,4 +1,4 @@
-// TextTable → text of a terminal or markdown. Every writer is a pure function of its arguments.
+// TextTable → text for a terminal, or markdown. Every writer is a pure function of its arguments.
 #pragma once
 
 #include <cstddef>

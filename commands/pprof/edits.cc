@@ -31,7 +31,7 @@ std::string_view Spoken(std::string_view option) {
   return found == kNames.end() ? option : found->second;
 }
 
-// A recording in which the filter can change nothing is spared the copy.
+// A recording in which the filter can change nothing need not be copied.
 bool ChangesNothing(const Recording& recording, const FilterOptions& options) {
   const std::array given{&options.focus,     &options.ignore,     &options.hide,
                          &options.show,      &options.show_from,  &options.prune_from,

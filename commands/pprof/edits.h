@@ -1,4 +1,4 @@
-// What pprof's options change of a profile before it is reported on, in pprof's order: label
+// What pprof's options change in a profile before it is reported on, in pprof's order: label
 // frames, then the filters. The filters are libprofile's.
 #pragma once
 
@@ -15,13 +15,13 @@ namespace memtool::commands::pprof {
 // Sends one warning to the user.
 using WarnUser = std::function<void(std::string_view)>;
 
-// Units of numeric labels by key: the first one met, else implied by the key.
+// Units of numeric labels by key: the first one found, else implied by the key.
 LabelUnits FindLabelUnits(const Recording& recording, const WarnUser& warn);
 
 // What a report never sees: text labels without text, numbers 0 without a unit.
 Result<Recording> DropEmptyLabels(Recording recording);
 
-// Applies the file's own wish which frames to drop. A bad expression is ignored, as pprof does.
+// Drops the frames that the file itself asks to drop. A bad expression is ignored, as in pprof.
 Result<Recording> DropUninteresting(Recording recording);
 
 // tagroot and tagleaf: frames that stand for label values. Real locations, unlike libprofile's

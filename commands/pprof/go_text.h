@@ -9,7 +9,7 @@ namespace memtool::commands::pprof {
 
 // path/filepath: without "//", "/./" and "x/..".
 std::string CleanPath(std::string_view path);
-// path/filepath: the last part; "." of nothing.
+// path/filepath: the last part; "." for an empty path.
 std::string BasePath(std::string_view path);
 // True for "http://..." and other texts that begin with a scheme.
 bool IsAbsoluteUrl(std::string_view text);

@@ -83,7 +83,7 @@ class Builder {
     }
   }
 
-  // Which of all nodes are shown: those that hold something.
+  // Shows the nodes that hold something.
   PprofGraph Finish() {
     graph_.calls.Resize(graph_.info.size());
     for (std::uint32_t i = 0; i < graph_.info.size(); ++i) {
@@ -163,7 +163,7 @@ class Builder {
   const GraphInput& input_;
   const std::vector<char>& kept_;
   PprofGraph graph_;
-  std::vector<NodeId> nodes_;  // of the stack at hand, innermost first
+  std::vector<NodeId> nodes_;  // of the current stack, innermost first
   std::vector<char> inlined_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // (parent, row of the table) → node
   std::unordered_map<std::uint64_t, std::uint32_t> functions_;  // (parent, function) → number

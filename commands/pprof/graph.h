@@ -1,5 +1,5 @@
-// The call graph as pprof trims and orders it. libprofile's CallGraph adds it up; beside
-// libprofile's graph.h, because what pprof prints depends on its own order of trimming, on labels
+// The call graph as pprof trims and orders it. libprofile's CallGraph adds it up; libprofile's
+// graph.h is not used, because what pprof prints depends on its own order of trimming, on labels
 // taking the place of nodes, and on edges that lead to nodes which are not shown.
 #pragma once
 
@@ -17,15 +17,16 @@
 
 namespace memtool::commands::pprof {
 
-// What the granularity tells apart.
+// What the granularity distinguishes.
 struct NodeKey {
   bool function = true;
   bool file = true;
   bool line = true;
   bool address = true;
-  bool inlined = true;    // false: of a location only the outermost frame
+  bool inlined = true;    // false: only the outermost frame of a location
   bool binaries = false;  // functions of different binaries stay apart (callgrind)
-  std::function<std::string_view(std::string_view)> file_name;  // what is shown of a file's name
+  // the part of a file's name that is shown
+  std::function<std::string_view(std::string_view)> file_name;
 };
 
 // The nodes that each location stands for. Files' names are cleaned; `binary` is the mapping's
@@ -41,7 +42,7 @@ class NodeTable {
     const std::uint32_t begin = begin_[location.value()];
     return std::span(rows_).subspan(begin, begin_[location.value() + 1] - begin);
   }
-  // "ADDRESS NAME FILE:LINE" of what there is, as bytes.
+  // "ADDRESS NAME FILE:LINE", as far as known, as bytes.
   [[nodiscard]] const std::string& Name(std::uint32_t row) const;
   [[nodiscard]] std::string_view Text(StringId id) const { return space_.Text(id); }
   // True when one location has several frames: only then edges can be inlined calls.
@@ -83,7 +84,7 @@ struct PprofGraph {
   CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
   std::vector<std::uint32_t> info;      // per node: row of the NodeTable
   std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
-  std::vector<NodeTags> tags;           // beside nodes; empty when not asked for
+  std::vector<NodeTags> tags;           // per node; empty when not asked for
   std::vector<std::uint32_t> shown;     // nodes, in order
 };
 
@@ -96,9 +97,9 @@ struct GraphInput {
   bool mean = false;     // divide by the first type
   bool with_edges = true;
   bool with_tags = false;
-  bool tree = false;  // nodes per call path
+  bool tree = false;  // one node per call path
   const LabelUnits& units;
-  // The text tags of each label set, joined; the row number of an equal text is the same.
+  // The text tags of each label set, joined; equal texts have the same row number.
   std::vector<std::string> joined;
 };
 
@@ -112,8 +113,8 @@ struct Trimmed {
   std::size_t dropped_edges = 0;
 };
 
-// Builds, trims and sorts: what every report but raw, tags and traces starts from. `visual`: as dot
-// wants it.
+// Builds, trims and sorts: what every report but raw, tags and traces starts from. `visual`: as for
+// dot.
 Trimmed BuildTrimmed(const GraphInput& input, bool visual);
 
 // Edges that are still there, heaviest first.

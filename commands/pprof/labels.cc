@@ -55,7 +55,7 @@ class LabelFrames {
         roots_(SplitComma(settings.tagroot)),
         leaves_(SplitComma(settings.tagleaf)) {}
 
-  // Rows are made in the order of samples: it is the order that -raw shows.
+  // Rows are made in the order of samples, because -raw shows that order.
   void Run() {
     std::vector<std::optional<Added>> added(builder_.label_set_count());
     std::map<std::pair<StackId, LabelSetId>, StackId> rows;
@@ -123,7 +123,7 @@ class LabelFrames {
   std::map<std::pair<std::string, StringId>, LocationId> rows_;
 };
 
-// The first unit of each key counts; `others` are met later.
+// The first unit of each key counts; `others` are those found later.
 void NoteUnits(const Recording& recording, const LabelSet& set, LabelUnits& units,
                std::map<std::string, std::set<std::string>>& others) {
   for (const NumberLabel& number : set.numbers) {

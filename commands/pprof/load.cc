@@ -100,7 +100,7 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
 }
 
 // Merging one source with nothing changes the order of rows and joins equal samples. Reports that
-// sum over samples show neither, unless a sample takes something away or is nothing.
+// sum over samples show neither, unless a sample is negative or zero.
 bool NeedsMerge(const Recording& recording, const std::string& report) {
   if (report == "raw" || report == "proto" || report == "traces") {
     return true;
@@ -182,7 +182,7 @@ Result<Recording> LoadProfile(const Settings& settings) {
   }
   RecordingBuilder builder(*std::move(recording));
   for (Mapping& mapping : builder.mappings()) {
-    // A source's address that stood in for the program's name.
+    // A source's URL that stood in for the program's name.
     if (builder.Text(mapping.build_id).empty() && IsAbsoluteUrl(builder.Text(mapping.filename))) {
       mapping.filename = StringId(0U);
     }

@@ -7,8 +7,9 @@
 
 namespace memtool::commands::pprof {
 
-// Merged, the base taken away, uninteresting frames dropped. Errors: of any input (unlike pprof,
-// which goes on without a source that it cannot read), and kUsage for sources that do not fit.
+// Merged, the base subtracted, uninteresting frames dropped. Errors: those of any input (unlike
+// pprof, which continues without a source that it cannot read), and kUsage for sources that do not
+// fit together.
 Result<Recording> LoadProfile(const Settings& settings);
 
 }  // namespace memtool::commands::pprof

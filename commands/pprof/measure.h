@@ -1,5 +1,5 @@
-// Values, units and percentages as pprof writes them. Not memtool's own forms (sizes.h): signs of
-// percentages are lost, and one unit is chosen for a whole report.
+// Values, units and percentages as pprof writes them. Not memtool's own forms (sizes.h):
+// percentages lose their sign, and one unit is chosen for a whole report.
 #pragma once
 
 #include <cstdint>

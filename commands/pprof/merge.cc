@@ -25,7 +25,7 @@ ValueType Named(const Recording& recording, const SampleType& type) {
   return {std::string(recording.Text(type.type)), std::string(recording.Text(type.unit))};
 }
 
-// The sample types, and behind them that of the period.
+// The sample types, followed by that of the period.
 std::vector<ValueType> TypesOf(const Recording& recording) {
   std::vector<ValueType> types;
   for (const SampleType& type : recording.profile->types) {
@@ -59,7 +59,7 @@ Result<std::string> CommonUnit(const std::vector<std::vector<ValueType>>& types,
   return finest.unit;
 }
 
-// One recording in other units: those of the sample types, and behind them that of the period.
+// One recording in other units: those of the sample types, followed by that of the period.
 Result<Recording> InUnits(Recording recording, const std::vector<std::string>& units) {
   const std::vector<ValueType> types = TypesOf(recording);
   RecordingBuilder builder(std::move(recording));
@@ -131,7 +131,7 @@ void Keep(Profile& profile, const std::vector<char>& keep) {
   filter(profile.stacks);
   filter(profile.label_sets);
   std::for_each(profile.values.begin(), profile.values.end(), filter);
-  profile.unknown_size.clear();  // pprof knows of none
+  profile.unknown_size.clear();  // pprof does not know any
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ Result<Recording> ScaleValues(Recording recording, std::span<const double> facto
   }
   RecordingBuilder builder(std::move(recording));
   Profile& profile = builder.samples();
-  // A type with factor 1 does not count for whether the sample is zero: pprof's rule.
+  // A type with factor 1 does not count when deciding whether the sample is zero (pprof's rule).
   std::vector<char> keep(profile.size(), 0);
   for (std::size_t t = 0; t < factors.size(); ++t) {
     if (factors[t] == 1) {

@@ -1,4 +1,4 @@
-// Loading as pprof loads: sources are merged and bases taken away before anything is reported. The
+// Loading as pprof loads: sources are merged and bases subtracted before anything is reported. The
 // merge itself is libprofile's; here are the edits that pprof makes to what goes into it.
 #pragma once
 
@@ -13,12 +13,12 @@
 namespace memtool::commands::pprof {
 
 // Units become the finest of each sample type, then equal mappings, functions, locations and
-// samples become one and samples of zeros vanish. Also what a single source goes through. All
-// recordings hold samples. Errors: kUsage when sample types differ (Debian's pprof wants the same
-// ones, in the same order).
+// samples become one, and samples that are all zero vanish. A single source goes through this too.
+// All recordings hold samples. Errors: kUsage when sample types differ (Debian's pprof wants the
+// same ones, in the same order).
 Result<Recording> Combine(std::vector<Recording> recordings);
 
-// Multiplies values, with one factor per sample type, and drops the samples of zeros that arise.
+// Multiplies values, with one factor per sample type, and drops samples that become zero.
 Result<Recording> ScaleValues(Recording recording, std::span<const double> factors);
 
 // Scales `recording` so that its sums are those of `base`. Errors: kUsage when types differ.

@@ -1,5 +1,5 @@
-// How pprof sees a recording: labels as maps from keys to values, locations whose frames may be
-// none.
+// How pprof sees a recording: labels as maps from keys to values, locations that may have no
+// frames.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBaseLabel = "pprof::base";
 
-// By number, by name, by name without "inuse_"; with none the profile's default or the last.
+// By number, by name, by name without "inuse_"; with no choice the profile's default or the last.
 Result<std::size_t> ChooseType(const Recording& recording, const std::string& wanted) {
   const Profile& profile = *recording.profile;
   const auto find = [&](std::string_view name, std::string_view other) {

@@ -25,7 +25,7 @@ struct PprofReport {
   double ratio = 1;
 
   [[nodiscard]] std::string Value(std::int64_t value) const;
-  // |value|·fraction as text, of the total.
+  // That fraction of the total, without its sign, as text.
   [[nodiscard]] std::string Fraction(double fraction) const;
 };
 

@@ -15,7 +15,7 @@ namespace memtool::commands::pprof {
 
 namespace {
 
-// Where an option's value goes. Without a place it is accepted and does nothing.
+// Where an option's value is stored. Without a place it is accepted and has no effect.
 using Place =
     std::variant<std::monostate, bool Settings::*, std::int64_t Settings::*, double Settings::*,
                  std::string Settings::*, std::vector<std::string> Settings::*>;
@@ -323,7 +323,7 @@ class Parser {
     return {};
   }
 
-  // The old names in pprof's order of asking; the first one wins.
+  // The old names, in the order in which pprof checks them; the first one wins.
   void TakeOldNames() {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOldNames{
         {{"total_delay", "delay"},

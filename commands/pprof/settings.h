@@ -1,4 +1,4 @@
-// pprof's command line: its options with their defaults, and its own way of writing them.
+// pprof's command line: its options with their defaults, and its own syntax.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Settings {
   double divide_by = 1;
   double nodefraction = 0.005;
   double edgefraction = 0.001;
-  std::int64_t nodecount = -1;  // -1 = by report
+  std::int64_t nodecount = -1;  // -1 = depends on the report
 
   bool diff_base = false;
   bool normalize = false;
@@ -57,11 +57,11 @@ struct Settings {
   bool compact_labels = false;
 };
 
-// Options may stand before or after sources, with one dash or two, as -name=value or -name value;
+// Options may come before or after sources, with one dash or two, as -name=value or -name value;
 // "--" ends them. Errors: kUsage, naming memtool's own way for what is not supported.
 Result<Settings> ParseSettings(std::span<const std::string> args);
 
-// Applies what a report forces: no trimming in peek, addresses in raw, node counts.
+// Applies what a report requires: no trimming in peek, addresses in raw, node counts.
 void ApplyReportDefaults(Settings& settings);
 
 // The option list of --help: name, "VALUE" or empty, what it does.

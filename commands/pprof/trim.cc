@@ -11,7 +11,7 @@ namespace memtool::commands::pprof {
 
 namespace {
 
-// Go's Sprint of a node, its last resort to tell nodes apart.
+// Go's Sprint of a node, pprof's last resort for ordering nodes.
 std::string Everything(const NodeTable& table, std::uint32_t row) {
   const Node& info = table[row];
   return fmt::format("{{{}  {} {} {} {} {}}}", table.Text(info.name), info.address,
@@ -30,7 +30,7 @@ class Ranking {
     Sort([this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].cum.value); },
          [this](std::uint32_t row) { return Abs(graph_.calls.nodes()[row].flat.value); });
   }
-  // What tells most first: nodes that merely pass on what comes in are penalised.
+  // The most telling first: nodes that merely pass on what comes in are penalised.
   void ByEntropy() {
     std::vector<std::int64_t> scores(graph_.calls.nodes().size());
     for (const std::uint32_t row : graph_.shown) {
@@ -176,7 +176,7 @@ class Trimmer {
     return dropped;
   }
 
-  // In pictures the labels that hang on nodes take their place.
+  // In pictures labels take the place of nodes.
   [[nodiscard]] std::size_t CountToKeep(std::int64_t wanted) const {
     if (!visual_) {
       return static_cast<std::size_t>(wanted);

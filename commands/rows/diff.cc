@@ -19,7 +19,7 @@ namespace memtool::commands {
 
 namespace {
 
-// "5%" or "100MiB"; nothing for an empty text.
+// "5%" or "100MiB"; no limit for an empty text.
 Result<GrowthLimit> ParseLimit(const std::string& text, SizeBase base) {
   GrowthLimit limit;
   if (text.empty()) {

@@ -63,7 +63,7 @@ class GraphCommand : public Command {
     if (auto code = view_.PrintInstead(streams)) {
       return *std::move(code);
     }
-    // An input is named as such when it is about to be written over.
+    // An input that is about to be overwritten is reported as such.
     const bool ending = std::filesystem::path(output_).has_extension();
     if (picture_ && ending && !streams.inputs.Has(output_)) {
       MEMTOOL_TRY(PlotFormatOf(output_, "--output"));
@@ -127,7 +127,7 @@ class GraphCommand : public Command {
     return browser_ ? Show(*text, streams) : WriteWholeFile(output_, *text, streams);
   }
 
-  // In a browser when there is one; else says where the picture is.
+  // Opens a browser when there is one; else says where the picture is.
   Result<void> Show(const std::string& picture, Streams& streams) const {
     std::string path = output_;
     if (path == "-") {

@@ -17,8 +17,8 @@ std::string NameText(std::string_view name) {
     return text;
   }
   const std::string_view plain = WithoutArguments(text);
-  // "torch::autograd::generated::DivBackward0::apply": the last two parts tell. Separators inside
-  // templates and parentheses do not count.
+  // "torch::autograd::generated::DivBackward0::apply": the last two parts are kept. Separators
+  // inside templates and parentheses do not count.
   int depth = 0;
   std::size_t last = 0;
   std::size_t before_last = 0;

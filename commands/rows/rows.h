@@ -12,20 +12,20 @@
 
 namespace memtool::commands {
 
-// A function as tables show it: of C++ names the last two parts, without arguments.
+// A function as tables show it: the last two parts of a C++ name, without arguments.
 std::string NameText(std::string_view name);
-// The call of VIA: what a program calls the operation, else the name as NameText shows it.
+// The call for column VIA: what a program calls the operation, else the name as NameText shows it.
 std::string ViaText(std::string_view via);
-// "leak.py:13", or nothing when the row has no place.
+// "leak.py:13", or empty when the row has no place.
 std::string PlaceText(std::string_view file, std::int64_t line);
 // "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the
 // rows keep the inputs apart.
 std::string InputsText(const Session& session, bool apart = false);
-// "5.53 MiB" or "1,234" by what the session sums.
+// "5.53 MiB" or "1,234", depending on what the session sums.
 std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
 // An amount of the session's sample type.
 Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
-// Notes every report ends with: sizes that are unknown, sums that stuck.
+// Notes that every report ends with: unknown sizes, saturated sums.
 std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
 // A row's line for JSON: null when it has none.
 Cell LineCell(std::int64_t line);

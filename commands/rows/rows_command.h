@@ -29,9 +29,9 @@ class RowsCommand : public Command {
  protected:
   // Options of the command itself; shown between selection and output.
   virtual void DeclareMore(po::options_description& /*options*/) {}
-  // Looks at them, after the shared ones. Errors: kUsage.
+  // Checks them, after the shared ones. Errors: kUsage.
   virtual Result<void> ResolveMore() { return {}; }
-  // The inputs by name; commands that need several, or a pattern before them, say so here.
+  // The inputs by name; commands that need several, or a pattern before them, override this.
   virtual Result<std::vector<std::string>> Names(Streams& streams) { return input_.Names(streams); }
   // For options that need no input: what the command does instead of reading one.
   virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
@@ -53,7 +53,7 @@ class RowsCommand : public Command {
     return answer;
   }
 
-  // Gives each input to `take`, for commands that need no more than one at a time.
+  // Passes each input to `take`, for commands that need only one at a time.
   Result<void> ForEachInput(Session& session, const std::vector<std::string>& names,
                             const std::function<void(Selection)>& take) const;
   // The lines that every header begins with: inputs and total, moments, filters.

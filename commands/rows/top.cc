@@ -85,8 +85,8 @@ class TopCommand final : public RowsCommand {
 
   [[nodiscard]] bool by_cum() const { return view().sort() == SortBy::kCum; }
 
-  // Rows that only pass memory on come last, and a few of them are enough where nobody asked for
-  // more. 0 = all.
+  // Rows that only pass memory on come last, and a few of them are enough unless more were asked
+  // for. 0 = all.
   [[nodiscard]] std::size_t RowsToShow() const {
     constexpr std::size_t kPassing = 3;
     const bool asked = input().rows().has_value() || by_cum();

@@ -15,7 +15,8 @@ namespace memtool::commands {
 
 namespace {
 
-// The labels, then a line per frame. Escaped here: line breaks of names are not ours.
+// The labels, then a line per frame. Escaped here, because line breaks in names must not become
+// ours.
 std::string LinesText(const TraceRow& row) {
   std::string lines = row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
   const NodeSpace& frames = row.texts->frames;

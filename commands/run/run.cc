@@ -28,7 +28,7 @@ constexpr std::string_view kLibrary = "libmemtool_capture.so";
 constexpr int kMostFrames = 256;
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
 
-// Beside this program: in the build folder, or where the installation put it.
+// Next to this program: in the build folder, or where the installation put it.
 std::string FindLibrary() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -43,7 +43,7 @@ std::string FindLibrary() {
   return {};
 }
 
-// Tells this run's logs from others' in the same folder; never 0, which is "no run".
+// Distinguishes this run's logs from others in the same folder; never 0, which means "no run".
 std::uint64_t NewRun() {
   std::random_device random;
   return std::uint64_t{random()} << 32U | random() | 1U;
@@ -141,7 +141,7 @@ class RunCommand final : public Command {
  private:
   static ExitCode Code(int code) { return static_cast<ExitCode>(code); }
 
-  // What is wrong with the options' values, once, instead of in every process; else "".
+  // What is wrong with the options' values, said once here instead of in every process; else "".
   std::string WrongValue() {
     if (!backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
       return fmt::format("'{}' is neither preload nor cupti", backend_);
@@ -183,8 +183,8 @@ class RunCommand final : public Command {
     return {};
   }
 
-  // AddressSanitizer's shared library wants to come before all others. The capture library tells it
-  // otherwise, but is not asked where the program has defaults of its own.
+  // AddressSanitizer's shared library insists on coming before all others. The capture library
+  // tells it otherwise, but is not asked where the program has defaults of its own.
   static void AllowLinkOrder() {
     constexpr std::string_view kOption = "verify_asan_link_order";
     const char* given = std::getenv("ASAN_OPTIONS");

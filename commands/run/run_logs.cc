@@ -20,14 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Larger logs are named, not summed up: their reading would delay the end of a job.
+// Larger logs are named, not summed up: reading them would delay the end of a job.
 constexpr std::uintmax_t kMostToRead = std::uintmax_t{512} << 20U;
 constexpr std::string_view kEnding = ".mtcap";
 
 // The beginning of a name that does not depend on the process.
 struct Fixed {
   std::string text;
-  bool whole = true;  // it is the name
+  bool whole = true;  // it is the whole name
 };
 
 Fixed FixedPart(std::string_view pattern) {
@@ -99,7 +99,7 @@ bool IsOfRun(const fs::path& path, std::uint64_t run) {
 }  // namespace
 
 std::vector<fs::path> FindRunLogs(const std::string& pattern, std::uint64_t run) {
-  // A name that was taken got a number before its ending.
+  // If the name was taken, a number was inserted before its ending.
   std::string prefix = FixedPart(fs::path(pattern).filename().string()).text;
   if (prefix.ends_with(kEnding)) {
     prefix.resize(prefix.size() - kEnding.size());

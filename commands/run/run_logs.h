@@ -1,4 +1,5 @@
-// The logs of one `memtool run`: found by its number in their headers, summed up in a line each.
+// The logs of one `memtool run`: found by the run's number in their headers, summed up in one line
+// each.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ void PassOn(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code == SI_KERNEL && Holds(std::array{SIGINT, SIGQUIT, SIGWINCH}, signal)) {
     return;
   }
-  // A fault of our own ends us: the handler is left and the instruction runs again.
+  // A fault of our own ends us: the handler is removed and the instruction runs again.
   if (from_kernel && Holds(kFaults, signal)) {
     ::signal(signal, SIG_DFL);
     return;
@@ -50,8 +50,8 @@ void PassOn(int signal, siginfo_t* info, void* /*context*/) {
   }
 }
 
-// While it lives, signals are passed on and an ended child waits to be asked for, whatever was
-// inherited. The program gets what was inherited.
+// While this lives, signals are passed on and an ended child can be waited for, whatever
+// dispositions were inherited. The program gets the inherited ones.
 class Signals {
  public:
   Signals() {
@@ -109,7 +109,7 @@ int RunProgram(std::vector<std::string>& words, Streams& streams) {
   (void)streams.err.Flush();
   (void)streams.out.Flush();
   const Signals signals;
-  // The child may run, and a signal come, before its number is known here.
+  // The child may run, and a signal arrive, before its pid is known here.
   sigset_t all{};
   sigset_t before{};
   ::sigfillset(&all);

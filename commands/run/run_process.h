@@ -1,4 +1,5 @@
-// Running another program in memtool's place: its exit status is ours, signals sent to us are its.
+// Running another program in memtool's place: its exit status becomes ours, and signals sent to us
+// are passed on to it.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ inline constexpr int kRunNotFound = 127;
 inline constexpr int kRunSignalled = 128;
 
 // The program's exit status, kRunSignalled and the number of the signal that ended it, or one of
-// the others above, said on `streams`. `words`: the program and its arguments, at least one.
+// the others above, after a message on `streams`. `words`: the program and its arguments, at least
+// one.
 int RunProgram(std::vector<std::string>& words, Streams& streams);
 
 }  // namespace memtool::commands

@@ -25,14 +25,14 @@ namespace {
 constexpr std::size_t kPictureOffTerminal = 40;
 constexpr std::size_t kNarrowestPicture = 12;
 constexpr std::size_t kWidestPicture = 100;
-constexpr std::size_t kOtherColumns = 96;  // what the columns beside the picture need
+constexpr std::size_t kOtherColumns = 96;  // what the columns next to the picture need
 
 // Each character is one slice of the segment; its height is how much of the slice is in use.
 std::string Picture(std::span<const SliceFill> fill) {
   constexpr std::array<std::string_view, 9> kFill{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
   for (const SliceFill& slice : fill) {
-    // What is in use is never shown as empty, what has a hole never as full.
+    // A slice that is in use is never shown as empty, nor one with a hole as full.
     auto level = static_cast<std::size_t>(std::lround(slice.used * 8));
     level = slice.used > 0 ? std::clamp<std::size_t>(level, 1, slice.used < 0.999999 ? 7 : 8) : 0;
     text += slice.pending > slice.used / 2 ? std::string_view("▒") : kFill.at(level);
@@ -40,7 +40,7 @@ std::string Picture(std::span<const SliceFill> fill) {
   return text;
 }
 
-// `whole`: the name as the file has it.
+// `whole`: the name as in the file.
 std::string HolderText(const SegmentHolder& holder, bool whole = false) {
   if (holder.name == kNoStack) {
     return "(stack unknown)";
@@ -49,7 +49,7 @@ std::string HolderText(const SegmentHolder& holder, bool whole = false) {
   return (whole ? holder.name : NameText(holder.name)) + (place.empty() ? "" : "  " + place);
 }
 
-// The answer's own, with the holder and its place.
+// The answer's own fields, with the holder's name in words.
 std::vector<Field<SegmentRow>> WordedFields() {
   std::vector<Field<SegmentRow>> fields(kSegmentFields.begin(), kSegmentFields.end());
   for (Field<SegmentRow>& field : fields) {
@@ -148,10 +148,10 @@ class SegmentsCommand final : public RowsCommand {
     return columns;
   }
 
-  // "einsum  _backends.py 1.2 GiB, …": who keeps the most from going back.
+  // "einsum _backends.py 1.2 GiB, …": who keeps the most from being returned.
   [[nodiscard]] std::string PinnedByText() const {
     constexpr std::size_t kNamed = 3;
-    std::map<std::string, std::int64_t> sums;  // of holders whose words are the same
+    std::map<std::string, std::int64_t> sums;  // by the holders' words
     for (const PinnedBy& pinned : answer_.pinned_by) {
       std::int64_t& sum = sums[HolderText(pinned.holder)];
       sum = SaturatingAdd(sum, pinned.bytes);

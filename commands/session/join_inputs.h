@@ -1,4 +1,5 @@
-// Inputs of one command that tell of the same bytes: what one tells better leaves the other.
+// Inputs of one command that are about the same bytes: what one tells better is left out of the
+// other.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ namespace memtool::commands {
 class JoinInputs {
  public:
   JoinInputs() = default;
-  // For inputs by these names; what only some of them need is left out where none does.
+  // `names`: all inputs. Segments are collected only when one of them is a log of driver calls.
   explicit JoinInputs(const std::vector<std::string>& names);
 
   // True for inputs that others may take bytes from; they are read, but used after all others.
@@ -25,14 +26,14 @@ class JoinInputs {
   // that `view` asks for.
   Result<void> Add(const std::string& name, const Recording& recording, const HistoryIndex* index,
                    const ViewOptions& view);
-  // Replaces an input that has waited by what others do not tell of it. `moment`: where it is
-  // selected, perhaps elsewhere afterwards. Returns what there is to say about it.
+  // Replaces an input that has waited by what the others do not tell of it. `moment`: where it is
+  // selected; may be changed. Returns a note about it, if any.
   Result<std::optional<Diagnostic>> LeaveOut(const std::string& name,
                                              std::shared_ptr<const Recording>& recording,
                                              std::shared_ptr<const HistoryIndex>& index,
                                              MomentSpec& moment);
 
-  // Of the last log of driver calls that had a snapshot beside it.
+  // For the last log of driver calls that had a matching snapshot.
   [[nodiscard]] const std::optional<DriverJoin>& driver() const { return driver_; }
 
  private:

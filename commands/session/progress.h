@@ -22,11 +22,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // How many bytes there are to read in all; 0 = nobody knows.
+  // How many bytes there are to read in all; 0 = unknown.
   void Expect(std::uint64_t bytes) { expected_ += bytes; }
-  // So many more were read; from any thread.
+  // Counts bytes read; from any thread.
   void Read(std::uint64_t bytes) { read_ += bytes; }
-  // Takes the line away, for good.
+  // Removes the line for good.
   void Stop();
 
   // "reading 1.20 GiB of 4.00 GiB (30%), 12 s".

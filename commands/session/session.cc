@@ -22,7 +22,7 @@ struct Reading {
   std::future<Result<Recording>> result;
 };
 
-// Of all inputs together; 0 when one of them does not tell.
+// Of all inputs together; 0 when the size of one is unknown.
 std::uint64_t SizeOf(const std::vector<std::string>& names) {
   std::uint64_t sum = 0;
   for (const std::string& name : names) {
@@ -44,7 +44,7 @@ std::launch Policy(std::size_t jobs, std::size_t inputs) {
 
 bool Session::LeavesOut(const Error& error) {
   if (inputs_.keep_going()) {
-    progress_.Stop();  // a line of its own
+    progress_.Stop();  // a message needs its own line
     Warn(streams_, "left out: " + Worded(error));
   }
   return inputs_.keep_going();

@@ -1,5 +1,5 @@
-// Reading the inputs of one command: opens them (several at a time), selects, and keeps the notes
-// that end up in headers, JSON and on stderr.
+// Reads the inputs of one command: opens them (several at a time), selects, and keeps the notes
+// that end up in headers, in JSON and on stderr.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ class Session {
   // nothing is left).
   Result<void> ForEachRecording(const std::vector<std::string>& names, const VisitRecording& visit);
   // The same at the moment that `view` asks for; all inputs get the sample type of the first. The
-  // first `bases` names are selected at --base-at. Without bases, what two inputs tell of the same
-  // bytes counts once, see JoinInputs.
+  // first `bases` names are selected at --base-at. Without bases, bytes that two inputs tell about
+  // count once, see JoinInputs.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                        const Visit& visit, std::size_t bases = 0);
 
@@ -49,7 +49,7 @@ class Session {
                              const std::string& device);
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
   [[nodiscard]] bool LeavesOut(const Error& error);
-  // A place in headers and JSON for an input that is no recording.
+  // An entry in headers and JSON for an input that is not a recording.
   void Note(InputNote note, std::string display);
 
   // Notes the filters that matched nothing in one input, for views that ForEach did not make;
@@ -62,7 +62,7 @@ class Session {
   void Finish();
   // kOk, or kDamage when --strict asks for it.
   [[nodiscard]] ExitCode exit_code() const;
-  // What answers say of the inputs: with the notes that joining them made.
+  // What answers say about the inputs, with the notes that joining them made.
   [[nodiscard]] AnswerHead Head(std::string_view question) const;
 
   [[nodiscard]] Streams& streams() const { return streams_; }
@@ -71,7 +71,7 @@ class Session {
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
   [[nodiscard]] const JoinInputs& joins() const { return joins_; }
-  // For headers: peak, end and OOM of every history that was read, beside the moment shown; of a
+  // For headers: peak, end and OOM of every history that was read, besides the moment shown; in a
   // comparison with its side, "base at start: ...".
   [[nodiscard]] const std::vector<std::string>& moment_lines() const { return moment_lines_; }
 
@@ -80,7 +80,7 @@ class Session {
   struct Read {
     std::string name;
     std::shared_ptr<const Recording> recording;
-    std::shared_ptr<const HistoryIndex> index;  // where it was needed already
+    std::shared_ptr<const HistoryIndex> index;  // set where it was already needed
     std::size_t note = 0;                       // its row of notes_
   };
   void Note(const std::string& name, const Recording& recording);

@@ -15,7 +15,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;  // functions that are looked through
+constexpr std::size_t kMostNames = 100'000;  // how many functions are searched
 constexpr std::size_t kMostKeys = 8;         // in a sentence
 constexpr std::size_t kMostValues = 4;
 
@@ -56,7 +56,7 @@ std::string LabelsText(const Recording& recording) {
   return text.empty() ? "; the input has no labels" : "; labels here: " + text;
 }
 
-// A name that somebody may have meant: patterns are mostly plain words.
+// Suggests names that may have been meant: patterns are mostly plain words.
 std::string NamesText(const Recording& recording, std::string_view pattern) {
   std::vector<std::string> names;
   for (const Function& function : recording.functions) {

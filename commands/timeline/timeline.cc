@@ -185,7 +185,7 @@ class TimelineCommand final : public Command {
     return text + TextPlot(chart, style);
   }
 
-  // The points one by one: of every change there may be millions.
+  // Makes points one by one: with every change there may be millions.
   TextTable Table(const TimelineAnswer& answer) {
     TextTable table;
     TabulateStream<TimelineRow>(

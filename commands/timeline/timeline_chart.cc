@@ -33,8 +33,8 @@ bool IsEmpty(const TimelineAnswer& answer, std::size_t layer) {
   return std::none_of(answer.traces.begin(), answer.traces.end(), holds);
 }
 
-// The layers that are drawn, bottom first: what only shrinks stands below, so that the others stand
-// on even ground.
+// The layers that are drawn, bottom first: what only shrinks goes below, so that the others rest on
+// an even base.
 std::vector<std::size_t> LayersToDraw(const TimelineAnswer& answer) {
   std::vector<std::size_t> order;
   for (std::size_t layer = 0; layer < answer.layers.size(); ++layer) {

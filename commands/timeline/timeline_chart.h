@@ -8,7 +8,7 @@
 
 namespace memtool::commands {
 
-// A layer for people: of a frame "forward model.py:12", else its name.
+// A layer for people: "forward model.py:12" for a frame, else its name.
 std::string LayerText(const TimelineAnswer& answer, const TimelineLayer& layer);
 
 // A panel per trace, in the answer's order; titles are for the caller.

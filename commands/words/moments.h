@@ -1,4 +1,4 @@
-// Lines about the moment that a recording is looked at.
+// Lines about the moment at which a recording is looked at.
 #pragma once
 
 #include <string>

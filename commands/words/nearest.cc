@@ -11,7 +11,7 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::size_t kMost = 3;
-constexpr std::size_t kShortest = 2;  // letters of a beginning that says anything
+constexpr std::size_t kShortest = 2;  // fewest letters of a beginning that means anything
 
 // Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours.
 std::size_t Slips(std::string_view a, std::string_view b) {
@@ -39,7 +39,7 @@ std::size_t Slips(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string> Nearest(std::string_view wrong, std::span<const std::string> candidates) {
-  // A longer word is not meant: nothing has a name of this length.
+  // A longer word cannot be a slip: no name is that long.
   constexpr std::size_t kLongest = 100;
   if (wrong.size() > kLongest) {
     return {};

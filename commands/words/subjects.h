@@ -1,4 +1,4 @@
-// What the libraries speak of in errors, as the command line calls it.
+// The subjects of the libraries' errors, as the command line calls them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace memtool::commands {
 
-// ToString() with the option or the command in the place of every subject: "--at peak: ...".
+// ToString() with the option or the command in place of every subject: "--at peak: ...".
 std::string Worded(const Error& error);
 
 }  // namespace memtool::commands

@@ -1,5 +1,5 @@
 // Logs of the capture shim (.mtcap): capture/FORMAT.md says what is in them. What a killed process,
-// a full disk or a cut file left whole is read; the rest is counted and said.
+// a full disk or a cut file left intact is read; the rest is counted and reported.
 #pragma once
 
 #include "memtool/formats/reader.h"

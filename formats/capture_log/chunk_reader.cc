@@ -56,7 +56,7 @@ void ChunkReader::Damage(const char* code, std::string message, std::uint64_t of
 void ChunkReader::ReadOne(std::span<const std::byte> bytes, std::uint64_t offset) {
   wire::ChunkHeader chunk{};
   if (bytes.size() < sizeof chunk) {
-    return;  // the cut is said at the end
+    return;  // the cut is reported at the end
   }
   std::memcpy(&chunk, bytes.data(), sizeof chunk);
   const auto records = bytes.subspan(sizeof chunk);

@@ -16,7 +16,7 @@ namespace memtool::formats::capture_log {
 
 class ChunkReader {
  public:
-  // `in` stands behind the header.
+  // `in` is positioned after the header.
   ChunkReader(ByteWindow& in, const wire::Header& header, RecordingBuilder& builder,
               Decoder& decoder)
       : in_(in), header_(header), builder_(builder), decoder_(decoder) {}

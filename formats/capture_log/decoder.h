@@ -1,4 +1,5 @@
-// Records to definitions and calls. A record has an effect only when the whole of it is there.
+// Turns records into definitions and calls. A record has an effect only when the whole of it is
+// there.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class Decoder {
   Decoder(Definitions& definitions, CallInterpreter& calls)
       : definitions_(definitions), calls_(calls) {}
 
-  // The records of one chunk. Throws ReadError at the first that is cut or makes no sense; those
-  // before it count.
+  // The records of one chunk. Throws ReadError at the first that is cut off or makes no sense;
+  // those before it count.
   void Chunk(std::span<const std::byte> records, std::uint64_t offset, std::uint64_t base_time);
 
   [[nodiscard]] std::uint64_t events() const { return events_; }

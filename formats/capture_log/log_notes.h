@@ -1,5 +1,5 @@
 // What a log says about its own making, as diagnostics: what was left out or lost and why, what the
-// reader could not match, and what stands in no log.
+// reader could not match, and what no log contains.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace memtool::formats::capture_log {
 
 // `events`: how many were readable.
 void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events);
-// Of a log that has Python frames.
+// For a log that has Python frames.
 void NotePython(RecordingBuilder& builder, const wire::Header& header);
 void NoteCalls(RecordingBuilder& builder, const CallCounts& counts);
 // Metadata, settings and blind spots.

@@ -1,4 +1,4 @@
-// Recording → "root;caller;leaf VALUE", what flame graph tools read.
+// Recording → "root;caller;leaf VALUE", which flame graph tools read.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ struct Sample {
   std::string_view value;
 };
 
-// {name="value",…}; returns what is behind the brace.
+// {name="value",…}; returns what follows the brace.
 std::string_view ReadLabels(const Line& line, std::string_view rest, Sample& sample) {
   rest.remove_prefix(1);
   while (!rest.empty() && rest.front() != '}') {
@@ -116,9 +116,9 @@ Reading DeviceOf(const Sample& sample) {
   return reading;
 }
 
-// With time-sharing the exporter (from 4.8.2 on) gives what each pod uses, where other rows are of
-// the whole GPU. A row of a pod that has the GPU alone looks the same: its figure is that of its
-// processes, too.
+// With time-sharing the exporter (from 4.8.2 on) tells what each pod uses, while other rows are
+// about the whole GPU. A row of a pod that has the GPU to itself looks the same: its figure, too,
+// is that of its processes.
 bool IsOfPod(const Sample& sample, Reading& reading) {
   const std::string pod = LabelOf(sample, "pod");
   if (pod.empty() || sample.what != "USED") {

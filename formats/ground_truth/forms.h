@@ -12,7 +12,8 @@ class ByteWindow;
 
 namespace memtool::formats::ground_truth {
 
-// What the window holds, at most 8 MiB, without moving it. Throws ReadError. Errors: kLimit.
+// What the window holds, at most 8 MiB; the window is not advanced. Throws ReadError. Errors:
+// kLimit.
 Result<GroundTruth> ReadTruth(ByteWindow& in);
 
 bool LooksLikeSmiCsv(std::string_view first_line);

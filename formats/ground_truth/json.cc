@@ -31,7 +31,8 @@ const Value* Member(const Value& value, std::string_view name) {
   Refuse({}, fmt::format("'{}' {}", name, message), "was the file changed by hand?");
 }
 
-// A number, a string with a number, or {"value": 3, "unit": "MB"}; `unit` when the file has none.
+// A number, a string with a number, or {"value": 3, "unit": "MB"}; `unit` applies when the file has
+// none.
 Amount AmountOf(const Value& value, std::string_view name, std::string_view unit = "B") {
   if (const Value* inner = Member(value, "value")) {
     const Value* own = Member(value, "unit");
@@ -53,7 +54,7 @@ Amount AmountOf(const Value& value, std::string_view name, std::string_view unit
   RefuseValue(name, "is not an amount of memory");
 }
 
-// Where a name is absent so is the value.
+// Absent where the name is.
 Amount AmountAt(const Value& value, std::string_view name, std::string_view unit = "B") {
   const Value* member = Member(value, name);
   return member == nullptr ? Amount{} : AmountOf(*member, name, unit);
@@ -163,7 +164,7 @@ bool AddAmd(GroundTruth& truth, const Value& device) {
   const Value* gpu = Member(device, "gpu");
   const Value* usage = Member(device, "mem_usage");
   const Value* processes = Member(device, "process_list");
-  // "No running processes detected" may stand in the place of either.
+  // "No running processes detected" may stand in place of either.
   const Value* none = Member(device, "process_info");
   if (gpu == nullptr || (usage == nullptr && processes == nullptr && none == nullptr)) {
     return false;

@@ -1,4 +1,4 @@
-// Knows the form of a file of ground truth by content, and hands it to the form's function.
+// Recognises the form of a ground truth file by content, and hands it to the form's function.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ GroundTruth ReadForm(std::string_view text) {
   }
   const auto first = Trim(lines.front().text);
   if (first.find("CTRL") != first.npos && lines.size() > 1) {
-    // amd-smi -w says first how to stop it.
+    // amd-smi -w begins by saying how to stop it.
     const auto next = Trim(lines[1].text);
     if (next.starts_with('{') || next.starts_with('[')) {
       return ReadTruthJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));

@@ -1,6 +1,6 @@
 // nvidia-smi --query-compute-apps=… or --query-gpu=… with --format=csv[,noheader][,nounits]. The
 // tool quotes nothing, so a process name may hold commas: columns before it are counted from the
-// left, columns behind it from the right.
+// left, columns after it from the right.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void SetName(Reading& reading, std::string_view column, std::string_view field) 
     reading.process = field;
     return;
   }
-  const bool is_uuid = column == "gpu_uuid" || column == "uuid";  // says most
+  const bool is_uuid = column == "gpu_uuid" || column == "uuid";  // the most specific
   const bool is_name =
       column == "gpu_bus_id" || column == "pci.bus_id" || column == "gpu_name" || column == "name";
   if (is_uuid || (is_name && reading.gpu_name.empty())) {
@@ -118,7 +118,7 @@ void SetField(Reading& reading, const Column& column, std::string_view field, Pl
 }
 
 // `noheader` tells nothing about the columns; only "pid, amount" is clear enough. No process has
-// the number 0, so rows that count up from it are devices.
+// pid 0, so rows that count up from 0 are devices.
 std::vector<Column> GuessHeader(const std::vector<Line>& lines) {
   bool ordinals = true;
   for (std::size_t at = 0; at < lines.size(); ++at) {

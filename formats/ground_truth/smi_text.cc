@@ -1,5 +1,5 @@
-// nvidia-smi -q: blocks told apart by their indentation. Only FB Memory Usage and Processes count;
-// BAR1 Memory Usage has the same keys.
+// nvidia-smi -q: blocks are told apart by their indentation. Only FB Memory Usage and Processes
+// count; BAR1 Memory Usage has the same keys.
 #include <string>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// nvidia-smi -q -x, through expat. A DOCTYPE is taken and never loaded; entities are refused.
+// nvidia-smi -q -x, through expat. A DOCTYPE is accepted and never loaded; entities are refused.
 #include <expat.h>
 #include <fmt/format.h>
 
@@ -111,7 +111,7 @@ class SmiXml {
     if (root_gpus_ == 0) {
       Refuse({}, "there is no <gpu> in <nvidia_smi_log>");
     }
-    // With -i the file has some of the GPUs, and their place in it is not their number.
+    // With -i the file has only some of the GPUs, and their position in it is not their number.
     if (attached != root_gpus_) {
       truth_.notes.emplace_back("not all attached GPUs are in the file: choose by bus id");
       for (auto& reading : truth_.readings) {

@@ -14,7 +14,7 @@ namespace memtool::formats::ground_truth {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 
-// Both from 1.
+// Both count from 1.
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
@@ -45,7 +45,7 @@ struct Amount {
 
 // "164 MiB", "164" (in `unit`), "[N/A]", "NaN", a blank value of DCGM. Throws for anything else.
 Amount ReadAmount(std::string_view text, std::string_view unit, Place place);
-// As `used`, with the reason when absent and the precision that `unit` gives.
+// Sets Reading::used, the reason when it is absent, and its precision.
 void SetUsed(Reading& reading, Amount amount, std::int64_t precision);
 
 }  // namespace memtool::formats::ground_truth

@@ -1,5 +1,5 @@
 // The dictionaries that come with the program. They go by who allocated, because no file says what
-// a byte is for; every one shows what it cannot tell as Unknown or Others.
+// a byte is for; each one shows what it cannot tell as Unknown or Others.
 #include <fmt/format.h>
 
 #include <algorithm>

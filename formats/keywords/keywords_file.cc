@@ -125,7 +125,7 @@ KeywordsFile Interpret(const YamlValue& root) {
   return file;
 }
 
-// A path in the file is meant from where the file is.
+// A path in the file is relative to the file's folder.
 std::string Beside(const std::string& file, const std::string& path) {
   const std::filesystem::path inner(path);
   if (inner.is_absolute() || path == "-") {

@@ -27,7 +27,7 @@ std::string At(const YAML::Mark& mark) {
   return fmt::format("{}:{}", mark.line + 1, mark.column + 1);
 }
 
-// Builds the tree of maps and lists, which the depth limit keeps small, and refuses all that file
+// Builds the tree of maps and lists, which the depth limit keeps small, and refuses all that a file
 // of words does not need.
 class Handler final : public YAML::EventHandler {
  public:
@@ -130,8 +130,8 @@ class Handler final : public YAML::EventHandler {
       has_root_ = true;
       return &root_;
     }
-    // Members of a map grow only while the map is the innermost open one, so that pointers to the
-    // values of maps around it stay.
+    // Members of a map grow only while the map is the innermost open one, so pointers to values of
+    // the enclosing maps stay valid.
     YamlValue& slot = open_.back()->members.back().value;
     slot = std::move(value);
     pending_key_ = false;
@@ -156,7 +156,7 @@ Error ErrorAt(const std::string& name, const Refusal& refusal) {
           .hint = refusal.hint};
 }
 
-// yaml-cpp lets bytes through that are not text.
+// yaml-cpp lets through bytes that are not text.
 void CheckText(std::string_view text) {
   YAML::Mark mark;
   const std::size_t bad = FirstInvalidUtf8(text);

@@ -44,14 +44,14 @@ struct YamlValue::Member {
 // "a text", "a list", "a map"
 std::string_view KindName(YamlValue::Kind kind);
 
-// What a file of words is called in messages.
+// How messages describe such a file of words.
 struct TreeWords {
   std::string_view noun;     // "keywords file"
   std::string_view example;  // "Name: [word, word]"
   std::string_view nesting;  // "keywords, axis, category, words"
 };
 
-// Gives the root to `use`, which may Refuse. `name` goes into errors: kMalformed with line and
+// Passes the root to `use`, which may Refuse. `name` goes into errors: kMalformed with line and
 // column; kLimit past 10,000 words or four levels.
 Result<void> ReadTree(std::string_view text, const std::string& name, const TreeWords& words,
                       const std::function<void(const YamlValue&)>& use);

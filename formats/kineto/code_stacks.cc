@@ -41,7 +41,7 @@ bool IsBefore(const Span& span, const MemoryEvent& event) {
 
 CodeStacks::CodeStacks(RecordingBuilder& builder, TraceEvents& trace, std::uint64_t depth)
     : builder_(builder), trace_(trace), depth_(depth), locations_(trace.names.size()) {
-  // By thread, then time; of spans that begin together the longer one is the caller.
+  // By thread, then time; of spans that begin together, the longer one is the caller.
   std::stable_sort(trace_.spans.begin(), trace_.spans.end(), [](const Span& a, const Span& b) {
     if (a.thread != b.thread) {
       return a.thread < b.thread;
@@ -84,7 +84,7 @@ void CodeStacks::Enter(const Span& span, std::vector<Open>& open) {
   while (!open.empty() && open.back().end <= span.begin) {
     open.pop_back();
   }
-  // One that outlives its caller ends with it, so that what is open always nests.
+  // A span that outlives its caller ends with it, so that open spans always nest.
   const bool called = !open.empty();
   open.push_back({called ? std::min(span.end, open.back().end) : span.end,
                   NodeOf(called ? open.back().node : 0, span.name)});

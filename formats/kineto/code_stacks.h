@@ -1,4 +1,4 @@
-// Which code ran around a moment: spans of one thread nest, those that are open form a stack.
+// Which code ran around a moment: the spans of one thread nest, and the open ones form a stack.
 #pragma once
 
 #include <cstdint>

@@ -56,7 +56,7 @@ class HistoryMaker {
     }
     std::stable_sort(history_.marks.begin(), history_.marks.end(),
                      [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
-    // Times below the year 2001 are of a clock that began with the machine.
+    // Times before 2001 come from a clock that starts at boot.
     constexpr std::int64_t kUnix = 978'307'200'000'000'000;
     const bool unix = !history_.events.empty() && history_.events.front().time > kUnix;
     history_.clock = unix ? Clock::kUnix : Clock::kRelative;
@@ -112,11 +112,11 @@ class HistoryMaker {
   }
 
   // What was allocated before the trace and is still there at its end is in no event: the totals
-  // after an event tell its sum. What the trace frees of before is told by these frees.
+  // after an event tell its sum. What the trace frees of earlier memory is known from those frees.
   void SetBase(const std::vector<std::uint32_t>& rows, Trace& trace) {
     std::unordered_set<std::uint64_t> live;
     std::int64_t changed = 0;  // by the events so far
-    std::int64_t freed = 0;    // of before
+    std::int64_t freed = 0;    // of earlier memory
     std::optional<std::int64_t> base;
     std::optional<std::int64_t> reserved;
     for (const std::uint32_t row : rows) {
@@ -135,7 +135,7 @@ class HistoryMaker {
         base = SaturatingSubtract(event.allocated, changed);
       }
       if (!reserved && event.reserved >= 0) {
-        reserved = event.reserved;  // whether its own event changed it, the trace does not tell
+        reserved = event.reserved;  // the trace does not tell whether the event itself changed it
       }
     }
     trace.preexisting_bytes =

@@ -13,7 +13,7 @@ namespace memtool::formats::kineto {
 
 namespace {
 
-// Keys that are looked at, of an event and of its args.
+// Keys of an event and of its args that are looked at.
 enum class Field : std::uint8_t {
   kNone,
   kPhase,

@@ -1,5 +1,5 @@
-// What memtool needs of a trace: spans that name code, and memory events. Everything else is passed
-// over while it streams by.
+// What memtool needs from a trace: spans that name code, and memory events. Everything else is
+// skipped as it streams by.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace memtool::formats::kineto {
 
-// Times in nanoseconds as the file has them, before its base time.
+// Times in nanoseconds as in the file, without its base time.
 struct Span {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -42,13 +42,13 @@ struct TraceEvents {
   std::vector<Span> spans;
   std::vector<MemoryEvent> memory;
   std::vector<Step> steps;                  // ProfilerStep#N
-  std::vector<std::int64_t> out_of_memory;  // times of failures that do not say what was asked for
+  std::vector<std::int64_t> out_of_memory;  // times of failures that do not tell the requested size
   ByteInterner names;
   std::vector<std::string> threads;
   std::int64_t base_time = 0;         // unix, added to all times
   std::uint64_t events = 0;           // of any kind
   std::uint64_t without_address = 0;  // memory events that cannot be matched
-  std::uint64_t bad_times = 0;        // events left out
+  std::uint64_t bad_times = 0;        // events left out because of them
 };
 
 // Throws ReadError.

@@ -1,5 +1,5 @@
 // Rows of the forms with a header. Numbers are quoted or bare; names are quoted but not escaped, so
-// that a row is split from both ends and what is left is the name.
+// a row is split from both ends and what is left is the name.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct CsvRow {
 class CsvRows {
  public:
   explicit CsvRows(Form form) : form_(form) {}
-  // False when the line is no row. `row` is reused between calls; views are into the line.
+  // False when the line is not a row. `row` is reused between calls; views are into the line.
   bool Parse(std::string_view line, CsvRow& row) const;
 
  private:

@@ -2,9 +2,9 @@
 //
 //   kTbdLog      "[mem] Allocate N bytes GPU memory (TAG)." among other output (TBD, 2018)
 //   kBare        "TAG,NUMBER" without a header: bytes, or MiB as a float (Echo and PR 14973, 2019)
-//   kScoped      header with "Data Struct": one row an allocation (PR 17376, 2020)
+//   kScoped header with "Data Struct": one row per allocation (PR 17376, 2020)
 //   kOfficial    header without it, all fields quoted: what is live (MXNet 2.0, PR 17656)
-//   kUnknownTags the call stacks of allocations with unknown tags, written beside kBare
+//   kUnknownTags the call stacks of allocations with unknown tags, written along with kBare
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace memtool::formats::mxnet {
 
 enum class Form : std::uint8_t { kTbdLog, kBare, kScoped, kOfficial, kUnknownTags };
 
-// The form of a text by its beginning; `whole`: the last line is complete. Nothing when it is none.
+// The form of a text by its beginning; none when it is no such form.
 std::optional<Form> FormOf(std::string_view head);
 
 // "TAG,NUMBER" split at the last comma.
@@ -37,7 +37,7 @@ std::optional<AllocateLine> ParseAllocateLine(std::string_view line);
 struct UnknownTagLine {
   std::string_view tag;
   double mebibytes = 0;
-  bool stack_before = false;  // the stack stands before the message (Echo) and not after it
+  bool stack_before = false;  // the stack comes before the message (Echo), not after it
 };
 std::optional<UnknownTagLine> ParseUnknownTagLine(std::string_view line);
 

@@ -11,7 +11,7 @@ constexpr std::size_t kStep = std::size_t{256} << 10U;
 
 }  // namespace
 
-// Gets more bytes behind those that are left, or leaves rest_ as it is at the end of the input.
+// Appends more bytes to those that are left; at the end of the input rest_ stays as it is.
 void Lines::More() {
   const std::size_t left = rest_.size();
   in_.Advance(given_);

@@ -1,4 +1,4 @@
-// Lines of a text of any size, one at a time, without copying those that are at hand.
+// Lines of a text of any size, one at a time, without copying those that are buffered.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Lines {
   // The next line without its end ("\n" or "\r\n"); false at the end of the input. The view is
   // valid until the next call. Throws ReadError when a line is longer than the limit on records.
   bool Next(std::string_view& line);
-  // Byte offset of the line that Next() gave, and its number from 1.
+  // Byte offset of the line that Next() returned, and its number from 1.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
@@ -26,7 +26,7 @@ class Lines {
 
   ByteWindow& in_;
   const Limits& limits_;
-  std::string_view rest_;  // at hand, not yet given out
+  std::string_view rest_;  // buffered, not yet returned
   std::size_t given_ = 0;  // bytes of the window before rest_
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;

@@ -27,7 +27,7 @@ using mxnet::RowTable;
 constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kNegative = std::uint64_t{1} << 63U;
 
-// Lines that are no rows: counted, the first one named.
+// Lines that are not rows: counted, and the first one reported.
 class BadLines {
  public:
   void Add(const Lines& lines) {
@@ -92,7 +92,7 @@ void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
 
 // --- forms with a header
 
-// What NVML shows of the process and the log does not; the writer subtracts without a sign.
+// What NVML shows for the process and the log does not; the writer subtracts unsigned numbers.
 void AddAmend(RecordingBuilder& builder, const mxnet::CsvRow& row) {
   if (row.actual >= kNegative) {
     builder.AddDiagnostic({.severity = Severity::kWarning,
@@ -298,7 +298,7 @@ class StackLog {
       Flush(message);
     } else {
       End();
-      frames_.clear();  // of another trace
+      frames_.clear();  // they belong to another stack
       tag_ = message.tag;
       waiting_ = message;
     }

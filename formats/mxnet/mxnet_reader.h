@@ -19,7 +19,7 @@ class MxnetReader final : public Reader {
 };
 
 // The call stacks of allocations with unknown tags. A reader of its own, so that its rows can be
-// told from those of the log beside it, which holds the same allocations.
+// told from those of the accompanying log, which holds the same allocations.
 class MxnetStacksReader final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "mxnet-stacks"; }

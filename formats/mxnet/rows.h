@@ -1,5 +1,5 @@
-// Rows of a log under construction: equal ones are added up as they come, because a log of millions
-// of rows has thousands of tags.
+// Rows of a log under construction: equal ones are added up as they come, because a log with
+// millions of rows has only thousands of tags.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct Row {
   std::int32_t device = -1;    // -1: the form does not tell
   bool reused = false;         // came out of the pool
   bool unrounded = false;      // the pool did not round it, as it does device memory
-  std::string_view structure;  // form E: "param grad"; empty otherwise
-  std::int64_t requested = 0;  // bytes; of forms without it the same as `actual`
+  std::string_view structure;  // kScoped: "param grad"; empty otherwise
+  std::int64_t requested = 0;  // bytes; in forms without it the same as `actual`
   std::int64_t actual = 0;     // bytes
   double mebibytes = 0;        // headerless forms: the number as it is written
 };
 
 class RowTable {
  public:
-  // `lines` tells the place of the row that is added.
+  // `lines` tells the position of the row that is added.
   RowTable(const Lines& lines, const Limits& limits) : lines_(lines), limits_(limits) {}
 
   // Throws ReadError when a tag is longer, or has more scopes, than the limits allow.
@@ -47,7 +47,7 @@ class RowTable {
   [[nodiscard]] bool saturated() const { return saturated_; }
 
  private:
-  // What tells rows apart, without padding: its bytes are interned.
+  // What distinguishes rows, without padding, because its bytes are interned.
   struct Key {
     std::uint32_t tag = 0;
     std::uint32_t structure = 0;

@@ -60,8 +60,8 @@ std::optional<Parsed> ReadLlama(Phrases& in) {
   return parsed;
 }
 
-// Its next line: "failed to allocate CUDA0 buffer of size 14822711296"; behind "failed to
-// allocate".
+// Its next line: "failed to allocate CUDA0 buffer of size 14822711296"; reads what follows "failed
+// to allocate".
 std::optional<Parsed> ReadLlamaBuffer(Phrases& in) {
   constexpr std::array<std::string_view, 6> kBackends{"CUDA", "ROCm", "Vulkan",
                                                       "SYCL", "MUSA", "CANN"};
@@ -97,7 +97,7 @@ std::optional<Parsed> ReadVllmStart(Phrases& in) {
       !in.Take(")")) {
     return std::nullopt;
   }
-  // What stands before the slash has the unit of what stands behind it.
+  // The figure before the slash has the unit of the one after it.
   const std::size_t open = figures.find('(');
   const std::size_t slash = figures.find('/');
   const std::string_view whole = figures.substr(slash + 1, figures.find(')') - slash - 1);

@@ -9,7 +9,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kFurthest = 64;  // a time stands at the beginning of a line, behind tags
+constexpr std::size_t kFurthest = 64;  // a time is at the beginning of a line, after tags
 
 // The number of exactly `digits` digits at `at`; -1 when there is none.
 int NumberAt(std::string_view text, std::size_t at, std::size_t digits) {

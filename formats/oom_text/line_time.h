@@ -7,8 +7,8 @@
 
 namespace memtool::formats::oom_text {
 
-// "2026-11-22 08:10:41,123 …", also with T, slashes, a point, or behind a tag or bracket: as
-// nanoseconds since 1970 of a clock whose zone is not told. Nothing when the year is not there.
+// "2026-11-22 08:10:41,123 …", also with T, slashes, a point, or after a tag or bracket: as
+// nanoseconds since 1970, by a clock whose time zone is not told. None when the year is missing.
 std::optional<std::int64_t> TimeOf(std::string_view line);
 
 }  // namespace memtool::formats::oom_text

@@ -20,7 +20,7 @@ struct Bare {
   std::string_view kind;  // who says it
   Role role = Role::kOwn;
 };
-// Said without a figure.
+// Messages without a figure.
 constexpr std::array<Bare, 16> kBare{{{"CUDA error: out of memory", "CUDA"},
                                       {"CUDA driver error: out of memory", "CUDA"},
                                       {"HIP error: out of memory", "HIP"},
@@ -56,7 +56,7 @@ bool TakeExact(Phrases& in, std::optional<OomNumber>& size) {
   return true;
 }
 
-// Behind the words of XLA's client or allocator.
+// Reads what follows the words of XLA's client or allocator.
 std::optional<Parsed> ReadXla(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .complete = false}};
   if (!TakeExact(in, parsed.message.asked)) {
@@ -69,7 +69,7 @@ std::optional<Parsed> ReadXla(Phrases& in) {
     parsed.message.gpu = static_cast<int>(ordinal);
   }
   parsed.consumed = in.at();
-  // "The caller indicates that this is not a failure": it goes on with less.
+  // "The caller indicates that this is not a failure": it continues with less.
   constexpr std::size_t kReach = 160;
   parsed.message.retry = in.SkipTo("this is not a failure", kReach);
   return parsed;
@@ -123,8 +123,8 @@ std::int64_t BytesOfType(std::string_view type) {
   return known == kTypes.end() ? 0 : known->second;
 }
 
-// "64,56,56,256] and type float on …/device:GPU:0 by allocator GPU_0_bfc": what was asked follows
-// from shape and type.
+// "64,56,56,256] and type float on …/device:GPU:0 by allocator GPU_0_bfc": the requested size
+// follows from shape and type.
 std::optional<Parsed> ReadTensor(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kTensorFlow}};
   std::int64_t bytes = 1;  // negative: more than any device has

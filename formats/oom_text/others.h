@@ -1,5 +1,5 @@
-// Out-of-memory messages that are not of PyTorch's allocators: of XLA and TensorFlow, of the
-// runtime and the libraries, of the host.
+// Out-of-memory messages from other sources than PyTorch's allocators: XLA and TensorFlow, the
+// runtime and the libraries, the host.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace memtool::formats::oom_text {
 
-// Where the first of them begins in `text`; npos for none. What is found need not parse.
+// Where the first of them begins in `text`; npos for none. What is found may fail to parse.
 std::size_t FindOther(std::string_view text);
-// Reads the one that begins `text`. Nothing when there is none.
+// Reads the one that `text` begins with. None when there is none.
 std::optional<Parsed> ParseOther(std::string_view text);
 
 }  // namespace memtool::formats::oom_text

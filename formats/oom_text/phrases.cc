@@ -36,7 +36,7 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The size of "WHOLE.FRACTION" units of 2^shift bytes, or nothing when it is beyond all devices.
+// The size of "WHOLE.FRACTION" units of 2^shift bytes, or none when it is more than any device has.
 std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fraction, unsigned shift) {
   std::int64_t units = 0;
   const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), units);

@@ -1,4 +1,4 @@
-// Matching of worded text: phrases, sizes and numbers, tolerant of how a log folded its spaces.
+// Matches prose: phrases, sizes and numbers, tolerant of how a log folded its spaces.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ class Phrases {
  public:
   explicit Phrases(std::string_view text) : text_(text) {}
 
-  // Steps over `phrase` when the text goes on with it. A space of the phrase is one or more of the
-  // text; spaces before it are skipped. Otherwise nothing is consumed.
+  // Steps over `phrase` when the text continues with it. A space in the phrase matches one or more
+  // in the text; spaces before it are skipped. Otherwise nothing is consumed.
   bool Take(std::string_view phrase);
   // "2.00 GiB", "6291456 bytes", "8.00GiB". A size that no device can have (a driver's "unknown",
-  // written as 2^64 bytes) is taken and absent. False: the text goes on with something else.
+  // written as 2^64 bytes) is consumed and absent. False: the text continues with something else.
   bool TakeSize(std::optional<OomNumber>& size);
   // "1,073,741,824 bytes"
   bool TakeGrouped(std::optional<OomNumber>& size);
@@ -25,11 +25,11 @@ class Phrases {
   // A control character for the number that it is.
   bool TakeControl(std::int64_t& number);
 
-  // True when the last thing that did not match might have, had the text not ended.
+  // True when the last failed match might have succeeded if the text had not ended.
   [[nodiscard]] bool starved() const { return starved_; }
   void ClearStarved() { starved_ = false; }
   [[nodiscard]] std::size_t at() const { return at_; }
-  // Steps behind `words`, which begin within `reach` characters. False: they do not.
+  // Steps past `words`, which must begin within `reach` characters. False: they do not.
   bool SkipTo(std::string_view words, std::size_t reach);
   [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
 

@@ -27,7 +27,7 @@ bool TakeFigure(Phrases& in, std::string_view name, std::optional<OomNumber>& to
 }
 
 // "0 while trying to allocate 2147483648 bytes (free: 1073741824, total: 8589934592)": written for
-// each call of the driver that fails, also when the next succeeds.
+// each failed driver call, even when the next one succeeds.
 std::optional<Parsed> ReadWarning(Phrases& in) {
   Parsed parsed{
       .message = {
@@ -46,7 +46,7 @@ std::optional<Parsed> ReadWarning(Phrases& in) {
   return parsed;
 }
 
-// Behind the condition of an assertion of PyTorch's allocator.
+// Reads what follows the condition of an assertion in PyTorch's allocator.
 std::optional<Parsed> ReadAssertion(Phrases& in, Role role) {
   if (!in.SkipTo("INTERNAL ASSERT FAILED", kReach) ||
       !in.SkipTo("CUDACachingAllocator.cpp", kReach)) {
@@ -60,7 +60,7 @@ std::optional<Parsed> ReadNvml(Phrases& in) {
   return ReadAssertion(in, Role::kOwn);
 }
 
-// Of expandable segments: fails for other reasons too.
+// From expandable segments: fails for other reasons too.
 std::optional<Parsed> ReadHandles(Phrases& in) {
   return ReadAssertion(in, Role::kAfterRetry);
 }

@@ -1,5 +1,4 @@
-// Messages of PyTorch's warnings of a try that failed, and the internal errors that end in their
-// place.
+// PyTorch's warnings about a failed attempt, and the internal errors that occur in their place.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ constexpr std::size_t kMostText = kOverlap / 2;           // of one message
 constexpr std::size_t kMostOpen = 256;                    // cut-off messages at a time
 constexpr std::size_t kMostKept = 10'000;                 // messages in the answer
 constexpr int kPatience = 64;
-constexpr std::uint64_t kLongTraceback = 200;  // lines of it that tell no time
+constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -97,7 +97,8 @@ std::string_view TagOf(std::string_view line) {
   return line.substr(0, end + (end < line.size() && line[end] == ':' ? 1 : 0));
 }
 
-// What tells lines of one process from others': "[W1005 09:12:40 …]" is a logger's time, not that.
+// What distinguishes the lines of one process from those of others; "[W1005 09:12:40 …]" is a
+// logger's time, and does not.
 std::string_view ProcessOf(std::string_view tag) {
   const bool time =
       tag.size() > 2 && tag[0] == '[' && tag[1] >= 'A' && tag[1] <= 'Z' && IsDigit(tag[2]);
@@ -128,7 +129,7 @@ std::optional<int> RankOf(std::string_view tag, std::string_view before) {
   return !tag.empty() && IsDigit(tag.front()) ? NumberAt(tag) : std::nullopt;
 }
 
-// Without what a frame draws at the end of a line.
+// Without the box-drawing characters at the end of a line.
 std::string_view WithoutFrame(std::string_view line) {
   constexpr std::string_view kBar = "│";
   for (bool more = true; more && !line.empty();) {
@@ -142,7 +143,7 @@ std::string_view WithoutFrame(std::string_view line) {
   return line;
 }
 
-// A continuation without its tag and what frames, comments and quotes draw before it.
+// A continuation without its tag and the characters of boxes, comments and quotes before it.
 std::string_view BodyOf(std::string_view line, std::string_view tag) {
   line.remove_prefix(tag.size());
   for (bool more = true; more && !line.empty();) {
@@ -178,7 +179,7 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
   if (awaits_pool_) {
     TakePool(seen);
   }
-  // Cheap words first: most lines say nothing of memory.
+  // Cheap words first: most lines say nothing about memory.
   if (seen.find("emory") != std::string_view::npos ||
       seen.find("MEMORY") != std::string_view::npos ||
       seen.find("o allocate") != std::string_view::npos ||
@@ -201,7 +202,7 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     const std::string_view text = WithoutFrame(line.substr(at, kMostText));
     auto parsed = ParseMessage(text);
     if (!parsed) {
-      // Past its first character only: a true message may stand in the same words.
+      // Past its first character only: a real message may begin within the same words.
       from = at + 1;
       continue;
     }
@@ -252,7 +253,7 @@ bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
   if (message.wording == OomWording::kNoFigures && message.kind == "CUDA") {
     bare_ = {.tag = std::string(tag), .line = message.line};
     if (after_retry) {
-      // The warning is of the call that this error ends: its figures are the best there are.
+      // The warning is about the call that this error ends: its figures are the best there are.
       const OomMessage& retry = *log_.last_retry;
       message.wording = retry.wording;
       message.gpu = retry.gpu;
@@ -290,7 +291,7 @@ void Scan::TakePool(std::string_view line) {
   awaits_pool_ = !message.limit || !message.allocated;
 }
 
-// Gives the line to the messages that may go on with it.
+// Passes the line to the messages that it may continue.
 void Scan::GoOn(std::string_view line) {
   const std::string_view tag = TagOf(line);
   for (Open& open : open_) {
@@ -312,7 +313,7 @@ void Scan::GoOn(std::string_view line) {
         parsed = std::move(whole);
       }
     }
-    // A line may end before anything that counts came: "(e.g.," and the like.
+    // A line may end before anything significant: "(e.g.," and the like.
     const bool waits = parsed && parsed->starved && text.size() <= kMostText &&
                        parsed->consumed >= open.consumed && open.patience > 1;
     if (!more && !waits) {
@@ -336,7 +337,7 @@ void Scan::GoOn(std::string_view line) {
   std::erase_if(open_, [](const Open& open) { return open.closed; });
 }
 
-// Messages that were cut off end later than others that began after them.
+// Keeps messages in order: a cut-off one may end after others that began later.
 void Scan::Add(OomMessage message) {
   ++log_.found;
   auto at = log_.messages.end();
@@ -361,7 +362,7 @@ OomLog Scan::Finish() {
 
 namespace {
 
-// A progress bar rewrites its line: each state is one to look at, under the line's number.
+// A progress bar rewrites its line: each state is looked at, under the line's number.
 void TakeStates(Scan& scan, std::string_view line, std::uint64_t number) {
   while (!line.empty()) {
     const std::size_t end = std::min(line.find('\r'), line.size());

@@ -15,14 +15,14 @@ namespace memtool::formats::oom_text {
 
 class Scan {
  public:
-  // `line` without its end, and with what terminals use to colour it. `number` from 1. Starts of
-  // messages are looked for before `until`; what is behind belongs to the next piece.
+  // `line` without its end, but with the escape sequences that colour it. `number` counts from 1.
+  // Messages must begin before `until`; the rest belongs to the next piece.
   void Take(std::string_view line, std::uint64_t number,
             std::size_t until = std::string_view::npos);
   OomLog Finish();
 
  private:
-  // A message that its line cut off: programs wrap what they print.
+  // A message that its line cuts off: programs wrap what they print.
   struct Open {
     OomMessage message;
     std::string text;
@@ -32,7 +32,7 @@ class Scan {
     bool closed = false;
   };
 
-  // What a line of a process said last that a later line may belong to.
+  // The last message of a process that a later line may belong to.
   struct Said {
     std::string tag;
     std::uint64_t line = 0;  // 0 = nothing
@@ -43,7 +43,7 @@ class Scan {
   };
 
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
-  // False: the message adds nothing to what was said before.
+  // False: the message adds nothing to earlier ones.
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);
   void GoOn(std::string_view line);

@@ -9,7 +9,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kReach = 400;  // how far behind its figures a message goes on
+constexpr std::size_t kReach = 400;  // how far a message extends past its figures
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -31,7 +31,7 @@ std::string_view ChipIn(std::string_view text) {
   return whole ? text.substr(open + 1, close - open - 1) : std::string_view();
 }
 
-// Behind `words`, the next size within a few words.
+// The next size within a few words after `words`.
 std::optional<OomNumber> SizeBehind(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
   if (at == std::string_view::npos) {

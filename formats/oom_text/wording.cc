@@ -11,7 +11,7 @@ namespace memtool::formats::oom_text {
 namespace {
 
 constexpr std::size_t kMostProcesses = 1024;
-constexpr std::size_t kHintReach = 600;  // how far behind its figures a message gives advice
+constexpr std::size_t kHintReach = 600;  // how far past its figures a message gives advice
 
 // Allocators of PyTorch's kind name their device first.
 constexpr std::array<std::string_view, 9> kKinds{"CUDA", "HIP", "XPU",  "NPU",  "MPS backend",
@@ -68,7 +68,8 @@ void ParseParenthesis(Phrases& in, Parsed& parsed) {
 }
 
 // "Of the allocated memory … is allocated by PyTorch, [with … allocated in private pools (e.g.,
-// CUDA Graphs),] and … is reserved by PyTorch but unallocated."; behind the first three words.
+// CUDA Graphs),] and … is reserved by PyTorch but unallocated."; reads what follows the first three
+// words.
 bool ParseAllocated(Phrases& in, Parsed& parsed) {
   OomMessage& message = parsed.message;
   std::optional<OomNumber> size;
@@ -126,7 +127,7 @@ bool ParseSentence(Phrases& in, Parsed& parsed) {
   return true;
 }
 
-// "GPU 0 has a total capacity of … of which … is free." and what follows; behind "GPU".
+// "GPU 0 has a total capacity of … of which … is free." and what follows; reads what follows "GPU".
 void ParseSentences(Phrases& in, Parsed& parsed) {
   OomMessage& message = parsed.message;
   message.wording = OomWording::kTorchUnallocated;
@@ -163,8 +164,8 @@ void ParseSentences(Phrases& in, Parsed& parsed) {
   parsed.starved = !message.complete && in.starved();
 }
 
-// "MTIA", "PrivateUse1": how a back end outside the table names its device. Empty for a word that
-// is none.
+// "MTIA", "PrivateUse1": how a back end outside the table names its device. Empty for any other
+// word.
 std::string_view UnknownKind(std::string_view text) {
   constexpr std::size_t kLongest = 24;
   std::size_t end = 0;
@@ -177,7 +178,7 @@ std::string_view UnknownKind(std::string_view text) {
 }
 
 // "NPUWorkspaceAllocator tried to allocate 2.00 GiB(NPU 0; 60.97 GiB total capacity; 1.00 GiB
-// free)": of a second allocator beside PyTorch's.
+// free)": from a second allocator besides PyTorch's.
 bool ParseWorkspace(Phrases& in, Parsed& parsed) {
   if (!in.Take("NPUWorkspaceAllocator tried to allocate") || !in.TakeSize(parsed.message.asked)) {
     return false;
@@ -193,7 +194,7 @@ bool ParseWorkspace(Phrases& in, Parsed& parsed) {
   return true;
 }
 
-// Behind "CUDA out of memory.": what was asked, then one of the two forms.
+// Reads what follows "CUDA out of memory.": the requested size, then one of the two forms.
 std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
   parsed.consumed = in.at();
   in.Take(".");
@@ -272,7 +273,7 @@ std::optional<Parsed> ParseAsync(Phrases& in) {
 }
 
 // "MPS backend out of memory (MPS allocated: 17.05 GB, other allocations: 1.10 GB, max allowed:
-// 18.13 GB). Tried to allocate 76.29 MB on private pool."; behind "out of memory".
+// 18.13 GB). Tried to allocate 76.29 MB on private pool."; reads what follows "out of memory".
 Parsed ParseMps(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kTorchMps, .kind = "MPS", .complete = false},
                 .consumed = in.at()};
@@ -303,7 +304,7 @@ void FindAdvice(std::string_view text, std::size_t consumed, OomMessage& message
   // Since 2.14 it says so where one allocation is larger than any expandable segment may become.
   message.reserve_too_small = all.find("expandable-segment") != std::string_view::npos &&
                               all.find("expandable_segments_reserve") != std::string_view::npos;
-  // Since 2.14 the advice of a setting that is on already is left out; what follows it stays.
+  // Since 2.14 advice about a setting that is already on is left out; what follows it remains.
   message.no_advice =
       message.complete && message.advice.empty() &&
       message.wording == OomWording::kTorchUnallocated &&
@@ -385,7 +386,8 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
 }  // namespace
 
 std::size_t FindStart(std::string_view line, std::size_t from) {
-  // Window by window: a word that a long line lacks is not searched to its end after each hit.
+  // Window by window, so that a word that a long line lacks is not searched for to its end after
+  // each hit.
   constexpr std::size_t kWindow = 2048;
   constexpr std::size_t kLongestWord = 64;
   for (std::size_t begin = from; begin < line.size(); begin += kWindow) {

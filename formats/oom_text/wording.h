@@ -1,4 +1,4 @@
-// The wordings of an out-of-memory message, from the place on where a log has one.
+// The wordings of out-of-memory messages, beginning where a log has one.
 #pragma once
 
 #include <cstddef>
@@ -10,33 +10,33 @@
 
 namespace memtool::formats::oom_text {
 
-// Where the next message of a line begins, at or after `from`; npos for none. What is found need
-// not parse.
+// Where the next message of a line begins, at or after `from`; npos for none. What is found may
+// fail to parse.
 std::size_t FindStart(std::string_view line, std::size_t from);
 
-// How a message stands to others of its process.
+// How a message relates to others of its process.
 enum class Role : std::uint8_t {
   kOwn,
-  kRepeat,      // says again what a bare error before it said, if there was one
+  kRepeat,      // repeats a bare error before it, if there was one
   kDetail,      // gives the exact size of the line before it, if there was one
-  kAfterRetry,  // is of memory only when a failed try came before it
+  kAfterRetry,  // is about memory only when a failed attempt came before it
 };
 
 struct Parsed {
   OomMessage message{};
   std::size_t consumed = 0;  // characters that belong to it for certain
-  bool starved = false;      // the text ended inside it: more lines may tell more
+  bool starved = false;      // the text ended inside it: further lines may complete it
   Role role = Role::kOwn;
 };
 
-// A form of message: the words that it begins with, and what reads the rest behind them.
+// A form of message: the words that it begins with, and the function that reads the rest.
 class Phrases;
 struct Form {
   std::string_view words;
   std::optional<Parsed> (*read)(Phrases& in);
 };
 
-// Reads the message that begins `text`. Nothing when this is no such message after all.
+// Reads the message that `text` begins with. None when it is no such message after all.
 std::optional<Parsed> ParseMessage(std::string_view text);
 
 }  // namespace memtool::formats::oom_text

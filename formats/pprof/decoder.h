@@ -21,11 +21,11 @@ class Decoder {
 
   // Names the top-level field that is about to be read, for errors.
   void Begin(std::uint64_t number);
-  // Takes a top-level field; Begin() with its number came before.
+  // Takes a top-level field, after Begin() with its number.
   void Field(const wire::Field& field);
-  // Samples keep spans into the window; call before it moves.
+  // Samples keep spans into the window; call this before it moves.
   void BeforeBytesMove() { samples_.Flush(); }
-  // Adds the record that was being read ("sample[12]") to an error of deeper down.
+  // Adds the record that was being read ("sample[12]") to an error from deeper down.
   [[nodiscard]] Error WithRecord(Error error) const;
   Result<Recording> Finish() &&;
 

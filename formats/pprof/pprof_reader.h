@@ -1,5 +1,5 @@
 // pprof's profile.proto, as JAX, Go and others write it. Rules: the field table of pprof's
-// profile.proto; the checks of its parser, with the place of the fault named.
+// profile.proto, and the checks of its parser; errors name the place.
 #pragma once
 
 #include "memtool/formats/reader.h"

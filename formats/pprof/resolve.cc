@@ -16,7 +16,8 @@ namespace {
                         .hint = std::move(hint)});
 }
 
-// The bytes were interned, so their offset is gone; the first sample that has them is the place.
+// The bytes were interned, so their offset is lost; the first sample that has them serves as the
+// place.
 ReadError InSample(const ReadError& inner, const std::vector<std::uint32_t>& column,
                    std::uint32_t id, const char* field) {
   Error error = inner.error();

@@ -20,7 +20,7 @@ bool IsSampleType(std::span<const std::byte> bytes) {
   return any;
 }
 
-// What one top-level field says about the whole: certain, no, or go on looking.
+// What one top-level field says about the whole: certain, no, or keep looking.
 struct Verdict {
   bool decided = false;
   Match match = Match::kNo;

@@ -63,7 +63,7 @@ class ByteCursor {
   std::uint64_t Fixed64() { return Fixed<std::uint64_t>(); }
   // The next byte without stepping over it; there must be one.
   [[nodiscard]] std::uint8_t Peek() const { return static_cast<std::uint8_t>(*at_); }
-  // The little-endian word `skip` bytes ahead; the caller has looked that it is there.
+  // The little-endian word `skip` bytes ahead; the caller has checked that it is there.
   [[nodiscard]] std::uint64_t WordAhead(std::size_t skip) const {
     return Load<std::uint64_t>(at_ + skip);
   }

@@ -47,7 +47,7 @@ void ByteInterner::Grow() {
 std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t hash,
                                 std::size_t slot) {
   const auto id = static_cast<std::uint32_t>(entries_.size());
-  // The first key may be empty; it needs an address, too.
+  // The first key may be empty; it needs an address too.
   if (blocks_.empty() || bytes.size() > block_left_) {
     const std::size_t size = std::max(kBlockBytes, bytes.size());
     blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), id});

@@ -29,7 +29,7 @@ class ByteInterner {
 
  private:
   struct Slot {
-    std::uint32_t hash = 0;   // high half of the hash: spares most comparisons
+    std::uint32_t hash = 0;   // high half of the hash: saves most comparisons
     std::uint32_t entry = 0;  // id + 1; 0 = free
   };
   struct Entry {

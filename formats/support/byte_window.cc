@@ -18,8 +18,8 @@ ByteWindow::ByteWindow(std::unique_ptr<Source> source)
       buffer_(std::make_unique_for_overwrite<std::byte[]>(kFirstCapacity)),
       capacity_(kFirstCapacity) {}
 
-// Moves what is at hand to the front, into a larger buffer when it fills this one: memory grows
-// with the bytes that really come, never with a length that an input only claims.
+// Moves what is buffered to the front, into a larger buffer when it fills this one: memory grows
+// with the bytes that really arrive, never with a length that an input only claims.
 void ByteWindow::MakeRoom() {
   const std::size_t kept = end_ - begin_;
   if (begin_ == 0 && end_ == capacity_) {

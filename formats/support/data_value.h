@@ -10,7 +10,8 @@
 
 namespace memtool::formats {
 
-// Below 32: can be shared freely. From 32: a container that a later opcode may still add to.
+// Kinds below 32 can be shared freely; from 32 on they are containers that a later opcode may still
+// add to.
 enum class ValueKind : std::uint8_t {
   kNone,
   kBool,
@@ -18,7 +19,7 @@ enum class ValueKind : std::uint8_t {
   kBigUint,             // payload: an integer above the largest int64
   kFloat,               // payload: the bits of a double
   kString,              // payload: what the builder made of it
-  kOpaque,              // bytes and other things without use here
+  kOpaque,              // bytes and other things that have no use here
   kFirstOfBuilder = 8,  // 8..31 are the builder's own
   kEmptyList = 32,
   kEmptyDict = 33,
@@ -33,7 +34,7 @@ struct Value {
   std::uint64_t payload = 0;
   std::uint32_t memo = 0;  // 1 + the memo entry that holds the same value; 0 = none
   ValueKind kind = ValueKind::kNone;
-  bool shared = false;  // a memo entry's copy: the container itself lies elsewhere
+  bool shared = false;  // a memo entry's copy: the container itself is elsewhere
   bool row = false;     // payload is a RowRun; neighbours in a list are joined
 
   [[nodiscard]] std::int64_t Int() const { return static_cast<std::int64_t>(payload); }

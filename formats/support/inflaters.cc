@@ -125,7 +125,7 @@ class IsalEngine final : public Inflater {
     if (code == ISAL_INCORRECT_CHECKSUM) {
       return Damaged("the gzip checksum is wrong: the file is damaged");
     }
-    // On damage ISA-L may give back bytes of earlier calls, so more than it was given now.
+    // On damage ISA-L may return bytes of earlier calls, so more than it was given in this one.
     if (code < 0 || state_->avail_in > input->size()) {
       return Damaged("the gzip data is damaged");
     }

@@ -15,7 +15,7 @@ constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMostAhead = std::size_t{1} << 20U;
 constexpr std::string_view kNull = ":null";
 
-// The index behind the string that begins at `quote`, or npos.
+// The index after the string that begins at `quote`, or npos.
 std::size_t SkipString(std::string_view text, std::size_t quote) {
   std::size_t at = quote + 1;
   while (true) {
@@ -34,7 +34,7 @@ std::size_t SkipString(std::string_view text, std::size_t quote) {
   }
 }
 
-// The index behind the array that begins at `open`, or npos when the text ends inside it.
+// The index after the array that begins at `open`, or npos when the text ends inside it.
 std::size_t SkipBrackets(std::string_view text, std::size_t open) {
   std::size_t depth = 0;
   std::size_t at = open;

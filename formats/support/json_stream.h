@@ -1,5 +1,5 @@
 // The characters of a JSON file as RapidJSON wants them, out of a sliding window, with one trick:
-// an array that was met before can be stepped over, and the parser sees a null in its place.
+// an array that was seen before can be skipped, and the parser sees a null in its place.
 #pragma once
 
 #include <rapidjson/reader.h>
@@ -48,9 +48,9 @@ class JsonStream {
   // empty when it is no array, too long to be worth looking at, or inside one looked at before (so
   // that no byte is looked at more than a few times).
   std::string_view ArrayAhead();
-  // Steps over that array; the parser will see null.
+  // Skips that array; the parser will see null.
   void SkipArray();
-  // Gives the window back at the place reached.
+  // Leaves the window at the position reached.
   void Release();
 
  private:
@@ -62,7 +62,7 @@ class JsonStream {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t array_end_ = 0;
-  std::uint64_t looked_ = 0;  // how far ahead it has been looked
+  std::uint64_t looked_ = 0;  // how far ArrayAhead() has looked
   bool injected_ = false;
   std::uint64_t token_ = 0;
 };

@@ -1,4 +1,4 @@
-// The layer before sniffing: takes gzip, zlib and zstd off, by content, within limits.
+// The layer before sniffing: removes gzip, zlib and zstd, recognised by content, within limits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Packing PackingOf(std::span<const std::byte> head) {
   return zlib ? Packing::kZlib : Packing::kNone;
 }
 
-// Gives back bytes that were read to look at them.
+// Puts back bytes that were read ahead.
 class PrefixedSource final : public Source {
  public:
   PrefixedSource(std::vector<std::byte> prefix, std::unique_ptr<Source> rest)

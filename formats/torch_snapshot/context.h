@@ -1,5 +1,5 @@
-// What the tables of a snapshot under construction share: the Recording's builder, what kinds of
-// values there are, checked access to them, and a log of what was odd.
+// What the tables of a snapshot under construction share: the Recording's builder, the kinds of
+// values, checked access to them, and a log of oddities.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ inline Word WordOf(const Value& value) {
 // For messages: "a number", "a list of frames".
 const char* KindName(ValueKind kind);
 
-// What was odd; equal messages are counted.
+// Oddities; equal messages are counted.
 class NoteLog {
  public:
   void Add(Severity severity, std::string code, std::string message, std::uint64_t offset);
@@ -105,7 +105,7 @@ class Field {
     }
     return OddSize();
   }
-  // A 64-bit address or handle. Some writers give those with the top bit set as negative numbers.
+  // A 64-bit address or handle. Some writers write those with the top bit set as negative numbers.
   [[nodiscard]] std::uint64_t Address() const {
     if (value_.kind == ValueKind::kInt || value_.kind == ValueKind::kBigUint) {
       return value_.payload;

@@ -157,7 +157,7 @@ Value EventTable::Add(std::span<const Value> pairs, KeySet keys, std::uint64_t o
   if (draft.event.action == Action::kMark) {
     moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
   }
-  // By eights: memory that is not reached costs nothing, copies do.
+  // Grows eightfold: memory that is not reached costs nothing, copies do.
   if (events_.size() == events_.capacity()) {
     events_.reserve(std::max<std::size_t>(events_.size() * 8, kFirstEvents));
   }
@@ -256,7 +256,7 @@ void EventTable::MoveTo(History& history) {
   std::uint64_t end = 0;   // of the rows that belong to a trace, as read
   std::uint64_t kept = 0;  // the same without the gaps
   for (Trace* trace : order) {
-    // What two traces hold would be counted twice.
+    // Events that two traces share would be counted twice.
     if (trace->first_event < end) {
       ThrowRead(ErrorCode::kUnsupported, 0, "device_traces",
                 "the events of two devices are the same list");

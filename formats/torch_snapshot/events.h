@@ -12,7 +12,7 @@
 
 namespace memtool::formats::torch_snapshot {
 
-// Of the ledgers of one trace; the trace's own place is added when all are known.
+// The ledgers of one trace; the trace's position is added when all are known.
 inline constexpr std::uint8_t kSegmentsLedger = 0;
 inline constexpr std::uint8_t kBlocksLedger = 1;
 
@@ -28,7 +28,7 @@ class EventTable {
 
   // `keys`: those of the pairs.
   Value Add(std::span<const Value> pairs, KeySet keys, std::uint64_t offset);
-  // Takes back an event that lies inside something without meaning here, if it is the newest.
+  // Removes an event that is inside something without meaning here, if it is the newest.
   void Forget(const Value& value);
 
   [[nodiscard]] bool timed() const { return timed_; }

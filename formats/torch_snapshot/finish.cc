@@ -112,7 +112,7 @@ void SnapshotBuilder::WarnOfSettings() {
   }
 }
 
-// "XPU", "NPU": of allocators beside that of CUDA, by what their settings are; else nothing.
+// "XPU", "NPU": for allocators other than CUDA's, recognised by their settings; else empty.
 std::string SnapshotBuilder::Platform() const {
   constexpr std::string_view kBefore = "PYTORCH_";
   constexpr std::string_view kBehind = "_ALLOC_CONF";
@@ -130,7 +130,7 @@ std::string SnapshotBuilder::Platform() const {
     plain = plain || name == "PYTORCH_ALLOC_CONF";
     others = others || (name != "PYTORCH_ALLOC_CONF" && name != "expandable_segments");
   }
-  // An XPU's names no platform, and knows two settings.
+  // An XPU's snapshot names no platform, and knows two settings.
   constexpr std::uint64_t kOfCuda = Bit(Word::kExternalAnnotations) | Bit(Word::kCompileContext) |
                                     Bit(Word::kUserMetadata) | Bit(Word::kPoolId);
   return plain && !others && (context_.seen.bits & kOfCuda) == 0 ? "XPU" : std::string();
@@ -154,8 +154,8 @@ void SnapshotBuilder::Comments() {
   }
 }
 
-// The recorder says for all devices or for each that its ring dropped entries; versions differ in
-// the place.
+// The recorder says for all devices or for each one that its ring dropped entries; versions differ
+// in where.
 bool SnapshotBuilder::Overflowed(std::size_t device) const {
   const auto holds = [this, device](const Value& value) {
     if (value.kind != kind::kGeneric) {
@@ -261,7 +261,7 @@ void SnapshotBuilder::Traces(History& history, const AllocatorState& state) {
 }
 
 // START and END of annotations need not nest, nor match: an END closes the newest open span of its
-// name and device; what stays open has no end, and an END alone has no begin.
+// name and device; what stays open has no end, and an END alone has no beginning.
 void SnapshotBuilder::Marks(History& history) {
   if (parts_.annotations.kind != kind::kAnnotations) {
     return;
@@ -288,7 +288,7 @@ void SnapshotBuilder::Marks(History& history) {
 
 // The version of PyTorch that first wrote the newest of the keys seen.
 std::string SnapshotBuilder::Era() const {
-  // Frames of torch.fx came with the metadata of users.
+  // Frames of torch.fx arrived in the same version as user metadata.
   const std::uint64_t seen = context_.seen.bits | (context_.fx ? Bit(Word::kUserMetadata) : 0);
   for (const auto& era : kEras) {
     if ((seen & era.keys) != 0) {
@@ -306,7 +306,7 @@ void SnapshotBuilder::Describe(const History& history) {
                                .kind = RecordingKind::kSnapshot,
                                .platform = platform,
                                .schema = nothing ? std::string{} : Era()};
-  // The schemas are those of CUDA; the others took over one of them.
+  // The schemas are CUDA's; the others adopted one of them.
   const std::string schema = nothing || !platform.empty() ? std::string() : ", schema of " + Era();
   builder.metadata().format_display = fmt::format(
       "PyTorch {} snapshot ({}{})", platform.empty() ? "CUDA" : platform, context_.form, schema);

@@ -9,7 +9,7 @@
 namespace memtool::formats::torch_snapshot {
 
 namespace {
-// Lists that come in several batches are interned anew with each; this bounds what that may cost.
+// Lists that come in several batches are interned anew with each one; this bounds the cost.
 constexpr std::uint64_t kMostRegrown = std::uint64_t{4} << 20U;
 }  // namespace
 

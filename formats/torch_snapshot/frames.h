@@ -35,7 +35,7 @@ class FrameTable {
   Context& context_;
   std::unordered_map<Key, FunctionId, Hash> functions_;  // name, filename
   std::unordered_map<Key, LocationId, Hash> locations_;  // function, line
-  ByteInterner stacks_;  // runs of location ids; its ids are stacks'
+  ByteInterner stacks_;  // runs of location ids; its ids are those of the stacks
   std::vector<std::uint32_t> run_;
   std::vector<LocationId> ids_;
   std::uint64_t regrown_ = 0;

@@ -1,5 +1,5 @@
-// Dicts and lists without a place in the model (settings, metadata, keys of later versions). They
-// are kept by reference, never expanded, and read as flat lists of "path = text" when wanted.
+// Dicts and lists that have no place in the model (settings, metadata, keys of later versions).
+// They are kept by reference, never expanded, and read as flat lists of "path = text" when wanted.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class GenericStore {
     const Node& node = nodes_[value.Low()];
     return std::span(cells_).subspan(node.first, node.count);
   }
-  // The leaves of a container, in order: {"roundup_power2_divisions.1", "0"}. Cut at a number of
-  // rows that no real file comes near, because shared containers may expand without bound.
+  // The leaves of a container, in order: {"roundup_power2_divisions.1", "0"}. Cut off at a number
+  // of rows that no real file comes near, because shared containers may expand without bound.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> Leaves(const Value& value) const;
   // One line: "step=3, rank=0".
   [[nodiscard]] std::string Line(const Value& value) const;

@@ -8,9 +8,9 @@
 
 namespace memtool::formats::torch_snapshot {
 
-// Steps to the first byte of base64; throws ReadError when the page holds none.
+// Moves to the first byte of base64; throws ReadError when the page holds none.
 void FindEmbedded(ByteWindow& page);
-// Decodes from where `page` stands up to the closing quote.
+// Decodes from the current position of `page` up to the closing quote.
 std::unique_ptr<Source> MakeBase64Source(ByteWindow& page);
 
 }  // namespace memtool::formats::torch_snapshot

@@ -18,7 +18,7 @@ namespace {
 // up to this size.
 constexpr std::size_t kMostRemembered = std::size_t{32} << 20U;
 
-// RapidJSON's handler: pushes values, and makes containers of them at their end. The names are
+// RapidJSON's handler: pushes values, and makes containers of them when these end. The names are
 // RapidJSON's.
 class Handler {
  public:

@@ -1,4 +1,4 @@
-// Snapshots as JSON: what Kineto's and MTIA's writers, and conversions by hand, leave.
+// Snapshots as JSON, as Kineto's and MTIA's writers, and conversions by hand, write them.
 #pragma once
 
 #include "memtool/formats/byte_window.h"
@@ -7,7 +7,7 @@
 
 namespace memtool::formats::torch_snapshot {
 
-// Reads one JSON value; the window stands behind it afterwards. Throws ReadError.
+// Reads one JSON value; afterwards the window is right after it. Throws ReadError.
 Value ReadJson(ByteWindow& in, SnapshotBuilder& builder, const Limits& limits);
 
 }  // namespace memtool::formats::torch_snapshot

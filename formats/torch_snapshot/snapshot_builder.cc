@@ -28,7 +28,7 @@ constexpr bool HasAll(std::uint64_t keys, Word a, Word b) {
   return (keys & Bit(a)) != 0 && (keys & Bit(b)) != 0;
 }
 
-// The kind of a list by the kind of its items; kNone where items mean nothing as a list.
+// The kind of a list by the kind of its items; kNone where a list of such items means nothing.
 ValueKind ListOf(ValueKind item) {
   constexpr std::array<std::pair<ValueKind, ValueKind>, 5> kLists{
       {{kind::kEvent, kind::kEvents},

@@ -1,5 +1,5 @@
-// Makes a Recording of a snapshot's dicts and lists, whichever way they are written. What a dict is
-// follows from its keys, what a list is from its items, because both come from the inside out.
+// Makes a Recording from a snapshot's dicts and lists, however they are written. What a dict is
+// follows from its keys, what a list is from its items, because both arrive from the inside out.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ void StateTable::SetSegment(Segment& segment, const Value& key, const Value& val
   switch (word) {
     case Word::kDevice: {
       const std::int64_t device = field.Int();
-      // Host memory is of no device; which list a segment is in is not known yet.
+      // Host memory has no device; it is not known yet which list a segment is in.
       if (device < -1 || device >= kMostDevices) {
         ThrowRead(ErrorCode::kMalformed, offset, "device",
                   fmt::format("there is no device {}", device));
@@ -158,7 +158,7 @@ Value StateTable::AddBlock(std::span<const Value> pairs, std::uint64_t offset) {
   } else if (history != nullptr && history->kind != ValueKind::kEmptyList) {
     Field(*history, Word::kHistory, offset).Wrong("a block's history");
   }
-  // What an inactive block says was requested is left from its last owner.
+  // An inactive block's requested size is a leftover of its last owner.
   if (row.block.state != BlockState::kInactive) {
     row.block.requested = requested >= 0 ? requested : row.block.size;
   }
@@ -219,7 +219,7 @@ AllocatorState StateTable::Finish(std::span<const Run> runs) {
     ThrowRead(ErrorCode::kUnsupported, segments_[row].offset, fmt::format("segment[{}]", row),
               "shares its blocks or itself with another segment");
   };
-  // In the order of their blocks, what is shared lies side by side.
+  // In the order of their blocks, shared ones are neighbours.
   std::sort(rows.begin(), rows.end(), [this](const auto& a, const auto& b) {
     return std::tuple(segments_[a.first].segment.first_block, a.first) <
            std::tuple(segments_[b.first].segment.first_block, b.first);

@@ -1,6 +1,6 @@
 // PyTorch's memory snapshots (torch.cuda.memory._dump_snapshot, _snapshot, memory_snapshot; XPU and
 // pinned host memory alike): pickles as CPython and as torch::jit::Pickler write them, the same as
-// JSON, and the HTML pages that carry one. Pickles are read as data: nothing in them is run.
+// JSON, and the HTML pages that contain one. Pickles are read as data: nothing in them is run.
 #pragma once
 
 #include "memtool/formats/reader.h"

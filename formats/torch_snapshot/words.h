@@ -9,7 +9,7 @@
 namespace memtool::formats::torch_snapshot {
 
 // clang-format off
-// Keys come first and number fewer than 64: the keys of a dict are looked at as a set of bits.
+// Keys come first and number fewer than 64: the keys of a dict are handled as a set of bits.
 enum class Word : std::uint32_t {
   kNoWord,
   kSegments,

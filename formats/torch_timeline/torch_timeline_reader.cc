@@ -41,7 +41,8 @@ class EventMaker {
     }
   }
 
-  // A free ends the last allocation of its size in its category; which of several, no sum tells.
+  // A free ends the last allocation of its size in its category; sums do not tell which of several
+  // it was.
   void Change(std::int64_t time, std::size_t category, std::int64_t bytes) {
     if (bytes == 0) {
       return;
@@ -71,7 +72,7 @@ class EventMaker {
     }
   }
   [[nodiscard]] std::int64_t held(std::size_t category) const { return held_[category]; }
-  // What the events so far brought was there before the recording.
+  // What the events so far allocated was there before the recording.
   void EndBefore() { before_ = events_.size(); }
 
   History Finish() && {
@@ -116,8 +117,8 @@ class EventMaker {
   std::uint64_t before_ = 0;
 };
 
-// RapidJSON's handler; the names are RapidJSON's. A file is [[numbers], ...]: of the raw form every
-// list is an event, of the coalesced form the first one is the times.
+// RapidJSON's handler; the names are RapidJSON's. A file is [[numbers], ...]: in the raw form every
+// list is an event, in the coalesced form the first one holds the times.
 class Handler {
  public:
   Handler(JsonStream& stream, EventMaker& events, const Limits& limits)
@@ -224,7 +225,8 @@ class Handler {
     }
   }
 
-  // Categories that shrink come first: no sum in between is higher than before and after.
+  // Categories that shrink come first, so that no intermediate sum is higher than those before and
+  // after.
   void EndSizes() {
     if (numbers_.size() != kSizes || rows_ >= times_.size()) {
       Refuse(fmt::format("row {} of sizes does not have nine numbers, or has no time", rows_));
@@ -243,8 +245,8 @@ class Handler {
       }
     }
     numbers_.clear();
-    // PyTorch begins a row whenever the time changes, and gives what was there before, which has no
-    // time, that of the first event: only then do the first two rows have the same.
+    // PyTorch begins a row whenever the time changes, and gives preexisting memory, which has no
+    // time, that of the first event: only then do the first two rows have the same time.
     if (rows_ == 1 && times_.size() > 1 && times_[0] == times_[1]) {
       events_.EndBefore();
     }
@@ -256,14 +258,14 @@ class Handler {
   std::size_t depth_ = 0;
   std::uint64_t lists_ = 0;  // that ended, of the raw form's
   bool coalesced_ = false;
-  bool before_ = true;  // no event of the raw form so far but those of before
+  bool before_ = true;  // so far the raw form had only events from before the recording
   std::vector<std::int64_t> first_;
   std::vector<std::int64_t> times_;
   std::size_t rows_ = 0;
   std::vector<std::int64_t> numbers_;
 };
 
-// The first list's numbers, as far as the head goes; nothing when it is no list of whole numbers.
+// The first list's numbers, as far as the head goes; none when it is not a list of whole numbers.
 std::optional<std::vector<std::int64_t>> FirstList(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   std::size_t at = 0;

@@ -1,5 +1,5 @@
 // What export_memory_timeline of PyTorch's profiler writes (until 2.10): bytes by category over
-// time, of one device.
+// time, for one device.
 //   raw        [[time in ns, action, ± bytes, category], ...]; time -1: from before
 //   coalesced  [[time in µs, ...], [[0, bytes of category 0, ... 7], ...]]
 // Source: torch/profiler/_memory_profiler.py.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times memtool beside other programs on the same inputs, turn by turn.
+"""Times memtool against other programs on the same inputs, turn by turn.
 
 usage: bench.py --memtool PATH [--against PATH] [--samples N] [--runs N] [--cases A,B] [--slow] [--json OUT]
 
@@ -67,7 +67,7 @@ def cached(folder, name, command):
     if not path.exists():
         print(f"making {path}", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
-        # Under another name first: a maker that was stopped leaves no half input.
+        # Under another name first, so that an interrupted maker leaves no partial input.
         part = path.with_name(name + ".part")
         subprocess.run(command(str(part)), check=True)
         part.rename(path)
@@ -75,7 +75,7 @@ def cached(folder, name, command):
 
 
 def measure(command):
-    """-> {wall, cpu, rss} of one run, output thrown away.
+    """-> {wall, cpu, rss} of one run, output discarded.
 
     The kernel counts what this script held when it started the child, so rss
     never shows less than that: see rss_floor().

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the capture shim costs, beside the same program without it.
+"""What the capture shim costs, compared with the same program without it.
 
 usage: capture_bench.py --build build/release [--rounds 7] [--stacks 10000]
 
@@ -16,7 +16,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# Added ns of an allocation with native stacks and without any, of a free; bytes per event; MiB.
+# Added ns for an allocation with native stacks and without any, and for a free; bytes per event;
+# MiB.
 LIMITS = {"native": 1500, "no stacks": 300, "free": 150, "bytes": 10, "memory": 64}
 MODES = {"alone": None, "no stacks": {"MEMTOOL_CAPTURE_STACKS": "off"},
          "native": {"MEMTOOL_CAPTURE_STACKS": "native"}, "libgcc": {"MEMTOOL_CAPTURE_UNWIND": "libgcc"}}

@@ -40,8 +40,8 @@ class Tree:
         self.packed, self.depth, self.function = [varint(self.location(1, 1))], [1], [1]
         tips = [0]
         while len(self.packed) < nodes:
-            # Mostly branch off anywhere, sometimes go on from a tip: few long
-            # common roots, many leaves, as in real profiles.
+            # Mostly branch off anywhere, sometimes continue from a tip: few long common roots, many
+            # leaves, as in real profiles.
             at = rng.randrange(len(self.packed)) if rng.random() < 0.7 else rng.choice(tips)
             goal = min(60, max(self.depth[at] + 1, round(rng.gauss(32, 10))))
             while self.depth[at] < goal and len(self.packed) < nodes:

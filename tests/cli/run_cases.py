@@ -111,7 +111,7 @@ def run(memtool, args, case, folder):
 
 
 def run_in_terminal(memtool, args, case, folder, width):
-    """As run(), but stdout is a terminal of that many columns."""
+    """Like run(), but stdout is a terminal of that many columns."""
     ours, theirs = os.openpty()
     mode = termios.tcgetattr(theirs)
     mode[1] &= ~termios.OPOST  # line ends as they were written
@@ -194,7 +194,7 @@ def no_constant(name):
 
 
 def check_form(args, text):
-    """Is what was printed well-formed in the format that was asked for?"""
+    """Is what was printed well-formed in the requested format?"""
     command = args[0]
     chosen = ""
     for flag in ("--format", "--to"):

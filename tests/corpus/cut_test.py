@@ -23,7 +23,7 @@ from pathlib import Path
 
 GENERATED = [("2500", "1"), ("4000", "2")]  # events, seed
 RANGES = 3
-# What has no stack and began before the range counts as before the recording in a cut.
+# In a cut, what has no stack and began before the range counts as before the recording.
 UNKNOWN = ("(before recording)", "(no stack)")
 
 
@@ -117,7 +117,7 @@ class Compared:
             if old["partner"] is not None:
                 old["partner"] -= self.first
             lost = ["id"] + ([] if inside else ["partner", "lived_events", "lived_us"])
-            # A free without frames has those of its allocation, when that is there.
+            # A free without frames has those of its allocation, if that is present.
             lost += [] if inside or new["name"] != "(no stack)" else stack
             for key in lost:
                 del old[key], new[key]
@@ -129,8 +129,9 @@ class Compared:
         whole = self.rows(self.whole, "segments", "--at", f"event:{self.last}", "--by", "line")
         cut = self.rows(self.cut, "segments", "--by", "line")
         for row in whole + cut:
-            # Of two stacks that hold the same, segments names the one that the file has first. What is
-            # fragmented is that for the largest request that a recording shows, and a cut shows fewer.
+            # Of two stacks that hold the same, segments names the one that comes first in the file.
+            # Fragmentation depends on the largest request that a recording shows, and a cut shows
+            # fewer.
             del row["estimated"], row["holder"], row["request"], row["fragmented"]
         assert cut == whole, "segments at the end: " + first_difference(whole, cut)
 

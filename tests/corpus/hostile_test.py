@@ -44,7 +44,7 @@ def run(command):
 
 
 def text_of(out, breaks="\n", strict=True):
-    """Decodes; `strict`: nothing that a terminal obeys, nothing that turns text around."""
+    """Decodes; `strict`: nothing that a terminal obeys, nothing that reverses text."""
     text = out.decode()
     for c in set(text) - set(breaks):
         if ord(c) < 0x20 or c == "\x7f":

@@ -34,7 +34,7 @@ def main():
                 print(f"{name}: {command}: exit {done.returncode}, stderr {error!r}, wanted {reason}")
         files += 1
     found = {p.name for p in args.manifest.parent.iterdir() if ".pb" in p.name}
-    # Read with a warning; tests/cli/top.cases has it.
+    # Read with a warning; covered by tests/cli/top.cases.
     unlisted = found - listed - {"unknown_mapping.pb"}
     if unlisted:
         failed += 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One word, one meaning: segments, account and oom tell the same of what is reserved, cached and fragmented, on every
-snapshot with an end state, per device, at its end and at an out-of-memory event.
+"""One word, one meaning: segments, account and oom agree on what is reserved, cached and
+fragmented, on every snapshot with an end state, per device, at its end and at an out-of-memory
+event.
 
 usage: same_words_test.py --memtool PATH FOLDER...
 

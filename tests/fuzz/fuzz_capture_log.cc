@@ -1,5 +1,5 @@
 // The reader of capture logs: a whole file, or (bytes without the magic) the records of one open
-// chunk, which no checksum hides from the fuzzer. What it accepts must replay and be summed.
+// chunk, which no checksum hides from the fuzzer. What it accepts must replay and sum up.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const Trace& trace : recording->history->traces) {
     const TraceSummary summary = Replay(*recording, trace).Summarize();
-    // Frees are of allocations that were seen: live memory is never less than nothing.
+    // Frees are only of allocations that were seen, so live memory is never negative.
     if (summary.end_bytes < 0 || summary.peak_bytes < summary.end_bytes) {
       std::abort();
     }

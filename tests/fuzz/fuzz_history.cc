@@ -1,5 +1,5 @@
 // Any input with a history: replay, every kind of moment, the allocator's state in between, a
-// timeline, and the join with itself. What must hold of every history is checked on the way.
+// timeline, and the join with itself. Checks on the way what must hold for every history.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -44,8 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = formats::OpenRecording(
       formats::MakeMemorySource(std::as_bytes(std::span(written->data(), written->size()))),
       "again", {.limits = {}, .format = "pprof"});
-  // A profile without sample types may be one that nothing tells from other bytes; this one was
-  // read by name.
+  // A profile without sample types may be indistinguishable from other bytes; this one was read by
+  // the format's name.
   if (!again || again->profile->size() != recording->profile->size() ||
       again->profile->values != recording->profile->values) {
     std::abort();

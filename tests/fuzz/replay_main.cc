@@ -1,5 +1,5 @@
 // Runs a fuzz target over files, without a fuzzer: the corpus as an ordinary test. With
-// --mutations=N also over N changed copies of each file, the same ones on every run.
+// --mutations=N, also over N changed copies of each file, the same ones on every run.
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     }
     const std::string bytes(std::istreambuf_iterator<char>(file), {});
     std::printf("%s\n", argv[i]);
-    std::fflush(stdout);  // a crash names its file
+    std::fflush(stdout);  // so that a crash names its file
     Run(bytes);
     std::mt19937 random(static_cast<unsigned>(bytes.size()));
     for (unsigned n = 0; n < mutations; ++n) {

@@ -30,7 +30,7 @@ MAY_USE = {
     "commands": {"commands", "formats", "libprofile"},
     "capture": {"capture"},
 }
-# What two rooms share: the layout of capture logs.
+# Shared by two rooms: the layout of capture logs.
 SHARED = {"capture/wire.h", "capture/include/memtool_capture.h"}
 
 
@@ -61,7 +61,7 @@ class Sources:
         return PUBLIC if "/include/" in path else ROOT
 
     def find(self, path, name):
-        """The file that `path` means by `name`; None for headers of others."""
+        """The file that `path` means by `name`; None for headers of other projects."""
         room = self.place[path][0]
         tries = [os.path.join(os.path.dirname(path), name)]
         tries += [os.path.join(folder, name) for folder in ROOMS[room][0]]

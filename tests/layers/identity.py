@@ -39,7 +39,7 @@ def faults_of(path, text):
 
 
 def self_test():
-    """The patterns see what they are for."""
+    """The patterns match what they are meant for."""
     for bad in ('if (recording.metadata.format == "pprof") {}',
                 'if ("pprof" == recording.metadata.format) {}',
                 'builder.metadata().format != name',

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 ROWS = 10
-# Rows that are no frames.
+# Rows that are not frames.
 NO_FRAME = {"(before recording)", "(no stack)"}
 
 
@@ -50,11 +50,11 @@ def stacks_of(memtool, file, moment):
 
 def faults(memtool, file, moment):
     top = json.loads(run(memtool, "top", *moment, "-n", ROWS, "--format", "json", file))
-    # Bytes by frame, of stacks that have nothing of one's own.
+    # Bytes by frame, for stacks without a frame of the program's own.
     others = {}
     for frames, value in stacks_of(memtool, file, moment):
         if not any(own(frame) for frame in frames):
-            # Generated files have the hash of their content for a name, which memtool folds.
+            # Generated files are named by the hash of their content, which memtool folds.
             for key in {(frame["name"], "<torchinductor>" if "torchinductor" in frame["file"] else frame["file"])
                         for frame in frames}:
                 others[key] = others.get(key, 0) + value

@@ -6,7 +6,7 @@ from collections import namedtuple
 from pprof_oracle import facts, plain, wire
 
 # `options` are (name, value) in pprof's order, value None: a switch.  `spelling` seeds the choice of
-# dashes and `=`.  `after`: the options stand behind the source.  `extra`: further sources.
+# dashes and `=`. `after`: the options follow the source. `extra`: further sources.
 Case = namedtuple("Case", "path command argument options extra spelling after")
 
 MATRIX = ["top", "tree", "peek", "traces", "tags", "raw", "callgrind", "dot"]
@@ -183,7 +183,7 @@ def combinations(paths, partner, seed, count):
         options, wanted = [], rng.randint(2, 4)
         while len(options) < wanted:
             taken = {name for name, _ in options}
-            # One sort, one granularity, one sample type: two of them are seldom accepted.
+            # One sort, one granularity, one sample type: two of one kind are seldom accepted.
             for group in (SORTS, GRANULARITIES, BASES, LEGACY + ("sample_index",)):
                 if taken & set(group) and rng.random() < 0.95:
                     taken |= set(group)
@@ -200,7 +200,7 @@ def spelled(case):
     words = []
     for name, value in [(case.command, case.argument), *case.options]:
         dashes = rng.choice(("-", "-", "--"))
-        # A switch takes its value behind `=` only; behind the sources a bare word is a source.
+        # A switch takes its value only after `=`; after the sources a bare word is a source.
         switch = value in ("true", "false") or (name in ("mean", "trim") and value == "0")
         if value is None:
             words.append(dashes + name)

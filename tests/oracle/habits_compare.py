@@ -123,7 +123,7 @@ def raw_sections(text):
     out += [f"location {told}" for told in places.values()]
     types, _, samples = samples.partition("\n")
     out.append(f"types {types}")
-    # Names may hold anything, so what is no sample belongs to the one before.
+    # Names may contain anything, so a line that is not a sample belongs to the one before.
     told = []
     for line in samples.split("\n"):
         if found := re.fullmatch(r" *((?:-?\d+ *)+): ((?:\d+ )*)", line):
@@ -213,7 +213,7 @@ def relaxed_tags(text):
         if row is not None and re.match(r"\s*-?[\d.]+\S*( \(.*?\))?: ", row):
             rows.append(row)
             continue
-        # The columns follow the widest row, so spaces do not tell the order.
+        # Columns are as wide as the widest row, so spaces do not tell the order.
         out += runs_sorted(rows, size) + ([row] if row is not None else [])
         rows = []
     return out

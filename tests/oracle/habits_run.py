@@ -118,7 +118,7 @@ class Peers:
 
 
 def make_cache(folder):
-    """Private to the user, as what lies there is unpickled."""
+    """Private to the user, because what lies there is unpickled."""
     path = Path(folder or Path(tempfile.gettempdir()) / f"pprof_habits_cache.{os.getuid()}")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = path.stat()

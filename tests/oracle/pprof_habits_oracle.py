@@ -62,7 +62,7 @@ KNOWN_DIFFERENCES = [
     Known("dot: quotes and control characters in labels' values are escaped",
           "pprof writes them as they are, and Graphviz refuses the graph", only_escaping),
 ]
-# Counted beside the differences: pprof is asked with its options in front.
+# Counted separately from the differences: pprof is run with its options in front.
 AFTER = "options behind the source count"
 AFTER_REASON = "pprof takes them for missing files and goes on without"
 
@@ -104,7 +104,7 @@ def compare_with_more_runs(case, peers, ours, mine, theirs):
     loosely = relaxed(case.command, ours, call_tree)
     alike = loosely == relaxed(case.command, theirs, call_tree)
     forms = {"\n".join(canonical(case.command, theirs))}
-    # Two rows change places in one run of eight: it takes many to see that.
+    # Two rows may swap in only one run of eight: it takes many runs to see that.
     runs = 64 if alike and not slow(Path(case.path)) else 8
     for run in range(1, runs):
         code, output, _ = peers.pprof(case, run)
@@ -152,7 +152,7 @@ def work(case):
     before = peers.go_runs, peers.cached
     try:
         verdict = judge(case, peers)
-    except Exception as what:  # a fault of this program must not pass for agreement
+    except Exception as what:  # a bug in this program must not pass for agreement
         verdict = Verdict("DIFF", "", [f"the oracle itself: {type(what).__name__}: {what}"])
     return case, verdict, peers.go_runs - before[0], peers.cached - before[1]
 

@@ -102,7 +102,7 @@ def plain(text):
 
 
 def filters(names, labels, rng):
-    """Option lists to try beside none at all."""
+    """Option lists to try besides none at all."""
     yield []
     pick = lambda: "^" + re.escape(rng.choice(names)) + "$"
     if names:
@@ -146,7 +146,7 @@ def memtool_top(memtool, path, kind, options):
     for row in answer["rows"]:
         flat = row["flat"] - row.get("unknown", 0)
         cum = row["cum"] - row.get("unknown_cum", 0)
-        # pprof has no row for these, and prints none of nothing.
+        # pprof has no row for these, and none for zeros.
         if row["name"] != NO_STACK and (flat or cum):
             rows[row["name"]].append((flat, cum))
     told = sum(row["flat"] for row in answer["rows"])

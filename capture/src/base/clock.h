@@ -1,4 +1,4 @@
-// The clocks of the system.
+// The system's clocks.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace memtool::capture {
 
-// Nanoseconds of a clock of clock_gettime.
+// Nanoseconds of a clock_gettime clock.
 inline std::int64_t Now(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);

@@ -16,8 +16,8 @@ constexpr std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ hash >> 32U;
 }
 
-// Open addressing over a fixed number of slots: full is full, so that memory stays bounded. Pages
-// that no entry reached cost nothing. Not locked.
+// Open addressing over a fixed number of slots that never grows, so that memory stays bounded.
+// Pages that no entry has reached cost nothing. Not locked.
 template <class Key, std::size_t kSlots>
 class FixedTable {
  public:

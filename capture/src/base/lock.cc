@@ -19,7 +19,7 @@ void Lock::Acquire() {
   if (state_.compare_exchange_strong(seen, 1, std::memory_order_acquire)) {
     return;
   }
-  // Held for tens of nanoseconds as a rule: look again before asking the kernel.
+  // Usually held for tens of nanoseconds: look again before asking the kernel.
   for (int spin = 0; spin < 100; ++spin) {
     seen = 0;
     if (state_.compare_exchange_weak(seen, 1, std::memory_order_acquire)) {

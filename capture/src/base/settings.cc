@@ -23,7 +23,7 @@ const char* Variable(const char* name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
-// A number, with or without K, M or G behind it; false when it is not one.
+// A number, optionally followed by K, M or G; false when it is not one.
 bool ParseNumber(const char* text, std::uint64_t* value) {
   std::uint64_t number = 0;
   const char* at = text;
@@ -104,8 +104,8 @@ void ReadRank() {
   }
 }
 
-// A relative name is relative to where the program starts: it may be elsewhere when it allocates,
-// and the file has to be found again later.
+// A relative name is relative to the folder in which the program starts: it may be in another one
+// when it allocates, and the file has to be found again later.
 void MakeAbsolute() {
   char folder[2048];
   if (g_settings.out[0] == '/' || getcwd(folder, sizeof folder) == nullptr || folder[0] != '/') {
@@ -117,7 +117,7 @@ void MakeAbsolute() {
   for (const char* at = folder; *at != '\0'; ++at) {
     g_out[length++] = *at;
     if (*at == '%') {
-      g_out[length++] = '%';  // of the folder's name: not a field
+      g_out[length++] = '%';  // part of the folder's name, not a field
     }
   }
   if (length > 1) {

@@ -12,8 +12,9 @@ struct Settings {
   bool native_stacks = true;                   // STACKS=off|native|python|both
   bool python_stacks = true;
   bool free_stacks = false;
-  bool pinned = true;                                 // HOST=0: leave pinned host memory out
-  int signal = 0;                                     // SIGNAL=USR1|USR2: a mark, when it comes
+  bool pinned = true;  // HOST=0: leave out pinned host memory
+  // SIGNAL=USR1|USR2: makes a mark when it arrives
+  int signal = 0;
   const char* cupti = nullptr;                        // CUPTI: path of the library
   bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
@@ -29,7 +30,7 @@ void ReadSettings();
 // The file name for this process: %h host, %p pid, %r rank (with the dot before it left out when
 // there is no rank), %% a percent sign.
 void ExpandName(char* to, std::size_t size, const char* pattern);
-// The n-th choice of that name, from 1: "log.mtcap", "log.2.mtcap"; other endings: "log.2".
+// The n-th variant of that name, from 1: "log.mtcap", "log.2.mtcap"; other endings: "log.2".
 void NumberedName(char* to, std::size_t size, const char* name, unsigned number);
 // "RANK=3" from the launcher's variables, or "".
 const char* RankText();

@@ -5,7 +5,7 @@
 
 namespace memtool::capture {
 
-// The length of `text`, at most `most`; 0 of nullptr.
+// The length of `text`, at most `most`; 0 for nullptr.
 std::size_t CutLength(const char* text, std::size_t most);
 // Cut to fit and ended by NUL.
 void CopyText(char* to, std::size_t size, const char* text);
@@ -15,7 +15,7 @@ bool StartsWith(const char* text, const char* prefix);
 bool Equal(const char* a, const char* b);
 const char* BaseName(const char* path);
 
-// One line on stderr, of what the user has to know: a setting that is wrong, a log that cannot be
+// One line on stderr about what the user has to know: a setting that is wrong, a log that cannot be
 // made. Nothing else is ever printed.
 void Warn(const char* message, const char* detail);
 

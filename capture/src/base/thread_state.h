@@ -1,4 +1,4 @@
-// What the shim knows of the calling thread.
+// What the shim knows about the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct ThreadState {
   std::uint32_t tags[16];    // pushed tags: see record/names.h
   std::uintptr_t stack_low;  // bounds of the thread's stack; 0 = not asked yet
   std::uintptr_t stack_high;
-  std::uint32_t replay;  // a wrapper is told what a call did that has happened: see cupti/cupti.cc
+  std::uint32_t replay;  // a wrapper replays a call that has already happened: see cupti/cupti.cc
   std::int32_t replay_status;  // the call's
   std::uint32_t inside;        // the recorder: see record/process_log.h
 };
@@ -21,7 +21,7 @@ struct ThreadState {
 // Initial-exec, so that reading it never allocates; __thread, because it needs no initialization.
 extern __thread ThreadState t_state __attribute__((tls_model("initial-exec")));
 
-// Marks the thread as inside the shim. entered(): it was not before.
+// Marks the thread as inside the shim. entered(): it was not inside before.
 class Busy {
  public:
   Busy() : entered_(t_state.busy++ == 0) {}

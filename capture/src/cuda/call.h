@@ -1,4 +1,4 @@
-// How a wrapper of CUDA begins.
+// How a CUDA wrapper begins.
 #pragma once
 
 #include "base/thread_state.h"

@@ -1,4 +1,4 @@
-// CUDA's provider: the table, the resolver, and what all wrappers need to know of the driver's
+// CUDA's provider: the table, the resolver, and what all wrappers need to know about the driver's
 // state.
 #include "cuda/driver.h"
 
@@ -31,7 +31,7 @@ Provider& CudaProvider() {
 
 namespace {
 
-// Takes whatever it is called with: the caller cleans up on both processors.
+// May be called with any arguments: the caller cleans up on both processors.
 CuResult Replayed() {
   return t_state.replay_status;
 }

@@ -1,5 +1,5 @@
 // Wrappers of graphs. A node takes no memory; a launch may, and keeps it for the device's graphs.
-// What they hold is asked after launches and trims, once a node that allocates was seen.
+// What they hold is queried after launches and trims, once an allocating node has been seen.
 #include <atomic>
 
 #include "cuda/call.h"

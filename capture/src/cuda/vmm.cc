@@ -17,7 +17,7 @@ using memtool::wire::Tag;
 constexpr int kOnDevice = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
 constexpr int kLastOnHost = 4;  // HOST, HOST_NUMA and HOST_NUMA_CURRENT come before it
 
-// Of a part of a device (DEVICE_LOCALITY_DOMAIN, since 13.4) `id` has the device in its low byte
+// For a part of a device (DEVICE_LOCALITY_DOMAIN, since 13.4), `id` has the device in its low byte
 // and the part in the next.
 std::int32_t DeviceOf(const CuLocation& location) {
   constexpr unsigned kDeviceByte = 0xff;
@@ -76,7 +76,7 @@ CuResult cuMemCreate(CuHandle* handle, std::size_t size, const CuAllocationProp*
 
 CuResult cuMemRelease(CuHandle handle) {
   MEMTOOL_CUDA_REAL(cuMemRelease);
-  // Before the call, as frees are: the driver may hand out the handle again at once.
+  // Before the call, as frees are: the driver may reuse the handle at once.
   if (wanted) {
     RecordPlain(Tag::kRelease, HandleAttributes(), {.values = {handle}, .count = 1});
   }

@@ -23,7 +23,7 @@ namespace {
 
 using wire::Space;
 
-// CUPTI's own words (cupti_callbacks.h), as far as they are needed.
+// CUPTI's own constants and types (cupti_callbacks.h), as far as they are needed.
 constexpr int kDriverDomain = 1;
 constexpr int kEnter = 0;
 struct CallbackData {
@@ -176,7 +176,7 @@ void EarlyCall(const Row& row, const CallbackData& data) {
   }
 }
 
-// A call inside a wrapper is the wrapper's to record (both backends are loaded): the thread is
+// A call from inside a wrapper is recorded by the wrapper (both backends are loaded): the thread is
 // busy.
 void OnCall(void* /*user*/, int domain, std::uint32_t id, const CallbackData* data) {
   const Row* row = domain == kDriverDomain ? FindRow(id) : nullptr;
@@ -197,7 +197,7 @@ Function CuptiFunction(const char* name) {
   return reinterpret_cast<Function>(FindSymbolAnywhere(name, "libcupti.so"));
 }
 
-// The one that the program has loaded, the one that the user names, then the dynamic linker's.
+// The CUPTI that the program has loaded, the one that the user names, then the dynamic linker's.
 bool LoadCupti() {
   using Dlopen = void* (*)(const char*, int);
   if (ObjectHolds("libcupti.so", nullptr)) {
@@ -219,7 +219,8 @@ bool LoadCupti() {
   return false;
 }
 
-// Beside other tools where this CUPTI allows it; an older one does not know the field that asks.
+// Alongside other tools where this CUPTI allows it; an older one does not know the field that asks
+// for it.
 int SubscribeBeside(SubscribeV2 subscribe, void** subscriber, std::array<char, 64>& holder) {
   SubscriberParams params{kManySubscribers, "memtool", holder.data(), holder.size(), 1};
   const int status = subscribe(subscriber, OnCall, nullptr, &params);
@@ -244,7 +245,7 @@ std::uint32_t StartCupti(std::array<char, 64>& holder) {
   if (status != 0) {
     return static_cast<std::uint32_t>(status);
   }
-  holder = {};  // CUPTI names it also where it is not in the way
+  holder = {};  // CUPTI names it even where it is not in the way
   for (const Row& row : kRows) {
     if (status = enable(1, subscriber, kDriverDomain, row.id); status != 0) {
       unsubscribe(subscriber);
@@ -258,7 +259,7 @@ std::uint32_t StartCupti(std::array<char, 64>& holder) {
 
 }  // namespace memtool::capture
 
-// Called by the driver's cuInit. Without CUPTI the program runs on, and the log says why it is
+// Called by the driver's cuInit. Without CUPTI the program continues, and the log says why it is
 // empty.
 extern "C" MEMTOOL_EXPORT int InitializeInjection() {
   using namespace memtool::capture;  // NOLINT(google-build-using-namespace)

@@ -1,4 +1,4 @@
-// How a wrapper of HIP begins.
+// How a HIP wrapper begins.
 #pragma once
 
 #include "base/thread_state.h"

@@ -1,4 +1,4 @@
-// HIP's provider: the table, the resolver, and what all wrappers need to know of the runtime's
+// HIP's provider: the table, the resolver, and what all wrappers need to know about the runtime's
 // state.
 #include "hip/runtime.h"
 
@@ -18,7 +18,7 @@ Entry g_entries[] = {
 #undef MEMTOOL_HIP
 };
 
-// HIP tells its forms apart by name, not by version.
+// HIP distinguishes its forms by name, not by version.
 Provider g_hip{kLibrary, g_entries, sizeof g_entries / sizeof g_entries[0], UINT32_MAX, {0}, {0}};
 
 }  // namespace

@@ -54,7 +54,7 @@ HipStatus hipMemCreate(HipHandle* handle, std::size_t size, const HipProps* prop
 
 HipStatus hipMemRelease(HipHandle handle) {
   MEMTOOL_HIP_REAL(hipMemRelease);
-  // Before the call, as frees are: the runtime may hand out the handle again at once.
+  // Before the call, as frees are: the runtime may reuse the handle at once.
   if (wanted) {
     RecordPlain(Tag::kRelease, HandleAttributes(), {.values = {Address(handle)}, .count = 1});
   }

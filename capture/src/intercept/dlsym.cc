@@ -55,7 +55,7 @@ struct SavedCall {
 
 struct Decision {
   void* result;
-  void* jump;  // where to go on; nullptr: return `result`
+  void* jump;  // where to continue; nullptr: return `result`
 };
 
 extern "C" Decision memtool_capture_decide(SavedCall* call) {
@@ -76,7 +76,7 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
     if (ObjectHolds(provider->file_prefix, nullptr)) {
       return {found, nullptr};
     }
-    // Only the shim has this name: the program shall see no such driver. The C library's handle
+    // Only the shim has this name: the program must not see such a driver. The C library's handle
     // makes dlsym fail with its own message.
     call->handle = LibcHandle();
     return {nullptr, reinterpret_cast<void*>(real)};
@@ -90,8 +90,8 @@ extern "C" Decision memtool_capture_decide(SavedCall* call) {
   return {entry->wrapper, nullptr};
 }
 
-// AddressSanitizer's shared library refuses to run behind another preloaded library unless it is
-// told so. It asks for its defaults by this name; a program's own answer comes before ours.
+// AddressSanitizer's shared library refuses to run after another preloaded library unless it is
+// told to. It asks for its defaults by this name; a program's own answer comes before ours.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "verify_asan_link_order=0";

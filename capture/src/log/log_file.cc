@@ -24,7 +24,7 @@ bool Identify(int fd, struct stat* found) {
   return syscall(SYS_fstat, fd, found) == 0;
 }
 
-// Out of the way of programs that close or count on the lowest numbers. Not higher: the kernel's
+// Out of the way of programs that close, or rely on, the lowest numbers. Not higher: the kernel's
 // table grows up to the highest one.
 int MoveUp(int fd) {
   constexpr rlim_t kHigh = 1000;
@@ -71,7 +71,7 @@ int LogFile::Create(const char* path) {
   return 0;
 }
 
-// A descriptor of our file, by its path when the program took ours away.
+// A descriptor of our file, by its path when the program has closed ours.
 bool LogFile::Reach() {
   if (IsOurs(fd_)) {
     return true;

@@ -22,16 +22,16 @@ class LogFile {
   // That piece, writable and shared, or nullptr with *error. `at` need not be a page's start.
   std::uint8_t* Map(std::uint64_t at, std::size_t size, int* error);
   static void Unmap(std::uint8_t* mapped, std::size_t size);
-  // Puts memory of this process in its place, with the bytes that it holds.
+  // Replaces the mapping by private memory with the same bytes.
   static void MakePrivate(std::uint8_t* mapped, std::size_t size);
 
-  // Cuts the file behind `size`, when it can still be reached.
+  // Truncates the file to `size`, when it can still be reached.
   void Cut(std::uint64_t size);
   // Closes the descriptor if it is the log's.
   void Close();
-  // Close, and the path is not tried again.
+  // Like Close, and the path is not tried again.
   void Forget();
-  // Close, and the name goes too.
+  // Like Close, and the file's name is removed too.
   void Remove();
 
  private:

@@ -58,7 +58,7 @@ std::uint64_t HashCommand() {
   return hash;
 }
 
-// A thread that is cancelled in a call like open() would leave the log's lock behind.
+// A thread that is cancelled in a call like open() would leave the log's lock held.
 class NoCancel {
  public:
   NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -131,7 +131,7 @@ bool Sink::Open(std::int64_t now) {
   }
   const NoCancel whole;
   if (const int error = Create(); error != 0) {
-    // These pass. An attempt at every event would be slow while they last.
+    // These are temporary. An attempt at every event would be slow while they last.
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR) {
       unmade_ = error;
       pause_ = pause_ < 1000 ? 2 * pause_ + 1 : pause_;
@@ -191,7 +191,7 @@ bool Sink::Grow() {
   const NoCancel whole;
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;
-  size = closed_                 ? wire::kChunkBytes  // nobody cuts it any more
+  size = closed_                 ? wire::kChunkBytes  // nobody truncates it any more
          : size > kLargestExtent ? kLargestExtent
                                  : size;
   const std::uint64_t bound = GetSettings().max_bytes;
@@ -289,7 +289,7 @@ void Sink::Close() {
   if (header_ != nullptr) {
     if (chunk_at_ != 0 && at_ != nullptr) {
       Seal();
-      extent_at_ = chunk_at_ + wire::kChunkBytes;  // where a record that still comes would go
+      extent_at_ = chunk_at_ + wire::kChunkBytes;  // where a late record would go
     }
     LogFile::Unmap(extent_, extent_size_);
     file_.Cut(header_->committed);  // the rest of the space was only reserved

@@ -13,12 +13,12 @@ namespace memtool::capture {
 class Sink {
  public:
   // Room for a record of at most `most` bytes, or nullptr when the log has stopped. The first call
-  // creates the file, or a later one where it fails for a reason that may pass. The record may be
-  // the first of a new chunk: see chunk().
+  // creates the file, or a later one when that failed for a temporary reason. The record may be the
+  // first of a new chunk: see chunk().
   std::uint8_t* Begin(std::size_t most, std::int64_t now);
   // The record ends at `end`; from here on it survives the process.
   void Commit(const std::uint8_t* end);
-  // Number of the open chunk, from 1; differences start anew in each.
+  // Number of the open chunk, from 1; delta encoding starts anew in each.
   [[nodiscard]] std::uint32_t chunk() const { return chunk_; }
   [[nodiscard]] std::int64_t chunk_time() const { return chunk_time_; }
   // Time 0 of the log, on the monotonic clock.
@@ -32,13 +32,13 @@ class Sink {
   void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
   // Seals the last chunk and cuts the file to what it holds. What is recorded afterwards, by
-  // destructors and threads that outlive main, goes into chunks of its own, which nobody seals.
+  // destructors and threads that outlive main, goes into separate chunks, which nobody seals.
   void Close();
   // From a signal handler that interrupted the sink and never returns, because the process ends.
   // Nothing is written afterwards.
   void Abandon();
   // In a child forked by such a handler, where the handler does return: what is written from here
-  // on goes nowhere, until Forget.
+  // on is discarded, until Forget.
   void Detach();
   // In a forked child: lets go of the parent's file. The next Begin makes a new one.
   void Forget(std::uint64_t* forked_from);
@@ -67,7 +67,7 @@ class Sink {
   std::int64_t chunk_time_ = 0;
   std::uint64_t forked_from_ = 0;
   LogFile file_;
-  // While the file cannot be made for a reason that may pass:
+  // While the file cannot be made for a temporary reason:
   int unmade_ = 0;           // the errno
   std::uint32_t wait_ = 0;   // events until the next attempt
   std::uint32_t pause_ = 0;  // events between the last two, or nearly

@@ -168,7 +168,7 @@ Iterate FindIterate() {
   return &dl_iterate_phdr;
 }
 
-// One search over the loaded objects.
+// A search over the loaded objects.
 struct Search {
   const char* name = nullptr;
   const char* prefix = nullptr;

@@ -9,8 +9,8 @@
 
 namespace memtool::capture {
 
-// dl_iterate_phdr of the C library, past interceptors. Forks do not wait for it: use
-// IterateObjects.
+// dl_iterate_phdr of the C library, past interceptors. Forks do not wait for it: use IterateObjects
+// instead.
 int ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data);
 
 // The address of a function or object that `info` defines, or nullptr. The first version found.

@@ -198,7 +198,7 @@ void UseNext(const Counters& counters) {
   g_version.fetch_add(1, std::memory_order_release);
 }
 
-// Behind the lock. With a `look`, until one pass has found the table current.
+// With the lock held. With a `look`, repeats until one pass has found the table current.
 bool Walk(Pass pass) {
   constexpr int kMostTries = 100;  // a thread that loads and unloads without end
   for (int tries = 0; tries < kMostTries && HaveTables(); ++tries) {

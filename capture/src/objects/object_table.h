@@ -10,7 +10,7 @@
 
 namespace memtool::capture {
 
-// Everything but the unwind table is the shim's own copy: the linker's is gone with the object.
+// Everything but the unwind table is the shim's own copy: the linker's is unloaded with the object.
 struct Object {
   std::uintptr_t start = 0;  // of one executable segment
   std::uintptr_t size = 0;
@@ -25,17 +25,17 @@ struct Object {
 };
 
 inline constexpr std::size_t kMostObjects = 4096;
-inline constexpr std::uint32_t kMostMappingIds = 65536;  // from there on none is written
+inline constexpr std::uint32_t kMostMappingIds = 65536;  // beyond this none is written
 
-// dl_iterate_phdr, behind the table's lock: another thread's fork waits for the end of every such
-// call of the shim, so that no child finds the linker's lock held by one of them.
+// dl_iterate_phdr with the table's lock held: another thread's fork waits for the end of every such
+// call by the shim, so that no child finds the linker's lock held by one of them.
 int IterateObjects(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data);
 
-// The table. A thread takes the lock in each call: no call may come from inside of another.
+// The table. Each call takes the lock: no call may be made from inside another.
 class Objects {
  public:
-  // Asks the linker's counters, reads its list anew when they moved, and returns the version of the
-  // table, which goes up with every change; 0 = it could not be read.
+  // Checks the linker's counters, reads its list anew when they have changed, and returns the
+  // version of the table, which goes up with every change; 0 = it could not be read.
   static std::uint32_t Refresh();
   static std::uint32_t Version();  // without asking
 
@@ -51,13 +51,13 @@ class Objects {
   // The mapping ids of addresses, 0 where there is no object.
   static void FindIds(const std::uintptr_t* addresses, std::uint32_t count, std::uint32_t* ids);
 
-  // The first object that starts behind `start`; its path in `text` of `size` bytes. False after
-  // the last one.
+  // The first object that starts after `start`; its path in `text` of `size` bytes. False after the
+  // last one.
   static bool CopyAfter(std::uintptr_t start, Object* object, char* text, std::size_t size);
 
-  // Before fork(), behind the lock: waits until no thread changes the linker's list. A thread that
-  // begins to change it in the moment before the fork still leaves the child a list that cannot be
-  // walked.
+  // Before fork(), with the lock held: waits until no thread changes the linker's list. A thread
+  // that begins to change it in the moment before the fork still leaves the child a list that
+  // cannot be walked.
   static void WaitForLinker();
 
   // Around fork(), and around work that must not overlap with one.

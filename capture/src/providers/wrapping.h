@@ -1,5 +1,5 @@
-// What the wrappers of all providers share: attributes of the events that have no ledger of their
-// own, the order of frees, sizes of arrays.
+// What the wrappers of all providers share: attributes of events without a ledger, the order of
+// frees, sizes of arrays.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ inline void RecordContextEnd(std::uint64_t context, std::int32_t device) {
               {.values = {context, static_cast<std::uint64_t>(device + 1)}, .count = 2});
 }
 
-// As frees are, written before the call: another thread's new context may get the same handle.
+// Like frees, written before the call: another thread's new context may get the same handle.
 template <class Call>
 int RecordedContextEnd(bool wanted, std::uint64_t context, std::int32_t device, Call call) {
   const bool record = wanted && context != 0;
@@ -85,7 +85,7 @@ int RecordedContextEnd(bool wanted, std::uint64_t context, std::int32_t device, 
   return status;
 }
 
-// The same of reserved addresses.
+// The same for reserved addresses.
 template <class Call>
 int RecordedUnreserve(bool wanted, std::uint64_t address, std::uint64_t size, Call call) {
   if (wanted) {

@@ -27,7 +27,7 @@ std::uint32_t WriteThread(const Name& name, std::uint64_t tid, std::int64_t now)
   return g_log.threads;
 }
 
-// The calling thread's id of this log.
+// The calling thread's id in this log.
 std::uint32_t ThreadId(std::int64_t now) {
   const std::uint32_t epoch = g_epoch.load(std::memory_order_relaxed);
   if (t_state.epoch == epoch && t_state.thread_id != 0) {
@@ -113,8 +113,8 @@ bool DefineAttributeSet(std::uint32_t id, const AttributeSetKey& key, std::int64
   return true;
 }
 
-// There may be more short-lived threads, streams and tags than any table holds: what was allocated
-// and freed is recorded all the same.
+// There may be more short-lived threads, streams and tags than any table holds; what is allocated
+// and freed is still recorded.
 std::uint32_t SharedAttributeSet(AttributeSetKey key, std::int64_t now) {
   if (g_log.other_threads == 0) {
     g_log.other_threads = WriteThread({.text = "other threads", .length = 13}, 0, now);

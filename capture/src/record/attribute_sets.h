@@ -1,5 +1,5 @@
 // What events have in common is written once, as an attribute set with a number: thread, ledger,
-// context, stream, pool and tag. All of this is behind the log's lock.
+// context, stream, pool and tag. All of this needs the log's lock.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace memtool::capture {
 
 struct LedgerKey {
   std::uint64_t packed;  // space, kind, level, device
-  const char* name;      // of static text or of a domain: compared by address
+  const char* name;      // static text or a domain's: compared by address
   friend bool operator==(const LedgerKey&, const LedgerKey&) = default;
   [[nodiscard]] std::uint64_t Hash() const {
     return Mix(Mix(13, packed), reinterpret_cast<std::uintptr_t>(name));

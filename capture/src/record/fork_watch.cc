@@ -21,12 +21,12 @@ enum : std::uint32_t { kWiped = 0, kSettled = 1, kSettling = 2 };
 
 constexpr std::size_t kPage = 65536;  // the largest that Linux has
 
-// The page that is cleared, or nullptr: then the process id has to tell.
+// The page that is cleared, or nullptr: then the process id is compared.
 std::atomic<std::atomic<std::uint32_t>*> g_page{nullptr};
 std::atomic<pid_t> g_pid{0};
 
 pid_t ProcessId() {
-  return static_cast<pid_t>(syscall(SYS_getpid));  // not the C library's, which may remember it
+  return static_cast<pid_t>(syscall(SYS_getpid));  // not the C library's, which may cache it
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What the graphs of each device hold, as one allocation per device whose size changes: the driver
-// tells only how much it is.
+// tells only the total.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace memtool::capture {
 
 inline constexpr std::int32_t kMostGraphDevices = 64;
 
-// `bytes` are held now. `device` is below kMostGraphDevices. Nothing is recorded where that is what
-// was held before.
+// `bytes` are held now. `device` is below kMostGraphDevices. Nothing is recorded when that did not
+// change.
 void RecordGraphMemory(std::int32_t device, std::uint64_t bytes);
 
 // In a forked child: its log starts with nothing held.

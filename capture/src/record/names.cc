@@ -20,7 +20,7 @@ constexpr std::size_t kTextBytes = std::size_t{8} << 20U;  // touched as far as 
 
 FixedTable<NameKey, std::size_t{1} << 14U> g_keys;
 static_assert((1U << 14U) / 4 * 3 == kMostNames);
-Name g_names[kMostNames + 1];  // a null text: there was no room for it
+Name g_names[kMostNames + 1];  // null text: there was no room for it
 char* g_text = nullptr;
 std::size_t g_used = 0;
 

@@ -1,4 +1,4 @@
-// Names that outlive a log: of tags, which stay pushed in a forked child, and of the marks that
+// Names that outlive a log: those of tags, which stay pushed in a forked child, and of marks that
 // come before the first event. The caller holds the log's lock.
 #pragma once
 

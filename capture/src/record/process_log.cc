@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::uint32_t kRenew = std::uint32_t{1} << 31U;
 
-// Starts the log of a forked child from nothing. This is its only thread, or the others wait.
+// Starts the log of a forked child from nothing. This is its only thread, or the others are
+// waiting.
 void Renew() {
   g_lock.Reset();
   ResetStackLocks();
@@ -98,7 +99,7 @@ void CountDrop() {
 }
 
 void CountMissed() {
-  // After an exit() in a handler the interrupted thread never gets out.
+  // After an exit() in a handler the interrupted thread never leaves.
   if (wire::Header* header = g_log.sink.header(); header != nullptr && g_log.sink.stopped()) {
     __atomic_add_fetch(&header->dropped, 1, __ATOMIC_RELAXED);
     return;
@@ -107,7 +108,7 @@ void CountMissed() {
 }
 
 void SettleAfter() {
-  const Inside inside;  // leaves nothing to settle itself, unless a handler comes
+  const Inside inside;  // has nothing to settle itself, unless a handler intervenes
   const std::uint32_t after = g_after.exchange(0);
   if ((after & kRenew) != 0) {
     return Renew();
@@ -201,8 +202,8 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   if (t_state.inside == kInside) {
-    // fork() in a signal handler that interrupted this library, which goes on afterwards where it
-    // was, in memory that is the child's alone; what it writes there is thrown away.
+    // fork() in a signal handler that interrupted this library, which continues afterwards where it
+    // was, in memory that is the child's alone; what it writes there is discarded.
     g_log.sink.Detach();
     g_lock.Reset();
     ResetStackLocks();

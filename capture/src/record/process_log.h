@@ -24,17 +24,17 @@ struct WaitingMark {
   std::int64_t time;
 };
 
-// Everything behind the log's lock.
+// Everything that the log's lock protects.
 struct Log {
   Sink sink;
   FixedTable<LedgerKey, 4096> ledgers;
   FixedTable<AttributeSetKey, std::size_t{1} << 15U> attribute_sets;
-  // For events that found them full: without stream and tag, and all of one thread.
+  // For events that found the tables full: without stream and tag, and all with one thread.
   FixedTable<AttributeSetKey, std::size_t{1} << 12U> shared_sets;
   std::uint64_t tags_defined[kMostNames / 64 + 1] = {};
   AttributeSetKey newest_set_key{};  // looked up last, and probably next
   std::uint32_t newest_set = 0;
-  // What differences are taken from; they start anew in each chunk.
+  // The bases of delta encoding, which starts anew in each chunk.
   std::uint32_t chunk = 0;
   std::int64_t last_time = 0;
   std::uint64_t last_key_value = 0;
@@ -44,7 +44,7 @@ struct Log {
   std::uint32_t threads = 0;
   std::uint32_t other_threads = 0;    // the thread of the shared sets; 0 = not written yet
   std::uint64_t lost = 0;             // events that found no file
-  std::uint64_t unknown_entries = 0;  // handed out before the log, too
+  std::uint64_t unknown_entries = 0;  // including those handed out before the log
   WaitingMark waiting[64] = {};
   std::uint32_t waiting_count = 0;
 };
@@ -68,8 +68,8 @@ inline std::uint8_t* Begin(std::size_t most, std::int64_t now) {
 // now.
 bool OpenLog(std::int64_t now);
 
-// To be asked before anything of an event is looked up: a definition that found no file would never
-// be written.
+// To be checked before anything about an event is looked up: a definition made without a file would
+// never be written.
 inline bool Ready(std::int64_t now) {
   return g_log.sink.header() != nullptr || OpenLog(now);
 }
@@ -87,7 +87,7 @@ inline void CountEvent() {
 void CountDrop();
 void WriteMark(const Name& name, std::int64_t value, std::int64_t now);
 
-// Counted outside of the lock, and before there is a header; WriteCounters puts them into it.
+// Counted without the lock, and before there is a header; WriteCounters puts them into it.
 struct Counters {
   std::atomic<std::uint64_t> lost_tags;
   std::atomic<std::uint64_t> lost_domains;
@@ -98,14 +98,14 @@ void WriteCounters();
 // Of ThreadState::inside.
 enum : std::uint32_t { kOutside = 0, kInside = 1, kInFork = 2 };
 
-// What a thread has to settle when it gets out: events that were missed meanwhile, and kRenew.
+// What a thread has to settle when it leaves: events that were missed meanwhile, and kRenew.
 extern std::atomic<std::uint32_t> g_after;
 void SettleAfter();
 void RenewForked();
 
 // Around whatever takes a lock of the library: a signal handler may interrupt its own thread there
 // and call in again, fork or exit, and must not wait for itself. A child that was forked without
-// the C library is noticed here, too.
+// the C library is noticed here too.
 class Inside {
  public:
   Inside() : entered_(t_state.inside == 0) {
@@ -135,7 +135,7 @@ class Inside {
   bool entered_;
 };
 
-// An event of a thread that is inside already. It is counted when the thread gets out.
+// An event of a thread that is inside already. It is counted when the thread leaves.
 void CountMissed();
 
 }  // namespace memtool::capture

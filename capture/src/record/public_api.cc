@@ -13,7 +13,7 @@ using memtool::capture::Busy;
 namespace {
 
 constexpr std::size_t kMostDomains = 199;
-// The last one is for all that found no place of their own.
+// The last one is for all that found no free place.
 std::atomic<const char*> g_domains[kMostDomains + 1];
 constexpr const char* kOtherDomains = "other domains";
 

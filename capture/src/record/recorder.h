@@ -1,5 +1,5 @@
-// The face of this folder: what the wrappers, CUPTI and the public header report. Every function
-// may be called from any thread, and none fails: what cannot be written is counted.
+// The interface of this folder: what the wrappers, CUPTI and the public header report. Every
+// function may be called from any thread, and none fails: what cannot be written is counted.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace memtool::capture {
 
-// What a caller knows of an event beside its numbers. The thread and its tag are added here.
+// What a caller knows about an event besides its numbers. The thread and its tag are added here.
 struct Attributes {
   // The ledger that it is entered in.
   wire::Space space = wire::Space::kDevicePointer;
@@ -16,7 +16,7 @@ struct Attributes {
   wire::Level level = wire::Level::kDriver;
   std::int32_t device = -1;  // -1 = host, or not known (frees)
   const char* name = "device";
-  // Handles of the driver's, 0 = none.
+  // The driver's handles, 0 = none.
   std::uint64_t context = 0;
   std::uint64_t stream = 0;
   std::uint64_t pool = 0;
@@ -51,7 +51,7 @@ void RecordMark(const char* name, std::int64_t value);
 // From a signal handler: the mark "snapshot", before the next event.
 void WantSnapshot();
 
-// Of the calling thread.
+// For the calling thread.
 void PushTag(const char* name);
 void PopTag();
 
@@ -64,7 +64,7 @@ struct Totals {
 };
 Totals GetTotals();
 const char* LogPath();
-// A driver function that was handed out without a wrapper, by doubt.
+// A driver function that was handed out without a wrapper, because in doubt.
 void CountUnknownEntry();
 // An event of a domain that has no name of its own.
 void CountLostDomain();

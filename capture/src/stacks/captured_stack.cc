@@ -120,7 +120,7 @@ CapturedStack::~CapturedStack() {
   }
 }
 
-// In the order in which a look-up takes them.
+// Takes the locks in the order in which a look-up does.
 void LockStacks() {
   Python::LookLock().Acquire();
   Objects::TableLock().Acquire();

@@ -1,5 +1,5 @@
 // The calling thread's stack, as it is found: native return addresses and Python frames, before
-// they have ids. Captured outside of the log's lock.
+// they have ids. Captured without the log's lock.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   PyFrame python[kMaxDepth];
 };
 
-// The calling thread's stack, captured. It lies in one of a fixed number of buffers, because a
-// thread's own stack may be as small as 16 KiB. When more threads than that capture at a time, the
-// stack is missing.
+// The calling thread's stack, captured into one of a fixed number of buffers, because a thread's
+// own stack may be as small as 16 KiB. When more threads than that capture at a time, the stack is
+// missing.
 class CapturedStack {
  public:
   explicit CapturedStack(bool wanted = true);
@@ -39,11 +39,11 @@ class CapturedStack {
   RawStack* stack_;
 };
 
-// Around fork(), behind the log's lock: no other thread is in the middle of a look at the loaded
-// objects, or in the linker on the shim's behalf.
+// Around fork(), with the log's lock held: no other thread is then looking at the loaded objects,
+// or in the linker on the shim's behalf.
 void LockStacks();
 void UnlockStacks();     // in the parent
-void ResetStackLocks();  // in a child, also in one whose parent did not hold them
+void ResetStackLocks();  // in a child, even if its parent did not hold them
 
 // In a forked child: the threads that held buffers are gone.
 void ResetStackBuffers();

@@ -1,6 +1,6 @@
-// Rules of call frames from .eh_frame, for x86-64: where the caller's stack pointer, frame pointer
-// and return address are, at one address. Only the forms that compilers write for ordinary
-// functions; anything else is "unsupported" and left to libgcc.
+// Call frame rules from .eh_frame, for x86-64: where the caller's stack pointer, frame pointer and
+// return address are, at one address. Only the forms that compilers write for ordinary functions;
+// anything else is "unsupported" and left to libgcc.
 #pragma once
 
 #include <cstdint>

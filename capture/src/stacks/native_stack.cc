@@ -72,7 +72,7 @@ std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, Un
   }
   Trace trace{addresses, most, 0, false};
   if (g_libgcc.backtrace != nullptr) {
-    const LockGuard guard(Objects::TableLock());  // it may ask the linker, too: see IterateObjects
+    const LockGuard guard(Objects::TableLock());  // it may ask the linker too: see IterateObjects
     g_libgcc.backtrace(OnFrame, &trace);
   }
   *end = {.early = false, .cut = trace.cut};
@@ -82,7 +82,7 @@ std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, Un
 #if defined(__x86_64__)
 
 // --- Cached rules: an address and its rule in two words, valid when the address reads the same
-// before and after the rule. Writers take turns behind the lock of the object table.
+// before and after the rule. Writers hold the lock of the object table.
 
 constexpr std::size_t kRules = 16384;
 
@@ -92,7 +92,7 @@ struct Slot {
 };
 
 Slot g_rules[kRules];
-std::atomic<std::uint32_t> g_rules_version{0};  // of the objects that the rules are of
+std::atomic<std::uint32_t> g_rules_version{0};  // version of the objects that the rules belong to
 
 Slot& SlotOf(std::uintptr_t address) {
   return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
@@ -116,7 +116,7 @@ struct Search {
   std::uint64_t packed;
 };
 
-// Behind the objects' lock, as the clearing is.
+// With the objects' lock held, as when clearing.
 void Store(const Object* object, std::uintptr_t before, void* data) {
   auto& search = *static_cast<Search*>(data);
   search.packed = object == nullptr ? 0 : Pack(FindRule(*object, before));
@@ -146,7 +146,7 @@ inline std::uint64_t RuleAt(std::uintptr_t address) {
   return FindAndStore(address);
 }
 
-// An object that came may lie where generated code was; one that went may have made room for
+// A newly loaded object may be where generated code was; an unloaded one may have made room for
 // something else.
 void ForgetAfterChange() {
   const std::uint32_t version = Objects::Version();
@@ -222,7 +222,7 @@ struct Registers {
 
 enum class Step : std::uint8_t { kDone, kEnd, kNoRule };
 
-// To the caller. Every address that is read lies between the stack pointer and the end of the
+// Steps to the caller. Every address that is read is between the stack pointer and the end of the
 // thread's stack.
 inline Step StepOut(Registers& at) {
   const std::uintptr_t high = t_state.stack_high;
@@ -295,7 +295,7 @@ std::uint32_t Unwind(std::uintptr_t* addresses, [[maybe_unused]] std::uintptr_t*
     if (trusted && !end->early) {
       return count;
     }
-    // A stack of its own (coroutines) or a form that the fast way does not know.
+    // A separate stack (coroutines) or a form that the fast path does not know.
     UnwindEnd other_end;
     const std::uint32_t other = UnwindWithLibgcc(second, most, &other_end);
     if (other <= count) {

@@ -146,7 +146,7 @@ bool ChainIsSound(const Layout& layout, std::uintptr_t thread) {
   return true;
 }
 
-// The public API's chain beside ours. The lock must be held.
+// Compares the public API's chain with ours. The interpreter's lock must be held.
 bool AgreesWithApi(const PyFrame* frames, std::uint32_t count) {
   const auto current = reinterpret_cast<Object>(FindSymbolAnywhere("PyEval_GetFrame", nullptr));
   const auto code_of = reinterpret_cast<FromObject>(FindSymbolAnywhere("PyFrame_GetCode", nullptr));
@@ -214,7 +214,8 @@ CallingThread FindCallingThread() {
     return self;
   }
   // `current` is then the state of the thread that holds the lock, whichever that is. The check
-  // says yes to a thread without the lock once there was a sub-interpreter, and only then.
+  // returns true for a thread without the lock once there has been a sub-interpreter, and only
+  // then.
   if (g_python.check == nullptr || g_python.ident == nullptr || g_python.check() == 0) {
     return self;
   }
@@ -223,7 +224,7 @@ CallingThread FindCallingThread() {
   if (current != 0 && TryRead(current + g_python.layout->thread_id, &holder) &&
       holder == g_python.ident()) {
     self.thread = current;
-    self.unknown = false;  // the API still cannot be asked: to it the other state holds the lock
+    self.unknown = false;  // the API still cannot be asked: for it the other state holds the lock
   }
   return self;
 }

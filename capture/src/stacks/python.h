@@ -17,7 +17,7 @@ struct PyFrame {
   std::uint32_t flags;     // wire::kPyEntry
 };
 
-// What a code object is, for telling it from another at the same address later.
+// Identifies a code object, to tell it from a later one at the same address.
 struct PyCodeKey {
   std::uint64_t code = 0;
   std::uint64_t name = 0;
@@ -37,7 +37,7 @@ struct PythonEnd {
 
 class Python {
  public:
-  // Looks for an interpreter; cheap once one was found. Call when objects were loaded.
+  // Looks for an interpreter; cheap once one was found. To be called after objects were loaded.
   static void Look();
   static Lock& LookLock();  // around fork()
   // Innermost first; 0 when there is none.

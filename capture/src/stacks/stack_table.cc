@@ -78,7 +78,7 @@ bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   return true;
 }
 
-std::uint32_t g_written = 0;  // the version of the objects that the log has
+std::uint32_t g_written = 0;  // the version of the objects in the log
 
 void DefineGone(std::uint64_t id, Sink& sink, std::int64_t now) {
   if (std::uint8_t* at = sink.Begin(kPlainRecord, now); at != nullptr) {
@@ -91,7 +91,7 @@ void DefineGone(std::uint64_t id, Sink& sink, std::int64_t now) {
 }
 
 // The main program has no name in the linker's list; the header of the log names it. Each object is
-// copied before it is written: the file's functions are never called behind the objects' lock.
+// copied before it is written: the file's functions are never called with the objects' lock held.
 void WriteMappings(Sink& sink, std::int64_t now) {
   const std::uint32_t version = Objects::Refresh();
   if (version == g_written) {
@@ -135,7 +135,7 @@ std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, 
       return parent;
     }
     if (added) {
-      // Asking the dynamic linker costs more than all the rest: only for addresses that are new.
+      // Asking the dynamic linker costs more than all the rest, so only for new addresses.
       if (!mapped) {
         WriteMappings(sink, now);
         mapped = true;

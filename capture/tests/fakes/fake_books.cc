@@ -130,7 +130,7 @@ void EndContext(Context* context) {
 
 namespace {
 
-// A handle's memory goes when nothing refers to it and nothing maps it.
+// A handle's memory is freed when nothing refers to it and nothing maps it.
 void DropIfUnused(std::unordered_map<Pointer, Block>::iterator handle) {
   if (handle->second.refs == 0 && handle->second.maps == 0) {
     Leave(handle->second);
@@ -164,7 +164,7 @@ void WriteBooks() {
   fclose(out);
 }
 
-// Static order: the books are written after main and before the objects above die (they never do).
+// Writes the books after main; the objects above still exist, because they are never destroyed.
 struct AtExit {
   ~AtExit() { WriteBooks(); }
 } g_at_exit;
@@ -217,7 +217,7 @@ int Map(Pointer address, Pointer handle) {
   return kOk;
 }
 
-// Of a range: all that is mapped in it.
+// Unmaps all that is mapped in the range.
 int Unmap(Pointer address, std::uint64_t size) {
   const std::scoped_lock lock(B().mutex);
   auto at = B().maps.lower_bound(address);

@@ -1,6 +1,6 @@
-// The books of a fake driver: exact sums of what it was asked for, by device and kind of memory,
-// which the log's must equal. Addresses are numbers: nothing is really allocated but host memory.
-// Each fake driver has books of its own.
+// The books of a fake driver: exact sums of what was requested, by device and kind of memory, which
+// the log's sums must equal. Addresses are numbers: only host memory is really allocated. Each fake
+// driver has its own books.
 //
 // FAKE_DRIVER_BOOKS=FILE   where the books are written at exit: FILE.PID
 // FAKE_DRIVER_CAPACITY=N   bytes of each device; more is out of memory
@@ -42,7 +42,7 @@ struct Block {
   std::uint64_t size;
   std::string book;
   int device;
-  Context* context;  // null: of the device
+  Context* context;  // null: the device's
   int refs = 1;      // handles
   int maps = 0;
   bool host = false;

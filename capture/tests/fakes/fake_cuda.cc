@@ -1,4 +1,4 @@
-// A libcuda.so.1 of the project's own, without a device. Linked with -Bsymbolic, as the real one
+// The project's own libcuda.so.1, without a device. Linked with -Bsymbolic, as the real one
 // behaves. What it keeps: fake_books.h; cuGetProcAddress: fake_cuda_resolver.cc.
 #include <dlfcn.h>
 
@@ -12,7 +12,7 @@ using namespace fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// As the real driver does it: the first cuInit loads the library that the environment names.
+// Like the real driver: the first cuInit loads the library that the environment names.
 void Inject() {
   static const bool once = [] {
     const char* path = getenv("CUDA_INJECTION64_PATH");
@@ -206,8 +206,8 @@ API int cuMemPoolTrimTo(void* unused0, std::size_t unused1) {
       602, [&]() -> int { return kOk; }, unused0, unused1);
 }
 
-// Of a location: 1 is a device, up to 4 the host, behind it a part of a device, whose number has
-// the device in its low byte.
+// A location's type: 1 is a device, up to 4 the host, beyond it a part of a device, whose number
+// has the device in its low byte.
 static int DeviceIn(const int* prop) {
   return prop[2] == 1 ? prop[3] : prop[2] > 4 ? prop[3] & 0xff : -1;
 }

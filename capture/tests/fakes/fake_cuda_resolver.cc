@@ -97,7 +97,7 @@ const Function kFunctions[] = {FUNCTIONS(ENTRY)  //
 
 }  // namespace
 
-// The per-thread flag is 2; the empty name is not found, as in the real one.
+// The per-thread flag is 2; the empty name is not found, as with the real one.
 API int cuGetProcAddress_v2(const char* symbol, void** pointer, int version,
                             unsigned long long flags, void* /*found*/) {
   const Function* best = nullptr;

@@ -140,12 +140,12 @@ API int cuGraphAddNode_v2(void** node, void* graph, void* const* before, const v
       723, [&]() -> int { return cuGraphAddNode(node, graph, before, count, params); }, node, graph,
       before, edges, count, params);
 }
-// Its number among CUPTI's callbacks is not known here: an observer sees the call below it.
+// Its CUPTI callback number is not known here: an observer sees the call that it makes.
 API int cuGraphAddNode_v3(void** node, void* graph, void* const* before, const void* /*edges*/,
                           std::size_t count, NodeParams* params) {
   return cuGraphAddNode(node, graph, before, count, params);
 }
-// The first run takes the memory; it is kept for the next.
+// The first launch takes the memory; it is kept for the next.
 API int cuGraphLaunch(void* program, void* stream) {
   return Traced(
       514,

@@ -1,4 +1,4 @@
-// A libamdhip64.so.6 of the project's own, without a device; its symbols are versioned, as those of
+// The project's own libamdhip64.so.6, without a device; its symbols are versioned, like those of
 // the real one. What it keeps: fake_books.h.
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +64,7 @@ API int hipMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   *free_bytes = B().capacity - B().used[t_device];
   return kOk;
 }
-// As the real one: nothing, and no error.
+// Like the real one: no memory, and no error.
 int hipMalloc(void** pointer, std::size_t size) {
   *pointer = nullptr;
   return size == 0 ? static_cast<int>(kOk) : Here(pointer, size, "device");
@@ -90,7 +90,7 @@ int hipMalloc3D(HipPitchedPointer* pitched, HipExtent extent) {
 int hipFree(void* pointer) {
   return Release(Number(pointer));
 }
-// Of a stream that is being captured, which the tests name so: nodes are not booked.
+// The handle that the tests use for a stream that is being captured: its nodes are not counted.
 void* const kCaptured = reinterpret_cast<void*>(0xca97);
 API int hipStreamIsCapturing(void* stream, int* state) {
   *state = stream == kCaptured ? 1 : 0;

@@ -1,8 +1,8 @@
-// A libcupti.so.12 of the project's own: passes the fake driver's calls on to one subscriber.
+// The project's own libcupti.so.12: passes the fake driver's calls on to one subscriber.
 //
 // MOCK_CUPTI_SUBSCRIBE=N  cuptiSubscribe_v2 fails with N; the holder of 39 is "Nsight Systems"
-// MOCK_CUPTI_MANY=1       as CUPTI since 13.2: beside that holder, when that is asked for
-// MOCK_CUPTI_ENABLE=N     cuptiEnableCallback fails with N
+// MOCK_CUPTI_MANY=1 as CUPTI since 13.2: alongside that holder, when asked for MOCK_CUPTI_ENABLE=N
+// cuptiEnableCallback fails with N
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -47,7 +47,7 @@ void Observe(const ObservedCall& call) {
   CallbackData data{};
   data.site = call.after ? 1 : 0;
   data.parameters = call.arguments;
-  // Valid at exit only: a reader that looks earlier gets a fault.
+  // Valid at exit only: a reader that looks earlier crashes.
   data.returned = call.after ? const_cast<int*>(call.status) : nullptr;
   data.correlation = call.correlation;
   g_subscriber.callback(g_subscriber.user, kDriverDomain, call.id, &data);

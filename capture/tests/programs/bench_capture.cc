@@ -1,7 +1,7 @@
 // usage: bench_capture [STACKS]
 //
 // Prints the median ns of cuMemAlloc and of cuMemFree, 40 frames deep, the number of events, and
-// the resident memory in KiB: see tests/bench/capture_bench.py. With STACKS: allocations from so
+// the resident memory in KiB: see tests/bench/capture_bench.py. With STACKS: allocations from that
 // many distinct stacks in turn, and a fifth number, the mean ns of those that were the first of
 // their stack.
 #include <algorithm>

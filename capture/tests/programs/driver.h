@@ -1,5 +1,5 @@
-// The driver's functions as the test programs reach them: linked, by dlsym, or as cudart does it
-// (one dlsym, then cuGetProcAddress for each). mini_cudart.cc loads them.
+// The driver's functions as the test programs reach them: linked, by dlsym, or like cudart (one
+// dlsym, then cuGetProcAddress for each). mini_cudart.cc loads them.
 #pragma once
 
 #include <cstddef>
@@ -76,5 +76,5 @@ struct Driver {
 // `how`: "dlsym", "runtime" (as cudart), "ptsz" (as cudart with per-thread streams). Null members
 // where a function was not found; false when the driver is missing.
 extern "C" bool LoadDriver(const char* how, Driver* driver);
-// The same from the names that the program is linked with.
+// The same, from the names that the program is linked with.
 bool LinkedDriver(Driver* driver);

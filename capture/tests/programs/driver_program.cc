@@ -32,7 +32,7 @@ void* NewContext(int device) {
   return context;
 }
 
-// No frame of its own with any optimization: tests count frames.
+// Has no frame of its own at any optimization level, because tests count frames.
 [[gnu::always_inline]] inline Pointer Alloc(std::size_t size) {
   Pointer pointer = 0;
   Check(g.cuMemAlloc_v2(&pointer, size) == 0, "cuMemAlloc");
@@ -96,7 +96,7 @@ void Calls(int device) {
   Check(device == 1 || g.cuMipmappedArrayDestroy(arrays[2]) == 0, "mipmap end");
 }
 
-// Physical memory goes when released and unmapped, in either order.
+// Physical memory is freed once released and unmapped, in either order.
 void Vmm() {
   NewContext(0);
   constexpr std::size_t kSize = 2 << 20U;
@@ -336,7 +336,7 @@ void Deep() {
   Recurse(30, 1 << 20U);
 }
 
-// Pools of the device that is not the current one; a handle that is given out again.
+// Pools of a device that is not the current one; a handle that is reused.
 void Pools() {
   NewContext(0);
   int stream = 0;

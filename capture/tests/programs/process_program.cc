@@ -85,7 +85,7 @@ pid_t BareFork() {
   return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
 }
 
-// Children that the C library does not know of.
+// Children that the C library does not know about.
 void BareForks() {
   NewContext();
   for (int i = 0; i < 10; ++i) {
@@ -139,7 +139,7 @@ void Marks(int /*signal*/) {
   MEMTOOL_CAPTURE(stats)(&totals, sizeof totals);
 }
 
-// A preloaded library raises SIGUSR1 inside of the capture library.
+// A preloaded library raises SIGUSR1 inside the capture library.
 void Interrupted(void (*handler)(int)) {
   signal(SIGUSR1, handler);
   NewContext();

@@ -49,8 +49,8 @@ std::vector<Words> Candidates() {
   return candidates;
 }
 
-// True when the child runs on, or ended well, a moment after its start: a browser that cannot show
-// anything gives up at once.
+// True when, a moment after its start, the child is still running or has succeeded: a browser that
+// cannot show anything gives up at once.
 bool Survives(pid_t child) {
   constexpr int kChecks = 20;
   constexpr std::chrono::milliseconds kPause{50};

@@ -12,7 +12,7 @@ namespace memtool::commands {
 // shell. Returns which one; empty when there is none.
 std::string OpenInBrowser(const std::string& path);
 
-// An empty file of its own in $TMPDIR or /tmp. Errors: kOutput.
+// Creates an empty file in $TMPDIR or /tmp. Errors: kOutput.
 Result<std::string> TemporaryFile(const std::string& suffix);
 
 }  // namespace memtool::commands

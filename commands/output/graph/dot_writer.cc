@@ -28,7 +28,7 @@ constexpr std::size_t kWidestRow = 6;
 // In points; parts of a font's size.
 constexpr double kWidestPicture = 2500;
 constexpr double kBoxGap = 18;
-constexpr double kEdgeLength = 100;  // with the amount beside it
+constexpr double kEdgeLength = 100;  // with the amount next to it
 constexpr double kLetterWidth = 0.55;
 constexpr double kLineHeight = 1.25;
 
@@ -37,7 +37,8 @@ struct CloseGraph {
 };
 using GraphHandle = std::unique_ptr<Agraph_t, CloseGraph>;
 
-// cgraph keeps lines short by breaking strings with a backslash, and takes its output where we say.
+// cgraph keeps lines short by breaking strings with a backslash, and writes its output to a channel
+// of ours.
 int Append(void* channel, const char* text) {
   static_cast<std::string*>(channel)->append(text);
   return 0;
@@ -187,14 +188,14 @@ class DotBuilder {
     AddTags(node, id, drawn);
   }
 
-  // A label that says what the node is called: a log of tags has no other names.
+  // A label that repeats the node's name: a log of tags has no other names.
   static bool Repeats(std::string_view tag, std::string_view name) {
     const std::size_t value = tag.find(':');
     return !name.empty() && value != std::string_view::npos && tag.ends_with(name) &&
            tag[tag.size() - name.size() - 1] == ':' && tag.find('\n') == std::string_view::npos;
   }
 
-  // A label set, one line per label; the legend has those that are the same everywhere.
+  // A label set, one line per label; those that are the same everywhere are in the legend.
   [[nodiscard]] std::string TagLabel(std::string_view rest) const {
     std::string label;
     while (!rest.empty()) {
@@ -262,9 +263,9 @@ class DotBuilder {
     }
   }
 
-  // Many nodes beside each other that call nothing (a log without stacks has only such ones) would
-  // make a picture of several metres: they stand in rows below each other, held by edges that are
-  // not drawn.
+  // Many nodes that call nothing (a log without stacks has only such ones) would, side by side,
+  // make a picture several metres wide: they are put in rows below each other, held by edges that
+  // are not drawn.
   void FoldRows() {
     constexpr std::uint32_t kNobody = UINT32_MAX;
     std::vector<std::uint32_t> caller(graph_.nodes.size(), kNobody);
@@ -293,8 +294,8 @@ class DotBuilder {
     }
   }
 
-  // How far each node is at most from one that nobody calls, as dot has it. A circle is entered
-  // where its first node stands.
+  // The longest distance of each node from one that nobody calls, as dot computes it. A cycle is
+  // entered at its first node.
   [[nodiscard]] std::vector<std::size_t> Levels() const {
     std::vector<std::vector<std::size_t>> next(boxes_.size());
     std::vector<std::size_t> callers(boxes_.size(), 0);
@@ -336,11 +337,11 @@ class DotBuilder {
     return levels;
   }
 
-  // Would a picture from top to bottom be far wider than a screen, and one from left to right
-  // smaller? From rough sizes of the boxes: dot knows better, but only when all is done.
+  // Whether a picture from top to bottom would be far wider than a screen, and one from left to
+  // right smaller. Uses rough sizes of the boxes: dot knows better, but only when it is done.
   [[nodiscard]] bool IsFlat() const {
     struct Level {
-      Size sum;  // of what stands beside each other
+      Size sum;  // of what is side by side
       double widest = 0;
     };
     const std::vector<std::size_t> levels = Levels();

@@ -40,7 +40,7 @@ tl::unexpected<Error> Failed(std::string message) {
               "memtool dot writes the graph without laying it out");
 }
 
-// The DOT text as a file without a name, so that dot can read while we only read its answer.
+// The DOT text as a file without a name, so that dot can read it while we only read its answer.
 int TextAsFile(std::string_view text) {
   const int fd = ::memfd_create("memtool-dot", MFD_CLOEXEC);
   while (fd >= 0 && !text.empty()) {

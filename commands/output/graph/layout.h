@@ -10,7 +10,7 @@
 namespace memtool::commands {
 
 // The picture of a DOT text in one of dot's formats ("svg", "png", "pdf"). Errors: kOutput when dot
-// is not installed, fails, or needs longer than `limit`.
+// is not installed, fails, or takes longer than `limit`.
 Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
                            std::chrono::milliseconds limit);
 

@@ -1,5 +1,5 @@
-// Stacked areas over events or time, with the reserved bytes as a line above and verticals for
-// out-of-memory and marks. Values hold until the next point: steps, no slopes.
+// Stacked areas over events or time, with the reserved bytes as a line above and vertical lines for
+// out-of-memory events and marks. Values hold until the next point: steps, no slopes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,8 +118,8 @@ class AreaPanelDrawing {
     }
   }
 
-  // Verticals with names above them as long as there is room, out-of-memory first. Files may hold
-  // millions of marks: those on the same spot are one.
+  // Vertical lines with names above them as long as there is room, out-of-memory events first.
+  // Files may hold millions of marks: those at the same position are drawn once.
   void DrawMarks() {
     std::map<double, double> taken;  // left → right
     for (const bool oom : {true, false}) {

@@ -1,5 +1,5 @@
-// Stacked bars. A panel of one bar names each segment beside it, with a leader line; a panel of
-// several has percentages inside where they fit and a key that lists all.
+// Stacked bars. A panel with one bar names each segment next to it, with a leader line; a panel
+// with several has percentages inside where they fit and a key that lists all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Category {
   Paint paint;
 };
 
-// Names in the order in which bars bring them; Others and Untrackable last.
+// Names in the order in which they appear in the bars; Others and Untrackable last.
 std::vector<Category> CategoriesOf(const BarPanel& panel) {
   std::vector<Category> all;
   for (const Style style : {Style::kNamed, Style::kOthers, Style::kUntrackable}) {
@@ -118,7 +118,7 @@ class BarPanelDrawing {
     return std::max(pleasant, line * static_cast<double>(categories_.size() + 1));
   }
 
-  // Whether the bars' names have room below them, in type of this size.
+  // Whether the bars' names fit below them in type of this size.
   [[nodiscard]] bool NamesFit(double size) const {
     const double room = PlotWidth() / static_cast<double>(panel_.bars.size()) - 3;
     return single() ||
@@ -189,7 +189,7 @@ class BarPanelDrawing {
     canvas_.Text({centre, Y(below) - 2.5}, text, total);
   }
 
-  // Inside, on a plate where there is a pattern; not at all where it would not fit.
+  // Inside, on a plain background where there is a pattern; omitted where it would not fit.
   void DrawPercent(const std::string& text, const Rect& box, const Paint& paint) {
     const bool dark = Lightness(paint.color) < 0.48;
     const TextStyle style{.size = 6, .color = dark ? kPaper : kInk, .align = Align::kCenter};
@@ -345,7 +345,7 @@ double DrawNumbers(const BarChart& chart, double y, double width, Canvas& canvas
   return y;
 }
 
-// How panels stand beside and below each other.
+// How panels are arranged in rows and columns.
 struct Arrangement {
   std::size_t columns = 1;
   double panel_width = 0;

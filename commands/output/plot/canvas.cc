@@ -56,7 +56,7 @@ std::vector<double> Places(double from, double to, double offset = 0) {
   return places;
 }
 
-// Lines x + slope * y = constant across `box`; slope 0 gives uprights.
+// Lines x + slope * y = constant across `box`; slope 0 gives vertical lines.
 void SlantedLines(cairo_t* cairo, const Rect& box, double slope) {
   const double reach = std::abs(slope) * box.height;
   for (const double x : Places(box.x - reach, box.x + box.width + reach)) {
@@ -84,7 +84,7 @@ void Dots(cairo_t* cairo, const Rect& box) {
   }
 }
 
-// Strokes of its own instead of a pattern: Cairo would turn a pattern into pixels in SVG and PDF.
+// Individual strokes instead of a pattern, which Cairo would turn into pixels in SVG and PDF.
 void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color) {
   SetStroke(cairo, {.width = 0.5, .color = color});
   switch (hatch) {
@@ -114,7 +114,7 @@ void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color)
   cairo_stroke(cairo);
 }
 
-// Cairo numbers the surfaces of a process; the same plot shall be the same bytes.
+// Cairo numbers the surfaces of a process, but the same plot must give the same bytes.
 void NamePage(std::string& svg) {
   constexpr std::string_view kId = "<g id=\"surface";
   const std::size_t at = svg.find(kId);
@@ -132,7 +132,7 @@ cairo_surface_t* MakeSurface(PlotFormat format, const Point& size, std::string* 
                                         static_cast<int>(std::lround(size.y * kPngScale)));
     case PlotFormat::kPdf: {
       cairo_surface_t* surface = cairo_pdf_surface_create_for_stream(Append, bytes, size.x, size.y);
-      // Without a date of its own a file would carry the clock's.
+      // Without an explicit date a file would carry the current time.
       cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                      "1970-01-01T00:00:00Z");
       return surface;
@@ -280,7 +280,7 @@ double Canvas::Width(std::string_view text, const TextStyle& style) const {
 }
 
 std::string Canvas::Elide(std::string_view text, double width, const TextStyle& style) const {
-  // Hostile names are megabytes: first to what no page could hold.
+  // Hostile names have megabytes: first cut to more than any page could hold.
   std::string whole = Shorten(text, 400);
   if (Width(whole, style) <= width) {
     return whole;

@@ -1,4 +1,4 @@
-// A page to draw on: what the charts need of Cairo, in points (1/72 inch) from the upper left.
+// A page to draw on: what the charts need from Cairo, in points (1/72 inch) from the upper left.
 #pragma once
 
 #include <memory>

@@ -227,7 +227,8 @@ void DrawSizeAxis(const SizeAxis& axis, const Rect& plot, Canvas& canvas) {
 }
 
 std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high) {
-  // Without the distances it is an isotonic regression: neighbours that conflict share their mean.
+  // Apart from the distances it is an isotonic regression: neighbours that conflict share their
+  // mean.
   struct Group {
     double sum = 0;
     std::size_t count = 0;

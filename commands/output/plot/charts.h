@@ -25,7 +25,7 @@ inline constexpr TextStyle kSmall{.size = 6.5, .color = kGrey};
 // Fill `index` of `count`: a ramp from dark to light, every other one with a pattern, so that
 // neighbours differ on a copier too.
 Paint FillOf(std::size_t index, std::size_t count);
-// The nearest of a terminal's 256 colours that can be read on dark ground too.
+// The nearest of a terminal's 256 colours that is also readable on a dark background.
 int TerminalColor(const Color& color);
 // What the categories leave: white, and white with hatching.
 Paint FillOfOthers();
@@ -63,7 +63,7 @@ std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most);
 bool ScalesDiffer(const std::vector<SizeAxis>& axes);
 
 // Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to
-// where they were as [low, high] allows; the caller sees to it that they fit.
+// where they were as [low, high] allows; the caller makes sure that they fit.
 std::vector<double> Spread(std::vector<double> wanted, double distance, double low, double high);
 
 }  // namespace memtool::commands

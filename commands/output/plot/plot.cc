@@ -16,7 +16,7 @@ namespace {
 constexpr double kNarrowest = 40;
 constexpr double kWidest = 1000;
 
-// Draws twice: how high a page must be is known when all is placed.
+// Draws twice: the page's height is known only once everything is placed.
 template <class Chart>
 Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size,
                   Streams& streams) {

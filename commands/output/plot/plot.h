@@ -1,6 +1,5 @@
-// Charts as files: SVG, PNG or PDF through Cairo, the name's ending decides. Made for print: widths
-// in millimetres, type in points, fills that differ in lightness and pattern and not by colour
-// alone.
+// Charts as files: SVG, PNG or PDF through Cairo, by the ending of the name. Made for print: widths
+// in millimetres, type in points, fills that differ in lightness and pattern, not by colour alone.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace memtool::commands {
 struct BarSegment {
   enum class Style : std::uint8_t { kNamed, kOthers, kUntrackable };
   std::string name;
-  std::int64_t bytes = 0;  // a negative segment is not drawn but said below its panel
+  std::int64_t bytes = 0;  // a negative segment is not drawn but mentioned below its panel
   Style style = Style::kNamed;
 };
 
@@ -47,7 +46,7 @@ struct AreaLayer {
   BarSegment::Style style = BarSegment::Style::kNamed;
 };
 
-// A vertical at x: an out-of-memory, or a mark.
+// A vertical line at x: an out-of-memory event, or a mark.
 struct AreaMark {
   std::string name;
   std::int64_t x = 0;

@@ -110,7 +110,7 @@ class PanelText {
     return sum;
   }
 
-  // Per column its highest point; columns without one show what held on from before.
+  // Per column its highest point; columns without one show the value carried over.
   void Collect() {
     highest_.assign(columns_, 0);
     reserved_.assign(columns_, 0);
@@ -165,7 +165,7 @@ class PanelText {
     const double base = static_cast<double>(row) * 8;
     double fill = std::clamp(Eighths(sum) - base, 0.0, 8.0);
     if (row == 0 && sum > 0) {
-      fill = std::max(fill, 1.0);  // something is not nothing
+      fill = std::max(fill, 1.0);  // what is not zero stays visible
     }
     const auto eighths = static_cast<std::size_t>(std::lround(fill));
     if (eighths == 0) {
@@ -193,13 +193,13 @@ class PanelText {
     return panel_.layers.size() - 1;
   }
 
-  // Out-of-memory and marks above the plot, the names that have room.
+  // Out-of-memory events and marks above the plot, with the names that fit.
   [[nodiscard]] std::string MarkLine() const {
     if (panel_.marks.empty()) {
       return "";
     }
     std::vector<std::string> cells(columns_, " ");
-    for (const bool oom : {false, true}) {  // an out-of-memory covers a mark
+    for (const bool oom : {false, true}) {  // an out-of-memory event covers a mark
       for (const AreaMark& mark : panel_.marks) {
         if (mark.oom == oom) {
           cells[ColumnOf(mark.x)] =
@@ -215,7 +215,7 @@ class PanelText {
     return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
 
-  // Puts the names of marks behind them, where the cells are free.
+  // Puts the names of marks after them, where the cells are free.
   void NameMarks(std::vector<std::string>& cells) const {
     for (const AreaMark& mark : panel_.marks) {
       const std::string name = Shorten(EscapeText(mark.name), 20);

@@ -1,6 +1,5 @@
 // Colours of terminals that have 256 of them, near those of Okabe and Ito, which people with any
-// kind of colour vision can tell apart. Whether there are colours at all is OutputOptions' to
-// decide.
+// kind of colour vision can tell apart. OutputOptions decides whether there are colours at all.
 #pragma once
 
 #include <array>

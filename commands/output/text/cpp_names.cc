@@ -15,13 +15,13 @@ bool IsWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Template arguments open behind a name, but "operator<" is one itself.
+// Template arguments begin after a name, but "operator<" is a name itself.
 bool OpensArguments(std::string_view name, std::size_t at) {
   return name[at] == '<' && at > 0 && IsWord(name[at - 1]) &&
          !name.substr(0, at).ends_with("operator");
 }
 
-// Behind the '>' that closes the '<' at `at`, or npos.
+// The position after the '>' that closes the '<' at `at`, or npos.
 std::size_t EndOfArguments(std::string_view name, std::size_t at) {
   std::size_t depth = 0;
   for (; at < name.size(); ++at) {

@@ -1,4 +1,4 @@
-// Names of C++ as people can read them.
+// C++ names in a readable form.
 #pragma once
 
 #include <string>

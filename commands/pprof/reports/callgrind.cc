@@ -26,7 +26,7 @@ class Names {
   std::map<std::string, std::size_t> numbers_;
 };
 
-// Relative to the address before, when that is shorter.
+// Relative to the previous address, when that is shorter.
 std::string Address(const Node* before, std::uint64_t address) {
   std::string absolute = fmt::format("{:#x}", address);
   if (before == nullptr) {
@@ -64,7 +64,7 @@ class Writer {
     return ToInt(ConvertUnit(value, report_.unit, report_.output_unit).value);
   }
 
-  // KCachegrind merges what has one name: functions that must stay apart get a number.
+  // KCachegrind merges what has the same name: functions that must stay apart get a number.
   void NameNodes() {
     const PprofGraph& graph = graph_.graph();
     std::map<std::pair<StringId, StringId>, std::map<std::uint32_t, std::size_t>> functions;

@@ -247,8 +247,8 @@ class Writer {
         Color(Score(cum), false), Color(Score(cum), true));
   }
 
-  // The boxes that hang on a node: text labels, each with its numbers, then the numbers of samples
-  // without text labels. Leaves show what was cut off below them too.
+  // The boxes attached to a node: text labels, each with its numbers, then the numbers of samples
+  // without text labels. Leaves also show what was cut off below them.
   void AddTags(std::uint32_t row) {
     const PprofGraph& graph = report_graph_.graph();
     const NodeTags& tags = graph.tags[row];
@@ -353,7 +353,7 @@ class Writer {
   PprofReport& report_;
   GraphReport report_graph_;
   std::string out_;
-  std::vector<std::size_t> numbers_;  // per node: its place from 1, 0 = not shown
+  std::vector<std::size_t> numbers_;  // per node: its number from 1, 0 = not shown
   std::vector<char> with_tags_;
 };
 

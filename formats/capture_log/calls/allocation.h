@@ -1,4 +1,4 @@
-// What the tables of live memory keep of an allocation.
+// What the tables of live memory keep about an allocation.
 #pragma once
 
 #include <cstdint>

@@ -17,12 +17,12 @@ class Attribution {
   const AttributesRow* AttributesOf(const Call& call);
   const LedgerRow* LedgerOf(const AttributesRow& attributes);
   // The ledger on the device of the call's pool: the thread's current device, which the log names,
-  // may be another. Valid until the next call.
+  // may be a different one. Valid until the next call.
   const LedgerRow* LedgerOnPoolDevice(const AttributesRow& attributes);
 
   void SetPoolDevice(std::uint64_t pool, std::int32_t device) { pool_devices_[pool] = device; }
 
-  // Definitions that were asked for and are lost.
+  // Definitions that were looked up and are lost.
   [[nodiscard]] std::uint64_t unknown() const { return unknown_; }
 
  private:

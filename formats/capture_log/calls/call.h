@@ -17,11 +17,11 @@ struct Call {
   std::array<std::uint64_t, 4> numbers{};  // of the rarer records, in their order
 };
 
-// What the log says about the program, beside its memory.
+// What the log says about the program, besides its memory.
 struct CallCounts {
   std::uint64_t unknown_frees = 0;       // of memory that the log did not see allocated
-  std::uint64_t refused_frees = 0;       // the driver said no
-  std::uint64_t failed_calls = 0;        // allocations refused for other reasons than memory
+  std::uint64_t refused_frees = 0;       // the driver refused
+  std::uint64_t failed_calls = 0;        // allocations refused for reasons other than memory
   std::uint64_t estimated = 0;           // arrays: the size was worked out
   std::uint64_t imports = 0;             // memory of other processes
   std::uint64_t unknown_attributes = 0;  // events whose definitions were lost

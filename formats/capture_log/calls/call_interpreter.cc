@@ -59,7 +59,7 @@ void CallInterpreter::Free(const Call& call) {
   if (auto ended = pointers_.Free(call, {ledger->space, call.key}); ended) {
     last.effect = std::move(*ended);
   } else if (ledger->space == wire::Space::kDevicePointer && graph_pointers_.erase(call.key) > 0) {
-    // Memory of a graph: it goes when the graph's own goes.
+    // Memory of a graph: it is freed with the graph's own.
     last.effect = GraphPointerFreed{};
   } else {
     ++counts_.unknown_frees;
@@ -111,7 +111,8 @@ void CallInterpreter::Unmap(const Call& call) {
   }
 }
 
-// No memory moves; but it is what a refusal that follows speaks of, not the unmapping before it.
+// No memory moves, but a refusal that follows is about this call, not about the unmapping before
+// it.
 void CallInterpreter::Unreserve(const Call& call) {
   if (const AttributesRow* attributes = attribution_.AttributesOf(call); attributes != nullptr) {
     last_free_[attributes->thread] = {.key = call.numbers[0], .effect = AddressesReleased{}};
@@ -143,8 +144,8 @@ void CallInterpreter::Import(const Call& call) {
   }
 }
 
-// numbers: pool, operation, device + 1. A destroyed pool's handle is given out again by the next
-// creation at the earliest.
+// numbers: pool, operation, device + 1. The next creation is the earliest that can reuse a
+// destroyed pool's handle.
 void CallInterpreter::Pool(const Call& call) {
   if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreate)) {
     attribution_.SetPoolDevice(

@@ -59,7 +59,7 @@ class CallInterpreter {
   Attribution attribution_;
   PointerTable pointers_;
   HandleTable handles_;
-  std::unordered_set<std::uint64_t> graph_pointers_;       // may be freed outside of their graph
+  std::unordered_set<std::uint64_t> graph_pointers_;       // may be freed outside their graph
   std::unordered_map<std::uint64_t, LastFree> last_free_;  // by thread
   CallCounts counts_;
 };

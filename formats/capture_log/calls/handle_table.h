@@ -1,4 +1,4 @@
-// Physical memory of the virtual memory functions. A handle names it; it is given back when the
+// Physical memory of the virtual memory functions. A handle names it; it is returned when the
 // handle's references and its mappings are both gone.
 #pragma once
 
@@ -20,20 +20,22 @@ class HandleTable {
  public:
   struct Mapping {
     std::size_t handle = 0;  // row of the table
-    std::size_t range = 0;   // of the history; none of imported memory
+    std::size_t range = 0;   // of the history; none for imported memory
   };
   // What a release or an unmapping did, to be restored when the driver refused it.
   struct Ended {
     std::vector<std::pair<std::uint64_t, Mapping>> mappings;  // by address
-    std::vector<std::pair<std::size_t, EventPlace>> handles;  // that went, with the event of it
-    std::optional<std::size_t> released;                      // the handle that lost a reference
-    std::optional<EventPlace> requested;                      // its event, when it is still mapped
+    // that ended, with the event that ended them
+    std::vector<std::pair<std::size_t, EventPlace>> handles;
+    std::optional<std::size_t> released;  // the handle that lost a reference
+    // the event of the request, when it is still mapped
+    std::optional<EventPlace> requested;
   };
 
   explicit HandleTable(HistoryBuilder& history) : history_(history) {}
 
-  // How often the number was given out before: a handle's may be again while the memory that it
-  // named is still mapped.
+  // How often the number was in use before: a handle's number may be reused while the memory that
+  // it named is still mapped.
   std::uint64_t CountUse(std::uint64_t handle) { return uses_[handle]++; }
   void Add(std::uint64_t handle, const Allocation& allocation);
   // One more release is needed.

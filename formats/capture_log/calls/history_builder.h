@@ -1,5 +1,5 @@
-// Events out: one trace for each device, one for the host and one for each allocator of the
-// program's own, with their ledgers, streams, labels, marks and mapped address ranges.
+// Collects events: one trace for each device, one for the host and one for each of the program's
+// own allocators, with their ledgers, streams, labels, marks and mapped address ranges.
 #pragma once
 
 #include <cstdint>

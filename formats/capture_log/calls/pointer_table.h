@@ -24,7 +24,7 @@ class PointerTable {
   struct Ended {
     Key key;
     Allocation allocation;
-    EventPlace event;  // that ended it; none of imported memory
+    EventPlace event;  // that ended it; none for imported memory
   };
 
   explicit PointerTable(HistoryBuilder& history) : history_(history) {}
@@ -32,8 +32,8 @@ class PointerTable {
   void Add(const Key& key, const Allocation& allocation) { live_.emplace(key, allocation); }
   // Another process's memory.
   void Import(const Key& key) { live_[key] = {.imported = true}; }
-  // Before an allocation of that key: one that is live must have gone, though its free was not
-  // recorded (the capture was off, or a chunk is lost). True when there was one.
+  // To call before an allocation with that key: one that is live must have ended, though its free
+  // was not recorded (the capture was off, or a chunk is lost). True when there was one.
   bool EndForgotten(const Call& call, const Key& key);
   std::optional<Ended> Free(const Call& call, const Key& key);
   // Pools and handles belong to the device and stay.

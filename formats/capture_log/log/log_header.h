@@ -14,7 +14,7 @@ namespace memtool::formats::capture_log {
 
 bool HasMagic(std::span<const std::byte> head);
 
-// Leaves `in` behind the header. Throws ReadError.
+// Leaves `in` after the header. Throws ReadError.
 wire::Header ReadHeader(ByteWindow& in);
 
 // A text field of the header: up to its NUL, if it has one.

@@ -90,7 +90,7 @@ LocationId StackMaker::PythonOf(const PyFrameRow& row) {
 
 // Each call of the evaluation loop stands for the Python frames up to the one that it was entered
 // with. Where loops and entries do not match in number (a part of the stack is missing, the
-// interpreter has no symbols), all Python frames stand at the first function of the interpreter.
+// interpreter has no symbols), all Python frames go where the first function of the interpreter is.
 std::vector<LocationId> StackMaker::Merge(const StackRow& row) {
   std::vector<const PyFrameRow*> python;
   for (std::uint64_t id = row.python; python.size() < kMostFrames;) {

@@ -1,5 +1,5 @@
 // Stacks of the log as stacks of a recording: native frames with their symbols, Python frames put
-// where the interpreter's evaluation loop stands.
+// where the interpreter's evaluation loop is.
 #pragma once
 
 #include <cstdint>

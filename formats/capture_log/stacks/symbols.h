@@ -27,8 +27,8 @@ class Symbols {
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
 
-  // What stands at `address` (of the process), innermost inlined function first; empty when it is
-  // not known.
+  // What is at `address` (of the process), innermost inlined function first; empty when it is
+  // unknown.
   std::vector<Symbol> At(const MappingRow& mapping, std::uint64_t address);
   // The mapping's file, with the main program's name filled in.
   [[nodiscard]] std::string PathOf(const MappingRow& mapping) const;

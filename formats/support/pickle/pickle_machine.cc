@@ -69,7 +69,7 @@ void PickleMachine::Refill() {
   NeedMore(kRefillBytes);
 }
 
-// Brings `size` bytes to hand, or all that are left.
+// Buffers `size` bytes, or all that are left.
 void PickleMachine::NeedMore(std::uint64_t size) {
   in_.Advance(static_cast<std::size_t>(cursor_.offset() - in_.offset()));
   const auto bytes = in_.Fill(static_cast<std::size_t>(size));
@@ -91,8 +91,8 @@ void PickleMachine::Protocol() {
   }
 }
 
-// Reads one opcode that only pushes a value; false, without a step, when the next one does more.
-// kLongestPush bytes are at hand.
+// Reads one opcode that only pushes a value; false, without consuming it, when the next one does
+// more. kLongestPush bytes are buffered.
 [[gnu::always_inline]] inline bool PickleMachine::PushNext(ByteCursor& cursor, Value& value) {
   const std::uint64_t operand = cursor.WordAhead(1);
   std::size_t size = 0;
@@ -295,8 +295,8 @@ void PickleMachine::Put(std::size_t entry) {
   }
 }
 
-// Makes the list that begins here from one of the same bytes, which was made before. Entries of the
-// memo that are not containers never change, so the same bytes mean the same list.
+// Makes the list that begins here from an earlier one with the same bytes. Entries of the memo that
+// are not containers never change, so the same bytes mean the same list.
 bool PickleMachine::KnownRun() {
   if (stack_.empty() || stack_.top().kind != ValueKind::kEmptyList || cursor_.done() ||
       !IsGet(cursor_.Peek())) {
@@ -320,7 +320,7 @@ bool PickleMachine::KnownRun() {
   return true;
 }
 
-// Notes a list of nothing but references, to be remembered once it is made.
+// Notes a list of references only, to be remembered once it is made.
 void PickleMachine::WatchRun(std::span<const std::byte> ahead) {
   std::size_t size = 0;
   while (size < ahead.size() && IsGet(static_cast<std::uint8_t>(ahead[size]))) {
@@ -405,7 +405,7 @@ void PickleMachine::Bytes(std::uint64_t size) {
   const bool whole = in_.Skip(size);
   cursor_ = ByteCursor(in_.buffered(), in_.offset());
   if (!whole) {
-    cursor_.Take(1 + cursor_.left());  // throws that the input ends here
+    cursor_.Take(1 + cursor_.left());  // throws, because the input ends here
   }
   stack_.Push(Value::Of(ValueKind::kOpaque, 0));
 }

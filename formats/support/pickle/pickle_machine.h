@@ -1,6 +1,6 @@
 // A strict interpreter of pickles (protocols 2 to 5) as data: containers, numbers and text, as
-// CPython and torch::jit::Pickler write them. An opcode that can call code ends the reading with
-// its name and place; nothing is ever imported, called or built from a name in the file.
+// CPython and torch::jit::Pickler write them. An opcode that can call code is an error with its
+// name and place; nothing is ever imported, called or built from a name in the file.
 //
 // Opcodes are read from a sliding window. Finished containers go to a DataBuilder at once, so
 // memory holds the memo (8 bytes per entry) and one container's values.
@@ -23,7 +23,8 @@ class PickleMachine {
  public:
   PickleMachine(ByteWindow& in, DataBuilder& builder, const Limits& limits);
 
-  // Reads one pickle, up to and with its STOP; the window stands behind it. Throws ReadError.
+  // Reads one pickle, up to and including its STOP; the window is then right after it. Throws
+  // ReadError.
   Value Run();
   [[nodiscard]] int protocol() const { return protocol_; }
 

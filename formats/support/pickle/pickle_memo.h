@@ -27,7 +27,7 @@ class PickleMemo {
   void Add(const Value& value) { Append(Pack(value)); }
 
   // Writes a copy of entry `at`; false when there is none. A container is marked as used, so that
-  // nothing is added to it afterwards unnoticed.
+  // nothing can be added to it afterwards unnoticed.
   bool Get(std::size_t at, Value& value) {
     if (at >= entries_.size()) {
       return false;
@@ -49,7 +49,7 @@ class PickleMemo {
   static constexpr std::uint64_t kUsed = 0x80;
   static constexpr std::uint64_t kHole = ~std::uint64_t{0};
   // Set in holes, boxes and containers; the most frequent entries, frames and text, have none of
-  // it.
+  // these bits.
   static constexpr std::uint64_t kRare = 0xe0;
 
   bool GetRare(std::uint64_t& entry, Value& value) const {
@@ -65,7 +65,7 @@ class PickleMemo {
     return true;
   }
   void Append(std::uint64_t entry) {
-    // By fours: memory that is not reached costs nothing, copies do.
+    // Grows fourfold: memory that is not reached costs nothing, copies do.
     if (entries_.size() == entries_.capacity()) {
       entries_.reserve(std::max<std::size_t>(entries_.size() * 4, kFirstEntries));
     }

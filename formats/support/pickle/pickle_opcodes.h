@@ -84,7 +84,7 @@ struct Refused {
   const char* name;
   bool unsafe;
 };
-// nullptr when the byte is no opcode of any protocol.
+// nullptr when the byte is not an opcode of any protocol.
 const Refused* FindRefused(std::uint8_t opcode);
 
 }  // namespace memtool::formats::pickle

@@ -46,7 +46,7 @@ class Annotator {
   }
 
  private:
-  // What is said again is said once.
+  // Joins two label sets; what is in both is kept once.
   void Join(LabelSetId said, LabelSetId& of) {
     const auto before = builder_.Labels(of);
     std::vector<Label> set(before.begin(), before.end());
@@ -101,7 +101,7 @@ bool CountRequestsAsFrees(History& history, const AllocatorState& state) {
     std::set<std::uint64_t> left = waiting;
     for (std::size_t i = events.size(); i-- > 0;) {
       Event& event = events[i];
-      // The last request of a block that waits at the end is what it waits with.
+      // A block that is pending at the end is still waiting after its last request.
       if (event.action == Action::kFreeRequested && left.erase(event.key) == 0) {
         event.action = Action::kFreeCompleted;
         any = true;

@@ -1,17 +1,17 @@
-// What events mean that only all of them together tell.
+// Meanings of events that can be told only when all events are known.
 #pragma once
 
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::torch_snapshot {
 
-// An annotation is said of what is live at its address: the allocation gets its text as a label,
+// An annotation is about what is live at its address: the allocation gets its text as a label,
 // "annotation".
 void JoinAnnotations(History& history, RecordingBuilder& builder);
 
-// A trace may leave out events by their kind (skip_actions). Where it has requests to free and not
-// one completion, the request is the end of a block's life, but for blocks that `state` has as
-// still waiting. Returns whether there was such a trace.
+// A trace may leave out events by their kind (skip_actions). Where it has requests to free but no
+// completion at all, the request ends a block's life, except for blocks that are still pending in
+// `state`. Returns whether there was such a trace.
 bool CountRequestsAsFrees(History& history, const AllocatorState& state);
 
 }  // namespace memtool::formats::torch_snapshot

@@ -18,8 +18,8 @@ constexpr std::size_t kMostText = std::size_t{64} << 10U;
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// RapidJSON's handler, with its names: takes one object of plain values, and gives up at whatever
-// else there is.
+// RapidJSON's handler, with its names: accepts one object of plain values, and gives up at anything
+// else.
 class FlatObject {
  public:
   explicit FlatObject(Pairs& pairs) : pairs_(pairs) {}
@@ -73,7 +73,7 @@ std::optional<Pairs> PairsOf(std::string_view text) {
   return taken ? std::optional(std::move(pairs)) : std::nullopt;
 }
 
-// Takes one plain value that is no text: then it is written as it is.
+// Accepts one plain value other than text, which is then written as it is.
 class Plain : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Plain> {
  public:
   static bool Default() { return false; }

@@ -1,4 +1,4 @@
-// What a program says of its allocations: text, or since 2.14 a flat JSON object.
+// What a program says about its allocations: text, or since 2.14 a flat JSON object.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace memtool::formats::torch_snapshot {
 
-// "user_metadata": text becomes one label of that key, an object a label for each of its own,
-// "user_metadata.KEY".
+// "user_metadata": text becomes one label with that key, an object one label for each of its own
+// keys, "user_metadata.KEY".
 class MetadataLabels {
  public:
   // `text`: a string of the builder's.
@@ -25,7 +25,7 @@ class MetadataLabels {
   std::unordered_map<std::uint32_t, std::vector<Label>> known_;
 };
 
-// What those labels were made of; empty without any.
+// The text that those labels were made from; empty without any.
 std::string MetadataText(const Recording& recording, std::span<const Label> labels);
 
 }  // namespace memtool::formats::torch_snapshot

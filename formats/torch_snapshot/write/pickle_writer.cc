@@ -12,7 +12,7 @@ namespace memtool::formats::torch_snapshot {
 namespace {
 
 constexpr unsigned char kProtocol = 2;
-// Python writes so many items before it appends them; readers' stacks count on that.
+// Python writes so many items before it appends them; readers' stacks rely on that.
 constexpr std::uint32_t kBatch = 1000;
 
 }  // namespace

@@ -16,8 +16,8 @@ class PickleWriter {
  public:
   PickleWriter();
 
-  // Containers: items of lists, and key after value of dicts, follow until the end. Neither may be
-  // empty of calls: Begin, then items each after Item(), then End.
+  // Containers: Begin, then the items of a list, each after Item(), or the keys and values of a
+  // dict, then End.
   void BeginDict();
   void Key(Word key);
   void Key(std::string_view key);
@@ -31,11 +31,11 @@ class PickleWriter {
   void Bool(bool value);
   void Float(double value);
   void Pair(std::uint64_t first, std::uint64_t second);  // a tuple
-  // Text is written as UTF-8, what is none as U+FFFD. Equal texts are written once.
+  // Text is written as UTF-8, with U+FFFD for what is not. Equal texts are written once.
   void Text(std::string_view text);
   void Text(Word word);
 
-  // Keeps the value just written under a number, to be put in again.
+  // Keeps the value just written under a number, for later use.
   std::uint32_t Remember();
   void Recall(std::uint32_t number);
 

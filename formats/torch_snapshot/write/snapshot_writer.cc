@@ -67,8 +67,8 @@ struct Annotation {
   const Mark* mark = nullptr;
   bool end = false;
 
-  // Reading joins an END to the newest open span of its name, so at one time what began before ends
-  // first, and what has no length begins before it ends.
+  // Reading joins an END to the newest open span of its name, so at equal times what began earlier
+  // ends first, and what has no length begins before it ends.
   [[nodiscard]] int Turn() const {
     const bool no_length = mark->begin == mark->end;
     return end && !no_length ? 0 : no_length ? 1 : 2;
@@ -247,7 +247,7 @@ class SnapshotPickler {
     }
   }
 
-  // Readers of snapshots look keys up by name: one of ours disturbs none.
+  // Readers of snapshots look keys up by name, so a key of our own disturbs nobody.
   void Comments() {
     out_.Key(Word::kMemtool);
     out_.BeginDict();
@@ -295,7 +295,7 @@ class SnapshotPickler {
     return {};
   }
 
-  // `otherwise`: what stands where nothing was recorded, in nearly all events.
+  // `otherwise`: what to write where nothing was recorded, which is nearly all events.
   void PutLabel(Word key, LabelSetId set, Word otherwise) {
     const std::string_view text = LabelOf(set, kWords.at(static_cast<std::size_t>(key)));
     out_.Key(key);
@@ -343,7 +343,7 @@ class SnapshotPickler {
     out_.Pair(first, second);
   }
 
-  // What the reader made one path of, "roundup_power2_divisions.64", is a dict again.
+  // What the reader flattened to a path, "roundup_power2_divisions.64", becomes a dict again.
   void Settings() {
     std::string_view open;
     out_.BeginDict();
@@ -369,7 +369,7 @@ class SnapshotPickler {
     out_.EndDict();
   }
 
-  // The number that the text is, when it is just the way in which the reader writes it.
+  // The number that the text is, when it is exactly how the reader writes that number.
   template <class Number>
   static std::optional<Number> NumberOf(const std::string& text) {
     Number number{};
@@ -391,7 +391,7 @@ class SnapshotPickler {
     }
   }
 
-  // Entries of the recorder that are marks of their own come before the annotations.
+  // Marks that are entries of the recorder come before the annotations.
   [[nodiscard]] std::size_t MarksOfEvents() const {
     return static_cast<std::size_t>(
         std::count_if(history_.events.begin(), history_.events.end(),

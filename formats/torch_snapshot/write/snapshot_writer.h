@@ -7,9 +7,9 @@ namespace memtool::formats {
 
 // A pickle of protocol 2 that holds nothing but dicts, lists, tuples, text and numbers; equal
 // texts, frames and stacks are written once. Keys are those of the version of PyTorch that the
-// recording's origin names; the recording's comments are a list below a key of our own, "memtool",
-// which other readers pass over. What a Recording does not hold is not in it: forward_frames, fx_*
-// keys of frames, which action an entry without meaning had (it becomes "user_defined").
+// recording's origin names; the recording's comments are a list under a key of our own, "memtool",
+// which other readers ignore. What a Recording does not hold is not in it: forward_frames, fx_*
+// keys of frames, and the action of an entry without meaning (it becomes "user_defined").
 class TorchSnapshotWriter final : public Writer {
  public:
   [[nodiscard]] std::string_view name() const override { return "torch_snapshot"; }

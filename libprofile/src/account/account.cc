@@ -94,7 +94,7 @@ class StateSum {
     }
   }
 
-  // False where there are no segments, or not all of them: live blocks lie in none.
+  // False where there are no segments, or where some are missing, so that live blocks lie in none.
   [[nodiscard]] bool known() const { return segments_ > 0 && !unplaced_; }
 
   void FillIn(AccountFacts& facts) const {

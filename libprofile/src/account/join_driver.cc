@@ -67,7 +67,7 @@ std::vector<Visible> VisibleAt(const HistoryIndex& log, const MomentSpec& moment
   return visible;
 }
 
-// Where a log stands beside a snapshot whose last event was at `time`.
+// The moment of a log that matches a snapshot whose last event was at `time`.
 MomentSpec MomentBeside(std::int64_t time) {
   MomentSpec moment{.text = "end"};
   if (time != kNoTime) {
@@ -88,7 +88,7 @@ std::uint64_t EndOf(std::uint64_t address, std::int64_t size) {
 
 }  // namespace
 
-// One snapshot laid over one log.
+// One snapshot matched against one log.
 class FrameworkSegments::Match {
  public:
   Match(const Snapshot& snapshot, const std::vector<Visible>& visible) {
@@ -108,7 +108,8 @@ class FrameworkSegments::Match {
   [[nodiscard]] std::int64_t missing() const { return missing_; }
   [[nodiscard]] std::uint64_t missing_segments() const { return missing_segments_; }
 
-  // The found bytes leave the events that allocate and free them: how many bytes these hold.
+  // Subtracts the found bytes from the events that allocate and free them; returns how many bytes
+  // those allocations had.
   std::int64_t LeaveOut(History& history) const {
     std::int64_t holding = 0;
     for (const Trace& trace : history.traces) {

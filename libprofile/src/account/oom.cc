@@ -20,7 +20,7 @@ std::int64_t PrecisionOf(const std::optional<Quantity>& quantity) {
   return quantity ? quantity->precision : 0;
 }
 
-// Parts and what is left of the whole for the next.
+// Takes parts off a whole, and keeps what is left for the next.
 class Dividing {
  public:
   Dividing(OomLadder& ladder, const Quantity& whole)
@@ -120,7 +120,7 @@ void Add(std::int64_t& sum, std::int64_t bytes) {
   sum = SaturatingAdd(sum, bytes);
 }
 
-// Free memory in a segment that this request cannot use, by what keeps it from that.
+// Free memory in a segment that this request cannot use, by the reason.
 void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& state) {
   const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
   if (segment.pool_owner != request.pool_owner || segment.pool_id != request.pool_id) {
@@ -220,7 +220,7 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
   const std::int64_t held = SaturatingAdd(
       SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
-  // The limit bites before the device only where the device had room for the request.
+  // The limit is the cause only where the device had room for the request.
   if (facts.limit && facts.live && facts.cached && verdict.short_of_driver == 0) {
     const std::int64_t over =
         SaturatingSubtract(SaturatingAdd(held, wanted.bytes), facts.limit->bytes);

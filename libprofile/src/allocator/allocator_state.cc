@@ -28,7 +28,7 @@ std::uint64_t EndOf(std::uint64_t address, std::int64_t size) {
   return end < address ? UINT64_MAX : end;
 }
 
-// Mapped memory of one device; each undone event takes it one step back.
+// Mapped memory of one device; undoing an event takes it one step back.
 class Segments {
  public:
   struct Range {
@@ -181,7 +181,7 @@ class Backward {
 
  private:
   // What the end tells: sizes of the blocks that live until then, and whether blocks of expandable
-  // segments keep their rests (newer versions split them down to 512 bytes).
+  // segments keep small remainders (newer versions split them down to 512 bytes).
   void ReadEnd() {
     for (const auto& [address, range] : segments_.ranges()) {
       const Segment& segment = range.segment;
@@ -242,8 +242,8 @@ class Backward {
     return end < limit ? static_cast<std::int64_t>(limit - end) : 0;
   }
 
-  // A large block is never smaller than kSmallSize, so a gap this small is the rest of the block
-  // before it. Behind a wider gap such a rest may hide: how much was free when the block was
+  // A large block is never smaller than kSmallSize, so a gap this small is the remainder of the
+  // block before it. A wider gap may hide such a remainder: how much was free when the block was
   // allocated tells.
   void GiveRests() {
     std::map<std::uint64_t, Placed*> open;

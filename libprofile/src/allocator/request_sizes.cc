@@ -32,7 +32,7 @@ RequestSizes::RequestSizes(const Recording& recording, const Trace& trace, std::
     for (const Block& block :
          std::span(end.state.blocks).subspan(segment.first_block, segment.block_count)) {
       if (block.state != BlockState::kInactive) {
-        // Files before 2.0 do not tell what was asked for.
+        // Files before 2.0 do not tell the requested size.
         take(segment.stream, segment.small, block.requested > 0 ? block.requested : block.size);
       }
     }

@@ -46,7 +46,7 @@ bool IsLog(RecordingKind kind) {
   return kind == RecordingKind::kDriverLog || kind == RecordingKind::kTagLog;
 }
 
-// Of a log with the sizes that were asked for beside those that were given.
+// Columns of a log that has requested sizes besides the actual ones.
 struct Columns {
   std::size_t actual = 0;
   std::optional<std::size_t> requested{};
@@ -101,7 +101,7 @@ Result<Selection> Cut(const Selection& selection, const Slice& slice) {
   return selection.Of(*std::move(rest));
 }
 
-// The devices that hold any bytes, in natural order. Nothing when some bytes are of none.
+// The devices that hold any bytes, in natural order. Empty when some bytes belong to no device.
 std::vector<std::string> DevicesOf(const Selection& selection) {
   const Recording& recording = selection.recording();
   const Profile& profile = *recording.profile;
@@ -133,8 +133,8 @@ std::vector<std::string> DevicesOf(const Selection& selection) {
   return sorted;
 }
 
-// MXNet's log tells what NVML saw beyond its rows, TBD's what the device has. `kept`: all rows,
-// also those of the host, which the sum of the writer has.
+// MXNet's log tells what NVML saw beyond its rows, TBD's tells the device's total. `kept`: all
+// rows, including those of the host, because the writer's sum includes them.
 AccountFacts CountersOf(const Recording& recording, const std::string* device, std::int64_t kept) {
   std::optional<std::int64_t> beyond;
   AccountFacts told;
@@ -216,7 +216,7 @@ std::string_view KindKey(AccountStep::Kind kind) {
   return "unknown";
 }
 
-// What inputs say of one device, or of all.
+// What inputs say about one device, or about all.
 struct AccountMaker::Ladder {
   std::string device;
   AccountFacts facts{};
@@ -224,7 +224,7 @@ struct AccountMaker::Ladder {
   std::optional<BucketTable> recorded{};
 };
 
-// What one input says of one device, or of all.
+// What one input says about one device, or about all.
 struct AccountMaker::Part {
   AccountFacts facts{};
   Selection rows;  // what buckets divide
@@ -300,7 +300,7 @@ Result<AccountMaker::Part> AccountMaker::PartOf(const Selection& selection,
     part.facts.allocated = quantity(part.rows);
     part.facts.cached_untold = true;
     if (part.facts.process) {
-      part.facts.reserved = part.facts.allocated;  // what the writer took from NVML's figure
+      part.facts.reserved = part.facts.allocated;  // what the writer subtracted from NVML's figure
     }
     if (!columns.requested) {
       return part;  // sizes as the pool rounded them
@@ -378,7 +378,7 @@ void AccountMaker::NoteHost(const Selection& log) {
 void AccountMaker::MakeRows(const Ladder& ladder, bool named, AccountAnswer& answer) const {
   Rows rows;
   int level = 0;
-  // Where what was asked for is not told, buckets divide what was given for it.
+  // Where the requested bytes are unknown, buckets divide the allocated ones.
   const bool of_allocated = ladder.requested && !ladder.facts.requested;
   for (AccountStep& step : LadderOf(ladder.facts)) {
     level = step.level + 1;

@@ -31,7 +31,7 @@ void PutLabels(const View& view, LabelSetId set, std::string& text) {
   }
 }
 
-// Holds the first rows and counts all; of one block, also its story.
+// Holds the first rows and counts all; for a single block, also tells its story.
 void Count(const EventsQuery& query, EventsAnswer& answer) {
   EventSource& source = *answer.source;
   std::optional<StoryTeller> teller;
@@ -73,7 +73,7 @@ void EventSource::PutLife(const ListedEvent& listed, EventRow& row) const {
   }
 }
 
-// Rows are made one in the place of the other: their text keeps its memory.
+// Each row is made in place of the last one, so that its texts reuse their memory.
 void EventSource::Make(const ListedEvent& listed, EventRow& row) {
   const Event& event = *listed.event;
   const History& history = *view_.recording().history;

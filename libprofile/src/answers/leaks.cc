@@ -18,7 +18,7 @@ std::string_view At(const std::array<std::string_view, kCount>& words, Code code
   return words[static_cast<std::size_t>(code)];
 }
 
-// When an input was taken, or of a history when the moment shown was; unix ns.
+// When an input was taken, or, for a history, when the moment shown was; unix ns.
 std::int64_t TimeOf(const Selection& selection) {
   const Recording& recording = selection.recording();
   std::int64_t time = kNoTime;

@@ -101,8 +101,8 @@ class Finder {
     }
   }
 
-  // All other rows together go down by about what these rows gain: four fifths to one and a half
-  // of it. Where they fall by more, the total is not flat.
+  // All other rows together shrink by about what these rows gain: between four fifths and one and a
+  // half times that. Where they fall by more, the total is not flat.
   [[nodiscard]] bool GivenBack(const Finding& finding,
                                const std::vector<std::int64_t>& sums) const {
     const std::int64_t gain = finding.sum.delta();
@@ -132,7 +132,7 @@ class Finder {
     Add(std::move(finding));
   }
 
-  // Of the rows that rise, which phase most of what they gain is of.
+  // The phase that most of the gain of the rising rows belongs to.
   [[nodiscard]] Phase PhaseOf(const Finding& finding) const {
     std::int64_t backward = 0;
     std::int64_t optimizer = 0;
@@ -197,8 +197,8 @@ class Finder {
   std::vector<Finding> given_back_;
 };
 
-// The fewest steps in which `more` bytes come together when the last step added `step` and each
-// adds `bend` more than the one before; both are not below zero, and one is above.
+// The fewest steps that add `more` bytes, when the last step added `step` and each adds `bend` more
+// than the one before; neither is negative, and at least one is positive.
 std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t bend) {
   const auto reached = [&](std::int64_t n) {
     const Wide steps = n;

@@ -85,7 +85,7 @@ void NameLayers(const AllocationGroups& groups, const std::vector<std::uint32_t>
       {.key = "rest", .name = std::string(kRestOfLayers), .file = {}, .kind = Kind::kRest});
 }
 
-// When each event has happened: events without a time stand at the one before them.
+// When each event has happened: events without a time get that of the one before them.
 std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t zero) {
   std::vector<std::int64_t> clock;
   clock.reserve(events.size());
@@ -140,7 +140,7 @@ Value Microseconds(std::int64_t nanos) {
   return nanos == kNoTime ? Value() : Value(nanos / 1000);
 }
 
-// Layers, out-of-memory events and marks: what stands beside the rows.
+// Layers, out-of-memory events and marks: the details besides the rows.
 Value::Object DetailsOf(const TimelineAnswer& answer) {
   Value::List layers;
   for (const TimelineLayer& layer : answer.layers) {

@@ -77,7 +77,7 @@ std::uint32_t TracesMaker::Intern(const std::vector<NodeId>& stack) {
   return *at;
 }
 
-// Per sum: the number of its stack as it is seen, or kDropped.
+// Per sum: the number of its stack as the view shows it, or kDropped.
 std::vector<std::uint32_t> TracesMaker::StacksOf(const Selection& selection) {
   NodeWalker walker(selection.view(), Granularity::kLine, texts_->frames);
   NodeStack stack;

@@ -118,7 +118,7 @@ TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query) {
     all.push_back({InputOf(selection), 1});
   }
   NodeSpace space;
-  // Everything: what is shown is chosen by rank, not by what a picture holds.
+  // No limits: what is shown is chosen by rank, not by what fits a picture.
   const Graph graph = BuildGraph(all,
                                  {.granularity = query.granularity,
                                   .node_count = 0,

@@ -21,7 +21,7 @@ void PutText(Json& json, std::string_view bytes) {
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
-// Values of lists and objects nest as deep as their declarations, never as deep as an input.
+// Lists and objects nest as deep as their declarations, never as deep as an input.
 struct PutValue {
   Json& json;
   void operator()(std::monostate) const { json.Null(); }
@@ -117,7 +117,7 @@ void ForEachRow(const AnswerView& answer, std::size_t limit, Visit visit) {
   }
 }
 
-// Rows as lines of JSON, each in the memory of the one before it.
+// Rows as lines of JSON, each reusing the memory of the one before it.
 class RowPrinter {
  public:
   explicit RowPrinter(const AnswerView& answer) : fields_(answer.fields) {}
@@ -171,7 +171,7 @@ void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out)
   Json json(buffer);
   json.StartObject();
   PutEnvelope(json, answer, limit);
-  // The object stays open: rows follow one a line, so that big results stream and diff well.
+  // The object stays open: rows follow, one per line, so that big results stream and diff well.
   out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
   out(",\n\"rows\":[");
   bool first = true;

@@ -38,8 +38,9 @@ constexpr std::array<std::string_view, 28> kSubjects{"",
                                                      "a question about out-of-memory"};
 static_assert(kSubjects.size() == static_cast<std::size_t>(Subject::kOutOfMemory) + 1);
 
-// A mention within a text: the subject's number as a character after kMark. Neither is in what a
-// library says otherwise; an input that holds both gets a subject's name shown, and nothing worse.
+// A mention within a text: the subject's number as a character after kMark. Neither occurs in what
+// a library says otherwise; an input that contains both gets a subject's name shown, and nothing
+// worse.
 constexpr char kMark = '\x0e';
 constexpr char kFirst = '@';
 

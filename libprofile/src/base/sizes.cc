@@ -37,7 +37,7 @@ int PowerOf(std::string_view text, bool* binary) {
   if (unit.empty() || unit == "b" || unit == "byte" || unit == "bytes") {
     return 0;
   }
-  // "kilobytes", as labels of profiles have it.
+  // "kilobytes", as in labels of profiles.
   for (const std::string_view word : {"kilobyte", "megabyte", "gigabyte", "terabyte"}) {
     if (std::string_view(unit).starts_with(word) &&
         (unit == word || unit.substr(word.size()) == "s")) {
@@ -110,7 +110,8 @@ SizeUnit UnitFor(std::int64_t bytes) {
   const double magnitude = std::abs(static_cast<double>(bytes));
   std::size_t unit = 0;
   const auto is_enough = [magnitude](std::size_t next) {
-    // What two decimals would round up to 1024.00 is 1.00 of the next; bytes are not rounded.
+    // What two decimals would round up to 1024.00 is shown as 1.00 of the next unit; bytes are not
+    // rounded.
     const double least = next > 1 ? kUnits[next - 1].bytes * 1023.995 : kUnits[next].bytes;
     return magnitude >= least;
   };

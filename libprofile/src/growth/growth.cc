@@ -109,7 +109,7 @@ struct Steps {
   }
 };
 
-// Where growth ends of which every step is less than the one before, if they go on to lessen so.
+// Where growth with ever smaller steps ends, if the steps continue to shrink as they do.
 std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
   const auto step = [series](std::size_t i) {
     return static_cast<double>(SaturatingSubtract(series[i], series[i - 1]));
@@ -119,7 +119,7 @@ std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
   for (std::size_t i = 2; i < series.size(); ++i) {
     const double share = step(i) / step(i - 1);
     if (i > 2 && share > before * 1.01) {
-      return std::nullopt;  // they lessen ever less
+      return std::nullopt;  // they shrink ever more slowly
     }
     most = std::max(most, share);
     before = share;
@@ -187,7 +187,7 @@ GrowthDetail DetailOf(const Steps& steps) {
   return GrowthDetail::kNone;
 }
 
-// Whether noise rises; `chance`: in how many series without a trend it would as much.
+// Whether noise rises. Sets `chance`: the share of series without a trend that rise as much.
 bool Rises(std::span<const std::int64_t> series, std::int64_t slope, double& chance) {
   const std::size_t cycle = CycleOf(series);
   chance = ChanceOfRise(series, cycle);
@@ -203,7 +203,8 @@ void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
     growth.detail = GrowthDetail::kRising;
     return;
   }
-  // The other way round, in values as in their lowest points. ~x = -x - 1 has no overflow.
+  // The other way round: values are mirrored, and with them their lowest points. ~x = -x - 1 cannot
+  // overflow.
   std::vector<std::int64_t> mirrored(series.begin(), series.end());
   std::transform(mirrored.begin(), mirrored.end(), mirrored.begin(), std::bit_not<>());
   double chance = 1;
@@ -212,7 +213,7 @@ void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
   }
 }
 
-// `rows`: among how many that rise and fall this one is.
+// `rows`: how many rows rise and fall, this one included.
 GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept, std::size_t rows) {
   const bool noisy = growth.detail == GrowthDetail::kRising;
   if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
@@ -230,7 +231,7 @@ GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept,
   return noisy && of_all > kPerhapsOfAll ? GrowthEvidence::kNone : GrowthEvidence::kWeak;
 }
 
-// Of many rows that rise and fall some rise by chance.
+// Of many rows that rise and fall, some rise by chance.
 void WeighByRows(GrowthSeries& series) {
   const auto keeps = [](const GrowthRow& row) { return row.kept && row.kept->again_and_again(); };
   std::size_t noisy_keeps = 0;
@@ -281,7 +282,7 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Takes the digits at the front of `text`, without leading zeros.
+// Consumes the digits at the front of `text`; returns them without leading zeros.
 std::string_view TakeNumber(std::string_view& text) {
   std::size_t end = 0;
   while (end < text.size() && IsDigit(text[end])) {
@@ -390,7 +391,7 @@ GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
       GrowthRow& to = series.rows[at->second];
       to.series[i] = sort == SortBy::kFlat ? row.value.flat : row.value.cum;
       to.unknown[i] = sort == SortBy::kFlat ? row.value.unknown : row.value.unknown_cum;
-      // The last input decides where a row is: it is the one to look at.
+      // The last input decides a row's place: it is the one to look at.
       to.name = std::move(row.name);
       to.file = std::move(row.file);
       to.line = row.line;

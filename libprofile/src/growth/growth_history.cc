@@ -21,12 +21,12 @@ namespace {
 // Bytes per row while one trace is walked through.
 class Walk {
  public:
-  // `before`, `no_stack`: rows of what has no group; all rows are below `rows`.
+  // `before`, `no_stack`: the rows for what has no group; all row numbers are below `rows`.
   struct Unnamed {
     std::uint32_t before = 0;
     std::uint32_t no_stack = 0;
     std::size_t rows = 0;
-    bool keep_before = true;  // false: a filter takes what nobody knows the stack of
+    bool keep_before = true;  // false: a filter drops what has no known stack
   };
   Walk(const HistoryIndex& index, const AllocationGroups& groups, const Unnamed& unnamed)
       : index_(index),
@@ -47,15 +47,15 @@ class Walk {
 
   void Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums);
 
-  // Bytes per stack that allocated any: which of a row's places weighs most. What is live at the
-  // end of the ranges decides; in a row that has nothing left, what was allocated.
+  // Bytes per stack that allocated any, to find which of a row's places weighs most. What is live
+  // at the end of the ranges decides, or, in a row that has nothing left, what was allocated.
   [[nodiscard]] StackSums Weights() const;
 
  private:
   static constexpr std::uint32_t kDropped = UINT32_MAX;
 
   [[nodiscard]] std::uint32_t RowOfStack(StackId stack) const {
-    // kRest = kDropped: a filter took it.
+    // kRest = kDropped: a filter dropped it.
     return stack.valid() ? groups_.of_stack[stack.value()] : no_stack_;
   }
   [[nodiscard]] std::uint32_t RowOf(std::uint32_t event) const;
@@ -110,7 +110,8 @@ std::uint32_t Walk::RowOf(std::uint32_t event) const {
   return RowOfStack(events_[opened].stack);
 }
 
-// What was there before the first event; frees after the range prove that it stays within.
+// What was there before the first event; a free after the range proves that it stays live within
+// it.
 void Walk::StartAtBase(Sums& sums) {
   std::fill(held_.begin(), held_.end(), 0);
   total_ = 0;
@@ -154,7 +155,7 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
     sums.kept[row][step] = SaturatingAdd(sums.kept[row][step], at.size);
   }
   if (frees && other == Replay::kNoEvent) {
-    return;  // its stack is that of who freed it
+    return;  // its stack is that of the code that freed it
   }
   AddToStack(frees ? events_[other].stack : at.stack, LiveChange(at), !frees);
 }
@@ -211,7 +212,7 @@ void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
   }
 }
 
-// Place and call of every row of frames: where most of its bytes come from.
+// Place and via of every row of frames: where most of its bytes come from.
 void FillPlaces(const View& view, const By& by, const StackSums& sums,
                 const AllocationGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
   FlatCum flat_cum(space);
@@ -252,7 +253,7 @@ void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, Growt
   }
 }
 
-// Where bytes without a group are booked.
+// The rows that count bytes without a group.
 Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   const auto known = static_cast<std::uint32_t>(groups.names.size());
   Walk::Unnamed unnamed{.before = known,
@@ -264,7 +265,7 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
     const AllocationGroups::Name& name = groups.names[i];
     unnamed.no_stack = name.name == kNoStack && !name.node.valid() ? i : unnamed.no_stack;
     // Where a format tells only the sum of what was there before, its reader makes it an allocation
-    // of a frame with that name.
+    // by a frame with that name.
     const bool of_reader = name.name == kBeforeRecording && name.file.empty();
     unnamed.before = of_reader && !groups.of_stack.empty() ? i : unnamed.before;
   }

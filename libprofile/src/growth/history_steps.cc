@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFewestMarks = 3;
 
-// A step that all traces share, by the clock: events after `begin`, up to and with `end`.
+// A step that all traces share, by the clock: events after `begin`, up to and including `end`.
 struct Span {
   std::string name;
   std::int64_t begin = kNoTime;
@@ -48,7 +48,7 @@ Spans SpansOf(const History& history, std::string_view wanted) {
       marks.push_back(&mark);
     }
   }
-  // The same span may be noted for every device; one device's marks are the program's steps.
+  // The same span may be recorded for every device; one device's marks are the program's steps.
   std::int32_t device = INT32_MAX;
   for (const Mark* mark : marks) {
     device = std::min(device, mark->device);
@@ -60,8 +60,8 @@ Spans SpansOf(const History& history, std::string_view wanted) {
   std::int64_t done = kNoTime;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const std::int64_t next = i + 1 < marks.size() ? marks[i + 1]->begin : INT64_MAX;
-    // What happens at the very time of an end is of the step that ends; where only beginnings are
-    // known, of the step that begins.
+    // What happens at the exact time of an end belongs to the step that ends; where only beginnings
+    // are known, to the step that begins.
     const std::int64_t begin = std::max(marks[i]->begin - 1, done);
     done = std::max(marks[i]->end == kNoTime ? next - 1 : std::min(marks[i]->end, next), begin);
     spans.list.push_back({marks[i]->name, begin, done});
@@ -69,7 +69,7 @@ Spans SpansOf(const History& history, std::string_view wanted) {
   return spans;
 }
 
-// The marks that are steps by themselves, where nobody named any.
+// The marks that serve as steps where the caller named none.
 std::pair<std::string, Spans> FindSpans(const History& history) {
   std::vector<std::string> names{"ProfilerStep"};
   for (const Mark& mark : history.marks) {
@@ -87,7 +87,7 @@ std::pair<std::string, Spans> FindSpans(const History& history) {
   return {};
 }
 
-// Per event its time; clocks of files step back, this one never does.
+// Per event its time; clocks in files step back, this one never does.
 std::vector<std::int64_t> ClockOf(std::span<const Event> events) {
   std::vector<std::int64_t> clock;
   clock.reserve(events.size());
@@ -99,7 +99,7 @@ std::vector<std::int64_t> ClockOf(std::span<const Event> events) {
   return clock;
 }
 
-// The last event of the range that has happened at `time`.
+// The last event of the range that has happened by `time`.
 std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, const Step& range) {
   const auto after = std::upper_bound(clock.begin(), clock.end(), time);
   return std::clamp<std::int64_t>(after - clock.begin() - 1, range.first, range.last);
@@ -121,7 +121,7 @@ std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
   const auto count = static_cast<std::int64_t>(parts);
   std::vector<Step> steps;
   for (std::int64_t i = 0; i < count; ++i) {
-    // Quotient and remainder apart: all · i may not fit.
+    // Quotient and remainder separately: all · i may overflow.
     const auto at = [&](std::int64_t part) {
       return range.first + all / count * part + all % count * part / count;
     };
@@ -192,7 +192,7 @@ Result<std::vector<Span>> EqualSpans(const Recording& recording,
   return spans;
 }
 
-// Steps in which nothing of the range happens, at its ends: marks may begin before the recording.
+// Drops steps outside the range, in which nothing happens: marks may begin before the recording.
 void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<Span>& spans) {
   const auto outside = [&chosen](std::size_t step) {
     return std::all_of(chosen.begin(), chosen.end(), [step](const ChosenTrace& one) {
@@ -233,7 +233,7 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
   } else if (options.parts == 0) {
     std::tie(mark, spans) = FindSpans(history);
   }
-  // A step that stops anywhere cannot be compared with whole ones.
+  // A step that is cut short cannot be compared with whole ones.
   spans.unfinished = spans.unfinished && spans.list.size() >= kFewestMarks;
   if (spans.unfinished) {
     spans.list.pop_back();
@@ -241,8 +241,8 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
   return spans;
 }
 
-// Joins steps that follow each other, so that at most kMostParts are left; a rest at the end that
-// is no whole group goes. -> how many each holds.
+// Joins steps that follow each other, so that at most kMostParts are left; an incomplete group at
+// the end is dropped. Returns how many each holds.
 std::size_t MergeSpans(std::vector<Span>& spans) {
   const std::size_t size = (spans.size() + kMostParts - 1) / kMostParts;
   if (size < 2) {
@@ -271,7 +271,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   steps.unfinished = marked->unfinished;
   std::vector<Span> spans = std::move(marked->list);
   steps.merged = MergeSpans(spans);
-  // Devices of fewer events have steps in which nothing happens.
+  // Devices with fewer events have steps in which nothing happens.
   std::size_t most = 0;
   for (const ChosenTrace& one : steps.traces) {
     most = std::max(most, static_cast<std::size_t>(one.range.last - one.range.first));

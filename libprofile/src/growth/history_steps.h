@@ -1,4 +1,4 @@
-// Where the steps of a history are, per trace; inside of growth_history.
+// Where the steps of a history are, per trace; internal to growth_history.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct HistorySteps {
   bool unfinished = false;          // a last mark without an end was left out
 };
 
-// Errors: kUsage, as of GrowthOfHistory.
+// Errors: kUsage, as for GrowthOfHistory.
 Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions& options);
 
 }  // namespace memtool

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kFewestIterations = 3;
 
-// How often a series falls by at least `depth` from its highest since it rose by as much.
+// Counts how often a series falls by at least `depth` from its highest value since it last rose by
+// as much.
 class Falls {
  public:
   explicit Falls(std::int64_t depth) : depth_(depth) {}

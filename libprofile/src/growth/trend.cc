@@ -47,10 +47,10 @@ Pairs CountPairs(std::vector<std::int64_t> values) {
   return pairs;
 }
 
-// Element i: the share with i inversions of all permutations.
+// Element i: the share of all permutations that have i inversions.
 using Inversions = std::vector<double>;
 
-// From the permutations of one value less: the largest value can be put into n places.
+// From the permutations of one value fewer: the largest value can be put into n places.
 Inversions InversionsOf(std::size_t points) {
   Inversions shares{1};
   for (std::size_t n = 2; n <= points; ++n) {
@@ -65,7 +65,7 @@ Inversions InversionsOf(std::size_t points) {
   return shares;
 }
 
-// Of two sets of values that are permuted apart.
+// For two sets of values that are permuted separately.
 Inversions Together(const Inversions& a, const Inversions& b) {
   Inversions both(a.size() + b.size() - 1, 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -76,7 +76,7 @@ Inversions Together(const Inversions& a, const Inversions& b) {
   return both;
 }
 
-// How likely so many inversions or fewer are in `points` values that are `cycle` sets.
+// How likely at most `most` inversions are in `points` values that form `cycle` sets.
 double ShareUpTo(std::int64_t most, std::size_t points, std::size_t cycle) {
   Inversions all{1};
   for (std::size_t place = 0; place < cycle; ++place) {
@@ -123,7 +123,7 @@ double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle) {
     return 1;
   }
   if (series.size() <= kExactPoints * std::min(cycle, kExactCycle)) {
-    // Where equal values make the number odd: the greater number of inversions.
+    // Where equal values make the number odd, the greater number of inversions counts.
     return ShareUpTo((pairs - s + 1) / 2, series.size(), cycle);
   }
   return UpperTail((static_cast<double>(s) - 1) / std::sqrt(variance));

@@ -11,7 +11,7 @@ namespace memtool {
 
 namespace {
 
-// Takes the order of `values` away.
+// Reorders `values`.
 std::optional<std::int64_t> LowerMedian(std::vector<std::int64_t>& values) {
   if (values.empty()) {
     return std::nullopt;

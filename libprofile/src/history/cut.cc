@@ -11,7 +11,8 @@ namespace memtool {
 
 namespace {
 
-constexpr std::int64_t kSmallBlock = 1 << 20;  // PyTorch takes segments of 2 MiB for up to this
+// PyTorch uses segments of 2 MiB for blocks up to this size
+constexpr std::int64_t kSmallBlock = 1 << 20;
 
 struct TimeSpan {
   std::int64_t first = INT64_MAX;
@@ -55,7 +56,7 @@ class Cutter {
     trace.first_event = history_.events.size();
     trace.event_count = 0;
     TimeSpan span;
-    // What came before the first entry, or after the last, is told by no event's time.
+    // No event's time tells what came before the first entry or after the last.
     span.first = range.first == 0 ? INT64_MIN : span.first;
     span.last = range.last + 1 == static_cast<std::int64_t>(events.size()) ? INT64_MAX : span.last;
     for (std::int64_t i = range.first; i <= range.last; ++i) {
@@ -66,7 +67,7 @@ class Cutter {
       }
       ++trace.event_count;
     }
-    // An empty list begins nowhere, as readers have it.
+    // An empty list begins at 0, as readers write it.
     trace.first_event = trace.event_count == 0 ? 0 : trace.first_event;
     AddMarks(trace, span);
     AddEventMarks(first, trace.event_count);
@@ -125,8 +126,8 @@ class Cutter {
   }
 
   // Blocks get the stacks of their allocations, which the file may tell by the events alone;
-  // replayed ones all bytes that a trace with holes has live at their address, so that the base
-  // stays right.
+  // replayed ones also get all bytes that a trace with holes has live at their address, so that the
+  // base stays right.
   static void Complete(std::vector<Block>& blocks, std::span<const LiveBlock> live, bool replayed) {
     for (Block& block : blocks) {
       if (block.state == BlockState::kInactive) {
@@ -144,7 +145,7 @@ class Cutter {
     }
   }
 
-  // A segment around one block that lies in none; it ends where the next thing begins.
+  // A segment around one block that lies in none; it ends where the next block or segment begins.
   void AddStandIn(const Trace& trace, const StateAtMoment& at, std::size_t row) {
     Block block = at.unplaced[row];
     const auto limit = [&block](std::uint64_t next) {

@@ -50,7 +50,7 @@ bool EndsSegment(Action action) {
   return action == Action::kSegmentFree || action == Action::kSegmentUnmap;
 }
 
-// Digits of `base` from the front of `text`; nothing when there is none, or too many.
+// Consumes digits of `base` from the front of `text`; none when there is no digit, or too many.
 std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
@@ -125,7 +125,8 @@ Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const M
     }
     auto span = ResolveRange(index, trace, range);
     MEMTOOL_TRY(span);
-    // The start is a state, after what the first events list of before; all events follow it.
+    // The start is a state, after the earlier allocations that the first events list; here all
+    // events belong to it.
     const bool start = range.from.kind == MomentSpec::Kind::kStart;
     ranges.push_back({.trace = i,
                       .first = start ? 0 : std::max<std::int64_t>(span->first, 0),
@@ -180,7 +181,7 @@ EventCursor::EventCursor(const View& view, std::vector<EventRange> ranges,
                          const EventFilter& filter)
     : recording_(view.recording()), keeper_(view), ranges_(std::move(ranges)), filter_(filter) {}
 
-// Traces that nobody asked for still count versions, as they do in the viewer.
+// Traces that are not selected still count versions, as they do in the viewer.
 bool EventCursor::EnterTrace() {
   const auto& traces = recording_.history->traces;
   if (next_range_ >= ranges_.size() || trace_ >= traces.size()) {
@@ -201,8 +202,8 @@ bool EventCursor::EnterTrace() {
   return true;
 }
 
-// Requests that complete in the very next event, as nearly all do, have the allocation of that; the
-// others are matched here, by following their addresses alone.
+// Requests that complete in the very next event, as nearly all do, share that event's allocation;
+// the others are matched here, by following only their addresses.
 void EventCursor::MatchRequests() {
   AddressMap waiting;
   for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -243,7 +244,7 @@ void EventCursor::MatchSegments() {
       continue;
     }
     const std::uint32_t opened = open.Take(event.key);
-    // Mapped memory may go in other pieces than it came: those are no pairs.
+    // Memory may be unmapped in other pieces than it was mapped: those are not pairs.
     if (opened != AddressMap::kNone && events_[opened].size == event.size) {
       others_[static_cast<std::int64_t>(i)] = opened;
       others_[opened] = static_cast<std::int64_t>(i);
@@ -301,7 +302,7 @@ void EventCursor::Describe(std::int64_t number, const std::optional<BlockId>& id
 }
 
 bool EventCursor::NextInTrace(ListedEvent& out) {
-  // Past the range only versions are counted, as long as a later trace needs them.
+  // Past the range only versions are counted, and only while a later trace needs them.
   const auto count = static_cast<std::int64_t>(events_.size());
   const std::int64_t end = next_range_ < ranges_.size() ? count : range_.last + 1;
   while (at_ < end) {

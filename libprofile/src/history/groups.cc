@@ -96,8 +96,8 @@ AllocationGroups GroupByLabel(const Recording& recording, const std::string& key
   return groups;
 }
 
-// By the words of a dictionary that the stacks have; label: words know nothing of a timeline's
-// events.
+// By the words of a dictionary that match the stacks; words with label: match nothing here, because
+// events are grouped by stack alone.
 AllocationGroups GroupByBucket(const View& view, const By& by) {
   const Recording& recording = view.recording();
   const Dictionary& dictionary = by.keywords->dictionary();

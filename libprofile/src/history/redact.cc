@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDigestBytes = 6;
 
-// ".py" of a source file, ".so" of a library: what kind of frame it is, and nothing about it.
+// ".py" of a source file, ".so" of a library: tells the kind of frame, and nothing more.
 std::string_view EndingOf(std::string_view file) {
   constexpr std::array<std::string_view, 12> kEndings{
       ".py", ".pyx", ".pyc", ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".cuh", ".so"};
@@ -38,7 +38,7 @@ bool IsNumberLabel(std::string_view key) {
   return key == "pool" || key == "stream" || key == "device";
 }
 
-// Packages that anybody can install: names in them tell nothing of their user's program.
+// Packages that anybody can install: names in them tell nothing about their user's program.
 constexpr std::array<std::string_view, 25> kPublicPackages{
     "accelerate",   "deepspeed", "einops",    "flax",       "functorch",
     "jax",          "jaxlib",    "keras",     "lightning",  "mxnet",
@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 25> kPublicPackages{
 
 // "site-packages/torch/nn/modules/module.py" of an installed package,
 // "/lib/python3.11/threading.py" of the standard library: the end of a path that is the same on
-// every machine, and by which frames are told from a program's own. Empty for all other files.
+// every machine, and that distinguishes frames from a program's own. Empty for all other files.
 std::string_view PublicPart(std::string_view file) {
   constexpr std::string_view kPackages = "-packages/";
   constexpr std::string_view kLibrary = "/lib/python3";
@@ -69,8 +69,8 @@ std::string_view PublicPart(std::string_view file) {
   return library ? file.substr(at) : std::string_view{};
 }
 
-// Functions of PyTorch and of Python's interpreter, which have no file. Arguments of templates may
-// be types of the program, so those stay hidden.
+// Functions of PyTorch and of Python's interpreter, which have no file. Template arguments may be
+// the program's types, so names with them stay hidden.
 bool IsPublicNative(std::string_view name) {
   constexpr std::array<std::string_view, 8> kPrefixes{"at::", "c10::",  "torch::",  "THP",
                                                       "_Py",  "PyEval", "PyObject", "aten::"};

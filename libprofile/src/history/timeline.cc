@@ -33,7 +33,7 @@ class Parts {
     const auto parts = static_cast<double>(count_);
     double place = 0;
     if (by_time_) {
-      now_ = time == kNoTime ? now_ : std::max(now_, time);  // clocks of files step back
+      now_ = time == kNoTime ? now_ : std::max(now_, time);  // clocks in files step back
       place = (static_cast<double>(now_) - static_cast<double>(start_)) /
               (static_cast<double>(stop_) - static_cast<double>(start_) + 1);
     } else {
@@ -52,7 +52,7 @@ class Parts {
   std::int64_t now_ = 0;
 };
 
-// Keeps points as they come: all of them, or the highest of each part.
+// Collects points: all of them, or the highest of each part.
 class Collector {
  public:
   Collector(std::size_t layers, std::span<const Event> events, const TimelineRange& range)
@@ -140,7 +140,7 @@ class Collector {
   Candidate reserved_;  // the highest of the whole range
 };
 
-// Live bytes as they stand, in all and per layer.
+// Current live bytes, in all and per layer.
 class LayerSums {
  public:
   LayerSums(std::size_t groups, std::span<const std::uint32_t> chosen)

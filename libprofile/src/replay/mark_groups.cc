@@ -13,7 +13,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kNamed = 8;  // groups that a sentence names
+constexpr std::size_t kNamed = 8;  // how many groups a sentence names
 
 // "ProfilerStep#3" as its name and its number.
 std::pair<std::string_view, std::optional<std::int64_t>> Parted(std::string_view name) {

@@ -223,7 +223,8 @@ Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::strin
 
 namespace {
 
-// As moments are written: "Peak" is "peak", and a plain number an event. Names of marks stay.
+// The usual spelling of a moment: "Peak" becomes "peak", and a plain number an event. Names of
+// marks stay as they are.
 std::string Normalized(std::string_view text) {
   if (WholeNumber(text)) {
     return fmt::format("event:{}", text);

@@ -10,7 +10,7 @@ namespace memtool {
 
 namespace {
 
-// Blocks of the final state that belong to a trace, with their row.
+// Live blocks of the final state that belong to a trace, with their rows.
 template <class Visit>
 void ForEachLiveBlock(const Recording& recording, const Trace& trace, Visit visit) {
   if (!recording.state) {
@@ -44,7 +44,7 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
   return bytes;
 }
 
-// The highest value since any earlier point: a stack of suffix maxima, values falling.
+// The highest value since any earlier point: a stack of suffix maxima, with falling values.
 class SuffixMaxima {
  public:
   void Push(std::uint64_t time, std::int64_t value) {
@@ -153,7 +153,7 @@ TraceSummary Replay::Summarize() const {
   s.base_bytes =
       SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.unopened_bytes), s.preexisting_bytes);
   s.start_bytes = s.base_bytes;
-  // Without a state at the end, what the trace says of segments before the first event holds.
+  // Without a state at the end, what the trace says about segments before the first event counts.
   s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
                                           : SaturatingAdd(trace_.preexisting_reserved, net);
   s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
@@ -186,8 +186,8 @@ TraceSummary Replay::Summarize() const {
 
 namespace {
 
-// Addresses that were given up before event `end` and not yet gone. Most requests complete in the
-// very next event: those never count.
+// Addresses whose free was requested before event `end` and has not completed. Most requests
+// complete in the very next event: those never count.
 AddressMap PendingAt(std::span<const Event> events, std::uint32_t end) {
   AddressMap pending;
   for (std::uint32_t i = 0; i < end; ++i) {
@@ -253,7 +253,7 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   return blocks;
 }
 
-// The groups of a stack, or those of what has no frames.
+// The groups of a stack, or those for what has no frames.
 std::span<const std::uint32_t> Replay::GroupsOfStack(
     const SharedGroups& groups, StackId stack,
     std::span<const std::uint32_t> without_frames) const {
@@ -305,7 +305,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
     add(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
   }
   add(before, trace_.preexisting_bytes);
-  // While a group holds the same, the highest total decides; so look only where it changes.
+  // While a group's bytes stay the same, the highest total decides, so look only where they change.
   SuffixMaxima maxima;
   maxima.Push(0, total);
   std::vector<std::uint64_t> since(groups.count, 0);

@@ -17,7 +17,7 @@ namespace memtool {
 namespace {
 
 // How allocators and readers write "nobody gave this a name".
-// "<unk>:" alone is the scope of what has none, and says nothing of the name behind it.
+// "<unk>:" alone is the scope of what has none, and says nothing about the name after it.
 bool IsUnnamed(std::string_view name) {
   constexpr std::array<std::string_view, 2> kWords{"unknown", "untagged"};
   return name.empty() || name.ends_with("<unk>") || name.ends_with("<unk>:") ||

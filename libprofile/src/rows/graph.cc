@@ -109,7 +109,8 @@ struct Flow {
   std::uint32_t row = 0;
 };
 
-// The heaviest edges; a node's heaviest way in is kept, so that nothing hangs loose for want of it.
+// Keeps the heaviest edges, and each node's heaviest incoming edge, so that no node is left
+// unconnected for want of it.
 void LimitEdges(std::vector<Flow>& edges, const GraphOptions& options, Graph& graph) {
   std::int64_t flat_sum = 0;
   for (const GraphNode& node : graph.nodes) {
@@ -133,12 +134,12 @@ void LimitEdges(std::vector<Flow>& edges, const GraphOptions& options, Graph& gr
     }
   }
   if (options.edge_count > 0 && kept.size() > options.edge_count) {
-    kept.resize(options.edge_count);  // the ways in alone are too many: the heaviest stay
+    kept.resize(options.edge_count);  // the incoming edges alone are too many: the heaviest stay
   }
   edges = std::move(kept);
 }
 
-// An edge that a reader would miss whatever other way there is: it brings most of what its end
+// An edge that a reader would miss whatever other path there is: it carries most of what its target
 // holds, or much of everything.
 bool TellsMuch(const GraphEdge& edge, const Graph& graph) {
   constexpr std::int64_t kMuch = 10;  // one part in ten
@@ -147,7 +148,7 @@ bool TellsMuch(const GraphEdge& edge, const Graph& graph) {
          weight >= std::max<std::int64_t>(1, graph.total / kMuch);
 }
 
-// Takes out residual edges whose ends are joined by another way (pprof's rule), lightest first, but
+// Removes residual edges whose ends are joined by another path (pprof's rule), lightest first, but
 // none that tells much.
 void DropRedundant(std::vector<Flow>& flows, CallGraph& calls, Graph& graph) {
   for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
@@ -219,7 +220,7 @@ std::set<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-// What all of the nodes' own memory has; nothing where only one node has labels.
+// The labels that all of the nodes' own memory has; empty where only one node has labels.
 std::vector<std::string> CommonTags(const TagWeights& tags, const Graph& graph) {
   std::optional<std::set<std::string_view>> common;
   std::size_t tagged = 0;
@@ -267,7 +268,7 @@ void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
   }
 }
 
-// The file of each node: of the first recording that has the function.
+// The place of each node: from the first recording that has the function.
 void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options, NodeSpace& space,
                Graph& graph) {
   std::unordered_map<std::uint32_t, std::size_t> wanted;

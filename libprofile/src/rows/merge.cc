@@ -181,7 +181,7 @@ class RowMerger {
     return it->second;
   }
 
-  // The row of the stack at hand: chains of rows with one hash.
+  // The row of stack_, by chains of rows with one hash.
   std::uint32_t InternStack() {
     std::uint64_t hash = stack_.size();
     for (const LocationId location : stack_) {
@@ -209,7 +209,7 @@ class RowMerger {
   AddressMap stack_heads_;
   std::vector<std::uint32_t> stack_next_;
 
-  // Of the input at hand: its rows to ours.
+  // For the current input: its rows to ours.
   const Recording* from_ = nullptr;
   std::vector<std::uint32_t> strings_;
   std::vector<std::uint32_t> mapping_rows_;
@@ -328,7 +328,7 @@ class Merger {
     }
   }
 
-  // The rows that stay: without samples of zeros; kExact sorts them by stack and labels.
+  // The rows that stay, without samples that are all zero; kExact sorts them by stack and labels.
   std::vector<std::uint32_t> Order() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < stacks_.size(); ++i) {

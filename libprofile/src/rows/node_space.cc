@@ -78,11 +78,11 @@ NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, c
   return Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
 }
 
-// Keeps functions apart that share name and file. Lines that another recording knows stay where
-// they are, and take the rest of their function with them.
+// Keeps functions with the same name and file apart. Lines that another recording knows keep their
+// node, and the rest of their function follows them.
 void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes) {
   const std::vector<std::int64_t> parts = PartsOfNames(recording);
-  // A line by its function's start where the format knows it.
+  // Identifies a line by its function's start where the format knows it.
   const auto key_of = [&](std::size_t row) {
     const Line& line = recording.lines[row];
     const std::int64_t start = recording.functions[line.function.value()].start_line;

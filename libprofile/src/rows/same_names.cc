@@ -14,9 +14,9 @@ namespace memtool {
 
 namespace {
 
-// Stacks tell early what they tell; a look at all of a very large recording is not worth its time.
+// The first stacks tell nearly all; looking at all of a very large recording is not worth the time.
 constexpr std::size_t kMostFrames = 8'000'000;
-// More than a file has classes: lines that a script made up.
+// More than the classes of any file: such lines come from a script that made them up.
 constexpr std::size_t kMostParts = 64;
 constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -109,7 +109,7 @@ void Names::Collect() {
 
 void Names::LookAt(std::span<const LocationId> stack) {
   seen_.clear();
-  std::size_t waiting = 0;  // of seen_: whose caller was not met yet
+  std::size_t waiting = 0;  // of seen_: whose caller has not been met yet
   for (const LocationId id : stack) {
     for (const Line& line : recording_.Lines(recording_.At(id))) {
       if (!line.function.valid()) {

@@ -11,9 +11,9 @@ namespace memtool {
 
 // Per row of Recording::lines: where its function begins, as far as is known, if several functions
 // have its name and file; else 0. Formats that say where functions begin are taken at their word.
-// Else a name is of several functions when one line of it calls another, and never the other way
-// round nor itself, as recursion would; lines next to each other that the same line calls are then
-// of one function, which begins with the first of them. Lambdas are told apart by line.
+// Otherwise a name stands for several functions when one line of it calls another, but never the
+// other way round nor itself, as recursion would; neighbouring lines that the same line calls are
+// then one function, which begins with the first of them. Lambdas are told apart by line.
 std::vector<std::int64_t> PartsOfNames(const Recording& recording);
 
 }  // namespace memtool

@@ -23,7 +23,7 @@ std::int64_t SortKey(const Row& row, SortBy sort) {
   return Magnitude(sort == SortBy::kFlat ? row.value.flat : row.value.cum);
 }
 
-// What holds memory of unknown size holds more than what only passes memory on.
+// What holds memory of unknown size ranks before what only passes memory on.
 bool HoldsNothing(const Row& row, SortBy sort) {
   return sort == SortBy::kFlat && row.value.flat == 0 && row.value.unknown == 0;
 }

@@ -82,7 +82,8 @@ class SampleMaker {
   LabelSetId LabelsOf(const LiveBlock& block) {
     std::vector<Label> labels;
     AddPlace(block, labels);
-    // The free of something allocated before the recording has the free's labels, not the owner's.
+    // The free of something allocated before the recording has the labels of the free, not of the
+    // allocation.
     if (block.event && !block.before_recording) {
       AddOwn(*block.event, labels);
     }
@@ -117,7 +118,7 @@ class SampleMaker {
     if (history.labels.empty()) {
       return;
     }
-    // A block may have several of one key; what is told above is not told again.
+    // A block may have several labels with one key; keys set above are not set again.
     const auto told = static_cast<std::ptrdiff_t>(labels.size());
     for (const Label& label : recording_.Labels(history.labels[event])) {
       const bool known = std::any_of(labels.begin(), labels.begin() + told,
@@ -153,8 +154,8 @@ Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const 
   return chosen;
 }
 
-// The live blocks of every chosen trace at the moment; traces without an OOM are left out of "oom"
-// as long as one has it.
+// The live blocks of every chosen trace at the moment; for "oom", traces without such an event are
+// left out as long as one has it.
 Result<std::vector<ChosenTrace>> LiveBlocks(const HistoryIndex& index, const MomentSpec& spec,
                                             std::span<const std::size_t> chosen,
                                             std::vector<MomentOfTrace>* moments) {

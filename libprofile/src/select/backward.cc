@@ -62,7 +62,7 @@ bool BackwardPasses::IsTemporary(std::uint32_t event) const {
   const StackId stack = events_[event].stack;
   const auto end = std::upper_bound(ends_.begin(), ends_.end(), event);
   return stack.valid() && backward_[stack.value()] != 0 && end != ends_.end() &&
-         replay_.partners()[event] < *end;  // kNoEvent is behind everything
+         replay_.partners()[event] < *end;  // kNoEvent comes after everything
 }
 
 }  // namespace memtool

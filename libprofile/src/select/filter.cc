@@ -19,7 +19,7 @@ Filter::~Filter() = default;
 
 namespace {
 
-// A file's own expression, of whole names; null when it is none.
+// A file's own expression, which matches whole names; null when it is not valid.
 std::unique_ptr<RE2> WholeName(const std::string& text) {
   auto regex = text.empty() ? nullptr : std::make_unique<RE2>("^(" + text + ")$", RE2::Quiet);
   return regex && regex->ok() ? std::move(regex) : nullptr;

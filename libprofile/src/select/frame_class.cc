@@ -63,8 +63,8 @@ bool IsInterpreterFile(std::string_view file) {
   });
 }
 
-// A static symbol of C, as PyTorch's snapshots name it: without a file, and without arguments as
-// C++ has them. In builds of conda those are the interpreter's.
+// A static C symbol, as PyTorch's snapshots name it: without a file, and without the arguments that
+// C++ has. In conda builds those are the interpreter's.
 bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const Origin& origin) {
   return file.empty() && origin.framework == Framework::kPyTorch &&
          origin.kind == RecordingKind::kSnapshot && !function.empty() &&
@@ -77,7 +77,7 @@ bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const 
 // Operations as PyTorch's profiler names them, without a file.
 struct Operation {
   bool known = false;
-  bool telling = false;  // more than that memory was allocated
+  bool telling = false;  // tells more than that memory was allocated
 };
 Operation ProfilerOperation(std::string_view function, std::string_view file) {
   if (!file.empty()) {
@@ -95,7 +95,7 @@ Operation ProfilerOperation(std::string_view function, std::string_view file) {
   return {backward, backward};
 }
 
-// What a profiler's trace says of Python without a file: modules ("nn.Module: Linear_0") and the
+// What a profiler's trace says about Python without a file: modules ("nn.Module: Linear_0") and the
 // ranges that a program marks.
 bool IsMarkOfTrace(std::string_view function, std::string_view file, const Origin& origin) {
   return file.empty() && origin.framework == Framework::kPyTorch &&
@@ -211,7 +211,7 @@ bool SaysNoMore(std::string_view function) {
          OnlyMakesMemory(EntryOf(function));
 }
 
-// A library's call that says what the memory is for, where nothing else does.
+// A library call that says what the memory is for, where nothing else does.
 bool IsRuntimeCall(std::string_view name) {
   constexpr std::array<std::string_view, 5> kPrefixes{"nccl", "cublas", "cudnn", "cudaMalloc",
                                                       "cuMem"};
@@ -230,7 +230,7 @@ struct FrameClassifier::Compiled {
   WordSet native;
   std::unordered_set<std::string> through;
 
-  // Whose a frame is by the words: true for own, nothing where no word says.
+  // Whose frame it is by the words: true for the program's own, none where no word tells.
   [[nodiscard]] std::optional<bool> Owned(std::string_view function, std::string_view file) const {
     for (const Layer& layer : layers) {
       if (layer.own.Matches(function, file)) {
@@ -259,7 +259,8 @@ struct FrameClassifier::Compiled {
                                   const Origin& origin) const {
     const Operation operation = ProfilerOperation(function, file);
     const std::string_view name = WithoutArguments(function);
-    // "??" is what PyTorch writes for code without symbols: the nearest exported name, a guess.
+    // "??" is what PyTorch writes for code without symbols: the nearest exported name, which is a
+    // guess.
     const bool interpreter = (function.empty() && file.empty()) || file == "??" ||
                              IsInterpreterFile(file) || IsStaticOfSnapshot(function, file, origin);
     const bool hidden =

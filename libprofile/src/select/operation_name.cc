@@ -18,14 +18,14 @@ std::string_view LeadingWord(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-// The word behind the last `mark`, or nothing.
+// The word after the last `mark`, or empty.
 std::string_view WordBehind(std::string_view function, std::string_view mark) {
   const std::size_t at = function.rfind(mark);
   return at == std::string_view::npos ? std::string_view{}
                                       : LeadingWord(function.substr(at + mark.size()));
 }
 
-// The same behind the first one.
+// The same after the first one.
 std::string_view WordBehindFirst(std::string_view function, std::string_view mark) {
   const std::size_t at = function.find(mark);
   return at == std::string_view::npos ? std::string_view{}
@@ -53,7 +53,7 @@ std::string_view WithoutOverload(std::string_view name) {
   return name;
 }
 
-// Functions of JAX through which a program's calls pass.
+// JAX functions through which a program's calls pass.
 std::string_view JaxCall(std::string_view function) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCalls{
       {{"cache_miss", "jit"},

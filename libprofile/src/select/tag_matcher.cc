@@ -52,7 +52,7 @@ std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
     const auto parsed =
         std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
     if (parsed.ec != std::errc()) {
-      return {};  // more than an int64: pprof crashes on it, here it is an expression
+      return {};  // more than an int64: pprof crashes on it; here it is a regular expression
     }
     ends.push_back(std::move(end));
   }

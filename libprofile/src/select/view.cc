@@ -308,7 +308,7 @@ bool View::KeptByFocus(std::span<const LocationId> stack) const {
   return focused && visible;
 }
 
-// How many of the innermost locations drop-frames takes: none outside the first frame, from the
+// How many of the innermost locations drop-frames removes: none outside the first frame, from the
 // root, that it does not match.
 std::size_t View::CutDropped(std::span<const LocationId> stack) const {
   bool user = false;

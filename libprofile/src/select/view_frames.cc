@@ -51,13 +51,13 @@ void View::ClassifyLines() {
   by_function.reserve(recording_.functions.size());
   for (const Function& function : recording_.functions) {
     const std::string_view file = recording_.Text(function.filename);
-    // A scope is the user's own word, whatever code may be called so.
+    // A scope is the user's own word, even when some code has the same name.
     const bool scope = recording_.metadata.frames_are_scopes && file.empty();
     by_function.push_back(scope ? FrameClass{}
                                 : classifier.Classify(recording_.Text(function.name), file,
                                                       recording_.metadata.origin));
   }
-  // Beside Python, native code without a name is some runtime's.
+  // Next to Python, native code without a name belongs to some runtime.
   const bool has_python = std::any_of(by_function.begin(), by_function.end(),
                                       [](const FrameClass& function) { return function.python; });
   line_class_.reserve(recording_.lines.size());

@@ -118,7 +118,7 @@ const DotStyle kPlain{.title = "t", .legend = {}, .amount = [](std::int64_t valu
                         return fmt::format("{}", value);
                       }};
 
-// Ten nodes beside each other: six, and four below them.
+// Ten nodes side by side: six, and four below them.
 TEST(WriteDot, FoldsWideRows) {
   NodeSpace space;
   Graph graph;

@@ -116,7 +116,7 @@ TEST(Shorten, KeepsBothEndsAndTheWidth) {
   }
 }
 
-// Strict decoding, written apart from the one under test. Returns -1 when not UTF-8.
+// Strict decoding, written independently of the one under test. Returns -1 when not UTF-8.
 std::int64_t NextCodePoint(std::string_view& text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = at(0);

@@ -1,4 +1,4 @@
-// What memtool leaks says of series whose truth is known.
+// What memtool leaks says about series whose truth is known.
 #include "leaks/leaks_verdict.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Charts as files. How they look is for eyes; here: the files are whole, the same on every run, and
-// hold no byte of a name; labels keep apart, axes hold what they must.
+// Charts as files. How they look is for the eye; checked here: the files are complete, the same on
+// every run, and contain no raw byte of a name; labels do not overlap, axes cover what they must.
 #include "output/plot/plot.h"
 
 #include <gmock/gmock.h>
@@ -225,7 +225,7 @@ TEST(TextPlotTest, NoLineIsWiderThanAskedAndNoControlBytes) {
   }
 }
 
-// A device with little stays readable beside one with much.
+// A device with little memory stays readable next to one with much.
 TEST(TextPlotTest, EachDeviceHasItsOwnScale) {
   AreaChart chart;
   for (const std::int64_t bytes : {std::int64_t{3} << 30, std::int64_t{3} << 20}) {

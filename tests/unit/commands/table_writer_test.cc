@@ -112,7 +112,7 @@ TEST(WriteTable, LinesOfACellFitTheTerminal) {
               testing::EndsWith("… column hidden: WHEN (wider terminal, or --columns)\n"));
 }
 
-// The least important columns give way first, and the table says so.
+// The least important columns are dropped first, and the table says so.
 TEST(WriteTable, SaysWhichColumnsItHides) {
   TextTable table;
   table.columns = {{"SIZE"},
@@ -154,7 +154,7 @@ TEST(WriteTable, AUnitIsThatOfWhatIsShown) {
   EXPECT_THAT(Table(table), ElementsAre("   SMALL", "2.00 KiB"));
   EXPECT_THAT(Table(table, {.columns = {0, 1}}),
               ElementsAre("   SMALL      LARGE", "0.00 GiB   1.00 GiB"));
-  // A column that has to give way has no say either.
+  // A column that is dropped does not influence the unit either.
   table.columns[1] = {.title = "LARGE", .drop = 1};
   EXPECT_THAT(Table(table, {.width = 60}),
               ElementsAre("   SMALL      LARGE", "0.00 GiB   1.00 GiB"));

@@ -52,7 +52,7 @@ TEST(ByteInterner, BatchesAgreeWithSingles) {
   ByteInterner many;
   std::mt19937 random(4);
   for (int round = 0; round < 2000; ++round) {
-    // Doubles within a batch, too, and every size from 0 to a whole one.
+    // Also duplicates within a batch, and every size from 0 to a full one.
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < random() % (ByteInterner::kBatch + 1); ++i) {
       texts.push_back(std::string(random() % 40, 'x') + std::to_string(random() % 9000));

@@ -74,7 +74,7 @@ TEST(GroundTruth, OtherForms) {
   EXPECT_EQ(Used("number.txt"), std::int64_t{11} << 30U);
 }
 
-// Two pods share a GPU: what each uses is no figure of the device.
+// Two pods share a GPU: what each uses is not a figure of the device.
 TEST(GroundTruth, PodsOfOneGpu) {
   const GroundTruth truth = Read("dcgm_pods.prom");
   ASSERT_EQ(truth.readings.size(), 3U);

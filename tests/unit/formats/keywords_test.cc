@@ -53,7 +53,7 @@ TEST(Keywords, ShortForm) {
   EXPECT_EQ(Read("RNN: [rnn]\nOutput: [logits]\n"), "{RNN[rnn]Output[logits]}");
   EXPECT_EQ(Read("layer: {RNN: [rnn]}\nkind: {W: [w]}\nprofile: x.log\n"),
             "layer{RNN[rnn]}kind{W[w]} profile=x.log");
-  // A category may be called as a setting is; a setting has a scalar.
+  // A category may have the name of a setting; a setting has a scalar.
   EXPECT_EQ(Read("profile: [prof]\nexpected_sum: 5\n"), "{profile[prof]} sum=5");
   EXPECT_EQ(Read("keywords: [kw]\nOther: [o]\n"), "{keywords[kw]Other[o]}");
 }

@@ -104,12 +104,13 @@ TEST(Mxnet, SumsBeyond64BitsStickAndSaySo) {
   EXPECT_EQ(Total(*recording), INT64_MAX);
   ASSERT_FALSE(recording->diagnostics.empty());
   EXPECT_EQ(recording->diagnostics.front().code, "saturated");
-  // What no device can have is no size.
+  // What no device can have is not a size.
   EXPECT_FALSE(Load("a,1e300\n"));
   EXPECT_FALSE(Load("a,99999999999999999999\n"));
 }
 
-// A tag may come with any number of structures, devices and flags; each is a sample of its own.
+// A tag may come with any number of structures, devices and flags; each combination is a separate
+// sample.
 TEST(Mxnet, RowsDifferByAllTheySay) {
   const auto recording = Load(std::string(kHeader) +
                               "\"a\",\"1\",\"0\",\"1\",\"0\"\n\"a\",\"1\",\"0\",\"2\",\"1\"\n"

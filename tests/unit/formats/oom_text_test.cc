@@ -161,7 +161,7 @@ TEST(OomText, TheErrorBehindARetryTakesItsFigures) {
   EXPECT_EQ(jetson.line, 6U);
   EXPECT_EQ(BytesOf(jetson.asked), 448 * kMiB);
   EXPECT_EQ(BytesOf(jetson.free), 100 * kMiB);
-  // Of another process, or long ago, they are not its own.
+  // From another process, or from long ago, they do not belong to it.
   const std::string warning =
       "[rank0]:[W] memory allocation failed with OOM on device 0 while trying to allocate 64 bytes "
       "(free: 32, total: 128)\n";
@@ -225,7 +225,7 @@ TEST(OomText, TalkOfItIsNoMessage) {
   }
 }
 
-// Cut anywhere, a message is no more than it was, and never a figure that it did not have.
+// Cut anywhere, a message never gains anything, and never shows a figure that it did not have.
 TEST(OomText, CutOffMessages) {
   const OomMessage whole = FindOoms(k23).messages.at(0);
   for (std::size_t length = 0; length < k23.size(); ++length) {

@@ -79,7 +79,7 @@ TEST(Open, SaysWhatCannotBeOpened) {
   EXPECT_EQ(CertainReader("/nowhere/at/all"), nullptr);
 }
 
-// A reader of one's own: each byte is a sample of one byte.
+// A custom reader: each byte is a sample of one byte.
 class BytesReader final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "bytes"; }

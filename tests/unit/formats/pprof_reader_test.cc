@@ -111,9 +111,9 @@ TEST(PprofReader, NoticesACutAtEveryByteOfAContainer) {
   }
 }
 
-// Bare protobuf does not say where it ends: a cut between two fields leaves a legal profile when
-// what is cut off (strings of comments, comments, times) is all that needed each other. A cut
-// inside a field, or before the string table, is an error.
+// Bare protobuf does not say where it ends: a cut between two fields leaves a valid profile when
+// nothing that is left needs what is cut off (strings of comments, comments, times). A cut inside a
+// field, or before the string table, is an error.
 TEST(PprofReader, NoticesACutAtEveryByteOfABareMessage) {
   const Bytes whole = TestFile("pprof/forms/packed.pb");
   std::vector<char> may_end(whole.size() + 1, 0);

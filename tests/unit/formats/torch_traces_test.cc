@@ -145,7 +145,7 @@ TEST(Kineto, FailuresAreEventsOfTheirDevice) {
   EXPECT_EQ(event.key, kNotTold);
   EXPECT_EQ(event.time, 1'700'000'000'008'000'000);
   EXPECT_THAT(Frames(recording, event.stack), ElementsAre("step", "main"));
-  // One that does not say what was asked for is a mark.
+  // One that does not tell the requested size is a mark.
   const auto untold = Load(Trace({Memory(1, 4096, 512, 512),
                                   R"({"ph":"i","cat":"cpu_instant_event","name":"[OutOfMemory]",)"
                                   R"("ts":2,"args":{"Device Id":0,"Device Type":1}})"}));

@@ -158,7 +158,7 @@ TEST(Unpack, RefusesGarbageAfterTheEnd) {
 TEST(Unpack, NoticesACutAtEveryByte) {
   const std::string text = Text(3000);
   for (const Bytes& whole : {Gzip(text), Zlib(text), Zstd(text), Zstd(text, false)}) {
-    // What is too short to show what it is passes as plain bytes; readers refuse that.
+    // Input too short to be recognised passes as plain bytes; readers refuse it.
     for (std::size_t cut = 4; cut < whole.size(); ++cut) {
       const Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut));
       const Unpacked result = Unwrapped(bytes);

@@ -10,7 +10,7 @@
 
 namespace memtool::test {
 
-// Has a parse error when it is none.
+// Has a parse error when it is not JSON.
 inline rapidjson::Document WrittenJson(const AnswerView& answer) {
   std::string text;
   WriteJson(answer, 0, [&text](std::string_view bytes) { text += bytes; });

@@ -33,10 +33,10 @@ std::optional<std::filesystem::path> ReferenceFolder(const std::string& name = "
 Result<Recording> LoadBytes(std::span<const std::byte> bytes,
                             const formats::OpenOptions& options = {});
 
-// Everything a source gives, in reads of `step` bytes.
+// Everything that a source yields, in reads of `step` bytes.
 Result<Bytes> Drain(formats::Source& source, std::size_t step = 65536);
 
-// A source that gives at most `step` bytes a read, as pipes do.
+// A source that yields at most `step` bytes per read, as pipes do.
 std::unique_ptr<formats::Source> Trickle(std::span<const std::byte> bytes, std::size_t step);
 
 }  // namespace memtool::test

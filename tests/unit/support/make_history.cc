@@ -66,7 +66,7 @@ class RandomEvents {
     return std::uniform_int_distribution<std::uint32_t>(0, end - 1)(random_);
   }
   std::int64_t Size() { return 1 + Below(1000); }
-  // Addresses of freed blocks come again.
+  // Addresses of freed blocks are reused.
   std::uint64_t NextAddress() {
     if (!free_.empty() && Below(2) == 0) {
       const std::uint64_t address = free_.back();

@@ -1,5 +1,5 @@
-// Histories and allocators' states by hand: events are written down, the books and the builder's
-// checks are the same for all.
+// Histories and allocator states by hand: events are listed, the ledgers and the builder's checks
+// are the same for all.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace memtool::test {
 
-// Appends a device's events; device and name are the trace's number. Its books are new, segments
-// and blocks, and each event is entered by its action. The trace may be changed until the next one.
+// Appends a device's events; device and name are the trace's number. It gets new ledgers for
+// segments and blocks, and each event goes to one by its action. The trace may be changed until the
+// next one is added.
 Trace& AddTrace(History& history, std::vector<Event> events);
-// The same in books that the history has already; every event names its own.
+// The same with ledgers that the history already has; every event names its own.
 Trace& AddTrace(History& history, const std::vector<Event>& events, LedgerId blocks,
                 LedgerId segments);
-// Of one device, 0.
+// A history of device 0 alone.
 History HistoryOf(std::vector<Event> events);
 
 // Blocks of device 0 in one segment, at address 0.
@@ -33,9 +34,9 @@ std::vector<StackId> AddStacks(RecordingBuilder& builder, std::size_t count, std
 Recording MakeRecording(History history, std::optional<AllocatorState> state = {},
                         RecordingBuilder builder = {});
 
-// Everything that hurts: blocks from before the recording (freed in it, or living on), delayed
-// frees, addresses used again, OOM events, time stamps and marks. Stacks are those of AddStacks.
-// `standing`: more bytes from before the recording, of which only the sum is told.
+// All difficult cases: blocks from before the recording (freed in it, or living on), delayed frees,
+// addresses used again, OOM events, time stamps and marks. Stacks are those of AddStacks.
+// `standing`: more preexisting bytes, of which only the sum is known.
 inline constexpr std::uint32_t kRandomStacks = 5;
 Recording RandomHistory(std::uint32_t seed, std::int64_t standing = 0);
 

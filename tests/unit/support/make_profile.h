@@ -40,7 +40,7 @@ class ProfileMaker {
   std::map<std::string, StackId> stacks_;
 };
 
-// Frame mode all: tests of other filters do not want frames to vanish.
+// Frame mode all: in tests of other filters no frames should vanish.
 FilterOptions AllFrames();
 
 // "name flat cum" per row, as sorted by the analysis; `by` as on the command line.

@@ -11,7 +11,7 @@ namespace memtool::tests {
 std::string CorpusFile(const std::string& name);
 std::string ReadWhole(const std::string& path);
 Result<Recording> LoadText(const std::string& bytes);
-// Everything that a snapshot says but how it was written, as text to compare.
+// Everything that a snapshot says, except how it was written, as text to compare.
 std::string Describe(const Recording& recording);
 std::string StackText(const Recording& recording, StackId stack);
 // The label set of an event: "compile_context=0/1 stream=7".

@@ -29,7 +29,7 @@ TEST(TorchHostile, EveryMalformedFileNamesItsFault) {
 
 class TorchDamage : public testing::TestWithParam<const char*> {};
 
-// A cut is an error at every place but where only padding is lost.
+// A cut is an error everywhere except where only padding is lost.
 TEST_P(TorchDamage, CutAnywhere) {
   const std::string whole = ReadWhole(CorpusFile(std::string("forms/") + GetParam()));
   const std::string expected = Describe(*LoadText(whole));

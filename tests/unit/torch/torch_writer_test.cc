@@ -1,4 +1,4 @@
-// Snapshots that memtool writes say, read again, what was written.
+// Snapshots that memtool writes read back as what was written.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -86,7 +86,7 @@ TEST(PickleWriter, TextIsWrittenOnceAndIsUtf8) {
             "652e");
 }
 
-// Snapshots without requested sizes are written with what their blocks' histories tell of them.
+// Snapshots without requested sizes are written with what their blocks' histories tell about them.
 std::string Schema(const Recording& recording) {
   const std::string& text = recording.metadata.format_display;
   const std::string schema = text.substr(std::min(text.find("schema of"), text.size()));
@@ -113,7 +113,7 @@ TEST(TorchWriter, RoundTrip) {
   EXPECT_GT(count, 10U);
 }
 
-// What is said of blocks stays so, and JSON stays JSON.
+// What is said about blocks is kept, and JSON stays JSON.
 TEST(TorchWriter, KeepsWhatIsSaidOfBlocks) {
   const auto read =
       LoadText(ReadWhole((test::TestFolder("torch/fresh") / "annotated.json").string()));

@@ -18,16 +18,16 @@ class ByteWindow {
 
   // Offset of the next byte in the unpacked input.
   [[nodiscard]] std::uint64_t offset() const { return base_ + begin_; }
-  // The bytes at hand, without reading more.
+  // The buffered bytes, without reading more.
   [[nodiscard]] std::span<const std::byte> buffered() const {
     return {buffer_.get() + begin_, end_ - begin_};
   }
-  // Reads until `size` bytes are at hand or the input ends; returns what is at hand. Spans given
-  // out before are invalid afterwards. Throws ReadError on I/O or unpacking errors.
+  // Reads until `size` bytes are buffered or the input ends; returns what is buffered. Spans
+  // returned earlier are invalid afterwards. Throws ReadError on I/O or unpacking errors.
   std::span<const std::byte> Fill(std::size_t size);
-  // Steps over bytes at hand.
+  // Steps over buffered bytes.
   void Advance(std::size_t size) { begin_ += size; }
-  // Steps over bytes that need not be looked at; false when the input ended before.
+  // Steps over bytes that need not be looked at; false when the input ended first.
   bool Skip(std::uint64_t size);
   [[nodiscard]] bool AtEnd() { return begin_ == end_ && Fill(1).empty(); }
 

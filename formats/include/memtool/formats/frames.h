@@ -1,4 +1,4 @@
-// Files that say which frames are one's own code, and the rules in force as such a file.
+// Files that say which frames are the program's own code, and the rules in force as such a file.
 //
 //   own: [mypackage, "/mylib/nn/"]     # a package, or a regular expression of function or file
 //   not_own:                           # a list, or lists with names
@@ -14,13 +14,13 @@
 
 namespace memtool::formats {
 
-// One layer, and nothing of what is built in. Errors: kIo; kMalformed with line and column; kLimit
-// as of keywords.
+// One layer, without what is built in. Errors: kIo; kMalformed with line and column; kLimit as for
+// keywords.
 Result<FrameRules> ReadFrameRules(const std::string& path);
-// The same of text; `name` goes into errors.
+// The same from text; `name` goes into errors.
 Result<FrameRules> ParseFrameRules(std::string_view text, const std::string& name);
-// YAML that ParseFrameRules reads, its layers as one; what is native has no place in such a file
-// and stands in comments.
+// YAML that ParseFrameRules reads, with all layers as one; native rules have no place in such a
+// file and are written as comments.
 std::string FormatFrameRules(const FrameRules& rules);
 
 }  // namespace memtool::formats

@@ -1,8 +1,8 @@
 // What something outside the recording says about memory: nvidia-smi, DCGM, rocm-smi, amd-smi, or
 // the framework's own counters. These files are not recordings; they say how much there should be.
 // Read by Open() (open.h) where they are wanted: UTF-8, packed or not, at most 8 MiB unpacked.
-// Errors: kLimit, kTruncated, kMalformed with "line L, column C", kUnknownFormat with what would be
-// read.
+// Errors: kLimit, kTruncated, kMalformed with "line L, column C", kUnknownFormat with the forms
+// that are read.
 // Shapes: memtool-formats(5). Units: everything here is bytes.
 #pragma once
 
@@ -22,23 +22,23 @@ enum class TruthScope : std::uint8_t {
   kNumber,     // a bare number
 };
 
-// One row. An absent value was not in the file, or the file says that it is not known.
+// One row. An absent value was not in the file, or the file calls it unknown.
 struct Reading {
   TruthScope scope = TruthScope::kDevice;
   std::optional<std::int64_t> gpu{};  // ordinal, only where the file says it
   std::string gpu_name{};             // as written: UUID, bus id, instance or product name
   std::optional<std::int64_t> pid{};
   std::string process{};
-  // The figure is of the processes of one pod, as the cluster names it; scope is kProcess then.
+  // The pod, as the cluster names it, whose processes the figure is for; then scope is kProcess.
   std::string pod{};
-  // What counts as the expected sum. Of an allocator: what it holds from the device (torch:
+  // What counts as the expected sum. For an allocator: what it holds from the device (torch:
   // reserved; JAX: pool_bytes where given, else bytes_in_use).
   std::optional<std::int64_t> used{};
   std::optional<std::int64_t> reserved{};  // a device: by the driver; an allocator: by it
   std::optional<std::int64_t> free{};
   std::optional<std::int64_t> total{};      // capacity, or the allocator's limit
-  std::optional<std::int64_t> allocated{};  // an allocator: bytes in blocks given out
-  std::optional<std::int64_t> requested{};  // an allocator: what was asked for in those
+  std::optional<std::int64_t> allocated{};  // an allocator: bytes in blocks handed out
+  std::optional<std::int64_t> requested{};  // an allocator: bytes requested in those
   std::optional<std::int64_t> peak{};       // an allocator: highest `allocated`
   std::string unavailable{};                // why `used` is absent, as written: "[N/A]"
   std::int64_t precision = 0;               // `used` is right to ± this: half a MiB for nvidia-smi
@@ -56,9 +56,9 @@ struct TruthChoice {
   std::optional<std::string> gpu{};  // ordinal, or the name (GPU or pod) as the file writes it
 };
 
-// The one row meant. A pid picks processes; a gpu alone picks the device's row where there is one;
-// without either, processes come before devices. Nothing is ever added up. Errors: kUsage, with a
-// list of the rows, when no row or several are left, or when `used` of the row is not known.
+// The one row meant. A pid selects processes; a gpu alone selects the device's row where there is
+// one; without either, processes come before devices. Nothing is ever added up. Errors: kUsage,
+// with a list of the rows, when no row or several are left, or when `used` of the row is not known.
 Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choice);
 
 // "GPU 0, pid 1234 (python): 164.00 MiB".

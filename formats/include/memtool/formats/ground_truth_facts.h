@@ -1,4 +1,5 @@
-// What files beside a recording (nvidia-smi, memory_stats() …) say of the steps of an account.
+// What files that accompany a recording (nvidia-smi, memory_stats() …) say about the steps of an
+// account.
 #pragma once
 
 #include "memtool/formats/ground_truth.h"
@@ -6,9 +7,9 @@
 
 namespace memtool::formats {
 
-// Of one reading of `truth`. A bare number is taken to be the process on the device.
+// From one reading of `truth`. A bare number is taken to be the process on the device.
 AccountFacts FactsOf(const GroundTruth& truth, const Reading& reading);
-// The same; of a process also what the file says of its device.
+// The same; for a process also what the file says about its device.
 AccountFacts FactsAround(const GroundTruth& truth, const Reading& chosen);
 
 }  // namespace memtool::formats

@@ -3,7 +3,7 @@
 //   profile: memory.csv            # the input, relative to this file
 //   expected_sum: 9077MiB          # or @FILE, relative to this file
 //   keywords:
-//     layer:                       # an axis; with one axis the lists may stand here directly
+//     layer: # an axis; with one axis the lists may be given here directly
 //       Attention: [att_]          # category: words (memtool/profile/keywords/keywords.h)
 //       RNN: [rnn, "/lstm|gru/"]
 //
@@ -30,7 +30,7 @@ struct KeywordsFile {
 // `name`: a path, or "builtin:mxnet". Errors: kIo; kMalformed with line and column for what is not
 // a keywords file; kLimit past 1 MiB, 10,000 words or four levels; kUsage for an unknown builtin.
 Result<KeywordsFile> ReadKeywords(const std::string& name);
-// The same of text; `name` goes into errors.
+// The same from text; `name` goes into errors.
 Result<KeywordsFile> ParseKeywords(std::string_view text, const std::string& name);
 
 struct BuiltinKeywords {

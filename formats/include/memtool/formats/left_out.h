@@ -1,6 +1,6 @@
 // What this build of the library was made without (MEMTOOL_FORMATS, cmake/MemtoolFormats.cmake):
-// its readers and writers are not in Readers() and Writers(), and what else it was to read is
-// refused.
+// those readers and writers are not in Readers() and Writers(), and the other files that such a
+// component would read are refused.
 #pragma once
 
 #include <span>

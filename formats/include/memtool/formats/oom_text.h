@@ -1,6 +1,6 @@
-// Out-of-memory messages in a text log, as PyTorch of every year, XLA, TensorFlow and the libraries
-// below them write them. A log is not a recording: it says how much there was of what at one
-// moment, rounded to two decimals. Read by Open() (open.h) where logs are wanted.
+// Out-of-memory messages in a text log, as all releases of PyTorch, XLA, TensorFlow and the
+// libraries below them write them. A log is not a recording: it says how much there was of what at
+// one moment, rounded to two decimals. Read by Open() (open.h) where logs are wanted.
 // Wordings: memtool-formats(5). Units: bytes.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace memtool::formats {
 
 struct OomLog {
-  std::deque<OomMessage> messages{};  // by line; of very many the first
+  std::deque<OomMessage> messages{};  // by line; the first ones, when there are very many
   std::uint64_t found = 0;            // all of them
-  // Tries that failed and were made again, which are no messages; the last of them.
+  // Attempts that failed and were repeated, which are not messages; the last of them.
   std::uint64_t retries = 0;
   std::optional<OomMessage> last_retry{};
   std::uint64_t lines = 0;
@@ -28,7 +28,7 @@ struct OomLog {
 // What an OomWording means, for people: "PyTorch 1.4 to 2.0".
 std::string DisplayOf(const OomMessage& message);
 
-// Messages of a log at hand, whatever its text.
+// The messages in a log that is in memory, whatever its text.
 OomLog FindOoms(std::string_view text);
 
 }  // namespace memtool::formats

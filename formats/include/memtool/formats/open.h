@@ -1,5 +1,5 @@
-// The one door to a file: bytes in, a Document out. Unpacks, tells the form by content, reads; what
-// is thrown below (ReadError, bad_alloc) becomes an Error here and nowhere else.
+// The one door to a file: bytes in, a Document out. Unpacks, recognises the format by content,
+// reads; what is thrown below (ReadError, bad_alloc) becomes an Error here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace memtool::formats {
 enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth };
 
 // What a file turned out to be. It owns what was read; the accessor of another kind than kind()
-// throws std::bad_variant_access, which is a fault of the program.
+// throws std::bad_variant_access, which is a bug in the caller.
 class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory is out
  public:
   explicit Document(Recording recording) : held_(std::move(recording)) {}
@@ -59,11 +59,11 @@ struct OpenOptions {
   std::function<void(std::uint64_t)> on_bytes{};
 };
 
-// `name` goes into errors as the user gave it; "-" reads standard input. Of several kinds wanted,
-// what a reader knows for certain is a recording; then a file of ground truth is one; then text is
-// a log; what is left is for the readers. Errors: kIo, kLimit, kTruncated, kMalformed,
-// kUnsafeOpcode with a place; kUnsupported, kUnknownFormat with what would be read; kUsage for an
-// unknown format.
+// `name` goes into errors as the user gave it; "-" reads standard input. When several kinds are
+// wanted, what a reader recognises for certain is a recording; then what reads as ground truth is
+// that; then text is a log; the rest is for the readers. Errors: kIo, kLimit, kTruncated,
+// kMalformed, kUnsafeOpcode with a place; kUnsupported, kUnknownFormat with the formats that are
+// read; kUsage for an unknown format.
 Result<Document> Open(const std::string& name, const OpenOptions& options = {});
 Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
                       const OpenOptions& options = {});
@@ -73,8 +73,8 @@ Result<Recording> OpenRecording(const std::string& name, OpenOptions options = {
 Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::string& name,
                                 OpenOptions options = {});
 
-// The reader that knows the file at `path` for certain, by its first bytes; null when none does, or
-// when it cannot be read.
+// The reader that recognises the file at `path` for certain, by its first bytes; null when none
+// does, or when the file cannot be read.
 const Reader* CertainReader(const std::string& path);
 
 }  // namespace memtool::formats

@@ -23,10 +23,10 @@ class Reader {
   virtual ~Reader() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
-  // What each of its recordings is (Origin::kind); none where that differs.
+  // The Origin::kind of all its recordings; none where they differ.
   [[nodiscard]] virtual std::optional<RecordingKind> kind() const { return std::nullopt; }
-  // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). Never by
-  // the file's name.
+  // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). The file's
+  // name plays no part.
   [[nodiscard]] virtual Match Sniff(std::span<const std::byte> head) const = 0;
   // Reads to the end of `in`. May throw ReadError (support/read_error.h), which open.cc turns into
   // an Error; nothing else escapes.
@@ -44,7 +44,7 @@ std::span<const Reader* const> Readers();
 struct KnownFormat {
   std::string_view what;           // "a CPU profile in the legacy binary form"
   std::string_view hint;           // how to get something readable
-  bool vague = false;              // says no more than what kind of bytes these are
+  bool vague = false;              // only tells what kind of bytes these are
   Subject reads = Subject::kNone;  // the hint begins with this question's name
 };
 // The name of a recognised but unread format, or nullptr.

@@ -1,4 +1,4 @@
-// Where bytes come from. A Source gives the next bytes and is read once, front to back; inputs are
+// Where bytes come from. A Source yields the next bytes and is read once, front to back; inputs are
 // never mapped or held whole. Unpackers are Sources over Sources.
 #pragma once
 
@@ -26,13 +26,13 @@ class Source {
 
 // Bytes of a file or pipe; closes the descriptor when `owned`.
 std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
-// Opens a path for reading. Errors: kIo with the system's reason; a folder is kUsage.
+// Opens a path for reading. Errors: kIo with the system's reason; kUsage for a folder.
 Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
 // Bytes that the caller keeps alive.
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
 
-// Takes gzip (any number of members), zlib and zstd layers off, at most three deep, by content.
-// `packing` becomes "gzip", "zlib", "zstd", "zstd+gzip" or stays empty.
+// Removes gzip (any number of members), zlib and zstd layers, at most three deep, recognised by
+// content. `packing` becomes "gzip", "zlib", "zstd", "zstd+gzip" or stays empty.
 Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Limits& limits,
                                        std::string* packing);
 

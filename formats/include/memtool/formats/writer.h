@@ -1,5 +1,5 @@
 // A Writer turns a Recording into the bytes of one format. Writers are stateless and reentrant.
-// To add one: as a reader, see ARCHITECTURE.md.
+// To add one: like a reader, see ARCHITECTURE.md.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace memtool::formats {
 
-// Takes the next bytes; an error of it ends the writing.
+// Takes the next bytes; an error from it ends the writing.
 using ByteSink = std::function<Result<void>(std::string_view bytes)>;
 
-// What of a recording a format holds.
+// Which part of a recording a format holds.
 enum class Written : std::uint8_t {
   kSamples,    // all samples, whatever WriteOptions say
-  kSelection,  // of the samples what WriteOptions leave
+  kSelection,  // the samples that WriteOptions select
   kHistory,    // the events and the allocator's state at their end
 };
 
@@ -35,12 +35,12 @@ class Writer {
   virtual ~Writer() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;     // "pprof"
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
-  // How names of such files end, the usual one first: ".pb.gz".
+  // The usual endings of such files' names, the most common first: ".pb.gz".
   [[nodiscard]] virtual std::span<const std::string_view> endings() const = 0;
   [[nodiscard]] virtual Written writes() const = 0;
   // Not for terminals.
   [[nodiscard]] virtual bool binary() const { return false; }
-  // Errors: kUnsupported when the recording has not what the format holds; kLimit for more than it
+  // Errors: kUnsupported when the recording lacks what the format holds; kLimit for more than it
   // can hold; kUsage for options that do not fit the recording; those of `sink`.
   virtual Result<void> Write(const Recording& recording, const WriteOptions& options,
                              const ByteSink& sink) const = 0;
@@ -54,7 +54,7 @@ class Writer {
 std::span<const Writer* const> Writers();
 
 // All bytes of `recording` in the format of the writer `name`. Errors: those of Write(); kUsage
-// when there is no such writer.
+// when there is no such writer, kUnsupported when this build was made without it.
 Result<std::string> WriteAs(std::string_view name, const Recording& recording,
                             const WriteOptions& options = {});
 

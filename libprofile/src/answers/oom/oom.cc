@@ -17,8 +17,8 @@ double Share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? Ratio(part, whole) : 0.0;
 }
 
-// Who holds what is live, most first; with the rounding, and what lies in no block, they sum to
-// live, pending and unplaced.
+// Who holds what is live, the largest first; together with the rounding and what lies in no block,
+// they sum to live, pending and unplaced.
 std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
                             const OomQuery& query, By& by) {
   NodeSpace space;
@@ -52,7 +52,7 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
   return holders;
 }
 
-// The parts, and below the last of what is held its holders.
+// The parts, and the holders after the last of the live parts.
 void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
   if (const auto& ladder = answer.found->ladder) {
     for (const OomPart& part : ladder->parts) {
@@ -147,7 +147,7 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   }
 }
 
-// The last try that failed and was made again.
+// The last attempt that failed and was repeated.
 Value RetryOf(const OomAnswer& answer) {
   if (!answer.last_retry) {
     return {};

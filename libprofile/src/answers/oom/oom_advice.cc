@@ -101,7 +101,7 @@ class Adviser {
       case OomReason::kLimit:
         Add({.kind = Kind::kRaiseLimit, .bytes = BytesOf(found_.facts.limit)});
         if (Cached() >= BytesOf(found_.facts.asked)) {
-          ForFragmentation();  // what is cached counts for the limit too
+          ForFragmentation();  // what is cached counts towards the limit too
         }
         return;
       default:
@@ -191,8 +191,8 @@ class Adviser {
     return SaturatingAdd(BytesOf(found_.facts.live), BytesOf(found_.facts.cached));
   }
 
-  // The one of the processes that a message names which is its own: where it does not say so, the
-  // smallest that holds at least what PyTorch does. In a container it may be none.
+  // Which of the processes that a message names is this one: where the message does not say, the
+  // smallest that holds at least what PyTorch does. In a container there may be none.
   [[nodiscard]] const OomProcess* Own() const {
     const OomProcess* own = nullptr;
     const std::int64_t held = OwnBytes();

@@ -16,7 +16,7 @@ std::optional<Quantity> QuantityOf(const std::optional<OomNumber>& number) {
                 : std::nullopt;
 }
 
-// What is left of `whole` when `part` is taken; never below zero by mere rounding.
+// What is left of `whole` without `part`; rounding alone never makes it negative.
 Quantity Left(const Quantity& whole, const Quantity& part) {
   Quantity left{.bytes = SaturatingSubtract(whole.bytes, part.bytes),
                 .precision = SaturatingAdd(whole.precision, part.precision),
@@ -61,19 +61,19 @@ OomFacts FactsOf(const OomMessage& message) {
     facts.cached = Left(*reserved, *facts.live);
   }
   if (message.wording == OomWording::kTorchMps && facts.limit && facts.live && message.outside) {
-    // One memory for all: what MPS may take is what there is, and others share it.
+    // Unified memory: what MPS may take is what there is, and others share it.
     facts.capacity = std::exchange(facts.limit, std::nullopt);
     facts.free = Left(Left(*facts.capacity, *facts.live), *QuantityOf(message.outside));
     facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
   }
   if (message.wording == OomWording::kXla && facts.limit && facts.live) {
-    // XLA has its pool from the driver at the start; all that it gives out is in it.
+    // XLA takes its pool from the driver at the start; all that it hands out is in it.
     facts.capacity = std::exchange(facts.limit, std::nullopt);
     facts.free = Quantity{.source = "message"};
     facts.cached = Left(*facts.capacity, *facts.live);
   }
   if (message.wording == OomWording::kXlaTpu && facts.free) {
-    // All that a TPU has is XLA's: what is free of it may lie in pieces, and the driver has none.
+    // A TPU's memory is all XLA's: what is free may lie in pieces, and the driver has none.
     facts.cached = std::exchange(facts.free, Quantity{.source = "message"});
   }
   return facts;

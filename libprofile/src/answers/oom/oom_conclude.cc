@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-// Below this share of live data a device is large enough for it.
+// Up to this share of live data, the device counts as large enough.
 constexpr double kMuchRoom = 0.75;
 
 std::int64_t BytesOf(const std::optional<Quantity>& quantity) {

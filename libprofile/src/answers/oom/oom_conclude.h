@@ -5,7 +5,7 @@
 
 namespace memtool {
 
-// Fills ladder and verdict in from the facts.
+// Fills in ladder and verdict from the facts.
 void Judge(OomCase& found);
 // Then the conclusion from these.
 void Conclude(OomCase& found);

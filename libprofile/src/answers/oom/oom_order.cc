@@ -20,7 +20,7 @@ bool IsLetter(char c) {
   return c >= 'a' && c <= 'z';
 }
 
-// Behind the last word "rank" that a number follows; not that of "franking".
+// The number after the last word "rank" that one follows; not that of "franking".
 std::optional<int> RankIn(std::string_view name) {
   constexpr std::string_view kWord = "rank";
   for (std::size_t at = name.rfind(kWord); at != std::string_view::npos;
@@ -47,7 +47,7 @@ std::optional<int> RankOfPath(std::string_view path) {
   if (const auto rank = RankIn(lower)) {
     return rank;
   }
-  // torchrun: a folder for each, with stdout and stderr in it.
+  // torchrun: a folder for each rank, with stdout and stderr in it.
   const std::size_t slash = lower.rfind('/');
   const std::string_view name = std::string_view(lower).substr(slash + 1);
   if (slash == std::string::npos || !(name.starts_with("std") && name.size() > 3)) {

@@ -1,4 +1,4 @@
-// Who of several ran out first; inside of answers/oom.
+// Which of several ran out first; internal to answers/oom.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace memtool {
 
-// "rank3.log", "snapshot_rank-3.pickle", ".../3/stderr.log" as torchrun makes them. Nothing when
+// "rank3.log", "snapshot_rank-3.pickle", ".../3/stderr.log" as torchrun makes them. None when
 // neither the file nor the folders name one.
 std::optional<int> RankOfPath(std::string_view path);
 
-// The first of a log's messages with a rank and a time, and the next of another rank; nothing where
-// there are no two.
+// The first of a log's messages with a rank and a time, and the next of another rank; none where
+// there are not two.
 std::optional<OomOrder> OrderOf(const OomMessages& messages);
 
 }  // namespace memtool

@@ -1,4 +1,4 @@
-// The case that a snapshot tells.
+// The out-of-memory case of a snapshot.
 #include <algorithm>
 #include <charconv>
 
@@ -9,7 +9,7 @@ namespace memtool {
 
 namespace {
 
-// "(0, 1)" as the event's label has it.
+// Reads the pool from the event's label: "(0, 1)".
 void TakePool(const Recording& recording, const Event& event, OomRequest& request) {
   const History& history = *recording.history;
   if (history.labels.empty()) {
@@ -27,7 +27,7 @@ void TakePool(const Recording& recording, const Event& event, OomRequest& reques
   }
 }
 
-// The failed allocation that the moment stands at.
+// The failed allocation at the moment, or null.
 const Event* OomAt(const Recording& recording, const MomentOfTrace& moment) {
   return FailedAt(recording, recording.history->traces[moment.trace], moment.event);
 }
@@ -48,7 +48,7 @@ void FillFacts(const Event* oom, OomCase& found) {
   }
   found.failed = true;
   facts.asked = fact(oom->size);
-  // Expandable segments grow by pages; others come whole.
+  // Expandable segments grow by pages; others are allocated whole.
   facts.wanted = state.expandable > 0 ? facts.asked : fact(SegmentFor(oom->size));
   if (oom->key <= static_cast<std::uint64_t>(INT64_MAX)) {
     facts.free = fact(static_cast<std::int64_t>(oom->key));
@@ -99,7 +99,7 @@ OomCase CaseOf(const Selection& selection) {
   OomCase found{.snapshot = true,
                 .platform = recording.metadata.origin.platform,
                 .settings = recording.settings};
-  // Of several devices at once, no one request can be judged.
+  // With several devices at once, no single request can be judged.
   const Event* oom = moments.size() == 1 ? OomAt(recording, moments.front()) : nullptr;
   OomRequest request;
   if (oom != nullptr) {

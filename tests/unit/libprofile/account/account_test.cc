@@ -68,7 +68,7 @@ TEST(Account, ANegativeDifferenceIsKeptAndIsAContradiction) {
       EXPECT_TRUE(step.contradicts);
     }
   }
-  // Less than rounding at the source is no contradiction.
+  // Less than rounding at the source is not a contradiction.
   for (const AccountStep& step : LadderOf({.process = Said(595, 10), .reserved = Said(600)})) {
     if (step.key == "below_framework") {
       EXPECT_FALSE(step.contradicts);

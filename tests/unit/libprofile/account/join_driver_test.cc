@@ -34,7 +34,7 @@ struct Allocation {
 // Allocations of random sizes, one each second; some are freed later, addresses are used again.
 std::vector<Allocation> RandomAllocations(std::mt19937& random, std::uint64_t base) {
   std::vector<Allocation> all;
-  std::map<std::uint64_t, std::size_t> free_from;  // address: of an allocation that has ended
+  std::map<std::uint64_t, std::size_t> free_from;  // by address: its latest allocation
   for (std::int64_t i = 0; i < 60; ++i) {
     const std::int64_t now = kStart + i * kSecond;
     const auto slot = random() % 20;
@@ -159,7 +159,7 @@ TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
     const HistoryIndex rest(join->rest);
     EXPECT_EQ(LiveBytes(rest, join->moment), LiveBytes(log, join->moment) - inside)
         << "seed " << seed;
-    // What is freed later takes with it what is left: a log that ends empty still does.
+    // A later free releases what is left: a log that ended empty still does.
     EXPECT_EQ(rest.summary(0).size_changes, 0U);
   }
 }
@@ -192,7 +192,7 @@ TEST(JoinDriver, AnotherProcessDoesNotFit) {
   EXPECT_EQ(LiveBytes(log, {}), 100);
 }
 
-// Without times the log stands at its end.
+// Without times the log is taken at its end.
 TEST(JoinDriver, ASnapshotWithoutTimes) {
   const HistoryIndex log =
       LogOf({{.address = 0x1000, .size = 100, .begin = kStart, .end = kStart + 5},

@@ -1,5 +1,5 @@
-// The state at every event of simulated runs, against the simulation: a caching allocator by
-// itself, with PyTorch's rules, that keeps what it really did.
+// The state at every event of simulated runs, against the simulation: an independent caching
+// allocator with PyTorch's rules, which records what it really did.
 #include "memtool/profile/allocator/allocator_state.h"
 
 #include <gtest/gtest.h>
@@ -223,8 +223,8 @@ TEST(AllocatorState, EqualsTheTruthAfterEveryEvent) {
   }
 }
 
-// What was allocated before the recording and freed in it has no allocation that tells how much it
-// took: blocks still fill their segments, and what differs is marked.
+// For what was allocated before the recording and freed in it, no allocation tells the block's
+// size: blocks still fill their segments, and what differs is marked.
 TEST(AllocatorState, LateRecordingsAreMarkedWhereTheyDiffer) {
   Simulation simulation(4);
   simulation.Run(900);
@@ -297,7 +297,7 @@ TEST(AllocatorState, ExpandableSegments) {
   EXPECT_TRUE(sizes(-1).empty());
 }
 
-// Without segment events a live block may lie in memory that nobody tells of.
+// Without segment events a live block may lie in memory that no event tells about.
 TEST(AllocatorState, BlocksOutsideSegmentsAreCounted) {
   const HistoryIndex index(test::MakeRecording(
       test::HistoryOf({{.key = 4096, .size = 700, .stack = {}, .action = Action::kAlloc},

@@ -1,5 +1,5 @@
-// What empty_cache() gives back: whole segments, and of expandable ones the pages that lie wholly
-// in a free block; nothing of private pools.
+// What empty_cache() returns: whole segments, and from expandable ones the pages that lie wholly in
+// a free block; nothing from private pools.
 #include "memtool/profile/allocator/free_memory.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(FreeMemory, WholePagesOfExpandableSegmentsGoBack) {
   EXPECT_EQ(free.unused_segments, 0);
 }
 
-// Gaps of 60 and 14 MiB beside a block: a request of 20 MiB fits in the first only.
+// Gaps of 60 and 14 MiB next to a block: a request of 20 MiB fits in the first only.
 TEST(FreeMemory, FragmentedIsWhatTheRequestDoesNotFitIn) {
   const std::vector<std::int64_t> sizes{-60 * kMiB, kMiB, -14 * kMiB};
   EXPECT_EQ(Of({}, sizes, 14 * kMiB).fragmented, 0);
@@ -66,7 +66,7 @@ TEST(FreeMemory, FragmentedIsWhatTheRequestDoesNotFitIn) {
   EXPECT_EQ(Of({.pool_id = 1}, sizes, 61 * kMiB).fragmented, 0) << "is its pool's";
 }
 
-// Of 80 MiB behind 5 three pages go back, and the 20 MiB around them are too little.
+// Of 80 MiB after 5, three pages can be returned, and the 20 MiB around them are too little.
 TEST(FreeMemory, WhatIsReturnableIsNotFragmented) {
   const FreeMemory free = Of({.expandable = true}, {5 * kMiB, -80 * kMiB, kMiB}, 100 * kMiB);
   EXPECT_EQ(free.returnable, 60 * kMiB);

@@ -114,7 +114,7 @@ TEST(AccountAnswer, CountersTellOfTheProcessAndTheDevice) {
   EXPECT_EQ(answer->facts[0].capacity->bytes, 1000);
 }
 
-// Sizes that were asked for and given, on two devices, with a pinned row that is on neither.
+// Requested and actual sizes, on two devices, with a pinned row that is on neither.
 Recording TwoDevices() {
   Recording recording =
       test::ProfileMaker({{"allocations", "count"}, {"requested", "bytes"}, {"actual", "bytes"}},

@@ -96,7 +96,7 @@ TEST(BucketsAnswer, MoreThanExpectedHasAReason) {
   ASSERT_TRUE(maker.Add(TagLog()));
   EXPECT_EQ(maker.Make().over->reason, OverAccount::Reason::kInputs);
 
-  // Less than rounding at the source is no contradiction.
+  // Less than rounding at the source is not a contradiction.
   const auto close =
       Buckets(TagLog(), keywords, {.expected = Quantity{.bytes = 150, .precision = 50}});
   EXPECT_FALSE(close->over);

@@ -14,7 +14,7 @@ namespace memtool {
 namespace {
 
 constexpr std::int64_t kMilli = 1'000'000;
-constexpr std::uint64_t kReused = 0x7f00;  // where a first block goes and a second one comes
+constexpr std::uint64_t kReused = 0x7f00;  // where one block is freed and another allocated
 constexpr std::uint64_t kOlder = 0x9900;   // a block from before the recording, never freed
 
 Event Make(Action action, std::int64_t size, std::int64_t milli, StackId stack = {}) {

@@ -72,7 +72,7 @@ TEST(Oom, AFragmentedMessage) {
 
 TEST(Oom, AdviceHasTheFiguresThatDecidedIt) {
   OomMessage message = Message(200);
-  // 41 holds what this allocator does (800) and is taken for it; 42 alone holds what was lacking.
+  // 41 holds as much as this allocator (800) and is taken for it; 42 alone holds what was lacking.
   message.others = {{.pid = 41, .used = OomNumber{820}}, {.pid = 42, .used = OomNumber{120}}};
   const std::vector<OomAdvice> advice = Advise(CaseOf(message));
   ASSERT_EQ(Kinds(advice),
@@ -132,7 +132,7 @@ TEST(Oom, ReasonsOfTheRest) {
 }
 
 // 64 MiB of device 0, of which f0 asked for 29 and got 30, and f1 has 10; 10 and 14 are free. Then
-// 20 MiB are asked, where the driver has 4.
+// 20 MiB are requested, while the driver has 4.
 Recording Fragmented() {
   RecordingBuilder builder;
   const std::vector<StackId> stacks = test::AddStacks(builder, 2, "train.py");

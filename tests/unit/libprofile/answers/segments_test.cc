@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 
 // Three large segments of device 0: 40 MiB in which f0 holds 4 and f1 4, of these 2 waiting for a
-// stream; 20 MiB wholly of f2's; 20 MiB of nobody's.
+// stream; 20 MiB wholly of f2's; 20 MiB without live blocks.
 Recording ThreeSegments() {
   RecordingBuilder builder;
   const std::vector<StackId> stacks = test::AddStacks(builder, 3, "dir/model.py");

@@ -53,7 +53,7 @@ class Maker {
                          .state = BlockState::kActive});
   }
 
-  // More of before, of which only the sum is told.
+  // More preexisting bytes, of which only the sum is known.
   void Standing(std::int64_t bytes) { standing_ = bytes; }
 
   Recording Finish() {
@@ -200,7 +200,7 @@ TEST(GrowthOfHistory, AgreesWithLiveBlocksAfterEveryEvent) {
   }
 }
 
-// Steps of a program: every step takes 100 and gives it back, and keeps 10.
+// Steps of a program: every step allocates 100 and frees it, and keeps 10.
 Maker LeakySteps(int steps, bool ends) {
   Maker maker;
   maker.Alloc(1, 5000, 0);

@@ -200,7 +200,7 @@ TEST(JudgeGrowth, SlowingGrowthMayHaveALimit) {
   const Growth halved = JudgeGrowth(Series{50'000, 75'000, 87'500, 93'750, 96'875});
   EXPECT_EQ(halved.detail, GrowthDetail::kSlowing);
   EXPECT_EQ(halved.limit, 100'000);
-  // The square root slows down and has none: its steps lessen ever less.
+  // The square root slows down and has none: its steps shrink ever more slowly.
   Series root;
   for (int i = 0; i < 10; ++i) {
     root.push_back(static_cast<std::int64_t>(1e6 * std::sqrt(i)));

@@ -79,7 +79,7 @@ TEST(EventCursor, CountsVersionsOverAllListsAndApartForSegments) {
               {Make(Action::kAlloc, 0x100)}});
   EXPECT_EQ(Ids(List(recording, {{0, 0, 7}, {1, 0, 0}})),
             "s100_0 b100_0 b100_0 b100_0 b100_1 - s100_0 s100_1 b100_1 ");
-  // A device that nobody asked for has its part in the numbers all the same.
+  // A device that is not selected still counts in the numbers.
   EXPECT_EQ(Ids(List(recording, {{1, 0, 0}})), "b100_1 ");
   EXPECT_EQ(Ids(List(recording, {{0, 4, 6}})), "b100_1 - s100_0 ");
 }
@@ -131,10 +131,10 @@ TEST(EventFilter, ByWhatAnEventIs) {
   // Without a time it lies in no range of times.
   event.time = kNoTime;
   EXPECT_FALSE((EventFilter{.until = 100}.Matches(event)));
-  // The key of an out-of-memory event is no address.
+  // The key of an out-of-memory event is not an address.
   event.action = Action::kOom;
   EXPECT_FALSE((EventFilter{.address = 0x1000}.Matches(event)));
-  // A block of nothing still has its address; one at the end of memory does not wrap.
+  // A block of size 0 still has its address; one at the end of memory does not wrap.
   EXPECT_TRUE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, 0x7, 0))));
   EXPECT_FALSE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, UINT64_MAX, 64))));
 }

@@ -62,7 +62,7 @@ TEST(Redact, KeepsNoName) {
   EXPECT_TRUE(redacted.metadata.comments.empty());
 }
 
-// What anybody can install says nothing of a program; its path says where its user lives.
+// What anybody can install says nothing about a program; its path tells the user's folders.
 TEST(Redact, KeepsPublicFrameworks) {
   RecordingBuilder builder;
   const auto add = [&builder](std::string_view name, std::string_view file) {

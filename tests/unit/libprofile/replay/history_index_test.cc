@@ -1,4 +1,4 @@
-// One replay for all questions, and the same answers as of a replay that nobody keeps.
+// One replay for all questions, and the same answers as from a fresh replay.
 #include "memtool/profile/replay/history_index.h"
 
 #include <gtest/gtest.h>

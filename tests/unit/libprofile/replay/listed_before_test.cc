@@ -10,7 +10,7 @@
 namespace memtool {
 namespace {
 
-// What the first events list of before belongs to the start.
+// Earlier allocations that the first events list belong to the start.
 TEST(Replay, TheStartIsAfterWhatIsListedOfBefore) {
   History history = test::HistoryOf({{.key = 1, .size = 100, .action = Action::kAlloc},
                                      {.key = 2, .size = 30, .action = Action::kAlloc},

@@ -20,7 +20,7 @@ TEST(MarkGroups, NumbersOfOneNameAreARange) {
   EXPECT_EQ(MarkNames(Named({"ProfilerStep#4", "forward", "ProfilerStep#3", "forward", "load"})),
             "ProfilerStep#3 to #4, forward (2 times), load");
   EXPECT_EQ(MarkNames(Named({"epoch#3"})), "epoch#3");
-  // A name that only looks numbered, and a plain one beside numbered ones.
+  // A name that only looks numbered, and a plain one next to numbered ones.
   EXPECT_EQ(MarkNames(Named({"#1", "c#", "step", "step#1"})), "#1, c#, step, step#1");
 }
 

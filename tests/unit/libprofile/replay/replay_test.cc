@@ -243,7 +243,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
   EXPECT_EQ(highest, replay.Summarize().peak_bytes);
 }
 
-// A sum that the format gives is in the base, and nowhere else changes anything.
+// A sum that the format gives is in the base, and changes nothing else.
 TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   constexpr std::int64_t kStanding = 123'457;
   const Recording recording = RandomHistory(GetParam(), kStanding);

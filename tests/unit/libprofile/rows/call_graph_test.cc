@@ -136,7 +136,7 @@ TEST(CallGraph, ScoresBranchingHigherThanPassingOn) {
   Add(graph, {0, 3, 5}, 50);
   EXPECT_EQ(graph.Score(1), 0);    // one way in, one way out: no entropy
   EXPECT_EQ(graph.Score(3), 100);  // no entropy in, one bit out, times cum
-  // What flows backwards: |-50| of the 100 that flow forwards, or nothing.
+  // Negative flow: |-50| of the 100 that flow forwards, or nothing.
   for (const auto& [rules, wanted] :
        {std::pair{GraphRules::kMemtool, 0}, std::pair{GraphRules::kPprof, 25}}) {
     CallGraph back(rules);

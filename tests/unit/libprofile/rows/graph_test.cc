@@ -84,7 +84,7 @@ TEST(Graph, BridgesLeftOutNodesWithResidualEdges) {
   const auto drawn = Draw({&r}, options);
   EXPECT_EQ(drawn->graph.nodes.size(), 3U);
   EXPECT_EQ(drawn->graph.nodes_all, 4U);
-  // Whoever is left out, what flows through it is still drawn, dotted.
+  // Whichever node is left out, what flows through it is still drawn, dotted.
   std::int64_t into_big = 0;
   for (const std::string& edge : drawn->edges) {
     if (edge.find(" big ") != std::string::npos) {
@@ -125,7 +125,7 @@ TEST(Graph, DropsResidualEdgesThatAnotherWayExplains) {
   EXPECT_EQ(drawn->graph.edges_redundant, 1U);
 }
 
-// What carries most of the bytes is no clutter, whatever other way there is.
+// What carries most of the bytes is not clutter, whatever other path there is.
 TEST(Graph, KeepsResidualEdgesThatCarryMost) {
   ProfileMaker maker;
   maker.Sample("main;b;c", {1, 100});

@@ -96,7 +96,7 @@ TEST(Filter, PruneFromCutsBelowTheInnermostMatch) {
   const Recording inlined = ProfileMaker().Sample("main;outer+inner;leaf", {1, 5}).Finish();
   EXPECT_THAT(With(inlined, {{&FilterOptions::prune_from, "^outer$"}}),
               ElementsAre("main;outer 5"));
-  // Arguments are no part of the name that is matched; operator() is.
+  // Arguments are not part of the name that is matched; operator() is.
   const Recording arguments = ProfileMaker()
                                   .Sample("main;f(int);leaf", {1, 5})
                                   .Sample("main;X::operator()(int);leaf", {1, 3})

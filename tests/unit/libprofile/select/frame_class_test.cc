@@ -55,7 +55,7 @@ TEST(FrameClass, TheInterpreterIsKnownByItsSources) {
   EXPECT_TRUE(ClassifyFrame("run", "/home/u/python-tools/src/call.c").app);
 }
 
-// Snapshots of conda builds have no files for them; beside C++ they have no arguments either.
+// Snapshots of conda builds have no files for them; unlike C++ they have no arguments either.
 TEST(FrameClass, StaticSymbolsOfTheInterpreterHaveNoFile) {
   Origin snapshot{.framework = Framework::kPyTorch, .kind = RecordingKind::kSnapshot};
   const FrameClassifier& rules = FrameClassifier::Builtin();
@@ -64,7 +64,7 @@ TEST(FrameClass, StaticSymbolsOfTheInterpreterHaveNoFile) {
     EXPECT_TRUE(rules.Classify(function, "", snapshot).wrapper) << function;
   }
   EXPECT_TRUE(rules.Classify("train(int)", "", snapshot).app);
-  EXPECT_TRUE(rules.Classify("some_static", "").app);  // of a writer that has no files at all
+  EXPECT_TRUE(rules.Classify("some_static", "").app);  // from a writer that has no files at all
   EXPECT_FALSE(rules.Classify("pythread_wrapper", "").app);
 }
 

@@ -1,5 +1,5 @@
-// The front door: moments of one recording that is read once, filters, sample types, and what is
-// shared between selections.
+// Selections: moments of one recording that is read once, filters, sample types, and what is shared
+// between them.
 #include "memtool/profile/select/selection.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // The account: one ladder from a device's capacity down to what a program's rows hold, where each
-// step is the difference of two figures of different origin. What no input tells stays unknown.
+// difference is between two figures of different origin. What no input tells stays unknown.
 //
 //   capacity = free + used
 //   used     = other processes + this process
@@ -22,7 +22,7 @@
 
 namespace memtool {
 
-// A figure and who says so.
+// A figure and its source.
 struct Quantity {
   std::int64_t bytes = 0;
   std::int64_t precision = 0;  // bytes that rounding at the source may be off by
@@ -33,7 +33,8 @@ struct Quantity {
 enum class ReservedKind : std::uint8_t {
   kFramework,     // what its allocator takes from the driver as it needs it
   kXlaPool,       // XLA's, taken from the driver in one piece
-  kWholeProcess,  // no framework's: what the process took from the driver, whoever asked for it
+  kWholeProcess,  // no framework's: what the process took from the driver, whichever code requested
+                  // it
 };
 
 struct AccountFacts {
@@ -41,26 +42,26 @@ struct AccountFacts {
   std::optional<Quantity> free;     // of the device
   std::optional<Quantity> used;     // of the device
   std::optional<Quantity> process;  // this process on the device
-  // Of the process, beside the framework: what a log of the driver's calls holds outside of
+  // Of the process, besides the framework: what a log of the driver's calls holds outside the
   // segments.
   std::optional<Quantity> recorded;
   std::optional<Quantity> reserved;   // the framework's allocator took this from the driver
-  std::optional<Quantity> allocated;  // and gave this out, rounded
-  std::optional<Quantity> requested;  // for this many bytes asked for
+  std::optional<Quantity> allocated;  // and handed this out, rounded
+  std::optional<Quantity> requested;  // for this many requested bytes
   ReservedKind reserved_kind = ReservedKind::kFramework;
   std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
   // What is cached cannot be told from what is allocated: MXNet's log keeps the row of a block that
   // went back to its pool.
   bool cached_untold = false;
-  // Of what is cached, see FreeMemory: what could go back to the driver, what is free in pools of
-  // CUDA graphs and MemPools (none where nothing is), and gaps that are of use or of none to a
-  // request of `request` bytes, the largest in question (0 where nothing is fragmented).
+  // Of what is cached (see FreeMemory): what could go back to the driver, what is free in pools of
+  // CUDA graphs and MemPools (none where nothing is), and gaps that a request of `request` bytes,
+  // the largest in question (0 where nothing is fragmented), can use or cannot.
   std::optional<Quantity> releasable;
   std::optional<Quantity> private_pools;
   std::optional<Quantity> reusable;
   std::optional<Quantity> fragmented;
   std::int64_t request = 0;
-  // Of what is allocated: in no block that the file lists; none where nothing is.
+  // Of what is allocated: what lies in no block that the file lists; none where nothing does.
   std::optional<Quantity> unlisted;
 };
 
@@ -75,23 +76,25 @@ struct AccountStep {
   Kind kind = Kind::kUnknown;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
-  std::string source;  // of facts; of differences the two sources
+  std::string source;  // of a fact; for a difference, both sources
   // A difference that is negative beyond rounding: its figures are of different moments, processes
   // or devices.
   bool contradicts = false;
 };
 
-// Fills in what follows from two others (free, used, capacity).
+// Fills in whichever of free, used and capacity follows from the other two.
 void Complete(AccountFacts& facts);
 
-// Adds what `facts` does not say yet: the first statement about a step wins.
+// Adds from `more` what `facts` does not say yet: the first statement about a step wins.
 void Supplement(AccountFacts& facts, const AccountFacts& more);
 
-// Every step in the order of the ladder, unknown ones too. A negative difference is kept.
+// Every step in the order of the ladder, unknown ones too; but recorded, unrecorded, private pools,
+// reusable and unlisted only where they are known. A negative difference is kept.
 std::vector<AccountStep> LadderOf(const AccountFacts& given);
 
-// What a recording with a history says at the chosen moments, one per trace: of an allocator's
-// state all that is in it, else what was reserved, as far as the format tells.
+// What a recording with a history says at the chosen moments, one per trace: all that follows from
+// an allocator's state, else what was reserved, as far as the format tells; at a failed allocation
+// also what the driver had free.
 AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
 
 }  // namespace memtool

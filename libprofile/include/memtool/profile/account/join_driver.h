@@ -1,7 +1,7 @@
 // A snapshot of a framework's allocator and a log of the driver's calls of the same process, read
-// together: the framework's segments lie inside allocations of the driver. Taken out there, the log
-// keeps what lives beside the framework (libraries, other allocators), with its call stacks, and no
-// byte is counted twice.
+// together: the framework's segments lie inside allocations of the driver. With those taken out,
+// the log keeps what lives besides the framework (libraries, other allocators), with its call
+// stacks, and no byte is counted twice.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace memtool {
 
 struct DriverJoin {
   Recording rest;            // the log without what the snapshot tells
-  std::string snapshot;      // the name that it was remembered by
+  std::string snapshot;      // the name under which it was added
   std::int64_t found = 0;    // bytes of segments that lie in the log's allocations
   std::int64_t missing = 0;  // bytes of segments that do not
   std::uint64_t segments = 0;
   std::uint64_t missing_segments = 0;
-  // What stands against the bytes found: the whole size of allocations that hold a segment.
+  // To compare with `found`: the whole size of the allocations that hold a segment.
   std::int64_t holding = 0;
-  // Where the log stands beside the snapshot: at its time, or at its own end when the snapshot
-  // tells no times.
+  // The moment of the log that matches the snapshot: the snapshot's time, or the log's own end when
+  // the snapshot tells no times.
   MomentSpec moment;
 };
 
 class FrameworkSegments {
  public:
   // Keeps the segments that `snapshot` has at `moment`; of an input without any, nothing. `device`:
-  // empty for all. Errors: those of ResolveMoment.
+  // empty for all. Errors: those of TracesOf and ResolveMoment.
   Result<void> Add(std::string name, const HistoryIndex& snapshot, const MomentSpec& moment,
                    std::string_view device);
   [[nodiscard]] bool empty() const { return snapshots_.empty(); }
 
   // Finds the snapshot that belongs to `log` (most bytes of its segments lie in the log and cover
   // allocations of the driver; processes use the same addresses, so each snapshot is used once),
-  // and leaves its segments out of the log. Nothing when no snapshot fits. Errors: those of
+  // and leaves its segments out of the log. No result when no snapshot fits. Errors: those of
   // RecordingBuilder::Finish.
   Result<std::optional<DriverJoin>> Join(const HistoryIndex& log);
 

@@ -16,15 +16,16 @@
 namespace memtool {
 
 struct OomFacts {
-  std::optional<Quantity> asked;     // of the framework's allocator
-  std::optional<Quantity> wanted;    // by it of the driver for that: a whole segment
-  std::optional<Quantity> free;      // by the driver
+  std::optional<Quantity> asked;     // from the framework's allocator
+  std::optional<Quantity> wanted;    // by the allocator from the driver for that: a whole segment
+  std::optional<Quantity> free;      // as the driver tells
   std::optional<Quantity> capacity;  // of the device
   std::optional<Quantity> limit;     // of what the allocator may take
   std::optional<Quantity> process;   // this process on the device, as the driver sees it
-  std::optional<Quantity> live;      // in blocks given out; private pools' included where they hide
-  std::optional<Quantity> pending;   // given up, but a stream may still use it
-  std::optional<Quantity> cached;    // free inside the allocator
+  // in blocks handed out; includes private pools where they are not told apart
+  std::optional<Quantity> live;
+  std::optional<Quantity> pending;  // freed by the program, but a stream may still use it
+  std::optional<Quantity> cached;   // free inside the allocator
   // Of `live`: what is free in pools of CUDA graphs and MemPools, where a message counts it as
   // live.
   std::optional<Quantity> private_pools;
@@ -53,7 +54,7 @@ struct OomLadder {
   // The driver's figure for this process is smaller than what the allocator holds: not used.
   bool process_unusable = false;
 };
-// Nothing when it is not known what is live.
+// No ladder when it is not known what is live.
 std::optional<OomLadder> MakeLadder(const OomFacts& facts);
 
 enum class OomWhy : std::uint8_t {
@@ -67,13 +68,14 @@ enum class OomWhy : std::uint8_t {
 struct OomVerdict {
   OomWhy why = OomWhy::kUnknown;
   std::int64_t short_of_driver = 0;  // wanted − free; 0 when the driver had enough
-  std::int64_t in_all = 0;           // free + what is cached and can be used
-  std::int64_t short_in_all = 0;     // asked − in_all; 0 when it would fit in one piece
-  bool close = false;                // rounding of the figures could turn the verdict
+  std::int64_t in_all = 0;  // free + what is cached and can be used; what the limit or the device
+                            // leaves if that decided
+  std::int64_t short_in_all = 0;  // asked − in_all; 0 when it would fit in one piece
+  bool close = false;             // rounding of the figures could change the verdict
 };
 
-// The allocator's state when the allocation failed, as far as it matters to it. A request is served
-// from segments of its size class, stream and pool only.
+// The allocator's state when the allocation failed, as far as it matters to the request. A request
+// is served from segments of its size class, stream and pool only.
 struct OomState {
   std::int64_t reserved = 0, live = 0, pending = 0, free = 0;
   std::int64_t requested = 0;     // of what is live and pending, before rounding
@@ -88,7 +90,7 @@ struct OomState {
   std::int64_t segments = 0, estimated = 0;  // segments, and those that are estimated
   std::int64_t expandable = 0;               // segments that can grow
   std::int64_t unplaced = 0;                 // live bytes in no known segment
-  // Of files whose segments claim more live bytes than their blocks have: the difference.
+  // For files whose segments claim more live bytes than their blocks have: the difference.
   std::int64_t unlisted = 0;
 };
 // `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
@@ -101,12 +103,12 @@ struct OomRequest {
 void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
               const OomRequest& request, OomState& state);
 
-// What PyTorch's allocator wants of the driver for a block of `asked` bytes: 2 MiB for small ones,
-// 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,
+// What PyTorch's allocator requests from the driver for a block of `asked` bytes: 2 MiB for small
+// ones, 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,
 // kMinLargeAlloc, kRoundLarge of c10/cuda/CUDACachingAllocator.cpp).
 std::int64_t SegmentFor(std::int64_t asked);
 
-// `state` where the input has one: only what the request can use counts as cached then.
+// `state` where the input has one: then only what the request can use counts as cached.
 OomVerdict Judge(const OomFacts& facts, const OomState* state);
 
 }  // namespace memtool

@@ -34,32 +34,32 @@ enum class OomWording : std::uint8_t {
   kXlaTpu,      // "Attempting to allocate …. That was not possible.": a TPU's runtime
   kTensorFlow,  // "OOM when allocating tensor with shape[…] and type float on …"
   kLibrary,     // of RMM, CuPy, llama.cpp, NPU workspaces: `kind` says whose
-  kVllm,        // vLLM does not start with the memory that there is
-  kHost,        // memory of the host: DefaultCPUAllocator, the kernel's killer
-  kNoFigures,   // says that memory ran out, and nothing else
+  kVllm,        // vLLM does not start with the memory that is available
+  kHost,        // memory of the host: DefaultCPUAllocator, the kernel's OOM killer
+  kNoFigures,   // says that memory ran out, and nothing more
 };
 
-// An absent number was not in the message, or the message says that it is not known.
+// An absent number was not in the message, or the message calls it unknown.
 struct OomMessage {
   OomWording wording = OomWording::kNoFigures;
   std::string kind{};      // "CUDA", "HIP", "XPU" as written, "cuBLAS", "NCCL"; may be empty
   std::uint64_t line = 0;  // where it begins, from 1
-  // When its line was written, or the last one before it that tells: nanoseconds since 1970 of a
-  // clock whose zone is not told.
+  // When its line was written, or the last one before it that tells: nanoseconds since 1970, by a
+  // clock whose time zone is not told.
   std::optional<std::int64_t> time{};
   bool complete = true;       // false: cut off, or reworded by who logged it
   std::optional<int> gpu{};   // as the process numbers its devices
-  std::optional<int> rank{};  // from what stands before it: "[rank3]: ", "[1,3]<stderr>:"
+  std::optional<int> rank{};  // from the prefix of its line: "[rank3]: ", "[1,3]<stderr>:"
   std::optional<OomNumber> asked{};
   std::string chip{};  // of a TPU: "0x0x1_HBM0"
-  // A try that failed and is made again, after giving back what is cached: no failure unless an
+  // An attempt that failed and is repeated after what is cached was returned: no failure unless an
   // error follows.
   bool retry = false;
-  bool absurd = false;  // asked is more than any device has, and not told
+  bool absurd = false;  // the request is more than any device has, and its size is not told
   std::optional<OomNumber> capacity{};
   std::optional<OomNumber> free{};       // by the driver
   std::optional<OomNumber> largest{};    // of what is free, in one piece
-  std::optional<OomNumber> limit{};      // set_per_process_memory_fraction; of XLA its pool
+  std::optional<OomNumber> limit{};      // set_per_process_memory_fraction; for XLA its pool
   std::optional<OomNumber> process{};    // this process on the device, all allocators
   std::optional<OomNumber> outside{};    // of the limit: taken by others than the framework
   std::optional<OomNumber> allocated{};  // by PyTorch's allocator, private pools included
@@ -71,7 +71,7 @@ struct OomMessage {
   std::vector<std::string> advice{};  // settings that the message names, by their own names
   // It says that one allocation is larger than the reserve of an expandable segment.
   bool reserve_too_small = false;
-  bool no_advice = false;  // it is whole and leaves out what it advises else
+  bool no_advice = false;  // it is complete and lacks the advice that it usually has
   std::string variable{};  // where it says to set them: "PYTORCH_HIP_ALLOC_CONF"
 };
 

@@ -1,9 +1,9 @@
-// What the free memory of a caching allocator is good for: torch.cuda.empty_cache() gives some of
-// it back to the driver, the rest can only be used again, or not even that.
+// What the free memory of a caching allocator is good for: torch.cuda.empty_cache() returns some of
+// it to the driver, the rest can only be reused, or not even that.
 //
 // Fragmentation is what neither empty_cache() nor a request of the size in question can use: free
-// blocks beside live ones that such a request does not fit in, without the pages of them that can
-// go back. What is returnable is not fragmented, nor is what private pools keep for themselves.
+// blocks next to live ones that such a request does not fit in, minus those of their pages that can
+// be returned. What is returnable is not fragmented, nor is what private pools keep for themselves.
 // Which size is in question: request_sizes.h.
 //
 // The rule is that of c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks() walks the free
@@ -27,21 +27,21 @@ inline constexpr std::int64_t kLargeBuffer = std::int64_t{20} << 20U;
 
 // Bytes; the first four sum to what is free (size − active).
 struct FreeMemory {
-  std::int64_t returnable = 0;    // empty_cache() gives it back
+  std::int64_t returnable = 0;    // empty_cache() returns it to the driver
   std::int64_t reuse_only = 0;    // gaps between live blocks
-  std::int64_t private_pool = 0;  // of CUDA graphs and MemPools: theirs while they live
-  std::int64_t unlisted = 0;      // in no block that the file lists: what it is good for is unknown
+  std::int64_t private_pool = 0;  // of CUDA graphs and MemPools: reserved for them while they live
+  std::int64_t unlisted = 0;      // in no block that the file lists: its use is unknown
 
-  // Of `reuse_only`: in blocks that the request in question does not fit in.
+  // Part of `reuse_only`: in blocks that the request in question does not fit in.
   std::int64_t fragmented = 0;
 
   std::int64_t unused_segments = 0;   // `returnable` is these, whole,
   std::int64_t pages = 0;             // and these pages
   std::int64_t paged_segments = 0;    // of this many expandable segments in use
   std::int64_t gaps = 0;              // blocks of `reuse_only`
-  std::int64_t private_segments = 0;  // with some of `private_pool`
+  std::int64_t private_segments = 0;  // that hold some of `private_pool`
 
-  // What the request in question can use of it.
+  // The part of `reuse_only` that the request in question can use.
   [[nodiscard]] std::int64_t reusable() const { return reuse_only - fragmented; }
   void Add(const FreeMemory& other);
 };

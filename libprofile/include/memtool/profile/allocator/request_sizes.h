@@ -1,7 +1,7 @@
-// The size in question when free memory is called fragmented: the request that failed, or where
-// none did the largest that the recording shows of the pool. A pool serves requests of one device,
-// stream and size class (small or large blocks); one that fits into no gap of its pool, of which
-// the program makes some, is what makes a gap useless.
+// The size in question when free memory is called fragmented: that of the request that failed, or,
+// where none did, of the largest that the recording shows for the pool. A pool serves requests of
+// one device, stream and size class (small or large blocks); a gap is useless when requests that
+// the program really makes do not fit in it.
 #pragma once
 
 #include <compare>
@@ -19,16 +19,16 @@ namespace memtool {
 // Blocks up to this many bytes come from segments for small ones.
 inline constexpr std::int64_t kLargestSmall = std::int64_t{1} << 20U;
 
-// The failed allocation that a trace stands at after event `last`; null when it is none.
+// The failed allocation, if event `last` of the trace is one; else null.
 const Event* FailedAt(const Recording& recording, const Trace& trace, std::int64_t last);
 
 class RequestSizes {
  public:
-  // Of `trace`: all its allocations and frees, and the blocks that live at the end of the file. At
-  // event `last`, when that is a failed allocation, its size for its own pool.
+  // Looks at all allocations and frees of `trace`, and at the blocks that are live at the end of
+  // the file. When event `last` is a failed allocation, its size counts for its pool instead.
   RequestSizes(const Recording& recording, const Trace& trace, std::int64_t last);
 
-  // In bytes; 0 where nothing was ever asked of the pool.
+  // In bytes; 0 where nothing was ever requested from the pool.
   [[nodiscard]] std::int64_t Of(const Segment& segment) const;
 
  private:
@@ -45,7 +45,7 @@ struct SegmentUse {
   std::int64_t request = 0;  // the size in question
 };
 // What the free memory of each segment of `at` is good for, in their order: the one place that
-// says what is fragmented. `at` is StateAt(…, trace, last).
+// decides what is fragmented. `at` is StateAt(…, trace, last).
 std::vector<SegmentUse> UseOfEach(const StateAtMoment& at, const Recording& recording,
                                   const Trace& trace, std::int64_t last);
 

@@ -18,7 +18,7 @@
 namespace memtool {
 
 struct AccountQuery {
-  // What the device says, and whoever asks: it wins over what the inputs tell.
+  // What the device or the caller says: it wins over what the inputs tell.
   AccountFacts facts{};
 };
 
@@ -27,14 +27,15 @@ struct AccountRow {
   std::string device{};    // whose ladder it is of; empty where there is one ladder
   std::size_t ladder = 0;  // row of AccountAnswer::facts
   AccountStep step;
-  // Of the first known step that holds all that follow; none above it, and for unknown steps.
+  // Of the first known step that contains all that follow; none above it, and none for unknown
+  // steps.
   std::optional<double> share{};
   std::string bucket{};                // its name
-  std::vector<BucketEntry> entries{};  // of a bucket, the largest
-  std::uint64_t more_entries = 0;      // that are not listed
+  std::vector<BucketEntry> entries{};  // of a bucket: the largest
+  std::uint64_t more_entries = 0;      // entries that are not listed
 };
 
-// Pinned memory of the host in a log: on no device, so in no step.
+// Pinned host memory in a log: on no device, so in no step.
 struct HostMemory {
   std::string input;
   std::int64_t bytes = 0;
@@ -42,8 +43,8 @@ struct HostMemory {
 
 struct AccountAnswer {
   AnswerHead head{.question = "account", .unit = "bytes"};
-  // Of each ladder, with what follows from two others. There is one ladder for each device, in
-  // natural order, and a single one where inputs do not tell devices.
+  // One for each ladder, see Complete. There is one ladder for each device, in natural order, and a
+  // single one where inputs do not tell devices.
   std::vector<AccountFacts> facts;
   std::vector<AccountRow> rows;  // ladder by ladder
   std::vector<HostMemory> host;
@@ -68,7 +69,7 @@ inline constexpr auto kAccountFields = Fields<AccountRow>({
 
 AnswerView ViewOf(const AccountAnswer& answer);
 
-// Takes one input after the other: where two tell of a step, the first one has it.
+// Takes one input after the other: where two tell a step, the first one wins.
 class AccountMaker {
  public:
   explicit AccountMaker(AccountQuery query);
@@ -79,15 +80,16 @@ class AccountMaker {
   // `keywords`: what splits the requested bytes into buckets, kept by reference; null where no
   // dictionary fits the input. Errors: those of RecordingBuilder::Finish.
   Result<void> Add(const Selection& selection, const Keywords* keywords);
-  // A log of the driver's calls without what a snapshot beside it tells (FrameworkSegments): what
-  // is recorded below the framework, split by `keywords`, which are kept by reference.
+  // A log of the driver's calls without what a snapshot of the same process tells
+  // (FrameworkSegments): what is recorded below the framework, split by `keywords`, which are kept
+  // by reference.
   Result<void> AddBeside(const Selection& log, const Keywords& keywords);
   AccountAnswer Make() &&;
 
  private:
   struct Ladder;
   struct Part;
-  // What an input says of `device`, or of all (null).
+  // What an input says about `device`, or about all (null).
   Result<Part> PartOf(const Selection& selection, const std::string* device);
   // Into the ladder of all devices, and into those of the devices that the input tells.
   template <class Take>
@@ -101,7 +103,7 @@ class AccountMaker {
   std::vector<HostMemory> host_;
   NodeSpace space_;
   std::deque<Ladder> ladders_;  // [0] is of all devices
-  bool apart_ = true;           // every byte so far is of a device that is told
+  bool apart_ = true;           // the device of every byte so far is told
 };
 
 // Errors: those of AccountMaker::Add.

@@ -32,12 +32,13 @@ struct AnswerHead {
   std::string unit;  // "bytes", or what is counted
   std::vector<Diagnostic> diagnostics;
 
-  // Notes an input, its diagnostics (equal codes are one), and of the first its sample type.
+  // Notes an input and its diagnostics (equal codes are one); from the first selection also the
+  // sample type and unit.
   void Add(const Selection& selection);
   void Add(const Recording& recording, std::string_view path, std::string_view moment);
 };
 
-// Gives one row a call, until it returns false.
+// Makes one row per call, until it returns false.
 using NextRow = std::function<bool(std::vector<Value>&)>;
 
 struct FieldInfo {
@@ -49,14 +50,14 @@ struct FieldInfo {
 // An answer without its types, by reference: valid as long as the answer is.
 struct AnswerView {
   const AnswerHead* head = nullptr;
-  std::vector<NamedValue> figures;  // beside the rows, in order
+  std::vector<NamedValue> figures;  // besides the rows, in order
   std::vector<FieldInfo> fields;
   std::size_t row_count = 0;
   // The values of one row, one per field. Rows are made when they are written.
   std::function<void(std::size_t row, std::vector<Value>& values)> row;
-  // Of answers too long to hold: begins a pass over further rows, which no limit cuts.
+  // For answers too long to hold: begins a pass over further rows, which no limit cuts.
   std::function<NextRow()> further;
-  std::uint64_t unmade_rows = 0;  // what a limit kept from being made at all
+  std::uint64_t unmade_rows = 0;  // rows that a limit kept from being made at all
 };
 
 template <class Row>

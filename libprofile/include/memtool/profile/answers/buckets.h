@@ -20,11 +20,12 @@ namespace memtool {
 
 struct BucketsQuery {
   Multi multi = Multi::kFirst;
-  std::optional<Quantity> expected{};  // what the device says is held
-  bool share_of_tracked = false;       // shares are of what is expected, where that is known
-  std::size_t entries = 0;             // to list of each bucket, the largest
-  bool apart = false;                  // also keep every input by itself: BucketsAnswer::parts
-  std::string explain{};               // a bucket, or a part of a row's name: for Explain()
+  std::optional<Quantity> expected{};  // bytes held, as the device tells
+  // shares are of what the inputs track, even where `expected` is known
+  bool share_of_tracked = false;
+  std::size_t entries = 0;  // how many to list per bucket, the largest
+  bool apart = false;       // also keep every input separately: BucketsAnswer::parts
+  std::string explain{};    // a bucket, or a part of a row's name: for Explain()
 };
 
 // Amounts are in the unit of the answer.
@@ -37,7 +38,7 @@ struct BucketRow {
   std::string axis;  // empty when the dictionary's only axis has no name
   std::string name;
   Kind kind = Kind::kCategory;
-  BucketSum sum;                     // of Untrackable only the bytes are known
+  BucketSum sum;                     // for Untrackable only the bytes are known
   std::vector<BucketEntry> entries;  // the largest, as many as were asked for
   std::uint64_t more_entries = 0;    // that are not listed
   std::int64_t more_bytes = 0;       // in these
@@ -52,7 +53,7 @@ struct BucketsAxis {
   // Whether much of the total belongs to no category, and why.
   enum class Lost : std::uint8_t {
     kLittle,
-    kUnmatched,  // no word is in its names
+    kUnmatched,  // its names contain no word
     kUnnamed,    // most of it has no name that a word could be in
   };
   std::string name;
@@ -65,8 +66,8 @@ struct BucketsAxis {
 // More is tracked than was expected.
 struct OverAccount {
   enum class Reason : std::uint8_t {
-    kInputs,     // several are added up, the expected sum may be of one
-    kDevices,    // the inputs hold several, the expected sum may be of one
+    kInputs,     // several are added up, while the expected sum may be of one
+    kDevices,    // the inputs hold several, while the expected sum may be of one
     kNeverFree,  // a log lists allocations and not what was freed since
     kElsewhere,  // the expected sum may be of another moment, process or device
   };
@@ -79,7 +80,7 @@ struct WordShare {
   double share = 0;  // of all bytes
 };
 
-// One input by itself.
+// One input on its own.
 struct BucketsPart {
   std::string input;
   std::int64_t total = 0;
@@ -97,10 +98,11 @@ struct BucketsAnswer {
   std::optional<std::int64_t> expected{};
   std::optional<std::int64_t> untrackable{};  // negative: more is tracked than was expected
   std::optional<OverAccount> over{};          // by more than rounding explains
-  std::size_t devices = 0;                    // with a name, in the inputs
-  std::int64_t unnamed = 0;                   // bytes that nobody gave a name
+  std::size_t devices = 0;                    // how many the inputs name
+  std::int64_t unnamed = 0;                   // bytes without a name
   std::int64_t unknown = 0;                   // allocations of unknown size
-  // Most often mistakes of the dictionary: words in nearly everything, and words in nothing.
+  // Usually mistakes in the dictionary: words that match nearly everything, and words that match
+  // nothing.
   std::vector<WordShare> greedy_words;
   std::vector<std::string> idle_words;
   std::vector<BucketsPart> parts;
@@ -130,7 +132,7 @@ inline constexpr auto kBucketFields = Fields<BucketRow>({
 
 AnswerView ViewOf(const BucketsAnswer& answer);
 
-// Which word caught what.
+// Which word matched what.
 struct ExplainAnswer {
   AnswerHead head{.question = "buckets"};
   std::string dictionary;
@@ -162,7 +164,7 @@ class BucketsMaker {
   // Errors: with Multi::kError, kUsage naming a row that matches several categories.
   Result<void> Add(const Selection& selection);
   [[nodiscard]] BucketsAnswer Make() const;
-  // Of what the query asks to explain.
+  // For what the query asks to explain.
   [[nodiscard]] ExplainAnswer Explain() const;
 
  private:
@@ -179,7 +181,7 @@ class BucketsMaker {
   BucketTable table_;
   std::vector<BucketTable> parts_;  // one for each input, when they are kept apart
   std::set<std::string> devices_;
-  bool one_device_ = false;   // the selections are of one
+  bool one_device_ = false;   // the last selection is of one
   bool never_frees_ = false;  // an input lists allocations only
 };
 

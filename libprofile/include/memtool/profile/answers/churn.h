@@ -1,4 +1,4 @@
-// What allocates for a moment only: allocations by who made them, and how long they lived.
+// Short-lived memory: allocations by who made them, and how long they lived.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ChurnQuery {
   std::string name;  // of the input, for the head: a path
   MomentRange range;
   std::string device;  // empty = all
-  EventFilter filter;  // of allocations; its id is not asked
+  EventFilter filter;  // of allocations; its id is ignored
   By by;
   ShortLived limit;
 };
@@ -40,7 +40,7 @@ struct ChurnAnswer {
   ShortLived limit;
   // From the first event to the last, by the clock; nothing without times.
   std::optional<std::int64_t> nanos{};
-  // Over that span; nothing when it has no length.
+  // Over that span; none when it has no length.
   std::optional<double> allocations_per_second{};
   std::optional<double> bytes_per_second{};
 };

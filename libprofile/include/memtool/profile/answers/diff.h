@@ -16,7 +16,7 @@
 
 namespace memtool {
 
-// How much the total may grow. Without both there is no gate.
+// How much the total may grow. With neither there is no gate.
 struct GrowthLimit {
   std::optional<double> ratio;         // of the base: 0.05 = 5 %
   std::optional<std::int64_t> amount;  // in the unit of the answer
@@ -32,7 +32,7 @@ struct DiffQuery {
   GrowthLimit limit;
 };
 
-// What holds memory on both sides alike, and the largest row of it.
+// What holds as much memory on one side as on the other, and the largest such row.
 struct DiffUnchanged {
   std::int64_t amount = 0;
   std::size_t rows = 0;
@@ -42,14 +42,14 @@ struct DiffUnchanged {
 // Amounts are in the unit of the answer.
 struct DiffAnswer {
   AnswerHead head{.question = "diff"};  // inputs: the bases, then the new ones
-  By by;                                // what rows stand for, once the inputs have had their say
+  By by;                                // what rows stand for, after Metadata::default_by
   SortBy sort = SortBy::kFlat;
   std::vector<DiffRow> rows;  // those that changed; DiffRow::node is of no use here
   DiffUnchanged unchanged;
   std::int64_t base_total = 0;
   std::int64_t new_total = 0;
   std::int64_t total = 0;  // new minus base
-  double growth = 0;       // total by base, see GrowthRatio
+  double growth = 0;       // total / base, see GrowthRatio
   std::int64_t unknown_base = 0;
   std::int64_t unknown_new = 0;
   bool saturated = false;
@@ -60,7 +60,7 @@ struct DiffAnswer {
   GrowthGate gate = GrowthGate::kNone;
 };
 
-// delta by |base|: 0.25 = a quarter more. Infinite where there was nothing.
+// delta / |base|: 0.25 = a quarter more. Infinite where the base is 0.
 double GrowthRatio(std::int64_t base, std::int64_t delta);
 // "new", "gone", "changed", "unchanged"
 std::string_view DiffStatusName(DiffStatus status);

@@ -26,7 +26,7 @@ struct EventsQuery {
   std::string device;  // empty = all
   EventFilter filter;
   bool stacks = false;  // rows are written with whole stacks
-  // Rows to hold; what lies beyond is only counted. 0 = rows are made one by one as they are asked
+  // How many rows to hold; the rest is only counted. 0 = rows are made one by one as they are asked
   // for, and none is held.
   std::size_t limit = 0;
   bool count = false;  // without a limit: count them too, which is a pass of its own
@@ -45,12 +45,13 @@ struct EventRow {
   std::optional<BlockId> id{};
   std::int64_t allocated = 0;  // bytes in blocks after it
   std::uint64_t stream = 0;    // its raw handle
-  // The other end, an entry of the trace: of an allocation its free, of a free its allocation.
+  // The other end, an entry of the trace: the free of an allocation, the allocation of a free.
   std::optional<std::int64_t> partner{};
   std::optional<std::int64_t> lived_events{};  // between the two ends
   std::optional<std::int64_t> lived_nanos{};
-  std::optional<std::int64_t> device_free{};  // of an out-of-memory event: what the driver had
-  // Who did it; of a free without frames, who allocated. Kept by the answer.
+  // For an out-of-memory event: what the driver had free
+  std::optional<std::int64_t> device_free{};
+  // Who did it; for a free without frames, who allocated. Owned by the answer.
   const StackName* who = nullptr;
   std::string labels;  // "key=value key=value", those that the view shows
 };
@@ -118,7 +119,7 @@ struct BlockStory {
     std::size_t trace = 0;
     std::int64_t event = 0;
     std::int64_t time = kNoTime;
-    const StackName* who = nullptr;  // kept by the answer
+    const StackName* who = nullptr;  // owned by the answer
   };
   // A block that no event is about, because it was there before the recording and lives on.
   struct AtEnd {
@@ -126,24 +127,24 @@ struct BlockStory {
     const StackName* who = nullptr;
   };
   BlockId id;
-  std::optional<std::int64_t> size{};  // as the first event about it says; nothing without one
+  std::optional<std::int64_t> size{};  // as the first event about it says; none without one
   std::optional<End> begin{};
   std::optional<End> end{};
   std::optional<std::int64_t> lived_events{};  // when both ends are known
   std::optional<std::int64_t> lived_nanos{};
   // When no chosen event is about it.
   std::optional<AtEnd> at_end{};
-  std::uint64_t gone = 0;  // how many at its address are gone by the end of the file
+  std::uint64_t gone = 0;  // how many at its address were freed by the end of the file
 };
 
-// Rows refer to what the answer keeps, and the answer to the view that it was asked of.
+// Rows refer to what the answer owns, and the answer to the view that it was made from.
 struct EventsAnswer {
   AnswerHead head{.question = "events"};
   std::shared_ptr<EventSource> source;
   bool stacks = false;
   bool streamed = false;                 // rows are not held: `source` makes them
   std::vector<EventRow> rows;            // the first ones
-  std::optional<std::uint64_t> count{};  // of all; nothing when nobody asked
+  std::optional<std::uint64_t> count{};  // of all; none when nobody asked
   std::optional<BlockStory> story{};     // of EventFilter::id, where events were counted
   std::int64_t zero = kNoTime;           // the file's first time; kNoTime without times
 };

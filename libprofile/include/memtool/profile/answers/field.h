@@ -1,5 +1,5 @@
-// Fields: the columns of an answer, declared once. JSON, CSV, tables, bindings and the page take
-// keys, titles, units and values from the same declaration:
+// Fields: the columns of an answer, declared once. JSON, CSV, tables and bindings take keys,
+// titles, units and values from the same declaration:
 //
 //   inline constexpr auto kTopFields = Fields<TopRow>({
 //       {"flat", "FLAT", Unit::kAmount, &TopRow::flat},

@@ -14,19 +14,19 @@
 
 namespace memtool {
 
-// Amounts are in the unit of the answer; differences, where a base was subtracted.
+// Amounts are in the unit of the answer; they are differences where a base was subtracted.
 struct GraphAnswer {
   AnswerHead head{.question = "graph"};  // inputs: the bases, then the others
   Graph graph;
   NodeSpace names;          // of GraphNode::id
   bool difference = false;  // a base was subtracted
-  double shown_share = 0;   // of Graph::total, what the nodes shown have; 0 where that is 0
+  double shown_share = 0;   // share of Graph::total in the nodes shown; 0 where the total is 0
 
   [[nodiscard]] std::size_t nodes_left_out() const { return graph.nodes_all - graph.nodes.size(); }
   [[nodiscard]] std::size_t edges_left_out() const { return graph.edges_all - graph.edges.size(); }
 };
 
-// A node where fields are read: its row of Graph::nodes.
+// A node as fields read it: its row of Graph::nodes.
 struct GraphRow {
   const GraphAnswer* answer = nullptr;
   std::size_t index = 0;
@@ -50,7 +50,7 @@ inline constexpr auto kGraphFields = Fields<GraphRow>({
     {"tags", "", Unit::kNested, NodeTags},
 });
 
-// Nodes are rows; the edges are a figure beside them, with ends as numbers of rows from 0.
+// Nodes are rows; the edges are a figure besides them, with ends as numbers of rows from 0.
 AnswerView ViewOf(const GraphAnswer& answer);
 
 // `bases` are subtracted from `inputs`; they may be empty.

@@ -23,7 +23,7 @@ struct SampleTypeTotal {
   bool bytes = false;
 };
 
-// Where the bytes of a moment have their stacks from.
+// Which bytes of a moment have stacks, and why others have none.
 struct StackCoverage {
   std::int64_t with_stack = 0;
   std::int64_t before_recording = 0;  // no stack: allocated before the recording began
@@ -41,7 +41,7 @@ struct HistoryCard {
   std::vector<TraceCard> traces;
   std::vector<Ledger> ledgers;
   std::vector<Mark> marks;
-  // Which moments can be asked for beside the end; without events none.
+  // Which moments can be asked for besides the end; without events none.
   bool has_events = false;
   bool has_times = false;
   bool has_ooms = false;
@@ -60,7 +60,7 @@ struct InputCard {
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown
   std::vector<SampleTypeTotal> types;
-  std::optional<std::size_t> samples;  // none: the input is no profile
+  std::optional<std::size_t> samples;  // none: the input is not a profile
   std::size_t stacks = 0;              // distinct
   std::size_t functions = 0;
   std::vector<std::string> label_keys;  // by name
@@ -93,7 +93,7 @@ class InfoMaker {
   InfoAnswer answer_;
 };
 
-// Without rows: all is said of the inputs.
+// Without rows: each input's details say it all.
 AnswerView ViewOf(const InfoAnswer& answer);
 
 InfoAnswer Info(const std::shared_ptr<const Recording>& recording, std::string_view name);

@@ -1,5 +1,5 @@
-// What keeps growing, over several inputs or over the steps of one history: a row per grown row,
-// and what the series tells, as findings with their figures.
+// What keeps growing, over several inputs or over the steps of one history: a row for each row that
+// grew, and what the series tells, as findings with their figures.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct LeaksQuery {
   // Of several inputs: their order. None = by time when all tell theirs, else by name.
   std::optional<InputOrder> order;
   StepOptions steps{};                   // of one history
-  std::optional<std::int64_t> capacity;  // bytes: in how many steps are they reached?
+  std::optional<std::int64_t> capacity;  // bytes: after how many steps are they reached?
 };
 
 enum class FindingCode : std::uint8_t {
@@ -35,11 +35,11 @@ enum class FindingCode : std::uint8_t {
   kGrowing,       // evidence is strong
   kMaybe,         // evidence is weak, see Doubt
   kFreed,         // rises, but the history knows that all of it is freed later
-  kGivenBack,     // rises at a flat total: what it takes others give back
+  kGivenBack,     // rises while the total stays flat: others shrink by about as much
   kOneIteration,  // rises in parts of what may be one iteration, which is no trend
-  kLate,          // did not grow in the beginning
+  kLate,          // did not grow at the beginning
   kLastJump,      // stepped up once, at the last step
-  kJump,          // stepped up once, before
+  kJump,          // stepped up once, earlier
   kStopped,       // grew and stayed
   kConstant,      // is there, and does not change
 };
@@ -61,7 +61,7 @@ struct FoundRow {
   std::int64_t line = 0;  // 0 = none
 };
 
-// What part of an iteration most of a group's growth is of, by who allocates.
+// The part of an iteration that most of a group's growth belongs to, judged by who allocates.
 enum class Phase : std::uint8_t { kUntold, kBackward, kOptimizer };
 
 // What rows have in common.
@@ -69,14 +69,14 @@ struct Finding {
   FindingCode code = FindingCode::kConstant;
   GrowthShape shape = GrowthShape::kNone;  // of kGrowing, kMaybe and kFreed
   std::vector<FoundRow> rows;              // in the order of the answer's rows
-  // Of their sum; where rows hold what their callees hold, of the first, which stands for them.
+  // Growth of their sum; where rows include their callees, of the first row, which stands for all.
   Growth sum;
-  double chance = 0;  // Growth::chance of the row that is the least sure
+  double chance = 0;  // Growth::chance of the least certain row
   Doubt doubt = Doubt::kNone;
-  // When doubt counts the more because so many rows rise and fall: how many.
+  // How many rows rise and fall, where that many add to the doubt; else 0.
   std::size_t among = 0;
   Phase phase = Phase::kUntold;  // of kOneIteration
-  // Of jumps: the step (1 …) at which all jump; 0 = at different ones.
+  // For jumps: the step (1 …) at which all jump; 0 = at different ones.
   std::size_t step = 0;
 };
 
@@ -84,18 +84,19 @@ enum class ReachCode : std::uint8_t {
   kReached,       // the last point holds the capacity
   kNotGrowing,    // all rows together do not keep growing
   kNever,         // growth slows, and leads to Growth::limit at most
-  kAtLeast,       // growth slows: no fewer steps, if ever
+  kAtLeast,       // growth slows: at least this many steps, if ever
   kAccelerating,  // steps, if each adds Growth::bend more than the one before
   kEven,          // steps, if each adds Growth::slope
 };
 
-// When the sum of all rows reaches a capacity: what one row takes another may give back.
+// When the sum of all rows reaches a capacity. The sum counts, because one row may shrink while
+// another grows.
 struct Reach {
   ReachCode code = ReachCode::kNotGrowing;
   std::int64_t capacity = 0;
   std::int64_t steps = 0;
   bool maybe = false;      // the evidence for growth is weak
-  bool rows_grow = false;  // of kNotGrowing: some do, others shrink or vary
+  bool rows_grow = false;  // with kNotGrowing: some rows grow, others shrink or vary
 };
 
 // Where the points are steps of one history.
@@ -111,24 +112,25 @@ struct SteppedHistory {
 
 struct LeaksAnswer {
   AnswerHead head{.question = "leaks"};
-  By by;               // what rows stand for, once the inputs have had their say
-  bool cum = false;    // rows hold what their callees hold: they do not add up
+  By by;               // what rows stand for, after Metadata::default_by
+  bool cum = false;    // rows include their callees: they do not add up
   InputOrder order{};  // of several inputs
   std::optional<SteppedHistory> history;
   std::vector<GrowthPoint> points;
   std::vector<GrowthRow> rows;    // growth that goes on first, then by slope; ties by name
   Growth whole;                   // of the points' totals
-  std::int64_t total = 0;         // what all rows grew by, with those that `all` leaves out
+  std::int64_t total = 0;         // what all rows grew by, including those that are not listed
   std::vector<Finding> findings;  // what goes on first; kConstant is the last
-  std::optional<Reach> reach{};   // of bytes, when the query has a capacity
-  // How the number of allocations of unknown size goes, which are in no sum; none = there are none.
+  std::optional<Reach> reach{};   // for bytes, when the query has a capacity
+  // Growth of the number of allocations of unknown size, which are in no sum; none = there are
+  // none.
   std::optional<Growth> unknown{};
   bool saturated = false;
 
   [[nodiscard]] bool bytes() const { return head.unit == "bytes"; }
 };
 
-// Words of JSON; empty for none.
+// Names in JSON; empty for kNone and kUntold.
 std::string_view CodeOf(GrowthKind kind);
 std::string_view CodeOf(GrowthDetail detail);
 std::string_view CodeOf(GrowthEvidence evidence);
@@ -192,7 +194,7 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
      [](const GrowthRow& row) { return Value(Value::List(row.series.begin(), row.series.end())); }},
 });
 
-// What stands beside the rows. "verdict" is a list of codes: whether anything grows, then what was
+// The figures besides the rows. "verdict" is a list of codes: whether anything grows, then what was
 // found.
 std::vector<NamedValue> FiguresOf(const LeaksAnswer& answer);
 AnswerView ViewOf(const LeaksAnswer& answer);
@@ -220,7 +222,7 @@ Result<LeaksAnswer> Leaks(std::span<const Selection> selections, LeaksQuery quer
 // those of GrowthOfHistory.
 Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
                                    std::string_view name, const LeaksQuery& query);
-// Of a series that is judged already (JudgeAndSort). Its unit is the head's.
+// From a series that is judged already (JudgeAndSort). Its unit is the head's.
 LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery& query);
 
 }  // namespace memtool

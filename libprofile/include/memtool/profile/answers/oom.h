@@ -1,6 +1,5 @@
 // Why memory ran out: of a snapshot at the moment that an allocation failed, or of one message in a
-// log. What the device's memory was made up of, who held it, why that was not enough, and what
-// helps.
+// log. What the device's memory consisted of, who held it, why it was not enough, and what helps.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +18,21 @@
 
 namespace memtool {
 
-// Of snapshots.
+// For snapshots.
 struct OomQuery {
   By by;  // what holders are
   SortBy sort = SortBy::kFlat;
-  // Only part of what is live was chosen to be seen: what holders do not sum to is not told.
+  // Filters show only part of what is live, so the part that holders do not sum to is not listed.
   bool partial = false;
 };
 
-// A part of the whole, or below the part that is live who holds it. Parts sum to the whole.
+// A part of the whole, or, below the live part, who holds it. Parts sum to the whole.
 struct OomRow {
   enum class Kind : std::uint8_t {
     kPart,  // `name`: OomPart::key
     kHolder,
     kUnlisted,  // in no block that the file lists
-    kRounding,  // what blocks are larger than was asked for
+    kRounding,  // by how much blocks exceed what was requested
     kOthers,    // `count` holders as one, see FoldHolders
   };
   Kind kind = Kind::kPart;
@@ -47,14 +46,14 @@ struct OomRow {
   std::size_t count = 1;
 };
 
-// Which rank ran out first, and which one next, so long after it.
+// Which rank ran out first, and which one next, `nanos` later.
 struct OomOrder {
   int first = 0;
   int next = 0;
   std::int64_t nanos = 0;
 };
 
-// Another failure that the input tells of.
+// Another failure in the input.
 struct OomOther {
   OomPlace place;
   std::optional<std::int64_t> asked;
@@ -65,7 +64,7 @@ struct OomOther {
 
 struct OomAnswer {
   AnswerHead head{.question = "oom"};
-  std::optional<OomCase> found;  // nothing: a log without a message
+  std::optional<OomCase> found;  // none: a log without a message
   std::vector<OomRow> rows;
   std::vector<OomAdvice> advice;
   std::vector<OomOther> others;  // the first of them
@@ -75,7 +74,7 @@ struct OomAnswer {
   std::int64_t messages = 0;
   std::int64_t message = 0;         // the number of the one that is explained, from 1
   std::optional<OomOrder> order{};  // where its messages are of several ranks and tell times
-  std::int64_t retries = 0;         // tries that failed and were made again; the last of them:
+  std::int64_t retries = 0;         // attempts that failed and were repeated; the last of them:
   std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
@@ -100,18 +99,18 @@ inline constexpr auto kOomFields = Fields<OomRow>({
     {"line", "", Unit::kOrdinal, [](const OomRow& row) { return LineValue(row.line); }},
 });
 
-// Figures beside the rows: what was asked, free and lacking; "conclusion" is an object with reason,
-// what is ruled out, and advice.
+// Figures besides the rows: what was requested, free and lacking; "conclusion" is an object with
+// reason, what is ruled out, and advice.
 AnswerView ViewOf(const OomAnswer& answer);
 
 // The rows with all but the first `most` holders as one row, where that saves any.
 std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most);
 
-// At the moment that the selection stands at, which is best that of a failure (LastOom). Its
-// recording has a history and an allocator's state.
+// At the selection's moment, preferably that of a failure (LastOom). Its recording has a history
+// and an allocator's state.
 OomAnswer Oom(const Selection& selection, const OomQuery& query = {});
 
-// A log's messages by line: of all `found` the first. Valid as long as the log is.
+// A log's messages by line: `kept` are the first of all `found`. Valid as long as the log is.
 struct OomMessages {
   const std::deque<OomMessage>& kept;
   std::int64_t found = 0;
@@ -129,16 +128,16 @@ struct OomMessages {
 };
 
 // The number of the message to explain, from 1: the one that was asked for (negative from the end;
-// not checked); else the first of `device` (empty = any) that says what was asked, because what
-// fails later fails for it, or of several about the same request the one with the most figures. A
-// bare "out of memory" is taken when there is no other. Nothing when none is of the device. There
-// are messages.
+// not checked); else the first of `device` (empty = any) that says what was requested, because
+// later failures follow from it, or, of several about the same request, one with figures. A bare
+// "out of memory" is used when there is no other. None when no message is of the device. Requires
+// at least one message.
 std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
                                           std::optional<std::int64_t> wanted,
                                           std::string_view device);
 
-// The other failures are set in the answer too. `number`: of a message that is kept; of a log
-// without messages 0.
+// The other failures are set in the answer too. `number`: that of a kept message; 0 for a log
+// without messages.
 OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view path);
 
 // All but message `number`, into `answer`.

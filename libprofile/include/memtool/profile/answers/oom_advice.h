@@ -13,12 +13,12 @@
 namespace memtool {
 
 enum class OomAdviceKind : std::uint8_t {
-  // Of a snapshot: how its allocator is set.
+  // For a snapshot: how its allocator is configured.
   kSettingsUntold,
   kSettingsDefault,
   kSettingsChanged,  // `settings`: those that differ from the defaults
 
-  // Where nothing failed: what others could have of what is cached. How: OomState::gives.
+  // Where nothing failed: how much of what is cached others could use, see OomState::gives.
   kEmptyCache,   // `bytes` go back
   kPoolsKeepIt,  // `bytes` stay in private pools
 
@@ -33,7 +33,7 @@ enum class OomAdviceKind : std::uint8_t {
   kShorterContext,      // vLLM's max_model_len, or a higher gpu_memory_utilization
   kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
   kMaxSplitSize,        // below the `bytes` asked and above kLeastSplitMiB; `when`
-  kSmallerRequest,      // than `bytes`: all that is live would not make room
+  kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
 
   // What not to try.
@@ -45,28 +45,28 @@ enum class OomAdviceKind : std::uint8_t {
   kFreeForOtherStreams,
   kFreeInPrivatePools,  // a snapshot's
   kFreeForOtherSizes,   // in segments for blocks of another size class
-  kFreeLater,           // when a stream gives it up
+  kFreeLater,           // when a stream releases it
 
   // Where to look next.
   kLookAtMoment,
   kLookAtHost,   // the kernel's log, limits of the job
   kFindHolders,  // of the `bytes` live: by a snapshot or a profile
-  kFindWhoHeld,  // the same where nothing is told
+  kFindWhoHeld,  // the same where no figures are told
 };
 // "expandable_segments"
 std::string_view NameOf(OomAdviceKind kind);
 
-// max_split_size_mb takes no less than 21: kLargeBuffer is 20 MiB.
+// max_split_size_mb must be more than this: kLargeBuffer is 20 MiB.
 inline constexpr std::int64_t kLeastSplitMiB = 20;
 
 // What is known of a setting that is advised.
 enum class OomSettingState : std::uint8_t {
   kNotAdvised,
   kOff,          // a snapshot says so
-  kUntold,       // by a snapshot: a framework without the setting, perhaps
+  kUntold,       // a snapshot does not list it: perhaps a framework without the setting
   kPerhapsOn,    // a message does not tell
   kLeftOut,      // a whole message does not advise it, as since 2.14 where it is on
-  kOfNewer,      // the wording is that of frameworks that do not have it
+  kOfNewer,      // the wording is that of versions that may not have it
   kPlatformMay,  // not every build of this platform has it
   kNamed,        // the message itself advises it
   kNotSet,       // a snapshot says so, and the other setting is off
@@ -85,7 +85,7 @@ struct OomAdvice {
   std::vector<Setting> settings{};
 };
 
-// In the order of what it brings.
+// In the order in which to show it.
 std::vector<OomAdvice> Advise(const OomCase& found);
 
 // {"advice": "end_process", "bytes": …}: what the kind is about.

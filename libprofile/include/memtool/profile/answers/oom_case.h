@@ -16,7 +16,7 @@
 
 namespace memtool {
 
-// Where it happened, as far as it is told.
+// Where it happened, as far as is known.
 struct OomPlace {
   enum class Kind : std::uint8_t {
     kUntold,
@@ -29,30 +29,30 @@ struct OomPlace {
   Kind kind = Kind::kUntold;
   std::string device{};       // kDevice: what its platform calls one: "GPU", "NPU"
   std::optional<int> gpu{};   // as the process numbers them
-  std::optional<int> rank{};  // of the message, or as the input is called
+  std::optional<int> rank{};  // from the message, or from the name of the input
   std::string trace{};        // as TraceText has it
   std::size_t devices = 0;
 };
 
-// Why it failed: finer than OomWhy, one for each thing there is to say.
+// Why it failed: finer than OomWhy, one for each conclusion that is worded differently.
 enum class OomReason : std::uint8_t {
   kNone,           // nothing failed
   kFragmentation,  // enough in all, but not in one piece
   kFull,
-  kNeither,          // enough in all, but more than the driver has free, and than is cached
+  kNeither,          // enough in all, but neither the driver nor the cache alone has enough
   kLimit,            // the allocator's own: set_per_process_memory_fraction
-  kMpsLimit,         // that of MPS, which others share
+  kMpsLimit,         // that of MPS, shared with others
   kTooLarge,         // more than the device has
   kAbsurd,           // more than any device has; how much is not told
-  kFreeBlockUnused,  // a block was there that would have done
+  kFreeBlockUnused,  // a free block was large enough
   kDriverRefused,    // the driver had more free than was wanted
   kReserve,          // the message says that expandable_segments_reserve is too small for it
-  kStartRefused,     // a server does not start with the memory that there is
+  kStartRefused,     // a server does not start with the memory that is available
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
-  kOnlyAsked,    // what was asked is all that is told
-  kFreeUntold,   // more than that is told, but not what the driver had free
-  kCacheUntold,  // the driver was short; what the allocator had is not told
+  kOnlyAsked,    // nothing is known but what was requested
+  kFreeUntold,   // more than that is known, but not what the driver had free
+  kCacheUntold,  // the driver had too little; what the allocator had is unknown
 };
 // "driver_refused"
 std::string_view NameOf(OomReason reason);
@@ -69,7 +69,7 @@ std::string_view NameOf(OomRuledOut ruled_out);
 struct OomConclusion {
   OomReason reason = OomReason::kNone;
   OomRuledOut ruled_out = OomRuledOut::kNothing;
-  double requests = 0;    // kFragmentation: how many times the request there was in all
+  double requests = 0;    // what there was in all, as a multiple of the request
   double live_share = 0;  // of the ladder's whole: live and pending
   double free_share = 0;  // of a snapshot: free in the allocator, of what it reserved
   std::int64_t held = 0;  // by the allocator: live, pending and cached
@@ -80,7 +80,7 @@ struct OomCase {
   bool snapshot = false;   // the figures come from a snapshot, not from a log
   bool elsewhere = false;  // no allocation failed at this moment, but at others
   OomPlace place;
-  // Of a snapshot: the last event that has happened, -1 = none; absent at the end.
+  // For a snapshot: the last event that has happened, -1 = none; absent at the end.
   std::optional<std::int64_t> event;
   std::optional<std::int32_t> device;  // of a snapshot of several devices: the one looked at
   // When it failed, in nanoseconds since 1970: of a snapshot by UTC, of a log by its own clock.
@@ -101,13 +101,13 @@ struct OomCase {
 };
 
 OomCase CaseOf(const OomMessage& message);
-// The moment that `selection` stands at; its recording has a history and an allocator's state.
+// At the moment of `selection`; its recording has a history and an allocator's state.
 OomCase CaseOf(const Selection& selection);
 
 // What a message is about, without the figures.
 OomPlace PlaceOf(const OomMessage& message);
 
-// Whose allocator it is, and how it is set.
+// Whose allocator it is, and how it is configured.
 struct OomPlatform {
   std::string framework;  // "PyTorch", "XLA"
   std::string kind;       // "CUDA", "HIP", "MPS"; as the message has it
@@ -119,14 +119,14 @@ OomPlatform PlatformOf(const OomCase& found);
 
 // The figures are those of a pool that XLA took from the driver at the start.
 bool IsPool(const OomCase& found);
-// What the program holds: without what is free in private pools.
+// What the program holds, without what is free in private pools.
 std::optional<Quantity> LiveOf(const OomCase& found);
 // "fragmentation", "full", "limit", "too-large", "unexplained", "unknown"; "none" when nothing
 // failed.
 std::string_view VerdictName(const OomCase& found);
 
 // The device that ran out last, as --device names it: by time where there is one, else by the order
-// of the file. Nothing when none did, or not `device` (empty = any).
+// of the file. None when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, std::string_view device);
 
 }  // namespace memtool

@@ -14,8 +14,8 @@ namespace memtool {
 
 struct OomInputRow {
   std::string input;  // path
-  // The last failure of a snapshot, the first of a log; of a snapshot without one its end, of a log
-  // without a message nothing. Its place has the rank, also where only the input's name tells it.
+  // The selection's moment of a snapshot, the chosen message of a log (ChooseMessage); none for a
+  // log without a message. Its place has the rank, even where only the input's name tells it.
   std::optional<OomCase> found{};
   std::int64_t failures = 0;  // messages, or out-of-memory events
 };
@@ -28,7 +28,7 @@ struct OomInputsAnswer {
   // they were added.
   bool by_time = false;
   std::optional<OomOrder> order{};                             // by time, where ranks are told
-  std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many of each, by name
+  std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many failures of each, by name
 };
 
 namespace detail {
@@ -76,7 +76,7 @@ AnswerView ViewOf(const OomInputsAnswer& answer);
 // Adds inputs in the order of the rows.
 class OomInputsMaker {
  public:
-  // At its last failure, best (LastOom).
+  // Preferably at its last failure (LastOom).
   void Add(const Selection& selection);
   // The message that ChooseMessage picks for `device`; none where there are no messages. Returns
   // false, and adds nothing, when none is of the device.

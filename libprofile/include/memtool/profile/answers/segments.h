@@ -1,5 +1,5 @@
-// The allocator's segments at a moment, and what fragments them: what of the free memory can go
-// back, which segments little keeps from going back, and who holds them.
+// The allocator's segments at a moment, and what fragments them: how much of the free memory can be
+// returned, which segments are kept by little live memory, and who holds them.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,8 @@
 
 namespace memtool {
 
-// A segment is pinned when no more than this part of it lives: little keeps much from going back.
+// A segment for large blocks is pinned when its live bytes are at most this share of them and what
+// they keep from being returned.
 inline constexpr double kPinnedShare = 0.25;
 
 struct SegmentsQuery {
@@ -26,7 +27,7 @@ struct SegmentsQuery {
   std::size_t slices = 0;  // SegmentRow::fill in this many equal parts; 0 = none
 };
 
-// Who allocated, as rows of top name them. No name: nobody, as nothing lives; kNoStack: unknown.
+// Who allocated, as rows of top name them. No name: nothing is live; kNoStack: unknown.
 struct SegmentHolder {
   std::string name;
   std::string file;
@@ -49,15 +50,15 @@ struct SegmentRow {
   FreeMemory gives;
   std::int64_t request = 0;       // the size in question of its pool, see RequestSizes
   std::int64_t largest_free = 0;  // of the blocks that the file lists
-  std::int64_t live_blocks = 0;   // with those that wait for a stream
+  std::int64_t live_blocks = 0;   // including those that wait for a stream
   bool estimated = false;         // a size in it follows from the allocator's rules, not the file
-  SegmentHolder holder{};         // of most of what lives in it; ties by name
+  SegmentHolder holder{};         // of most of what is live in it; ties by name
   std::vector<SliceFill> fill{};
 
   [[nodiscard]] std::int64_t free() const { return segment.size - segment.active; }
   // Where free memory lies in no listed block, its largest piece may be any.
   [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
-  // What live blocks keep from going back to the driver.
+  // What live blocks keep from being returned to the driver.
   [[nodiscard]] std::int64_t kept() const { return gives.reuse_only + gives.unlisted; }
   [[nodiscard]] bool pinned() const;
 };
@@ -77,14 +78,14 @@ struct SegmentTotals {
   std::int64_t unused_bytes = 0;
   std::int64_t pinned = 0;        // how many segments
   std::int64_t pinned_bytes = 0;  // what they keep
-  std::int64_t pins = 0;          // what lives in them
+  std::int64_t pins = 0;          // live bytes in them
   std::int64_t estimated = 0;     // how many segments
-  std::int64_t unplaced = 0;      // lives in no known segment
+  std::int64_t unplaced = 0;      // live bytes in no known segment
   std::int64_t unplaced_blocks = 0;
   FreeMemory gives;
 
   [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
-  // The share of what is reserved that is fragmented: see FreeMemory.
+  // The share of reserved memory that is fragmented, see FreeMemory.
   [[nodiscard]] double fragmentation() const {
     return reserved > 0 ? static_cast<double>(gives.fragmented) / static_cast<double>(reserved)
                         : 0.0;
@@ -93,7 +94,7 @@ struct SegmentTotals {
 
 struct PinnedBy {
   SegmentHolder holder;
-  std::int64_t bytes = 0;  // kept from going back
+  std::int64_t bytes = 0;  // kept from being returned
 };
 
 struct SegmentsAnswer {
@@ -144,7 +145,7 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
      [](const SegmentRow& row) { return Value(row.estimated ? 1 : 0); }},
 });
 
-// What stands beside the rows.
+// The figures besides the rows.
 std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer);
 AnswerView ViewOf(const SegmentsAnswer& answer);
 
@@ -152,8 +153,8 @@ AnswerView ViewOf(const SegmentsAnswer& answer);
 class SegmentsMaker {
  public:
   explicit SegmentsMaker(SegmentsQuery query) : query_(std::move(query)) {}
-  // Errors: kUnsupported for an input that does not tell segments; kUsage for holders that are
-  // neither frames, stacks nor buckets.
+  // Errors: kUnsupported for an input that does not tell segments; those of GroupAllocations for
+  // the holders; by a label all holders are kNoStack.
   Result<void> Add(const Selection& selection);
   SegmentsAnswer Make() &&;
 

@@ -33,7 +33,7 @@ class StackNames {
 
   // The view is kept by reference. Frames are told apart by line.
   explicit StackNames(const View& view);
-  // Names stay where they are as long as this does.
+  // References to names stay valid as long as this object.
   const StackName& Of(StackId stack);
   [[nodiscard]] Frame FrameOf(NodeId node) const;
 

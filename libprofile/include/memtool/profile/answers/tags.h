@@ -1,4 +1,4 @@
-// How much each label has: devices, kinds, user annotations.
+// How much each label holds: devices, kinds, user annotations.
 #pragma once
 
 #include <cstdint>

@@ -22,11 +22,11 @@ namespace memtool {
 struct TimelineQuery {
   std::string name;      // of the input, for the head: a path
   std::optional<By> by;  // what layers are; nothing = none
-  std::size_t top = 8;   // layers with a name: those that hold most at any one time
+  std::size_t top = 8;   // how many layers have a name: those that hold most at any one time
   MomentRange range;
   std::string device;      // empty = all
   std::size_t points = 0;  // the highest of so many equal parts; 0 = every change
-  bool by_time = false;    // parts and places on the axis are of time, not of events
+  bool by_time = false;    // parts and places on the axis are by time, not by event
 };
 
 struct TimelineLayer {
@@ -46,7 +46,7 @@ struct TimelineOom {
   std::int64_t asked = 0;  // bytes
 };
 
-// Where an out-of-memory event, or the begin of a mark, stands within the range of a trace.
+// Where an out-of-memory event, or the beginning of a mark, is within the range of a trace.
 struct TimelinePlace {
   std::string name;  // of a mark
   bool oom = false;
@@ -105,7 +105,7 @@ Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filte
                                   const TimelineQuery& query);
 AnswerView ViewOf(const TimelineAnswer& answer);
 
-// Where the points of a trace stand on the axis: event numbers, or nanoseconds after `zero`; never
+// Where the points of a trace are on the axis: event numbers, or nanoseconds after `zero`; never
 // backwards, whatever the file's clock does.
 std::vector<std::int64_t> AxisOf(const TimelineAnswer& answer, const TimelineOfTrace& trace);
 

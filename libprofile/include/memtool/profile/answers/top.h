@@ -16,7 +16,7 @@ namespace memtool {
 struct TopQuery {
   By by;
   SortBy sort = SortBy::kFlat;
-  // Of histories at their peak: for how many rows to work out peak_without; 0 = all.
+  // For histories at their peak: for how many rows to work out peak_without; 0 = all.
   std::size_t peak_rows = 0;
 };
 
@@ -25,20 +25,20 @@ struct TopRow {
   std::string name;
   std::string file;
   std::int64_t line = 0;  // 0 = none
-  std::int64_t flat = 0;  // differences, where a base was subtracted
+  std::int64_t flat = 0;  // a difference where a base was subtracted
   std::int64_t cum = 0;
   std::string via;  // the call into a framework, when frames were hidden
   std::int64_t unknown = 0;
   std::int64_t unknown_cum = 0;
   // How high the whole run's peak would be without what the row itself allocated, and without what
-  // it and all that it calls did; at a peak only.
+  // it and all that it calls allocated; at a peak only.
   std::optional<std::int64_t> peak_without{};
   std::optional<std::int64_t> peak_without_cum{};
 };
 
 struct TopAnswer {
   AnswerHead head{.question = "top"};
-  By by;  // what rows stand for, once the inputs have had their say
+  By by;  // what rows stand for, after Metadata::default_by
   std::vector<TopRow> rows;
   std::int64_t total = 0;       // signed sum of the rows; with a base, the difference
   std::int64_t unfiltered = 0;  // what shares are of; with a base, the base's

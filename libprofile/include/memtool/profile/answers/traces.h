@@ -1,5 +1,5 @@
-// Every distinct stack with its labels, the largest first. Sums go by number; texts are made of
-// rows that are read.
+// Every distinct stack with its labels, the largest first. Sums are keyed by numbers; texts are
+// made only for rows that are read.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct TraceTexts {
   StringTable labels;                       // "device=cuda:0 kind=buffer"
 };
 
-// Amounts are in the unit of the answer. Stacks are told apart as they are seen: what a filter
-// makes equal is one trace.
+// Amounts are in the unit of the answer. Stacks are distinguished as the view shows them: what a
+// filter makes equal is one trace.
 struct TraceRow {
   std::int64_t value = 0;
   std::int64_t count = 0;    // allocations; 0 when the input does not count
@@ -68,7 +68,7 @@ class TracesMaker {
   TracesAnswer Make() &&;
 
  private:
-  // Stacks by what they hold, without holding them twice.
+  // Stacks by their content, without storing them twice.
   struct StackHash {
     const std::vector<std::vector<NodeId>>* stacks;
     std::size_t operator()(std::uint32_t stack) const;

@@ -1,5 +1,5 @@
-// A value of an answer: what a field of a row, or a figure beside the rows, is. Without words and
-// without form; writers, bindings and tables make theirs of it.
+// A value of an answer: what a field of a row, or a figure besides the rows, holds. Without wording
+// and without formatting; writers, bindings and tables add their own.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Value {
   Data data_;
 };
 
-// A figure beside the rows: its JSON key and value.
+// A figure besides the rows: its JSON key and value.
 using NamedValue = std::pair<std::string_view, Value>;
 
 }  // namespace memtool

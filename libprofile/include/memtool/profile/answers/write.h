@@ -12,9 +12,9 @@ namespace memtool {
 
 using ByteSink = std::function<void(std::string_view)>;
 
-// `limit`: how many of the rows that are held; 0 = all. "rows_cut" counts the rest.
+// `limit`: how many of the rows that are held to write; 0 = all. "rows_cut" counts the rest.
 void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out);
-// One object per row and line, without what is beside the rows.
+// One object per row and line, without the figures besides the rows.
 void WriteJsonLines(const AnswerView& answer, std::size_t limit, const ByteSink& out);
 // A header of keys, then a line per row; fields of lists and objects are JSON.
 void WriteCsv(const AnswerView& answer, std::size_t limit, const ByteSink& out);

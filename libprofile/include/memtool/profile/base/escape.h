@@ -7,18 +7,19 @@
 
 namespace memtool {
 
-// Printable ASCII alone, which is nearly all text: no escape but those of a format has anything to
-// do.
+// True for printable ASCII alone, which nearly all text is: only the escapes of a format itself can
+// still have anything to do.
 bool IsPlain(std::string_view bytes);
 // For terminals and plain text: control characters, bidirectional marks and bytes that are not
 // UTF-8 become visible escapes (\n, \x1b, \u202e); the rest stays.
 std::string EscapeText(std::string_view bytes);
 // Valid UTF-8: every byte that is not becomes U+FFFD. For JSON and HTML.
 std::string ToUtf8(std::string_view bytes);
-// Serialised JSON with what EscapeText makes visible as \uXXXX: the same values, safe to look at.
+// Serialised JSON in which what EscapeText makes visible is written as \uXXXX: the same values,
+// safe to look at.
 std::string EscapeJson(std::string_view json);
-// One CSV cell (RFC 4180), text made visible: it may be shown on a terminal. Text that a
-// spreadsheet would run as a formula gets a leading "'".
+// One CSV cell (RFC 4180), with its text made visible, because it may be shown on a terminal. Text
+// that a spreadsheet would run as a formula gets a leading "'".
 std::string EscapeCsv(std::string_view bytes);
 
 }  // namespace memtool

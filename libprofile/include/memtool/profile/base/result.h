@@ -27,9 +27,9 @@ enum class ErrorCode : std::uint8_t {
 // The stable name of a code, as JSON shows it.
 const char* ErrorCodeName(ErrorCode code);
 
-// What of a question an error speaks of: a choice of the caller, or another question that helps. A
-// library has no command line and no form to fill in: it names the subject, and who shows the error
-// has words of its own for it.
+// What an error is about: a choice of the caller, or another question that helps. A library has no
+// command line and no form to fill in: it names the subject, and whoever shows the error has words
+// of its own for it.
 enum class Subject : std::uint8_t {
   kNone,
   kMoment,
@@ -104,8 +104,8 @@ inline tl::unexpected<Error> Fail(ErrorCode code, Subject subject, std::string m
 
 }  // namespace memtool
 
-// Returns from the enclosing function with the error of `result`, if it holds one: a name of a
-// Result, or an expression whose value is not needed.
+// Returns from the enclosing function with the error of `result`, if it holds one. `result` is the
+// name of a Result, or an expression whose value is not needed.
 #define MEMTOOL_TRY(result)                                \
   do {                                                     \
     if (auto&& memtool_tried = (result); !memtool_tried) { \

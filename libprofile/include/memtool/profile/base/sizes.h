@@ -1,5 +1,5 @@
-// Sizes as people write and read them. Read: K, M, G, T with or without B or iB are powers of 1024,
-// because nvidia-smi, pprof and the frameworks mean that. Written: B, KiB, MiB, GiB, TiB.
+// Sizes as people write and read them. Read: K, M, G, T, P with or without B or iB are powers of
+// 1024, because nvidia-smi, pprof and the frameworks mean that. Written: B, KiB, MiB, GiB, TiB.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace memtool {
 
 enum class SizeBase : std::uint16_t { kBinary = 1024, kSi = 1000 };
 
-// "11GB", "1.5 GiB", "4096". Errors: kUsage for anything else, negative or above 2^63-1 sizes.
+// "11GB", "1.5 GiB", "4096". Errors: kUsage for anything else, and for sizes that are negative or
+// above 2^63-1.
 // With kSi, units without "i" are powers of 1000.
 Result<std::int64_t> ParseSize(std::string_view text, SizeBase base = SizeBase::kBinary);
 
@@ -20,7 +21,7 @@ enum class SizeUnit : std::uint8_t { kAuto, kB, kKiB, kMiB, kGiB, kTiB };
 
 // Errors: kUsage for an unknown unit name.
 Result<SizeUnit> ParseSizeUnit(std::string_view text);
-// The unit that shows `bytes` with one to four digits before the point.
+// The unit that shows `bytes` with one to four digits before the point, TiB being the largest.
 SizeUnit UnitFor(std::int64_t bytes);
 // "76.30 MiB", "512 B". `sign`: also write "+".
 std::string FormatSize(std::int64_t bytes, SizeUnit unit = SizeUnit::kAuto, bool sign = false);

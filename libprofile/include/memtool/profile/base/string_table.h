@@ -31,7 +31,7 @@ class StringTable {
   std::vector<char> bytes_;
   std::vector<std::uint64_t> offsets_;  // size() + 1 entries
   std::vector<std::uint32_t> slots_;    // open addressing, id + 1, 0 = free; a power of two
-  std::vector<std::uint32_t> hashes_;   // low half of each id's hash: spares most comparisons
+  std::vector<std::uint32_t> hashes_;   // low half of each id's hash: saves most comparisons
 };
 
 }  // namespace memtool

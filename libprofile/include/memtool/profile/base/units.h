@@ -13,7 +13,8 @@ struct Measured {
   std::string unit;  // empty when not worth showing
 };
 
-// `value` in another unit; "minimum" and "auto" choose the largest unit that keeps it at 1 or more.
+// `value` in another unit; "minimum" and "auto" choose the largest unit that keeps it at 1 or more,
+// or else the family's base unit (seconds for times).
 Measured ConvertUnit(std::int64_t value, std::string_view from, std::string_view to);
 // True when both are names of one family: bytes, times, GCU.
 bool SameUnitFamily(std::string_view a, std::string_view b);

@@ -17,7 +17,7 @@ struct CodePoint {
 // values above U+10FFFF are not valid; then `value` is the first byte and `size` 1.
 CodePoint DecodeUtf8(std::string_view text);
 
-// Where the first byte is that is not part of a code point; npos when all is UTF-8.
+// The position of the first byte that is not part of a code point; npos when all is UTF-8.
 std::size_t FirstInvalidUtf8(std::string_view text);
 
 }  // namespace memtool

@@ -1,5 +1,5 @@
-// What grows over a series of inputs, or over the steps of one history, and how: the judgement of
-// one series of numbers, and the table that joins the rows of several inputs.
+// What grows over a series of inputs, or over the steps of one history, and how: how one series of
+// numbers is judged, and the table that joins the rows of several inputs.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace memtool {
 enum class GrowthKind : std::uint8_t {
   kConstant,
   kSteady,     // more after every step, and there are at least two
-  kStepwise,   // never less, but not more after every step; also a single step
+  kStepwise,   // never less, but not more after every step; also a single rising step
   kShrinking,  // never more
   kNoisy,      // more after some steps and less after others
 };
@@ -34,7 +34,7 @@ enum class GrowthDetail : std::uint8_t {
   kUneven,
   // Of stepwise growth, by the thirds of the steps (halves when there are fewer than six) in which
   // something was added.
-  kOnce,      // one step only, wherever it is; start-up looks like this, and it is no trend
+  kOnce,      // in one step only, wherever it is; start-up looks like this, and it is no trend
   kStopped,   // nothing in the last
   kLate,      // nothing in the first
   kRepeated,  // in all, or in all but the middle
@@ -46,11 +46,11 @@ enum class GrowthDetail : std::uint8_t {
   kLevel,
 };
 
-// How sure it is that growth goes on, of the shapes that go on: steady, repeated and rising.
+// How sure it is that growth goes on, for the shapes that can: steady, repeated and rising.
 enum class GrowthEvidence : std::uint8_t {
-  kNone,  // the shape does not go on, or noise rises as some noisy row among so many does by chance
-  // Perhaps by chance, which it would be in more than kSure of series without a trend; so in every
-  // series of fewer than five points. Also of a stepwise series with fewer than three rises.
+  kNone,  // another shape, or a noisy rise such as one row among so many shows by chance
+  // Perhaps chance: more than kSure of series without a trend rise as much, as in any series of
+  // fewer than five points. Also a stepwise series with fewer than three rises.
   kWeak,
   kStrong,
   kFreed,  // goes on, but the history knows that all of it is freed later
@@ -59,10 +59,11 @@ enum class GrowthEvidence : std::uint8_t {
 // Shares of series without a trend that rise as much by chance (ChanceOfRise).
 inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
 inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
-inline constexpr double kHalves = 0.2;    // two cycles have a rise in each half, but not between
+// two cycles rise within each half, but not from one to the other
+inline constexpr double kHalves = 0.2;
 inline constexpr std::size_t kFewestRises = 3;
-// How many rows may do so by chance, of all that rise and fall (with as much kept): the share times
-// their number, for strong and for weak evidence of noise. (Bonferroni's inequality.)
+// How many noisy rows (with as much kept) may be expected to rise so by chance: the share times
+// their number, at most, for strong and for weak evidence. (Bonferroni's inequality.)
 inline constexpr double kSureOfAll = 0.05;
 inline constexpr double kPerhapsOfAll = 0.25;
 
@@ -70,8 +71,8 @@ inline constexpr double kPerhapsOfAll = 0.25;
 struct Kept {
   std::int64_t bytes = 0;
   std::size_t steps = 0;  // in how many steps
-  // In how many of the first two thirds. What is kept in the last may be the last iteration's own.
-  // With kFewestRises of them noise that rises by kPerhaps is strong evidence.
+  // In how many of the first two thirds. What is kept in the last third may be the last iteration's
+  // own. With kFewestRises of them, noise that rises by kPerhaps is strong evidence.
   std::size_t early_steps = 0;
 
   [[nodiscard]] bool again_and_again() const { return early_steps >= kFewestRises; }
@@ -82,8 +83,8 @@ struct Growth {
   GrowthDetail detail = GrowthDetail::kNone;
   std::int64_t first = 0;
   std::int64_t last = 0;
-  // Of the straight line with the least squares, per step, rounded to a whole number; computed
-  // exactly, so that a linear series has exactly its own slope and a constant one has 0.
+  // Of the least-squares line, per step, rounded to a whole number; computed exactly, so that a
+  // linear series has exactly its own slope and a constant one has 0.
   std::int64_t slope = 0;
   // The share of the variance that this line explains (R²), to six digits; none for a constant
   // and for a single step.
@@ -91,14 +92,14 @@ struct Growth {
   std::int64_t least_step = 0;  // the smallest and the largest increment
   std::int64_t most_step = 0;
   std::int64_t bend = 0;   // by how much a step exceeds the one before, on average; 0 for one step
-  bool even_bend = false;  // it is the same for all steps
+  bool even_bend = false;  // `bend` is the same for all steps
   std::size_t steps = 0;   // points - 1
   std::size_t grew = 0;    // in how many of the steps
   std::size_t shrank = 0;
   std::size_t last_rise = 0;  // the last step that grew, from 1; 0 = none
   std::int64_t last_step = 0;
-  // Of slowing growth whose steps are at most such a share of the one before as never rises (by
-  // more than a hundredth): what the sum of the geometric series with the largest share leads to.
+  // For slowing growth in which the ratio of a step to the one before never rises (by more than a
+  // hundredth): the value that a geometric series with the largest such ratio leads to.
   std::optional<std::int64_t> limit;
   GrowthEvidence evidence = GrowthEvidence::kNone;
   // The share of series without a trend that rise as much, to nine digits; 1 where nothing rises.
@@ -136,12 +137,12 @@ struct GrowthSeries {
   std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
   Growth whole;                 // of the points' totals; keeps what its rows keep
   std::size_t noisy = 0;        // rows that rise and fall
-  // The points are parts of a history in which nothing shows three iterations or more: what rises
-  // in them rises within one, as far as anybody can tell, and evidence is weak at most.
+  // The points are parts of a history in which nothing shows three iterations or more: as far as
+  // anybody can tell, any rise is within one iteration, and evidence is weak at most.
   bool one_iteration = false;
 };
 
-// Judges every row, in the light of how many rows rise and fall, and the whole, and sorts.
+// Judges the whole and every row, taking into account how many rows rise and fall, and sorts.
 void JudgeAndSort(GrowthSeries& series);
 
 enum class InputOrder : std::uint8_t {
@@ -170,7 +171,7 @@ class GrowthTable {
   std::vector<OneInput> inputs_;
 };
 
-// Compares digits in names by their number: "memory2.prof" before "memory10.prof".
+// Compares runs of digits in names as numbers: "memory2.prof" before "memory10.prof".
 bool NaturalLess(std::string_view a, std::string_view b);
 
 }  // namespace memtool

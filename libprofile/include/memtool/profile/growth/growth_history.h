@@ -4,7 +4,7 @@
 // * at the end of a step: right when steps are the program's own (profiler steps, optimizer steps),
 //   because every step ends in the same state;
 // * the lowest inside a step: right for equal parts, which begin anywhere within the program's
-//   iterations. What an iteration frees again is not in the lowest; what leaks raises it;
+//   iterations. The lowest does not include what an iteration frees again; what leaks raises it;
 // * kept: allocated up to the end of the step, and never freed in the whole range. Nothing that is
 //   freed counts, however late; but the last iteration's own memory does, and a buffer that is
 //   replaced by a larger one counts only once.
@@ -38,18 +38,19 @@ struct StepOptions {
 
 inline constexpr std::size_t kDefaultParts = 10;
 inline constexpr std::size_t kMostParts = 1000;
-// Of rows times steps; each value takes 24 bytes while a history is walked through.
+// Rows times steps; each value takes 24 bytes while a history is walked through.
 inline constexpr std::size_t kMostValues = std::size_t{1} << 24U;
 
 struct HistoryGrowth {
-  // Without `low`, rows sum to the points' totals. Lows do not: rows are low at different times,
-  // and the totals are the lows of the whole.
+  // Except with StepMeasure::kLow, rows sum to the points' totals. Lows do not: rows are low at
+  // different times, and the totals are the lows of the whole.
   GrowthSeries series;
   std::string mark;  // whose marks the steps are; empty for equal parts
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
-  std::size_t merged = 1;   // steps per point, where there are more than kMostParts
-  bool unfinished = false;  // a last mark without an end was left out: it stops anywhere
+  std::size_t merged = 1;  // steps per point, where there are more than kMostParts
+  // a last mark without an end was left out: the recording stops within it
+  bool unfinished = false;
 };
 
 // `view`: of the index's recording. `space`: where the nodes of rows are interned. Errors: kUsage

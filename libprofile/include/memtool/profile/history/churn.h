@@ -1,5 +1,5 @@
-// What allocates for a moment only: allocations by who made them, how long they lived, and how many
-// bytes came and went at once.
+// Short-lived memory: allocations by who made them, how long they lived, and how many bytes were
+// freed again at once.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace memtool {
 
-// A free within so many entries of its trace, or, when a time is given, within that time.
+// What counts as short-lived: freed within so many entries of its trace, or, when a time is given,
+// within that time.
 struct ShortLived {
   std::int64_t events = 100;
   std::optional<std::int64_t> nanos{};
@@ -28,14 +29,15 @@ struct Churn {
   std::int64_t short_bytes = 0;
   std::int64_t kept = 0;  // not freed before the trace ends
   std::int64_t kept_bytes = 0;
-  // Of those that were freed, the lower median: in entries of the trace, and in time where the
-  // events carry it.
+  // The lower median of the lifetimes of those that were freed: in entries of the trace, and in
+  // time where the events carry it.
   std::optional<std::int64_t> median_events{};
   std::optional<std::int64_t> median_nanos{};
 };
 
 struct ChurnSums {
-  std::vector<Churn> groups;  // as AllocationGroups::names, then what is in no group
+  // As AllocationGroups::names, then what is in no group (unless a group is kNoStack)
+  std::vector<Churn> groups;
   Churn total;
   // From the first event of the ranges to the last, by the clock; nothing without times.
   std::optional<std::int64_t> nanos{};

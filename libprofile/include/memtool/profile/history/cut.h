@@ -14,15 +14,15 @@ namespace memtool {
 struct Cut {
   Recording recording;
   // Segments whose blocks follow from the allocator's rules, because the range ends before the file
-  // does (analysis/allocator_state.h).
+  // does (allocator/allocator_state.h).
   std::uint64_t estimated_segments = 0;
   std::uint64_t segments = 0;
-  // Live blocks that lie in no known segment, because the file lacks events of segments. Each is
-  // given a segment of its own, so that no live byte is lost; reserved bytes are higher by that.
+  // Live blocks that lie in no known segment, because the file lacks segment events. Each gets a
+  // segment of its own, so that no live byte is lost; reserved bytes are higher by that.
   std::uint64_t unplaced_blocks = 0;
   std::int64_t unplaced_bytes = 0;
-  // Blocks allocated before the range and freed in it: who allocated them is told by no event of
-  // the range and by no block of its end.
+  // Blocks allocated before the range and freed in it: no event of the range and no block at its
+  // end tells who allocated them.
   std::uint64_t forgotten_blocks = 0;
   std::int64_t forgotten_bytes = 0;
 };

@@ -1,4 +1,4 @@
-// The events of a history one by one: which are asked for, how PyTorch's viewer calls the block
+// The events of a history one by one: which are asked for, what PyTorch's viewer calls the block
 // that each is about, and which event ends what it began.
 #pragma once
 
@@ -78,19 +78,19 @@ struct ListedEvent {
   const Event* event = nullptr;
   LabelSetId labels{0U};
   std::optional<BlockId> id;  // none for events that are about no block
-  // Its own, or of a free without frames that of what it frees; may be none.
+  // Its own; for a free without frames, that of what it frees; may be none.
   StackId stack;
   std::int64_t live = 0;  // bytes in blocks after it
-  // The other end, as an entry of the trace: of an allocation its free, of a free its allocation.
+  // The other end, as an entry of the trace: the free of an allocation, the allocation of a free.
   std::optional<std::int64_t> partner;
 };
 
-// The filters of a view, asked of events; each stack is asked about once.
+// The filters of a view, applied to events; each stack is evaluated once.
 class EventKeeper {
  public:
   explicit EventKeeper(const View& view)
       : view_(view), kept_(view.recording().stack_count(), kUnknown) {}
-  // What has no stack passes unless a frame is asked for (focus, show-from).
+  // What has no stack passes unless a frame is required (focus, show-from).
   bool Keeps(LabelSetId labels, StackId stack);
 
  private:

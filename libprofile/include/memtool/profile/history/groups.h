@@ -1,4 +1,4 @@
-// What the allocations of a history are told apart by, for analyses that go through its events.
+// Groups of a history's allocations, for analyses that go through its events.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace memtool {
 
-// What allocations are told apart by: a group number per event's stack, label set or stream; one
-// of the three lists is filled.
+// A group number per event's stack, label set or stream; one of the three lists is filled.
 struct AllocationGroups {
   struct Name {
     std::string name;
@@ -29,8 +28,8 @@ struct AllocationGroups {
   static constexpr std::uint32_t kRest = UINT32_MAX;
 };
 
-// Frames and stacks as `view` shows them, or values of a label of the events; "stream" counts as
-// one. Errors: kUsage for anything else.
+// Groups by frames or stacks as `view` shows them, by the buckets of By::keywords, or by the values
+// of a label of the events; "stream" counts as one. Errors: kUsage for anything else.
 Result<AllocationGroups> GroupAllocations(const View& view, const By& by);
 // The same with the nodes of a space that others share.
 Result<AllocationGroups> GroupAllocations(const View& view, const By& by, NodeSpace& space);

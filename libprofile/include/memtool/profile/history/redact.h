@@ -10,18 +10,19 @@ namespace memtool {
 
 // What stands for a name: a letter that tells its kind, '_', and the first 12 hexadecimal digits of
 // the SHA-256 of the salt, a NUL byte and the name. Equal names have equal stand-ins, in every
-// recording that is redacted with the same salt. Without a secret salt, who guesses a name can test
-// the guess.
+// recording that is redacted with the same salt. Without a secret salt, anyone who guesses a name
+// can test the guess.
 std::string StandIn(char kind, std::string_view name, std::string_view salt);
 
 // Stand-ins for names of functions (f), of files, mappings and build ids (p, with the ending of a
 // source file or library kept), values of labels (t) and names of marks (m). Kept: "??" and empty
-// names, line numbers, the keys of labels and the values of those that a reader makes of numbers
+// names, line numbers, the keys of labels and the values of those that a reader makes from numbers
 // (pool, stream, device), steps of profilers, "snapshot" marks, sample types, the allocator's
 // settings, and functions of public frameworks and of Python itself, with the part of their path
 // that is the same everywhere ("site-packages/torch/nn/modules/module.py"). Comments, what a file
-// says it would drop, and diagnostics (they quote) are left out. No string of the result is an
-// original that is not kept.
+// asks to drop, its documentation URL, and diagnostics (they quote) are left out. The result's
+// string table holds no original that is not kept. Untouched: Metadata::origin (host, process,
+// rank), blind spots, and the names of traces and ledgers.
 Recording Redact(Recording recording, std::string_view salt);
 
 }  // namespace memtool

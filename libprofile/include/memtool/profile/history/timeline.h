@@ -1,5 +1,5 @@
-// How live and reserved bytes went over a history: one point per change, or the highest of each of
-// N equal parts; live bytes split into layers by who allocated them.
+// How live and reserved bytes developed over a history: one point per change, or the highest of
+// each of N equal parts; live bytes split into layers by who allocated them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ namespace memtool {
 struct TimelineRange {
   std::int64_t first = -1;  // the first point is the state after this event; -1 = the base
   std::int64_t last = -1;
-  std::size_t points = 0;  // parts to take the highest of; 0 = every change is a point
-  bool by_time = false;    // parts of equal time instead of equal event counts
+  // Number of parts, of each of which the highest is a point; 0 = every change is a point
+  std::size_t points = 0;
+  bool by_time = false;  // parts of equal time instead of equal event counts
 };
 
 struct TimelinePoint {
@@ -50,12 +51,12 @@ class TimelineMaker {
   [[nodiscard]] std::vector<std::int64_t> Highest(const TimelineRange& range) const;
   // Layers: those of `chosen` groups in order, then what was allocated before the recording, then
   // the rest. No layers at all when `layered` is false. With parts, the first and the last point
-  // and the highest reserved are kept beside the highest of each part.
+  // and the highest reserved are kept in addition to the highest of each part.
   [[nodiscard]] Timeline Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
                               bool layered) const;
 
  private:
-  // Layers of events are numbers of `layer_of_group`, or the two after them.
+  // The group of the allocation that an event makes or ends; kBefore, or AllocationGroups::kRest.
   [[nodiscard]] std::uint32_t GroupOf(std::uint32_t event) const;
   [[nodiscard]] std::uint32_t GroupOfStack(StackId stack) const;
   template <class Visit>

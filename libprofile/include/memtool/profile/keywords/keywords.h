@@ -107,14 +107,15 @@ class KeywordMatches {
   // Both are kept by reference and must outlive this.
   KeywordMatches(const Keywords& keywords, const Recording& recording);
 
-  // Words that match a sample.
+  // The words that match a sample.
   WordSetId Of(StackId stack, LabelSetId labels);
   // Ascending word numbers.
   [[nodiscard]] std::span<const std::uint32_t> Words(WordSetId id) const {
     return sets_[id.value()];
   }
   [[nodiscard]] std::size_t set_count() const { return sets_.size(); }
-  // The text in which a word was found: the tag, or the innermost frame that has it.
+  // The text in which a word was found: the tag, or the function or file of the innermost frame
+  // that has it, or kNoStack. Empty for a word of kind kLabel.
   [[nodiscard]] std::string_view MatchedText(std::uint32_t word, StackId stack,
                                              LabelSetId labels) const;
   // A sample's tag, or nothing.
@@ -149,7 +150,7 @@ class KeywordMatches {
   std::vector<WordSetId> mapping_words_;  // per mapping: of its file
   std::vector<WordSetId> by_name_;        // per stack: of names and files
   std::vector<WordSetId> by_file_;        // per stack: of files
-  WordSetId nameless_;                    // of what has neither tag nor frames
+  WordSetId nameless_;                    // of what has neither a tag nor frames
 };
 
 }  // namespace memtool

@@ -1,5 +1,6 @@
-// History and allocator state: what inputs with events hold beside, or instead of, a profile. Sizes
-// are bytes, times nanoseconds, addresses raw. Built by RecordingBuilder, immutable afterwards.
+// History and allocator state: what inputs with events hold besides, or instead of, a profile.
+// Sizes are bytes, times nanoseconds, addresses raw. Built by RecordingBuilder, immutable
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,17 @@
 
 namespace memtool {
 
-using LedgerId = Id<struct LedgerTag>;  // a book that events go to
+using LedgerId = Id<struct LedgerTag>;  // which memory an event changes
 using TraceId = Id<struct TraceTag>;    // one ordered list of events
 
-// kCpu: what a framework's allocator for the CPU gives out; on no device, and left out of sums over
-// all devices unless there is nothing else.
+// kCpu: what a framework's CPU allocator hands out; on no device, and left out of sums over all
+// devices unless there is nothing else.
 enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
 enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
 
-// What the driver gives is booked at driver level (PyTorch's segments); what an allocator hands out
-// of it one level above (blocks). What nobody tracks is parent minus children, everywhere.
+// Memory from the driver counts at driver level (PyTorch's segments); what an allocator hands out
+// of it counts one level above (blocks). What nobody tracks is parent minus children, at every
+// level.
 struct Ledger {
   std::string name;          // "segments", "blocks"
   std::int32_t device = -1;  // ordinal; -1 = none (host)
@@ -33,16 +35,16 @@ struct Ledger {
 
 enum class Action : std::uint8_t {
   kAlloc,
-  kFreeRequested,  // the program gave it up; a stream may still use it
-  kFreeCompleted,  // gone
+  kFreeRequested,  // the program freed it; a stream may still use it
+  kFreeCompleted,  // the memory can be reused
   kSegmentAlloc,
   kSegmentFree,
   kSegmentMap,
   kSegmentUnmap,
-  kOom,       // size = what was asked for; key = what the driver said was free, or kNotTold
+  kOom,       // size = bytes requested; key = what the driver said was free, or kNotTold
   kAdjust,    // size = ± bytes without a key
   kMark,      // a named moment; name in History::marks
-  kAnnotate,  // says something of what is live at `key`; what, its label tells
+  kAnnotate,  // says something about what is live at `key`; its label says what
   kOther,     // kept and counted, without meaning here
 };
 
@@ -71,7 +73,7 @@ struct Trace {
   LedgerId blocks;          // allocator-level ledger of this trace
   LedgerId segments;        // driver-level ledger of this trace
   bool overflowed = false;  // the recorder's ring dropped the oldest entries
-  // Of what was there before the first event, where the format gives only a sum: live bytes that no
+  // What was there before the first event, where the format gives only a sum: live bytes that no
   // event frees and no block of the state shows, and reserved bytes (of inputs without a state).
   std::int64_t preexisting_bytes = 0;
   std::int64_t preexisting_reserved = 0;
@@ -115,8 +117,8 @@ enum class BlockState : std::uint8_t { kActive, kPendingFree, kInactive };
 
 struct Block {
   std::uint64_t address = 0;
-  std::int64_t size = 0;       // rounded, as the allocator booked it
-  std::int64_t requested = 0;  // what the program asked for; meaningless unless active or pending
+  std::int64_t size = 0;       // rounded, as the allocator counts it
+  std::int64_t requested = 0;  // what the program requested; meaningless unless active or pending
   StackId stack;               // may be none
   BlockState state = BlockState::kInactive;
 };

@@ -1,4 +1,4 @@
-// Labels as text, and the names of stacks that are none.
+// Labels as text, and the names that stand in for a missing stack.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string LabelValues(const Recording& recording, LabelSetId labels, std::stri
 
 // The row of what has no stack.
 inline constexpr std::string_view kNoStack = "(no stack)";
-// The row of what was allocated before the first event, by nobody knows whom.
+// The row of what was allocated before the first event, by an unknown caller.
 inline constexpr std::string_view kBeforeRecording = "(before recording)";
 
 }  // namespace memtool

@@ -9,7 +9,7 @@
 
 namespace memtool {
 
-// Who asked for the memory that a recording tells of.
+// Who requested the memory that a recording is about.
 enum class Framework : std::uint8_t {
   kUnknown,  // the format has many writers
   kJax,
@@ -30,9 +30,9 @@ enum class RecordingKind : std::uint8_t {
 struct Origin {
   Framework framework = Framework::kUnknown;
   RecordingKind kind = RecordingKind::kProfile;
-  // Whose allocator of the framework it was: "XPU", "NPU"; empty = the usual one (CUDA, HIP).
+  // Which of the framework's allocators it was: "XPU", "NPU"; empty = the usual one (CUDA, HIP).
   std::string platform{};
-  std::string schema{};  // which of its format's versions, as its reader names them; or empty
+  std::string schema{};  // version of the format, as its reader names it; or empty
   // Of the recorded process; empty where the file does not tell.
   std::string host{};
   std::optional<std::int64_t> process{};

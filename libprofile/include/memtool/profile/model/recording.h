@@ -60,7 +60,7 @@ struct Line {
 struct Location {
   MappingId mapping;  // may be none
   std::uint64_t address = 0;
-  std::uint32_t first_line = 0;  // lines innermost first: what was inlined stands before its caller
+  std::uint32_t first_line = 0;  // lines innermost first: inlined code comes before its caller
   std::uint32_t line_count = 0;
   bool folded = false;
 };
@@ -85,7 +85,7 @@ struct Diagnostic {
   std::uint64_t count = 1;                // how often it occurred
 };
 
-// What a format cannot know, shown beside every answer that might need it.
+// What a format cannot know, shown with every answer that might need it.
 struct BlindSpot {
   std::string what;
   std::string why;
@@ -97,7 +97,7 @@ enum class CounterKind : std::uint8_t {
   kDeviceFreeLowest,
 };
 
-// A figure that an input gives beside its samples, and that is in none of them.
+// A figure that an input gives besides its samples, and that none of them includes.
 struct Counter {
   CounterKind kind = CounterKind::kDeviceTotal;
   std::int32_t device = -1;  // ordinal; -1 = the input does not tell
@@ -115,7 +115,7 @@ struct Metadata {
   std::int64_t duration_nanos = 0;  // 0 = unknown
   SampleType period_type;
   std::int64_t period = 0;
-  StringId drop_frames;  // the file's own wish which frames to drop (regular expression)
+  StringId drop_frames;  // frames that the file itself asks to drop (regular expression)
   StringId keep_frames;
   StringId doc_url;
   std::vector<StringId> comments;

@@ -14,7 +14,7 @@ namespace memtool {
 class RecordingBuilder {
  public:
   RecordingBuilder() { recording_.label_sets.Add({}); }
-  // Goes on with a finished recording: what is added comes after its rows.
+  // Continues a finished recording: what is added comes after its rows.
   explicit RecordingBuilder(Recording recording);
 
   StringId Intern(std::string_view text) { return recording_.strings.Intern(text); }

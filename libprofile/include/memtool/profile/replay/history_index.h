@@ -10,8 +10,8 @@
 
 namespace memtool {
 
-// Owns the recording together with its readers. Replays are made when they are first asked for; not
-// for several threads at a time.
+// Shares ownership of the recording with its other users. Replays are made when they are first
+// asked for, so one index must not be used by several threads at a time.
 class HistoryIndex {
  public:
   // `recording` has a history.
@@ -22,7 +22,7 @@ class HistoryIndex {
   [[nodiscard]] const std::shared_ptr<const Recording>& shared() const { return recording_; }
   [[nodiscard]] const History& history() const { return *recording_->history; }
 
-  // `trace`: an element of History::traces, by reference or by row.
+  // `trace`: an element of History::traces, by reference (no copy of it) or by row.
   [[nodiscard]] const Replay& replay(const Trace& trace) const;
   [[nodiscard]] const Replay& replay(std::size_t trace) const;
   [[nodiscard]] const TraceSummary& summary(const Trace& trace) const;

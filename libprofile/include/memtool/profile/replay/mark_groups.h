@@ -1,4 +1,4 @@
-// The marks of a history by name, for lists of what can be asked for.
+// The marks of a history by name, for lists of the moments that can be asked for.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct MarkGroup {
   std::size_t count = 0;
 };
 
-// In the order in which names first come.
+// In the order in which the names first appear.
 std::vector<MarkGroup> GroupsOf(std::span<const Mark> marks);
 // "ProfilerStep#3 to #7, forward (12 times), load, and 9 more".
 std::string MarkNames(std::span<const Mark> marks);

@@ -32,18 +32,18 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
   std::int64_t nanos = 0;   // kTime
   bool epoch = false;       // kTime: since the epoch
   std::string name;         // kMark
-  bool mark_end = false;    // kMark: its end instead of its begin
+  bool mark_end = false;    // kMark: its end instead of its beginning
   std::string text;         // in its usual spelling, for headers
-  Subject subject = Subject::kMoment;  // which choice it is, for errors
+  Subject subject = Subject::kMoment;  // which choice of the caller it is, for errors
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
-// mark:NAME[#K][:end], step:K; a number alone is an event, and upper case is as good. Errors:
-// kUsage, about `subject`.
+// mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the colon may be
+// in upper case. Errors: kUsage, about `subject`.
 Result<MomentSpec> ParseMoment(std::string_view text, Subject subject = Subject::kMoment);
 
-// The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage with a
-// sentence that helps when the trace has no such moment.
+// The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage, with a
+// helpful sentence, when the trace has no such moment.
 Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
                                    const MomentSpec& spec);
 
@@ -64,13 +64,14 @@ struct StateSpan {
 Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
                                const MomentRange& range);
 
-// "device 0", or the name of a trace that has more than a number.
+// "device 0", or the trace's name when that is more than a number.
 std::string TraceText(const Trace& trace);
 
-// The traces of a history that commands look at: of `device`, or, when it is empty, all but those
-// that would count bytes twice or are on no device. A caller's own ledgers (LedgerLevel::kUser) lie
-// within the driver's and are asked for by their whole name; a CPU's (LedgerKind::kCpu) count when
-// there is nothing else. Errors: kUsage for a device that does not exist.
+// The traces of a history that commands look at: those of `device`, or, when it is empty, all but
+// those that would count bytes twice or are on no device. A caller's own ledgers
+// (LedgerLevel::kUser) lie within the driver's and are selected by their whole name only; a CPU's
+// (LedgerKind::kCpu) count when there is nothing else. Errors: kUsage for a device that does not
+// exist.
 Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
 
 // "cuda:0, cuda:1": the names of a history's traces, for messages.

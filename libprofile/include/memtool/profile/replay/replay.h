@@ -23,7 +23,7 @@ struct TraceSummary {
   std::int32_t device = -1;
   std::uint64_t events = 0;
   std::int64_t base_bytes = 0;
-  std::int64_t start_bytes = 0;  // the base, and what the first events list of before
+  std::int64_t start_bytes = 0;  // the base, and the earlier allocations that the first events list
   std::int64_t preexisting_bytes = 0;
   std::int64_t peak_bytes = 0;
   std::int64_t peak_event = -1;  // the first strict maximum
@@ -63,7 +63,7 @@ struct LiveBlock {
   std::optional<std::uint64_t> event;  // its allocation: row of History::events
   std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for unopened blocks
   bool before_recording = false;       // allocated before the first event
-  bool pending_free = false;           // given up, but a stream may still use it
+  bool pending_free = false;           // freed by the program, but a stream may still use it
 };
 
 // One trace with every free matched to its allocation. Costs one pass with a hash table; all
@@ -75,11 +75,11 @@ class Replay {
 
   [[nodiscard]] TraceSummary Summarize() const;
   // What is live after event `last` of the trace (-1 = before the first), by address. Sizes sum to
-  // the replayed live bytes at that event.
+  // the replayed live bytes at that event, kAdjust events aside.
   [[nodiscard]] std::vector<LiveBlock> LiveAt(std::int64_t last) const;
 
-  // Groups of allocations for PeakWithout: a group number per stack, and for allocations that have
-  // no frames, made before or during the recording. kNoGroup = in no group.
+  // Groups of allocations for PeakWithout: a group number per stack, and one each for allocations
+  // without frames that were made before and during the recording. kNoGroup = in no group.
   static constexpr std::uint32_t kNoGroup = UINT32_MAX;
   struct Groups {
     std::span<const std::uint32_t> of_stack;
@@ -87,7 +87,7 @@ class Replay {
     std::uint32_t without_stack = kNoGroup;
     std::size_t count = 0;
   };
-  // Per group: how high the trace's peak would be had the group never existed. One pass over the
+  // Per group: how high the trace's peak would be if the group had never existed. One pass over the
   // events, whatever the number of groups.
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const Groups& groups) const;
   // The same for groups that share allocations: those of stack S are members[first[S]] up to

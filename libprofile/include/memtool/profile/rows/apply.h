@@ -1,5 +1,5 @@
-// A recording as a view lets it through, as a recording of its own: for what has to know every row,
-// such as writing it to a file.
+// What a view lets through, as a recording of its own: for work that needs every row, such as
+// writing a file.
 #pragma once
 
 #include <string_view>

@@ -24,7 +24,7 @@ namespace memtool {
 
 // What happens to a sample whose words belong to several categories of an axis.
 enum class Multi : std::uint8_t {
-  kFirst,  // the first category in file order has it
+  kFirst,  // the first category in file order gets it
   kAll,    // every one counts it, so that rows may sum to more than the total
   kError,
 };
@@ -74,7 +74,7 @@ class BucketTable {
   BucketTable(const Keywords& keywords, Multi multi, NodeSpace& space)
       : keywords_(keywords), multi_(multi), space_(space) {}
 
-  // `explain`: also keep what Explain() tells.
+  // `explain`: also keep what Explain() needs.
   void set_explaining(bool explain) { explaining_ = explain; }
 
   // Errors: with kError, kUsage naming a row that matches several categories.
@@ -87,7 +87,7 @@ class BucketTable {
   [[nodiscard]] const BucketSum& total() const { return total_; }
   // Bytes per word number, whether or not the word won.
   [[nodiscard]] std::vector<std::int64_t> WordBytes() const;
-  // Bytes of entries whose name says that nobody named them ("<unk>:unknown", "untagged").
+  // Bytes of entries whose name shows that nobody named them ("<unk>:unknown", "untagged").
   [[nodiscard]] std::int64_t UnnamedBytes() const;
   // Rows whose bucket is `row`, or whose entry or matched text contains it; by axis, then size.
   [[nodiscard]] std::vector<Explanation> Explain(std::string_view row) const;

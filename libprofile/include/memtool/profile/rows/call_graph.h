@@ -10,14 +10,13 @@
 
 namespace memtool {
 
-// Where memtool's graphs compute something else than pprof's.
+// Where memtool's graphs compute something other than pprof's.
 enum class GraphRules : std::uint8_t {
-  // Sums stick at the ends of int64. An edge is residual when any of its ways is. What flows
-  // backwards does not count for the score.
+  // Sums stick at the ends of int64. An edge is residual when any of the paths over it is. Negative
+  // flow does not count towards the score.
   kMemtool,
-  // Sums wrap around. Of the ways that one stack takes over an edge the outermost counts. What
-  // flows
-  // backwards counts for the score as if it flowed forwards.
+  // Sums wrap around. Of the paths that one stack takes over an edge the outermost counts. Negative
+  // flow counts towards the score as if it were positive.
   kPprof,
 };
 
@@ -54,21 +53,22 @@ class CallGraph {
 
   // Nodes are numbers below `count`; more may come later.
   void Resize(std::size_t count);
-  // Adds one stack, innermost first. `inlined`: beside its nodes, 1 = inlined into the next; empty
-  // = none is. `kept`: per node, 0 = leave out, the stack closes over it; empty = all. Nodes whose
-  // cum it adds to are listed in counted(). Returns the node that its flat value goes to: the
-  // innermost, or kNone when that is left out or the stack is empty.
+  // Adds one stack, innermost first. `inlined`: per frame of the stack, 1 = inlined into the next;
+  // empty = none is. `kept`: per node, 0 = leave it out and join its neighbours; empty = keep all.
+  // Nodes whose cum it adds to are listed in counted(). Returns the node that its flat value goes
+  // to: the innermost, or kNone when that is left out or the stack is empty.
   std::uint32_t AddStack(std::span<const NodeId> stack, std::span<const char> inlined,
                          const Weight& weight, const std::vector<char>& kept);
   [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
 
-  // How much a node tells: branching counts, plain pass-through does not (pprof's entropy score).
+  // How much a node tells: branching counts, mere pass-through does not (pprof's entropy score).
   [[nodiscard]] std::int64_t Score(std::uint32_t node) const;
-  // Is there another way from the edge's source to its destination? Left-out edges are none.
+  // Whether there is another path from the edge's source to its destination; removed edges are not
+  // followed.
   [[nodiscard]] bool HasOtherWay(std::uint32_t edge) const;
-  // Takes a node of a tree out: its callees become its caller's, over residual edges.
+  // Takes a node out of a tree: its callees become its caller's, over residual edges.
   void Splice(std::uint32_t node);
-  // a + b as the rules want it.
+  // a + b by the rules: saturating or wrapping.
   [[nodiscard]] Weight Sum(const Weight& a, const Weight& b) const;
 
   [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }

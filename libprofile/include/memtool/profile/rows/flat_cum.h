@@ -45,7 +45,7 @@ class NodeWalker {
   VisibleStack visible_;
 };
 
-// The place shown beside a row that stands for several: the one with the most bytes.
+// The place shown for a row that stands for several: the one with the most bytes.
 struct Place {
   std::string file;
   std::int64_t line = 0;
@@ -61,7 +61,7 @@ class FlatCum {
   [[nodiscard]] NodeValue Value(NodeId node) const {
     return node.value() < values_.size() ? values_[node.value()] : NodeValue{};
   }
-  // Of samples that have no stack, or none left; part of the total, no node's.
+  // Of samples that have no stack, or no frame left; part of the total, but of no node.
   [[nodiscard]] const NodeValue& without_stack() const { return without_stack_; }
   // Sum of all flat values: what the rows add up to.
   [[nodiscard]] std::int64_t total() const { return total_; }

@@ -19,7 +19,7 @@ struct GraphOptions {
   std::size_t node_count = 80;  // 0 = all
   // 0 = all, redundant ones too; dot needs about a second for 1,500.
   std::size_t edge_count = 300;
-  double node_fraction = 0.005;  // nodes with less |cum| than this part of the total are left out
+  double node_fraction = 0.005;  // nodes with less |cum| than this part of Σ flat are left out
   double edge_fraction = 0.001;
   std::size_t tags_per_node = 4;
 };
@@ -52,16 +52,17 @@ struct GraphEdge {
 struct Graph {
   std::vector<GraphNode> nodes;  // most telling first (pprof's entropy score)
   std::vector<GraphEdge> edges;  // heaviest first
-  std::int64_t total = 0;     // what percentages are of: Σ|value| before filters; of bases if any
-  std::int64_t shown = 0;     // Σ flat of the nodes shown
-  std::size_t nodes_all = 0;  // nodes before any was left out
+  // what percentages are of: Σ |an input's total| before filters; of bases if any
+  std::int64_t total = 0;
+  std::int64_t shown = 0;           // Σ flat of the nodes shown
+  std::size_t nodes_all = 0;        // nodes before any was left out
   std::size_t nodes_small = 0;      // left out as too small
   std::size_t edges_all = 0;        // edges between the nodes shown
   std::size_t edges_small = 0;      // of these, left out as too small,
-  std::size_t edges_redundant = 0;  // or because their ends are joined by another way
+  std::size_t edges_redundant = 0;  // or because another path joins their ends
   std::int64_t node_cutoff = 0;     // smallest |cum| kept
   std::int64_t edge_cutoff = 0;     // smallest |weight| kept
-  // Lines of tags that all of the nodes' own memory has, when several nodes have some.
+  // Tag lines that all of the nodes' own memory shares, when several nodes have tags.
   std::vector<std::string> common_tags;
   std::int64_t without_stack = 0;
 };

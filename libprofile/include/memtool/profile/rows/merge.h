@@ -1,4 +1,4 @@
-// Several recordings as one, with a base taken away: what `merge`, multi-input `convert` and
+// Several recordings as one, with a base subtracted: what `merge`, multi-input `convert` and
 // `memtool pprof` work on.
 #pragma once
 
@@ -19,20 +19,21 @@ struct MergeInput {
 // What counts as equal, and what sums do at the ends of int64.
 enum class MergeRules : std::uint8_t {
   // Mappings by name, build id, offset and size; frames with their columns; labels in any order;
-  // samples of unknown size apart. Sums stick. All rows stay, in the order of the inputs' tables.
+  // samples of unknown size apart. Sums saturate. All rows of the tables stay, in the order of the
+  // inputs; samples are sorted by stack and labels.
   kExact,
   // As pprof merges: mappings by build id or else name, offset and size in pages; no columns; label
   // values in their order within a key. Sums wrap around. Rows stay when a sample needs them (and
-  // the first mapping), in the
-  // order of first need: pprof's -raw shows it.
+  // the first mapping), in the order of first need, which pprof's -raw shows.
   kPprof,
 };
 
 // Equal mappings, functions, locations (by mapping, address relative to it, and lines), stacks and
 // samples (by stack and labels) become one; values add up; samples that are zero in every type
 // vanish. Sample types: those that all inputs have, in the order of the first. The time is the
-// earliest, durations add up, comments are united. Errors: kUsage when the inputs share no sample
-// type (kPprof: not all), kUnsupported when one holds no samples.
+// earliest known (kPprof: 0 is earlier than any), durations add up, comments are united. Errors:
+// kUsage when the inputs share no sample type (kPprof: not all) or when bytes of one would be lost
+// for want of a counterpart; kUnsupported when one holds no samples.
 Result<Recording> Merge(std::span<const MergeInput> inputs, MergeRules rules = MergeRules::kExact);
 
 }  // namespace memtool

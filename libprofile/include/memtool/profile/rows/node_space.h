@@ -33,8 +33,8 @@ struct Node {
   StringId name;          // function; empty for files and modules
   StringId file;          // empty when not part of the key
   std::int64_t line = 0;  // 0 when not part of the key
-  // What no granularity here tells apart, but pprof's -addresses and -callgrind do; start_line also
-  // tells functions apart that share name and file.
+  // What no granularity here distinguishes, but pprof's -addresses and -callgrind do; start_line
+  // also distinguishes functions that share name and file.
   std::uint64_t address = 0;
   std::int64_t start_line = 0;
   StringId binary;
@@ -44,7 +44,7 @@ struct Node {
 class NodeSpace {
  public:
   NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
-  // Its texts are of this space (InternText).
+  // The texts of `node` are of this space (InternText).
   NodeId Intern(const Node& node);
   StringId InternText(std::string_view text) { return strings_.Intern(text); }
   // The node of each line of a recording (index = row of Recording::lines).
@@ -68,13 +68,15 @@ class NodeSpace {
   StringTable strings_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, NodeId, Hash> index_;
-  // Where each line of a function of Python went, so that inputs join whatever each tells of names.
+  // Where each line of a Python function went, so that inputs join however much each tells about
+  // names.
   std::unordered_map<Node, NodeId, Hash> parts_;
 };
 
 // What a frame without a symbol is called: "[libfoo.so]", or "<unknown>".
 std::string UnsymbolizedName(const Recording& recording, const Location& location);
-// The Python package or the script of a file ("flax", "leak"), or its base name.
+// The Python package or the script of a file ("flax", "leak"), "(Python library)", or its base
+// name.
 std::string_view ModuleOfFile(std::string_view file);
 
 }  // namespace memtool

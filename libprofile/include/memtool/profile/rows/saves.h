@@ -12,7 +12,7 @@
 
 namespace memtool {
 
-// How high the peaks would be had a row's allocations never existed.
+// How high the peaks would be if a row's allocations had never existed.
 struct PeakWithoutRow {
   std::int64_t own = 0;           // those that the row itself made
   std::int64_t with_callees = 0;  // and those of all that it calls

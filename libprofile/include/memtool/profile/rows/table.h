@@ -22,7 +22,7 @@ class Keywords;
 struct By {
   enum class Kind : std::uint8_t { kFrame, kStack, kTag, kSize, kInput, kLabel, kBucket };
   Kind kind = Kind::kFrame;
-  bool automatic = false;  // nobody asked: an input may have its own way (Metadata::default_by)
+  bool automatic = false;  // nobody chose: an input may have its own default (Metadata::default_by)
   Granularity granularity = Granularity::kFileFunction;  // of frames and stacks
   std::string label;                                     // key, for kLabel
   std::string axis;                                      // of kBucket; empty = the first
@@ -42,7 +42,7 @@ struct Row {
   NodeId node;  // rows of frames
 };
 
-// One input as every analysis takes it; all by reference.
+// One input, as every analysis takes it; all by reference.
 struct Input {
   const View* view = nullptr;
   const StackSums* sums = nullptr;
@@ -62,9 +62,10 @@ class Tabulator {
   Tabulator(By by, NodeSpace& space);
 
   void Add(const Input& input);
-  // Sorted by size, ties by name; rows that hold nothing are left out.
+  // Sorted by size, ties by the other size (flat or cum), then by name; rows that hold nothing are
+  // left out.
   [[nodiscard]] std::vector<Row> Rows(SortBy sort) const;
-  // What rows stand for, once the first input was added.
+  // What rows stand for, once the first input has been added.
   [[nodiscard]] const By& by() const { return by_; }
   [[nodiscard]] std::int64_t total() const { return total_; }  // signed sum of the rows
   [[nodiscard]] std::int64_t unfiltered() const { return unfiltered_; }

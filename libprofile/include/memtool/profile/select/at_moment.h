@@ -21,10 +21,11 @@ struct MomentOfTrace {
 };
 
 // A recording of what is live at the moment: samples {stack, labels} × {allocations, space}, one
-// per stack, label set and size, over the stacks, history and state of the index's recording.
-// Labels: device, stream, pool, state, segment, and those of the allocation event. What was
-// allocated before the recording and has no stack of its own gets the stack kBeforeRecording.
-// `device`: empty for all. Errors: kUsage when the moment does not exist or the device is unknown.
+// per trace, stack, label set and size, over the stacks, history and state of the index's
+// recording. Labels: device, stream, state, segment, pool, backward (the temporaries of a backward
+// pass), and those of the allocation event. What was allocated before the recording and has no
+// stack of its own gets the stack kBeforeRecording. `device`: empty for all. Errors: kUsage when
+// the moment does not exist or the device is unknown.
 Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
                            std::string_view device, std::vector<MomentOfTrace>* moments);
 

@@ -20,10 +20,10 @@ namespace memtool {
 // Units of numeric labels by key.
 using LabelUnits = std::map<std::string, std::string, std::less<>>;
 
-// Where memtool's filters mean something else than pprof's of the same name.
+// Where memtool's filters mean something other than pprof's of the same name.
 enum class FilterRules : std::uint8_t {
-  // A label's number also matches text; numbers have the units that they came with. `show` keeps
-  // unsymbolized frames of a mapping that it matches. Samples without a stack pass.
+  // A number also matches text labels; numeric labels have the units that they came with. `show`
+  // keeps unsymbolized frames of a mapping that it matches. Samples without a stack pass.
   kMemtool,
   // A tag filter that reads as a range matches numbers only, in the unit of their key
   // (FilterOptions::label_units); an empty expression matches every label. `show` hides every
@@ -40,9 +40,10 @@ struct FilterOptions {
   std::string show;
   std::string show_from;
   std::string prune_from;
-  // The file's own wish (Metadata::drop_frames): a frame whose whole name matches `drop_frames` and
-  // not `keep_frames` goes with all below it, but never the outermost frames. Before all others; a
-  // bad expression is ignored. No other option sees what it dropped, so use it alone.
+  // What the file itself asks for (Metadata::drop_frames): a frame whose whole name matches
+  // `drop_frames` and not `keep_frames` is dropped with all below it, but never the outermost
+  // frames. Applied before all others; a bad expression is ignored. No other option sees what it
+  // dropped, so use it alone.
   std::string drop_frames;
   std::string keep_frames;
   // [KEY=]REGEX[,REGEX...] or [KEY=]N, N:, :N, N:M with units.
@@ -55,7 +56,7 @@ struct FilterOptions {
   std::string tag_root;
   std::string tag_leaf;
   FrameMode frames = FrameMode::kApp;
-  // Which frames are one's own, for FrameMode::kApp; none: BuiltinFrameRules().
+  // Which frames are the program's own, for FrameMode::kApp; null: BuiltinFrameRules().
   std::shared_ptr<const FrameRules> frame_rules;
   // An ordinal ("3") or a whole name ("cuda:3"): only samples with a matching device label.
   std::string device;
@@ -74,7 +75,8 @@ class Filter {
   Filter& operator=(Filter&&) noexcept;
   ~Filter();
 
-  // True when some option may drop samples (frame modes never do).
+  // True when some option may drop samples (frame modes never do). That FilterRules::kPprof drops
+  // samples without a stack does not count.
   [[nodiscard]] bool drops_samples() const;
   // Tag filters that are read as ranges: "tagfocus", "tagignore".
   [[nodiscard]] std::vector<std::string_view> Ranges() const;

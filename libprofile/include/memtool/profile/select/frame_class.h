@@ -1,5 +1,5 @@
-// Which frames a person can change. FrameMode::kApp hides the others, so that memory falls to the
-// code that asked for it and not to the allocator or to __call__.
+// Which frames a person can change. FrameMode::kApp hides the others, so that memory is attributed
+// to the code that asked for it and not to the allocator or to __call__.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ enum class FrameMode : std::uint8_t {
   kAll,
 };
 
-// Of a stack with a frame of Python, native frames are never kept. Kept are the first of these that
-// it has: app, installed, framework, python; of one without: app, op, call, telling; else all.
+// In a stack with a Python frame, native frames are never kept. FrameMode::kApp keeps the first of
+// these classes that the stack has: app, installed, framework, python; in a stack without one: app,
+// op, call, telling; else all frames.
 struct FrameClass {
   bool app = true;
   bool python = false;
@@ -34,7 +35,8 @@ struct FrameClass {
 // Rules ready to use, from any thread.
 class FrameClassifier {
  public:
-  // Errors: kUsage for what is not a regular expression, with the name of its group.
+  // Errors: kUsage for what is not a regular expression, kLimit for too many of them, with the name
+  // of the group.
   static Result<FrameClassifier> Compile(const FrameRules& rules);
   // Of BuiltinFrameRules().
   static const FrameClassifier& Builtin();
@@ -42,7 +44,7 @@ class FrameClassifier {
   FrameClassifier& operator=(FrameClassifier&&) noexcept;
   ~FrameClassifier();
 
-  // `origin`: of the recording, whose writer may leave out files in ways of its own.
+  // `origin`: that of the recording; each writer has its own way of leaving out files.
   [[nodiscard]] FrameClass Classify(std::string_view function, std::string_view file,
                                     const Origin& origin = {}) const;
 
@@ -52,7 +54,7 @@ class FrameClassifier {
   std::unique_ptr<const Compiled> compiled_;
 };
 
-// True for the file of a frame of Python.
+// True for the file of a Python frame.
 bool IsPythonFile(std::string_view file);
 
 }  // namespace memtool

@@ -1,5 +1,6 @@
-// Which code is not one's own, as data that can be read and extended. The rule that comes first has
-// no words: an installed package (site-packages, dist-packages) and Python's own library are not.
+// Which code is not the program's own, as data that can be read and extended. One rule needs no
+// words: installed packages (site-packages, dist-packages) and Python's own library are not, unless
+// a word says otherwise.
 #pragma once
 
 #include <string>
@@ -15,15 +16,15 @@ struct FrameRules {
     std::string name;
     std::vector<std::string> words;
   };
-  // One voice in who is right; within it, own wins.
+  // One source of rules; within it, own wins.
   struct Layer {
     std::vector<Group> own;
     std::vector<Group> not_own;
   };
-  // The first layer that says something of a frame decides: the command line, a user's file, what
-  // is built in.
+  // The first layer that says something about a frame decides: the command line, a user's file,
+  // what is built in.
   std::vector<Layer> layers;
-  std::vector<Group> native;         // "/REGEX/" of functions without a file of Python: runtimes
+  std::vector<Group> native;         // "/REGEX/" of functions without a Python file: runtimes
   std::vector<std::string> through;  // functions of frameworks that every call passes through
 };
 

@@ -16,7 +16,7 @@ namespace memtool {
 // RE2 syntax, unanchored. Cheap to copy; used from any thread.
 class NamePattern {
  public:
-  // Errors: kUsage for what is no regular expression.
+  // Errors: kUsage for what is not a regular expression.
   static Result<NamePattern> Compile(const std::string& text);
   [[nodiscard]] bool Matches(std::string_view name) const;
 

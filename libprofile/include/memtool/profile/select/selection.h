@@ -26,7 +26,7 @@ struct SelectOptions {
   std::string device;                    // of a history, see AtMoment; empty = all
   std::shared_ptr<const Filter> filter;  // null = all samples, frame mode app
   std::string sample_type;               // wanted, see ChooseValue; empty = the default
-  std::optional<ValueChoice> like;       // instead: what another input's type was
+  std::optional<ValueChoice> like;       // instead of sample_type: the choice made on another input
   double scale = 1.0;                    // multiplies every value (normalising)
 };
 
@@ -34,8 +34,8 @@ struct SelectOptions {
 // another moment of the same input costs no second reading.
 class Selection {
  public:
-  // What was read, and what is looked at: at a moment of a history, another recording, with the
-  // same rows and a profile of what is live.
+  // What was read, and what is looked at: the same recording, or, at a moment of a history, another
+  // one with the same rows and a profile of what is live.
   [[nodiscard]] const Recording& source() const { return *source_; }
   [[nodiscard]] const Recording& recording() const { return *recording_; }
   [[nodiscard]] const View& view() const { return *view_; }
@@ -49,7 +49,7 @@ class Selection {
   // Of inputs with a history; null without.
   [[nodiscard]] const HistoryIndex* history() const { return index_.get(); }
   [[nodiscard]] const std::shared_ptr<const HistoryIndex>& shared_history() const { return index_; }
-  // The same with another scale, in the place of its own.
+  // The same with another scale, in place of its own.
   [[nodiscard]] Selection ScaledBy(double scale) const;
   // The same moment, filter and sample type of what is left of the recording, with the same rows.
   [[nodiscard]] Selection Of(Recording rest) const;
@@ -81,7 +81,7 @@ Result<Selection> Select(std::shared_ptr<const Recording> recording, SelectOptio
 Result<Selection> Select(Recording recording, SelectOptions options = {});
 
 // The recording itself when it has no history, else what is live at the moment: without filter and
-// sums, for who writes it elsewhere. Errors: kUsage, as of Select.
+// sums, for callers that write it elsewhere. Errors: kUsage, like those of Select.
 Result<std::shared_ptr<const Recording>> RecordingAt(std::shared_ptr<const Recording> recording,
                                                      const MomentSpec& moment,
                                                      std::string_view device);

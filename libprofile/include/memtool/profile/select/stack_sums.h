@@ -22,7 +22,8 @@ struct StackSums {
   std::vector<StackSum> rows;  // stacks that have a kept sample, by (stack, group)
   // Over all samples before any filter:
   std::int64_t total = 0;
-  std::int64_t total_abs = 0;  // Σ|value|, sizes of -1 included: what pprof calls the total
+  // Σ|value|, unscaled, sizes of -1 included: what pprof calls the total
+  std::int64_t total_abs = 0;
   std::int64_t unknown = 0;
   bool saturated = false;  // a sum left the range of int64
 };

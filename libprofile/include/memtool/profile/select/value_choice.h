@@ -22,10 +22,12 @@ struct ValueChoice {
 };
 
 // `wanted`: a type's name, its number from 0, or empty for the default: the file's own default when
-// that is bytes, else the last type in bytes, else the last. "inuse_X" also finds "X" (pprof's
-// rule). Errors: kUsage, naming the types there are; kUnsupported when there is no profile.
+// that is bytes or of the role of the type that follows here, else the last type in bytes, else in
+// requested bytes, else the last. "inuse_X" also finds "X" (pprof's rule). Errors: kUsage, naming
+// the types there are; kUnsupported when there is no profile, kMalformed when it has no type.
 Result<ValueChoice> ChooseValue(const Recording& recording, std::string_view wanted);
-// The type of `recording` that fits a choice made on another input: same name, else same role.
+// The type of `recording` that fits a choice made on another input: same name and role, else same
+// role. Errors: those of ChooseValue.
 Result<ValueChoice> MatchValue(const Recording& recording, const ValueChoice& other);
 
 // One sample as analyses count it.

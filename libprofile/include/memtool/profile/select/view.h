@@ -21,7 +21,8 @@ struct LabelFrame {
 // One stack as the filter lets it through.
 struct VisibleStack {
   std::vector<std::uint32_t> lines;  // rows of Recording::lines, innermost first
-  LineId via;  // the hidden frame just below the innermost visible one: the call into a framework
+  LineId via;  // the call into a framework: the nearest hidden frame below the innermost visible
+               // one, wrappers skipped
 };
 
 // One recording seen through a filter. Cheap to make; answers are computed per distinct stack.
@@ -69,6 +70,7 @@ class View {
   }
 
   // Options that were given but matched nothing in this recording ("focus", "tagfocus").
+  // Prune-from, tag show and tag hide are not checked.
   [[nodiscard]] std::vector<std::string_view> Unmatched() const;
 
  private:
