@@ -113,6 +113,8 @@ class Redactor {
     Keep(metadata.period_type);
     metadata.drop_frames = metadata.keep_frames = metadata.doc_url = StringId(0U);
     metadata.comments.clear();
+    metadata.origin.host.clear();
+    metadata.origin.process.reset();
     recording_.diagnostics.clear();
   }
 

@@ -34,6 +34,8 @@ TEST(Redact, KeepsNoName) {
       {.key = builder.Intern("pool"), .text = builder.Intern("(0, 1)"), .unit = StringId(0U)}});
   builder.AddDiagnostic({.code = "quoted", .message = "secret_model is odd"});
   builder.metadata().comments.push_back(builder.Intern("run by me"));
+  builder.metadata().origin.host = "my-laptop";
+  builder.metadata().origin.process = 4711;
   History history;
   history.streams = {0};
   history.marks = {{.name = "secret_phase"}, {.name = "ProfilerStep#3"}, {.name = "snapshot"}};
@@ -60,6 +62,8 @@ TEST(Redact, KeepsNoName) {
   EXPECT_EQ(redacted.history->marks[2].name, "snapshot");
   EXPECT_TRUE(redacted.diagnostics.empty());
   EXPECT_TRUE(redacted.metadata.comments.empty());
+  EXPECT_TRUE(redacted.metadata.origin.host.empty());
+  EXPECT_FALSE(redacted.metadata.origin.process);
 }
 
 // What anybody can install says nothing about a program; its path tells the user's folders.

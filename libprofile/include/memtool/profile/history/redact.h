@@ -20,9 +20,10 @@ std::string StandIn(char kind, std::string_view name, std::string_view salt);
 // (pool, stream, device), steps of profilers, "snapshot" marks, sample types, the allocator's
 // settings, and functions of public frameworks and of Python itself, with the part of their path
 // that is the same everywhere ("site-packages/torch/nn/modules/module.py"). Comments, what a file
-// asks to drop, its documentation URL, and diagnostics (they quote) are left out. The result's
-// string table holds no original that is not kept. Untouched: Metadata::origin (host, process,
-// rank), blind spots, and the names of traces and ledgers.
+// asks to drop, its documentation URL, diagnostics (they quote), and the host and process of
+// Metadata::origin are left out. The result's string table holds no original that is not kept.
+// Untouched: the rest of the origin (rank, device names), blind spots, and the names of traces and
+// ledgers.
 Recording Redact(Recording recording, std::string_view salt);
 
 }  // namespace memtool
