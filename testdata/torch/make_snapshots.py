@@ -336,7 +336,7 @@ def malformed():
                        ('float', b'F1\n'), ('get', b'g0\n'), ('put', b'Np0\n'),
                        ('unicode', b'Vx\n')]:
         yield f'{name}.pickle', P + code + b'.', rf'byte \d+: contains {name.upper()}'
-    yield 'unknown_opcode.pickle', P + b'\xff.', r'0xff is no pickle opcode'
+    yield 'unknown_opcode.pickle', P + b'\xff.', r'0xff is not a pickle opcode'
     yield 'proto9.pickle', b'\x80\x05' + b'\x80\x09.', r'second PROTO'
     yield 'stop_only.pickle', P + b'.', r'STOP with 0 values'
     yield 'number.pickle', P + b'K\x01.', r'holds a number, not a memory snapshot'
