@@ -6,32 +6,9 @@
 
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
-#include "output/text/cpp_names.h"
 #include "words/words.h"
 
 namespace memtool::commands {
-
-std::string NameText(std::string_view name) {
-  std::string text = ShortCpp(name);
-  if (text.find("::") == std::string::npos) {
-    return text;
-  }
-  const std::string_view plain = WithoutArguments(text);
-  // "torch::autograd::generated::DivBackward0::apply": the last two parts are kept. Separators
-  // inside templates and parentheses do not count.
-  int depth = 0;
-  std::size_t last = 0;
-  std::size_t before_last = 0;
-  for (std::size_t i = 0; i + 1 < plain.size(); ++i) {
-    depth += plain[i] == '<' || plain[i] == '(' ? 1 : 0;
-    depth -= (plain[i] == '>' || plain[i] == ')') && depth > 0 ? 1 : 0;
-    if (depth == 0 && plain[i] == ':' && plain[i + 1] == ':') {
-      before_last = last;
-      last = i + 2;
-    }
-  }
-  return std::string(plain.substr(before_last));
-}
 
 std::string ViaText(std::string_view via) {
   const std::string_view operation = OperationName(via);

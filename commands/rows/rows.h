@@ -6,14 +6,13 @@
 
 #include "memtool/profile/allocator/free_memory.h"
 #include "memtool/profile/rows/table.h"
+#include "output/text/cpp_names.h"
 #include "output/text_table.h"
 #include "session/session.h"
 #include "words/moments.h"
 
 namespace memtool::commands {
 
-// A function as tables show it: the last two parts of a C++ name, without arguments.
-std::string NameText(std::string_view name);
 // The call for column VIA: what a program calls the operation, else the name as NameText shows it.
 std::string ViaText(std::string_view via);
 // "leak.py:13", or empty when the row has no place.

@@ -15,7 +15,7 @@ struct Era {
 
 // Newest first; the last has none of these keys.
 inline constexpr std::array<Era, 10> kEras{
-    {{"later than 2.11", Bit(Word::kHostSegments) | Bit(Word::kHostTraces) |
+    {{"2.12 or later", Bit(Word::kHostSegments) | Bit(Word::kHostTraces) |
                              Bit(Word::kTraceAllocOverflowed) | Bit(Word::kInternalMetadata)},
      {"2.11 or later", Bit(Word::kPoolId) | Bit(Word::kForwardFrames)},
      {"2.10", Bit(Word::kUserMetadata) | Bit(Word::kGraphCaptureRecordStreamReuse)},

@@ -152,13 +152,8 @@ class DotBuilder {
     const std::string id = fmt::format("N{}", index + 1);
     const std::string_view name = space_.Name(node.id);
     const std::string_view file = node.place.file;
-    const bool cpp = name.find("::") != std::string_view::npos;
-    const std::string short_name = cpp ? ShortCpp(name) : std::string(name);
-    std::string label = Shown(name.empty() ? file
-                              : cpp        ? WithoutArguments(short_name)
-                                           : name) +
-                        "\\n";
-    if (!name.empty() && !file.empty()) {
+    std::string label = (name.empty() ? Shown(file) : Shown(NameText(name))) + "\\n";
+    if (!name.empty() && !file.empty() && file != "??") {
       label += Shown(BaseName(file));
       label += node.place.line > 0 ? fmt::format(":{}", node.place.line) : "";
       label += "\\n";

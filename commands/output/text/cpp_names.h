@@ -11,4 +11,7 @@ namespace memtool::commands {
 // "f.<locals>.g", "<T as Trait>::f".
 std::string ShortCpp(std::string_view name);
 
+// A function as tables and graphs show it: the last two parts of a C++ name, without arguments.
+std::string NameText(std::string_view name);
+
 }  // namespace memtool::commands

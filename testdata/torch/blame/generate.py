@@ -130,7 +130,31 @@ def steps():
     trace.write("steps.json")
 
 
+def backward():
+    """One backward pass: twelve gradients, none freed."""
+    trace = Trace()
+    thread = [native("execute_native_thread_routine", "thread.o"), native("clone", "??")]
+    mul_backward = [native("torch::autograd::generated::MulBackward0::apply(std::vector<at::Tensor>&&)", "??"), *thread]
+    for _ in range(12):
+        trace.alloc(8, UNWIND + mul_backward)
+    trace.write("backward.json")
+
+
+def replaced():
+    """Twelve times, what one line gives up another takes: the total stays."""
+    trace = Trace()
+    main = [py("<module>", TRAIN, 30)]
+    old = [py("load", TRAIN, 12), *main]
+    new = [py("convert", TRAIN, 20), *main]
+    kept = [trace.alloc(8, old) for _ in range(12)]
+    for block in kept:
+        trace.free(block, old)
+        trace.alloc(8, new)
+    trace.write("replaced.json")
+
 
 conda()
 forwards()
 steps()
+backward()
+replaced()

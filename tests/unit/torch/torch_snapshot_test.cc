@@ -63,7 +63,7 @@ TEST(TorchSnapshot, SchemaIsGuessedFromKeys) {
                                                                       {"2.5", "2.5 to 2.7"},
                                                                       {"2.8", "2.8 or 2.9"},
                                                                       {"2.10", "schema of 2.10"},
-                                                                      {"2.12", "later than 2.11"}}};
+                                                                      {"2.12", "2.12 or later"}}};
   for (const auto& [schema, era] : kEras) {
     EXPECT_THAT(Load(std::string("schema_") + schema + ".pickle").metadata.format_display,
                 HasSubstr(era));
