@@ -9,8 +9,10 @@
 
 #include "fit_help.h"
 #include "memtool/formats/left_out.h"
+#include "memtool/formats/limits.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
+#include "memtool/profile/base/sizes.h"
 
 namespace memtool::commands {
 
@@ -75,10 +77,29 @@ std::string FormatsText() {
   return text;
 }
 
+std::string LimitsText() {
+  std::string text =
+      "What an input may cost. --limit NAME=VALUE changes it; values may have a unit (8GiB)\n\n";
+  const formats::Limits defaults;
+  for (const formats::LimitInfo& limit : formats::LimitList()) {
+    const auto value = static_cast<std::int64_t>(defaults.*limit.value);
+    text += fmt::format("{:<14}  {:>13}  {}\n", limit.name,
+                        value == 0    ? "(below)"
+                        : limit.bytes ? FormatSize(value)
+                                      : FormatCount(value),
+                        limit.about);
+  }
+  return text + R"(
+memory is the larger of 4 GiB and three quarters of what this machine, or container, has, unless
+given. Past a limit, a command ends with exit code 3 and says which one it was.
+)";
+}
+
 // Empty for what is not a topic.
 std::string Topic(std::string_view name) {
   return name == "recording" ? std::string(kRecording)
          : name == "formats" ? FormatsText()
+         : name == "limits"  ? LimitsText()
                              : std::string();
 }
 
@@ -87,7 +108,7 @@ class HelpCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
     return {.summary = "explain a command",
-            .usage = "[COMMAND|recording|formats]",
+            .usage = "[COMMAND|recording|formats|limits]",
             .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {

@@ -10,6 +10,8 @@
 #include "command.h"
 #include "fit_help.h"
 #include "help.h"
+#include "memory_bound.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/escape.h"
 #include "words/nearest.h"
 #include "words/subjects.h"
@@ -163,7 +165,14 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
     }
     return RunCommand(*entry, {args.begin() + 1, args.end()}, streams);
   } catch (const std::bad_alloc&) {
-    Warn(streams, "out of memory on this machine");
+    // Reading catches its own: this was the answer.
+    const std::uint64_t bound = MemoryBound();
+    Warn(streams, bound == 0
+                      ? "needs more memory than this machine has"
+                      : fmt::format("the answer needs more memory than {} (--limit memory=SIZE)",
+                                    FormatSize(static_cast<std::int64_t>(bound))));
+    (void)streams.err.Flush();
+    return static_cast<int>(ExitCode::kInput);
   } catch (const std::exception& fault) {
     Warn(streams, fmt::format("internal fault: {}; please report it", fault.what()));
   }

@@ -198,7 +198,9 @@ auto Guarded(const std::string& name, const Function& read) -> decltype(read()) 
   } catch (const std::bad_alloc&) {
     return Fail(WithInput(Error{.code = ErrorCode::kLimit,
                                 .input = {},
-                                .message = "needs more memory than this machine gives"},
+                                .message = "needs more memory than there is",
+                                .hint = Mention(Subject::kMemoryLimit),
+                                .subject = Subject::kMemoryLimit},
                           name));
   }
 }

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <thread>
 
+#include "memory_bound.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
@@ -44,10 +45,10 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   if (with_rows) {
     add("limit,n", po::value(&limits_)->value_name("N"),
         "print N rows, 0 = all (default 20 in a table on stdout, else all); "
-        "or NAME=VALUE: a reading limit, see memtool-formats(5)");
+        "or NAME=VALUE: a reading limit, see memtool help limits");
   } else {
     add("limit", po::value(&limits_)->value_name("NAME=VALUE"),
-        "a reading limit, see memtool-formats(5)");
+        "a reading limit, see memtool help limits");
   }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
   add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
@@ -80,6 +81,7 @@ Result<void> InputOptions::Resolve() {
       return set;
     }
   }
+  BoundMemory(load_.limits.memory > 0 ? load_.limits.memory : DefaultMemoryBound());
   if (jobs_ == 0) {
     jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostJobs);
   }

@@ -68,10 +68,12 @@ Result<void> FdSink::Flush() {
 
 unsigned FdSink::TerminalWidth() const {
   struct winsize size {};
-  if (::isatty(fd_) == 1 && ::ioctl(fd_, TIOCGWINSZ, &size) == 0) {
-    return size.ws_col;
+  if (::isatty(fd_) == 0 || ::ioctl(fd_, TIOCGWINSZ, &size) != 0) {
+    return 0;
   }
-  return 0;
+  // Serial consoles and terminals made by programs may not know their size.
+  constexpr unsigned kUsual = 80;
+  return size.ws_col == 0 ? kUsual : size.ws_col;
 }
 
 void InputFiles::Add(const std::string& name) {

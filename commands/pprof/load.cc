@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "memory_bound.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/at_moment.h"
@@ -79,6 +80,7 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
                       .message = "memtool fetches nothing",
                       .hint = "download it first: curl -o profile.pb.gz URL"});
   }
+  BoundMemory(DefaultMemoryBound());
   auto loaded =
       formats::OpenRecording(name)
           .and_then([](Recording recording) {

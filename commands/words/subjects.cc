@@ -62,6 +62,8 @@ std::string_view OptionOf(Subject subject) {
       return "memtool timeline --format json";
     case Subject::kOutOfMemory:
       return "memtool oom";
+    case Subject::kMemoryLimit:
+      return "--limit memory=SIZE, see memtool help limits";
   }
   return "";
 }

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "memory_bound.h"
+
 namespace memtool::commands {
 
 namespace {
@@ -80,6 +82,7 @@ bool Start(Words words, const std::string& path) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
   }
+  const Unbounded unbounded;
   pid_t child = 0;
   const int failed =
       ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);

@@ -35,8 +35,9 @@ constexpr std::array<std::string_view, 28> kSubjects{"",
                                                      "the overview",
                                                      "a comparison",
                                                      "a timeline",
-                                                     "a question about out-of-memory"};
-static_assert(kSubjects.size() == static_cast<std::size_t>(Subject::kOutOfMemory) + 1);
+                                                     "a question about out-of-memory",
+                                                     "the memory limit"};
+static_assert(kSubjects.size() == static_cast<std::size_t>(Subject::kMemoryLimit) + 1);
 
 // A mention within a text: the subject's number as a character after kMark. Neither occurs in what
 // a library says otherwise; an input that contains both gets a subject's name shown, and nothing

@@ -12,6 +12,8 @@
 namespace memtool::formats {
 
 struct Limits {
+  std::uint64_t memory = 0;  // what the process may allocate; 0 = the program's default. The
+                             // program sees to it: readers only fail where memory does.
   std::uint64_t unpacked_bytes = 64ULL << 30U;  // bytes after unpacking
   std::uint64_t ratio = 500;                    // unpacked/packed, looked at past ratio_free_bytes
   std::uint64_t ratio_free_bytes = 1ULL << 30U;
@@ -21,8 +23,17 @@ struct Limits {
   std::uint64_t samples = 1ULL << 31U;        // rows of one profile
 };
 
-// Sets one limit by name ("unpacked-bytes", "ratio", "record-bytes", "string-bytes", "depth",
-// "samples"). Errors: kUsage for an unknown name.
+struct LimitInfo {
+  std::string_view name;  // "unpacked-bytes"
+  std::uint64_t Limits::*value;
+  bool bytes;
+  std::string_view about;  // what is limited
+};
+
+// Every limit, for help and manual.
+std::span<const LimitInfo> LimitList();
+
+// Sets one limit by its name. Errors: kUsage for an unknown name.
 Result<void> SetLimit(Limits& limits, std::string_view name, std::uint64_t value);
 
 }  // namespace memtool::formats

@@ -59,6 +59,7 @@ enum class Subject : std::uint8_t {
   kComparison,
   kTimeline,
   kOutOfMemory,
+  kMemoryLimit,
 };
 
 // A subject in the library's own words: "moment", "range begin".

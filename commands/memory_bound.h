@@ -1,0 +1,32 @@
+// A bound on what the process may allocate, so that a small file that describes a lot cannot take
+// all of a machine's memory.
+#pragma once
+
+#include <cstdint>
+
+namespace memtool::commands {
+
+// The larger of 4 GiB and three quarters of what the machine, or the container, has.
+std::uint64_t DefaultMemoryBound();
+
+// From now on, allocations beyond `bytes` fail. Processes that are started inherit it. Does nothing
+// in a build with sanitizers, whose own tables are larger than any bound.
+void BoundMemory(std::uint64_t bytes);
+
+// The bound in force; 0 when there is none.
+std::uint64_t MemoryBound();
+
+// Lifts the bound for as long as this lives: for what runs on its own afterwards, such as a
+// browser.
+class Unbounded {
+ public:
+  Unbounded();
+  ~Unbounded();
+  Unbounded(const Unbounded&) = delete;
+  Unbounded& operator=(const Unbounded&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
+}  // namespace memtool::commands
