@@ -29,6 +29,11 @@ std::string Count(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
+std::string Times(const Repeated& repeated) {
+  return repeated.count == 1 ? repeated.text
+                             : fmt::format("{} ({} times)", repeated.text, Count(repeated.count));
+}
+
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 std::string RecordingText(const TraceCard& card) {
@@ -180,11 +185,11 @@ Rows CardRows(const InputCard& card) {
   }
   rows.emplace_back("stacks", Count(card.stacks) + " distinct");
   rows.emplace_back("functions", Count(card.functions));
-  for (const std::string& mapping : card.mappings) {
-    rows.emplace_back("mapping", mapping);
+  for (const Repeated& mapping : card.mappings) {
+    rows.emplace_back("mapping", Times(mapping));
   }
-  for (const std::string& comment : card.comments) {
-    rows.emplace_back("comment", comment);
+  for (const Repeated& comment : card.comments) {
+    rows.emplace_back("comment", Times(comment));
   }
   for (const Diagnostic& diagnostic : card.diagnostics) {
     if (diagnostic.code == "cut") {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -152,6 +153,23 @@ Value ValueOf(const std::vector<Setting>& settings) {
   return object;
 }
 
+// The texts of `items`, each once, in the order of the first of each.
+template <class Items, class Text>
+std::vector<Repeated> Distinct(const Recording& recording, const Items& items, const Text& text) {
+  std::vector<Repeated> distinct;
+  std::unordered_map<std::uint32_t, std::size_t> row_of;
+  for (const auto& item : items) {
+    const StringId id = text(item);
+    const auto [row, fresh] = row_of.try_emplace(id.value(), distinct.size());
+    if (fresh) {
+      distinct.push_back({.text = std::string(recording.Text(id))});
+    } else {
+      ++distinct[row->second].count;
+    }
+  }
+  return distinct;
+}
+
 }  // namespace
 
 InputCard CardOf(const std::shared_ptr<const Recording>& read) {
@@ -169,12 +187,9 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read) {
   card.stacks = recording.stack_count();
   card.functions = recording.functions.size();
   card.label_keys = LabelKeysOf(recording);
-  for (const Mapping& mapping : recording.mappings) {
-    card.mappings.emplace_back(recording.Text(mapping.filename));
-  }
-  for (const StringId comment : metadata.comments) {
-    card.comments.emplace_back(recording.Text(comment));
-  }
+  card.mappings = Distinct(recording, recording.mappings,
+                           [](const Mapping& mapping) { return mapping.filename; });
+  card.comments = Distinct(recording, metadata.comments, [](StringId comment) { return comment; });
   card.blind_spots = recording.blind_spots;
   card.settings = recording.settings;
   card.diagnostics = recording.diagnostics;

@@ -56,6 +56,20 @@ TEST(InfoAnswer, OfAProfile) {
   EXPECT_FALSE(card.state);
 }
 
+// An input of a few bytes may name one text millions of times.
+TEST(InfoAnswer, NamesATextOnce) {
+  Recording recording = *Profile();
+  const StringId main = recording.strings.Intern("main");
+  const StringId other = recording.strings.Intern("run by me");
+  recording.metadata.comments = {main, other, main, main};
+  const InputCard card = CardOf(std::make_shared<const Recording>(std::move(recording)));
+  ASSERT_EQ(card.comments.size(), 2U);
+  EXPECT_EQ(card.comments[0].text, "main");
+  EXPECT_EQ(card.comments[0].count, 3U);
+  EXPECT_EQ(card.comments[1].text, "run by me");
+  EXPECT_EQ(card.comments[1].count, 1U);
+}
+
 TEST(InfoAnswer, OfAHistory) {
   const InputCard card = CardOf(History());
   EXPECT_FALSE(card.samples);

@@ -53,6 +53,12 @@ struct StateCard {
   std::size_t blocks = 0;
 };
 
+// A text that the input has so many times.
+struct Repeated {
+  std::string text;
+  std::size_t count = 1;
+};
+
 struct InputCard {
   std::string format_display;  // for people: "JAX device memory profile (pprof)"
   std::string packing;         // "gzip", "zlib", "zstd", or empty
@@ -64,8 +70,8 @@ struct InputCard {
   std::size_t stacks = 0;              // distinct
   std::size_t functions = 0;
   std::vector<std::string> label_keys;  // by name
-  std::vector<std::string> mappings;    // files
-  std::vector<std::string> comments;
+  std::vector<Repeated> mappings;       // files
+  std::vector<Repeated> comments;       // each text once: an input of a few bytes may have millions
   std::vector<BlindSpot> blind_spots;
   std::vector<Setting> settings;
   std::vector<Diagnostic> diagnostics;
