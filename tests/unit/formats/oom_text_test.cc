@@ -294,6 +294,16 @@ TEST(OomText, TheTimeIsThatOfTheLastLineThatTellsOne) {
   constexpr std::int64_t kTime = 1'795'335'041'123'000'000;
   EXPECT_EQ(time("2026-11-22 08:10:41,123 ERROR "), kTime);
   EXPECT_EQ(time("[rank3]: 2026/11/22T08:10:41.123 step failed\nTraceback:\n"), kTime);
+  // glog and syslog leave out the year: 1972-11-22 08:10:41.123 is 91,267,841,123 ms after 1970.
+  constexpr std::int64_t kIn1972 = 91'267'841'123'000'000;
+  EXPECT_EQ(time("E1122 08:10:41.123000 4711 bfc_allocator.cc:501] "), kIn1972);
+  EXPECT_EQ(time("[rank3]: W1122 08:10:41.123 "), kIn1972);
+  EXPECT_EQ(time("3: E1122 08:10:41.123 "), kIn1972);
+  EXPECT_EQ(time("Nov 22 08:10:41.123 node7 python: "), kIn1972);
+  EXPECT_EQ(time("Nov  2 08:10:41.123 node7 "), kIn1972 - 20LL * 86'400'000'000'000);
+  EXPECT_EQ(time("E0000 00:00:1795335041.123000 4711 "), kTime);
+  EXPECT_EQ(time("E1322 08:10:41.123 "), std::nullopt);
+  EXPECT_EQ(time("Nov 31 08:10:41 "), std::nullopt);
   EXPECT_EQ(time("08:10:41 no date\n"), std::nullopt);
   EXPECT_EQ(time("2026-13-22 08:10:41 \n"), std::nullopt);
   EXPECT_EQ(time("2026-11-22 08:10:41\n" + std::string(300, '\n')), std::nullopt)

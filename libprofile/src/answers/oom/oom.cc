@@ -113,6 +113,11 @@ Value MicrosOf(const std::optional<std::int64_t>& nanos) {
   return nanos ? Value(*nanos / 1000) : Value();
 }
 
+// A time without its year orders messages; as a number it would mislead.
+std::optional<std::int64_t> DatedTime(const OomMessage& message) {
+  return message.time && HasYear(*message.time) ? message.time : std::nullopt;
+}
+
 void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   const OomFacts& facts = found.facts;
   const auto bytes = [](const std::optional<Quantity>& quantity) {
@@ -199,7 +204,7 @@ AnswerView ViewOf(const OomAnswer& answer) {
                                    {"wording", NameOf(message.wording)},
                                    {"complete", message.complete ? 1 : 0},
                                    {"rank", answer.found->place.rank},
-                                   {"time_us", MicrosOf(answer.found->time)},
+                                   {"time_us", MicrosOf(DatedTime(message))},
                                    {"gpu", message.gpu}});
   }
   return ViewRows(answer.head, std::move(figures), answer.rows, kOomFields);

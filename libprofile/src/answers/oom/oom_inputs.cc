@@ -44,7 +44,7 @@ bool OomInputsMaker::Add(const OomMessages& messages, std::string_view device,
   return true;
 }
 
-// A log's clock and a snapshot's may be hours apart.
+// A log's clock and a snapshot's may be hours apart, and a log without years is in no year.
 void OomInputsMaker::SortByTime() {
   const auto failed = [](const OomInputRow& row) { return row.found && row.found->failed; };
   const OomInputRow* first = nullptr;
@@ -53,7 +53,8 @@ void OomInputsMaker::SortByTime() {
       continue;
     }
     first = first == nullptr ? &row : first;
-    if (!row.found->time || row.found->snapshot != first->found->snapshot) {
+    if (!row.found->time || row.found->snapshot != first->found->snapshot ||
+        HasYear(*row.found->time) != HasYear(*first->found->time)) {
       return;
     }
   }

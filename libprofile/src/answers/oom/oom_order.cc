@@ -66,7 +66,7 @@ std::optional<OomOrder> OrderOf(const OomMessages& messages) {
       continue;
     }
     first = first == nullptr ? &message : first;
-    if (*message.rank != *first->rank) {
+    if (HasYear(*message.time) == HasYear(*first->time) && *message.rank != *first->rank) {
       return OomOrder{.first = *first->rank,
                       .next = *message.rank,
                       .nanos = SaturatingSubtract(*message.time, *first->time)};

@@ -39,6 +39,12 @@ enum class OomWording : std::uint8_t {
   kNoFigures,   // says that memory ran out, and nothing more
 };
 
+// Many logs leave out the year: their times are those of 1972, which comparing needs to know.
+inline bool HasYear(std::int64_t time) {
+  constexpr std::int64_t kYear2000 = 946'684'800'000'000'000;
+  return time >= kYear2000;
+}
+
 // An absent number was not in the message, or the message calls it unknown.
 struct OomMessage {
   OomWording wording = OomWording::kNoFigures;

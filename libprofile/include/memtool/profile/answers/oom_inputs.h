@@ -63,7 +63,9 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
      [](const OomInputRow& row) { return row.found ? Value(row.found->place.rank) : Value(); }},
     {"time_us", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
-       return row.found && row.found->time ? Value(*row.found->time / 1000) : Value();
+       const bool told =
+           row.found && row.found->time && (row.found->snapshot || HasYear(*row.found->time));
+       return told ? Value(*row.found->time / 1000) : Value();
      }},
     {"line", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
