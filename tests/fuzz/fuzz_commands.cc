@@ -1,0 +1,89 @@
+// The whole program from memory: any bytes as a file, through every command that reads one. The exit
+// code must be a documented one, and a failure must say something.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "output/sink.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// FILE stands for the input.
+const std::vector<Words>& CommandLines() {
+  static const std::vector<Words> lines{
+      {"top", "FILE"},
+      {"top", "--format", "json", "--by", "line", "--cum", "FILE"},
+      {"top", "--frames", "all", "--at", "peak", "--format", "csv", "FILE"},
+      {"diff", "--base-at", "start", "--at", "end", "FILE"},
+      {"diff", "FILE", "FILE"},
+      {"buckets", "--expected-sum", "1GiB", "FILE"},
+      {"account", "--format", "json", "FILE"},
+      {"tags", "FILE"},
+      {"tree", "FILE"},
+      {"peek", "a", "FILE"},
+      {"traces", "FILE"},
+      {"timeline", "FILE"},
+      {"segments", "FILE"},
+      {"events", "FILE"},
+      {"events", "--summary", "FILE"},
+      {"oom", "FILE"},
+      {"oom", "--format", "json", "FILE"},
+      {"leaks", "FILE"},
+      {"leaks", "--steps", "3", "FILE"},
+      {"info", "FILE"},
+      {"dot", "FILE"},
+      {"raw", "FILE"},
+      {"convert", "--to", "json", "FILE"},
+      {"convert", "--to", "folded", "FILE"},
+      {"merge", "FILE", "FILE"},
+      {"cut", "--from", "event:1", "FILE"},
+      {"pprof", "-top", "FILE"},
+      {"pprof", "-dot", "-lines", "FILE"},
+      {"top", "--expected-sum", "@FILE", "FILE"},
+      {"buckets", "--keywords", "FILE", "FILE"},
+  };
+  return lines;
+}
+
+void Run(Words words, const std::string& file) {
+  for (std::string& word : words) {
+    if (const std::size_t at = word.find("FILE"); at != std::string::npos) {
+      word.replace(at, 4, file);
+    }
+  }
+  // Small limits: what the fuzzer looks for is behaviour, not size.
+  if (words[0] != "pprof") {
+    words.insert(words.begin() + 1, {"--limit", "unpacked-bytes=16MiB"});
+  }
+  memtool::commands::StringSink out;
+  memtool::commands::StringSink err;
+  memtool::commands::Streams streams{out, err};
+  const int code = memtool::commands::RunMain(words, streams);
+  const bool documented = code >= 0 && code <= 4;
+  if (!documented || (code != 0 && code != 1 && err.text().empty())) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const int file = ::memfd_create("input", MFD_CLOEXEC);
+  static const std::string name = "/proc/self/fd/" + std::to_string(file);
+  if (file < 0 || ::ftruncate(file, 0) != 0 ||
+      ::pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) {
+    std::abort();
+  }
+  for (const Words& line : CommandLines()) {
+    Run(line, name);
+  }
+  return 0;
+}

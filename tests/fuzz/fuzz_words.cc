@@ -1,0 +1,83 @@
+// What people write: sizes, moments, groupings, filters, keywords and rules for frames. The first
+// byte chooses; the rest is the text.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "memtool/formats/byte_window.h"
+#include "memtool/formats/frames.h"
+#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/keywords.h"
+#include "memtool/formats/open.h"
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/frame_class.h"
+
+namespace {
+
+using namespace memtool;
+
+void Filters(const std::string& text) {
+  const std::size_t middle = text.size() / 2;
+  FilterOptions options;
+  options.focus = text.substr(0, middle);
+  options.tag_focus = text.substr(middle);
+  (void)Filter::Compile(options);
+}
+
+void KeywordsFile(std::string_view text) {
+  if (auto file = formats::ParseKeywords(text, "keywords")) {
+    (void)memtool::Keywords::Compile(std::move(file->dictionary));
+  }
+}
+
+void Rules(std::string_view text) {
+  if (const auto rules = formats::ParseFrameRules(text, "rules")) {
+    (void)FrameClassifier::Compile(*rules);
+  }
+}
+
+void Truth(std::string_view text) {
+  (void)formats::Open(formats::MakeMemorySource(std::as_bytes(std::span(text.data(), text.size()))),
+                      "truth", {.wanted = {.recordings = false, .ground_truth = true}});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the bytes are the text.
+  const std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
+  switch (data[0] % 7) {
+    case 0:
+      (void)ParseSize(text);
+      break;
+    case 1:
+      (void)ParseMoment(text);
+      break;
+    case 2:
+      (void)ParseBy(text);
+      break;
+    case 3:
+      Filters(text);
+      break;
+    case 4:
+      KeywordsFile(text);
+      break;
+    case 5:
+      Rules(text);
+      break;
+    default:
+      Truth(text);
+      break;
+  }
+  return 0;
+}
