@@ -58,47 +58,55 @@ void View::ClassifyLines() {
                                                       recording_.metadata.origin));
   }
   // Next to Python, native code without a name belongs to some runtime.
-  const bool has_python = std::any_of(by_function.begin(), by_function.end(),
-                                      [](const FrameClass& function) { return function.python; });
+  has_python_ = std::any_of(by_function.begin(), by_function.end(),
+                            [](const FrameClass& function) { return function.python; });
   line_class_.reserve(recording_.lines.size());
   for (const Line& line : recording_.lines) {
     line_class_.push_back(Bits(line.function.valid()
                                    ? by_function[line.function.value()]
-                                   : FrameClass{.app = !has_python, .python = false}));
+                                   : FrameClass{.app = !has_python_, .python = false}));
   }
 }
 
 // Leaves the frames that the mode shows; all where it would show none.
 void View::KeepMode(VisibleStack& out) const {
-  unsigned of_all = 0;
-  unsigned of_python = 0;
-  for (const std::uint32_t line : out.lines) {
-    const unsigned bits = line_class_[line];
-    of_all |= bits;
-    of_python |= (bits & kPython) != 0 ? bits : 0;
+  unsigned has = ~0U;
+  bool python = false;
+  if (has_python_) {
+    unsigned of_all = 0;
+    unsigned of_python = 0;
+    for (const std::uint32_t line : out.lines) {
+      const unsigned bits = line_class_[line];
+      of_all |= bits;
+      of_python |= (bits & kPython) != 0 ? bits : 0;
+    }
+    python = of_python != 0;
+    has = python ? of_python : of_all;
   }
-  const bool python = of_python != 0;
-  const unsigned has = python ? of_python : of_all;
   const bool app = filter_.options.frames == FrameMode::kApp;
   constexpr std::array<std::uint8_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};
   constexpr std::array<std::uint8_t, 4> kOfNative{kApp, kOp, kCall, kTelling};
   const auto order = std::span(python ? kOfPython : kOfNative).subspan(app ? 0 : python ? 3 : 1);
-  const auto kept = std::find_if(order.begin(), order.end(),
-                                 [has](std::uint8_t bit) { return (has & bit) != 0; });
-  if (kept != order.end()) {
-    KeepClass(static_cast<std::uint8_t>(*kept | (python ? kPython : 0)), out);
+  for (const std::uint8_t kept : order) {
+    const auto wanted = static_cast<std::uint8_t>(kept | (python ? kPython : 0));
+    if ((has & kept) != 0 && KeepClass(wanted, out)) {
+      return;
+    }
   }
 }
 
-// Leaves only the frames that have all of these bits; there is one.
-void View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
+// Leaves only the frames that have all of these bits, unless that would leave none.
+bool View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
   const std::span<std::uint32_t> lines = out.lines;
   const auto keeps = [of = line_class_.data(), kept](std::uint32_t line) {
     return (of[line] & kept) == kept;
   };
   std::size_t first = 0;
-  while (!keeps(lines[first])) {
+  while (first < lines.size() && !keeps(lines[first])) {
     ++first;
+  }
+  if (first == lines.size()) {
+    return false;
   }
   if (first > 0) {
     // The call into the framework; wrappers that every call goes through say nothing.
@@ -117,6 +125,7 @@ void View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
     to += keeps(line) ? 1 : 0;
   }
   out.lines.resize(to);
+  return true;
 }
 
 }  // namespace memtool
