@@ -59,7 +59,7 @@ std::string RecordingText(const TraceCard& card) {
   }
   if (s.start_bytes > s.base_bytes) {
     text += fmt::format("; the first events list {} from before",
-                        FormatSize(s.start_bytes - s.base_bytes));
+                        FormatSize(SaturatingSubtract(s.start_bytes, s.base_bytes)));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 #include "rows/rows.h"
 #include "words/words.h"
@@ -261,7 +262,7 @@ std::string PartText(const OomCase& found, const OomRow& part) {
       text += fmt::format("; {} of it fragmentation", FormatSize(found.state->gives.fragmented));
     }
   }
-  if (part.bytes < -part.precision) {
+  if (SaturatingAdd(part.bytes, part.precision) < 0) {
     text += " (negative: the figures contradict each other)";
   }
   return text;

@@ -105,7 +105,7 @@ class HistoryMaker {
       made.key = kNotTold;  // what the driver had free
       made.action = Action::kOom;
     } else if (event.address != 0) {
-      made.size = std::abs(event.bytes);
+      made.size = Magnitude(event.bytes);
       made.action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc;
     }
     return made;
@@ -149,7 +149,7 @@ class HistoryMaker {
     }
     const bool more = event.reserved > reserved_;
     Add({.key = 0,
-         .size = more ? event.reserved - reserved_ : reserved_ - event.reserved,
+         .size = Magnitude(SaturatingSubtract(event.reserved, reserved_)),
          .time = TimeOf(event.time),
          .stack = {},
          .action = more ? Action::kSegmentAlloc : Action::kSegmentFree},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "oom_text/line_time.h"
 #include "oom_text/phrases.h"
 #include "support/byte_cursor.h"
@@ -245,7 +246,8 @@ bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
     constexpr std::uint64_t kNext = 2;
     if (last.kind == message.kind && last.gpu == message.gpu && last.asked &&
         message.line - last.line <= kNext &&
-        std::abs(last.asked->bytes - message.asked->bytes) <= last.asked->precision) {
+        Magnitude(SaturatingSubtract(last.asked->bytes, message.asked->bytes)) <=
+            last.asked->precision) {
       last.asked = message.asked;
       return false;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "oom_text/phrases.h"
 
 namespace memtool::formats::oom_text {
@@ -101,8 +102,9 @@ std::optional<Parsed> ReadCores(Phrases& in) {
     return std::nullopt;
   }
   if (dense && sparse) {
-    parsed.message.asked = OomNumber{.bytes = dense->bytes + sparse->bytes,
-                                     .precision = dense->precision + sparse->precision};
+    parsed.message.asked =
+        OomNumber{.bytes = SaturatingAdd(dense->bytes, sparse->bytes),
+                  .precision = SaturatingAdd(dense->precision, sparse->precision)};
   }
   parsed.consumed = in.at();
   return parsed;

@@ -40,7 +40,7 @@ class Ladder {
       const Quantity rest = Minus(*whole, *part);
       Fill(step, rest);
       step.kind = AccountStep::Kind::kDifference;
-      step.contradicts = rest.bytes < -rest.precision;
+      step.contradicts = SaturatingAdd(rest.bytes, rest.precision) < 0;
     }
     steps_.push_back(std::move(step));
   }
@@ -161,9 +161,10 @@ void Complete(AccountFacts& facts) {
     facts.free = Minus(*facts.capacity, *facts.used);
   }
   if (!facts.capacity && facts.free && facts.used) {
-    facts.capacity = Quantity{.bytes = SaturatingAdd(facts.free->bytes, facts.used->bytes),
-                              .precision = facts.free->precision + facts.used->precision,
-                              .source = facts.used->source};
+    facts.capacity =
+        Quantity{.bytes = SaturatingAdd(facts.free->bytes, facts.used->bytes),
+                 .precision = SaturatingAdd(facts.free->precision, facts.used->precision),
+                 .source = facts.used->source};
   }
 }
 

@@ -95,7 +95,8 @@ class FrameworkSegments::Match {
     for (const Range& segment : snapshot.segments) {
       const std::int64_t before = found_;
       AddSegment(segment, visible);
-      const std::int64_t missing = SaturatingSubtract(segment.size, found_ - before);
+      const std::int64_t missing =
+          SaturatingSubtract(segment.size, SaturatingSubtract(found_, before));
       missing_ = SaturatingAdd(missing_, missing);
       missing_segments_ += missing > 0 ? 1 : 0;
     }

@@ -54,10 +54,10 @@ Result<TaggedStacks::Rest> TaggedStacks::LeaveOut(Recording log) {
     std::int64_t& bytes = profile.values[choice->type][i];
     const std::int64_t rows = std::min(sum.count, count);
     const std::int64_t size = std::min(sum.bytes, bytes);
-    sum.count -= rows;
-    sum.bytes -= size;
-    count -= rows;
-    bytes -= size;
+    sum.count = SaturatingSubtract(sum.count, rows);
+    sum.bytes = SaturatingSubtract(sum.bytes, size);
+    count = SaturatingSubtract(count, rows);
+    bytes = SaturatingSubtract(bytes, size);
     left_out = SaturatingAdd(left_out, size);
   }
   auto rest = std::move(builder).Finish();

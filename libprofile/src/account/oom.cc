@@ -106,8 +106,8 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
                  .precision = SaturatingAdd(facts.process->precision, held.precision)});
     divide.Rest("other");
     // As capacity − free − process: what the framework holds cancels out.
-    ladder.parts.back().precision =
-        facts.capacity->precision + facts.free->precision + facts.process->precision;
+    ladder.parts.back().precision = SaturatingAdd(
+        SaturatingAdd(facts.capacity->precision, facts.free->precision), facts.process->precision);
   } else {
     divide.Rest("outside");
   }

@@ -189,9 +189,9 @@ class Backward {
         const Block& block = recording_.state->blocks[segment.first_block + i];
         if (block.state != BlockState::kInactive) {
           at_end_[block.address] = segment.first_block + i;
-          expandable_keeps_ |= segment.expandable && !segment.small &&
-                               block.size > Rounded(block.requested) &&
-                               block.size - Rounded(block.requested) <= kSmallSize;
+          expandable_keeps_ |=
+              segment.expandable && !segment.small && block.size > Rounded(block.requested) &&
+              SaturatingSubtract(block.size, Rounded(block.requested)) <= kSmallSize;
         }
       }
     }
@@ -257,7 +257,7 @@ class Backward {
       const std::uint64_t next = std::next(at) == placed_.end() ? UINT64_MAX : std::next(at)->first;
       const std::int64_t gap = GapAfter(at->first, placed.block.size, range->segment, next);
       if (gap <= kSmallSize) {
-        placed.block.size += gap;
+        placed.block.size = SaturatingAdd(placed.block.size, gap);
       } else if (placed.allocated_at >= 0) {
         open[at->first] = &placed;
         first = std::min(first, placed.allocated_at);
@@ -286,7 +286,7 @@ class Backward {
           Block& block = found->second->block;
           const std::int64_t gap = GapAfter(block.address, block.size, range->segment,
                                             next == live.end() ? UINT64_MAX : *next);
-          block.size += gap <= kSmallSize ? gap : 0;
+          block.size = SaturatingAdd(block.size, gap <= kSmallSize ? gap : 0);
         }
       } else {
         segments.Undo(event);

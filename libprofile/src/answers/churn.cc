@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 
@@ -32,8 +33,10 @@ std::vector<ChurnRow> RowsOf(const ChurnSums& sums, const AllocationGroups& grou
     }
   }
   std::sort(rows.begin(), rows.end(), [](const ChurnRow& x, const ChurnRow& y) {
-    return std::tuple(-x.churn.bytes, -x.churn.allocations, std::tie(x.name, x.file, x.line)) <
-           std::tuple(-y.churn.bytes, -y.churn.allocations, std::tie(y.name, y.file, y.line));
+    return std::tuple(SaturatingSubtract(0, x.churn.bytes), -x.churn.allocations,
+                      std::tie(x.name, x.file, x.line)) <
+           std::tuple(SaturatingSubtract(0, y.churn.bytes), -y.churn.allocations,
+                      std::tie(y.name, y.file, y.line));
   });
   return rows;
 }

@@ -166,7 +166,7 @@ void SegmentsMaker::Sum(const SegmentRow& row) {
   const auto add = [](std::int64_t& sum, std::int64_t value) { sum = SaturatingAdd(sum, value); };
   add(totals.reserved, segment.size);
   add(totals.allocated, segment.allocated);
-  add(totals.pending, segment.active - segment.allocated);
+  add(totals.pending, SaturatingSubtract(segment.active, segment.allocated));
   add(totals.free, row.free());
   totals.gives.Add(row.gives);
   totals.request = std::max(totals.request, row.gives.fragmented > 0 ? row.request : 0);
@@ -188,7 +188,8 @@ SegmentsAnswer SegmentsMaker::Make() && {
   answer_.head.sample_type = "reserved";
   answer_.head.unit = "bytes";
   const auto key = [](const SegmentRow& row) {
-    return std::tuple(-row.free(), -row.segment.size, row.segment.device, row.segment.address);
+    return std::tuple(SaturatingSubtract(0, row.free()), SaturatingSubtract(0, row.segment.size),
+                      row.segment.device, row.segment.address);
   };
   std::stable_sort(answer_.rows.begin(), answer_.rows.end(),
                    [&key](const SegmentRow& a, const SegmentRow& b) { return key(a) < key(b); });

@@ -166,7 +166,7 @@ Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& s
     if (event.time != kNoTime && event.action == Action::kAlloc) {
       changes.emplace_back(event.time, event.size);
     } else if (event.time != kNoTime && event.action == Action::kFreeCompleted) {
-      changes.emplace_back(event.time, -event.size);
+      changes.emplace_back(event.time, SaturatingSubtract(0, event.size));
     }
   }
   std::stable_sort(changes.begin(), changes.end(),

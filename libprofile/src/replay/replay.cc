@@ -78,7 +78,7 @@ std::int64_t ReservedChange(const Event& event) {
       return event.size;
     case Action::kSegmentFree:
     case Action::kSegmentUnmap:
-      return -event.size;
+      return SaturatingSubtract(0, event.size);
     default:
       return 0;
   }
@@ -90,7 +90,7 @@ std::int64_t LiveChange(const Event& event) {
     case Action::kAdjust:
       return event.size;
     case Action::kFreeCompleted:
-      return -event.size;
+      return SaturatingSubtract(0, event.size);
     default:
       return 0;
   }
@@ -311,7 +311,8 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
   std::vector<std::uint64_t> since(groups.count, 0);
   std::vector<std::int64_t> peak(groups.count, INT64_MIN);
   const auto settle = [&](std::size_t group) {
-    peak[group] = std::max(peak[group], SaturatingAdd(maxima.MaxSince(since[group]), -held[group]));
+    peak[group] =
+        std::max(peak[group], SaturatingSubtract(maxima.MaxSince(since[group]), held[group]));
   };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const std::int64_t change = LiveChange(events_[i]);

@@ -21,7 +21,7 @@ Quantity Left(const Quantity& whole, const Quantity& part) {
   Quantity left{.bytes = SaturatingSubtract(whole.bytes, part.bytes),
                 .precision = SaturatingAdd(whole.precision, part.precision),
                 .source = whole.source};
-  if (left.bytes < 0 && left.bytes >= -left.precision) {
+  if (left.bytes < 0 && Magnitude(left.bytes) <= left.precision) {
     left.bytes = 0;
   }
   return left;
@@ -116,8 +116,8 @@ OomCase CaseOf(const OomMessage& message) {
     found.verdict.why = found.facts.limit ? OomWhy::kLimit : OomWhy::kFull;
     const auto& there = found.facts.limit ? found.facts.limit : found.facts.free;
     found.verdict.in_all = there ? there->bytes : 0;
-    found.verdict.short_in_all =
-        std::max<std::int64_t>(found.facts.asked->bytes - found.verdict.in_all, 0);
+    found.verdict.short_in_all = std::max<std::int64_t>(
+        SaturatingSubtract(found.facts.asked->bytes, found.verdict.in_all), 0);
   }
   if (message.wording == OomWording::kLibrary && found.facts.limit && found.facts.live &&
       found.facts.asked) {

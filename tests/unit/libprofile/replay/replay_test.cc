@@ -87,6 +87,16 @@ TEST_P(ReplayOf, SummaryIsTheSimulations) {
   EXPECT_GT(s.pending_free_bytes, 0);  // the case that is easy to forget
 }
 
+// Both sides are at the end of the range; the blocks' true sum is 4,096 above it.
+TEST(TraceSummary, ASumBeyondTheRangeReconcilesNothing) {
+  TraceSummary s;
+  s.end_bytes = INT64_MAX;
+  s.live_block_bytes = INT64_MAX;
+  EXPECT_TRUE(s.reconciles());
+  s.pending_free_bytes = 4096;
+  EXPECT_FALSE(s.reconciles());
+}
+
 TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
   const Recording recording = RandomHistory(GetParam());
   const Replay replay(recording, recording.history->traces[0]);

@@ -11,6 +11,7 @@
 
 #include "memtool/profile/allocator/free_memory.h"
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/rows/table.h"
@@ -55,7 +56,9 @@ struct SegmentRow {
   SegmentHolder holder{};         // of most of what is live in it; ties by name
   std::vector<SliceFill> fill{};
 
-  [[nodiscard]] std::int64_t free() const { return segment.size - segment.active; }
+  [[nodiscard]] std::int64_t free() const {
+    return SaturatingSubtract(segment.size, segment.active);
+  }
   // Where free memory lies in no listed block, its largest piece may be any.
   [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
   // What live blocks keep from being returned to the driver.

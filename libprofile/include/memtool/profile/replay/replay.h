@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool {
@@ -43,8 +44,12 @@ struct TraceSummary {
   std::uint64_t segment_events = 0;
   std::vector<std::uint64_t> ooms;  // event numbers
 
+  // A sum that left the range of int64 shows nothing.
   [[nodiscard]] bool reconciles() const {
-    return end_bytes == live_block_bytes + pending_free_bytes;
+    bool saturated = false;
+    std::int64_t blocks = live_block_bytes;
+    AddTo(blocks, pending_free_bytes, saturated);
+    return end_bytes == blocks && !saturated;
   }
 };
 
