@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::array<std::string_view, 28> kSubjects{"",
+constexpr std::array<std::string_view, 29> kSubjects{"",
                                                      "moment",
                                                      "base moment",
                                                      "range begin",
