@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "command.h"
+#include "output/temporary_file.h"
 
 int main(int argc, char** argv) {
+  memtool::commands::SurviveFileSizeLimit();
   memtool::commands::FdSink out(STDOUT_FILENO);
   memtool::commands::FdSink err(STDERR_FILENO);
   memtool::commands::Streams streams{out, err};

@@ -6,6 +6,7 @@
 #include <boost/program_options/variables_map.hpp>
 #include <new>
 #include <sstream>
+#include <typeinfo>
 
 #include "command.h"
 #include "fit_help.h"
@@ -13,6 +14,7 @@
 #include "memory_bound.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/escape.h"
+#include "output/whole_file.h"
 #include "words/nearest.h"
 #include "words/subjects.h"
 
@@ -46,6 +48,46 @@ Error UsageError(const po::error& error, std::string_view command,
                .hint = std::move(hint)};
 }
 
+bool IsUnsigned(const po::option_description& option) {
+  const auto* value = dynamic_cast<const po::typed_value_base*>(option.semantic().get());
+  return value != nullptr &&
+         (value->value_type() == typeid(std::size_t) ||
+          value->value_type() == typeid(std::uint64_t) || value->value_type() == typeid(unsigned));
+}
+
+// "-1" would be taken for the largest number that there is.
+Result<void> RefuseNegative(const po::parsed_options& parsed,
+                            const po::options_description& options) {
+  for (const po::option& given : parsed.options) {
+    const po::option_description* option = options.find_nothrow(given.string_key, false);
+    if (option != nullptr && IsUnsigned(*option) && !given.value.empty() &&
+        given.value.front().starts_with('-')) {
+      return Fail(ErrorCode::kUsage, fmt::format("--{}: '{}' is not a number from 0 up",
+                                                 given.string_key, given.value.front()));
+    }
+  }
+  return {};
+}
+
+// What is written to: each file has a name, and no two the same one.
+Result<void> CheckOutputs(const po::variables_map& values) {
+  const auto name = [&values](const char* option) {
+    const auto found = values.find(option);
+    return found == values.end() ? std::string("-") : found->second.as<std::string>();
+  };
+  const std::string output = name("output");
+  const std::string plot = name("plot");
+  if (output.empty()) {
+    return Fail(ErrorCode::kUsage, "--output: the name of the file is empty");
+  }
+  if (output != "-" && plot != "-" && SameTarget(output, plot)) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--output and --plot name the same file, '{}'", output),
+                "one of them would be lost");
+  }
+  return {};
+}
+
 // Notes the files that options name as inputs, which the command must not overwrite. Names from
 // elsewhere (a list of them, the default input) are noted where they are found.
 void NoteInputs(const po::variables_map& values, InputFiles& inputs) {
@@ -72,14 +114,16 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
   po::positional_options_description positional;
   positional.add("file", -1);
   try {
+    const po::parsed_options parsed = po::command_line_parser(args)
+                                          .options(options)
+                                          .positional(positional)
+                                          .style(style::unix_style & ~style::allow_guessing)
+                                          .run();
+    MEMTOOL_TRY(RefuseNegative(parsed, options));
     po::variables_map values;
-    po::store(po::command_line_parser(args)
-                  .options(options)
-                  .positional(positional)
-                  .style(style::unix_style & ~style::allow_guessing)
-                  .run(),
-              values);
+    po::store(parsed, values);
     po::notify(values);
+    MEMTOOL_TRY(CheckOutputs(values));
     NoteInputs(values, inputs);
   } catch (const po::error& error) {
     return Fail(UsageError(error, command, options));
@@ -93,6 +137,12 @@ int Report(const Error& error, Streams& streams) {
   return static_cast<int>(ExitCodeFor(error));
 }
 
+// What help and --version end with.
+int Finished(Streams& streams) {
+  const auto flushed = streams.out.Flush();
+  return flushed ? static_cast<int>(ExitCode::kOk) : Report(flushed.error(), streams);
+}
+
 int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
   const std::unique_ptr<Command> command = entry.make();
   po::options_description options;
@@ -104,7 +154,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
   if (help) {
     streams.out.Write(
         FitHelp(CommandHelp(entry.name, *command, options), streams.out.TerminalWidth()));
-    return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+    return Finished(streams);
   }
   auto parsed = command->ParseRaw(args);
   if (!parsed) {
@@ -137,18 +187,34 @@ ExitCode ExitCodeFor(const Error& error) {
 }
 
 void Warn(Streams& streams, std::string_view message) {
-  streams.err.Write("memtool: " + EscapeText(message) + "\n");
+  // What quotes an input can be as long as the input. The hint stands at the end.
+  constexpr std::size_t kLongest = 2000;
+  constexpr std::size_t kHead = 1400;
+  std::string shown = EscapeText(message);
+  if (shown.size() > kLongest) {
+    const auto boundary = [&shown](std::size_t at) {
+      while (at < shown.size() && (static_cast<unsigned char>(shown[at]) & 0xc0U) == 0x80) {
+        ++at;
+      }
+      return at;
+    };
+    const std::size_t head = boundary(kHead);
+    const std::size_t tail = boundary(shown.size() - (kLongest - kHead));
+    shown = fmt::format("{} … {} bytes left out … {}", shown.substr(0, head), tail - head,
+                        shown.substr(tail));
+  }
+  streams.err.Write("memtool: " + shown + "\n");
 }
 
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
     if (args.empty() || args[0] == "--help" || args[0] == "-h") {
       streams.out.Write(FitHelp(Overview(), streams.out.TerminalWidth()));
-      return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+      return Finished(streams);
     }
     if (args[0] == "--version" || args[0] == "-V") {
       streams.out.Write(VersionText());
-      return static_cast<int>(streams.out.Flush() ? ExitCode::kOk : ExitCode::kOutput);
+      return Finished(streams);
     }
     const CommandEntry* entry = FindCommand(args[0]);
     if (entry == nullptr) {

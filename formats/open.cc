@@ -210,6 +210,18 @@ Result<Recording> RecordingOf(Result<Document> document) {
   return (*std::move(document)).recording();
 }
 
+// What was written to a file after it was opened is not read: it is said, and nothing is wrong.
+void NoteGrowth(const Source& file, Recording& recording) {
+  if (const auto end = file.EndedAt()) {
+    recording.diagnostics.push_back(
+        {.severity = Severity::kWarning,
+         .code = "file_grew",
+         .message = fmt::format("the file grew while it was read; it was read up to byte {}, its "
+                                "end when it was opened",
+                                *end)});
+  }
+}
+
 // Reports how many bytes passed through it.
 class CountedSource final : public Source {
  public:
@@ -235,13 +247,25 @@ Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
                       const OpenOptions& options) {
   return Guarded(name, [&]() -> Result<Document> {
     std::string packing;
+    const Source& file = *source;
     if (options.on_bytes) {
       source = std::make_unique<CountedSource>(std::move(source), options.on_bytes);
     }
     auto unpacked = Unpack(std::move(source), options.limits, &packing);
     MEMTOOL_TRY(unpacked);
     ByteWindow window(*std::move(unpacked));
-    return Read(window, packing, options);
+    auto document = Read(window, packing, options);
+    if (document && document->kind() == DocumentKind::kRecording) {
+      Recording recording = (*std::move(document)).recording();
+      NoteGrowth(file, recording);
+      return Document(std::move(recording));
+    }
+    if (document && document->kind() == DocumentKind::kOomLog) {
+      OomLog log = (*std::move(document)).oom_log();
+      log.ended_at = file.EndedAt();
+      return Document(std::move(log));
+    }
+    return document;
   });
 }
 

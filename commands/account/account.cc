@@ -84,7 +84,8 @@ class AccountCommand final : public RowsCommand {
       return names;
     }
     for (std::string& name : *names) {
-      if (name == "-" || formats::CertainReader(name) != nullptr) {
+      // What can be read only once is not looked at first.
+      if (formats::StreamOf(name) || formats::CertainReader(name) != nullptr) {
         recordings.push_back(std::move(name));
         continue;
       }

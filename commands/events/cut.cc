@@ -13,6 +13,7 @@
 #include "memtool/profile/model/recording_builder.h"
 #include "options/input_options.h"
 #include "options/range_options.h"
+#include "output/whole_file.h"
 #include "session/session.h"
 
 namespace memtool::commands {

@@ -12,6 +12,7 @@
 #include "memtool/profile/select/at_moment.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
+#include "output/whole_file.h"
 #include "session/session.h"
 #include "words/words.h"
 
@@ -155,6 +156,7 @@ class ConvertCommand : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
+    MEMTOOL_TRY(CheckNames(bases_));
     Session session(input_, streams);
     auto recording = Combined(session, view_, *names, bases_);
     MEMTOOL_TRY(recording);

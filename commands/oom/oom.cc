@@ -121,11 +121,23 @@ class OomCommand final : public RowsCommand {
     return options;
   }
 
+  static void SayGrowth(const Session& session, const std::string& name,
+                        const formats::OomLog* log) {
+    if (log != nullptr && log->ended_at) {
+      Warn(
+          session.streams(),
+          fmt::format("{}: the log grew while it was read; it was read up to byte {}, its end when "
+                      "it was opened",
+                      name, *log->ended_at));
+    }
+  }
+
   Result<void> AddTo(OomInputsMaker& maker, Session& session, const std::string& name) const {
     auto either = formats::Open(name, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     if (either->kind() == formats::DocumentKind::kOomLog) {
       const formats::OomLog& log = either->oom_log();
+      SayGrowth(session, name, &log);
       session.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
                    "text log");
       return maker.Add(MessagesOf(log), view().device(), name) ? Result<void>()
@@ -146,7 +158,8 @@ class OomCommand final : public RowsCommand {
     MEMTOOL_TRY(either);
     const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
     const formats::OomLog* log = is_log ? &either->oom_log() : nullptr;
-    if (log != nullptr && log->messages.empty() && name != "-") {
+    SayGrowth(session, name, log);
+    if (log != nullptr && log->messages.empty() && !formats::StreamOf(name)) {
       // Text without a message: perhaps a reader recognises it.
       if (auto recording = formats::OpenRecording(name, input().load())) {
         either = formats::Document(*std::move(recording));

@@ -32,6 +32,27 @@ std::optional<std::uint64_t> WholeNumber(std::string_view text) {
 
 }  // namespace
 
+Result<void> CheckNames(const std::vector<std::string>& names) {
+  std::vector<std::string> streams;
+  for (const std::string& name : names) {
+    if (name.empty()) {
+      return Fail(ErrorCode::kUsage, "the name of an input is empty",
+                  "a variable that is not set?");
+    }
+    auto stream = formats::StreamOf(name);
+    if (stream && std::find(streams.begin(), streams.end(), *stream) != streams.end()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} is named twice, and can be read only once",
+                              *stream == "-" ? "standard input" : "'" + name + "'"),
+                  "name it once, or write it to a file first");
+    }
+    if (stream) {
+      streams.push_back(*std::move(stream));
+    }
+  }
+  return {};
+}
+
 void InputOptions::Declare(po::options_description& options, bool with_rows) {
   with_rows_ = with_rows;
   po::options_description group("Input");
@@ -124,6 +145,11 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
     MEMTOOL_TRY(name);
     names.push_back(*std::move(name));
   }
+  std::vector<std::string> once = names;
+  if (!files_from_.empty()) {
+    once.push_back(files_from_);
+  }
+  MEMTOOL_TRY(CheckNames(once));
   for (const std::string& name : names) {
     streams.inputs.Add(name);
   }

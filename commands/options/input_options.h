@@ -13,6 +13,10 @@
 
 namespace memtool::commands {
 
+// Errors: kUsage when a name is empty, or when several lead to one stream (standard input, a pipe),
+// which can be read only once.
+Result<void> CheckNames(const std::vector<std::string>& names);
+
 class InputOptions {
  public:
   // `with_rows`: the command prints rows, so --limit N makes sense.

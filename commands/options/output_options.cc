@@ -6,6 +6,7 @@
 
 #include "memtool/profile/answers/write.h"
 #include "output/columns.h"
+#include "output/whole_file.h"
 #include "output/writers.h"
 #include "words/choice.h"
 

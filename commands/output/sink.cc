@@ -1,41 +1,19 @@
 #include "output/sink.h"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <system_error>
+
+#include "output/temporary_file.h"
+#include "output/whole_file.h"
 
 namespace memtool::commands {
 
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{64} << 10U;
-
-// Writes everything; returns 0 or errno.
-int WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return errno;
-    }
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
-
-tl::unexpected<Error> NotWritable(const std::string& name, int number) {
-  return Fail(Error{.code = ErrorCode::kOutput,
-                    .input = name,
-                    .message = "cannot be written: " + std::generic_category().message(number)});
-}
 
 }  // namespace
 
@@ -61,7 +39,7 @@ void FdSink::Write(std::string_view text) {
 Result<void> FdSink::Flush() {
   WritePending();
   if (failed_ != 0) {
-    return NotWritable("standard output", failed_);
+    return Fail(NotWritable("standard output", failed_));
   }
   return {};
 }
@@ -89,51 +67,6 @@ bool InputFiles::Has(const std::string& path) const {
   return ::stat(path.c_str(), &status) == 0 &&
          std::find(files_.begin(), files_.end(), std::pair(status.st_dev, status.st_ino)) !=
              files_.end();
-}
-
-Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams) {
-  if (path == "-") {
-    streams.out.Write(bytes);
-    return {};
-  }
-  if (streams.inputs.Has(path)) {
-    return Fail(Error{.code = ErrorCode::kUsage,
-                      .input = path,
-                      .message = "is an input: writing to it would destroy it",
-                      .hint = "name another file"});
-  }
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    // A device or a pipe: renaming over it would replace it.
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    const int failed = fd < 0 ? errno : WriteAll(fd, bytes);
-    if (fd >= 0) {
-      ::close(fd);
-    }
-    return failed != 0 ? Result<void>(NotWritable(path, failed)) : Result<void>();
-  }
-  std::string temporary = path + ".XXXXXX";
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) {
-    return NotWritable(path, errno);
-  }
-  int failed = WriteAll(fd, bytes);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (failed == 0 && ::fchmod(fd, 0666 & ~mask) != 0) {
-    failed = errno;
-  }
-  if (::close(fd) != 0 && failed == 0) {
-    failed = errno;
-  }
-  if (failed == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    failed = errno;
-  }
-  if (failed != 0) {
-    ::unlink(temporary.c_str());
-    return NotWritable(path, failed);
-  }
-  return {};
 }
 
 }  // namespace memtool::commands

@@ -75,9 +75,4 @@ struct Streams {
   InputFiles inputs{};
 };
 
-// Writes a whole file under a temporary name in the same folder and renames it, so that no
-// half-written file ever looks complete. "-" writes to `streams.out`. Errors: kUsage when `path` is
-// one of `streams.inputs`, kOutput.
-Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
-
 }  // namespace memtool::commands

@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "options/input_options.h"
 #include "output/graph/browser.h"
 #include "output/graph/layout.h"
+#include "output/whole_file.h"
 #include "pprof/load.h"
 #include "pprof/report.h"
 
@@ -107,6 +109,9 @@ class PprofCommand final : public Command {
       std::for_each(names.begin(), names.end(),
                     [&streams](const std::string& name) { streams.inputs.Add(name); });
     }
+    std::vector<std::string> names = settings_.sources;
+    names.insert(names.end(), settings_.bases.begin(), settings_.bases.end());
+    MEMTOOL_TRY(CheckNames(names));
     auto profile = pprof::LoadProfile(settings_);
     MEMTOOL_TRY(profile);
     auto report = pprof::MakePprofReport(*std::move(profile), settings_, warn);
@@ -139,11 +144,8 @@ class PprofCommand final : public Command {
   }
 
   static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {
-    auto path = TemporaryFile("." + std::string(form.suffix));
+    auto path = WriteTemporary("." + std::string(form.suffix), text);
     MEMTOOL_TRY(path);
-    if (auto written = WriteWholeFile(*path, text, streams); !written) {
-      return written;
-    }
     const std::string browser = OpenInBrowser(*path);
     Warn(streams, browser.empty()
                       ? fmt::format("no browser here; the graph is in {}", *path)

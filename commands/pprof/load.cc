@@ -25,7 +25,11 @@ struct Program {
   std::string build_id;
 };
 
+// Looks at a file's first bytes; never at a pipe's, which would then be gone.
 bool IsElf(const std::string& path) {
+  if (formats::StreamOf(path)) {
+    return false;
+  }
   constexpr std::array<char, 4> kMagic{'\x7f', 'E', 'L', 'F'};
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   std::array<char, 4> head{};

@@ -94,6 +94,8 @@ class DiffCommand final : public RowsCommand {
                   "memtool diff memory1.prof memory9.prof, or two moments of one: "
                   "memtool diff --base-at start --at peak snapshot.pickle");
     }
+    MEMTOOL_TRY(CheckNames(bases_));
+    MEMTOOL_TRY(CheckNames(news_));
     std::vector<std::string> names = bases_;
     names.insert(names.end(), news_.begin(), news_.end());
     return names;

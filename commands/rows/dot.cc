@@ -18,6 +18,7 @@
 #include "output/graph/dot_writer.h"
 #include "output/graph/layout.h"
 #include "output/plot/plot.h"
+#include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/session.h"
 
@@ -70,6 +71,7 @@ class GraphCommand : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
+    MEMTOOL_TRY(CheckNames(bases_));
     Session session(input_, streams);
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names->begin(), names->end());
@@ -131,12 +133,11 @@ class GraphCommand : public Command {
   Result<void> Show(const std::string& picture, Streams& streams) const {
     std::string path = output_;
     if (path == "-") {
-      auto made = TemporaryFile(".svg");
+      auto made = WriteTemporary(".svg", picture);
       MEMTOOL_TRY(made);
       path = *std::move(made);
-    }
-    if (auto written = WriteWholeFile(path, picture, streams); !written) {
-      return written;
+    } else {
+      MEMTOOL_TRY(WriteWholeFile(path, picture, streams));
     }
     const std::string browser = OpenInBrowser(path);
     streams.out.Write(path + "\n");

@@ -43,6 +43,9 @@ class TopCommand final : public RowsCommand {
   }
 
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    std::vector<std::string> all = names;
+    all.insert(all.end(), bases_.begin(), bases_.end());
+    MEMTOOL_TRY(CheckNames(all));
     TopMaker maker({.by = view().by(), .sort = view().sort(), .peak_rows = output().limit()});
     MEMTOOL_TRY(ForEachInput(session, names,
                              [&](Selection selection) { maker.Add(std::move(selection)); }));

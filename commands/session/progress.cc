@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 
@@ -18,7 +20,10 @@ constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 Progress::Progress(Sink& err) : err_(err), width_(err.TerminalWidth()) {
   if (width_ > 0) {
-    thread_ = std::thread([this] { Run(); });
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): no thread, no progress
+    }
   }
 }
 

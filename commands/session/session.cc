@@ -6,6 +6,9 @@
 #include <deque>
 #include <filesystem>
 #include <future>
+#include <map>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "words/moments.h"
@@ -16,16 +19,51 @@ namespace memtool::commands {
 
 namespace {
 
+using Shared = std::shared_ptr<const Recording>;
+
 // One input being read, perhaps on another thread.
 struct Reading {
   std::string name;
-  std::future<Result<Recording>> result;
+  std::future<Result<Recording>> result;  // not valid for an input that was named before
+};
+
+// Names of one input are read once: a stream gives its bytes only once, and two moments of a file
+// need not be read twice.
+class ReadBefore {
+ public:
+  explicit ReadBefore(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      ++inputs_[KeyOf(name)].uses;
+    }
+  }
+  // True for the first name of an input.
+  bool First(const std::string& name) { return !std::exchange(inputs_[KeyOf(name)].begun, true); }
+  // Keeps what was read as long as another name of it follows; null when it could not be read.
+  void Keep(const std::string& name, const Shared& recording) {
+    Input& input = inputs_[KeyOf(name)];
+    input.recording = --input.uses > 0 ? recording : nullptr;
+  }
+  Shared Take(const std::string& name) {
+    Input& input = inputs_[KeyOf(name)];
+    return --input.uses > 0 ? input.recording : std::move(input.recording);
+  }
+
+ private:
+  struct Input {
+    std::size_t uses = 0;  // still to come
+    bool begun = false;
+    Shared recording;
+  };
+  static std::string KeyOf(const std::string& name) {
+    return formats::StreamOf(name).value_or("file " + name);
+  }
+  std::map<std::string, Input> inputs_;
 };
 
 // Of all inputs together; 0 when the size of one is unknown.
 std::uint64_t SizeOf(const std::vector<std::string>& names) {
   std::uint64_t sum = 0;
-  for (const std::string& name : names) {
+  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
     std::error_code error;
     const std::uint64_t size = std::filesystem::file_size(name, error);
     if (error || name == "-") {
@@ -36,8 +74,18 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
   return sum;
 }
 
-std::launch Policy(std::size_t jobs, std::size_t inputs) {
-  return jobs > 1 && inputs > 1 ? std::launch::async : std::launch::deferred;
+// Reads on a thread of its own if `ahead`; else, and where there is no thread to be had, when the
+// result is asked for.
+std::future<Result<Recording>> StartReading(const std::string& name,
+                                            const formats::OpenOptions& options, bool ahead) {
+  const auto read = [name, &options] { return formats::OpenRecording(name, options); };
+  if (ahead) {
+    try {
+      return std::async(std::launch::async, read);
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): read below
+    }
+  }
+  return std::async(std::launch::deferred, read);
 }
 
 }  // namespace
@@ -70,33 +118,39 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   formats::OpenOptions options = inputs_.load();
   options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
   progress_.Expect(SizeOf(names));
+  ReadBefore before(names);
   std::deque<Reading> ahead;
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      ahead.push_back({names[next], std::async(Policy(inputs_.jobs(), names.size()),
-                                               [name = names[next], &options] {
-                                                 return formats::OpenRecording(name, options);
-                                               })});
-      ++next;
+      const std::string& name = names[next++];
+      const bool threads = inputs_.jobs() > 1 && names.size() > 1;
+      ahead.push_back({name, before.First(name) ? StartReading(name, options, threads)
+                                                : std::future<Result<Recording>>()});
     }
   };
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    Result<Recording> recording = reading.result.get();
-    if (!recording) {
+    Shared shared;
+    if (!reading.result.valid()) {
+      shared = before.Take(reading.name);
+    } else if (Result<Recording> recording = reading.result.get(); recording) {
+      shared = std::make_shared<const Recording>(*std::move(recording));
+      before.Keep(reading.name, shared);
+    } else {
       last = std::move(recording.error());
       if (!LeavesOut(last)) {
         return Fail(std::move(last));
       }
+    }
+    if (!shared) {
       continue;
     }
-    Note(reading.name, *recording);
+    Note(reading.name, *shared);
     ++visited;
-    auto shared = std::make_shared<const Recording>(*std::move(recording));
     if (auto done = visit(reading.name, std::move(shared)); !done) {
       if (done.error().input.empty()) {
         done.error().input = reading.name;

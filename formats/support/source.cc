@@ -18,9 +18,21 @@ std::string SystemMessage(int number) {
   return std::generic_category().message(number);
 }
 
+// The size of a regular file; none for others, and for those that do not know theirs (/proc).
+std::optional<std::uint64_t> SizeOf(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 class FdSource final : public Source {
  public:
-  FdSource(int fd, bool owned) : fd_(fd), owned_(owned) {}
+  FdSource(int fd, bool owned) : fd_(fd), owned_(owned), size_(SizeOf(fd)) {
+    const off_t at = size_ ? ::lseek(fd, 0, SEEK_CUR) : 0;
+    at_ = at < 0 ? 0 : static_cast<std::uint64_t>(at);
+  }
   ~FdSource() override {
     if (owned_) {
       ::close(fd_);
@@ -28,9 +40,18 @@ class FdSource final : public Source {
   }
 
   Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    if (size_) {
+      buffer = buffer.first(static_cast<std::size_t>(
+          std::min<std::uint64_t>(buffer.size(), *size_ - std::min(*size_, at_))));
+      if (buffer.empty()) {
+        grew_ = SizeOf(fd_).value_or(0) > *size_;
+        return 0;
+      }
+    }
     while (true) {
       const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
       if (got >= 0) {
+        at_ += static_cast<std::uint64_t>(got);
         return static_cast<std::size_t>(got);
       }
       if (errno != EINTR) {
@@ -39,9 +60,16 @@ class FdSource final : public Source {
     }
   }
 
+  [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override {
+    return grew_ ? size_ : std::nullopt;
+  }
+
  private:
   int fd_;
   bool owned_;
+  bool grew_ = false;
+  std::optional<std::uint64_t> size_;  // where a regular file ends
+  std::uint64_t at_ = 0;
 };
 
 class MemorySource final : public Source {
@@ -78,6 +106,18 @@ Result<std::unique_ptr<Source>> OpenFile(const std::string& path) {
     return Fail(ErrorCode::kIo, "is a folder, not a file");
   }
   return MakeFdSource(fd, true);
+}
+
+std::optional<std::string> StreamOf(const std::string& name) {
+  struct stat status {};
+  struct stat standard {};
+  const bool found = name != "-" && ::stat(name.c_str(), &status) == 0;
+  if (name != "-" && (!found || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
+    return std::nullopt;
+  }
+  const bool same = found && ::fstat(STDIN_FILENO, &standard) == 0 &&
+                    standard.st_dev == status.st_dev && standard.st_ino == status.st_ino;
+  return name == "-" || same ? "-" : fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes) {

@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemps is POSIX
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <system_error>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -36,7 +34,7 @@ Words Split(const std::string& text, char separator) {
 
 std::vector<Words> Candidates() {
   std::vector<Words> candidates;
-  if (const char* chosen = ::getenv("BROWSER")) {
+  if (const char* chosen = std::getenv("BROWSER")) {
     for (const std::string& command : Split(chosen, ':')) {
       candidates.push_back(Split(command, ' '));
     }
@@ -45,7 +43,7 @@ std::vector<Words> Candidates() {
     candidates.push_back({name});
   }
   // Without a desktop it would open a text browser in this terminal, or nothing.
-  if (::getenv("DISPLAY") != nullptr || ::getenv("WAYLAND_DISPLAY") != nullptr) {
+  if (std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr) {
     candidates.push_back({"xdg-open"});
   }
   return candidates;
@@ -99,20 +97,6 @@ std::string OpenInBrowser(const std::string& path) {
     }
   }
   return {};
-}
-
-Result<std::string> TemporaryFile(const std::string& suffix) {
-  const char* folder = ::getenv("TMPDIR");
-  std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) +
-                     "/memtool-XXXXXX" + suffix;
-  const int fd = ::mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC);
-  if (fd < 0) {
-    return Fail(Error{.code = ErrorCode::kOutput,
-                      .input = path,
-                      .message = "cannot be made: " + std::generic_category().message(errno)});
-  }
-  ::close(fd);
-  return path;
 }
 
 }  // namespace memtool::commands

@@ -13,27 +13,11 @@
 #include <csignal>
 #include <system_error>
 
+#include "output/temporary_file.h"
+
 namespace memtool::commands {
 
 namespace {
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { Close(); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  void Close() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> Failed(std::string message) {
   return Fail(ErrorCode::kOutput, std::move(message),
@@ -41,20 +25,18 @@ tl::unexpected<Error> Failed(std::string message) {
 }
 
 // The DOT text as a file without a name, so that dot can read it while we only read its answer.
+// -1, with errno, when it cannot be made.
 int TextAsFile(std::string_view text) {
   const int fd = ::memfd_create("memtool-dot", MFD_CLOEXEC);
-  while (fd >= 0 && !text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote <= 0) {
-      ::close(fd);
-      return -1;
-    }
-    text.remove_prefix(static_cast<std::size_t>(wrote));
+  const int failed = fd < 0 ? errno : WriteAll(fd, text);
+  if (fd >= 0 && failed != 0) {
+    ::close(fd);
   }
-  if (fd >= 0) {
+  if (failed == 0) {
     ::lseek(fd, 0, SEEK_SET);
   }
-  return fd;
+  errno = failed;
+  return failed == 0 ? fd : -1;
 }
 
 // Reads until the end or the deadline; false when time ran out.
@@ -85,13 +67,13 @@ bool ReadAll(int fd, std::chrono::steady_clock::time_point deadline, std::string
 
 Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
                            std::chrono::milliseconds limit) {
-  const Fd input(TextAsFile(dot_text));
+  const UniqueFd input(TextAsFile(dot_text));
   std::array<int, 2> ends{-1, -1};
   if (input.get() < 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Failed("no pipe for dot: " + std::generic_category().message(errno));
+    return Failed("the graph cannot be given to dot: " + std::generic_category().message(errno));
   }
-  const Fd read_end(ends[0]);
-  Fd write_end(ends[1]);
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);

@@ -7,7 +7,7 @@
 
 #include "output/plot/canvas.h"
 #include "output/plot/charts.h"
-#include "output/sink.h"
+#include "output/whole_file.h"
 
 namespace memtool::commands {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -13,12 +14,30 @@ namespace memtool {
 
 namespace {
 
-// Characters that move the cursor, reorder text or hide: never shown raw.
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Characters that move the cursor, reorder text, hide or leave a blank: Unicode's categories Cc,
+// Cf, Zl, Zp and Zs without the space itself, what has the property Default_Ignorable_Code_Point,
+// and the blanks among letters and symbols (fillers of Hangul, the empty Braille cell, the null
+// notehead). In order.
+constexpr std::array<Range, 32> kInvisible{
+    {{0x0, 0x1f},        {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},
+     {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x1680, 0x1680},
+     {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},
+     {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
+     {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+     {0xfff0, 0xfffb},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f},
+     {0x1bca0, 0x1bca3}, {0x1d159, 0x1d159}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}}};
+
 bool IsInvisible(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
-         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x061c ||
-         c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff) ||
-         (c >= 0xfdd0 && c <= 0xfdef) ||
+  const auto* found =
+      std::lower_bound(kInvisible.begin(), kInvisible.end(), c,
+                       [](const Range& range, std::uint32_t value) { return range.last < value; });
+  return (found != kInvisible.end() && found->first <= c) ||
          (c & 0xfffeU) == 0xfffe;  // no characters; XML forbids them
 }
 

@@ -35,6 +35,10 @@ TEST(EscapeText, ShowsWhatATerminalWouldObey) {
                       {"\u202eabc\u2069", "\\u202eabc\\u2069"},
                       {"\u200b\ufeff\u00ad", "\\u200b\\ufeff\\xad"},
                       {"\u2028\u2029", "\\u2028\\u2029"},
+                      {"\u3164\u180e\u115f", "\\u3164\\u180e\\u115f"},  // letters without ink
+                      {"a\u00a0b\u3000c\u2800", "a\\xa0b\\u3000c\\u2800"},
+                      {"a\ufe0f\U000e0061", "a\\ufe0f\\ue0061"},
+                      {"\u2010\u3001\u3163\u3165", "\u2010\u3001\u3163\u3165"},
                       {"\uffff\ufdd0", "\\uffff\\ufdd0"},  // XML forbids the first
                       {"\xff\xfe"s, "\\xff\\xfe"},
                       {"\xc0\xaf"s, "\\xc0\\xaf"},           // overlong

@@ -1,11 +1,12 @@
 // Files that are read are never written to, whatever name leads to them.
-#include "output/sink.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "output/temporary_file.h"
+#include "output/whole_file.h"
 
 namespace memtool::commands {
 namespace {
@@ -63,6 +64,47 @@ TEST_F(WrittenFile, IsNotTheFileOnStandardInput) {
   std::fclose(file);
   EXPECT_FALSE(Write("stdin"));
   EXPECT_EQ(Read("stdin"), "precious");
+}
+
+TEST_F(WrittenFile, KeepsModeAndLink) {
+  std::ofstream(folder_ / "private") << "old";
+  fs::permissions(folder_ / "private", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("private", folder_ / "link");
+  ASSERT_TRUE(Write("link"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(Read("private"), "new");
+  EXPECT_EQ(fs::status(folder_ / "private").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(WrittenFile, StaysWhenItIsReadOnly) {
+  std::ofstream(folder_ / "fixed") << "old";
+  fs::permissions(folder_ / "fixed", fs::perms::owner_read);
+  const auto written = Write("fixed");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kOutput);
+  EXPECT_EQ(Read("fixed"), "old");
+}
+
+TEST_F(WrittenFile, HasOneTargetByManyNames) {
+  fs::create_symlink("new", folder_ / "dangling");
+  fs::create_symlink(".", folder_ / "here");
+  const std::string name = folder_ / "new";
+  EXPECT_TRUE(SameTarget(name, name));
+  EXPECT_TRUE(SameTarget(name, folder_ / "." / "new"));
+  EXPECT_TRUE(SameTarget(name, folder_ / "here" / "new"));
+  EXPECT_TRUE(SameTarget(folder_ / "dangling", name));
+  EXPECT_FALSE(SameTarget(name, folder_ / "newer"));
+}
+
+TEST_F(WrittenFile, GoesWithItsWriter) {
+  {
+    TemporaryFile file;
+    ASSERT_EQ(file.Make(folder_, "begin-", ".end", 0600), 0);
+    EXPECT_TRUE(fs::exists(folder_ / file.name()));
+    EXPECT_TRUE(file.name().starts_with("begin-") && file.name().ends_with(".end"));
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);  // "input"
 }
 
 TEST_F(WrittenFile, MayBeAnythingElse) {

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 
@@ -41,6 +44,70 @@ TEST(Open, TellsTheKindByContent) {
   ASSERT_EQ(log->kind(), DocumentKind::kOomLog);
   EXPECT_EQ(log->oom_log().found, 1U);
   EXPECT_EQ((*std::move(log)).oom_log().bytes, kOom.size());
+}
+
+// A file in the folder for temporary files that goes away at the end.
+class GrowingFile {
+ public:
+  GrowingFile() : path_(testing::TempDir() + "/growing" + std::to_string(::getpid())) {}
+  ~GrowingFile() { std::filesystem::remove(path_); }
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+  void Append(std::string_view text) const {
+    std::ofstream(path_, std::ios::app | std::ios::binary) << text;
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(OpenFile, EndsAtTheSizeThatItHadFirst) {
+  const GrowingFile file;
+  file.Append("first");
+  auto source = OpenFile(file.path());
+  ASSERT_TRUE(source);
+  file.Append(" and later");
+  EXPECT_EQ((*source)->EndedAt(), std::nullopt);
+  const auto bytes = test::Drain(**source, 3);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(test::AsView(*bytes), "first");
+  EXPECT_EQ((*source)->EndedAt(), 5U);
+
+  auto whole = OpenFile(file.path());
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(test::AsView(*test::Drain(**whole, 3)), "first and later");
+  EXPECT_EQ((*whole)->EndedAt(), std::nullopt);
+}
+
+TEST(Open, SaysThatAFileGrew) {
+  const auto profile = test::TestFile("pprof/forms/packed.pb");
+  const GrowingFile file;
+  file.Append(test::AsView(profile));
+  auto source = OpenFile(file.path());
+  ASSERT_TRUE(source);
+  file.Append(test::AsView(profile));
+  const auto recording = OpenRecording(*std::move(source), "in");
+  ASSERT_TRUE(recording) << ToString(recording.error());
+  ASSERT_EQ(recording->diagnostics.size(), 1U);
+  EXPECT_EQ(recording->diagnostics[0].code, "file_grew");
+  EXPECT_EQ(recording->diagnostics[0].severity, Severity::kWarning);
+}
+
+TEST(StreamOf, IsNoneForWhatCanBeReadAgain) {
+  const GrowingFile file;
+  file.Append("x");
+  EXPECT_EQ(StreamOf(file.path()), std::nullopt);
+  EXPECT_EQ(StreamOf(file.path() + ".missing"), std::nullopt);
+  EXPECT_EQ(StreamOf("-"), "-");
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const std::string one = "/dev/fd/" + std::to_string(ends[0]);
+  const std::string other = "/proc/self/fd/" + std::to_string(ends[0]);
+  EXPECT_NE(StreamOf(one), std::nullopt);
+  EXPECT_EQ(StreamOf(one), StreamOf(other));
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(Open, TakesAFileForWhatIsWantedOnly) {

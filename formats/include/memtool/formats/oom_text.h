@@ -23,6 +23,8 @@ struct OomLog {
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;  // unpacked
   std::string packing{};
+  // Where reading ended because the file was growing; none when it was read to its end.
+  std::optional<std::uint64_t> ended_at{};
 };
 
 // What an OomWording means, for people: "PyTorch 1.4 to 2.0".

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,16 +19,22 @@ class Source {
   virtual ~Source() = default;
   // Fills the front of `buffer`; returns how many bytes, 0 only at the end.
   virtual Result<std::size_t> Read(std::span<std::byte> buffer) = 0;
+  // For a file that grew while it was read: its size when it was opened, where reading ends.
+  [[nodiscard]] virtual std::optional<std::uint64_t> EndedAt() const { return std::nullopt; }
 
   Source() = default;
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 };
 
-// Bytes of a file or pipe; closes the descriptor when `owned`.
+// Bytes of a file or pipe; closes the descriptor when `owned`. A regular file ends at the size that
+// it has now: one that grows faster than it is read would never end.
 std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
 // Opens a path for reading. Errors: kIo with the system's reason; kUsage for a folder.
 Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
+// What the names of one stream share ("-", "/dev/stdin", "/dev/fd/63"); none for what can be read
+// again from its beginning. "-" is a stream whatever stands behind it.
+std::optional<std::string> StreamOf(const std::string& name);
 // Bytes that the caller keeps alive.
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
 

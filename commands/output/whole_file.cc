@@ -1,0 +1,175 @@
+#include "output/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "output/temporary_file.h"
+
+namespace memtool::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as the kernel
+constexpr mode_t kModeBits = 07777;
+constexpr mode_t kAnyWrite = 0222;
+constexpr mode_t kNewFile = 0666;
+constexpr mode_t kOwnOnly = 0600;
+
+// Where a name leads through symbolic links, the last of which may lead to nothing yet. None: it
+// leads through /proc, to something that may have no name (/dev/stdout), or in a circle.
+std::optional<fs::path> TargetOf(const std::string& path) {
+  fs::path target = path;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    const fs::path folder =
+        fs::canonical(target.has_parent_path() ? target.parent_path() : ".", error);
+    if (error || links == kMostLinks || folder.native().starts_with("/proc/")) {
+      return std::nullopt;
+    }
+    target = folder / fs::read_symlink(target, error);
+    if (error) {
+      return std::nullopt;
+    }
+  }
+  return target;
+}
+
+fs::path FolderOf(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// Devices and pipes: a rename would replace them.
+Result<void> WriteInPlace(const std::string& path, std::string_view bytes) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  int failed = file ? WriteAll(file.get(), bytes) : errno;
+  const int closed = file.Close();
+  failed = failed != 0 ? failed : closed;
+  return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
+}
+
+// Gives `file` the owner, mode and access list of what it replaces. False when it cannot be.
+bool KeepRights(int file, const struct stat& old, const std::string& path) {
+  struct stat made {};
+  if (::fstat(file, &made) != 0) {
+    return false;
+  }
+  const bool same = made.st_uid == old.st_uid && made.st_gid == old.st_gid;
+  if (!same && ::fchown(file, old.st_uid, old.st_gid) != 0) {
+    return false;
+  }
+  if (::fchmod(file, old.st_mode & kModeBits) != 0) {
+    return false;
+  }
+  // With a list, the group's bits of the mode are only its upper bound: without it they would let
+  // in others.
+  constexpr const char* kList = "system.posix_acl_access";
+  std::array<char, 65536> list{};
+  const ssize_t size = ::getxattr(path.c_str(), kList, list.data(), list.size());
+  return size <= 0 || ::fsetxattr(file, kList, list.data(), static_cast<std::size_t>(size), 0) == 0;
+}
+
+// `old`: what has the name now; none for a new file.
+Result<void> Replace(const std::string& path, const fs::path& target, std::string_view bytes,
+                     const struct stat* old) {
+  TemporaryFile file;
+  if (const int failed = file.Make(FolderOf(target).native(), ".memtool-", {},
+                                   old == nullptr ? kNewFile : kOwnOnly);
+      failed != 0) {
+    Error error = NotWritable(path, failed);
+    if (failed == EACCES && old != nullptr) {
+      error.hint = "to replace a file, its folder must be writable too";
+    }
+    return Fail(std::move(error));
+  }
+  int failed = file.Write(bytes);
+  if (failed == 0 && old != nullptr && !KeepRights(file.fd(), *old, target.native())) {
+    return Fail(Error{.code = ErrorCode::kOutput,
+                      .input = path,
+                      .message = "cannot be replaced: its owner and rights could not be kept",
+                      .hint = "remove it first, or name another file"});
+  }
+  failed = failed != 0 ? failed : file.KeepAs(target.filename().native());
+  return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
+}
+
+}  // namespace
+
+Error NotWritable(const std::string& name, int number) {
+  return Error{.code = ErrorCode::kOutput,
+               .input = name,
+               .message = "cannot be written: " + std::generic_category().message(number),
+               .hint = number == EFBIG ? "ulimit -f shows how large a file may be" : ""};
+}
+
+Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams) {
+  if (path == "-") {
+    streams.out.Write(bytes);
+    return {};
+  }
+  if (streams.inputs.Has(path)) {
+    return Fail(Error{.code = ErrorCode::kUsage,
+                      .input = path,
+                      .message = "is an input: writing to it would destroy it",
+                      .hint = "name another file"});
+  }
+  struct stat old {};
+  // The kernel follows links here, and refuses those that others planted in a shared folder.
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) {
+    return Fail(NotWritable(path, errno));
+  }
+  const std::optional<fs::path> target = TargetOf(path);
+  if (!target || (exists && !S_ISREG(old.st_mode))) {
+    return WriteInPlace(path, bytes);
+  }
+  if (!exists) {
+    return Replace(path, *target, bytes, nullptr);
+  }
+  const bool allowed = ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  const int refused = allowed ? EACCES : errno;
+  // The administrator may write to everything, but a file without any right to write was made so.
+  if (!allowed || (old.st_mode & kAnyWrite) == 0) {
+    Error error = NotWritable(path, refused);
+    error.message = refused == EACCES ? "is read-only" : error.message;
+    error.hint = "name another file, or allow writing to this one";
+    return Fail(std::move(error));
+  }
+  return Replace(path, *target, bytes, &old);
+}
+
+Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes) {
+  const char* chosen = std::getenv("TMPDIR");
+  const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
+  TemporaryFile file;
+  int failed = file.Make(folder, "memtool-", ending, kOwnOnly);
+  if (failed != 0) {
+    return Fail(NotWritable(folder, failed));
+  }
+  const std::string path = folder + "/" + file.name();
+  failed = file.Write(bytes);
+  failed = failed != 0 ? failed : file.Keep();
+  return failed != 0 ? Result<std::string>(Fail(NotWritable(path, failed))) : path;
+}
+
+bool SameTarget(const std::string& one, const std::string& other) {
+  const auto canonical = [](const std::string& path) {
+    const fs::path target = TargetOf(path).value_or(path);
+    std::error_code error;
+    const fs::path folder = fs::canonical(FolderOf(target), error);
+    return (error ? FolderOf(target) : folder) / target.filename();
+  };
+  return canonical(one) == canonical(other);
+}
+
+}  // namespace memtool::commands

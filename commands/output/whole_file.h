@@ -1,0 +1,29 @@
+// Files that a command writes: whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/base/result.h"
+#include "output/sink.h"
+
+namespace memtool::commands {
+
+// Writes a file under a temporary name in its folder and renames it, so that no half-written file
+// ever has the name. "-" writes to `streams.out`. Of a file that is replaced, mode, access list,
+// owner and group are kept; a symbolic link stays and what it names is written; devices and pipes
+// are written in place. Errors: kUsage when `path` is one of `streams.inputs`; kOutput, also for a
+// file that is read-only or whose owner cannot be kept.
+Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
+
+// Writes a file that only its owner can read, under a name of its own in the folder for temporary
+// files. Returns the path. Errors: kOutput.
+Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes);
+
+// True when both names lead to one file, also to one that does not exist yet.
+bool SameTarget(const std::string& one, const std::string& other);
+
+// What to say of a write that failed with errno `number`.
+Error NotWritable(const std::string& name, int number);
+
+}  // namespace memtool::commands
