@@ -105,6 +105,7 @@ class BucketsCommand final : public RowsCommand {
   }
 
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    session.WatchCounts();
     std::optional<BucketsMaker> maker;
     auto done = session.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
       if (!maker) {
@@ -143,7 +144,7 @@ class BucketsCommand final : public RowsCommand {
     if (!keywords_.is_builtin()) {
       AddWordNotes(answer_, table);
     }
-    const auto notes = FootNotes(answer_.unknown, false);
+    const auto notes = FootNotes(answer_.unknown);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
   }

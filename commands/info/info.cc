@@ -1,6 +1,7 @@
 // memtool info: what a file is, what it holds and what it cannot know.
 #include "memtool/profile/answers/info.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "info/info_card.h"
 #include "memtool/profile/base/arithmetic.h"  // of tabulate.h
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/clamped_sums.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
@@ -43,6 +45,13 @@ std::vector<Property> PropertiesOf(const InfoAnswer& answer) {
   return properties;
 }
 
+bool AnyClamped(const InfoAnswer& answer) {
+  return std::any_of(answer.cards.begin(), answer.cards.end(), [](const InputCard& card) {
+    return std::any_of(card.types.begin(), card.types.end(),
+                       [](const SampleTypeTotal& type) { return type.saturated; });
+  });
+}
+
 class InfoCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
@@ -69,8 +78,12 @@ class InfoCommand final : public Command {
           maker.Add(recording, name);
           return {};
         }));
+    InfoAnswer answer = std::move(maker).Make();
+    if (AnyClamped(answer)) {
+      session.NoteClamped();
+      NoteClampedSums(answer.head.diagnostics);
+    }
     session.Finish();
-    const InfoAnswer answer = std::move(maker).Make();
     const std::vector<Property> rows = PropertiesOf(answer);
     MEMTOOL_TRY(output_.Print(
         ViewRows(answer.head, {}, rows, kPropertyFields), [&] { return Table(rows); }, streams));

@@ -177,9 +177,6 @@ class LeaksCommand final : public RowsCommand {
       table.head.push_back("filters: " + filters);
     }
     table.foot = LeaksNotes(answer_);
-    if (answer_.saturated) {
-      table.foot.emplace_back("some sums exceeded the 64-bit range and are clamped to its end");
-    }
     if (answer_.history && answer_.history->mark.empty()) {
       table.foot.emplace_back(
           "parts are shares of the recording, not the program's iterations: growth inside one "

@@ -1,6 +1,7 @@
 #include "pprof/profile.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "memtool/profile/model/recording_builder.h"
 
@@ -15,6 +16,38 @@ auto FindKey(const Labels& labels, StringId key) {
   return found == labels.end() ? nullptr : &*found;
 }
 
+// Rows with a key each, in the order in which the keys are first asked for. Most samples have few
+// labels: an index is made where there are more.
+template <class Row>
+class RowsByKey {
+ public:
+  explicit RowsByKey(std::vector<Row>& rows) : rows_(rows) {}
+
+  Row& operator[](StringId key) {
+    constexpr std::size_t kFew = 16;
+    if (rows_.size() < kFew) {
+      const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                      [key](const Row& row) { return row.key == key; });
+      return found != rows_.end() ? *found : Append(key);
+    }
+    for (std::size_t i = index_.size(); i < rows_.size(); ++i) {
+      index_.emplace(rows_[i].key.value(), i);
+    }
+    const auto found = index_.find(key.value());
+    return found != index_.end() ? rows_[found->second] : Append(key);
+  }
+
+ private:
+  Row& Append(StringId key) {
+    rows_.push_back({});
+    rows_.back().key = key;
+    return rows_.back();
+  }
+
+  std::vector<Row>& rows_;
+  std::unordered_map<std::uint32_t, std::size_t> index_;
+};
+
 }  // namespace
 
 std::span<const Line> Frames(const Recording& recording, const Location& location) {
@@ -23,26 +56,19 @@ std::span<const Line> Frames(const Recording& recording, const Location& locatio
 
 LabelSet GroupLabels(std::span<const Label> labels) {
   LabelSet set;
+  RowsByKey<TextLabel> texts(set.texts);
+  RowsByKey<NumberLabel> numbers(set.numbers);
   for (const Label& label : labels) {
     if (!label.numeric) {
-      auto found = std::find_if(set.texts.begin(), set.texts.end(),
-                                [&](const TextLabel& text) { return text.key == label.key; });
-      if (found == set.texts.end()) {
-        found = set.texts.insert(found, TextLabel{.key = label.key, .values = {}});
-      }
-      found->values.push_back(label.text);
+      texts[label.key].values.push_back(label.text);
       continue;
     }
-    auto found = std::find_if(set.numbers.begin(), set.numbers.end(),
-                              [&](const NumberLabel& number) { return number.key == label.key; });
-    if (found == set.numbers.end()) {
-      found = set.numbers.insert(found, NumberLabel{.key = label.key, .values = {}, .units = {}});
-    }
+    NumberLabel& number = numbers[label.key];
     if (label.unit.value() != 0 && label.unit.valid()) {
-      found->units.resize(found->values.size(), StringId(0U));
-      found->units.push_back(label.unit);
+      number.units.resize(number.values.size(), StringId(0U));
+      number.units.push_back(label.unit);
     }
-    found->values.push_back(label.number);
+    number.values.push_back(label.number);
   }
   for (NumberLabel& number : set.numbers) {
     if (!number.units.empty()) {

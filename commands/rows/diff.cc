@@ -117,6 +117,9 @@ class DiffCommand final : public RowsCommand {
                     .normalize = normalize_,
                     .through_rows = output().limit(),
                     .limit = limit_});
+    if (answer_.saturated) {  // also by --normalize
+      session.NoteClamped();
+    }
     answer_.head = session.Head("diff");
     return {};
   }
@@ -144,7 +147,7 @@ class DiffCommand final : public RowsCommand {
     Tabulate(answer_.rows, Columns(session.is_bytes()), output().limit(), kDelta, table);
     table.head = HeadLines(session);
     table.foot.push_back(UnchangedLine(session));
-    const auto notes = FootNotes(answer_.unknown_new, answer_.saturated);
+    const auto notes = FootNotes(answer_.unknown_new);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
   }

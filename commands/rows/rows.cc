@@ -41,16 +41,13 @@ std::string AmountText(const Session& session, std::int64_t value, bool sign) {
   return session.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
 }
 
-std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated) {
+std::vector<std::string> FootNotes(std::int64_t unknown) {
   std::vector<std::string> notes;
   if (unknown > 0) {
     notes.push_back(
         fmt::format("{} executable{} of unknown size (the runtime wrote -1): not in the "
                     "sums",
                     FormatCount(unknown), PluralS(unknown)));
-  }
-  if (saturated) {
-    notes.emplace_back("some sums exceeded the 64-bit range and are clamped to its end");
   }
   return notes;
 }

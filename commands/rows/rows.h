@@ -24,8 +24,8 @@ std::string InputsText(const Session& session, bool apart = false);
 std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
 // An amount of the session's sample type.
 Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
-// Notes that every report ends with: unknown sizes, saturated sums.
-std::vector<std::string> FootNotes(std::int64_t unknown, bool saturated);
+// Notes that every report ends with: unknown sizes.
+std::vector<std::string> FootNotes(std::int64_t unknown);
 // A row's line for JSON: null when it has none.
 Cell LineCell(std::int64_t line);
 

@@ -28,6 +28,7 @@ class TagsCommand final : public RowsCommand {
 
  private:
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    session.WatchCounts();
     auto answer = AnswerOf(TagsMaker(), session, names, "tags");
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
@@ -57,7 +58,7 @@ class TagsCommand final : public RowsCommand {
     if (answer_.rows.empty()) {
       table.foot.emplace_back("no labels");
     }
-    const auto notes = FootNotes(answer_.unknown, false);
+    const auto notes = FootNotes(answer_.unknown);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
   }

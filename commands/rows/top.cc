@@ -81,7 +81,7 @@ class TopCommand final : public RowsCommand {
               ? "SAVES: how much the whole run's peak would fall without the row and what it calls"
               : "SAVES: how much the whole run's peak would fall without the row");
     }
-    const auto notes = FootNotes(answer_.unknown, answer_.saturated);
+    const auto notes = FootNotes(answer_.unknown);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
   }

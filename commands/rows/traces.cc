@@ -41,6 +41,7 @@ class TracesCommand final : public RowsCommand {
 
  private:
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    session.WatchCounts();
     auto answer = AnswerOf(TracesMaker(), session, names, "traces");
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);

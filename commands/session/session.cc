@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "words/moments.h"
 #include "words/subjects.h"
 #include "words/words.h"
@@ -180,7 +181,17 @@ Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const 
                                          : fmt::format("{} at {}: {}", side, moment.text, line));
   }
   NoteUnmatched(selection->view());
+  NoteSums(selection->sums());
   return selection;
+}
+
+// Rows and totals of several inputs are sums of theirs.
+void Session::NoteSums(const StackSums& sums) {
+  bool saturated = sums.saturated || (watches_counts_ && sums.counts_saturated);
+  AddTo(magnitude_, sums.magnitude, saturated);
+  if (saturated) {
+    NoteClamped();
+  }
 }
 
 Result<Selection> Session::SelectAt(const std::string& name,
@@ -257,7 +268,7 @@ void Session::Finish() {
   std::uint64_t damages = 0;
   std::string first;
   for (const Diagnostic& diagnostic : diagnostics_) {
-    if (diagnostic.severity != Severity::kNote) {
+    if (diagnostic.severity != Severity::kNote && diagnostic.code != kClampedSums) {
       damages += diagnostic.count;
       first = first.empty() ? diagnostic.message : first;
     }
@@ -265,6 +276,9 @@ void Session::Finish() {
   if (damages > 0) {
     Warn(streams_, fmt::format("read around {} fault{}: {} (--format json lists all)", damages,
                                PluralS(damages), first));
+  }
+  if (HasClampedSums(diagnostics_)) {
+    Warn(streams_, ClampedSums().message);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
@@ -58,6 +59,11 @@ class Session {
     unmatched_.Note(view, except);
   }
 
+  // Notes once that sums left the 64-bit range, for sums that ForEach did not see.
+  void NoteClamped() { NoteClampedSums(diagnostics_); }
+  // For commands that show what samples count: their sums are watched too.
+  void WatchCounts() { watches_counts_ = true; }
+
   // Warns about filters that matched nothing and sums up diagnostics, once, on stderr.
   void Finish();
   // kOk, or kDamage when --strict asks for it.
@@ -84,6 +90,7 @@ class Session {
     std::size_t note = 0;                       // its row of notes_
   };
   void Note(const std::string& name, const Recording& recording);
+  void NoteSums(const StackSums& sums);
   // `side`: what a comparison calls the input, for the lines of moment_lines().
   Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
                                const std::string& device, std::string_view side = {});
@@ -99,6 +106,8 @@ class Session {
   std::vector<std::string> moment_lines_;
   std::vector<Diagnostic> diagnostics_;
   std::optional<ValueChoice> choice_;
+  std::int64_t magnitude_ = 0;  // of all that was selected
+  bool watches_counts_ = false;
   Unmatched unmatched_;
 };
 

@@ -38,6 +38,7 @@ Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions&
   NodeWalker walker(selection->view(), Granularity::kFileFunction, space);
   NodeStack stack;
   std::map<std::string, std::int64_t> lines;
+  bool saturated = selection->sums().saturated;
   for (const StackSum& sum : selection->sums().rows) {
     if (sum.value == 0 || !walker.Expand(sum, stack)) {
       continue;
@@ -47,7 +48,10 @@ Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions&
       line += EscapeFolded(space.Name(stack.nodes[i])) + (i > 0 ? ";" : "");
     }
     std::int64_t& value = lines[stack.nodes.empty() ? std::string(kNoStack) : std::move(line)];
-    value = SaturatingAdd(value, sum.value);
+    AddTo(value, sum.value, saturated);
+  }
+  if (saturated) {
+    return Fail(ErrorCode::kLimit, "sums of sizes exceed the 64-bit range");
   }
   for (const auto& [line, value] : lines) {
     MEMTOOL_TRY(sink(fmt::format("{} {}\n", line, value)));

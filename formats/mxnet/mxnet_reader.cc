@@ -73,12 +73,6 @@ void AddBlindSpots(RecordingBuilder& builder, bool frees) {
 }
 
 void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
-  if (rows.saturated()) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kWarning,
-         .code = "saturated",
-         .message = "sums of a tag exceed the 64-bit range and are clamped to its end"});
-  }
   if (rows.pinned_rows() > 0) {
     builder.AddDiagnostic(
         {.severity = Severity::kNote,

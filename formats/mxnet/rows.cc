@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -57,7 +56,7 @@ std::uint32_t RowTable::TagOf(std::string_view text) {
   return tag;
 }
 
-RowTable::Sum& RowTable::SumOf(const Row& row) {
+std::uint32_t& RowTable::SumOf(const Row& row) {
   Key key{
       .tag = TagOf(row.tag),
       .structure = row.structure.empty() ? kNoStructure : structures_.Intern(Bytes(row.structure)),
@@ -67,26 +66,36 @@ RowTable::Sum& RowTable::SumOf(const Row& row) {
   if (row.unrounded && image_io_[key.tag] != 0) {
     key.flags |= kPinned;
   }
-  const std::uint32_t sum = keys_.Intern(std::as_bytes(std::span(&key, 1)));
-  if (sum == sums_.size()) {
+  const std::uint32_t number = keys_.Intern(std::as_bytes(std::span(&key, 1)));
+  if (number == current_.size()) {
+    current_.push_back(static_cast<std::uint32_t>(sums_.size()));
     sums_.push_back({.key = key});
   }
-  return sums_[sum];
-}
-
-void RowTable::AddTo(std::int64_t& sum, std::int64_t value) {
-  saturated_ = saturated_ || sum > std::numeric_limits<std::int64_t>::max() - value;
-  sum = SaturatingAdd(sum, value);
+  return current_[number];
 }
 
 void RowTable::Add(const Row& row) {
   ++rows_;
-  Sum& sum = SumOf(row);
+  const std::int64_t from_mebibytes =
+      row.mebibytes == 0 ? 0 : Scaled(1, std::round(row.mebibytes * kMebibyte));
+  std::uint32_t& current = SumOf(row);
+  Sum sum = sums_[current];
+  bool saturated = false;
   ++sum.count;
-  AddTo(sum.actual, row.actual);
-  AddTo(sum.requested, row.requested);
-  if (row.mebibytes != 0) {
-    AddTo(sum.from_mebibytes, Scaled(1, std::round(row.mebibytes * kMebibyte)));
+  AddTo(sum.actual, row.actual, saturated);
+  AddTo(sum.requested, row.requested, saturated);
+  AddTo(sum.from_mebibytes, from_mebibytes, saturated);
+  if (saturated) {
+    // Samples are exact: which of their columns is added up is for the question to choose.
+    sum = {.key = sum.key,
+           .count = 1,
+           .requested = row.requested,
+           .actual = row.actual,
+           .from_mebibytes = from_mebibytes};
+    current = static_cast<std::uint32_t>(sums_.size());
+    sums_.push_back(sum);
+  } else {
+    sums_[current] = sum;
   }
   if ((sum.key.flags & kPinned) != 0) {
     ++pinned_rows_;

@@ -43,9 +43,6 @@ class RowTable {
   // form tells. `mebibytes`: values are those of Row::mebibytes, rounded to bytes row by row.
   void Fill(RecordingBuilder& builder, bool with_requested, bool mebibytes) const;
 
-  // True when a sum left the range of int64 and stays at its end.
-  [[nodiscard]] bool saturated() const { return saturated_; }
-
  private:
   // What distinguishes rows, without padding, because its bytes are interned.
   struct Key {
@@ -63,8 +60,8 @@ class RowTable {
   };
   // The number of a tag; new ones must keep to the limits.
   std::uint32_t TagOf(std::string_view text);
-  Sum& SumOf(const Row& row);
-  void AddTo(std::int64_t& sum, std::int64_t value);
+  // The row of sums_ that equal rows are added to, to be changed when another one takes over.
+  std::uint32_t& SumOf(const Row& row);
   [[nodiscard]] LabelSetId LabelsOf(RecordingBuilder& builder, const Key& key) const;
   StackId StackOf(RecordingBuilder& builder, std::string_view tag,
                   std::map<std::string, LocationId, std::less<>>& scopes) const;
@@ -74,9 +71,9 @@ class RowTable {
   ByteInterner tags_;
   ByteInterner structures_;
   ByteInterner keys_;
-  std::vector<char> image_io_;  // per tag: its rows are pinned host memory when unrounded
-  std::vector<Sum> sums_;       // per key
-  bool saturated_ = false;
+  std::vector<char> image_io_;          // per tag: its rows are pinned host memory when unrounded
+  std::vector<std::uint32_t> current_;  // per key: the last of its sums
+  std::vector<Sum> sums_;               // one per key, and more where the range of int64 ends
   std::uint64_t rows_ = 0;
   std::uint64_t pinned_rows_ = 0;
   std::int64_t pinned_bytes_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "oom_text/others.h"
 #include "oom_text/phrases.h"
@@ -293,7 +294,9 @@ Parsed ParseMps(Phrases& in) {
 
 void FindAdvice(std::string_view text, std::size_t consumed, OomMessage& message) {
   std::string_view after = text.substr(consumed);
-  after = after.substr(0, std::min(kHintReach, FindStart(after, 0)));
+  constexpr std::size_t kLongestStart = 256;
+  after = after.substr(
+      0, std::min(kHintReach, FindStart(after.substr(0, kHintReach + kLongestStart), 0)));
   const std::string_view all = text.substr(0, consumed + after.size());
   for (const std::string_view setting :
        {std::string_view("expandable_segments:"), std::string_view("max_split_size_mb")}) {
@@ -387,20 +390,22 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
 
 std::size_t FindStart(std::string_view line, std::size_t from) {
   // Window by window, so that a word that a long line lacks is not searched for to its end after
-  // each hit.
-  constexpr std::size_t kWindow = 2048;
+  // each hit; the first ones are small, because hits may follow each other closely.
+  constexpr std::size_t kSmallest = 128;
+  constexpr std::size_t kLargest = 2048;
+  constexpr std::size_t kAround = 128;  // "out of memory" begins this long after its message
   constexpr std::size_t kLongestWord = 64;
-  for (std::size_t begin = from; begin < line.size(); begin += kWindow) {
-    const std::string_view window = line.substr(begin, kWindow + kLongestWord);
+  std::size_t size = kSmallest;
+  for (std::size_t begin = from; begin < line.size(); begin += std::exchange(size, kLargest)) {
+    const std::string_view window = line.substr(begin, size + kAround + kLongestWord);
     std::size_t found = std::string_view::npos;
     for (const std::string_view word :
          {std::string_view("out of memory"), std::string_view("Out of memory")}) {
       const std::size_t at = window.find(word);
-      if (at < kWindow) {
-        found = std::min(found, StartAround(line, begin + at, from));
-      }
+      const std::size_t start = at < size + kAround ? StartAround(line, begin + at, from) : at;
+      found = start < begin + size ? std::min(found, start) : found;
     }
-    if (const std::size_t at = FindOther(window); at < kWindow) {
+    if (const std::size_t at = FindOther(window.substr(0, size + kLongestWord)); at < size) {
       found = std::min(found, begin + at);
     }
     if (found != std::string_view::npos) {

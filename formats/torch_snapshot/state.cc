@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "support/read_error.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -108,7 +109,7 @@ Value StateTable::AddSegment(std::span<const Value> pairs, std::uint64_t offset)
                 fmt::format("has no {}", kWords[static_cast<std::size_t>(needed)]));
     }
   }
-  segments_.push_back({segment, offset});
+  segments_.push_back({segment, offset, keys});
   return Row(kind::kSegment, segments_.size() - 1);
 }
 
@@ -183,25 +184,84 @@ Value StateTable::AddHistory(std::span<const Value> pairs, std::uint64_t offset)
   return Row(kind::kHistoryEntry, histories_.size() - 1);
 }
 
-// Copies a segment's blocks to the end of `state`, with their addresses.
-void StateTable::PlaceBlocks(const SegmentRow& row, Segment& segment, AllocatorState& state) {
-  const std::uint32_t first = segment.first_block;
-  segment.first_block = static_cast<std::uint32_t>(state.blocks.size());
-  std::uint64_t address = segment.address;
-  bool strayed = false;
-  std::int64_t sum = 0;
+void StateTable::Refuse(const SegmentRow& row, std::string_view what) {
+  ThrowRead(ErrorCode::kMalformed, row.offset, fmt::format("segment at {:#x}", row.segment.address),
+            fmt::format("contradicts itself: {}", what));
+}
+
+// What the blocks of a segment add up to; the last one ends at `end`.
+struct StateTable::Listed {
+  std::int64_t allocated = 0;
+  std::int64_t active = 0;
+  std::int64_t requested = 0;
+  std::int64_t inactive = 0;
+  std::uint64_t end = 0;
+  bool gaps = false;
+};
+
+// Copies a segment's blocks to the end of `state`, with their addresses. They lie within the
+// segment one after the other, so that no sum of their sizes exceeds its own.
+StateTable::Listed StateTable::PlaceBlocks(const SegmentRow& row, AllocatorState& state) const {
+  const Segment& segment = row.segment;
+  const auto size = static_cast<std::uint64_t>(segment.size);
+  if (size > UINT64_MAX - segment.address) {
+    Refuse(row, "it ends beyond the last address");
+  }
+  Listed listed{.end = segment.address};
   for (std::uint32_t i = 0; i < segment.block_count; ++i) {
-    const BlockRow& from = blocks_[first + i];
+    const BlockRow& from = blocks_[segment.first_block + i];
     Block block = from.block;
     if (!from.has_address) {
-      block.address = address;
+      block.address = listed.end;
     }
-    strayed = strayed || block.address != address;
-    address = block.address + static_cast<std::uint64_t>(block.size);
-    strayed = __builtin_add_overflow(sum, block.size, &sum) || strayed;
+    if (block.address < listed.end) {
+      Refuse(row, i == 0 ? "a block lies before it"
+                         : "its blocks overlap, or are not in the order of their addresses");
+    }
+    const std::uint64_t begin = block.address - segment.address;
+    if (begin > size || static_cast<std::uint64_t>(block.size) > size - begin) {
+      Refuse(row, "a block lies beyond its end");
+    }
+    if (block.requested > block.size) {
+      Refuse(row, "a block is smaller than what was asked for");
+    }
+    listed.gaps = listed.gaps || block.address != listed.end;
+    listed.end = block.address + static_cast<std::uint64_t>(block.size);
+    if (block.state == BlockState::kInactive) {
+      listed.inactive = SaturatingAdd(listed.inactive, block.size);
+    } else {
+      listed.active = SaturatingAdd(listed.active, block.size);
+      listed.requested = SaturatingAdd(listed.requested, block.requested);
+    }
+    if (block.state == BlockState::kActive) {
+      listed.allocated = SaturatingAdd(listed.allocated, block.size);
+    }
     state.blocks.push_back(block);
   }
-  if (strayed || (sum != segment.size && segment.block_count > 0)) {
+  return listed;
+}
+
+// The sums that the file gives, or those of the blocks where it gives none.
+void StateTable::CheckSums(const SegmentRow& row, const Listed& listed, Segment& segment) {
+  const auto told = [&row](Word word) { return KeySet{row.keys}.Has(word); };
+  segment.allocated = told(Word::kAllocatedSize) ? segment.allocated : listed.allocated;
+  segment.active = told(Word::kActiveSize) ? segment.active : listed.active;
+  segment.requested = told(Word::kRequestedSize) ? segment.requested : listed.requested;
+  if (segment.active > segment.size) {
+    Refuse(row, "more of it is in use than it has");
+  }
+  if (listed.inactive > SaturatingSubtract(segment.size, segment.active)) {
+    Refuse(row, "its free blocks are more than is not in use");
+  }
+  if (segment.allocated > segment.active || segment.requested > segment.active) {
+    Refuse(row, "more of it is allocated or requested than is in use");
+  }
+  if (listed.active > segment.active || listed.allocated > segment.allocated) {
+    Refuse(row, "its blocks are more than it says is in use");
+  }
+  const bool filled =
+      !listed.gaps && listed.end - segment.address == static_cast<std::uint64_t>(segment.size);
+  if (!filled && segment.block_count > 0) {
     context_.notes.Add(Severity::kDamage, "blocks_do_not_fill_segment",
                        "segments whose blocks do not fill them exactly", row.offset);
   }
@@ -249,21 +309,24 @@ AllocatorState StateTable::Finish(std::span<const Run> runs) {
     }
     segment.host = host;
     segment.device = host ? -1 : segment.device;
-    PlaceBlocks(segments_[row], segment, state);
+    segment.first_block = static_cast<std::uint32_t>(state.blocks.size());
+    CheckSums(segments_[row], PlaceBlocks(segments_[row], state), segment);
+    CheckOverlap(segments_[row], segment, state);
     state.segments.push_back(segment);
   }
-  CheckOverlap(state);
   return state;
 }
 
-void StateTable::CheckOverlap(const AllocatorState& state) {
-  for (std::size_t i = 1; i < state.segments.size(); ++i) {
-    const Segment& before = state.segments[i - 1];
-    const Segment& segment = state.segments[i];
-    if (before.host == segment.host && before.device == segment.device &&
-        segment.address - before.address < static_cast<std::uint64_t>(before.size)) {
-      context_.notes.Add(Severity::kDamage, "segments_overlap", "segments that overlap", 0);
-    }
+// Segments come by address.
+void StateTable::CheckOverlap(const SegmentRow& row, const Segment& segment,
+                              const AllocatorState& state) {
+  if (state.segments.empty()) {
+    return;
+  }
+  const Segment& before = state.segments.back();
+  if (before.host == segment.host && before.device == segment.device &&
+      segment.address - before.address < static_cast<std::uint64_t>(before.size)) {
+    Refuse(row, fmt::format("it overlaps with the segment at {:#x}", before.address));
   }
 }
 

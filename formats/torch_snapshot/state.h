@@ -20,7 +20,8 @@ class StateTable {
   Value AddHistory(std::span<const Value> pairs, std::uint64_t offset);
 
   // The segments that the snapshot's own lists name, in the model's order. Checks that no segment
-  // or block is counted twice and that blocks fill their segments.
+  // or block is counted twice and that blocks lie in their segments, whose sums are theirs. Throws
+  // ReadError (kMalformed) when the file contradicts itself.
   struct Run {
     std::uint32_t first;
     std::uint32_t count;
@@ -32,7 +33,9 @@ class StateTable {
   struct SegmentRow {
     Segment segment;
     std::uint64_t offset = 0;
+    std::uint64_t keys = 0;  // those it has
   };
+  struct Listed;
   struct BlockRow {
     Block block;
     bool has_address = false;
@@ -43,8 +46,11 @@ class StateTable {
   };
 
   void SetSegment(Segment& segment, const Value& key, const Value& value, std::uint64_t offset);
-  void PlaceBlocks(const SegmentRow& row, Segment& segment, AllocatorState& state);
-  void CheckOverlap(const AllocatorState& state);
+  [[noreturn]] static void Refuse(const SegmentRow& row, std::string_view what);
+  Listed PlaceBlocks(const SegmentRow& row, AllocatorState& state) const;
+  void CheckSums(const SegmentRow& row, const Listed& listed, Segment& segment);
+  static void CheckOverlap(const SegmentRow& row, const Segment& segment,
+                           const AllocatorState& state);
 
   Context& context_;
   const GenericStore& generics_;

@@ -79,7 +79,7 @@ std::string Color(std::int64_t value, std::int64_t total, bool fill) {
 class DotBuilder {
  public:
   DotBuilder(const Graph& graph, const NodeSpace& space, const DotStyle& style)
-      : graph_(graph), space_(space), style_(style) {
+      : graph_(graph), space_(space), style_(style), largest_flat_(LargestFlat(graph)) {
     const std::string title = Shown(style.title);
     handle_.reset(::agopen(Mutable(title), Agdirected, &disciplines_));
   }
@@ -139,9 +139,9 @@ class DotBuilder {
     Set(node, "tooltip", Shown(style_.title));
   }
 
-  [[nodiscard]] std::int64_t LargestFlat() const {
+  [[nodiscard]] static std::int64_t LargestFlat(const Graph& graph) {
     std::int64_t largest = 0;
-    for (const GraphNode& node : graph_.nodes) {
+    for (const GraphNode& node : graph.nodes) {
       largest = std::max(largest, Magnitude(node.value.flat));
     }
     return largest;
@@ -166,9 +166,9 @@ class DotBuilder {
       label += fmt::format("{}of {} ({})", value.flat == 0 ? " " : "\\n", style_.amount(value.cum),
                            PercentOf(value.cum, graph_.total));
     }
-    const double share = LargestFlat() == 0 ? 0.0
+    const double share = largest_flat_ == 0 ? 0.0
                                             : std::abs(static_cast<double>(value.flat)) /
-                                                  static_cast<double>(LargestFlat());
+                                                  static_cast<double>(largest_flat_);
     const int font = 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)));
     boxes_.push_back(BoxOf(label, font));
     Agnode_t* drawn = Node(id);
@@ -387,6 +387,7 @@ class DotBuilder {
   const Graph& graph_;
   const NodeSpace& space_;
   const DotStyle& style_;
+  std::int64_t largest_flat_;
   Agiodisc_t io_{nullptr, Append, NoFlush};
   Agdisc_t disciplines_{&AgMemDisc, &AgIdDisc, &io_};
   GraphHandle handle_;

@@ -327,7 +327,9 @@ class Backward {
         block.size = static_cast<std::int64_t>(limit - block.address);
         estimated = true;
       }
-      estimated = estimated || !at->second.exact;
+      // Events may ask for more than the file's blocks have.
+      estimated = estimated || !at->second.exact || block.requested > block.size;
+      block.requested = std::min(block.requested, block.size);
       from = EndOf(block.address, block.size);
       segment.active = SaturatingAdd(segment.active, block.size);
       segment.requested = SaturatingAdd(segment.requested, block.requested);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "memtool/profile/model/clamped_sums.h"
+
 namespace memtool {
 
 void AnswerHead::Add(const Selection& selection) {
@@ -9,6 +11,9 @@ void AnswerHead::Add(const Selection& selection) {
   if (sample_type.empty()) {
     sample_type = selection.choice().name;
     unit = IsBytes(selection.choice().role) ? "bytes" : selection.choice().unit;
+  }
+  if (selection.sums().saturated) {
+    NoteClampedSums(diagnostics);
   }
 }
 

@@ -7,9 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/history_index.h"
-#include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
-#include "memtool/profile/select/view.h"
 
 namespace memtool {
 
@@ -29,15 +27,15 @@ StackCoverage Coverage(const Recording& recording, const std::vector<LiveBlock>&
 
 std::vector<SampleTypeTotal> TotalsOf(const Recording& recording) {
   std::vector<SampleTypeTotal> totals;
-  const Filter all;
-  const View view(recording, all);
-  for (std::size_t i = 0; i < recording.profile->types.size(); ++i) {
-    const auto choice = ChooseValue(recording, std::to_string(i));
-    const SampleType& type = recording.profile->types[i];
-    totals.push_back({.type = std::string(recording.Text(type.type)),
-                      .unit = std::string(recording.Text(type.unit)),
-                      .total = choice ? SumByStack(view, *choice).total : 0,
-                      .bytes = IsBytes(type.role)});
+  totals.reserve(recording.profile->types.size());
+  for (const SampleType& type : recording.profile->types) {
+    SampleTypeTotal total{.type = std::string(recording.Text(type.type)),
+                          .unit = std::string(recording.Text(type.unit)),
+                          .bytes = IsBytes(type.role)};
+    ForEachSample(
+        *recording.profile, {.type = totals.size(), .role = type.role},
+        [&total](const SampleValue& sample) { AddTo(total.total, sample.value, total.saturated); });
+    totals.push_back(std::move(total));
   }
   return totals;
 }

@@ -59,8 +59,8 @@ std::vector<std::uint32_t> ChooseGroups(const HistoryIndex& index, const Timelin
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto& x = groups.names[a];
     const auto& y = groups.names[b];
-    return std::tuple(-highest[a], x.name, x.file, x.line) <
-           std::tuple(-highest[b], y.name, y.file, y.line);
+    return std::tuple(SaturatingSubtract(0, highest[a]), x.name, x.file, x.line) <
+           std::tuple(SaturatingSubtract(0, highest[b]), y.name, y.file, y.line);
   });
   order.resize(std::min(top, order.size()));
   std::erase_if(order, [&highest](std::uint32_t group) { return highest[group] <= 0; });

@@ -145,7 +145,8 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   if (row == kDropped) {
     return;
   }
-  Add(row, LiveChange(at));
+  const std::int64_t change = replay_->ChangeAt(event);
+  Add(row, change);
   const bool frees = at.action == Action::kFreeCompleted;
   const std::uint32_t other = replay_->partners()[event];
   const bool stays = !frees && (other == Replay::kNoEvent || other > range_.last);
@@ -157,7 +158,7 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   if (frees && other == Replay::kNoEvent) {
     return;  // its stack is that of the code that freed it
   }
-  AddToStack(frees ? events_[other].stack : at.stack, LiveChange(at), !frees);
+  AddToStack(frees ? events_[other].stack : at.stack, change, !frees);
 }
 
 StackSums Walk::Weights() const {

@@ -191,6 +191,7 @@ bool EventCursor::EnterTrace() {
   inside_ = true;
   at_ = 0;
   range_ = {.trace = trace_, .first = 0, .last = -1};
+  replay_.reset();
   if (ranges_[next_range_].trace == trace_) {
     range_ = ranges_[next_range_++];
     replay_.emplace(recording_, traces[trace_]);
@@ -309,7 +310,9 @@ bool EventCursor::NextInTrace(ListedEvent& out) {
     const std::int64_t number = at_++;
     const Event& event = events_[static_cast<std::size_t>(number)];
     const std::optional<BlockId> id = Count(event);
-    live_ = SaturatingAdd(live_, LiveChange(event));
+    if (replay_) {
+      live_ = SaturatingAdd(live_, replay_->ChangeAt(static_cast<std::uint32_t>(number)));
+    }
     const bool inside = number >= range_.first && number <= range_.last;
     if (!inside || !filter_.Matches(event) || (filter_.id && id != filter_.id)) {
       continue;

@@ -231,7 +231,7 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
   std::vector<std::int64_t> highest = held;
   for (std::int64_t i = 0; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
-    const std::int64_t change = LiveChange(events_[row]);
+    const std::int64_t change = replay_.ChangeAt(row);
     const std::uint32_t group = change != 0 ? GroupOf(row) : kBefore;
     if (group < held.size()) {
       held[group] = SaturatingAdd(held[group], change);
@@ -257,7 +257,7 @@ Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::ui
   for (std::int64_t i = 0; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const Event& event = events_[row];
-    const std::int64_t change = LiveChange(event);
+    const std::int64_t change = replay_.ChangeAt(row);
     const std::int64_t reserved = ReservedChange(event);
     if (change != 0) {
       add(layered ? GroupOf(row) : AllocationGroups::kRest, change);

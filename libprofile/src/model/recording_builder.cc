@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "memtool/profile/model/clamped_sums.h"
+
 namespace memtool {
 
 namespace {
@@ -254,6 +256,9 @@ Result<Recording> RecordingBuilder::Finish() && {
     if (auto error = CheckState(recording_, *recording_.state)) {
       return Fail(*std::move(error));
     }
+  }
+  if (!HistorySumsFit(recording_)) {
+    NoteClampedSums(recording_.diagnostics);
   }
   return std::move(recording_);
 }

@@ -126,6 +126,12 @@ Replay::Replay(const Recording& recording, const Trace& trace)
   });
 }
 
+std::int64_t Replay::ChangeAt(std::uint32_t event) const {
+  const std::uint32_t other = partner_[event];
+  const bool ends = events_[event].action == Action::kFreeCompleted && other != kNoEvent;
+  return ends ? SaturatingSubtract(0, events_[other].size) : LiveChange(events_[event]);
+}
+
 TraceSummary Replay::Summarize() const {
   TraceSummary s;
   s.device = trace_.device;
@@ -146,8 +152,10 @@ TraceSummary Replay::Summarize() const {
     sum = SaturatingAdd(sum, block.requested);
   });
   std::int64_t net = 0;
+  std::int64_t lowest = 0;
   for (const Event& event : events_) {
     net = SaturatingAdd(net, ReservedChange(event));
+    lowest = std::min(lowest, net);
   }
   s.preexisting_bytes = trace_.preexisting_bytes;
   s.base_bytes =
@@ -156,11 +164,13 @@ TraceSummary Replay::Summarize() const {
   // Without a state at the end, what the trace says about segments before the first event counts.
   s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
                                           : SaturatingAdd(trace_.preexisting_reserved, net);
-  s.reserved_base_bytes = SaturatingAdd(s.reserved_end_bytes, -net);
+  // Never less than what the events free: the state may be of a later moment than the last event.
+  s.reserved_base_bytes =
+      std::max(SaturatingSubtract(s.reserved_end_bytes, net), SaturatingSubtract(0, lowest));
   std::int64_t live = s.peak_bytes = s.base_bytes;
   std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;
   for (std::size_t i = 0; i < events_.size(); ++i) {
-    live = SaturatingAdd(live, LiveChange(events_[i]));
+    live = SaturatingAdd(live, ChangeAt(static_cast<std::uint32_t>(i)));
     s.start_bytes = i < trace_.listed_before ? live : s.start_bytes;
     if (live > s.peak_bytes) {
       s.peak_bytes = live;
@@ -315,7 +325,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
         std::max(peak[group], SaturatingSubtract(maxima.MaxSince(since[group]), held[group]));
   };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const std::int64_t change = LiveChange(events_[i]);
+    const std::int64_t change = ChangeAt(i);
     if (change == 0) {
       continue;
     }

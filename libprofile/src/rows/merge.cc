@@ -220,13 +220,17 @@ class RowMerger {
   std::vector<LocationId> stack_;
 };
 
-std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules) {
+std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules,
+                     bool& saturated) {
   if (rules == MergeRules::kPprof) {
     const auto wide = static_cast<std::uint64_t>(value);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                      (sign < 0 ? 0 - wide : wide));
   }
-  return sign < 0 ? SaturatingSubtract(sum, value) : SaturatingAdd(sum, value);
+  const bool left = sign < 0 ? __builtin_sub_overflow(sum, value, &sum)
+                             : __builtin_add_overflow(sum, value, &sum);
+  saturated = saturated || left;
+  return sum;
 }
 
 class Merger {
@@ -243,6 +247,11 @@ class Merger {
       AddMetadata(*input.recording);
       AddSamples(*input.recording, input.sign);
     }
+    if (saturated_) {
+      return Fail(ErrorCode::kLimit,
+                  "a sum exceeds the 64-bit range, which is the most that a "
+                  "profile can hold");
+    }
     return Finish();
   }
   // True when samples have cancelled out; what only they used is still there.
@@ -258,10 +267,7 @@ class Merger {
   void AddSamples(const Recording& from, int sign) {
     const Profile& profile = *from.profile;
     const bool exact = rules_ == MergeRules::kExact;
-    std::vector<std::size_t> columns;
-    for (std::size_t t = 0; t < types_.size(); ++t) {
-      columns.push_back(ColumnOf(from, types_, t, rules_));
-    }
+    const std::vector<std::size_t> columns = ColumnsOf(from, types_, rules_);
     auto next_unknown = profile.unknown_size.begin();
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
       const bool listed = next_unknown != profile.unknown_size.end() && *next_unknown == i;
@@ -272,7 +278,8 @@ class Merger {
       const std::size_t row = RowOf(rows_.OfStack(profile.stacks[i]),
                                     rows_.OfLabels(profile.label_sets[i]), exact && listed);
       for (std::size_t t = 0; t < columns.size(); ++t) {
-        values_[t][row] = Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_);
+        values_[t][row] =
+            Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_, saturated_);
       }
     }
   }
@@ -318,7 +325,7 @@ class Merger {
         (source.time_nanos < to.time_nanos && (!exact || source.time_nanos != 0))) {
       to.time_nanos = source.time_nanos;
     }
-    to.duration_nanos = Combine(to.duration_nanos, source.duration_nanos, 1, rules_);
+    to.duration_nanos = Combine(to.duration_nanos, source.duration_nanos, 1, rules_, saturated_);
     to.period = to.period == 0 ? source.period : std::max(to.period, source.period);
     for (const StringId comment : source.comments) {
       const StringId id = rows_.OfString(comment);
@@ -384,6 +391,7 @@ class Merger {
   }
 
   MergeRules rules_;
+  bool saturated_ = false;  // a sum left the range of int64
   RecordingBuilder builder_;
   RowMerger rows_;
   std::vector<CommonType> types_;

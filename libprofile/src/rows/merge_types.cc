@@ -3,49 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace memtool {
 
 namespace {
 
-// The only type of a role and unit, or nothing.
-std::optional<std::size_t> OnlyOfRole(const Recording& recording, Role role,
-                                      std::string_view unit) {
-  const auto& types = recording.profile->types;
-  std::optional<std::size_t> only;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i].role == role && recording.Text(types[i].unit) == unit) {
-      if (only) {
-        return std::nullopt;
+// The sample types of one recording, which outlives this.
+class TypeIndex {
+ public:
+  explicit TypeIndex(const Recording& recording) {
+    const auto& types = recording.profile->types;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const std::string_view unit = recording.Text(types[i].unit);
+      by_name_.try_emplace({recording.Text(types[i].type), unit}, i);
+      const auto [at, fresh] = by_role_.try_emplace({types[i].role, unit}, i);
+      if (!fresh) {
+        at->second.reset();
       }
-      only = i;
     }
   }
-  return only;
-}
 
-// The position of a sample type in another recording: by its name, or as the only one of its role
-// ("space" of one writer is "inuse_space" of another).
-std::optional<std::size_t> FindType(const Recording& recording, const CommonType& wanted) {
-  const auto& types = recording.profile->types;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (recording.Text(types[i].type) == wanted.name &&
-        recording.Text(types[i].unit) == wanted.unit) {
-      return i;
-    }
+  // The only type of a role and unit, or nothing.
+  [[nodiscard]] std::optional<std::size_t> OnlyOfRole(Role role, std::string_view unit) const {
+    const auto found = by_role_.find({role, unit});
+    return found == by_role_.end() ? std::nullopt : found->second;
   }
-  return wanted.role == Role::kOther ? std::nullopt
-                                     : OnlyOfRole(recording, wanted.role, wanted.unit);
-}
+
+  // The position of a sample type of another recording: by its name, or as the only one of its role
+  // ("space" of one writer is "inuse_space" of another).
+  [[nodiscard]] std::optional<std::size_t> Find(const CommonType& wanted) const {
+    const auto found = by_name_.find({wanted.name, wanted.unit});
+    if (found != by_name_.end()) {
+      return found->second;
+    }
+    return wanted.role == Role::kOther ? std::nullopt : OnlyOfRole(wanted.role, wanted.unit);
+  }
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> by_name_;
+  std::map<std::pair<Role, std::string_view>, std::optional<std::size_t>> by_role_;
+};
 
 // An error when bytes of an input would be in no type of the result.
 Result<void> KeepBytes(std::span<const MergeInput> inputs, std::span<const CommonType> common) {
   for (const MergeInput& input : inputs) {
     const Recording& recording = *input.recording;
+    const TypeIndex index(recording);
     std::vector<bool> kept(recording.profile->types.size());
     for (const CommonType& wanted : common) {
-      kept[*FindType(recording, wanted)] = true;
+      kept[*index.Find(wanted)] = true;
     }
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const SampleType& type = recording.profile->types[i];
@@ -72,14 +81,20 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
   }
   const bool exact = rules == MergeRules::kExact;
   const Recording& first = *inputs.front().recording;
+  std::vector<TypeIndex> indices;
+  indices.reserve(inputs.size());
+  for (const MergeInput& input : inputs) {
+    indices.emplace_back(*input.recording);
+  }
   std::vector<CommonType> common;
   for (const SampleType& type : first.profile->types) {
     CommonType wanted{.name = std::string(first.Text(type.type)),
                       .unit = std::string(first.Text(type.unit))};
-    wanted.role = exact && OnlyOfRole(first, type.role, wanted.unit) ? type.role : Role::kOther;
-    const bool everywhere = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
-      return FindType(*input.recording, wanted).has_value();
-    });
+    wanted.role =
+        exact && indices.front().OnlyOfRole(type.role, wanted.unit) ? type.role : Role::kOther;
+    const bool everywhere =
+        std::all_of(indices.begin(), indices.end(),
+                    [&](const TypeIndex& index) { return index.Find(wanted).has_value(); });
     if (everywhere) {
       common.push_back(std::move(wanted));
     }
@@ -96,9 +111,15 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
   return common;
 }
 
-std::size_t ColumnOf(const Recording& recording, std::span<const CommonType> common,
-                     std::size_t index, MergeRules rules) {
-  return rules == MergeRules::kExact ? *FindType(recording, common[index]) : index;
+std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
+                                   MergeRules rules) {
+  const TypeIndex index(recording);
+  std::vector<std::size_t> columns;
+  columns.reserve(common.size());
+  for (const CommonType& wanted : common) {
+    columns.push_back(rules == MergeRules::kExact ? *index.Find(wanted) : columns.size());
+  }
+  return columns;
 }
 
 }  // namespace memtool

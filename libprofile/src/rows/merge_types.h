@@ -25,9 +25,9 @@ struct CommonType {
 // nothing is in common, or bytes would be lost.
 Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, MergeRules rules);
 
-// Where the `index`th of `common` is among the types of a recording that they were made of. pprof's
-// types are the same everywhere, and two of them may have one name.
-std::size_t ColumnOf(const Recording& recording, std::span<const CommonType> common,
-                     std::size_t index, MergeRules rules);
+// Where each of `common` is among the types of a recording that they were made of. pprof's types
+// are the same everywhere, and two of them may have one name.
+std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
+                                   MergeRules rules);
 
 }  // namespace memtool

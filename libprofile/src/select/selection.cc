@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "memtool/profile/model/clamped_sums.h"
+
 namespace memtool {
 
 namespace {
@@ -83,6 +85,11 @@ Result<std::shared_ptr<const Recording>> RecordingAt(std::shared_ptr<const Recor
   if (!recording->history) {
     MEMTOOL_TRY(RefuseMoment(*recording, moment));
     return recording;
+  }
+  if (HasClampedSums(recording->diagnostics)) {
+    return Fail(ErrorCode::kLimit,
+                "sums of sizes exceed the 64-bit range, which is the most that "
+                "a profile can hold");
   }
   std::vector<MomentOfTrace> moments;
   auto at = AtMoment(HistoryIndex(std::move(recording)), moment, device, &moments);

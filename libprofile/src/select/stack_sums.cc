@@ -65,11 +65,15 @@ class Summer {
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
   StackSums sums;
   Summer summer(view, sums);
+  std::int64_t counts = 0;
   ForEachSample(*view.recording().profile, choice, [&](const SampleValue& sample) {
     const std::int64_t amount = scale == 1.0 ? sample.value : Scaled(sample.value, scale);
     AddTo(sums.total_abs, Magnitude(sample.raw), sums.saturated);
     AddTo(sums.total, amount, sums.saturated);
-    sums.unknown = SaturatingAdd(sums.unknown, sample.unknown);
+    AddTo(sums.magnitude, Magnitude(amount), sums.saturated);
+    AddTo(sums.unknown, Magnitude(sample.unknown), sums.saturated);
+    AddTo(counts, Magnitude(sample.count), sums.counts_saturated);
+    sums.saturated = sums.saturated || (scale != 1.0 && Magnitude(amount) == INT64_MAX);
     if (view.Keeps(sample.labels)) {
       summer.Add(sample, amount);
     }

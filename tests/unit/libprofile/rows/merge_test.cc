@@ -94,13 +94,16 @@ TEST(Merge, RefusesInputsWithNothingInCommon) {
   EXPECT_EQ(Merge(without).error().code, ErrorCode::kUnsupported);
 }
 
-TEST(Merge, SticksAtTheEndsOfInt64) {
+TEST(Merge, RefusesSumsBeyondInt64) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const Recording a = ProfileMaker().Sample("f", {1, kMin}).Finish();
   const Recording none = ProfileMaker().Sample("f", {1, 0}).Finish();
-  EXPECT_EQ(Merged({{&none, 1}, {&a, -1}}).profile->values[1][0],
-            std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(Merged({{&a, 1}, {&a, 1}}).profile->values[1][0], kMin);
+  EXPECT_EQ(Merged({{&none, 1}, {&a, 1}}).profile->values[1][0], kMin);
+  for (const auto& inputs : {std::vector<MergeInput>{{&none, 1}, {&a, -1}}, {{&a, 1}, {&a, 1}}}) {
+    const auto merged = Merge(inputs);
+    ASSERT_FALSE(merged);
+    EXPECT_EQ(merged.error().code, ErrorCode::kLimit);
+  }
 }
 
 Recording MergedAsPprof(const std::vector<MergeInput>& inputs) {

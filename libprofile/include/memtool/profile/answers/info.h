@@ -21,6 +21,7 @@ struct SampleTypeTotal {
   std::string unit;
   std::int64_t total = 0;
   bool bytes = false;
+  bool saturated = false;  // the total may be clamped to the end of the 64-bit range
 };
 
 // Which bytes of a moment have stacks, and why others have none.

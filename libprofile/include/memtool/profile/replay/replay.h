@@ -56,7 +56,8 @@ struct TraceSummary {
 // Events of a trace, in order.
 std::span<const Event> EventsOf(const Recording& recording, const Trace& trace);
 
-// What an event changes: live bytes of blocks, reserved bytes of segments.
+// What an event says that it changes: live bytes of blocks (see also Replay::ChangeAt), reserved
+// bytes of segments.
 std::int64_t LiveChange(const Event& event);
 std::int64_t ReservedChange(const Event& event);
 
@@ -110,6 +111,9 @@ class Replay {
   // trace holds none.
   static constexpr std::uint32_t kNoEvent = UINT32_MAX;
   [[nodiscard]] std::span<const std::uint32_t> partners() const { return partner_; }
+  // What an event changes of the live bytes: a free ends all of its allocation, whatever size it
+  // gives itself, so that live bytes are never less than nothing.
+  [[nodiscard]] std::int64_t ChangeAt(std::uint32_t event) const;
   // The base: frees without an allocation, and rows of AllocatorState::blocks that no event opened.
   [[nodiscard]] std::span<const std::uint32_t> unmatched() const { return unmatched_; }
   [[nodiscard]] std::span<const std::uint32_t> unopened() const { return unopened_; }

@@ -19,7 +19,8 @@ struct MergeInput {
 // What counts as equal, and what sums do at the ends of int64.
 enum class MergeRules : std::uint8_t {
   // Mappings by name, build id, offset and size; frames with their columns; labels in any order;
-  // samples of unknown size apart. Sums saturate. All rows of the tables stay, in the order of the
+  // samples of unknown size apart. No sum may leave the range of int64. All rows of the tables
+  // stay, in the order of the
   // inputs; samples are sorted by stack and labels.
   kExact,
   // As pprof merges: mappings by build id or else name, offset and size in pages; no columns; label
@@ -33,7 +34,8 @@ enum class MergeRules : std::uint8_t {
 // vanish. Sample types: those that all inputs have, in the order of the first. The time is the
 // earliest known (kPprof: 0 is earlier than any), durations add up, comments are united. Errors:
 // kUsage when the inputs share no sample type (kPprof: not all) or when bytes of one would be lost
-// for want of a counterpart; kUnsupported when one holds no samples.
+// for want of a counterpart; kUnsupported when one holds no samples; kLimit for a sum beyond int64
+// (kExact).
 Result<Recording> Merge(std::span<const MergeInput> inputs, MergeRules rules = MergeRules::kExact);
 
 }  // namespace memtool

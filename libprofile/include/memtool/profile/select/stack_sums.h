@@ -25,7 +25,11 @@ struct StackSums {
   // Σ|value|, unscaled, sizes of -1 included: what pprof calls the total
   std::int64_t total_abs = 0;
   std::int64_t unknown = 0;
-  bool saturated = false;  // a sum left the range of int64
+  // Σ|value|, scaled: what no sum over any of the samples exceeds.
+  std::int64_t magnitude = 0;
+  // That, `total_abs` or `unknown` left the range of int64: some sums may be clamped to its end.
+  bool saturated = false;
+  bool counts_saturated = false;  // the sum of what the samples count did
 };
 
 // Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when
