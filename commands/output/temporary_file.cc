@@ -96,6 +96,8 @@ int UniqueFd::Close() {
   return failed;
 }
 
+TemporaryFile::TemporaryFile() = default;
+
 TemporaryFile::~TemporaryFile() {
   if (const int folder = g_pending.folder.exchange(-1); parts_ && folder >= 0) {
     ::unlinkat(folder, g_pending.name.data(), 0);

@@ -29,7 +29,7 @@ class UniqueFd {
 // Only one of them exists at a time. Calls return 0 or errno.
 class TemporaryFile {
  public:
-  TemporaryFile() = default;
+  TemporaryFile();
   // Removes what was not kept.
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
