@@ -89,6 +89,20 @@ std::future<Result<Recording>> StartReading(const std::string& name,
   return std::async(std::launch::deferred, read);
 }
 
+// What was read; null when it was named before and could not be read then.
+Result<Shared> Finished(Reading& reading, ReadBefore& before) {
+  if (!reading.result.valid()) {
+    return before.Take(reading.name);
+  }
+  Result<Recording> recording = reading.result.get();
+  if (!recording) {
+    return Fail(std::move(recording.error()));
+  }
+  auto shared = std::make_shared<const Recording>(*std::move(recording));
+  before.Keep(reading.name, shared);
+  return shared;
+}
+
 }  // namespace
 
 bool Session::LeavesOut(const Error& error) {
@@ -126,33 +140,31 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   Error last;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      const std::string& name = names[next++];
-      const bool threads = inputs_.jobs() > 1 && names.size() > 1;
-      ahead.push_back({name, before.First(name) ? StartReading(name, options, threads)
-                                                : std::future<Result<Recording>>()});
+      Reading reading{names[next++], {}};
+      if (before.First(reading.name)) {
+        const bool threads = inputs_.jobs() > 1 && names.size() > 1;
+        reading.result = StartReading(reading.name, options, threads);
+      }
+      ahead.push_back(std::move(reading));
     }
   };
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    Shared shared;
-    if (!reading.result.valid()) {
-      shared = before.Take(reading.name);
-    } else if (Result<Recording> recording = reading.result.get(); recording) {
-      shared = std::make_shared<const Recording>(*std::move(recording));
-      before.Keep(reading.name, shared);
-    } else {
-      last = std::move(recording.error());
+    auto shared = Finished(reading, before);
+    if (!shared) {
+      last = std::move(shared.error());
       if (!LeavesOut(last)) {
         return Fail(std::move(last));
       }
-    }
-    if (!shared) {
       continue;
     }
-    Note(reading.name, *shared);
+    if (*shared == nullptr) {
+      continue;
+    }
+    Note(reading.name, **shared);
     ++visited;
-    if (auto done = visit(reading.name, std::move(shared)); !done) {
+    if (auto done = visit(reading.name, *std::move(shared)); !done) {
       if (done.error().input.empty()) {
         done.error().input = reading.name;
       }

@@ -53,11 +53,23 @@ std::filesystem::path TestFolder(const std::string& name) {
   return std::filesystem::path(MEMTOOL_TESTDATA) / name;
 }
 
+namespace {
+
+// A folder that is there and empty, or that holds only such folders, has nothing to compare with.
+bool HoldsFiles(const std::filesystem::path& folder) {
+  std::error_code missing;
+  const std::filesystem::recursive_directory_iterator entries(folder, missing);
+  return std::any_of(begin(entries), end(entries),
+                     [](const auto& entry) { return entry.is_regular_file(); });
+}
+
+}  // namespace
+
 std::optional<std::filesystem::path> ReferenceFolder(const std::string& name) {
   const char* folders = std::getenv("MEMTOOL_REFERENCE_DATA");
   std::istringstream list(folders == nullptr ? "" : folders);
   for (std::string folder; std::getline(list, folder, ':');) {
-    if (!folder.empty() && is_directory(std::filesystem::path(folder) / name)) {
+    if (!folder.empty() && HoldsFiles(std::filesystem::path(folder) / name)) {
       return std::filesystem::path(folder) / name;
     }
   }
