@@ -23,6 +23,12 @@ std::string PoolText(const OomCase& found) {
   return found.message->wording == OomWording::kXlaTpu ? "the TPU's memory" : "XLA's pool";
 }
 
+// Of messages: what contradicts itself is no size.
+std::string CachedText(const OomCase& found) {
+  const std::optional<Quantity>& cached = found.facts.cached;
+  return cached && cached->bytes < 0 ? FormatSize(0) : SizeOf(cached);
+}
+
 std::string FreeAndCached(const OomCase& found) {
   const OomVerdict& verdict = found.verdict;
   if (IsPool(found)) {
@@ -169,7 +175,7 @@ std::string Why(const OomCase& found) {
           "{}: the {} asked for fit neither into the {} free in the driver nor into the {} cached",
           found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.asked),
           SizeOf(found.facts.free),
-          found.state ? FormatSize(found.state->usable_free) : SizeOf(found.facts.cached));
+          found.state ? FormatSize(found.state->usable_free) : CachedText(found));
     case OomReason::kFreeUntold:
       return fmt::format(
           "unknown: {} was asked for, but the message does not say what was free; it gives {}",
@@ -209,7 +215,7 @@ std::optional<std::string> Not(const OomCase& found) {
   }
   if (!found.state) {
     return fmt::format("fragmentation alone: even with the {} {} in one piece it would not fit",
-                       SizeOf(found.facts.cached), IsPool(found) ? "free" : "cached");
+                       CachedText(found), IsPool(found) ? "free" : "cached");
   }
   if (found.state->usable_free == 0) {
     return "fragmentation: none of what is cached is in its pool and stream";
@@ -320,7 +326,7 @@ std::string Headline(const OomCase& found) {
     return text;
   }
   if (IsPool(found)) {
-    return text + fmt::format(", {} had {} free", PoolText(found), SizeOf(facts.cached));
+    return text + fmt::format(", {} had {} free", PoolText(found), CachedText(found));
   }
   text += fmt::format(", driver had {} free", SizeOf(facts.free));
   const std::int64_t lacking = found.verdict.short_of_driver;

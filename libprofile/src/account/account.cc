@@ -161,10 +161,15 @@ void Complete(AccountFacts& facts) {
     facts.free = Minus(*facts.capacity, *facts.used);
   }
   if (!facts.capacity && facts.free && facts.used) {
-    facts.capacity =
-        Quantity{.bytes = SaturatingAdd(facts.free->bytes, facts.used->bytes),
-                 .precision = SaturatingAdd(facts.free->precision, facts.used->precision),
-                 .source = facts.used->source};
+    std::int64_t capacity = facts.free->bytes;
+    bool saturated = false;
+    AddTo(capacity, facts.used->bytes, saturated);
+    if (!saturated) {  // else nobody knows it
+      facts.capacity =
+          Quantity{.bytes = capacity,
+                   .precision = SaturatingAdd(facts.free->precision, facts.used->precision),
+                   .source = facts.used->source};
+    }
   }
 }
 

@@ -213,7 +213,9 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   const std::int64_t asked = facts.asked->bytes;
   const Quantity& wanted = facts.wanted ? *facts.wanted : *facts.asked;
   const std::int64_t free = facts.free->bytes;
-  const std::int64_t cached = state != nullptr ? state->usable_free : BytesOf(facts.cached);
+  // Less than nothing where a message contradicts itself; the ladder shows that.
+  const std::int64_t cached =
+      std::max<std::int64_t>(state != nullptr ? state->usable_free : BytesOf(facts.cached), 0);
   const std::int64_t blur = SaturatingAdd(facts.asked->precision, facts.free->precision);
   verdict.short_of_driver = std::max<std::int64_t>(SaturatingSubtract(wanted.bytes, free), 0);
   verdict.in_all = SaturatingAdd(free, cached);
