@@ -55,7 +55,7 @@ SnapshotBuilder::SnapshotBuilder(const Limits& limits, std::string form)
       generics_(context_),
       frames_(context_),
       events_(context_, generics_),
-      state_(context_, generics_) {}
+      state_(context_) {}
 
 Value SnapshotBuilder::String(std::string_view text, std::uint64_t offset) {
   if (text.size() > context_.limits.string_bytes) {

@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "torch_snapshot/context.h"
-#include "torch_snapshot/generics.h"
 
 namespace memtool::formats::torch_snapshot {
 
 class StateTable {
  public:
-  StateTable(Context& context, const GenericStore& generics)
-      : context_(context), generics_(generics) {}
+  explicit StateTable(Context& context) : context_(context) {}
 
   Value AddSegment(std::span<const Value> pairs, std::uint64_t offset);
   Value AddBlock(std::span<const Value> pairs, std::uint64_t offset);
@@ -53,7 +51,6 @@ class StateTable {
                            const AllocatorState& state);
 
   Context& context_;
-  const GenericStore& generics_;
   std::vector<SegmentRow> segments_;
   std::vector<BlockRow> blocks_;
   std::vector<HistoryRow> histories_;
