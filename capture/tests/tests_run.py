@@ -226,10 +226,17 @@ def test_cupti(env):
     env.run(program, "runtime", "calls", CUDA_INJECTION64_PATH=env.shim,
             MEMTOOL_CAPTURE_CUPTI=env.programs / "driver" / "libcupti.so.12")
     compare_books(env, "both backends")
+    # One that is older than the newest functions reports the others.
+    env.clear()
+    done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "calls",
+                        MOCK_CUPTI_NEWEST="700")
+    same((0, ""), (done.returncode, done.stderr), "older")
+    compare_books(env, "older CUPTI")
     explained = {
         ("MOCK_CUPTI_SUBSCRIBE", "39"): "Nsight Systems is one already",
         ("MOCK_CUPTI_SUBSCRIBE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
         ("MOCK_CUPTI_ENABLE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
+        ("MOCK_CUPTI_ENABLE", "1"): "CUPTI refused with error 1",
         ("MOCK_CUPTI_ENABLE", "40"): "by its hypervisor",
         ("MOCK_CUPTI_SUBSCRIBE", "7"): "CUPTI refused with error 7",
         ("MEMTOOL_CAPTURE_CUPTI", "/nonexistent/libcupti.so"): "library was not found",
