@@ -204,7 +204,8 @@ def test_cupti(env):
     """The driver loads the library, a mock of CUPTI reports the calls."""
     program = str(env.programs / "driver_program")
     for how in ("linked", "runtime", "ptsz"):
-        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees"):
+        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees",
+                         "default_pools"):
             env.clear()
             done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, how, scenario,
                                 FAKE_DRIVER_CAPACITY="90000000")
@@ -266,7 +267,7 @@ def test_cupti_header(env):
     theirs = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+) += (\d+)", found[0].read_text()))
     rows = (env.sources.parent / "src" / "cupti" / "functions.inc").read_text()
     ours = dict(re.findall(r"MEMTOOL_CUPTI\((\w+), (\d+)", rows))
-    assert len(ours) == 43, len(ours)
+    assert len(ours) == 45, len(ours)
     same({name: theirs.get(name) for name in ours}, ours, "numbers")
     return 0
 
