@@ -153,7 +153,7 @@ enum class Space : std::uint8_t {
 enum class Kind : std::uint8_t { kDevice = 0, kManaged = 1, kPinned = 2, kHost = 3, kVmm = 4 };
 enum class Level : std::uint8_t { kDriver = 0, kAllocator = 1, kUser = 2 };
 enum class GraphOp : std::uint8_t { kAlloc = 0, kFree = 1 };
-enum class PoolOp : std::uint8_t { kCreate = 0, kDestroy = 1, kTrim = 2 };
+enum class PoolOp : std::uint8_t { kCreate = 0, kDestroy = 1, kTrim = 2, kCreateAnywhere = 3 };
 
 inline constexpr std::uint8_t kPyEntry = 1;  // the frame was entered from C
 

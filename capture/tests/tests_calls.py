@@ -14,6 +14,22 @@ def test_calls(env):
             same((1, 0, 0), (header["flags"], header["dropped"], header["stop"]), "header")
 
 
+def test_pools(env):
+    """Pools that no creation announced, and managed ones: their device and kind of memory."""
+    for how in HOW:
+        env.clear()
+        env.program(how, "default_pools")
+        compare_books(env, f"{how} default pools")
+        ledgers = {(row["device"], row["name"]): row["kind"]
+                   for row in env.card(env.log())["ledgers"]}
+        same({(-1, "async"): "pinned", (-1, "managed"): "managed", (0, "async"): "device",
+              (0, "managed"): "managed", (1, "async"): "device", (1, "managed"): "managed"},
+             ledgers, "kinds")
+        # 11 uses of 3 events, 6 pools handed out, 3 made and destroyed, one handed out after that, the
+        # end of a context.
+        same(33 + 6 + 6 + 1 + 1, read_header(env.log())["events"], "not one for each request")
+
+
 def test_failures(env):
     for how in HOW:
         env.clear()

@@ -204,7 +204,8 @@ def test_cupti(env):
     """The driver loads the library, a mock of CUPTI reports the calls."""
     program = str(env.programs / "driver_program")
     for how in ("linked", "runtime", "ptsz"):
-        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees"):
+        for scenario in ("calls", "vmm", "contexts", "oom", "graphs", "unknown_frees",
+                         "default_pools"):
             env.clear()
             done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, how, scenario,
                                 FAKE_DRIVER_CAPACITY="90000000")
@@ -226,10 +227,17 @@ def test_cupti(env):
     env.run(program, "runtime", "calls", CUDA_INJECTION64_PATH=env.shim,
             MEMTOOL_CAPTURE_CUPTI=env.programs / "driver" / "libcupti.so.12")
     compare_books(env, "both backends")
+    # One that is older than the newest functions reports the others.
+    env.clear()
+    done = launch_cupti(env, "-q", "--backend", "cupti", "--", program, "linked", "calls",
+                        MOCK_CUPTI_NEWEST="700")
+    same((0, ""), (done.returncode, done.stderr), "older")
+    compare_books(env, "older CUPTI")
     explained = {
         ("MOCK_CUPTI_SUBSCRIBE", "39"): "Nsight Systems is one already",
         ("MOCK_CUPTI_SUBSCRIBE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
         ("MOCK_CUPTI_ENABLE", "35"): "NVreg_RestrictProfilingToAdminUsers=0",
+        ("MOCK_CUPTI_ENABLE", "1"): "CUPTI refused with error 1",
         ("MOCK_CUPTI_ENABLE", "40"): "by its hypervisor",
         ("MOCK_CUPTI_SUBSCRIBE", "7"): "CUPTI refused with error 7",
         ("MEMTOOL_CAPTURE_CUPTI", "/nonexistent/libcupti.so"): "library was not found",
@@ -259,7 +267,7 @@ def test_cupti_header(env):
     theirs = dict(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+) += (\d+)", found[0].read_text()))
     rows = (env.sources.parent / "src" / "cupti" / "functions.inc").read_text()
     ours = dict(re.findall(r"MEMTOOL_CUPTI\((\w+), (\d+)", rows))
-    assert len(ours) == 43, len(ours)
+    assert len(ours) == 45, len(ours)
     same({name: theirs.get(name) for name in ours}, ours, "numbers")
     return 0
 

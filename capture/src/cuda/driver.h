@@ -20,7 +20,7 @@ inline constexpr CuResult kCuOutOfMemory = 2;
 inline constexpr CuResult kCuNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
 
 struct CuLocation {
-  int type;  // 1 = device
+  int type;  // 0 = none, 1 = device
   int id;
 };
 struct CuAllocationProp {  // the head of CUmemAllocationProp
@@ -29,7 +29,7 @@ struct CuAllocationProp {  // the head of CUmemAllocationProp
   CuLocation location;
 };
 struct CuPoolProps {  // the head of CUmemPoolProps
-  int type;
+  int type;           // 1 = pinned, 2 = managed
   int handle_types;
   CuLocation location;
 };

@@ -14,8 +14,10 @@ using memtool::wire::PoolOp;
 using memtool::wire::Space;
 using memtool::wire::Tag;
 
+constexpr int kNowhere = 0;     // CU_MEM_LOCATION_TYPE_NONE
 constexpr int kOnDevice = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
 constexpr int kLastOnHost = 4;  // HOST, HOST_NUMA and HOST_NUMA_CURRENT come before it
+constexpr int kManaged = 2;     // CU_MEM_ALLOCATION_TYPE_MANAGED
 
 // For a part of a device (DEVICE_LOCALITY_DOMAIN, since 13.4), `id` has the device in its low byte
 // and the part in the next.
@@ -27,6 +29,33 @@ std::int32_t DeviceOf(const CuLocation& location) {
   return location.type > kLastOnHost
              ? static_cast<std::int32_t>(static_cast<unsigned>(location.id) & kDeviceByte)
              : -1;
+}
+
+// A pool that was made, or handed out: one that the driver made, which may be asked for all the
+// time
+// (`once`). Managed memory without a preferred location is the current device's, as that of
+// cuMemAllocManaged.
+void RecordPoolAt(const void* pool, const CuLocation& location, int type, bool once) {
+  const bool managed = type == kManaged;
+  const bool anywhere = managed && location.type == kNowhere;
+  const std::int32_t device = anywhere ? -1 : DeviceOf(location);
+  Attributes attributes{.name = "pool"};
+  if (managed) {
+    attributes.kind = Kind::kManaged;
+    attributes.name = "managed";
+  } else if (device < 0) {
+    attributes.kind = Kind::kPinned;
+    attributes.name = "async";
+  }
+  RecordPool(pool, anywhere ? PoolOp::kCreateAnywhere : PoolOp::kCreate, device, 0, attributes,
+             once);
+}
+
+void PoolHandedOut(bool wanted, CuResult status, CuObject* pool, const CuLocation* location,
+                   int type) {
+  if (wanted && status == 0 && pool != nullptr && location != nullptr) {
+    RecordPoolAt(*pool, *location, type, true);
+  }
 }
 
 }  // namespace
@@ -165,8 +194,22 @@ CuResult cuMemPoolCreate(CuObject* pool, const CuPoolProps* props) {
   MEMTOOL_CUDA_REAL(cuMemPoolCreate);
   const CuResult status = real(pool, props);
   if (wanted && status == 0 && props != nullptr) {
-    RecordPool(*pool, PoolOp::kCreate, DeviceOf(props->location), 0);
+    RecordPoolAt(*pool, props->location, props->type, false);
   }
+  return status;
+}
+
+CuResult cuMemGetDefaultMemPool(CuObject* pool, CuLocation* location, int type) {
+  MEMTOOL_CUDA_REAL(cuMemGetDefaultMemPool);
+  const CuResult status = real(pool, location, type);
+  PoolHandedOut(wanted, status, pool, location, type);
+  return status;
+}
+
+CuResult cuMemGetMemPool(CuObject* pool, CuLocation* location, int type) {
+  MEMTOOL_CUDA_REAL(cuMemGetMemPool);
+  const CuResult status = real(pool, location, type);
+  PoolHandedOut(wanted, status, pool, location, type);
   return status;
 }
 

@@ -14,6 +14,7 @@ using memtool::capture::CuGraphAllocation;
 using memtool::capture::CuGraphNodeParams;
 using memtool::capture::CuHandle;
 using memtool::capture::CuIpcHandle;
+using memtool::capture::CuLocation;
 using memtool::capture::CuObject;
 using memtool::capture::CuPointer;
 using memtool::capture::CuPoolProps;
@@ -40,6 +41,8 @@ MEMTOOL_EXPORT CuResult cuMemAllocFromPoolAsync_ptsz(CuPointer* pointer, std::si
 MEMTOOL_EXPORT CuResult cuMemFreeAsync(CuPointer pointer, CuObject stream);
 MEMTOOL_EXPORT CuResult cuMemFreeAsync_ptsz(CuPointer pointer, CuObject stream);
 MEMTOOL_EXPORT CuResult cuMemPoolCreate(CuObject* pool, const CuPoolProps* props);
+MEMTOOL_EXPORT CuResult cuMemGetDefaultMemPool(CuObject* pool, CuLocation* location, int type);
+MEMTOOL_EXPORT CuResult cuMemGetMemPool(CuObject* pool, CuLocation* location, int type);
 MEMTOOL_EXPORT CuResult cuMemPoolDestroy(CuObject pool);
 MEMTOOL_EXPORT CuResult cuMemPoolTrimTo(CuObject pool, std::size_t keep);
 

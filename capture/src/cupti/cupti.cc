@@ -231,6 +231,19 @@ int SubscribeBeside(SubscribeV2 subscribe, void** subscriber, std::array<char, 6
   return subscribe(subscriber, OnCall, nullptr, &params);
 }
 
+// A CUPTI that is older than a function does not know its number. The others are reported.
+int EnableRows(Enable enable, void* subscriber) {
+  int enabled = 0;
+  for (const Row& row : kRows) {
+    const int status = enable(1, subscriber, kDriverDomain, row.id);
+    if (status != 0 && status != kInvalidParameter) {
+      return status;
+    }
+    enabled += status == 0 ? 1 : 0;
+  }
+  return enabled > 0 ? 0 : kInvalidParameter;
+}
+
 std::uint32_t StartCupti(std::array<char, 64>& holder) {
   const auto enable = LoadCupti() ? CuptiFunction<Enable>("cuptiEnableCallback") : nullptr;
   const auto unsubscribe = CuptiFunction<Unsubscribe>("cuptiUnsubscribe");
@@ -246,13 +259,11 @@ std::uint32_t StartCupti(std::array<char, 64>& holder) {
     return static_cast<std::uint32_t>(status);
   }
   holder = {};  // CUPTI names it even where it is not in the way
-  for (const Row& row : kRows) {
-    if (status = enable(1, subscriber, kDriverDomain, row.id); status != 0) {
-      unsubscribe(subscriber);
-      return static_cast<std::uint32_t>(status);
-    }
+  status = EnableRows(enable, subscriber);
+  if (status != 0) {
+    unsubscribe(subscriber);
   }
-  return 0;
+  return static_cast<std::uint32_t>(status);
 }
 
 }  // namespace

@@ -54,12 +54,15 @@ int RecordedFree(bool wanted, const Attributes& attributes, std::uint64_t key, C
   return status;
 }
 
+// The attributes of a pool that is made or handed out say what its memory is: see FORMAT.md.
 inline void RecordPool(const void* pool, wire::PoolOp operation, std::int32_t device,
-                       std::uint64_t size) {
-  RecordPlain(wire::Tag::kPool, {.name = "pool"},
+                       std::uint64_t size, const Attributes& attributes = {.name = "pool"},
+                       bool once = false) {
+  RecordPlain(wire::Tag::kPool, attributes,
               {.values = {Address(pool), static_cast<std::uint64_t>(operation),
                           static_cast<std::uint64_t>(device + 1), size},
-               .count = 4});
+               .count = 4,
+               .once = once});
 }
 
 inline Attributes ContextAttributes() {

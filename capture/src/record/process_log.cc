@@ -33,6 +33,7 @@ void Renew() {
   g_log.ledgers.Clear();
   g_log.attribute_sets.Clear();
   g_log.shared_sets.Clear();
+  g_log.recorded_once.Clear();
   g_log.other_threads = 0;
   memset(g_log.tags_defined, 0, sizeof g_log.tags_defined);
   g_log.newest_set = 0;

@@ -24,6 +24,16 @@ struct WaitingMark {
   std::int64_t time;
 };
 
+// Numbers that are recorded once.
+struct OnceKey {
+  std::uint64_t tag_kind;
+  std::uint64_t values[4];
+  friend bool operator==(const OnceKey&, const OnceKey&) = default;
+  [[nodiscard]] std::uint64_t Hash() const {
+    return Mix(Mix(Mix(Mix(Mix(19, tag_kind), values[0]), values[1]), values[2]), values[3]);
+  }
+};
+
 // Everything that the log's lock protects.
 struct Log {
   Sink sink;
@@ -31,6 +41,7 @@ struct Log {
   FixedTable<AttributeSetKey, std::size_t{1} << 15U> attribute_sets;
   // For events that found the tables full: without stream and tag, and all with one thread.
   FixedTable<AttributeSetKey, std::size_t{1} << 12U> shared_sets;
+  FixedTable<OnceKey, 1024> recorded_once;
   std::uint64_t tags_defined[kMostNames / 64 + 1] = {};
   AttributeSetKey newest_set_key{};  // looked up last, and probably next
   std::uint32_t newest_set = 0;

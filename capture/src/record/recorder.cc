@@ -80,6 +80,21 @@ void SnapshotIfWanted() {
   }
 }
 
+// What finds the table full is recorded again: better twice than never.
+bool RecordedBefore(wire::Tag tag, const Attributes& attributes, const Numbers& numbers) {
+  const std::uint64_t* values = numbers.values;
+  const auto kind = static_cast<std::uint64_t>(attributes.kind);
+  const OnceKey key{.tag_kind = static_cast<std::uint64_t>(tag) | kind << 8U,
+                    .values = {values[0], values[1], values[2], values[3]}};
+  bool added = false;
+  return g_log.recorded_once.Find(key, &added) != g_log.recorded_once.kFull && !added;
+}
+
+// From now on a pool's handle may be another pool's.
+bool EndsPools(wire::Tag tag, const Numbers& numbers) {
+  return tag == wire::Tag::kContextEnd || (tag == wire::Tag::kPool && !numbers.once);
+}
+
 // False when no more can wait.
 bool Wait(const Name& name, std::int64_t value, std::int64_t now) {
   constexpr std::size_t kMostWaiting = sizeof g_log.waiting / sizeof g_log.waiting[0];
@@ -148,6 +163,12 @@ void RecordPlain(wire::Tag tag, const Attributes& attributes, const Numbers& num
   const LockGuard guard(g_lock);
   if (!Ready(now)) {
     return CountDrop();
+  }
+  if (numbers.once && RecordedBefore(tag, attributes, numbers)) {
+    return;
+  }
+  if (EndsPools(tag, numbers)) {
+    g_log.recorded_once.Clear();
   }
   const std::uint32_t stack_id = numbers.with_stack ? StackId(*stack, now) : 0;
   const std::uint32_t set = AttributeSetId(attributes, now);

@@ -44,6 +44,8 @@ struct Numbers {
   std::uint64_t values[4] = {};
   std::uint32_t count = 0;
   bool with_stack = false;
+  // Not when this log has them already: calls that ask, which a program may make all the time.
+  bool once = false;
 };
 void RecordPlain(wire::Tag tag, const Attributes& attributes, const Numbers& numbers);
 

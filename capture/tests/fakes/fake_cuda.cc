@@ -2,7 +2,9 @@
 // behaves. What it keeps: fake_books.h; cuGetProcAddress: fake_cuda_resolver.cc.
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdlib>
+#include <map>
 
 #include "fakes/fake_books.h"
 #include "fakes/fake_graphs.h"
@@ -24,6 +26,36 @@ void Inject() {
     return false;
   }();
   (void)once;
+}
+
+// A location's type: 1 is a device, up to 4 the host, beyond it a part of a device, whose number
+// has the device in its low byte.
+int DeviceIn(const int* location) {
+  return location[0] == 1 ? location[1] : location[0] > 4 ? location[1] & 0xff : -1;
+}
+
+struct Pool {
+  bool managed;
+  bool anywhere;  // without a preferred location
+  int device;
+};
+
+Pool MakePool(int type, const int* location) {
+  return {type == 2, location[0] == 0, DeviceIn(location)};
+}
+
+// A location has one for each type of memory; only managed memory needs no location.
+int DefaultPool(void** pool, const int* location, int type) {
+  static std::map<std::array<int, 3>, Pool> pools;
+  if (location == nullptr || type < 1 || type > 2 || location[0] < 0 || location[0] > 3 ||
+      (location[0] == 0 && type != 2) || (location[0] == 1 && location[1] >= kDevices)) {
+    return kInvalid;
+  }
+  const std::scoped_lock lock(B().mutex);
+  *pool =
+      &pools.emplace(std::array<int, 3>{type, location[0], location[1]}, MakePool(type, location))
+           .first->second;
+  return kOk;
 }
 
 }  // namespace
@@ -167,7 +199,9 @@ API int cuMemAllocFromPoolAsync(Pointer* pointer, std::size_t size, void* pool, 
         if (NodeOfCapture(stream, size, pointer)) {
           return kOk;
         }
-        return Allocate(pointer, size, "async", nullptr, static_cast<Context*>(pool)->device);
+        const auto* from = static_cast<const Pool*>(pool);
+        const int device = from->anywhere ? t_context->device : from->device;
+        return Allocate(pointer, size, from->managed ? "managed" : "async", nullptr, device);
       },
       pointer, size, pool, stream);
 }
@@ -192,30 +226,39 @@ API int cuMemPoolCreate(void** pool, const int* props) {
   return Traced(
       607,
       [&]() -> int {
-        *pool = new Context{props[3], false};
+        *pool = new Pool(MakePool(props[0], props + 2));
         return kOk;
       },
       pool, props);
 }
-API int cuMemPoolDestroy(void* unused0) {
+// The handle is soon another pool's.
+API int cuMemPoolDestroy(void* pool) {
   return Traced(
-      608, [&]() -> int { return kOk; }, unused0);
+      608,
+      [&]() -> int {
+        delete static_cast<Pool*>(pool);
+        return kOk;
+      },
+      pool);
+}
+API int cuMemGetDefaultMemPool(void** pool, const int* location, int type) {
+  return Traced(
+      801, [&]() -> int { return DefaultPool(pool, location, type); }, pool, location, type);
+}
+API int cuMemGetMemPool(void** pool, const int* location, int type) {
+  return Traced(
+      802, [&]() -> int { return DefaultPool(pool, location, type); }, pool, location, type);
 }
 API int cuMemPoolTrimTo(void* unused0, std::size_t unused1) {
   return Traced(
       602, [&]() -> int { return kOk; }, unused0, unused1);
 }
 
-// A location's type: 1 is a device, up to 4 the host, beyond it a part of a device, whose number
-// has the device in its low byte.
-static int DeviceIn(const int* prop) {
-  return prop[2] == 1 ? prop[3] : prop[2] > 4 ? prop[3] & 0xff : -1;
-}
 API int cuMemCreate(Pointer* handle, std::size_t size, const int* prop,
                     unsigned long long unused3) {
   return Traced(
-      549, [&]() -> int { return fake::CreateHandle(handle, size, DeviceIn(prop)); }, handle, size,
-      prop, unused3);
+      549, [&]() -> int { return fake::CreateHandle(handle, size, DeviceIn(prop + 2)); }, handle,
+      size, prop, unused3);
 }
 API int cuMemRelease(Pointer handle) {
   return Traced(

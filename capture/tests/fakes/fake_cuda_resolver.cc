@@ -29,6 +29,8 @@
   ROW(cuMemFreeAsync, 11020, false, cuMemFreeAsync)                                 \
   ROW(cuMemFreeAsync, 11020, true, cuMemFreeAsync_ptsz)                             \
   ROW(cuMemPoolCreate, 11020, false, cuMemPoolCreate)                               \
+  ROW(cuMemGetDefaultMemPool, 13000, false, cuMemGetDefaultMemPool)                 \
+  ROW(cuMemGetMemPool, 13000, false, cuMemGetMemPool)                               \
   ROW(cuMemPoolDestroy, 11020, false, cuMemPoolDestroy)                             \
   ROW(cuMemPoolTrimTo, 11020, false, cuMemPoolTrimTo)                               \
   ROW(cuMemCreate, 10020, false, cuMemCreate)                                       \

@@ -3,6 +3,7 @@
 // MOCK_CUPTI_SUBSCRIBE=N  cuptiSubscribe_v2 fails with N; the holder of 39 is "Nsight Systems"
 // MOCK_CUPTI_MANY=1 as CUPTI since 13.2: alongside that holder, when asked for MOCK_CUPTI_ENABLE=N
 // cuptiEnableCallback fails with N
+// MOCK_CUPTI_NEWEST=N  knows no number above N, as an older CUPTI
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -115,6 +116,10 @@ API int cuptiEnableCallback(std::uint32_t enable, void* subscriber, int domain, 
   }
   if (const int status = Wanted("MOCK_CUPTI_ENABLE"); status != 0) {
     return status;
+  }
+  if (const int newest = Wanted("MOCK_CUPTI_NEWEST");
+      newest != 0 && id > static_cast<std::uint32_t>(newest)) {
+    return kInvalid;
   }
   g_subscriber.enabled.insert(id);
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);

@@ -28,6 +28,8 @@ struct IpcHandle {
   F(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", (Pointer*, std::size_t, void*, void*)) \
   F(cuMemFreeAsync, "cuMemFreeAsync", (Pointer, void*))                                        \
   F(cuMemPoolCreate, "cuMemPoolCreate", (void**, const int*))                                  \
+  F(cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool", (void**, const int*, int))               \
+  F(cuMemGetMemPool, "cuMemGetMemPool", (void**, const int*, int))                             \
   F(cuMemPoolDestroy, "cuMemPoolDestroy", (void*))                                             \
   F(cuMemPoolTrimTo, "cuMemPoolTrimTo", (void*, std::size_t))                                  \
   F(cuMemCreate, "cuMemCreate", (Pointer*, std::size_t, const int*, unsigned long long))       \

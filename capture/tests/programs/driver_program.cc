@@ -353,6 +353,53 @@ void Pools() {
   }
 }
 
+// Allocates from a pool and frees a part of it again.
+void UsePool(void* pool, std::size_t size) {
+  Pointer pointers[2] = {};
+  Check(g.cuMemAllocFromPoolAsync(&pointers[0], size, pool, nullptr) == 0, "from pool");
+  Check(g.cuMemAllocFromPoolAsync(&pointers[1], 3 * size, pool, nullptr) == 0, "from pool");
+  Check(g.cuMemFreeAsync(pointers[0], nullptr) == 0, "free");
+}
+
+// Pools that nobody made, managed ones, and what is left of them when the context ends.
+void DefaultPools() {
+  void* context = NewContext(0);
+  constexpr std::size_t kSize = 1 << 20U;
+  const int host[2] = {2, 0};
+  const int node[2] = {3, 1};
+  const int other[2] = {1, 1};
+  const int nowhere[2] = {0, 0};
+  void* pool = nullptr;
+  Check(g.cuMemGetDefaultMemPool(&pool, host, 1) == 0, "of the host");
+  UsePool(pool, kSize);
+  Check(g.cuMemGetMemPool(&pool, node, 1) == 0, "of a part of the host");
+  UsePool(pool, 2 * kSize);
+  Check(g.cuMemGetDefaultMemPool(&pool, other, 1) == 0, "of a device");
+  UsePool(pool, 3 * kSize);
+  Check(g.cuMemGetDefaultMemPool(&pool, other, 2) == 0, "managed, of a device");
+  UsePool(pool, 4 * kSize);
+  Check(g.cuMemGetMemPool(&pool, host, 2) == 0, "managed, of the host");
+  UsePool(pool, 5 * kSize);
+  for (int i = 0; i < 1000; ++i) {
+    Check(g.cuMemGetMemPool(&pool, nowhere, 2) == 0, "managed, of no place");
+  }
+  UsePool(pool, 6 * kSize);
+  NewContext(1);
+  UsePool(pool, 7 * kSize);
+  Check(g.cuMemGetMemPool(&pool, nowhere, 1) != 0, "only managed memory needs no place");
+  Check(g.cuMemGetDefaultMemPool(&pool, nullptr, 1) != 0, "no location");
+
+  const int props[3][16] = {{1, 0, 1, 0}, {2, 0, 0, 0}, {2, 0, 1, 0}};
+  for (const auto& wanted : props) {
+    Check(g.cuMemPoolCreate(&pool, wanted) == 0, "made");
+    UsePool(pool, 8 * kSize);
+    Check(g.cuMemPoolDestroy(pool) == 0, "pool end");
+  }
+  Check(g.cuMemGetMemPool(&pool, host, 1) == 0, "asked for again, after the end of others");
+  UsePool(pool, 9 * kSize);
+  Check(g.cuCtxDestroy_v2(context) == 0, "what is a pool's stays");
+}
+
 int Run(std::string_view scenario, int rounds) {
   if (scenario == "calls") {
     Calls(0);
@@ -361,6 +408,8 @@ int Run(std::string_view scenario, int rounds) {
     Vmm();
   } else if (scenario == "pools") {
     Pools();
+  } else if (scenario == "default_pools") {
+    DefaultPools();
   } else if (scenario == "signalled") {
     Signalled();
   } else if (scenario == "graphs") {

@@ -14,6 +14,7 @@ struct EventPlace {
 struct Allocation {
   EventPlace place;  // of the event that allocated it
   std::uint64_t context = 0;
+  bool pooled = false;    // a pool's, which belongs to the device, not to the context
   bool imported = false;  // another process's memory: it has no events
 };
 

@@ -1,7 +1,9 @@
-// Whom a call belongs to: its attribute set, its ledger, and the device of its pool.
+// Whom a call belongs to: its attribute set, its ledger, and what its pool says of that.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "capture_log/calls/call.h"
@@ -16,18 +18,26 @@ class Attribution {
   // nullptr where the definition is lost, which is counted.
   const AttributesRow* AttributesOf(const Call& call);
   const LedgerRow* LedgerOf(const AttributesRow& attributes);
-  // The ledger on the device of the call's pool: the thread's current device, which the log names,
-  // may be a different one. Valid until the next call.
-  const LedgerRow* LedgerOnPoolDevice(const AttributesRow& attributes);
+  // The ledger, on the device of the call's pool and of its kind of memory: the log names the
+  // thread's current device and memory of devices. Valid until the next call.
+  const LedgerRow* LedgerInPool(const AttributesRow& attributes);
 
-  void SetPoolDevice(std::uint64_t pool, std::int32_t device) { pool_devices_[pool] = device; }
+  // `made` is the call that said so; its ledger has the kind. Without a device, its memory is the
+  // current device's.
+  void SetPool(std::uint64_t pool, const Call& made, std::optional<std::int32_t> device);
 
   // Definitions that were looked up and are lost.
   [[nodiscard]] std::uint64_t unknown() const { return unknown_; }
 
  private:
+  struct PoolRow {
+    std::optional<std::int32_t> device;
+    wire::Kind kind = wire::Kind::kDevice;
+    std::string ledger;  // its name, where the kind is not kDevice
+  };
+
   const Definitions& definitions_;
-  std::unordered_map<std::uint64_t, std::int32_t> pool_devices_;
+  std::unordered_map<std::uint64_t, PoolRow> pools_;
   LedgerRow moved_;
   std::uint64_t unknown_ = 0;
 };

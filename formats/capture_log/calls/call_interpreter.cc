@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace memtool::formats::capture_log {
@@ -25,7 +26,7 @@ CallCounts CallInterpreter::counts() const {
 void CallInterpreter::Alloc(const Call& call) {
   const AttributesRow* attributes = attribution_.AttributesOf(call);
   const LedgerRow* ledger =
-      attributes == nullptr ? nullptr : attribution_.LedgerOnPoolDevice(*attributes);
+      attributes == nullptr ? nullptr : attribution_.LedgerInPool(*attributes);
   if (ledger == nullptr) {
     return;
   }
@@ -39,8 +40,11 @@ void CallInterpreter::Alloc(const Call& call) {
   } else {
     counts_.reopened += pointers_.EndForgotten(call, key) ? 1 : 0;
   }
+  // As the log names it: `ledger` may have another name, from its pool.
+  const bool pooled = attribution_.LedgerOf(*attributes)->name == "async";
   const Allocation allocation{.place = history_.Add(row, *attributes, *ledger, Action::kAlloc),
-                              .context = attributes->context};
+                              .context = attributes->context,
+                              .pooled = pooled};
   if (is_handle) {
     handles_.Add(call.key, allocation);
   } else {
@@ -74,7 +78,7 @@ void CallInterpreter::Mark(const Call& call, const std::string& name, std::int64
 void CallInterpreter::Failed(const Call& call) {
   const AttributesRow* attributes = attribution_.AttributesOf(call);
   const LedgerRow* ledger =
-      attributes == nullptr ? nullptr : attribution_.LedgerOnPoolDevice(*attributes);
+      attributes == nullptr ? nullptr : attribution_.LedgerInPool(*attributes);
   if (ledger == nullptr) {
     return;
   }
@@ -148,9 +152,11 @@ void CallInterpreter::Import(const Call& call) {
 // destroyed pool's handle.
 void CallInterpreter::Pool(const Call& call) {
   if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreate)) {
-    attribution_.SetPoolDevice(
-        call.numbers[0],
+    attribution_.SetPool(
+        call.numbers[0], call,
         static_cast<std::int32_t>(std::min<std::uint64_t>(call.numbers[2], INT32_MAX)) - 1);
+  } else if (call.numbers[1] == static_cast<std::uint64_t>(wire::PoolOp::kCreateAnywhere)) {
+    attribution_.SetPool(call.numbers[0], call, std::nullopt);
   }
 }
 

@@ -94,9 +94,10 @@ std::uint16_t HistoryBuilder::StreamIndex(std::uint64_t stream) {
 }
 
 LabelSetId HistoryBuilder::Labels(const Call& call, const AttributesRow& attributes,
-                                  const LedgerRow& ledger) {
-  if (const auto known = label_index_.find(call.attributes); known != label_index_.end()) {
-    return known->second;
+                                  const LedgerRow& ledger, std::uint8_t index) {
+  KnownLabels& known = label_index_[call.attributes];
+  if (known.labels.valid() && known.ledger == index) {
+    return known.labels;
   }
   std::vector<Label> labels{TextLabel(builder_, "ledger", ledger.name)};
   if (const ThreadRow* thread = definitions_.threads.Find(attributes.thread); thread != nullptr) {
@@ -109,9 +110,8 @@ LabelSetId HistoryBuilder::Labels(const Call& call, const AttributesRow& attribu
   if (attributes.pool != 0) {
     labels.push_back(TextLabel(builder_, "pool", fmt::format("{:#x}", attributes.pool)));
   }
-  const LabelSetId set = builder_.InternLabels(labels);
-  label_index_.emplace(call.attributes, set);
-  return set;
+  known = {.labels = builder_.InternLabels(labels), .ledger = index};
+  return known.labels;
 }
 
 EventPlace HistoryBuilder::Append(std::uint32_t trace, const Row& row) {
@@ -134,7 +134,7 @@ EventPlace HistoryBuilder::Add(const Call& call, const AttributesRow& attributes
                                   .ledger = index,
                                   .action = action},
                         .stack = call.stack,
-                        .labels = Labels(call, attributes, ledger)});
+                        .labels = Labels(call, attributes, ledger, index)});
 }
 
 EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action action) {
@@ -143,10 +143,6 @@ EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action ac
   row.event.action = action;
   row.stack = 0;
   return Append(opened.trace, row);
-}
-
-const std::string& HistoryBuilder::LedgerName(EventPlace place) const {
-  return ledgers_[traces_[place.trace].rows[place.row].event.ledger].name;
 }
 
 void HistoryBuilder::AddMark(const Call& call, const std::string& name, std::int64_t value) {

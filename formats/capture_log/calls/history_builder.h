@@ -32,7 +32,6 @@ class HistoryBuilder {
   EventPlace AddEnd(const Call& call, EventPlace opened, Action action);
   // The driver refused what the event says: it moved no memory.
   void Refuse(EventPlace place) { At(place).event.action = Action::kOther; }
-  [[nodiscard]] const std::string& LedgerName(EventPlace place) const;
 
   void AddMark(const Call& call, const std::string& name, std::int64_t value);
 
@@ -51,6 +50,10 @@ class HistoryBuilder {
     std::uint64_t stack = 0;  // of the log
     LabelSetId labels;
   };
+  struct KnownLabels {
+    LabelSetId labels;
+    std::uint8_t ledger = 0;  // a reused pool's handle may stand for another one
+  };
   struct TraceRows {
     std::string name;
     std::int32_t device = -1;
@@ -66,7 +69,8 @@ class HistoryBuilder {
   std::uint32_t TraceOf(const LedgerRow& ledger);
   std::uint8_t LedgerIndex(const LedgerRow& ledger, std::uint32_t trace);
   std::uint16_t StreamIndex(std::uint64_t stream);
-  LabelSetId Labels(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger);
+  LabelSetId Labels(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger,
+                    std::uint8_t index);
   EventPlace Append(std::uint32_t trace, const Row& row);
   Row& At(EventPlace place) { return traces_[place.trace].rows[place.row]; }
   [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
@@ -80,7 +84,7 @@ class HistoryBuilder {
   std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> ledger_index_;  // by trace and name
   std::vector<std::uint64_t> streams_{0};
   std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
-  std::unordered_map<std::uint64_t, LabelSetId> label_index_;  // by attribute set
+  std::unordered_map<std::uint64_t, KnownLabels> label_index_;  // by attribute set
   std::vector<Mark> marks_;
   std::vector<Range> ranges_;
 };

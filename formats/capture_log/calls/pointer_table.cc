@@ -30,8 +30,7 @@ std::optional<PointerTable::Ended> PointerTable::Free(const Call& call, const Ke
 std::vector<PointerTable::Ended> PointerTable::EndContext(const Call& call, std::uint64_t context) {
   std::vector<Key> keys;
   for (const auto& [key, allocation] : live_) {
-    const bool pooled = !allocation.imported && history_.LedgerName(allocation.place) == "async";
-    if (allocation.context == context && !pooled && key.first < wire::Space::kUser) {
+    if (allocation.context == context && !allocation.pooled && key.first < wire::Space::kUser) {
       keys.push_back(key);
     }
   }
