@@ -152,7 +152,11 @@ class DotBuilder {
     const std::string id = fmt::format("N{}", index + 1);
     const std::string_view name = space_.Name(node.id);
     const std::string_view file = node.place.file;
-    std::string label = (name.empty() ? Shown(file) : Shown(NameText(name))) + "\\n";
+    const bool cpp = name.find("::") != std::string_view::npos;
+    std::string label = Shown(name.empty() ? std::string(file)
+                              : cpp        ? NameText(name)
+                                           : std::string(name)) +
+                        "\\n";
     if (!name.empty() && !file.empty() && file != "??") {
       label += Shown(BaseName(file));
       label += node.place.line > 0 ? fmt::format(":{}", node.place.line) : "";
