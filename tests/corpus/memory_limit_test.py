@@ -23,11 +23,23 @@ def run(memtool, *args):
     return child.returncode, errors, usage.ru_maxrss * 1024
 
 
-def profile(fields):
-    """A pprof profile of one sample type, and what `fields` adds."""
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+# What this process held is counted for the programs that it starts, so files are written in pieces.
+def write(path, head, piece, times):
+    """A pprof profile of one sample type, and what is added to it."""
     types = b"\x0a\x04\x08\x01\x10\x02" + b"".join(
         b"\x32" + bytes([len(text)]) + text for text in (b"", b"space", b"bytes"))
-    return gzip.compress(types + fields)
+    with gzip.open(path, "wb", compresslevel=6) as file:
+        file.write(types + head)
+        for _ in range(times):
+            file.write(piece)
 
 
 def main():
@@ -43,26 +55,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         # 5 million comments in 10 KB: one text each time, so one row.
         comments = Path(folder) / "comments.pb.gz"
-        comments.write_bytes(profile(b"\x68\x01" * 5_000_000))
+        write(comments, b"", b"\x68\x01" * 100_000, 50)
         code, errors, most = run(memtool, "info", "-n", 0, comments)
         check(code == 0, f"comments: exit {code}: {errors}")
         check(most < 100 * MIB, f"comments: {most / MIB:.0f} MiB for 4 bytes each")
 
         # 20 million locations of one sample need 80 MB.
         stack = Path(folder) / "stack.pb.gz"
-        ids = b"\x01" * 20_000_000
-        size, length = len(ids), b""
-        while size > 127:
-            length += bytes([size & 127 | 128])
-            size >>= 7
-        length += bytes([size])
-        sample = b"\x0a" + length + ids + b"\x12\x01\x05"
-        size, outer = len(sample), b""
-        while size > 127:
-            outer += bytes([size & 127 | 128])
-            size >>= 7
-        outer += bytes([size])
-        stack.write_bytes(profile(b"\x12" + outer + sample + b"\x22\x02\x08\x01"))
+        size = 20_000_000
+        ids = b"\x0a" + varint(size)
+        value = b"\x12\x01\x05"
+        write(stack, b"\x22\x02\x08\x01" + b"\x12" + varint(len(value) + len(ids) + size) + value + ids,
+              b"\x01" * 100_000, size // 100_000)
         for limit, wanted in (("32MiB", 3), ("4GiB", 0)):
             code, errors, most = run(memtool, "info", "--limit", f"memory={limit}", stack)
             check(code == wanted, f"memory={limit}: exit {code}: {errors}")
