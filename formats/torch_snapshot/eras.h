@@ -16,7 +16,7 @@ struct Era {
 // Newest first; the last has none of these keys.
 inline constexpr std::array<Era, 10> kEras{
     {{"2.12 or later", Bit(Word::kHostSegments) | Bit(Word::kHostTraces) |
-                             Bit(Word::kTraceAllocOverflowed) | Bit(Word::kInternalMetadata)},
+                           Bit(Word::kTraceAllocOverflowed) | Bit(Word::kInternalMetadata)},
      {"2.11 or later", Bit(Word::kPoolId) | Bit(Word::kForwardFrames)},
      {"2.10", Bit(Word::kUserMetadata) | Bit(Word::kGraphCaptureRecordStreamReuse)},
      {"2.8 or 2.9", Bit(Word::kCompileContext)},

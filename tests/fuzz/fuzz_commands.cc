@@ -1,5 +1,5 @@
-// The whole program from memory: any bytes as a file, through every command that reads one. The exit
-// code must be a documented one, and a failure must say something.
+// The whole program from memory: any bytes as a file, through every command that reads one. The
+// exit code must be a documented one, and a failure must say something.
 #include <sys/mman.h>
 #include <unistd.h>
 
