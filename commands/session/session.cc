@@ -89,6 +89,15 @@ std::future<Result<Recording>> StartReading(const std::string& name,
   return std::async(std::launch::deferred, read);
 }
 
+Reading Begun(const std::string& name, ReadBefore& before, const formats::OpenOptions& options,
+              bool ahead) {
+  Reading reading{name, {}};
+  if (before.First(name)) {
+    reading.result = StartReading(name, options, ahead);
+  }
+  return reading;
+}
+
 // What was read; null when it was named before and could not be read then.
 Result<Shared> Finished(Reading& reading, ReadBefore& before) {
   if (!reading.result.valid()) {
@@ -138,14 +147,10 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
+  const bool threads = inputs_.jobs() > 1 && names.size() > 1;
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      Reading reading{names[next++], {}};
-      if (before.First(reading.name)) {
-        const bool threads = inputs_.jobs() > 1 && names.size() > 1;
-        reading.result = StartReading(reading.name, options, threads);
-      }
-      ahead.push_back(std::move(reading));
+      ahead.push_back(Begun(names[next++], before, options, threads));
     }
   };
   for (start_more(); !ahead.empty(); start_more()) {
