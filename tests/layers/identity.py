@@ -6,12 +6,11 @@ Metadata::origin (model/origin.h) is what code compares. The names that a user g
 reader or writer are looked up in one place each.
 """
 
-import argparse
-import os
 import re
 import sys
 
-ROOMS = ("libprofile", "formats", "commands")
+import sources
+
 TEXT = r"(?:\bmetadata(?:\(\))?\s*\.\s*format\b|\bformat_display\b|\bdisplays\(\)\s*\[[^\]]*\]|" \
        r"\b(?:reader|writer)\w*\s*(?:->|\.)\s*name\(\))"
 SEARCHES = r"(?:starts_with|ends_with|find|rfind|contains|compare|substr)"
@@ -33,8 +32,7 @@ def code_of(text):
 
 def faults_of(path, text):
     text = code_of(text)
-    lines = sorted({text.count("\n", 0, match.start()) + 1
-                    for pattern in COMPARISONS for match in pattern.finditer(text)})
+    lines = sources.lines_of(text, COMPARISONS)
     return [f"{path}:{line}: compares text that is for people" for line in lines]
 
 
@@ -55,27 +53,5 @@ def self_test():
         assert not faults_of("x.cc", good), good
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("root")
-    root = parser.parse_args().root
-    self_test()
-    faults = []
-    for room in ROOMS:
-        for place, folders, names in os.walk(os.path.join(root, room)):
-            folders.sort()
-            for name in sorted(names):
-                if not name.endswith((".cc", ".h")):
-                    continue
-                path = os.path.join(place, name)
-                with open(path, encoding="utf-8") as file:
-                    found = faults_of(os.path.relpath(path, root), file.read())
-                if len(found) > LOOKUPS.get(os.path.relpath(path, root), 0):
-                    faults += found
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sources.main(__doc__, faults_of, LOOKUPS, self_test))

@@ -7,12 +7,11 @@ which is undefined. Amounts that were copied into a local name are not seen; the
 sanitizer over the hostile inputs looks for those.
 """
 
-import argparse
-import os
 import re
 import sys
 
-ROOMS = ("libprofile", "formats", "commands")
+import sources
+
 AMOUNT = r"(?:\.|->)(?:bytes|size|requested|allocated|active|reserved|value|flat|cum|unknown|" \
          r"precision|weight|carried|nanos|time|[a-z_]+_bytes|[a-z_]+_nanos)\b(?![\w(.]|->)"
 # A path to a member, and what an expression ends with.
@@ -47,8 +46,7 @@ def code_of(text):
 
 def faults_of(path, text):
     text = code_of(text)
-    lines = sorted({text.count("\n", 0, match.end()) + 1
-                    for pattern in UNCHECKED for match in pattern.finditer(text)})
+    lines = sources.lines_of(text, UNCHECKED, lambda match: match.end())
     return [f"{path}:{line}: an amount that is not summed by base/arithmetic.h" for line in lines]
 
 
@@ -74,27 +72,5 @@ def self_test():
         assert not faults_of("x.cc", good), good
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("root")
-    root = parser.parse_args().root
-    self_test()
-    faults = []
-    for room in ROOMS:
-        for place, folders, names in os.walk(os.path.join(root, room)):
-            folders.sort()
-            for name in sorted(names):
-                if not name.endswith((".cc", ".h")):
-                    continue
-                path = os.path.relpath(os.path.join(place, name), root)
-                with open(os.path.join(root, path), encoding="utf-8") as file:
-                    found = faults_of(path, file.read())
-                if len(found) > EXEMPT.get(path, 0):
-                    faults += found
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sources.main(__doc__, faults_of, EXEMPT, self_test))

@@ -15,13 +15,6 @@
 namespace memtool::formats {
 namespace {
 
-using test::BytesOf;
-using test::GiB;
-using test::kGiB;
-using test::kMiB;
-using test::LogOf;
-using test::MiB;
-
 constexpr std::string_view k23 =
     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
     "total "
@@ -31,7 +24,7 @@ constexpr std::string_view k23 =
     "try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.";
 
 TEST(OomText, Torch04SaysNothingButThatItHappened) {
-  const OomLog log = LogOf("torch_0.4.log");
+  const OomLog log = test::LogOf("torch_0.4.log");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].wording, OomWording::kNoFigures);
   EXPECT_EQ(log.messages[0].line, 10U);
@@ -39,96 +32,96 @@ TEST(OomText, Torch04SaysNothingButThatItHappened) {
 }
 
 TEST(OomText, Torch10CallsFreeInTheAllocatorCached) {
-  const OomMessage m = LogOf("torch_1.0.log").messages.at(0);
+  const OomMessage m = test::LogOf("torch_1.0.log").messages.at(0);
   EXPECT_EQ(m.wording, OomWording::kTorchCached);
   EXPECT_EQ(m.gpu, 0);
-  EXPECT_EQ(BytesOf(m.asked), 512 * kMiB);
-  EXPECT_EQ(BytesOf(m.capacity), GiB(10.92));
-  EXPECT_EQ(BytesOf(m.allocated), GiB(9.61));
-  EXPECT_EQ(BytesOf(m.free), MiB(243.44));
-  EXPECT_EQ(BytesOf(m.unallocated), MiB(604.50));
+  EXPECT_EQ(test::BytesOf(m.asked), 512 * test::kMiB);
+  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(10.92));
+  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(9.61));
+  EXPECT_EQ(test::BytesOf(m.free), test::MiB(243.44));
+  EXPECT_EQ(test::BytesOf(m.unallocated), test::MiB(604.50));
   EXPECT_FALSE(m.reserved);
   EXPECT_TRUE(m.complete);
   EXPECT_EQ(m.asked->precision, 5243) << "half of the last digit, 0.005 MiB";
 }
 
 TEST(OomText, Torch113AfterProgressBars) {
-  const OomLog log = LogOf("torch_1.13.log");
+  const OomLog log = test::LogOf("torch_1.13.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_EQ(m.wording, OomWording::kTorchReserved);
   EXPECT_EQ(m.line, 10U);
-  EXPECT_EQ(BytesOf(m.asked), GiB(1.99));
-  EXPECT_EQ(BytesOf(m.capacity), GiB(23.56));
-  EXPECT_EQ(BytesOf(m.allocated), GiB(14.73));
-  EXPECT_EQ(BytesOf(m.free), GiB(1.23));
-  EXPECT_EQ(BytesOf(m.reserved), GiB(21.12));
+  EXPECT_EQ(test::BytesOf(m.asked), test::GiB(1.99));
+  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(23.56));
+  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(14.73));
+  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.23));
+  EXPECT_EQ(test::BytesOf(m.reserved), test::GiB(21.12));
   EXPECT_EQ(m.advice, std::vector<std::string>{"max_split_size_mb"});
 }
 
 TEST(OomText, Torch20WithALimit) {
-  const OomLog log = LogOf("torch_2.0.log");
+  const OomLog log = test::LogOf("torch_2.0.log");
   ASSERT_EQ(log.found, 2U);
   EXPECT_EQ(log.messages[0].line, 2U);
   EXPECT_FALSE(log.messages[0].limit);
   const OomMessage& m = log.messages[1];
   EXPECT_EQ(m.gpu, 3);
-  EXPECT_EQ(BytesOf(m.limit), GiB(4.77));
-  EXPECT_EQ(BytesOf(m.reserved), GiB(4.76));
+  EXPECT_EQ(test::BytesOf(m.limit), test::GiB(4.77));
+  EXPECT_EQ(test::BytesOf(m.reserved), test::GiB(4.76));
 }
 
 TEST(OomText, Torch23OfTwoRanks) {
-  const OomLog log = LogOf("torch_2.3.log");
+  const OomLog log = test::LogOf("torch_2.3.log");
   ASSERT_EQ(log.found, 2U);
   const OomMessage& first = log.messages[0];
   EXPECT_EQ(first.rank, 1);
   EXPECT_EQ(first.gpu, 1);
   ASSERT_EQ(first.others.size(), 1U);
   EXPECT_EQ(first.others[0].pid, 1246069);
-  EXPECT_EQ(BytesOf(first.others[0].used), 577 * kMiB);
+  EXPECT_EQ(test::BytesOf(first.others[0].used), 577 * test::kMiB);
   const OomMessage& m = log.messages[1];
   EXPECT_EQ(m.rank, 0);
   EXPECT_EQ(m.wording, OomWording::kTorchUnallocated);
-  EXPECT_EQ(BytesOf(m.asked), 2 * kGiB);
-  EXPECT_EQ(BytesOf(m.capacity), GiB(15.90));
-  EXPECT_EQ(BytesOf(m.free), GiB(1.08));
-  EXPECT_EQ(BytesOf(m.process), GiB(14.81));
-  EXPECT_EQ(BytesOf(m.allocated), GiB(11.97));
-  EXPECT_EQ(BytesOf(m.unallocated), GiB(2.30));
+  EXPECT_EQ(test::BytesOf(m.asked), 2 * test::kGiB);
+  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(15.90));
+  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.08));
+  EXPECT_EQ(test::BytesOf(m.process), test::GiB(14.81));
+  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(11.97));
+  EXPECT_EQ(test::BytesOf(m.unallocated), test::GiB(2.30));
   EXPECT_EQ(m.advice, std::vector<std::string>{"expandable_segments"});
 }
 
 TEST(OomText, Torch28WithPrivatePools) {
-  const OomLog log = LogOf("torch_2.8.log");
+  const OomLog log = test::LogOf("torch_2.8.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_TRUE(m.complete);
-  EXPECT_EQ(BytesOf(m.private_pools), GiB(1.17));
-  EXPECT_EQ(BytesOf(m.allocated), GiB(21.40));
-  EXPECT_EQ(BytesOf(m.unallocated), MiB(137.31));
+  EXPECT_EQ(test::BytesOf(m.private_pools), test::GiB(1.17));
+  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(21.40));
+  EXPECT_EQ(test::BytesOf(m.unallocated), test::MiB(137.31));
   EXPECT_EQ(m.others.size(), 2U);
   EXPECT_FALSE(m.process);
 }
 
 TEST(OomText, WrappedLinesOfOneProcessAreOneMessage) {
-  const OomLog log = LogOf("torch_wrapped.log");
+  const OomLog log = test::LogOf("torch_wrapped.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_TRUE(m.complete);
   EXPECT_EQ(m.line, 1U);
   EXPECT_EQ(m.rank, 2);
   EXPECT_EQ(m.gpu, 2);
-  EXPECT_EQ(BytesOf(m.free), GiB(1.94));
-  EXPECT_EQ(BytesOf(m.process), GiB(37.44));
-  EXPECT_EQ(BytesOf(m.allocated), GiB(33.81));
-  EXPECT_EQ(BytesOf(m.unallocated), GiB(2.65));
+  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.94));
+  EXPECT_EQ(test::BytesOf(m.process), test::GiB(37.44));
+  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(33.81));
+  EXPECT_EQ(test::BytesOf(m.unallocated), test::GiB(2.65));
 }
 
 TEST(OomText, AFalseStartHidesNoMessageBehindIt) {
-  const OomLog log = LogOf("torch_two_in_a_line.log");
+  const OomLog log = test::LogOf("torch_two_in_a_line.log");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].line, 2U);
-  EXPECT_EQ(BytesOf(log.messages[0].asked), 2 * kGiB);
+  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 2 * test::kGiB);
   EXPECT_EQ(FindOoms("out of memory? no: CUDA out of memory. Tried to allocate 2.00 GiB").found,
             1U);
   EXPECT_EQ(FindOoms("CUDA out of memory. Tried to allocate 2.00 GiB; then CUDA out of memory. "
@@ -138,58 +131,59 @@ TEST(OomText, AFalseStartHidesNoMessageBehindIt) {
 }
 
 TEST(OomText, RetriesAreCountedAndAreNoFailure) {
-  const OomLog log = LogOf("torch_retries.log");
+  const OomLog log = test::LogOf("torch_retries.log");
   EXPECT_EQ(log.found, 0U);
   EXPECT_EQ(log.retries, 2U);
   ASSERT_TRUE(log.last_retry);
   EXPECT_EQ(log.last_retry->line, 3U);
-  EXPECT_EQ(BytesOf(log.last_retry->asked), 512 * kMiB);
-  EXPECT_EQ(BytesOf(log.last_retry->free), 384 * kMiB);
-  EXPECT_EQ(BytesOf(log.last_retry->capacity), 8 * kGiB);
-  EXPECT_EQ(LogOf("tf_no_failure.log").found, 0U);
-  EXPECT_EQ(LogOf("tf_no_failure.log").retries, 1U);
+  EXPECT_EQ(test::BytesOf(log.last_retry->asked), 512 * test::kMiB);
+  EXPECT_EQ(test::BytesOf(log.last_retry->free), 384 * test::kMiB);
+  EXPECT_EQ(test::BytesOf(log.last_retry->capacity), 8 * test::kGiB);
+  EXPECT_EQ(test::LogOf("tf_no_failure.log").found, 0U);
+  EXPECT_EQ(test::LogOf("tf_no_failure.log").retries, 1U);
 }
 
 TEST(OomText, TheErrorBehindARetryTakesItsFigures) {
   for (const char* name : {"torch_jetson.log", "torch_expandable_assert.log"}) {
-    const OomLog log = LogOf(name);
+    const OomLog log = test::LogOf(name);
     ASSERT_EQ(log.found, 1U) << name;
     EXPECT_EQ(log.messages[0].wording, OomWording::kTorchRetry) << name;
-    EXPECT_EQ(BytesOf(log.messages[0].capacity), 8 * kGiB) << name;
+    EXPECT_EQ(test::BytesOf(log.messages[0].capacity), 8 * test::kGiB) << name;
   }
-  const OomMessage jetson = LogOf("torch_jetson.log").messages.at(0);
+  const OomMessage jetson = test::LogOf("torch_jetson.log").messages.at(0);
   EXPECT_EQ(jetson.line, 6U);
-  EXPECT_EQ(BytesOf(jetson.asked), 448 * kMiB);
-  EXPECT_EQ(BytesOf(jetson.free), 100 * kMiB);
+  EXPECT_EQ(test::BytesOf(jetson.asked), 448 * test::kMiB);
+  EXPECT_EQ(test::BytesOf(jetson.free), 100 * test::kMiB);
   // From another process, or from long ago, they do not belong to it.
   const std::string warning =
       "[rank0]:[W] memory allocation failed with OOM on device 0 while trying to allocate 64 bytes "
       "(free: 32, total: 128)\n";
   EXPECT_EQ(FindOoms(warning + "[rank1]: CUDA error: out of memory").messages.at(0).wording,
             OomWording::kNoFigures);
-  EXPECT_EQ(BytesOf(FindOoms(warning + "[rank0]: CUDA error: out of memory").messages.at(0).asked),
-            64);
+  EXPECT_EQ(
+      test::BytesOf(FindOoms(warning + "[rank0]: CUDA error: out of memory").messages.at(0).asked),
+      64);
   EXPECT_FALSE(FindOoms(warning + std::string(100, '\n') + "[rank0]: CUDA error: out of memory")
                    .messages.at(0)
                    .asked);
 }
 
 TEST(OomText, WhatIsSaidTwiceIsOneMessage) {
-  EXPECT_EQ(LogOf("torch_cuda_log.log").found, 1U);
+  EXPECT_EQ(test::LogOf("torch_cuda_log.log").found, 1U);
   EXPECT_EQ(FindOoms("cudaErrorMemoryAllocation").found, 1U);
-  const OomLog llama = LogOf("llama.log");
+  const OomLog llama = test::LogOf("llama.log");
   ASSERT_EQ(llama.found, 1U);
   EXPECT_EQ(llama.messages[0].line, 2U);
-  EXPECT_EQ(BytesOf(llama.messages[0].asked), 14822711296);
+  EXPECT_EQ(test::BytesOf(llama.messages[0].asked), 14822711296);
   EXPECT_EQ(llama.messages[0].asked->precision, 0);
 }
 
 TEST(OomText, AdviceThatIsLeftOut) {
-  EXPECT_TRUE(LogOf("torch_2.14.log").messages.at(0).no_advice);
-  EXPECT_FALSE(LogOf("torch_2.8.log").messages.at(0).no_advice) << "it is given";
-  EXPECT_FALSE(LogOf("torch_boxed.log").messages.at(0).no_advice) << "it may be cut off";
-  EXPECT_TRUE(LogOf("torch_reserve.log").messages.at(0).reserve_too_small);
-  EXPECT_FALSE(LogOf("torch_2.14.log").messages.at(0).reserve_too_small);
+  EXPECT_TRUE(test::LogOf("torch_2.14.log").messages.at(0).no_advice);
+  EXPECT_FALSE(test::LogOf("torch_2.8.log").messages.at(0).no_advice) << "it is given";
+  EXPECT_FALSE(test::LogOf("torch_boxed.log").messages.at(0).no_advice) << "it may be cut off";
+  EXPECT_TRUE(test::LogOf("torch_reserve.log").messages.at(0).reserve_too_small);
+  EXPECT_FALSE(test::LogOf("torch_2.14.log").messages.at(0).reserve_too_small);
 }
 
 TEST(OomText, XlasPoolIsListedBelowItsMessage) {
@@ -197,9 +191,9 @@ TEST(OomText, XlasPoolIsListedBelowItsMessage) {
       "Limit: 5\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 1.00KiB (rounded to "
       "1024)\nnoise\nLimit:   4096\nInUse:   3000\nMaxInUse:   4000\nLimit: 7\n");
   ASSERT_EQ(log.found, 1U);
-  EXPECT_EQ(BytesOf(log.messages[0].asked), 1024);
-  EXPECT_EQ(BytesOf(log.messages[0].limit), 4096);
-  EXPECT_EQ(BytesOf(log.messages[0].allocated), 3000);
+  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 1024);
+  EXPECT_EQ(test::BytesOf(log.messages[0].limit), 4096);
+  EXPECT_EQ(test::BytesOf(log.messages[0].allocated), 3000);
 }
 
 TEST(OomText, ADeviceWrittenAsACharacter) {
@@ -260,16 +254,17 @@ TEST(OomText, HostileNumbers) {
 
 TEST(OomText, ColoursAndUtf16AreSeenThrough) {
   EXPECT_EQ(
-      BytesOf(FindOoms("\x1b[31mCUDA out of \x1b[1mmemory\x1b[0m. Tried to allocate 2.00 GiB. GPU")
-                  .messages.at(0)
-                  .asked),
-      2 * kGiB);
+      test::BytesOf(
+          FindOoms("\x1b[31mCUDA out of \x1b[1mmemory\x1b[0m. Tried to allocate 2.00 GiB. GPU")
+              .messages.at(0)
+              .asked),
+      2 * test::kGiB);
   std::string wide = "\xFF\xFE";
   for (const char c : k23) {
     wide += c;
     wide += '\0';
   }
-  EXPECT_EQ(BytesOf(FindOoms(wide).messages.at(0).free), GiB(1.08));
+  EXPECT_EQ(test::BytesOf(FindOoms(wide).messages.at(0).free), test::GiB(1.08));
 }
 
 TEST(OomText, ManyMessagesKeepTheFirst) {
@@ -281,7 +276,7 @@ TEST(OomText, ManyMessagesKeepTheFirst) {
   EXPECT_EQ(log.found, 12'000U);
   EXPECT_EQ(log.lines, 12'000U);
   ASSERT_EQ(log.messages.size(), 10'000U);
-  EXPECT_EQ(BytesOf(log.messages.back().asked), 9'999 * kMiB);
+  EXPECT_EQ(test::BytesOf(log.messages.back().asked), 9'999 * test::kMiB);
   EXPECT_EQ(log.messages.front().line, 1U);
 }
 

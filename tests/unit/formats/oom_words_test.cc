@@ -14,18 +14,11 @@
 namespace memtool::formats {
 namespace {
 
-using test::BytesOf;
-using test::GiB;
-using test::kGiB;
-using test::kMiB;
-using test::LogOf;
-using test::MiB;
-
 TEST(OomWords, XlaSaysWhatWasAsked) {
-  const OomLog log = LogOf("xla.log");
+  const OomLog log = test::LogOf("xla.log");
   ASSERT_EQ(log.found, 2U);
-  EXPECT_EQ(BytesOf(log.messages[0].asked), 2441334272);
-  EXPECT_EQ(BytesOf(log.messages[1].asked), 2441334240);
+  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 2441334272);
+  EXPECT_EQ(test::BytesOf(log.messages[1].asked), 2441334240);
   EXPECT_EQ(log.messages[1].asked->precision, 0);
 }
 
@@ -38,8 +31,8 @@ TEST(OomWords, HipLimitBeforeWhatIsAllocated) {
       "HIP Graphs), and 54.99 MiB is reserved by PyTorch but unallocated.\n");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].kind, "HIP");
-  EXPECT_EQ(BytesOf(log.messages[0].limit), GiB(1.05));
-  EXPECT_EQ(BytesOf(log.messages[0].private_pools), 17 * kMiB);
+  EXPECT_EQ(test::BytesOf(log.messages[0].limit), test::GiB(1.05));
+  EXPECT_EQ(test::BytesOf(log.messages[0].private_pools), 17 * test::kMiB);
   EXPECT_TRUE(log.messages[0].complete);
 }
 
@@ -59,7 +52,7 @@ TEST(OomWords, WordsOfOthers) {
             "out of memory",
             OomWording::kXla, "XLA", 2441334272, -1, -1},
            {"Ran out of memory in memory space vmem. Used 20.95M of 16.00M vmem.",
-            OomWording::kXlaHbm, "vmem", MiB(20.95), 16 * kMiB, -1},
+            OomWording::kXlaHbm, "vmem", test::MiB(20.95), 16 * test::kMiB, -1},
            {"OOM when allocating tensor with shape[64,56,56,256] and type half on "
             "/job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc",
             OomWording::kTensorFlow, "", std::int64_t{64} * 56 * 56 * 256 * 2, -1, 1},
@@ -81,8 +74,8 @@ TEST(OomWords, WordsOfOthers) {
     const OomMessage& message = log.messages[0];
     EXPECT_EQ(message.wording, wording) << text;
     EXPECT_EQ(message.kind, kind) << text;
-    EXPECT_EQ(BytesOf(message.asked), asked) << text;
-    EXPECT_EQ(BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(test::BytesOf(message.asked), asked) << text;
+    EXPECT_EQ(test::BytesOf(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
 }
@@ -100,37 +93,38 @@ TEST(OomWords, WordsOf2026) {
   for (const auto& [text, wording, kind, asked, free, capacity, gpu] : {
            Case{"MTIA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of "
                 "16.00 GiB of which 512.00 MiB is free.",
-                OomWording::kTorchUnallocated, "MTIA", GiB(1.5), MiB(512), 16 * kGiB, 2},
+                OomWording::kTorchUnallocated, "MTIA", test::GiB(1.5), test::MiB(512),
+                16 * test::kGiB, 2},
            {"PrivateUse1 out of memory. Tried to allocate 3.00 MiB", OomWording::kTorchUnallocated,
-            "PrivateUse1", MiB(3), -1, -1, -1},
+            "PrivateUse1", test::MiB(3), -1, -1, -1},
            {"We ran out of memory. Tried to allocate 1.00 GiB of it", OomWording::kNoFigures, "",
             -1, -1, -1, -1},
            {"NPU out of memory. NPUWorkspaceAllocator tried to allocate 3.00 GiB(NPU 5; 60.00 GiB "
             "total capacity; 1.50 GiB free)",
-            OomWording::kLibrary, "NPU", 3 * kGiB, GiB(1.5), 60 * kGiB, 5},
+            OomWording::kLibrary, "NPU", 3 * test::kGiB, test::GiB(1.5), 60 * test::kGiB, 5},
            {"TPU TensorCore Hbm usage: 34.50G, SparseCore Hbm usage 174.00G, exceeding available "
             "bytes: 95.50G",
-            OomWording::kXlaHbm, "hbm", GiB(208.5), -1, GiB(95.5), -1},
+            OomWording::kXlaHbm, "hbm", test::GiB(208.5), -1, test::GiB(95.5), -1},
            {"total memory required for HLO temporaries (20.50G) exceeds available HBM (15.50G)",
-            OomWording::kXlaHbm, "hbm", GiB(20.5), -1, GiB(15.5), -1},
+            OomWording::kXlaHbm, "hbm", test::GiB(20.5), -1, test::GiB(15.5), -1},
            {"Ran out of memory in memory space vmem while allocating on stack. Scoped allocation "
             "with size 32.00M and limit 16.00M exceeded",
-            OomWording::kXlaScoped, "scoped vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+            OomWording::kXlaScoped, "scoped vmem", 32 * test::kMiB, -1, 16 * test::kMiB, -1},
            {"Allocation (size=33554432) would exceed memory (size=16777216) :: #2 [space=vmem]",
-            OomWording::kXlaScoped, "vmem", 32 * kMiB, -1, 16 * kMiB, -1},
+            OomWording::kXlaScoped, "vmem", 32 * test::kMiB, -1, 16 * test::kMiB, -1},
            {"std::bad_alloc: out_of_memory: CUDA error (failed to allocate 1024 bytes) at: "
             "/a/b.hpp:62: cudaErrorMemoryAllocation out of memory",
             OomWording::kLibrary, "RMM", 1024, -1, -1, -1},
            {"Out of memory allocating 1,073,741,824 bytes (allocated so far: 12 bytes).",
-            OomWording::kLibrary, "CuPy", kGiB, -1, -1, -1},
+            OomWording::kLibrary, "CuPy", test::kGiB, -1, -1, -1},
            {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating 100.00 MiB on device 1: "
             "cudaMalloc failed: out of memory",
-            OomWording::kLibrary, "llama.cpp", 100 * kMiB, -1, -1, 1},
+            OomWording::kLibrary, "llama.cpp", 100 * test::kMiB, -1, -1, 1},
            {"ggml_gallocr_reserve_n: failed to allocate ROCm0 buffer of size 14822711296",
             OomWording::kLibrary, "llama.cpp", 14822711296, -1, -1, 0},
            {"Free memory on device (67.25/79.25 GiB) on startup is less than desired GPU memory "
             "utilization (0.9, 71.33 GiB).",
-            OomWording::kVllm, "vLLM", GiB(71.33), GiB(67.25), GiB(79.25), -1},
+            OomWording::kVllm, "vLLM", test::GiB(71.33), test::GiB(67.25), test::GiB(79.25), -1},
            {"No available memory for the cache blocks. Try", OomWording::kNoFigures, "vLLM", -1, -1,
             -1, -1},
        }) {
@@ -143,34 +137,34 @@ TEST(OomWords, WordsOf2026) {
     const OomMessage& message = log.messages[0];
     EXPECT_EQ(message.wording, wording) << text;
     EXPECT_EQ(message.kind, kind) << text;
-    EXPECT_EQ(BytesOf(message.asked), asked) << text;
-    EXPECT_EQ(BytesOf(message.free), free) << text;
-    EXPECT_EQ(BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(test::BytesOf(message.asked), asked) << text;
+    EXPECT_EQ(test::BytesOf(message.free), free) << text;
+    EXPECT_EQ(test::BytesOf(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
 }
 
 TEST(OomWords, VllmsCacheIsLargerThanWhatIsLeftForIt) {
-  const OomMessage m = LogOf("vllm_cache.log").messages.at(0);
-  EXPECT_EQ(BytesOf(m.asked), GiB(23.25));
-  EXPECT_EQ(BytesOf(m.limit), GiB(22.5));
+  const OomMessage m = test::LogOf("vllm_cache.log").messages.at(0);
+  EXPECT_EQ(test::BytesOf(m.asked), test::GiB(23.25));
+  EXPECT_EQ(test::BytesOf(m.limit), test::GiB(22.5));
 }
 
 TEST(OomWords, ATpuSaysWhatIsFreeAndHowLargeThePieces) {
-  const OomMessage buffer = LogOf("xla_tpu_buffer.log").messages.at(0);
+  const OomMessage buffer = test::LogOf("xla_tpu_buffer.log").messages.at(0);
   EXPECT_EQ(buffer.wording, OomWording::kXlaTpu);
-  EXPECT_EQ(BytesOf(buffer.asked), 8 * kMiB);
-  EXPECT_EQ(BytesOf(buffer.free), MiB(6.5));
+  EXPECT_EQ(test::BytesOf(buffer.asked), 8 * test::kMiB);
+  EXPECT_EQ(test::BytesOf(buffer.free), test::MiB(6.5));
   EXPECT_FALSE(buffer.largest);
   EXPECT_EQ(buffer.chip, "0x0x1_HBM0");
-  const OomMessage pieces = LogOf("xla_tpu_pieces.log").messages.at(0);
-  EXPECT_EQ(BytesOf(pieces.free), 2 * kGiB);
-  EXPECT_EQ(BytesOf(pieces.largest), 384 * kMiB);
+  const OomMessage pieces = test::LogOf("xla_tpu_pieces.log").messages.at(0);
+  EXPECT_EQ(test::BytesOf(pieces.free), 2 * test::kGiB);
+  EXPECT_EQ(test::BytesOf(pieces.largest), 384 * test::kMiB);
   EXPECT_EQ(pieces.chip, "1x0x0_HBM0");
-  const OomMessage program = LogOf("xla_tpu_program.log").messages.at(0);
-  EXPECT_EQ(BytesOf(program.asked), GiB(5.5));
-  EXPECT_EQ(BytesOf(program.free), 14 * kGiB);
-  EXPECT_EQ(BytesOf(program.largest), GiB(4.5));
+  const OomMessage program = test::LogOf("xla_tpu_program.log").messages.at(0);
+  EXPECT_EQ(test::BytesOf(program.asked), test::GiB(5.5));
+  EXPECT_EQ(test::BytesOf(program.free), 14 * test::kGiB);
+  EXPECT_EQ(test::BytesOf(program.largest), test::GiB(4.5));
   EXPECT_EQ(FindOoms("Attempting to allocate 8.00M of it").found, 0U);
 }
 
