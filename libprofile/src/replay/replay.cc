@@ -53,10 +53,19 @@ class SuffixMaxima {
     }
     points_.push_back({time, value});
   }
+  // The maximum of all values.
+  [[nodiscard]] std::int64_t Max() const { return points_.front().value; }
   // The maximum of the values pushed at `since` or later.
   [[nodiscard]] std::int64_t MaxSince(std::uint64_t since) const {
+    // Most questions are about the last few points: strides that double, then halving.
+    const std::size_t size = points_.size();
+    std::size_t stride = 1;
+    while (stride < size && points_[size - stride].time >= since) {
+      stride *= 2;
+    }
+    const auto from = points_.end() - static_cast<std::ptrdiff_t>(std::min(stride, size));
     const auto at =
-        std::lower_bound(points_.begin(), points_.end(), since,
+        std::lower_bound(from, points_.end(), since,
                          [](const Point& p, std::uint64_t time) { return p.time < time; });
     return at->value;
   }
@@ -296,13 +305,18 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
 }
 
 std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const {
-  std::vector<std::int64_t> held(groups.count, 0);
+  struct Group {
+    std::int64_t held = 0;
+    std::uint64_t since = 0;  // the event after the last change
+    std::int64_t peak = INT64_MIN;
+  };
+  std::vector<Group> all(groups.count);
   std::int64_t total = 0;
   const auto add = [&](std::span<const std::uint32_t> members, std::int64_t bytes) {
     total = SaturatingAdd(total, bytes);
     for (const std::uint32_t group : members) {
       if (group != kNoGroup) {
-        held[group] = SaturatingAdd(held[group], bytes);
+        all[group].held = SaturatingAdd(all[group].held, bytes);
       }
     }
   };
@@ -318,11 +332,11 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
   // While a group's bytes stay the same, the highest total decides, so look only where they change.
   SuffixMaxima maxima;
   maxima.Push(0, total);
-  std::vector<std::uint64_t> since(groups.count, 0);
-  std::vector<std::int64_t> peak(groups.count, INT64_MIN);
-  const auto settle = [&](std::size_t group) {
-    peak[group] =
-        std::max(peak[group], SaturatingSubtract(maxima.MaxSince(since[group]), held[group]));
+  const auto settle = [&maxima](Group& group) {
+    if (SaturatingSubtract(maxima.Max(), group.held) > group.peak) {
+      group.peak =
+          std::max(group.peak, SaturatingSubtract(maxima.MaxSince(group.since), group.held));
+    }
   };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const std::int64_t change = ChangeAt(i);
@@ -330,21 +344,25 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
       continue;
     }
     if (events_[i].action != Action::kAdjust) {
-      for (const std::uint32_t group : GroupsOfEvent(groups, i)) {
-        if (group != kNoGroup) {
+      for (const std::uint32_t row : GroupsOfEvent(groups, i)) {
+        if (row != kNoGroup) {
+          Group& group = all[row];
           settle(group);
-          held[group] = SaturatingAdd(held[group], change);
-          since[group] = i + 1;
+          group.held = SaturatingAdd(group.held, change);
+          group.since = i + 1;
         }
       }
     }
     total = SaturatingAdd(total, change);
     maxima.Push(i + 1, total);
   }
-  for (std::size_t group = 0; group < groups.count; ++group) {
+  std::vector<std::int64_t> peaks;
+  peaks.reserve(all.size());
+  for (Group& group : all) {
     settle(group);
+    peaks.push_back(group.peak);
   }
-  return peak;
+  return peaks;
 }
 
 }  // namespace memtool

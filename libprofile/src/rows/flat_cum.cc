@@ -38,10 +38,11 @@ bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) {
   const auto& roots = roots_[sum.group];
   const std::size_t size = leaves.size() + visible_.lines.size() + roots.size();
   out.nodes.resize(size);
-  out.lines.assign(size, LineId::kNone);
+  out.lines.resize(size);
   auto node = std::copy(leaves.begin(), leaves.end(), out.nodes.begin());
-  std::copy(visible_.lines.begin(), visible_.lines.end(),
-            out.lines.begin() + static_cast<std::ptrdiff_t>(leaves.size()));
+  auto line_at = std::fill_n(out.lines.begin(), leaves.size(), LineId::kNone);
+  line_at = std::copy(visible_.lines.begin(), visible_.lines.end(), line_at);
+  std::fill_n(line_at, roots.size(), LineId::kNone);
   for (const std::uint32_t line : visible_.lines) {
     *node++ = of_line_[line];
   }

@@ -1,7 +1,10 @@
 #include "memtool/profile/rows/saves.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -34,6 +37,7 @@ class GroupsOfRows {
       }
       first_.push_back(static_cast<std::uint32_t>(members_.size()));
     }
+    ShareEqualGroups();
   }
 
   [[nodiscard]] Replay::SharedGroups groups() const {
@@ -44,7 +48,46 @@ class GroupsOfRows {
             .count = 2 * std::size_t{count_}};
   }
 
+  // The group that is replayed for `group`, which has the same members.
+  [[nodiscard]] std::size_t Replayed(std::size_t group) const { return same_[group]; }
+
  private:
+  // Leaves one of the groups that are of the same stacks: a leaf's own allocations are those with
+  // its callees, main() and what it calls once have all there are.
+  void ShareEqualGroups() {
+    constexpr std::uint32_t kBefore = UINT32_MAX - 1;  // in place of a stack
+    constexpr std::uint32_t kWithout = UINT32_MAX;
+    std::vector<std::vector<std::uint32_t>> stacks(2 * std::size_t{count_});
+    for (std::uint32_t i = 0; i + 1 < first_.size(); ++i) {
+      for (std::uint32_t at = first_[i]; at < first_[i + 1]; ++at) {
+        stacks[members_[at]].push_back(i);
+      }
+    }
+    const auto add = [&stacks](const std::vector<std::uint32_t>& groups, std::uint32_t what) {
+      for (const std::uint32_t group : groups) {
+        stacks[group].push_back(what);
+      }
+    };
+    add(before_recording_, kBefore);
+    add(without_stack_, kWithout);
+    std::map<std::vector<std::uint32_t>, std::uint32_t> first_with;
+    for (std::uint32_t group = 0; group < stacks.size(); ++group) {
+      same_.push_back(first_with.emplace(std::move(stacks[group]), group).first->second);
+    }
+    const auto shared = [this](std::uint32_t group) { return same_[group] != group; };
+    std::vector<std::uint32_t> kept;
+    kept.reserve(members_.size());
+    for (std::size_t i = 0; i + 1 < first_.size(); ++i) {
+      const auto from = members_.begin() + first_[i];
+      first_[i] = static_cast<std::uint32_t>(kept.size());
+      std::remove_copy_if(from, members_.begin() + first_[i + 1], std::back_inserter(kept), shared);
+    }
+    first_.back() = static_cast<std::uint32_t>(kept.size());
+    members_ = std::move(kept);
+    std::erase_if(before_recording_, shared);
+    std::erase_if(without_stack_, shared);
+  }
+
   void AddStack(const NodeStack& stack) {
     if (stack.nodes.empty()) {
       members_.insert(members_.end(), without_stack_.begin(), without_stack_.end());
@@ -76,6 +119,7 @@ class GroupsOfRows {
   std::vector<std::uint32_t> members_;
   std::vector<std::uint32_t> before_recording_;
   std::vector<std::uint32_t> without_stack_;
+  std::vector<std::uint32_t> same_;  // per group
 };
 
 }  // namespace
@@ -88,8 +132,9 @@ std::vector<PeakWithoutRow> PeakWithoutRows(const HistoryIndex& index, const Vie
   for (const MomentOfTrace& moment : moments) {
     const auto without = index.replay(moment.trace).PeakWithout(groups.groups());
     for (std::size_t i = 0; i < peaks.size(); ++i) {
-      peaks[i].own = SaturatingAdd(peaks[i].own, without[i]);
-      peaks[i].with_callees = SaturatingAdd(peaks[i].with_callees, without[i + peaks.size()]);
+      peaks[i].own = SaturatingAdd(peaks[i].own, without[groups.Replayed(i)]);
+      peaks[i].with_callees =
+          SaturatingAdd(peaks[i].with_callees, without[groups.Replayed(i + peaks.size())]);
     }
   }
   return peaks;

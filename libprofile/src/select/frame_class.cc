@@ -315,9 +315,9 @@ FrameClass FrameClassifier::Classify(std::string_view function, std::string_view
 
 bool IsPythonFile(std::string_view file) {
   constexpr std::array<std::string_view, 4> kEndings{".py", ".pyx", ".pyw", ".pyi"};
-  return file.starts_with('<') || file.starts_with("/tmp/ipykernel") || IsStartScript(file) ||
-         std::any_of(kEndings.begin(), kEndings.end(),
-                     [file](std::string_view ending) { return file.ends_with(ending); });
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [file](std::string_view ending) { return file.ends_with(ending); }) ||
+         file.starts_with('<') || file.starts_with("/tmp/ipykernel") || IsStartScript(file);
 }
 
 }  // namespace memtool

@@ -13,7 +13,8 @@
 namespace memtool {
 namespace {
 
-// FrameClass as bits, so that a stack is looked at once.
+// FrameClass as bits, so that a stack is looked at once. What a Python frame is stands in the lower
+// half, what a native one is in the upper: kApp of Python, Native(kApp).
 constexpr std::uint8_t kApp = 1U << 0U;
 constexpr std::uint8_t kPython = 1U << 1U;
 constexpr std::uint8_t kInstalled = 1U << 2U;
@@ -23,7 +24,12 @@ constexpr std::uint8_t kCall = 1U << 5U;
 constexpr std::uint8_t kTelling = 1U << 6U;
 constexpr std::uint8_t kWrapper = 1U << 7U;
 
-std::uint8_t Bits(const FrameClass& of) {
+constexpr std::uint16_t Native(std::uint8_t bits) {
+  return static_cast<std::uint16_t>(bits << 8U);
+}
+constexpr std::uint16_t kAnyWrapper = Native(kWrapper) | kWrapper;
+
+std::uint16_t Bits(const FrameClass& of) {
   const std::array<std::pair<bool, std::uint8_t>, 8> flags{{{of.app, kApp},
                                                             {of.python, kPython},
                                                             {of.installed, kInstalled},
@@ -36,7 +42,7 @@ std::uint8_t Bits(const FrameClass& of) {
   for (const auto& [set, bit] : flags) {
     bits = set ? bits | bit : bits;
   }
-  return bits;
+  return of.python ? bits : Native(bits);
 }
 
 }  // namespace
@@ -70,36 +76,31 @@ void View::ClassifyLines() {
 
 // Leaves the frames that the mode shows; all where it would show none.
 void View::KeepMode(VisibleStack& out) const {
-  unsigned has = ~0U;
-  bool python = false;
+  unsigned any = ~0U;
   if (has_python_) {
-    unsigned of_all = 0;
-    unsigned of_python = 0;
+    any = 0;
     for (const std::uint32_t line : out.lines) {
-      const unsigned bits = line_class_[line];
-      of_all |= bits;
-      of_python |= (bits & kPython) != 0 ? bits : 0;
+      any |= line_class_[line];
     }
-    python = of_python != 0;
-    has = python ? of_python : of_all;
   }
+  const bool python = has_python_ && (any & kPython) != 0;
   const bool app = filter_.options.frames == FrameMode::kApp;
-  constexpr std::array<std::uint8_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};
-  constexpr std::array<std::uint8_t, 4> kOfNative{kApp, kOp, kCall, kTelling};
+  constexpr std::array<std::uint16_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};
+  constexpr std::array<std::uint16_t, 4> kOfNative{Native(kApp), Native(kOp), Native(kCall),
+                                                   Native(kTelling)};
   const auto order = std::span(python ? kOfPython : kOfNative).subspan(app ? 0 : python ? 3 : 1);
-  for (const std::uint8_t kept : order) {
-    const auto wanted = static_cast<std::uint8_t>(kept | (python ? kPython : 0));
-    if ((has & kept) != 0 && KeepClass(wanted, out)) {
+  for (const std::uint16_t kept : order) {
+    if ((any & kept) != 0 && KeepClass(kept, out)) {
       return;
     }
   }
 }
 
-// Leaves only the frames that have all of these bits, unless that would leave none.
-bool View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
+// Leaves only the frames that have this bit, unless that would leave none.
+bool View::KeepClass(std::uint16_t kept, VisibleStack& out) const {
   const std::span<std::uint32_t> lines = out.lines;
   const auto keeps = [of = line_class_.data(), kept](std::uint32_t line) {
-    return (of[line] & kept) == kept;
+    return (of[line] & kept) != 0;
   };
   std::size_t first = 0;
   while (first < lines.size() && !keeps(lines[first])) {
@@ -111,10 +112,10 @@ bool View::KeepClass(std::uint8_t kept, VisibleStack& out) const {
   if (first > 0) {
     // The call into the framework; wrappers that every call goes through say nothing.
     std::size_t via = first - 1;
-    while (via > 0 && (line_class_[lines[via]] & kWrapper) != 0) {
+    while (via > 0 && (line_class_[lines[via]] & kAnyWrapper) != 0) {
       --via;
     }
-    if ((line_class_[lines[via]] & kWrapper) == 0) {
+    if ((line_class_[lines[via]] & kAnyWrapper) == 0) {
       out.via = LineId(lines[via]);
     }
   }

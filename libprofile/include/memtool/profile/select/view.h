@@ -91,7 +91,7 @@ class View {
   void CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
   void ClassifyLines();
   void KeepMode(VisibleStack& out) const;
-  bool KeepClass(std::uint8_t kept, VisibleStack& out) const;
+  bool KeepClass(std::uint16_t kept, VisibleStack& out) const;
 
   const Recording& recording_;
   const Filter::Compiled& filter_;
@@ -109,10 +109,10 @@ class View {
     bool drop_whole : 1 = false;  // its outermost line, so the location goes too
   };
   std::vector<LocationMark> locations_;
-  std::vector<char> line_hidden_;         // per line: cut by hide, show, show-from or prune-from
-  std::vector<std::uint8_t> line_class_;  // per line: FrameClass as bits; empty in mode all
-  bool has_python_ = false;               // a line is one of Python
-  std::vector<char> keep_labels_;         // per label set
+  std::vector<char> line_hidden_;          // per line: cut by hide, show, show-from or prune-from
+  std::vector<std::uint16_t> line_class_;  // per line: FrameClass as bits; empty in mode all
+  bool has_python_ = false;                // a line is one of Python
+  std::vector<char> keep_labels_;          // per label set
   std::vector<std::string> roots_;
   std::vector<std::string> leaves_;
   std::vector<std::uint32_t> groups_;  // per label set; empty without label frames
