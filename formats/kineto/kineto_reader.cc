@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 
-#include "kineto/code_stacks.h"
 #include "kineto/trace_events.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
+#include "support/code_stacks.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -23,6 +25,35 @@ using kineto::MemoryEvent;
 using kineto::TraceEvents;
 
 constexpr std::size_t kMostDevices = 250;  // an event names its ledger with one byte
+
+// "model.py(12): forward" as the profiler names Python functions; anything else is a name.
+CodePlace PlaceOf(std::string_view name) {
+  const std::size_t colon = name.find("): ");
+  const std::size_t open = name.rfind('(', colon);
+  if (colon == std::string_view::npos || open == std::string_view::npos || open == 0) {
+    return {.function = name, .file = {}};
+  }
+  CodePlace place{.function = name.substr(colon + 3), .file = name.substr(0, open)};
+  const std::string_view line = name.substr(open + 1, colon - open - 1);
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), place.line);
+  const bool whole = error == std::errc{} && end == line.data() + line.size();
+  return whole && !place.function.empty() ? place : CodePlace{.function = name, .file = {}};
+}
+
+// The stack around each memory event, by its row; none where no span is open.
+std::vector<StackId> StacksOf(const std::vector<MemoryEvent>& memory, CodeStacks& code) {
+  std::vector<CodeInstant> instants;
+  instants.reserve(memory.size());
+  for (const MemoryEvent& event : memory) {
+    instants.push_back({.time = event.time, .thread = event.thread});
+  }
+  std::vector<StackId> stacks;
+  stacks.reserve(memory.size());
+  for (const std::uint32_t node : code.Around(instants)) {
+    stacks.push_back(code.StackOf(node));
+  }
+  return stacks;
+}
 
 // What a trace means: the memory events of each device in the order of their times.
 class HistoryMaker {
@@ -229,8 +260,10 @@ Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const
   builder.metadata().format = name();
   builder.metadata().format_display = "PyTorch profiler trace";
   builder.metadata().origin = {.framework = Framework::kPyTorch, .kind = RecordingKind::kTrace};
-  kineto::CodeStacks code(builder, trace, limits.depth);
-  const std::vector<StackId> stacks = code.Around(trace.memory);
+  CodeStacks code(
+      builder, trace.spans,
+      [&trace](std::uint32_t name) { return PlaceOf(AsText(trace.names[name])); }, limits.depth);
+  const std::vector<StackId> stacks = StacksOf(trace.memory, code);
   builder.SetHistory(HistoryMaker(builder, trace).Make(stacks));
   AddNotes(builder, trace, code.cut());
   return std::move(builder).Finish();

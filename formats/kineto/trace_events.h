@@ -10,17 +10,11 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 #include "support/byte_interner.h"
+#include "support/code_stacks.h"
 
 namespace memtool::formats::kineto {
 
 // Times in nanoseconds as in the file, without its base time.
-struct Span {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::uint32_t name = 0;  // of TraceEvents::names
-  std::uint32_t thread = 0;
-};
-
 struct MemoryEvent {
   std::int64_t time = 0;
   std::uint64_t address = 0;
@@ -39,7 +33,7 @@ struct Step {
 };
 
 struct TraceEvents {
-  std::vector<Span> spans;
+  std::vector<CodeSpan> spans;  // names: rows of `names`
   std::vector<MemoryEvent> memory;
   std::vector<Step> steps;                  // ProfilerStep#N
   std::vector<std::int64_t> out_of_memory;  // times of failures that do not tell the requested size

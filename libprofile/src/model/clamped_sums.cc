@@ -24,27 +24,25 @@ void NoteClampedSums(std::vector<Diagnostic>& diagnostics) {
 }
 
 bool HistorySumsFit(const Recording& recording) {
-  std::int64_t sum = 0;
-  bool saturated = false;
-  const auto add = [&](std::int64_t amount) { AddTo(sum, Magnitude(amount), saturated); };
+  MagnitudeSum sum;
   if (recording.history) {
     for (const Event& event : recording.history->events) {
-      add(event.action == Action::kOom ? 0 : event.size);
+      sum.Add(event.action == Action::kOom ? 0 : event.size);
     }
     for (const Trace& trace : recording.history->traces) {
-      add(trace.preexisting_bytes);
-      add(trace.preexisting_reserved);
+      sum.Add(trace.preexisting_bytes);
+      sum.Add(trace.preexisting_reserved);
     }
   }
   if (recording.state) {
     for (const Segment& segment : recording.state->segments) {
-      add(segment.size);
+      sum.Add(segment.size);
     }
     for (const Block& block : recording.state->blocks) {
-      add(block.requested);
+      sum.Add(block.requested);
     }
   }
-  return !saturated;
+  return sum.Fits();
 }
 
 }  // namespace memtool

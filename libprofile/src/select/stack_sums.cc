@@ -60,25 +60,6 @@ class Summer {
   std::unordered_map<std::uint64_t, std::uint32_t> row_of_key_;
 };
 
-// A sum of magnitudes without a branch per value: 128 bits as two words.
-class MagnitudeSum {
- public:
-  void Add(std::int64_t value) {
-    const auto bits = static_cast<std::uint64_t>(value);
-    const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
-    low_ += magnitude;
-    high_ += low_ < magnitude ? 1 : 0;
-  }
-  [[nodiscard]] bool Fits() const { return high_ == 0 && low_ <= INT64_MAX; }
-  [[nodiscard]] std::int64_t Clamped() const {
-    return Fits() ? static_cast<std::int64_t>(low_) : INT64_MAX;
-  }
-
- private:
-  std::uint64_t low_ = 0;
-  std::uint64_t high_ = 0;
-};
-
 }  // namespace
 
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {

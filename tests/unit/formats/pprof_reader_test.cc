@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "memtool/formats/open.h"
-#include "pprof/wire.h"
+#include "support/wire.h"
 #include "support/files.h"
 #include "support/make_profile.h"
 

@@ -36,6 +36,25 @@ constexpr std::int64_t Magnitude(std::int64_t value) {
   return value < 0 ? SaturatingSubtract(0, value) : value;
 }
 
+// Σ|value| without a branch per value: 128 bits as two words.
+class MagnitudeSum {
+ public:
+  constexpr void Add(std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+    low_ += magnitude;
+    high_ += low_ < magnitude ? 1 : 0;
+  }
+  [[nodiscard]] constexpr bool Fits() const { return high_ == 0 && low_ <= INT64_MAX; }
+  [[nodiscard]] constexpr std::int64_t Clamped() const {
+    return Fits() ? static_cast<std::int64_t>(low_) : INT64_MAX;
+  }
+
+ private:
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = 0;
+};
+
 // value · factor, rounded; sticks at the ends of int64.
 std::int64_t Scaled(std::int64_t value, double factor);
 

@@ -1,0 +1,154 @@
+#include "support/code_stacks.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace memtool::formats {
+
+namespace {
+
+// In the order of threads, then times.
+bool IsBefore(const CodeSpan& span, const CodeInstant& instant) {
+  return span.thread < instant.thread ||
+         (span.thread == instant.thread && span.begin <= instant.time);
+}
+
+}  // namespace
+
+CodeStacks::CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> spans,
+                       std::function<CodePlace(std::uint32_t)> place_of, std::uint64_t depth)
+    : builder_(builder),
+      spans_(spans),
+      place_of_(std::move(place_of)),
+      depth_(depth),
+      order_(spans.size()) {
+  std::iota(order_.begin(), order_.end(), 0U);
+  // By thread, then time; of spans that begin together, the longer one is the caller.
+  std::stable_sort(order_.begin(), order_.end(), [spans](std::uint32_t a, std::uint32_t b) {
+    if (spans[a].thread != spans[b].thread) {
+      return spans[a].thread < spans[b].thread;
+    }
+    return spans[a].begin != spans[b].begin ? spans[a].begin < spans[b].begin
+                                            : spans[a].end > spans[b].end;
+  });
+}
+
+void CodeStacks::SetFlows(std::span<const CodeFlow> flows) {
+  for (const CodeFlow& flow : flows) {
+    producer_of_.emplace(flow.consumer, flow.producer);
+    producer_node_.emplace(flow.producer, 0);
+  }
+  if (flows.empty()) {
+    return;
+  }
+  // Producers first: what began the work of a thread may itself have been begun elsewhere.
+  constexpr int kHops = 3;
+  for (int hop = 0; hop < kHops; ++hop) {
+    std::vector<Open> open;
+    std::uint32_t thread = 0;
+    for (const std::uint32_t row : order_) {
+      if (spans_[row].thread != thread) {
+        open.clear();
+        thread = spans_[row].thread;
+      }
+      Enter(row, open);
+    }
+  }
+}
+
+std::vector<std::uint32_t> CodeStacks::Around(std::span<const CodeInstant> instants) {
+  std::vector<std::uint32_t> order(instants.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [instants](std::uint32_t a, std::uint32_t b) {
+    return std::pair(instants[a].thread, instants[a].time) <
+           std::pair(instants[b].thread, instants[b].time);
+  });
+  std::vector<std::uint32_t> nodes(instants.size(), 0);
+  std::vector<Open> open;
+  std::size_t next = 0;  // of order_
+  std::uint32_t thread = 0;
+  for (const std::uint32_t row : order) {
+    const CodeInstant& instant = instants[row];
+    if (instant.thread != thread) {
+      open.clear();
+      thread = instant.thread;
+    }
+    for (; next < order_.size() && IsBefore(spans_[order_[next]], instant); ++next) {
+      if (spans_[order_[next]].thread == thread) {
+        Enter(order_[next], open);
+      }
+    }
+    while (!open.empty() && open.back().end < instant.time) {
+      open.pop_back();
+    }
+    nodes[row] = open.empty() ? 0 : open.back().node;
+  }
+  return nodes;
+}
+
+void CodeStacks::Enter(std::uint32_t row, std::vector<Open>& open) {
+  const CodeSpan& span = spans_[row];
+  while (!open.empty() && open.back().end <= span.begin) {
+    open.pop_back();
+  }
+  const bool called = !open.empty();
+  std::uint32_t parent = called ? open.back().node : 0;
+  if (!called) {
+    const auto producer = producer_of_.find(row);
+    if (producer != producer_of_.end()) {
+      parent = producer_node_.at(producer->second);
+    }
+  }
+  const std::uint32_t node = NodeOf(parent, span.name);
+  const auto producer = producer_node_.find(row);
+  if (producer != producer_node_.end()) {
+    producer->second = node;
+  }
+  // A span that outlives its caller ends with it, so that open spans always nest.
+  open.push_back({called ? std::min(span.end, open.back().end) : span.end, node});
+}
+
+std::uint32_t CodeStacks::NodeOf(std::uint32_t parent, std::uint32_t name) {
+  const auto [it, added] = node_of_.emplace(std::uint64_t{parent} << 32U | name,
+                                            static_cast<std::uint32_t>(nodes_.size()));
+  if (added) {
+    nodes_.push_back({.parent = parent, .name = name, .stack = {}});
+  }
+  return it->second;
+}
+
+StackId CodeStacks::StackOf(std::uint32_t node) {
+  if (node != 0 && !nodes_[node].stack.valid()) {
+    std::vector<LocationId> locations;
+    for (std::uint32_t at = node; at != 0; at = nodes_[at].parent) {
+      if (locations.size() == depth_) {
+        ++cut_;
+        break;
+      }
+      locations.push_back(LocationOf(nodes_[at].name));
+    }
+    nodes_[node].stack = builder_.AddStack(locations);
+  }
+  return nodes_[node].stack;
+}
+
+LocationId CodeStacks::LocationOf(std::uint32_t name) {
+  LocationId& location = locations_[name];
+  if (!location.valid()) {
+    const CodePlace place = place_of_(name);
+    const StringId function = builder_.Intern(place.function);
+    const std::array<Line, 1> line{{{.function = builder_.AddFunction({
+                                         .name = function,
+                                         .system_name = function,
+                                         .filename = builder_.Intern(place.file),
+                                         .start_line = place.start_line,
+                                     }),
+                                     .line = place.line}}};
+    location = builder_.AddLocation({}, line);
+  }
+  return location;
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,92 @@
+// Which code ran around a moment: the spans of one thread nest, and the open ones form a stack.
+// Profilers' traces tell stacks only in this way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool::formats {
+
+// Times are in any unit, the same for spans and instants.
+struct CodeSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint32_t name = 0;  // of the reader's table of names
+  std::uint32_t thread = 0;
+};
+
+struct CodeInstant {
+  std::int64_t time = 0;
+  std::uint32_t thread = 0;
+};
+
+// Work that one thread began and another does: the spans of a producer and its consumers, by their
+// rows.
+struct CodeFlow {
+  std::uint32_t producer = 0;
+  std::uint32_t consumer = 0;
+};
+
+// Where code is, as a name tells.
+struct CodePlace {
+  std::string_view function;
+  std::string_view file;
+  std::int64_t line = 0;
+  std::int64_t start_line = 0;  // of the function; 0 = not told
+};
+
+class CodeStacks {
+ public:
+  // A stack as its innermost frame and the rest. Node 0 is the empty stack.
+  struct Node {
+    std::uint32_t parent = 0;
+    std::uint32_t name = 0;
+    StackId stack;
+  };
+
+  // `spans` must outlive this. `place_of`: of a name. `depth`: deeper stacks lose their outermost
+  // frames.
+  CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> spans,
+             std::function<CodePlace(std::uint32_t)> place_of, std::uint64_t depth);
+
+  // What a thread without a caller of its own does was begun elsewhere. Before Around().
+  void SetFlows(std::span<const CodeFlow> flows);
+
+  // The node around each instant; 0 where no span is open.
+  [[nodiscard]] std::vector<std::uint32_t> Around(std::span<const CodeInstant> instants);
+  [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
+  // None for node 0.
+  StackId StackOf(std::uint32_t node);
+  [[nodiscard]] std::uint64_t cut() const { return cut_; }  // stacks that lost frames
+
+ private:
+  struct Open {
+    std::int64_t end = 0;
+    std::uint32_t node = 0;
+  };
+
+  void Enter(std::uint32_t row, std::vector<Open>& open);
+  std::uint32_t NodeOf(std::uint32_t parent, std::uint32_t name);
+  LocationId LocationOf(std::uint32_t name);
+
+  RecordingBuilder& builder_;
+  std::span<const CodeSpan> spans_;
+  std::function<CodePlace(std::uint32_t)> place_of_;
+  std::uint64_t depth_;
+  std::uint64_t cut_ = 0;
+  std::vector<std::uint32_t> order_;  // rows of spans, by thread, then time
+  std::vector<Node> nodes_{Node{}};
+  std::unordered_map<std::uint64_t, std::uint32_t> node_of_;
+  std::unordered_map<std::uint32_t, LocationId> locations_;  // by name
+  // Per consumer its producer; per producer its node, once it was met.
+  std::unordered_map<std::uint32_t, std::uint32_t> producer_of_;
+  std::unordered_map<std::uint32_t, std::uint32_t> producer_node_;
+};
+
+}  // namespace memtool::formats
