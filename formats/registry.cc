@@ -32,6 +32,9 @@
 #ifdef MEMTOOL_HAVE_TORCH_TIMELINE
 #  include "torch_timeline/torch_timeline_reader.h"
 #endif
+#ifdef MEMTOOL_HAVE_XPLANE
+#  include "xplane/xplane_reader.h"
+#endif
 
 namespace memtool::formats {
 
@@ -66,6 +69,9 @@ std::span<const Reader* const> Readers() {
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_TIMELINE
       The<TorchTimelineReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_XPLANE
+      The<XplaneReader>(),
 #endif
   };
   return readers;

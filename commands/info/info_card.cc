@@ -64,6 +64,17 @@ std::string RecordingText(const TraceCard& card) {
   return text;
 }
 
+// The writer's own count of live bytes, beside the events.
+std::string CheckText(const Trace& trace) {
+  if (trace.agreeing_changes == trace.checked_changes) {
+    return fmt::format("complete: all {} changes agree with the allocator's own count",
+                       Count(trace.checked_changes));
+  }
+  return fmt::format("HAS HOLES: {} of {} changes disagree with the allocator's own count",
+                     Count(trace.checked_changes - trace.agreeing_changes),
+                     Count(trace.checked_changes));
+}
+
 std::string AtEvent(std::int64_t event) {
   return event < 0 ? "at the start" : "@" + FormatCount(event);
 }
@@ -96,7 +107,14 @@ void TraceRows(const TraceCard& card, bool has_state, Rows& rows) {
   if (has_state) {
     StateRows(s, rows);
   }
+  if (card.trace.lifetime_peak && *card.trace.lifetime_peak > s.peak_bytes) {
+    rows.emplace_back("  lifetime", fmt::format("peak {}, at another time than this recording",
+                                                FormatSize(*card.trace.lifetime_peak)));
+  }
   rows.emplace_back("  recording", RecordingText(card));
+  if (card.trace.checked_changes > 0) {
+    rows.emplace_back("  check", CheckText(card.trace));
+  }
   const StackCoverage& c = card.at_peak;
   const double all = static_cast<double>(c.with_stack) + static_cast<double>(c.before_recording) +
                      static_cast<double>(c.without_stack);

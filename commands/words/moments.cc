@@ -29,9 +29,12 @@ std::string TraceLine(const Trace& trace, const TraceSummary& s) {
     return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
                        FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
   }
-  std::string line = fmt::format("{}: peak {} at {} · end {} · reserved {}", TraceText(trace),
-                                 FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes),
-                                 FormatSize(s.reserved_peak_bytes));
+  std::string line = fmt::format("{}: peak {} at {} · end {}", TraceText(trace),
+                                 FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes));
+  // Some inputs do not tell what the allocator holds.
+  if (s.reserved_peak_bytes > 0) {
+    line += " · reserved " + FormatSize(s.reserved_peak_bytes);
+  }
   if (s.ooms.empty()) {
     return line + " · no OOM recorded";
   }

@@ -95,11 +95,11 @@ void CodeStacks::Enter(std::uint32_t row, std::vector<Open>& open) {
   }
   const bool called = !open.empty();
   std::uint32_t parent = called ? open.back().node : 0;
-  if (!called) {
-    const auto producer = producer_of_.find(row);
-    if (producer != producer_of_.end()) {
-      parent = producer_node_.at(producer->second);
-    }
+  // What another thread began runs on its behalf, whatever is open around it here.
+  const auto begun = producer_of_.find(row);
+  if (begun != producer_of_.end() && spans_[begun->second].thread != span.thread) {
+    const std::uint32_t there = producer_node_.at(begun->second);
+    parent = there != 0 ? there : parent;
   }
   const std::uint32_t node = NodeOf(parent, span.name);
   const auto producer = producer_node_.find(row);

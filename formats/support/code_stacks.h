@@ -43,7 +43,7 @@ struct CodePlace {
 
 class CodeStacks {
  public:
-  // A stack as its innermost frame and the rest. Node 0 is the empty stack.
+  // A stack as its innermost frame and the rest, which is an earlier node. Node 0 is the empty stack.
   struct Node {
     std::uint32_t parent = 0;
     std::uint32_t name = 0;
@@ -55,11 +55,13 @@ class CodeStacks {
   CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> spans,
              std::function<CodePlace(std::uint32_t)> place_of, std::uint64_t depth);
 
-  // What a thread without a caller of its own does was begun elsewhere. Before Around().
+  // Work begun by another thread has that thread's stack around it. Before Around().
   void SetFlows(std::span<const CodeFlow> flows);
 
   // The node around each instant; 0 where no span is open.
   [[nodiscard]] std::vector<std::uint32_t> Around(std::span<const CodeInstant> instants);
+  // Node `parent` with one more frame inside.
+  std::uint32_t NodeOf(std::uint32_t parent, std::uint32_t name);
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   // None for node 0.
   StackId StackOf(std::uint32_t node);
@@ -72,7 +74,6 @@ class CodeStacks {
   };
 
   void Enter(std::uint32_t row, std::vector<Open>& open);
-  std::uint32_t NodeOf(std::uint32_t parent, std::uint32_t name);
   LocationId LocationOf(std::uint32_t name);
 
   RecordingBuilder& builder_;

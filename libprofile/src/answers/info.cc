@@ -92,7 +92,23 @@ Value ValueOf(const Mark& mark) {
                        {"end_ns", TimeValue(mark.end)}};
 }
 
-Value ValueOf(const Ledger& ledger) {
+Value OrNull(const std::optional<std::int64_t>& figure) {
+  return figure ? Value(*figure) : Value();
+}
+
+// The figures of a ledger are those of the trace whose blocks or segments it counts.
+Value ValueOf(const Ledger& ledger, std::uint32_t row, const std::vector<TraceCard>& traces) {
+  Value peak;
+  Value end;
+  for (const TraceCard& card : traces) {
+    if (card.trace.blocks == LedgerId(row)) {
+      peak = card.summary.peak_bytes;
+      end = card.summary.end_bytes;
+    } else if (card.trace.segments == LedgerId(row)) {
+      peak = card.summary.reserved_peak_bytes;
+      end = card.summary.reserved_end_bytes;
+    }
+  }
   constexpr std::array<std::string_view, 6> kKinds{"device", "managed", "pinned",
                                                    "host",   "vmm",     "cpu"};
   constexpr std::array<std::string_view, 3> kLevels{"driver", "allocator", "user"};
@@ -100,7 +116,18 @@ Value ValueOf(const Ledger& ledger) {
                        {"device", ledger.device},
                        {"kind", kKinds[static_cast<std::size_t>(ledger.kind)]},
                        {"level", kLevels[static_cast<std::size_t>(ledger.level)]},
-                       {"parent", ledger.parent.valid() ? Value(ledger.parent.value()) : Value()}};
+                       {"parent", ledger.parent.valid() ? Value(ledger.parent.value()) : Value()},
+                       {"capacity", OrNull(ledger.capacity)},
+                       {"peak_bytes", std::move(peak)},
+                       {"end_bytes", std::move(end)}};
+}
+
+Value LedgersOf(const HistoryCard& history) {
+  Value::List list;
+  for (const Ledger& ledger : history.ledgers) {
+    list.push_back(ValueOf(ledger, static_cast<std::uint32_t>(list.size()), history.traces));
+  }
+  return list;
 }
 
 Value ValueOf(const TraceCard& card) {
@@ -129,6 +156,9 @@ Value ValueOf(const TraceCard& card) {
       {"double_allocs", s.double_allocs},
       {"size_changes", s.size_changes},
       {"overflowed", card.trace.overflowed},
+      {"checked_changes", card.trace.checked_changes},
+      {"agreeing_changes", card.trace.agreeing_changes},
+      {"lifetime_peak_bytes", OrNull(card.trace.lifetime_peak)},
       {"oom_events", Value::List(s.ooms.begin(), s.ooms.end())},
       {"peak_stacks", Value::Object{{"with_stack_bytes", card.at_peak.with_stack},
                                     {"before_recording_bytes", card.at_peak.before_recording},
@@ -217,7 +247,7 @@ Value::Object ObjectOf(const InputCard& card) {
           {"blind_spots", ListOf(card.blind_spots, value_of)},
           {"settings", ValueOf(card.settings)},
           {"marks", ListOf(history.marks, value_of)},
-          {"ledgers", ListOf(history.ledgers, value_of)},
+          {"ledgers", LedgersOf(history)},
           {"devices", ListOf(history.traces, value_of)}};
 }
 

@@ -14,6 +14,7 @@
 
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
+#include "memtool/profile/select/xla_names.h"
 
 namespace memtool {
 
@@ -219,6 +220,18 @@ bool IsRuntimeCall(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+bool IsXlaTrace(const Origin& origin) {
+  return origin.kind == RecordingKind::kTrace &&
+         (origin.framework == Framework::kJax || origin.framework == Framework::kUnknown);
+}
+
+// Spans are operations and what the program named itself, between those of the runtime.
+FrameClass OfXla(std::string_view span) {
+  const bool jit = IsJitName(span);
+  const bool runtime = !jit && IsXlaRuntimeSpan(span);
+  return {.app = !jit && !runtime, .op = jit, .wrapper = runtime};
+}
+
 }  // namespace
 
 struct FrameClassifier::Compiled {
@@ -243,8 +256,12 @@ struct FrameClassifier::Compiled {
     return std::nullopt;
   }
 
-  [[nodiscard]] FrameClass Python(std::string_view function, std::string_view file) const {
-    const std::optional<bool> owned = Owned(function, file);
+  [[nodiscard]] FrameClass Python(std::string_view function, std::string_view file,
+                                  const Origin& origin) const {
+    std::optional<bool> owned = Owned(function, file);
+    if (!owned && IsXlaTrace(origin) && IsBareFileOfJax(file)) {
+      owned = false;
+    }
     const bool library = IsPythonLibrary(file);
     const bool package = !BelowPackages(file).empty();
     const bool app = owned.value_or(!library && !package && !IsStartScript(file));
@@ -257,6 +274,9 @@ struct FrameClassifier::Compiled {
 
   [[nodiscard]] FrameClass Native(std::string_view function, std::string_view file,
                                   const Origin& origin) const {
+    if (IsXlaTrace(origin) && file.empty()) {
+      return OfXla(function);
+    }
     const Operation operation = ProfilerOperation(function, file);
     const std::string_view name = WithoutArguments(function);
     // "??" is what PyTorch writes for code without symbols: the nearest exported name, which is a
@@ -310,7 +330,8 @@ FrameClass FrameClassifier::Classify(std::string_view function, std::string_view
   std::string normal(raw_file);
   std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
   const bool python = IsPythonFile(normal) || IsMarkOfTrace(function, normal, origin);
-  return python ? compiled_->Python(function, normal) : compiled_->Native(function, normal, origin);
+  return python ? compiled_->Python(function, normal, origin)
+                : compiled_->Native(function, normal, origin);
 }
 
 bool IsPythonFile(std::string_view file) {

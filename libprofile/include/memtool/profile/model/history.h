@@ -80,6 +80,11 @@ struct Trace {
   // This many of the first events are allocations from before the recording, which the file lists
   // like others: "start" is after them.
   std::uint64_t listed_before = 0;
+  // Where the writer's own count of live bytes stands beside the events: how many of the changes
+  // from one event to the next could be compared, and how many agree. All = no event is missing.
+  std::uint64_t checked_changes = 0;
+  std::uint64_t agreeing_changes = 0;
+  std::optional<std::int64_t> lifetime_peak{};  // of live bytes, before the recording included
 };
 
 // A named span or point in time.

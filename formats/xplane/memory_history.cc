@@ -1,0 +1,220 @@
+#include "xplane/memory_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "support/byte_cursor.h"
+#include "support/read_error.h"
+
+namespace memtool::formats::xplane {
+
+namespace {
+
+constexpr std::size_t kMostAllocators = 250;             // an event names its ledger with one byte
+constexpr std::int64_t kUnix = 978'307'200'000'000'000;  // 2001: earlier times begin at boot
+
+// The ordinal in "GPU_0_bfc", "TPU_3" or "2"; -1 for memory of the host ("xla_gpu_host_bfc").
+std::int32_t DeviceOf(std::string_view allocator) {
+  if (allocator.find("host") != std::string_view::npos ||
+      allocator.find("cpu") != std::string_view::npos) {
+    return -1;
+  }
+  const std::size_t digit = allocator.find_first_of("0123456789");
+  std::int32_t device = -1;
+  if (digit != std::string_view::npos &&
+      (digit == 0 || allocator[digit - 1] == '_' || allocator[digit - 1] == ':')) {
+    std::from_chars(allocator.data() + digit, allocator.data() + allocator.size(), device);
+  }
+  return device;
+}
+
+// TensorFlow's DataType by number (tensorflow/core/framework/types.proto).
+std::string_view DataTypeName(std::int64_t type) {
+  static constexpr std::pair<std::int64_t, std::string_view> kTypes[]{
+      {1, "float32"},   {2, "float64"}, {3, "int32"},       {4, "uint8"},    {5, "int16"},
+      {6, "int8"},      {7, "string"},  {8, "complex64"},   {9, "int64"},    {10, "bool"},
+      {14, "bfloat16"}, {17, "uint16"}, {18, "complex128"}, {19, "float16"}, {20, "resource"},
+      {21, "variant"},  {22, "uint32"}, {23, "uint64"}};
+  const auto* it = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                [type](const auto& each) { return each.first == type; });
+  return it == std::end(kTypes) ? std::string_view{} : it->second;
+}
+
+class HistoryMaker {
+ public:
+  HistoryMaker(RecordingBuilder& builder, const HostEvents& host, const Causes& causes,
+               std::int64_t start_ns)
+      : builder_(builder),
+        host_(host),
+        causes_(causes),
+        // Newer profilers count lines' times from the profile's start.
+        zero_ns_(host.base_ns < kUnix ? SaturatingAdd(host.base_ns, start_ns) : host.base_ns) {
+    history_.streams = {0};
+    history_.clock = zero_ns_ > kUnix ? Clock::kUnix : Clock::kRelative;
+  }
+
+  History Make() {
+    for (const auto& [name, rows] : ByAllocator()) {
+      AddTrace(name, rows);
+    }
+    for (const Step& step : host_.steps) {
+      history_.marks.push_back(
+          {.name = step.name, .begin = TimeOf(step.begin_ps), .end = TimeOf(step.end_ps)});
+    }
+    std::stable_sort(history_.marks.begin(), history_.marks.end(),
+                     [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
+    return std::move(history_);
+  }
+
+ private:
+  using Rows = std::vector<std::uint32_t>;
+
+  [[nodiscard]] std::string_view Text(std::uint32_t row) const {
+    return row == kNoText ? std::string_view{} : AsText(host_.texts[row]);
+  }
+  [[nodiscard]] std::int64_t TimeOf(std::int64_t ps) const {
+    return SaturatingAdd(zero_ns_, ps / 1000);
+  }
+
+  // Devices by ordinal, then the host; each allocator's events in the order of their times.
+  [[nodiscard]] std::vector<std::pair<std::string, Rows>> ByAllocator() const {
+    std::map<std::uint32_t, Rows> rows;
+    for (std::uint32_t row = 0; row < host_.memory.size(); ++row) {
+      rows[host_.memory[row].allocator].push_back(row);
+    }
+    if (rows.size() > kMostAllocators) {
+      ThrowRead(ErrorCode::kLimit, 0, {}, fmt::format("events of {} allocators", rows.size()));
+    }
+    std::vector<std::pair<std::string, Rows>> all;
+    for (auto& [name, of_name] : rows) {
+      std::stable_sort(of_name.begin(), of_name.end(), [this](auto a, auto b) {
+        return host_.memory[a].time_ps < host_.memory[b].time_ps;
+      });
+      all.emplace_back(name == kNoText ? "(no name)" : std::string(Text(name)), std::move(of_name));
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      const auto key = [](const std::string& name) {
+        const std::int32_t device = DeviceOf(name);
+        return std::tuple(device < 0, device, std::string_view(name));
+      };
+      return key(a.first) < key(b.first);
+    });
+    return all;
+  }
+
+  void AddTrace(const std::string& name, const Rows& rows) {
+    const std::int32_t device = DeviceOf(name);
+    const LedgerId ledger(history_.ledgers.size());
+    history_.ledgers.push_back({.name = name,
+                                .device = device,
+                                .kind = device < 0 ? LedgerKind::kPinned : LedgerKind::kDevice,
+                                .capacity = host_.memory[rows.front()].capacity});
+    Trace trace{.device = device,
+                .name = name,
+                .first_event = history_.events.size(),
+                .blocks = ledger,
+                .segments = ledger};
+    SetBase(rows, trace);
+    Check(rows, trace);
+    for (const std::uint32_t row : rows) {
+      const MemoryEvent& event = host_.memory[row];
+      history_.events.push_back(
+          {.key = event.address,
+           .size = Magnitude(event.bytes),
+           .time = TimeOf(event.time_ps),
+           .stack = causes_.stacks[row],
+           .ledger = static_cast<std::uint8_t>(ledger.value()),
+           .action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc});
+      history_.labels.push_back(LabelsOf(row));
+    }
+    trace.event_count = history_.events.size() - trace.first_event;
+    history_.traces.push_back(std::move(trace));
+  }
+
+  // What was there before the trace and outlives it is in no event: the totals tell its sum.
+  void SetBase(const Rows& rows, Trace& trace) const {
+    std::unordered_set<std::uint64_t> live;
+    std::int64_t changed = 0;  // by the events so far
+    std::int64_t freed = 0;    // of earlier memory
+    std::optional<std::int64_t> base;
+    for (const std::uint32_t row : rows) {
+      const MemoryEvent& event = host_.memory[row];
+      changed = SaturatingAdd(changed, event.bytes);
+      if (event.bytes >= 0) {
+        live.insert(event.address);
+      } else if (live.erase(event.address) == 0) {
+        freed = SaturatingSubtract(freed, event.bytes);
+      }
+      if (!base && event.allocated) {
+        base = SaturatingSubtract(*event.allocated, changed);
+      }
+    }
+    trace.preexisting_bytes =
+        std::max<std::int64_t>(SaturatingSubtract(base.value_or(0), freed), 0);
+  }
+
+  // The allocator counts what is in use itself: where that and the events part, events are missing.
+  void Check(const Rows& rows, Trace& trace) const {
+    const MemoryEvent* before = nullptr;
+    for (const std::uint32_t row : rows) {
+      const MemoryEvent& event = host_.memory[row];
+      if (before != nullptr && before->allocated && event.allocated) {
+        ++trace.checked_changes;
+        const bool agrees = SaturatingSubtract(*event.allocated, *before->allocated) == event.bytes;
+        trace.agreeing_changes += agrees ? 1 : 0;
+      }
+      before = &event;
+      if (event.peak) {
+        trace.lifetime_peak = std::max(trace.lifetime_peak.value_or(0), *event.peak);
+      }
+    }
+  }
+
+  LabelSetId LabelsOf(std::uint32_t row) {
+    const MemoryEvent& event = host_.memory[row];
+    const auto key =
+        std::tuple(causes_.annotations[row], event.region, event.shape, event.data_type);
+    const auto [it, added] = labels_.try_emplace(key);
+    if (added) {
+      std::vector<Label> labels;
+      const auto add = [&](std::string_view name, std::string_view value) {
+        if (!value.empty()) {
+          labels.push_back(
+              {.key = builder_.Intern(name), .text = builder_.Intern(value), .unit = StringId(0U)});
+        }
+      };
+      add("annotation", Text(causes_.annotations[row]));
+      add("region", Text(event.region));
+      add("dtype", DataTypeName(event.data_type));
+      add("shape", Text(event.shape));
+      it->second = builder_.InternLabels(labels);
+    }
+    return it->second;
+  }
+
+  RecordingBuilder& builder_;
+  const HostEvents& host_;
+  const Causes& causes_;
+  std::int64_t zero_ns_;
+  History history_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, LabelSetId>
+      labels_;
+};
+
+}  // namespace
+
+History MakeHistory(RecordingBuilder& builder, const HostEvents& host, const Causes& causes,
+                    std::int64_t start_ns) {
+  return HistoryMaker(builder, host, causes, start_ns).Make();
+}
+
+}  // namespace memtool::formats::xplane

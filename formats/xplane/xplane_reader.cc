@@ -1,0 +1,240 @@
+#include "xplane/xplane_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/xla_names.h"
+#include "support/code_stacks.h"
+#include "support/wire.h"
+#include "xplane/annotations.h"
+#include "xplane/host_events.h"
+#include "xplane/memory_history.h"
+#include "xplane/read_space.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using xplane::HostEvents;
+using xplane::kNoText;
+using xplane::Plane;
+using xplane::Space;
+
+// "$train.py:12 step" as the profiler names Python functions, by the line where they begin;
+// "$builtins len" and "$<unknown> get" have no file; anything else is a name.
+CodePlace PlaceOf(std::string_view name) {
+  if (!name.starts_with('$')) {
+    return {.function = name, .file = {}};
+  }
+  name.remove_prefix(1);
+  const std::size_t space = name.find(' ');
+  if (space == std::string_view::npos || space + 1 == name.size()) {
+    return {.function = name, .file = {}};
+  }
+  const std::string_view where = name.substr(0, space);
+  CodePlace place{.function = name.substr(space + 1), .file = {}};
+  const std::size_t colon = where.rfind(':');
+  if (colon != std::string_view::npos && colon > 0) {
+    const std::string_view line = where.substr(colon + 1);
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), place.line);
+    if (error == std::errc{} && end == line.data() + line.size()) {
+      place.start_line = place.line;
+      place.file = where.substr(0, colon);
+    }
+  }
+  return place;
+}
+
+// What the planes of devices and of the environment say.
+struct Surroundings {
+  std::int64_t start_ns = 0;
+  std::int64_t stop_ns = 0;
+  bool gpu = false;
+  bool tpu = false;
+  std::size_t programs = 0;
+};
+
+// The ordinal at the end of "/device:GPU:1".
+std::optional<std::int32_t> OrdinalOf(std::string_view plane) {
+  const std::string_view text = plane.substr(plane.rfind(':') + 1);
+  std::int32_t ordinal = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(ordinal)
+                                                                  : std::nullopt;
+}
+
+void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
+  around.gpu = around.gpu || plane.name.starts_with("/device:GPU:");
+  around.tpu = around.tpu || plane.name.starts_with("/device:TPU:");
+  around.programs += plane.programs.size();
+  const std::optional<std::int32_t> ordinal =
+      plane.name.starts_with("/device:") ? OrdinalOf(plane.name) : std::nullopt;
+  xplane::ForEachStat(plane.stats, 6, [&](const xplane::Stat& stat) {
+    const auto name = plane.stat_names.find(stat.name);
+    if (name == plane.stat_names.end() || stat.kind != xplane::Stat::Kind::kInteger) {
+      return;
+    }
+    if (name->second == "memory_size" && ordinal && stat.integer > 0) {
+      builder.AddCounter(
+          {.kind = CounterKind::kDeviceTotal, .device = *ordinal, .value = stat.integer});
+    } else if (name->second == "profile_start_time") {
+      around.start_ns = stat.integer;
+    } else if (name->second == "profile_stop_time") {
+      around.stop_ns = stat.integer;
+    }
+  });
+}
+
+// Why a trace has no memory events, and what would record them.
+Error WithoutMemory(const Space& space, const Surroundings& around) {
+  std::string hint =
+      "XLA's allocator for GPUs writes them where host_tracer_level is 2 or more, which is the "
+      "default, and XLA_PYTHON_CLIENT_ALLOCATOR is not platform or cuda_async";
+  if (around.tpu) {
+    hint = "the runtime of TPUs writes none; see memtool help recording for what a TPU leaves";
+  } else if (!around.gpu) {
+    hint = "only allocators of GPUs write them: there is no GPU in this trace";
+  }
+  return {.code = ErrorCode::kMalformed,
+          .message =
+              fmt::format("a profiler trace without memory events ({} other events)", space.events),
+          .hint = std::move(hint)};
+}
+
+xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
+  code.SetFlows(host.flows);
+  std::vector<CodeInstant> instants;
+  instants.reserve(host.memory.size());
+  for (const xplane::MemoryEvent& event : host.memory) {
+    instants.push_back({.time = event.time_ps, .thread = event.thread});
+  }
+  std::vector<std::uint32_t> nodes = code.Around(instants);
+  const std::vector<std::uint32_t> annotations = xplane::AnnotationsOf(code, host.texts);
+  xplane::Causes causes;
+  causes.annotations.reserve(nodes.size());
+  for (const std::uint32_t node : nodes) {
+    causes.annotations.push_back(annotations[node]);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    // TensorFlow says which operation it was for.
+    if (host.memory[i].op != kNoText) {
+      nodes[i] = code.NodeOf(nodes[i], host.memory[i].op);
+    }
+  }
+  causes.stacks.reserve(nodes.size());
+  for (const std::uint32_t node : nodes) {
+    causes.stacks.push_back(code.StackOf(node));
+  }
+  return causes;
+}
+
+void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& host,
+              std::uint64_t cut) {
+  const auto add = [&builder](Severity severity, std::string code, std::string message,
+                              std::uint64_t count) {
+    if (count > 0) {
+      builder.AddDiagnostic({.severity = severity,
+                             .code = std::move(code),
+                             .message = std::move(message),
+                             .count = count});
+    }
+  };
+  add(Severity::kWarning, "bad_event", "events without a usable name, time or size: left out",
+      SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
+                    static_cast<std::int64_t>(host.bad_events)));
+  add(Severity::kNote, "deep_stack", "stacks deeper than --limit depth: outermost frames left out",
+      cut);
+  for (const std::string& error : space.errors) {
+    add(Severity::kWarning, "profiler_error", "the profiler itself says: " + error, 1);
+  }
+  builder.AddBlindSpot("the allocator's regions and chunks", "a trace holds only its sums");
+  if (host.python_events == 0) {
+    builder.AddBlindSpot("the Python code that allocated",
+                         "the trace was recorded with python_tracer_level=0, or by a server "
+                         "without Python");
+  } else {
+    builder.AddBlindSpot("lines within functions, folders of files",
+                         "the profiler writes where a function begins, without its folder");
+  }
+}
+
+bool IsOfJax(const HostEvents& host) {
+  for (std::uint32_t i = 0; i < host.texts.size(); ++i) {
+    const std::string_view text = AsText(host.texts[i]);
+    if (IsJitName(text) || text.starts_with("PJRT_") || text.starts_with("PjRt")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// An XSpace begins with a plane, and a plane with its name, which begins like a path.
+Match XplaneReader::Sniff(std::span<const std::byte> head) const {
+  try {
+    ByteCursor cursor(head, 0);
+    if (cursor.done() || cursor.Byte() != (1U << 3U | wire::kLength)) {
+      return Match::kNo;
+    }
+    const std::uint64_t size = cursor.Varint();
+    ByteCursor plane(cursor.rest().first(std::min<std::uint64_t>(size, cursor.left())), 0);
+    while (!plane.done()) {
+      const wire::Field field = wire::Next(plane);
+      if (field.number == 2) {
+        const std::string_view name =
+            field.type == wire::kLength ? AsText(field.bytes) : std::string_view{};
+        return name.starts_with("/host:") || name.starts_with("/device:") ||
+                       name == "Task Environment"
+                   ? Match::kCertain
+                   : Match::kNo;
+      }
+      if (field.number != 1 || field.type != wire::kVarint) {
+        return Match::kNo;
+      }
+    }
+  } catch (const ReadError&) {  // other bytes
+  }
+  return Match::kNo;
+}
+
+Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const {
+  const Space space = xplane::ReadSpace(in, limits);
+  RecordingBuilder builder;
+  builder.Intern({});
+  Metadata& metadata = builder.metadata();
+  metadata.format = name();
+  Surroundings around;
+  HostEvents host;
+  for (const Plane& plane : space.planes) {
+    Look(plane, builder, around);
+    xplane::Collect(plane, host);
+  }
+  if (host.memory.empty()) {
+    return tl::unexpected(WithoutMemory(space, around));
+  }
+  const bool jax = IsOfJax(host);
+  metadata.format_display = jax ? "JAX profiler trace (XSpace)" : "XLA profiler trace (XSpace)";
+  metadata.origin = {.framework = jax ? Framework::kJax : Framework::kUnknown,
+                     .kind = RecordingKind::kTrace,
+                     .host = space.hosts.empty() ? std::string() : space.hosts.front()};
+  metadata.time_nanos = around.start_ns;
+  metadata.duration_nanos =
+      std::max<std::int64_t>(SaturatingSubtract(around.stop_ns, around.start_ns), 0);
+  CodeStacks code(
+      builder, host.spans,
+      [&host](std::uint32_t name) { return PlaceOf(AsText(host.texts[name])); }, limits.depth);
+  const xplane::Causes causes = CausesOf(host, code);
+  builder.SetHistory(xplane::MakeHistory(builder, host, causes, around.start_ns));
+  AddNotes(builder, space, host, code.cut());
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool::formats
