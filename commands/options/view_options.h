@@ -27,7 +27,7 @@ struct ByOption {
 inline constexpr ByOption kByRows{
     .help =
         "rows: function, filefunction (default), line, file, module, stack, tag, size, input, "
-        "label:KEY, bucket or bucket:AXIS",
+        "annotation, label:KEY, bucket or bucket:AXIS",
     .sorted = true};
 
 class ViewOptions {

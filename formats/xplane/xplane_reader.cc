@@ -98,7 +98,9 @@ Error WithoutMemory(const Space& space, const Surroundings& around) {
       "XLA's allocator for GPUs writes them where host_tracer_level is 2 or more, which is the "
       "default, and XLA_PYTHON_CLIENT_ALLOCATOR is not platform or cuda_async";
   if (around.tpu) {
-    hint = "the runtime of TPUs writes none; see memtool help recording for what a TPU leaves";
+    hint =
+        "TPUs write none: jax.profiler.save_device_memory_profile() says what arrays hold, "
+        "--xla_dump_to what compiled programs need";
   } else if (!around.gpu) {
     hint = "only allocators of GPUs write them: there is no GPU in this trace";
   }

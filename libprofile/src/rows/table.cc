@@ -51,6 +51,11 @@ Result<By> ParseBy(std::string_view text) {
   if (text.starts_with(kLabel) && text.size() > kLabel.size()) {
     return By{.kind = Kind::kLabel, .label = std::string(text.substr(kLabel.size()))};
   }
+  // The spans that a program named itself.
+  constexpr std::string_view kAnnotation = "annotation";
+  if (text == kAnnotation) {
+    return By{.kind = Kind::kLabel, .label = std::string(kAnnotation)};
+  }
   constexpr std::string_view kBucket = "bucket:";
   if (text.starts_with(kBucket) && text.size() > kBucket.size()) {
     return By{.kind = Kind::kBucket, .axis = std::string(text.substr(kBucket.size()))};
@@ -76,7 +81,7 @@ Result<By> ParseBy(std::string_view text) {
   }
   return Fail(ErrorCode::kUsage, Subject::kGrouping,
               fmt::format("{}: cannot split by '{}'", Mention(Subject::kGrouping), text),
-              "one of " + names + "label:KEY");
+              "one of " + names + "annotation, label:KEY");
 }
 
 Input InputOf(const Selection& selection) {

@@ -225,11 +225,12 @@ bool IsXlaTrace(const Origin& origin) {
          (origin.framework == Framework::kJax || origin.framework == Framework::kUnknown);
 }
 
-// Spans are operations and what the program named itself, between those of the runtime.
+// Spans are operations and what the program named itself, between those of the runtime. Below Python
+// only the jitted function is a call.
 FrameClass OfXla(std::string_view span) {
   const bool jit = IsJitName(span);
   const bool runtime = !jit && IsXlaRuntimeSpan(span);
-  return {.app = !jit && !runtime, .op = jit, .wrapper = runtime};
+  return {.app = !jit && !runtime, .op = jit, .wrapper = !jit};
 }
 
 }  // namespace

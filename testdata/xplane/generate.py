@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Writes the traces of this folder: XSpace messages as XLA's profiler writes them, by hand.
+
+usage: generate.py FOLDER
+"""
+import sys
+from pathlib import Path
+
+MIB = 1 << 20
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def message(field, *parts):
+    body = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
+    return varint(field << 3 | 2) + varint(len(body)) + body
+
+
+class Plane:
+    def __init__(self, name):
+        self.name, self.lines, self.events, self.stats, self.own = name, [], {}, {}, []
+
+    def stat(self, field, key, value):
+        body = [number(1, self.stats.setdefault(key, len(self.stats) + 1))]
+        if isinstance(value, str):
+            body.append(number(7, self.stats.setdefault(value, len(self.stats) + 1)))  # by reference
+        else:
+            body.append(number(4, value))
+        return message(field, *body)
+
+    def event(self, name, begin, duration=0, **stats):
+        parts = [number(1, self.events.setdefault(name, len(self.events) + 1)), number(2, begin)]
+        if duration:
+            parts.append(number(3, duration))
+        return message(4, *parts, *[self.stat(4, key, value) for key, value in stats.items()])
+
+    def line(self, number_, name, timestamp, *events):
+        self.lines.append(message(3, number(1, number_), message(2, name), number(3, timestamp), *events))
+
+    def bytes(self, maps_first=False):
+        maps = [message(4, number(1, key), message(2, number(1, key), message(2, name))) for name, key in self.events.items()]
+        maps += [message(5, number(1, key), message(2, number(1, key), message(2, name))) for name, key in self.stats.items()]
+        body = maps + self.lines if maps_first else self.lines + maps
+        return message(1, message(2, self.name), *body, *self.own)
+
+
+class Allocator:
+    """What one allocator writes: its own count goes on from event to event."""
+    def __init__(self, plane, name, in_use, limit):
+        self.plane, self.name, self.in_use, self.limit, self.peak = plane, name, in_use, limit, in_use
+
+    def change(self, begin, address, size, requested=None, **more):
+        self.in_use += size
+        self.peak = max(self.peak, self.in_use)
+        return self.plane.event(
+            "MemoryAllocation" if size > 0 else "MemoryDeallocation", begin, allocator_name=self.name, bytes_reserved=0,
+            bytes_allocated=self.in_use, bytes_available=self.limit - self.in_use, fragmentation=0,
+            peak_bytes_in_use=self.peak, requested_bytes=requested or abs(size), allocation_bytes=abs(size), addr=address,
+            id=0, data_type=0, **more)
+
+
+def jax(maps_first=False):
+    """Two steps of a training loop: 3 MiB from before, 8 MiB of parameters, 16 MiB for a jitted function on another
+    thread, whose line begins 1000 ns earlier."""
+    host = Plane("/host:CPU")
+    gpu = Allocator(host, "GPU_0_bfc", 3 * MIB, 64 * MIB)
+    pinned = Allocator(host, "xla_gpu_host_bfc", 0, 1024 * MIB)
+    us = 1_000_000  # picoseconds
+    host.line(7, "python", 5000,
+              host.event("$train.py:30 main", 0, 100 * us),
+              host.event("train", 1 * us, 40 * us, step_num=1, _r=1),
+              host.event("$train.py:12 step", 2 * us, 38 * us),
+              host.event("forward", 3 * us, 30 * us),
+              host.event("$array_creation.py:98 zeros", 4 * us, 4 * us),
+              pinned.change(5 * us, 0x100, 256, 4),
+              gpu.change(6 * us, 0x1000000, 8 * MIB, 8 * MIB - 100),
+              host.event("PjitFunction(loss)", 10 * us, 20 * us),
+              host.event("PjRtStreamExecutorLoadedExecutable::Execute", 12 * us, 10 * us, _pt=5, _p=77),
+              host.event("train", 50 * us, 40 * us, step_num=2, _r=1),
+              host.event("$train.py:12 step", 51 * us, 38 * us))
+    host.line(8, "py_xla_execute/1", 4000,
+              host.event("PjRtStreamExecutorLoadedExecutable::EnqueueExecution", 14 * us, 9 * us, _ct=5, _c=77),
+              host.event("Build buffer allocations", 15 * us, 2 * us),
+              gpu.change(16 * us, 0x2000000, 16 * MIB),
+              gpu.change(60 * us, 0x2000000, -16 * MIB),
+              gpu.change(61 * us, 0x500000, -1 * MIB))
+    device = Plane("/device:GPU:0")
+    device.own = [device.stat(6, "memory_size", 80 << 30)]
+    device.line(1, "Stream #1(Kernel)", 5000, device.event("fusion.3", 20 * us, 5 * us, correlation_id=5))
+    environment = Plane("Task Environment")
+    environment.own = [environment.stat(6, "profile_start_time", 1_771_595_660_000_000_000),
+                       environment.stat(6, "profile_stop_time", 1_771_595_660_200_000_000)]
+    planes = [device, host, environment]
+    return b"".join(plane.bytes(maps_first) for plane in planes) + message(4, "worker-3")
+
+
+def holes():
+    """An event is missing: the allocator's own count jumps by 2 MiB. An operation is called "12"."""
+    host = Plane("/host:CPU")
+    gpu = Allocator(host, "GPU_1_bfc", 0, 64 * MIB)
+    first = gpu.change(0, 0x1000, 1 * MIB, tf_op="model/dense/MatMul", region_type="output", shape="[16,64]")
+    gpu.in_use += 2 * MIB
+    host.line(1, "tf_Compute/1", 1_700_000_000_000_000_000, first,
+              gpu.change(1_000_000, 0x200000, 4 * MIB, tf_op=12, region_type="temp"))
+    return host.bytes()
+
+
+def without_memory():
+    host = Plane("/host:CPU")
+    host.line(1, "python", 0, host.event("$train.py:30 main", 0, 5))
+    tpu = Plane("/device:TPU:0")
+    return host.bytes() + tpu.bytes()
+
+
+def main():
+    folder = Path(sys.argv[1])
+    files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "holes.xplane.pb": holes(),
+             "tpu.xplane.pb": without_memory(), "cut.xplane.pb": jax()[:-100]}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
