@@ -11,7 +11,7 @@
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/id_map.h"
 #include "pprof/sample_columns.h"
-#include "pprof/wire.h"
+#include "support/wire.h"
 
 namespace memtool::formats::pprof {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "pprof/wire.h"
+#include "support/wire.h"
 
 namespace memtool::formats::pprof {
 

@@ -1,5 +1,5 @@
 #include "pprof/pprof_reader.h"
-#include "pprof/wire.h"
+#include "support/wire.h"
 
 namespace memtool::formats {
 
