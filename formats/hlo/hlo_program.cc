@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "hlo/frame_index.h"
 #include "hlo/packed.h"
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -16,8 +17,6 @@
 namespace memtool::formats::hlo {
 
 namespace {
-
-constexpr std::size_t kMostFrames = 64;
 
 std::string Text(const wire::Field& field, const char* name) {
   field.Expect(wire::kLength, name);
@@ -31,87 +30,6 @@ std::int64_t Size(const wire::Field& field, const char* name) {
   }
   return size;
 }
-
-// StackFrameIndexProto. All ids are 1-based, 0 is none.
-class FrameIndex {
- public:
-  void Read(ByteCursor cursor) {
-    while (!cursor.done()) {
-      const wire::Field field = wire::Next(cursor);
-      switch (field.number) {
-        case 1:
-          files_.push_back(Text(field, "file_names"));
-          break;
-        case 2:
-          functions_.push_back(Text(field, "function_names"));
-          break;
-        case 3:
-          places_.push_back(Numbers(field.Message("file_locations")));
-          break;
-        case 4:
-          frames_.push_back(Numbers(field.Message("stack_frames")));
-          break;
-        default:
-          break;
-      }
-    }
-  }
-  // Innermost first; what leads nowhere or in a circle ends the stack.
-  [[nodiscard]] std::vector<CodeFrame> Stack(std::uint64_t frame) const {
-    std::vector<CodeFrame> stack;
-    while (frame > 0 && frame <= frames_.size() && stack.size() < kMostFrames) {
-      const auto& [place, parent, line, column] = frames_[static_cast<std::size_t>(frame - 1)];
-      if (place == 0 || place > places_.size()) {
-        break;
-      }
-      const Four& at = places_[static_cast<std::size_t>(place - 1)];
-      stack.push_back({.function = At(functions_, at.b),
-                       .file = At(files_, at.a),
-                       .line = static_cast<std::int64_t>(at.c)});
-      frame = parent;
-    }
-    return stack;
-  }
-
- private:
-  struct Four {  // fields 1 to 4
-    std::uint64_t a = 0;
-    std::uint64_t b = 0;
-    std::uint64_t c = 0;
-    std::uint64_t d = 0;
-  };
-  static Four Numbers(ByteCursor cursor) {
-    Four four;
-    while (!cursor.done()) {
-      const wire::Field field = wire::Next(cursor);
-      switch (field.number) {
-        case 1:
-          four.a = field.Varint("id");
-          break;
-        case 2:
-          four.b = field.Varint("id");
-          break;
-        case 3:
-          four.c = field.Varint("line");
-          break;
-        case 4:
-          four.d = field.Varint("column");
-          break;
-        default:
-          break;
-      }
-    }
-    return four;
-  }
-  static std::string At(const std::vector<std::string>& texts, std::uint64_t id) {
-    return id == 0 || id > texts.size() ? std::string() : texts[static_cast<std::size_t>(id - 1)];
-  }
-
-  std::vector<std::string> files_;
-  std::vector<std::string> functions_;
-  std::vector<Four> places_;
-  std::vector<Four> frames_;
-};
 
 // Buffers come first, so that of a module's instructions only those that define one are kept.
 class Decoder {
