@@ -111,6 +111,11 @@ class Maker {
 
   void Heap(LedgerId ledger, const HeapTrace& trace) {
     const HeapReplay replay = Replay(program_, trace);
+    const HeapPeak peak = FindPeak(program_, trace);
+    const std::string memory = ColorName(trace.color);
+    builder_.AddSetting(fmt::format("{} heap peak bytes", memory), fmt::format("{}", peak.bytes));
+    builder_.AddSetting(fmt::format("{} heap peak point", memory),
+                        fmt::format("{} of {}", peak.point, trace.events.size()));
     unmatched_ += replay.free_without_alloc + replay.taken_twice;
     for (const HeapStep& step : replay.steps) {
       const Buffer& buffer = program_.buffers[step.owner];

@@ -386,8 +386,7 @@ class Decoder {
     for (Allocation& allocation : program_.allocations) {
       for (const std::size_t row : allocation.buffers) {
         const Buffer& buffer = program_.buffers[row];
-        const bool outside =
-            buffer.size > allocation.size || buffer.offset > allocation.size - buffer.size;
+        const bool outside = SaturatingAdd(buffer.offset, buffer.size) > allocation.size;
         program_.damage.outside += outside ? 1U : 0U;
         if (allocation.largest == kNone ||
             buffer.size > program_.buffers[allocation.largest].size) {

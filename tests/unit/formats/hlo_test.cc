@@ -268,6 +268,23 @@ TEST(HloReader, ThePeakIsAMoment) {
   EXPECT_EQ(Live(*start), parameters);
 }
 
+// The sums to check: parameter + temporary = total, and the heap's peak fits into the latter.
+TEST(HloReader, SaysItsSums) {
+  const Result<Recording> read = Read(Program(Heap()));
+  ASSERT_TRUE(read.has_value());
+  std::map<std::string, std::string> settings;
+  for (const Setting& setting : read->settings) {
+    settings[setting.name] = setting.value;
+  }
+  EXPECT_EQ(settings["module"], "jit_f");
+  EXPECT_EQ(settings["parameter bytes"], "16");
+  EXPECT_EQ(settings["temporary bytes"], "64");
+  EXPECT_EQ(settings["total bytes"], "80");
+  EXPECT_EQ(settings["HBM heap peak bytes"], "40");
+  EXPECT_EQ(settings["HBM heap peak point"], "2 of 8");
+  EXPECT_TRUE(read->diagnostics.empty());
+}
+
 TEST(HloReader, StacksAreScopesAndCode) {
   const Result<Recording> read = Read(Program(Heap()));
   ASSERT_TRUE(read.has_value());
