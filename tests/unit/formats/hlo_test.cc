@@ -13,6 +13,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/profile/select/at_moment.h"
 #include "pprof/pprof_reader.h"
+#include "support/files.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -306,6 +307,39 @@ TEST(HloReader, RefusesAProgramWithoutBuffers) {
     const std::string cut = Program(Heap()).substr(0, size);
     EXPECT_THROW((void)Read(cut), ReadError) << size;
   }
+}
+
+// jit_forward_3d_conv of a JAX trace; its figures were added up by another decoder.
+TEST(HloReader, ReadsARealProgram) {
+  const auto folder = test::ReferenceFolder("hlo");
+  if (!folder) {
+    GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
+  }
+  const test::Bytes bytes =
+      test::ReadFile(*folder / "tracelens_jit_forward_3d_conv_15.hlo_proto.pb");
+  EXPECT_EQ(HloReader().Sniff(bytes), Match::kCertain);
+  EXPECT_EQ(PprofReader().Sniff(bytes), Match::kNo);
+  const hlo::HloProgram program = hlo::ReadHloProto(ByteCursor(bytes, 0));
+  EXPECT_EQ(program.Total(hlo::Category::kParameter), 7045120);
+  EXPECT_EQ(program.Total(hlo::Category::kOutput), 572026880);
+  EXPECT_EQ(program.Total(hlo::Category::kTemporary), 579072128);
+  EXPECT_EQ(program.Total(), 1158144128);
+  ASSERT_EQ(program.traces.size(), 1U);
+  const hlo::HeapPeak peak = hlo::FindPeak(program, program.traces[0]);
+  EXPECT_EQ(peak.bytes, 579072000);
+  EXPECT_EQ(peak.point, 3U);
+  ASSERT_EQ(peak.live.size(), 3U);
+  const hlo::Buffer& largest = program.buffers[peak.live[0].buffer];
+  EXPECT_EQ(largest.shape, "bf16[1,5120,34,31,53]");
+  EXPECT_EQ(largest.offset, 128);
+  const hlo::Instruction& conv = program.instructions[largest.instruction];
+  ASSERT_FALSE(conv.frames.empty());
+  EXPECT_EQ(conv.frames[0].function, "forward_3d_conv");
+  EXPECT_EQ(conv.frames[0].line, 77);
+  ByteWindow window(MakeMemorySource(bytes));
+  const Result<Recording> read = HloReader().Read(window, {});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->diagnostics.empty());
 }
 
 // Whatever a byte becomes, a program or an error comes out, and the heap's sums hold.
