@@ -11,7 +11,7 @@ class HloReader final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "hlo"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "XLA compiled programs (*.hlo.pb, *.hlo_proto.pb): buffers and the heap's peak";
+    return "XLA compiled programs (*.hlo.pb, *.hlo_proto.pb)";
   }
   [[nodiscard]] std::optional<RecordingKind> kind() const override {
     return RecordingKind::kProgram;
