@@ -10,6 +10,9 @@
 #ifdef MEMTOOL_HAVE_FOLDED
 #  include "folded/folded_writer.h"
 #endif
+#ifdef MEMTOOL_HAVE_HLO
+#  include "hlo/hlo_reader.h"
+#endif
 #ifdef MEMTOOL_HAVE_JSON_DUMP
 #  include "json_dump/json_dump_writer.h"
 #endif
@@ -66,6 +69,9 @@ std::span<const Reader* const> Readers() {
 #endif
 #ifdef MEMTOOL_HAVE_KINETO
       The<KinetoReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_HLO
+      The<HloReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_TIMELINE
       The<TorchTimelineReader>(),

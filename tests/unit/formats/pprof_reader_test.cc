@@ -7,9 +7,9 @@
 #include <regex>
 
 #include "memtool/formats/open.h"
-#include "support/wire.h"
 #include "support/files.h"
 #include "support/make_profile.h"
+#include "support/wire.h"
 
 namespace memtool::formats {
 namespace {

@@ -147,8 +147,6 @@ TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
        {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
         {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
-        {"hlo/tracelens_jit_forward_3d_conv_15.hlo_proto.pb", "an XLA trace or HLO module"},
-        {"hlo/tracelens_jit__normal_11.hlo_proto.pb", "an XLA trace or HLO module"},
         {"hlo/xprof_demo.memory_viewer.json", "JSON"},
         {"pprof-testdata/profiles/cppbench.heap", "a heap profile in the legacy text form"},
         {"pprof-testdata/profiles/cppbench.growth", "a heap profile in the legacy text form"},

@@ -25,6 +25,7 @@ enum class RecordingKind : std::uint8_t {
   kTagStacks,  // call stacks of allocations that a tag log names
   kDriverLog,  // every allocation of a process from the driver
   kTrace,      // a profiler's events, memory among them
+  kProgram,    // a compiled program, as its compiler describes it
 };
 
 struct Origin {

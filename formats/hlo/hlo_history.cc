@@ -1,0 +1,307 @@
+#include "hlo/hlo_history.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "support/read_error.h"
+#include "xla/op_name.h"
+
+namespace memtool::formats::hlo {
+
+namespace {
+
+constexpr std::int64_t kHostColor = 5;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62U;
+constexpr std::uint64_t kFirstAddress = 4096;  // no address is 0
+constexpr std::uint64_t kElsewhere = std::uint64_t{1} << 63U;
+constexpr std::size_t kMostLedgers = 255;
+
+class Maker {
+ public:
+  Maker(const HloProgram& program, RecordingBuilder& builder)
+      : program_(program), builder_(builder), named_(program.buffers.size()) {}
+
+  void Run() {
+    Place();
+    history_.streams = {0};
+    std::vector<std::int64_t> colors = program_.Colors();
+    if (colors.size() > kMostLedgers) {
+      ThrowRead(ErrorCode::kMalformed, 0, "color",
+                fmt::format("{} kinds of memory", colors.size()));
+    }
+    for (const std::int64_t color : colors) {
+      Memory(color);
+    }
+    Facts();
+    builder_.SetHistory(std::move(history_));
+  }
+
+ private:
+  struct Named {
+    StackId stack;
+    LabelSetId labels;
+  };
+
+  // Allocations one after the other: offsets in them become addresses.
+  void Place() {
+    if (program_.Total() > kMostBytes) {
+      ThrowRead(ErrorCode::kMalformed, 0, "buffer_allocations",
+                "allocations of more than 2^62 bytes together");
+    }
+    std::uint64_t at = kFirstAddress;
+    bases_.reserve(program_.allocations.size());
+    for (const Allocation& allocation : program_.allocations) {
+      bases_.push_back(at);
+      at += static_cast<std::uint64_t>(allocation.size);
+    }
+  }
+
+  void Memory(std::int64_t color) {
+    const LedgerId ledger(history_.ledgers.size());
+    const bool host = color == kHostColor;
+    const std::string name = ColorName(color);
+    const auto device = static_cast<std::int32_t>(host ? -1 : devices_++);
+    if (!host) {
+      builder_.metadata().origin.device_names.push_back(name);
+    }
+    history_.ledgers.push_back({.name = name,
+                                .device = device,
+                                .kind = host ? LedgerKind::kHost : LedgerKind::kDevice,
+                                .parent = {}});
+    const std::uint64_t first = history_.events.size();
+    const std::size_t heap = HeapOf(color);
+    const std::size_t arena = heap == kNone ? kNone : program_.traces[heap].allocation;
+    for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
+      const Allocation& allocation = program_.allocations[i];
+      if (allocation.color == color && i != arena && allocation.size > 0) {
+        whole_ += allocation.indefinite() ? 0U : 1U;
+        const Named named = allocation.largest == kNone ? Unnamed(allocation)
+                                                        : Describe(allocation.largest, allocation);
+        Add(ledger, bases_[i], allocation.size, Action::kAlloc, named);
+      }
+    }
+    const std::uint64_t before = history_.events.size() - first;
+    if (heap != kNone) {
+      Heap(ledger, program_.traces[heap]);
+    }
+    history_.traces.push_back({.device = device,
+                               .name = name,
+                               .first_event = first,
+                               .event_count = history_.events.size() - first,
+                               .blocks = ledger,
+                               .segments = ledger,
+                               .listed_before = before});
+  }
+
+  // A heap inside of an allocation that counts whole would count twice.
+  [[nodiscard]] std::size_t HeapOf(std::int64_t color) const {
+    const std::size_t heap = TraceOf(program_, color);
+    if (heap == kNone) {
+      return kNone;
+    }
+    const std::size_t arena = program_.traces[heap].allocation;
+    return arena != kNone && program_.allocations[arena].indefinite() ? kNone : heap;
+  }
+
+  void Heap(LedgerId ledger, const HeapTrace& trace) {
+    const HeapReplay replay = Replay(program_, trace);
+    const HeapPeak peak = FindPeak(program_, trace);
+    const std::string memory = ColorName(trace.color);
+    builder_.AddSetting(fmt::format("{} heap peak bytes", memory), fmt::format("{}", peak.bytes));
+    builder_.AddSetting(fmt::format("{} heap peak point", memory),
+                        fmt::format("{} of {}", peak.point, trace.events.size()));
+    unmatched_ += replay.free_without_alloc + replay.taken_twice;
+    for (const HeapStep& step : replay.steps) {
+      const Buffer& buffer = program_.buffers[step.owner];
+      if (buffer.size > 0) {
+        Add(ledger, Address(step.owner), buffer.size,
+            step.take ? Action::kAlloc : Action::kFreeCompleted, DescribeTemporary(step.owner));
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t Address(std::size_t row) const {
+    const Buffer& buffer = program_.buffers[row];
+    if (buffer.allocation == kNone ||
+        buffer.offset > program_.allocations[buffer.allocation].size) {
+      return kElsewhere + row;
+    }
+    return bases_[buffer.allocation] + static_cast<std::uint64_t>(buffer.offset);
+  }
+
+  void Add(LedgerId ledger, std::uint64_t key, std::int64_t size, Action action,
+           const Named& named) {
+    history_.events.push_back({.key = key,
+                               .size = size,
+                               .stack = named.stack,
+                               .ledger = static_cast<std::uint8_t>(ledger.value()),
+                               .action = action});
+    history_.labels.push_back(named.labels);
+  }
+
+  Named Unnamed(const Allocation& allocation) {
+    const std::string name = fmt::format("allocation {}", allocation.number);
+    const std::array<LocationId, 1> stack{Frame(name, {}, 0)};
+    std::vector<Label> labels;
+    AddText(labels, "category", CategoryName(allocation.category));
+    AddText(labels, "memory", ColorName(allocation.color));
+    return {Stack(stack), builder_.InternLabels(labels)};
+  }
+
+  Named DescribeTemporary(std::size_t row) {
+    Named& named = named_[row];
+    if (!named.stack.valid()) {
+      const Buffer& buffer = program_.buffers[row];
+      named = {StackOf(buffer), LabelsOf(buffer, CategoryName(Category::kTemporary))};
+    }
+    return named;
+  }
+  Named Describe(std::size_t row, const Allocation& allocation) {
+    const Buffer& buffer = program_.buffers[row];
+    return {StackOf(buffer), LabelsOf(buffer, CategoryName(allocation.category))};
+  }
+
+  // Innermost first: the operation with its source line, the code that called it, then the scopes
+  // of its name.
+  StackId StackOf(const Buffer& buffer) {
+    std::vector<LocationId> stack;
+    if (buffer.instruction == kNone) {
+      stack.push_back(Frame(fmt::format("buffer {}", buffer.id), {}, 0));
+      return Stack(stack);
+    }
+    const Instruction& instruction = program_.instructions[buffer.instruction];
+    std::vector<std::string_view> scopes = xla::SplitOpName(instruction.op_name);
+    if (scopes.empty()) {
+      scopes.push_back(instruction.name.empty() ? std::string_view("(no name)")
+                                                : std::string_view(instruction.name));
+    }
+    stack.reserve(scopes.size() + instruction.frames.size());
+    const bool code = !instruction.frames.empty();
+    stack.push_back(Frame(scopes.back(), code ? instruction.frames.front().file : std::string(),
+                          code ? instruction.frames.front().line : 0));
+    for (const CodeFrame& frame : instruction.frames) {
+      if (!frame.function.empty()) {
+        stack.push_back(Frame(frame.function, frame.file, frame.line));
+      }
+    }
+    for (std::size_t i = scopes.size() - 1; i-- > 0;) {
+      stack.push_back(Frame(scopes[i], {}, 0));
+    }
+    return Stack(stack);
+  }
+
+  LabelSetId LabelsOf(const Buffer& buffer, std::string_view category) {
+    std::vector<Label> labels;
+    AddText(labels, "category", category);
+    if (buffer.instruction != kNone) {
+      AddText(labels, "opcode", program_.instructions[buffer.instruction].opcode);
+      AddText(labels, "instruction", program_.instructions[buffer.instruction].name);
+    }
+    AddText(labels, "shape", buffer.shape);
+    AddText(labels, "dtype", buffer.dtype);
+    AddText(labels, "memory", ColorName(buffer.color));
+    if (buffer.padding() > 0) {
+      labels.push_back({.key = builder_.Intern("padding"),
+                        .text = StringId(0U),
+                        .number = buffer.padding(),
+                        .unit = builder_.Intern("bytes"),
+                        .numeric = true});
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  void AddText(std::vector<Label>& labels, std::string_view key, std::string_view text) {
+    if (!text.empty()) {
+      labels.push_back(
+          {.key = builder_.Intern(key), .text = builder_.Intern(text), .unit = StringId(0U)});
+    }
+  }
+
+  LocationId Frame(std::string_view name, const std::string& file, std::int64_t line) {
+    const StringId function = builder_.Intern(name);
+    const StringId path = builder_.Intern(file);
+    const auto [function_at, new_function] = functions_.try_emplace({function, path});
+    if (new_function) {
+      function_at->second =
+          builder_.AddFunction({.name = function, .system_name = function, .filename = path});
+    }
+    const auto [at, added] = locations_.try_emplace({function_at->second, line});
+    if (added) {
+      const std::array<Line, 1> lines{{{.function = function_at->second, .line = line}}};
+      at->second = builder_.AddLocation({}, lines);
+    }
+    return at->second;
+  }
+
+  StackId Stack(std::span<const LocationId> stack) {
+    const auto [at, added] =
+        stacks_.try_emplace(std::vector<LocationId>(stack.begin(), stack.end()));
+    if (added) {
+      at->second = builder_.AddStack(stack);
+    }
+    return at->second;
+  }
+
+  void Facts() {
+    builder_.AddSetting("module", program_.module);
+    builder_.AddSetting("entry", program_.entry);
+    constexpr std::array<Category, 5> kAll{Category::kParameter, Category::kOutput,
+                                           Category::kThreadLocal, Category::kConstant,
+                                           Category::kTemporary};
+    for (const Category category : kAll) {
+      builder_.AddSetting(fmt::format("{} bytes", CategoryName(category)),
+                          fmt::format("{}", program_.Total(category)));
+    }
+    builder_.AddSetting("total bytes", fmt::format("{}", program_.Total()));
+    builder_.AddBlindSpot("memory at run time",
+                          "the file says what the compiler planned for one run of the program");
+    Damaged("unknown_buffer", program_.damage.unknown_buffers,
+            "allocations or heap events name buffers that the program does not have");
+    Damaged("unknown_instruction", program_.damage.unknown_instructions,
+            "buffers are of instructions that the program does not have");
+    Damaged("outside_allocation", program_.damage.outside, "buffers reach beyond their allocation");
+    Damaged("unmatched_heap_event", unmatched_,
+            "heap events free what is not live, or take what is");
+    if (whole_ > 0) {
+      builder_.AddDiagnostic({.severity = Severity::kNote,
+                              .code = "no_lifetime",
+                              .message =
+                                  "temporary allocations have no heap trace of their own and "
+                                  "count whole for the whole program",
+                              .count = whole_});
+    }
+  }
+
+  void Damaged(const char* code, std::uint64_t count, const char* message) {
+    if (count > 0) {
+      builder_.AddDiagnostic(
+          {.severity = Severity::kDamage, .code = code, .message = message, .count = count});
+    }
+  }
+
+  const HloProgram& program_;
+  RecordingBuilder& builder_;
+  History history_;
+  std::vector<Named> named_;          // by buffer, as temporary memory
+  std::vector<std::uint64_t> bases_;  // by allocation
+  std::map<std::pair<StringId, StringId>, FunctionId> functions_;
+  std::map<std::pair<FunctionId, std::int64_t>, LocationId> locations_;
+  std::map<std::vector<LocationId>, StackId> stacks_;
+  std::int32_t devices_ = 0;
+  std::uint64_t unmatched_ = 0;
+  std::uint64_t whole_ = 0;
+};
+
+}  // namespace
+
+void AddProgram(const HloProgram& program, RecordingBuilder& builder) {
+  Maker(program, builder).Run();
+}
+
+}  // namespace memtool::formats::hlo
