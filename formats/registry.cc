@@ -19,6 +19,9 @@
 #ifdef MEMTOOL_HAVE_MXNET
 #  include "mxnet/mxnet_reader.h"
 #endif
+#ifdef MEMTOOL_HAVE_OOM_TEXT
+#  include "oom_text/text_readers.h"
+#endif
 #ifdef MEMTOOL_HAVE_PPROF
 #  include "pprof/pprof_reader.h"
 #endif
@@ -66,6 +69,9 @@ std::span<const Reader* const> Readers() {
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_TIMELINE
       The<TorchTimelineReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_OOM_TEXT
+      The<OomTextReader>(),       The<BfcDumpReader>(),
 #endif
   };
   return readers;
