@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/sizes.h"
+#include "rows/rows.h"
 #include "words/words.h"
 
 namespace memtool::commands {
