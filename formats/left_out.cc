@@ -9,6 +9,7 @@
 #include "ground_truth/forms.h"
 #include "memtool/formats/keywords.h"
 #include "oom_text/scan.h"
+#include "oom_text/text_readers.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -67,6 +68,10 @@ OomLog oom_text::ScanLog(ByteWindow& /*in*/) {
 
 bool oom_text::IsLog(std::string_view /*head*/) {
   return false;
+}
+
+std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& /*in*/) {
+  return std::nullopt;
 }
 
 OomLog FindOoms(std::string_view /*text*/) {

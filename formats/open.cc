@@ -15,6 +15,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/left_out.h"
 #include "oom_text/scan.h"
+#include "oom_text/text_readers.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
@@ -123,16 +124,35 @@ std::span<const std::byte> HeadOf(ByteWindow& window) {
   return head.first(std::min(head.size(), kSniffBytes));
 }
 
+// Text that a reader only possibly reads counts as a log.
+bool IsLog(std::span<const std::byte> head) {
+  constexpr std::byte kPickle{0x80};
+  return oom_text::IsLog(AsText(head)) && head.front() != kPickle;
+}
+
+Document DocumentOf(Recording recording, std::string_view reader, const std::string& packing,
+                    const ByteWindow& window) {
+  recording.metadata.format = reader;
+  recording.metadata.packing = packing;
+  recording.metadata.unpacked_bytes = window.offset();
+  return Document(std::move(recording));
+}
+
 Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
                                const OpenOptions& options) {
   auto reader = ReaderFor(HeadOf(window), options);
+  if (!reader && options.format.empty() && options.readers.empty() && IsLog(HeadOf(window))) {
+    // Any text may be a log, and its tables are anywhere in it.
+    if (auto tables = oom_text::ReadTables(window)) {
+      Result<Recording>& made = *tables;
+      MEMTOOL_TRY(made);
+      return DocumentOf(*std::move(made), "oom-text", packing, window);
+    }
+  }
   MEMTOOL_TRY(reader);
   auto recording = (*reader)->Read(window, options.limits);
   MEMTOOL_TRY(recording);
-  recording->metadata.format = (*reader)->name();
-  recording->metadata.packing = packing;
-  recording->metadata.unpacked_bytes = window.offset();
-  return Document(*std::move(recording));
+  return DocumentOf(*std::move(recording), (*reader)->name(), packing, window);
 }
 
 Result<Document> ReadLog(ByteWindow& window, const std::string& packing) {
@@ -145,12 +165,6 @@ Result<Document> ReadTruth(ByteWindow& window) {
   auto truth = ground_truth::ReadTruth(window);
   MEMTOOL_TRY(truth);
   return Document(*std::move(truth));
-}
-
-// Text that a reader only possibly reads counts as a log.
-bool IsLog(std::span<const std::byte> head) {
-  constexpr std::byte kPickle{0x80};
-  return oom_text::IsLog(AsText(head)) && head.front() != kPickle;
 }
 
 // A file that is not ground truth is something else: its bytes remain, because the window is not

@@ -22,6 +22,9 @@
 #ifdef MEMTOOL_HAVE_MXNET
 #  include "mxnet/mxnet_reader.h"
 #endif
+#ifdef MEMTOOL_HAVE_OOM_TEXT
+#  include "oom_text/text_readers.h"
+#endif
 #ifdef MEMTOOL_HAVE_PPROF
 #  include "pprof/pprof_reader.h"
 #endif
@@ -78,6 +81,9 @@ std::span<const Reader* const> Readers() {
 #endif
 #ifdef MEMTOOL_HAVE_XPLANE
       The<XplaneReader>(),
+#endif
+#ifdef MEMTOOL_HAVE_OOM_TEXT
+      The<OomTextReader>(),       The<BfcDumpReader>(),
 #endif
   };
   return readers;

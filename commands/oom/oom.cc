@@ -271,7 +271,7 @@ class OomCommand final : public RowsCommand {
   // The arguments with which a command looks at the same moment: "--at oom --device 1 FILE".
   [[nodiscard]] std::string Rest(const OomAnswer& answer) const {
     if (!answer.found || !answer.found->snapshot) {
-      return {};
+      return path_ == "-" ? "FILE" : Shown(path_);
     }
     const OomCase& found = *answer.found;
     std::string rest = "--at " + (view().has_moment() ? view().moment().text

@@ -1,6 +1,9 @@
 // What `memtool oom` advises, in sentences.
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
 #include "rows/rows.h"
@@ -84,6 +87,64 @@ std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
                      FormatCount(state.expandable), FormatCount(state.segments));
 }
 
+// "s32[8388608,8,4]" and what a TPU does with it.
+std::string Layout(const OomAdvice& advice) {
+  const OomBufferGroup& group = *advice.buffers;
+  const std::string& shape = group.first->shape;
+  const std::int64_t needed = SaturatingSubtract(group.bytes, group.padding);
+  std::string text =
+      fmt::format("another layout for {} of {}: padding makes {} of {} ({:.1f}x){}",
+                  shape.substr(0, shape.find('{')), group.first->name, FormatSize(needed),
+                  FormatSize(group.bytes), Ratio(group.bytes, needed),
+                  group.count > 1 ? fmt::format(", in {} buffers", FormatCount(group.count)) : "");
+  const auto tiles = TilesOf(shape);
+  if (!tiles) {
+    return text + "; TPUs pad the two innermost dimensions to tiles, mostly of 8x128";
+  }
+  return text + fmt::format(
+                    "; its innermost dimensions, {} and {}, are padded to tiles of {}x{}: make "
+                    "them multiples of these, or join or swap dimensions",
+                    tiles->second, tiles->minor, tiles->tile_second, tiles->tile_minor);
+}
+
+// What the table of a program suggests.
+std::optional<OomSentence> OfTable(const OomAdvice& advice, std::string_view rest) {
+  const double percent = 100 * advice.share.value_or(0);
+  switch (advice.kind) {
+    case OomAdviceKind::kFewerTemporaries:
+      return OomSentence{
+          "TRY", fmt::format("fewer temporaries, {:.0f}% of it: a smaller batch, jax.checkpoint "
+                             "(remat), or sharding of what is computed",
+                             percent)};
+    case OomAdviceKind::kSmallerArguments:
+      return OomSentence{
+          "TRY", fmt::format("smaller arguments, {:.0f}% of it: parameters and optimizer state "
+                             "sharded over more devices, in a smaller type, or donated "
+                             "(donate_argnums)",
+                             percent)};
+    case OomAdviceKind::kLayout:
+      return OomSentence{"TRY", Layout(advice)};
+    case OomAdviceKind::kOtherAllocator:
+      return OomSentence{"TRY",
+                         "TF_GPU_ALLOCATOR=cuda_malloc_async (JAX and TensorFlow), whose pool "
+                         "joins free pieces"};
+    case OomAdviceKind::kRematStopped:
+      return OomSentence{
+          "NOTE", fmt::format("XLA recomputes to save memory (rematerialization) and could not "
+                              "get below {}; its goal was {}",
+                              FormatSize(advice.bytes), FormatSize(advice.lacking))};
+    case OomAdviceKind::kFragmentedLayout:
+      return OomSentence{"NOTE", fmt::format("{} of the temporaries ({:.0f}%) is fragmentation",
+                                             FormatSize(advice.bytes), percent)};
+    case OomAdviceKind::kLookAtTables:
+      return OomSentence{"NEXT", advice.buffers_listed
+                                     ? fmt::format("memtool top {0} · memtool tree {0}", rest)
+                                     : fmt::format("memtool segments {0} · memtool top {0}", rest)};
+    default:
+      return std::nullopt;
+  }
+}
+
 // Memory that others hold, and where to look next.
 OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
   switch (advice.kind) {
@@ -118,6 +179,9 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::strin
 }  // namespace
 
 OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
+  if (auto of_table = OfTable(advice, rest)) {
+    return *std::move(of_table);
+  }
   switch (advice.kind) {
     case OomAdviceKind::kSettingsUntold:
       return {"ON", "unknown: this snapshot does not record the allocator's settings"};

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
+#include "oom/oom_program_words.h"
 #include "rows/rows.h"
 #include "words/words.h"
 
@@ -187,6 +188,8 @@ std::string Why(const OomCase& found) {
       return fmt::format(
           "unknown: the driver was {} short; the message does not say what the allocator had free",
           FormatSize(found.verdict.short_of_driver));
+    case OomReason::kProgramOnly:
+      return ProgramOnly(found);
     case OomReason::kNoFigures:
     case OomReason::kNone:
       break;
@@ -358,6 +361,7 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
     if (auto ruled_out = Not(found)) {
       sentences.push_back({"NOT", *std::move(ruled_out)});
     }
+    AddKnown(found, sentences);
     return sentences;
   }
   const OomState& state = *found.state;
@@ -374,8 +378,12 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
 
 std::string RowText(const OomAnswer& answer, const OomRow& row) {
   switch (row.kind) {
+    case OomRow::Kind::kBuffers:
+    case OomRow::Kind::kRest:
+      return BuffersText(*answer.found, row);
     case OomRow::Kind::kPart:
-      return PartText(*answer.found, row);
+      return answer.found->ladder->kind == OomWhole::kProgram ? ProgramPartText(row.name)
+                                                              : PartText(*answer.found, row);
     case OomRow::Kind::kUnlisted:
       return "  held by (no block: the file claims more for its segments than its blocks have)";
     case OomRow::Kind::kRounding:
@@ -392,24 +400,11 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
          (place.empty() ? "" : "  " + place) + (row.via.empty() ? "" : "  via " + ViaText(row.via));
 }
 
-std::string WholeText(const OomCase& found) {
-  const std::string size = FormatSize(found.ladder->whole.bytes);
-  switch (found.ladder->kind) {
-    case OomWhole::kCapacity:
-      if (found.message && found.message->wording == OomWording::kTorchMps) {
-        return "allowed " + size;
-      }
-      return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
-    case OomWhole::kKnown:
-      return "known " + size + " (the capacity is not given)";
-    case OomWhole::kReserved:
-      break;
-  }
-  return "reserved " + size;
-}
-
 std::vector<std::string> Doubts(const OomCase& found) {
   std::vector<std::string> doubts;
+  if (const auto damaged = DamagedRows(found); damaged > 0) {
+    doubts.push_back(Counted(damaged, "row") + " of the message's table could not be read");
+  }
   if (!found.ladder) {
     return doubts;
   }

@@ -21,6 +21,7 @@ constexpr std::size_t kOverlap = std::size_t{32} << 10U;  // which share this mu
 constexpr std::size_t kMostText = kOverlap / 2;           // of one message
 constexpr std::size_t kMostOpen = 256;                    // cut-off messages at a time
 constexpr std::size_t kMostKept = 10'000;                 // messages in the answer
+constexpr std::size_t kLongestProcess = 128;
 constexpr int kPatience = 64;
 constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
 
@@ -180,6 +181,8 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
   if (awaits_pool_) {
     TakePool(seen);
   }
+  const std::string_view tag = TagOf(seen);
+  tables_.Take(seen, number, tag, ProcessOf(tag));
   // Cheap words first: most lines say nothing about memory.
   if (seen.find("emory") != std::string_view::npos ||
       seen.find("MEMORY") != std::string_view::npos ||
@@ -212,6 +215,7 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     constexpr std::size_t kBefore = 200;
     const std::size_t left = at > kBefore ? at - kBefore : 0;
     parsed->message.rank = RankOf(tag, line.substr(left, at - left));
+    parsed->message.prefix = ProcessOf(tag).substr(0, kLongestProcess);
     from = at + std::max<std::size_t>(parsed->consumed, 1);
     if (!Weigh(*parsed, ProcessOf(tag))) {
       continue;
@@ -286,7 +290,7 @@ void Scan::TakePool(std::string_view line) {
     }
     Phrases rest(line.substr(at + name.size()));
     std::int64_t bytes = 0;
-    if (rest.TakeInteger(bytes)) {
+    if (!rest.TakeSize(*number) && rest.TakeInteger(bytes)) {
       *number = OomNumber{.bytes = bytes};
     }
   }
@@ -325,6 +329,7 @@ void Scan::GoOn(std::string_view line) {
     parsed->message.line = open.message.line;
     parsed->message.rank = open.message.rank;
     parsed->message.time = open.message.time;
+    parsed->message.prefix = open.message.prefix;
     open.message = std::move(parsed->message);
     open.consumed = parsed->consumed;
     open.text = std::move(text);
@@ -359,6 +364,7 @@ OomLog Scan::Finish() {
     Add(std::move(open.message));
   }
   open_.clear();
+  std::move(tables_).GiveTo(log_);
   return std::move(log_);
 }
 

@@ -9,6 +9,7 @@
 
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/oom_text.h"
+#include "oom_text/tables.h"
 #include "oom_text/wording.h"
 
 namespace memtool::formats::oom_text {
@@ -51,6 +52,7 @@ class Scan {
   void Add(OomMessage message);
 
   std::vector<Open> open_;
+  Tables tables_;
   OomLog log_;
   std::optional<std::int64_t> time_;  // of the last line that told it,
   std::uint64_t time_line_ = 0;       // and which that was

@@ -146,7 +146,12 @@ std::optional<Parsed> ReadAllocation(Phrases& in) {
   parsed.consumed = in.at();
   constexpr std::string_view kSpace = "space=";
   constexpr std::size_t kLongest = 16;
+  constexpr std::string_view kShape = "shape = '";
   const std::string_view after = in.rest().substr(0, kReach);
+  if (const std::size_t at = after.find(kShape); at != std::string_view::npos) {
+    const std::string_view shape = after.substr(at + kShape.size());
+    parsed.message.shape = shape.substr(0, shape.find('\''));
+  }
   if (const std::size_t at = after.find(kSpace); at != std::string_view::npos) {
     std::string_view name = after.substr(at + kSpace.size());
     name = name.substr(0, name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));

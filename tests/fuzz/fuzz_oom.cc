@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
 #include "memtool/formats/oom_text.h"
+#include "memtool/formats/open.h"
 #include "memtool/profile/answers/oom.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "oom/oom_words.h"
@@ -16,7 +18,7 @@ void Check(const memtool::OomAnswer& answer) {
   using namespace memtool;
   std::int64_t sum = 0;
   for (const OomRow& row : answer.rows) {
-    sum = SaturatingAdd(sum, row.bytes);
+    sum = SaturatingAdd(sum, row.kind == OomRow::Kind::kPart ? row.bytes : 0);
     (void)commands::RowText(answer, row);
   }
   if (sum != answer.whole() || commands::Headline(answer).empty() ||
@@ -41,6 +43,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const formats::OomLog log = formats::FindOoms(text);
   if (log.messages.size() > log.found || log.bytes != size) {
     std::abort();
+  }
+  for (const char* reader : {"oom-text", "bfc-dump"}) {
+    const auto recording = formats::OpenRecording(
+        formats::MakeMemorySource(std::as_bytes(std::span(text))), "log", {.format = reader});
+    if (!recording && recording.error().code == ErrorCode::kMalformed) {
+      std::abort();
+    }
   }
   const OomMessages messages{.kept = log.messages, .found = static_cast<std::int64_t>(log.found)};
   for (std::int64_t number = 1; number <= messages.last(); ++number) {

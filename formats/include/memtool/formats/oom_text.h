@@ -20,6 +20,7 @@ struct OomLog {
   // Attempts that failed and were repeated, which are not messages; the last of them.
   std::uint64_t retries = 0;
   std::optional<OomMessage> last_retry{};
+  std::uint64_t tables_left_out = 0;  // tables of XLA beyond the limits
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;  // unpacked
   std::string packing{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "answers/oom/oom_order.h"
+#include "answers/oom/oom_table_rows.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -53,6 +54,7 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
 }
 
 // The parts, and the holders after the last of the live parts.
+// Of a program: its buffers may be in several of its parts, so they follow all of them.
 void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
   if (const auto& ladder = answer.found->ladder) {
     for (const OomPart& part : ladder->parts) {
@@ -62,9 +64,11 @@ void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
                              .precision = part.precision});
     }
   }
-  const auto held = std::find_if(answer.rows.rbegin(), answer.rows.rend(), [](const OomRow& row) {
-                      return row.name == "live" || row.name == "pending";
-                    }).base();
+  const bool program = answer.found->ladder && answer.found->ladder->kind == OomWhole::kProgram;
+  const auto held =
+      std::find_if(answer.rows.rbegin(), answer.rows.rend(), [program](const OomRow& row) {
+        return program || row.name == "live" || row.name == "pending";
+      }).base();
   answer.rows.insert(held, std::make_move_iterator(holders.begin()),
                      std::make_move_iterator(holders.end()));
   for (OomRow& row : answer.rows) {
@@ -207,11 +211,16 @@ AnswerView ViewOf(const OomAnswer& answer) {
                                    {"time_us", MicrosOf(DatedTime(message))},
                                    {"gpu", message.gpu}});
   }
+  if (answer.found && answer.found->message) {
+    AddTables(*answer.found->message, figures);
+  }
   return ViewRows(answer.head, std::move(figures), answer.rows, kOomFields);
 }
 
 std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
-  const auto is_holder = [](const OomRow& row) { return row.kind != OomRow::Kind::kPart; };
+  const auto is_holder = [](const OomRow& row) {
+    return row.kind != OomRow::Kind::kPart && row.kind != OomRow::Kind::kRest;
+  };
   const auto holders =
       static_cast<std::size_t>(std::count_if(answer.rows.begin(), answer.rows.end(), is_holder));
   if (holders <= most + 1) {
@@ -315,12 +324,12 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
   if (number > 0) {
     const OomMessage& message = messages.at(number);
     answer.head.inputs.front().moment = "line:" + std::to_string(message.line);
-    answer.found = CaseOf(message);
+    answer.found = CaseOf(WithTables(messages, number));
     if (!message.rank) {
       answer.found->place.rank = RankOfPath(path);
     }
     answer.order = OrderOf(messages);
-    AddRows({}, answer);
+    AddRows(TableHolders(*answer.found), answer);
     answer.advice = Advise(*answer.found);
     AddOthers(messages, number, answer);
   }

@@ -37,7 +37,11 @@ class Adviser {
     Settings();
     if (found_.failed) {
       OtherProcesses(true);
-      ForVerdict();
+      if (HasTable()) {
+        ForTable(*found_.message->program);
+      } else {
+        ForVerdict();
+      }
       OtherProcesses(false);
       OtherMemory();
     } else if (found_.state) {
@@ -72,6 +76,69 @@ class Adviser {
     }
     if (gives.private_pool > 0) {
       Add({.kind = Kind::kPoolsKeepIt, .bytes = gives.private_pool});
+    }
+  }
+
+  [[nodiscard]] bool HasTable() const {
+    return found_.message && found_.message->program && found_.ladder &&
+           found_.ladder->kind == OomWhole::kProgram;
+  }
+
+  // The part that most of a program's memory goes to.
+  void ForTable(const OomProgram& program) {
+    constexpr double kMost = 0.4;
+    const std::int64_t whole = found_.ladder->whole.bytes;
+    Layouts(program, whole);
+    const auto part = [&](const std::optional<OomNumber>& bytes, Kind kind) {
+      const double share = bytes && whole > 0 ? Ratio(bytes->bytes, whole) : 0.0;
+      if (share >= kMost) {
+        Add({.kind = kind, .bytes = bytes->bytes, .share = share});
+      }
+      return share >= kMost;
+    };
+    const bool temporaries = part(program.temporaries, Kind::kFewerTemporaries);
+    const bool arguments = part(program.arguments, Kind::kSmallerArguments);
+    if (!temporaries && !arguments) {
+      Add({.kind = Kind::kDivideRequest, .bytes = BytesOf(found_.facts.asked)});
+    }
+    if (found_.conclusion.reason == OomReason::kFragmentation) {
+      ForFragmentation();
+    }
+    constexpr double kMuch = 0.05;
+    if (program.fragmentation && program.temporaries && program.temporaries->bytes > 0) {
+      const double share = Ratio(program.fragmentation->bytes, program.temporaries->bytes);
+      if (share >= kMuch) {
+        Add({.kind = Kind::kFragmentedLayout,
+             .bytes = program.fragmentation->bytes,
+             .share = share});
+      }
+    }
+    if (const auto& remat = found_.message->remat) {
+      Add({.kind = Kind::kRematStopped,
+           .bytes = remat->reached.bytes,
+           .lacking = remat->goal.bytes});
+    }
+  }
+
+  // Buffers that padding makes much larger.
+  void Layouts(const OomProgram& program, std::int64_t whole) {
+    constexpr std::size_t kNamed = 2;
+    constexpr double kExpansion = 1.5;
+    constexpr double kMuch = 0.01;
+    auto groups = GroupsOf(program);
+    std::erase_if(groups, [whole](const OomBufferGroup& group) {
+      const std::int64_t needed = SaturatingSubtract(group.bytes, group.padding);
+      return needed <= 0 || Ratio(group.bytes, needed) < kExpansion ||
+             (whole > 0 && Ratio(group.padding, whole) < kMuch);
+    });
+    std::stable_sort(
+        groups.begin(), groups.end(),
+        [](const OomBufferGroup& a, const OomBufferGroup& b) { return a.padding > b.padding; });
+    for (std::size_t i = 0; i < std::min(kNamed, groups.size()); ++i) {
+      Add({.kind = Kind::kLayout,
+           .bytes = groups[i].bytes,
+           .lacking = groups[i].padding,
+           .buffers = groups[i]});
     }
   }
 
@@ -118,6 +185,9 @@ class Adviser {
       ForFragmentedSnapshot();
     } else {
       ForFragmentedMessage(*found_.message);
+      if (found_.message->pool) {
+        Add({.kind = Kind::kOtherAllocator});
+      }
     }
   }
 
@@ -263,6 +333,12 @@ class Adviser {
     if (found_.message && found_.message->wording == OomWording::kHost) {
       return Add({.kind = Kind::kLookAtHost});
     }
+    if (const auto& message = found_.message) {
+      const bool buffers = message->program && !message->program->buffers.empty();
+      if (buffers || (message->pool && !message->pool->chunks.empty())) {
+        return Add({.kind = Kind::kLookAtTables, .buffers_listed = buffers});
+      }
+    }
     if (const auto live = LiveOf(found_); live && live->bytes > 0) {
       Add({.kind = Kind::kFindHolders, .bytes = live->bytes});
     } else if (found_.failed) {
@@ -285,7 +361,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view NameOf(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 28> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 35> kNames{{
       {Kind::kSettingsUntold, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -312,6 +388,13 @@ std::string_view NameOf(OomAdviceKind kind) {
       {Kind::kFreeLater, "free_later"},
       {Kind::kLookAtMoment, "look_at_moment"},
       {Kind::kLookAtHost, "look_at_host"},
+      {Kind::kFewerTemporaries, "fewer_temporaries"},
+      {Kind::kSmallerArguments, "smaller_arguments"},
+      {Kind::kLayout, "layout"},
+      {Kind::kOtherAllocator, "other_allocator"},
+      {Kind::kRematStopped, "remat_stopped"},
+      {Kind::kFragmentedLayout, "fragmented_layout"},
+      {Kind::kLookAtTables, "look_at_tables"},
       {Kind::kFindHolders, "find_holders"},
       {Kind::kFindWhoHeld, "find_who_held"},
   }};
@@ -348,6 +431,11 @@ Value ValueOf(const OomAdvice& advice) {
   add("pid", advice.kind == OomAdviceKind::kEndProcess, advice.pid);
   add("share", advice.share.has_value(), advice.share);
   add("variable", !advice.variable.empty(), advice.variable);
+  if (advice.buffers) {
+    object.emplace_back("name", advice.buffers->first->name);
+    object.emplace_back("shape", advice.buffers->first->shape);
+    object.emplace_back("buffers", advice.buffers->count);
+  }
   add("when", advice.when != State::kNotAdvised, NameOf(advice.when));
   if (!advice.settings.empty()) {
     Value::List settings;

@@ -137,6 +137,12 @@ OomCase CaseOf(const OomMessage& message) {
   }
   found.processes_contradict = ProcessesContradict(message);
   Conclude(found);
+  if (message.program) {
+    // Who held what is in its table; what the pool had is in the reason.
+    if (auto planned = MakeLadder(*message.program)) {
+      found.ladder = std::move(planned);
+    }
+  }
   return found;
 }
 

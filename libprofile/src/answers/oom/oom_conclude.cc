@@ -24,6 +24,10 @@ OomReason UnknownReason(const OomCase& found) {
     return OomReason::kHostMemory;
   }
   const OomFacts& facts = found.facts;
+  const auto& program = found.message ? found.message->program : nullptr;
+  if (program && (program->total || program->program) && !facts.free) {
+    return OomReason::kProgramOnly;
+  }
   if (!facts.asked) {
     return OomReason::kNoFigures;
   }
@@ -72,6 +76,27 @@ void Judge(OomCase& found) {
   found.verdict = Judge(found.facts, found.state ? &*found.state : nullptr);
 }
 
+namespace {
+
+// XLA takes a program's temporaries, and each of its outputs, in one piece.
+std::string RequestedPart(const OomCase& found) {
+  const auto& asked = found.facts.asked;
+  if (!asked || !found.message || !found.message->program) {
+    return {};
+  }
+  const OomProgram& program = *found.message->program;
+  const auto same = [&asked](const std::optional<OomNumber>& part) {
+    constexpr std::int64_t kRounding = 512;  // to which allocators round up
+    const std::int64_t blur =
+        SaturatingAdd(SaturatingAdd(part ? part->precision : 0, asked->precision), kRounding);
+    return part && part->bytes > 0 &&
+           Magnitude(SaturatingSubtract(part->bytes, asked->bytes)) <= blur;
+  };
+  return same(program.temporaries) ? "temporaries" : same(program.outputs) ? "outputs" : "";
+}
+
+}  // namespace
+
 void Conclude(OomCase& found) {
   const OomFacts& facts = found.facts;
   OomConclusion& conclusion = found.conclusion;
@@ -80,6 +105,7 @@ void Conclude(OomCase& found) {
       Share(found.verdict.in_all, std::max<std::int64_t>(BytesOf(facts.asked), 1));
   conclusion.held = SaturatingAdd(SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)),
                                   BytesOf(facts.cached));
+  conclusion.requested_part = RequestedPart(found);
   if (found.ladder) {
     const std::int64_t live = SaturatingAdd(BytesOf(LiveOf(found)), BytesOf(facts.pending));
     conclusion.live_share = Share(live, found.ladder->whole.bytes);
@@ -127,6 +153,8 @@ std::string_view NameOf(OomReason reason) {
       return "no_figures";
     case OomReason::kOnlyAsked:
       return "only_asked";
+    case OomReason::kProgramOnly:
+      return "program_only";
     case OomReason::kFreeUntold:
       return "free_untold";
     case OomReason::kCacheUntold:

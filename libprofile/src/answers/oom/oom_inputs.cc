@@ -4,6 +4,7 @@
 #include <map>
 
 #include "answers/oom/oom_order.h"
+#include "answers/oom/oom_table_rows.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -34,7 +35,7 @@ bool OomInputsMaker::Add(const OomMessages& messages, std::string_view device,
     if (!number) {
       return false;
     }
-    row.found = CaseOf(messages.at(*number));
+    row.found = CaseOf(WithTables(messages, *number));
     if (!row.found->place.rank) {
       row.found->place.rank = RankOfPath(path);
     }

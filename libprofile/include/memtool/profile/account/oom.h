@@ -43,6 +43,7 @@ enum class OomWhole : std::uint8_t {
   kCapacity,  // of the device
   kKnown,     // what the driver has free and what the allocator holds
   kReserved,  // what the allocator holds
+  kProgram,   // what the compiler planned for one program
 };
 struct OomLadder {
   OomWhole kind = OomWhole::kReserved;

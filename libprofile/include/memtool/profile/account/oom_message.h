@@ -3,18 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace memtool {
+#include "memtool/profile/account/oom_number.h"
+#include "memtool/profile/account/oom_tables.h"
 
-// A number as a message has it: "2.00 GiB" is right to ± 5.12 MiB, "0 bytes" is exact.
-struct OomNumber {
-  std::int64_t bytes = 0;
-  std::int64_t precision = 0;
-};
+namespace memtool {
 
 struct OomProcess {
   std::int64_t pid = 0;
@@ -79,6 +77,12 @@ struct OomMessage {
   bool reserve_too_small = false;
   bool no_advice = false;  // it is complete and lacks the advice that it usually has
   std::string variable{};  // where it says to set them: "PYTORCH_HIP_ALLOC_CONF"
+  std::string prefix{};    // what its line begins with: "[1,3]<stderr>:"
+  // Of the tables that the message brings; null where it has none.
+  std::shared_ptr<const OomProgram> program{};
+  std::shared_ptr<const OomPool> pool{};
+  std::optional<OomRemat> remat{};  // the compiler's last warning before it
+  std::string shape{};              // of the one allocation that it is about
 };
 
 // Its stable name: "torch-reserved".

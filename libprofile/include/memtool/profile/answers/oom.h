@@ -31,6 +31,8 @@ struct OomRow {
   enum class Kind : std::uint8_t {
     kPart,  // `name`: OomPart::key
     kHolder,
+    kBuffers,   // `count` buffers of a program, or chunks of an allocator, of one `shape`
+    kRest,      // what a message does not list
     kUnlisted,  // in no block that the file lists
     kRounding,  // by how much blocks exceed what was requested
     kOthers,    // `count` holders as one, see FoldHolders
@@ -44,7 +46,11 @@ struct OomRow {
   std::int64_t line = 0;  // 0 = none
   std::string via{};      // the call into a framework, when frames were hidden
   std::size_t count = 1;
+  std::string shape{};
 };
+
+// The name of a kBuffers row whose chunks have none: they are all of one size.
+inline constexpr std::string_view kUnnamedChunks = "(unnamed)";
 
 // Which rank ran out first, and which one next, `nanos` later.
 struct OomOrder {

@@ -36,6 +36,12 @@ enum class OomAdviceKind : std::uint8_t {
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
 
+  // Of a program whose table is told:
+  kFewerTemporaries,  // `bytes`, `share` of what the program needs
+  kSmallerArguments,  // likewise
+  kLayout,            // of `buffer`: `bytes` with padding, of which `lacking` are padding
+  kOtherAllocator,    // XLA's and TensorFlow's pool is in pieces: cudaMallocAsync's grows
+
   // What not to try.
   kExpandableIsOn,
 
@@ -47,11 +53,16 @@ enum class OomAdviceKind : std::uint8_t {
   kFreeForOtherSizes,   // in segments for blocks of another size class
   kFreeLater,           // when a stream releases it
 
+  // Of a program whose table is told:
+  kRematStopped,      // at `bytes`; its goal was `lacking`
+  kFragmentedLayout,  // `bytes` of the temporaries are fragmentation, `share` of them
+
   // Where to look next.
   kLookAtMoment,
-  kLookAtHost,   // the kernel's log, limits of the job
-  kFindHolders,  // of the `bytes` live: by a snapshot or a profile
-  kFindWhoHeld,  // the same where no figures are told
+  kLookAtTables,  // of a message: its buffers or chunks can be read like a recording
+  kLookAtHost,    // the kernel's log, limits of the job
+  kFindHolders,   // of the `bytes` live: by a snapshot or a profile
+  kFindWhoHeld,   // the same where no figures are told
 };
 // "expandable_segments"
 std::string_view NameOf(OomAdviceKind kind);
@@ -83,6 +94,8 @@ struct OomAdvice {
   std::string variable{};
   OomSettingState when = OomSettingState::kNotAdvised;
   std::vector<Setting> settings{};
+  bool buffers_listed = false;              // kLookAtTables: buffers of a program, not only chunks
+  std::optional<OomBufferGroup> buffers{};  // kLayout; points into the message's program
 };
 
 // In the order in which to show it.

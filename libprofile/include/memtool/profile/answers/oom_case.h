@@ -51,6 +51,7 @@ enum class OomReason : std::uint8_t {
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
   kOnlyAsked,    // nothing is known but what was requested
+  kProgramOnly,  // besides that, what the compiler planned for the program
   kFreeUntold,   // more than that is known, but not what the driver had free
   kCacheUntold,  // the driver had too little; what the allocator had is unknown
 };
@@ -73,6 +74,8 @@ struct OomConclusion {
   double live_share = 0;  // of the ladder's whole: live and pending
   double free_share = 0;  // of a snapshot: free in the allocator, of what it reserved
   std::int64_t held = 0;  // by the allocator: live, pending and cached
+  // The part of a program's ladder that the request is as large as; empty = none.
+  std::string requested_part{};
 };
 
 struct OomCase {

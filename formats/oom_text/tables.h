@@ -1,0 +1,62 @@
+// The tables of XLA in a log: found line by line, told apart by process, and given to the messages
+// that they belong to.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/formats/oom_text.h"
+#include "oom_text/table_rows.h"
+
+namespace memtool::formats::oom_text {
+
+class Tables {
+ public:
+  // `line` as a person sees it; `tag`: what a launcher put before it, `process`: of which process
+  // that is (empty = the only one).
+  void Take(std::string_view line, std::uint64_t number, std::string_view tag,
+            std::string_view process);
+  // Gives each table to its message; a table without one becomes a message.
+  void GiveTo(OomLog& log) &&;
+
+ private:
+  // What is being read of one process.
+  struct Open {
+    std::string process;
+    std::string prefix;  // before its first heading, digits as '0'
+    std::uint64_t program_line = 0;
+    std::uint64_t pool_line = 0;
+    std::optional<ProgramTable> program;
+    std::optional<PoolDump> pool;
+    int idle = 0;  // lines since the last row
+  };
+  struct Done {
+    std::string process;
+    std::uint64_t line = 0;
+    std::shared_ptr<const OomProgram> program;
+    std::shared_ptr<const OomPool> pool;
+  };
+  struct Warned {
+    std::string process;
+    OomRemat remat;
+  };
+
+  void TakeRow(std::string_view row, std::uint64_t number, std::string_view before,
+               std::string_view process);
+  Open* Find(std::string_view process);
+  void Close(Open& open);
+  void CloseProgram(Open& open);
+  void ClosePool(Open& open);
+
+  std::vector<Open> open_;
+  std::vector<Done> done_;
+  std::deque<Warned> warned_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace memtool::formats::oom_text

@@ -1,0 +1,33 @@
+#include "oom_text/text_readers.h"
+
+#include "oom_text/scan.h"
+#include "oom_text/table_recording.h"
+
+namespace memtool::formats {
+
+namespace {
+
+Result<Recording> Read(ByteWindow& in, oom_text::TableKind kind, std::string_view what) {
+  auto recording = oom_text::RecordingOf(oom_text::ScanLog(in), kind);
+  if (!recording) {
+    return Fail(ErrorCode::kUnknownFormat, "this log has no " + std::string(what),
+                "memtool oom explains messages without tables");
+  }
+  return *std::move(recording);
+}
+
+}  // namespace
+
+Result<Recording> OomTextReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
+  return formats::Read(in, oom_text::TableKind::kAny, "table of XLA's buffers or chunks");
+}
+
+Result<Recording> BfcDumpReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
+  return formats::Read(in, oom_text::TableKind::kPool, "dump of an allocator's chunks");
+}
+
+std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& in) {
+  return RecordingOf(ScanLog(in), TableKind::kAny);
+}
+
+}  // namespace memtool::formats

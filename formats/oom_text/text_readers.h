@@ -1,0 +1,46 @@
+// The tables that XLA prints into logs, as recordings. Neither recognises a file by its beginning,
+// because the rest of a log may be about anything: Open() asks for them last.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "memtool/formats/reader.h"
+
+namespace memtool::formats {
+
+class OomTextReader final : public Reader {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "oom-text"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "logs with an out-of-memory message of XLA: the buffers of its program";
+  }
+  [[nodiscard]] Match Sniff(std::span<const std::byte> /*head*/) const override {
+    return Match::kNo;
+  }
+  Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
+};
+
+class BfcDumpReader final : public Reader {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "bfc-dump"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "logs with a dump of the BFC allocator of XLA and TensorFlow: its chunks";
+  }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override {
+    return RecordingKind::kSnapshot;
+  }
+  [[nodiscard]] Match Sniff(std::span<const std::byte> /*head*/) const override {
+    return Match::kNo;
+  }
+  Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
+};
+
+namespace oom_text {
+
+// What OomTextReader reads; none for a log without tables.
+std::optional<Result<Recording>> ReadTables(ByteWindow& in);
+
+}  // namespace oom_text
+
+}  // namespace memtool::formats

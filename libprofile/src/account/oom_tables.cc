@@ -1,0 +1,155 @@
+#include "memtool/profile/account/oom_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+namespace {
+
+using Number = std::optional<OomNumber>;
+
+Quantity QuantityOf(const OomNumber& number) {
+  return {.bytes = number.bytes, .precision = number.precision, .source = "message"};
+}
+
+void AddPart(OomLadder& ladder, std::string_view key, const Number& part) {
+  if (part && part->bytes != 0) {
+    ladder.parts.push_back(
+        {.key = std::string(key), .bytes = part->bytes, .precision = part->precision});
+  }
+}
+
+// A TPU's program in its own parts, where they are told; else as one.
+void AddProgram(OomLadder& ladder, const OomProgram& program) {
+  const std::array<std::pair<std::string_view, const Number*>, 4> parts{
+      {{"temporaries", &program.temporaries},
+       {"globals", &program.globals},
+       {"scoped", &program.scoped},
+       {"overlays", &program.overlays}}};
+  const bool divided = std::any_of(parts.begin(), parts.end(),
+                                   [](const auto& part) { return part.second->has_value(); });
+  if (!divided) {
+    return AddPart(ladder, "program", program.program);
+  }
+  for (const auto& [key, part] : parts) {
+    AddPart(ladder, key, *part);
+  }
+}
+
+// The next number of "8388608,8,4]", and what follows it.
+bool TakeNumber(std::string_view& text, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) {
+    return false;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+// The numbers of "8388608,8,4" up to `end`, which is consumed.
+std::vector<std::int64_t> NumbersUpTo(std::string_view& text, std::string_view ends) {
+  constexpr std::size_t kMostDimensions = 64;
+  std::vector<std::int64_t> numbers;
+  std::int64_t number = 0;
+  while (numbers.size() < kMostDimensions && TakeNumber(text, number)) {
+    numbers.push_back(number);
+    if (!text.starts_with(',')) {
+      break;
+    }
+    text.remove_prefix(1);
+  }
+  const bool whole = !text.empty() && ends.find(text.front()) != std::string_view::npos;
+  text.remove_prefix(whole ? 1 : 0);
+  return whole ? numbers : std::vector<std::int64_t>();
+}
+
+}  // namespace
+
+std::optional<OomLadder> MakeLadder(const OomProgram& program) {
+  const Number& whole = program.total ? program.total : program.program;
+  if (!whole) {
+    return std::nullopt;
+  }
+  OomLadder ladder{.kind = OomWhole::kProgram, .whole = QuantityOf(*whole)};
+  if (program.total) {
+    AddPart(ladder, "arguments", program.arguments);
+    AddPart(ladder, "heap", program.heap);
+    AddPart(ladder, "reserved", program.reserved);
+  }
+  AddPart(ladder, "constants", program.constants);
+  AddPart(ladder, "outputs", program.outputs);
+  AddProgram(ladder, program);
+  std::int64_t left = whole->bytes;
+  std::int64_t precision = whole->precision;
+  for (const OomPart& part : ladder.parts) {
+    left = SaturatingSubtract(left, part.bytes);
+    precision = SaturatingAdd(precision, part.precision);
+  }
+  if (left != 0) {
+    const bool rounding = Magnitude(left) <= precision;
+    ladder.adds_up = left > 0 || rounding;
+    ladder.parts.push_back(
+        {.key = rounding ? "rounding" : "rest", .bytes = left, .precision = precision});
+  }
+  return ladder;
+}
+
+std::vector<OomBufferGroup> GroupsOf(const OomProgram& program) {
+  using Key = std::tuple<std::string_view, std::string_view, std::int64_t, std::string_view, bool>;
+  std::map<Key, OomBufferGroup> groups;
+  for (const OomBuffer& buffer : program.buffers) {
+    OomBufferGroup& group =
+        groups[{buffer.name, buffer.file, buffer.line, buffer.shape, buffer.argument}];
+    group.first = group.first == nullptr ? &buffer : group.first;
+    ++group.count;
+    group.bytes = SaturatingAdd(group.bytes, buffer.size.bytes);
+    group.precision = SaturatingAdd(group.precision, buffer.size.precision);
+    group.padding = SaturatingAdd(group.padding, buffer.padding ? buffer.padding->bytes : 0);
+  }
+  std::vector<OomBufferGroup> sorted;
+  sorted.reserve(groups.size());
+  for (const auto& [key, group] : groups) {
+    sorted.push_back(group);
+  }
+  // By name where sizes are equal: the map's order.
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const OomBufferGroup& a, const OomBufferGroup& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+std::optional<OomTiles> TilesOf(std::string_view shape) {
+  const std::size_t open = shape.find('[');
+  if (open == std::string_view::npos) {
+    return std::nullopt;
+  }
+  shape.remove_prefix(open + 1);
+  const auto dimensions = NumbersUpTo(shape, "]");
+  if (dimensions.size() < 2 || !shape.starts_with('{')) {
+    return std::nullopt;
+  }
+  shape.remove_prefix(1);
+  const auto order = NumbersUpTo(shape, ":");  // the innermost first
+  constexpr std::string_view kTile = "T(";
+  if (order.size() != dimensions.size() || !shape.starts_with(kTile)) {
+    return std::nullopt;
+  }
+  shape.remove_prefix(kTile.size());
+  const auto tile = NumbersUpTo(shape, ")");
+  const auto size = static_cast<std::int64_t>(dimensions.size());
+  if (tile.size() != 2 || order[0] >= size || order[1] >= size) {
+    return std::nullopt;
+  }
+  return OomTiles{.second = dimensions[static_cast<std::size_t>(order[1])],
+                  .minor = dimensions[static_cast<std::size_t>(order[0])],
+                  .tile_second = tile[0],
+                  .tile_minor = tile[1]};
+}
+
+}  // namespace memtool
