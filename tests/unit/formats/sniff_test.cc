@@ -145,7 +145,8 @@ TEST_F(RealFiles, XplanesAreNamed) {
 }
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
-       {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
+       {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite",
+                  "this export of Nsight Systems holds no memory events"},
         {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
         {"hlo/tracelens_jit_forward_3d_conv_15.hlo_proto.pb", "an XLA trace or HLO module"},
         {"hlo/tracelens_jit__normal_11.hlo_proto.pb", "an XLA trace or HLO module"},
