@@ -65,6 +65,43 @@ bool EndsInPage(std::span<const std::byte> header, std::uint64_t size) {
   return size % page != 0;
 }
 
+// Returns the number of bytes. A database in write-ahead mode would want its second file, which is
+// not here: the copy says that there is none.
+Result<std::uint64_t> CopyTo(const sqlite::ScratchFile& file, ByteWindow& in) {
+  constexpr std::size_t kHeader = 100;
+  constexpr std::size_t kModes = 18;  // for writing and for reading
+  constexpr std::byte kWriteAhead{2};
+  const auto head = in.Fill(kHeader);
+  const auto first = head.first(std::min(head.size(), kHeader));
+  std::vector<std::byte> header(first.begin(), first.end());
+  for (std::size_t i = kModes; i < std::min(header.size(), kModes + 2); ++i) {
+    header[i] = header[i] == kWriteAhead ? std::byte{1} : header[i];
+  }
+  MEMTOOL_TRY(file.Append(AsText(header)));
+  in.Advance(header.size());
+  std::uint64_t size = header.size();
+  while (!in.AtEnd()) {
+    const auto bytes = in.buffered();
+    MEMTOOL_TRY(file.Append(AsText(bytes)));
+    size += bytes.size();
+    in.Advance(bytes.size());
+  }
+  if (EndsInPage(header, size)) {
+    return Fail(ErrorCode::kTruncated, "the database ends inside a page");
+  }
+  return size;
+}
+
+// A path as SQLite's names of files: some bytes mean something there.
+std::string UriOf(std::string_view path) {
+  std::string uri = path.starts_with('/') ? "file://" : "file:";
+  for (const char c : path) {
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c))
+                                            : std::string(1, c);
+  }
+  return uri + "?mode=ro";
+}
+
 }  // namespace
 
 // Steps that a database has caused so far, and how many its size explains.
@@ -87,35 +124,25 @@ DatabaseFile::~DatabaseFile() = default;
 Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
   auto file = sqlite::ScratchFile::Make();
   MEMTOOL_TRY(file);
-  constexpr std::size_t kHeader = 100;
-  const auto head = in.Fill(kHeader);
-  const std::vector<std::byte> header(
-      head.begin(), head.begin() + static_cast<std::ptrdiff_t>(std::min(head.size(), kHeader)));
-  std::uint64_t size = 0;
-  while (!in.AtEnd()) {
-    const auto bytes = in.buffered();
-    MEMTOOL_TRY(file->Append(AsText(bytes)));
-    size += bytes.size();
-    in.Advance(bytes.size());
-  }
-  if (EndsInPage(header, size)) {
-    return Fail(ErrorCode::kTruncated, "the database ends inside a page");
-  }
+  // It is opened while it is still empty, so that it has a name for a moment only; SQLite looks at
+  // its size later.
   sqlite3* opened = nullptr;
-  const std::string uri = fmt::format("file:{}?mode=ro&immutable=1", file->path());
-  const int status = sqlite3_open_v2(
-      uri.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int status =
+      sqlite3_open_v2(UriOf(file->path()).c_str(), &opened,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   sqlite::Database db(opened);
   file->Unlink();
   if (status != SQLITE_OK) {
-    return Fail(ErrorCode::kMalformed, "SQLite: " + sqlite::MessageOf(db.get()));
+    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::MessageOf(db.get()));
   }
+  const auto size = CopyTo(*file, in);
+  MEMTOOL_TRY(size);
   Harden(db.get(), limits);
   MEMTOOL_TRY(sqlite::Execute(
       db.get(), "PRAGMA cell_size_check = ON; PRAGMA automatic_index = OFF; PRAGMA mmap_size = 0",
       ErrorCode::kMalformed));
   auto work = std::make_unique<Work>();
-  work->most = kFreeSteps + size * kStepsPerByte;
+  work->most = kFreeSteps + *size * kStepsPerByte;
   sqlite3_progress_handler(db.get(), kStepsBetween, &Work::Look, work.get());
   sqlite3_set_authorizer(db.get(), &Allow, nullptr);
   return DatabaseFile(std::move(db), std::move(work), limits);

@@ -363,14 +363,17 @@ void Picture::DrawTrace(PictureSink& sink, PictureTrace& picture,
   drawer.DrawLargest(sink, limits_.blocks);
 }
 
-void Picture::DrawMarks(PictureSink& sink) const {
+std::vector<PictureMark> Picture::Marks() const {
   const History& history = *recording_.history;
   std::vector<PictureMark> marks;
+  if (history.clock == Clock::kAbsent) {
+    return marks;
+  }
   const auto after = [this](std::int64_t time) {
     return std::max<std::int64_t>(SaturatingSubtract(time, facts_.zero), 0);
   };
   for (const Mark& mark : history.marks) {
-    if (mark.begin != kNoTime && history.clock != Clock::kAbsent) {
+    if (mark.begin != kNoTime) {
       const bool span = mark.end != kNoTime && mark.end > mark.begin;
       marks.push_back({.begin = after(mark.begin),
                        .end = after(span ? mark.end : mark.begin),
@@ -379,33 +382,40 @@ void Picture::DrawMarks(PictureSink& sink) const {
                        .device = mark.device});
     }
   }
-  for (const std::size_t row : traces_) {
-    const Trace& trace = history.traces[row];
-    const auto events = EventsOf(recording_, trace);
-    std::vector<std::int64_t> clock;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events[i].action == Action::kOom) {
-        clock = clock.empty() ? ClockOf(history, events, facts_.zero) : std::move(clock);
-        marks.push_back({.begin = clock[i],
-                         .end = clock[i],
-                         .name = "out of memory",
-                         .device = trace.device,
-                         .out_of = events[i].size});
+  return marks;
+}
+
+void Picture::AddFailures(const Trace& trace, std::vector<PictureMark>& marks) const {
+  const auto events = EventsOf(recording_, trace);
+  std::vector<std::int64_t> clock;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].action == Action::kOom) {
+      if (clock.empty()) {
+        clock = ClockOf(*recording_.history, events, facts_.zero);
       }
+      marks.push_back({.begin = clock[i],
+                       .end = clock[i],
+                       .name = "out of memory",
+                       .device = trace.device,
+                       .out_of = events[i].size});
     }
+  }
+}
+
+void Picture::DrawMarks(PictureSink& sink) const {
+  std::vector<PictureMark> marks = Marks();
+  for (const std::size_t row : traces_) {
+    AddFailures(recording_.history->traces[row], marks);
   }
   std::vector<Span> spans;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (marks[i].span) {
       spans.push_back({marks[i].begin, marks[i].end, i});
+    } else {
+      sink.Mark(0, marks[i]);
     }
   }
   const auto lanes = PackLanes(std::move(spans));
-  for (const PictureMark& mark : marks) {
-    if (!mark.span) {
-      sink.Mark(0, mark);
-    }
-  }
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     for (const Span& span : lanes[lane]) {
       sink.Mark(lane, marks[span.item]);

@@ -103,6 +103,9 @@ class Picture {
   void SetZero();
   void Fold();
   void DrawTrace(PictureSink& sink, PictureTrace& picture, const AllocationGroups& groups) const;
+  [[nodiscard]] std::vector<PictureMark> Marks() const;
+  // The trace's out-of-memory events.
+  void AddFailures(const Trace& trace, std::vector<PictureMark>& marks) const;
   void DrawMarks(PictureSink& sink) const;
 
   const Recording& recording_;

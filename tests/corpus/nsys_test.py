@@ -53,6 +53,16 @@ def check_figures(memtool, path):
     return [] if wanted == found else [f"{path}: {found}, SQL says {wanted}"]
 
 
+def check_write_ahead(memtool, path):
+    """A database in write-ahead mode is read like any other."""
+    data = bytearray(path.read_bytes())
+    data[18] = data[19] = 2
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "wal.sqlite"
+        copy.write_bytes(data)
+        return check_figures(memtool, copy) if info(memtool, copy) else ["write-ahead: not read"]
+
+
 def check_damage(memtool, path, flips, dice):
     """Cut short it is refused; with other bytes it is read or refused, and never more than that."""
     data, faults = path.read_bytes(), []
@@ -89,6 +99,7 @@ def main():
     faults = []
     for name in ("small", "old"):
         faults += check_figures(args.memtool, args.testdata / f"{name}.sqlite")
+    faults += check_write_ahead(args.memtool, args.testdata / "small.sqlite")
     faults += check_damage(args.memtool, args.testdata / "small.sqlite", args.flips, random.Random(args.seed))
     for name, code in (("no_memory", 3), ("other", 3), ("view", 3), ("generated", 3)):
         status, out, errors = run(args.memtool, "top", args.testdata / f"{name}.sqlite")
