@@ -5,8 +5,7 @@
 #
 # What is left out is named in errors and in `memtool help formats`. Tests need all of them.
 set(MEMTOOL_ALL_FORMATS pprof pprof_writer torch_snapshot mxnet capture_log kineto hlo torch_timeline xplane
-    oom_text
-    ground_truth keywords folded json_dump)
+    oom_text ground_truth keywords folded json_dump timeline_writers sqlite)
 set(MEMTOOL_FORMATS "all" CACHE STRING "formats and other components of formats/ to build")
 # The list itself is not cached, because an existing build folder would then leave out formats added
 # later.
@@ -39,6 +38,10 @@ endif()
 if(pprof_writer IN_LIST MEMTOOL_FORMATS)
   find_package(Protobuf REQUIRED)
   list(APPEND MEMTOOL_FORMATS_LINKS protobuf::libprotobuf)
+endif()
+if(sqlite IN_LIST MEMTOOL_FORMATS)
+  pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
+  list(APPEND MEMTOOL_FORMATS_LINKS PkgConfig::sqlite3)
 endif()
 
 # memtool_format(<name> SOURCES ... [LINKS ...] [READERS ...] [WRITERS ...]): one component of the library

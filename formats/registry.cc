@@ -31,6 +31,14 @@
 #ifdef MEMTOOL_HAVE_PPROF_WRITER
 #  include "pprof/pprof_writer.h"
 #endif
+#ifdef MEMTOOL_HAVE_SQLITE
+#  include "nsys/nsys_reader.h"
+#  include "sqlite/sqlite_writer.h"
+#endif
+#ifdef MEMTOOL_HAVE_TIMELINE_WRITERS
+#  include "timeline_writers/chrome_writer.h"
+#  include "timeline_writers/perfetto_writer.h"
+#endif
 #ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
 #  include "torch_snapshot/torch_snapshot_reader.h"
 #  include "torch_snapshot/write/snapshot_writer.h"
@@ -85,6 +93,9 @@ std::span<const Reader* const> Readers() {
 #ifdef MEMTOOL_HAVE_OOM_TEXT
       The<OomTextReader>(),       The<BfcDumpReader>(),
 #endif
+#ifdef MEMTOOL_HAVE_SQLITE
+      The<NsysReader>(),
+#endif
   };
   return readers;
 }
@@ -99,6 +110,12 @@ std::span<const Writer* const> Writers() {
 #endif
 #ifdef MEMTOOL_HAVE_JSON_DUMP
       The<JsonDumpWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_TIMELINE_WRITERS
+      The<ChromeWriter>(),        The<PerfettoWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_SQLITE
+      The<SqliteWriter>(),
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
       The<TorchSnapshotWriter>(),

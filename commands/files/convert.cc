@@ -11,6 +11,7 @@
 #include "memtool/profile/rows/merge.h"
 #include "memtool/profile/select/at_moment.h"
 #include "options/input_options.h"
+#include "options/keywords_option.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "session/session.h"
@@ -20,7 +21,7 @@ namespace memtool::commands {
 
 namespace {
 
-// What a command line can choose: the writers of samples, whole or selected.
+// What a command line can choose: all but what `cut` writes.
 std::vector<const formats::Writer*> Choices() {
   std::vector<const formats::Writer*> choices;
   for (const formats::Writer* writer : formats::Writers()) {
@@ -102,12 +103,14 @@ class ConvertCommand : public Command {
                   "memtool merge -o all.pb.gz rank*.prof\n"
                   "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof"};
     }
-    return {.summary = "write a profile as pprof, folded stacks or JSON",
+    return {.summary = "write an input as a file that other tools read",
             .usage = "--to FORMAT [options] [FILE...]",
             .examples =
                 "memtool convert --to folded memory9.prof | flamegraph.pl > flame.svg\n"
                 "memtool convert --to json -o memory9.json memory9.prof\n"
-                "memtool convert --to pprof -o all.pb.gz rank*.prof"};
+                "memtool convert --to pprof -o all.pb.gz rank*.prof\n"
+                "memtool convert --to perfetto -o snapshot.pftrace snapshot.pickle\n"
+                "memtool convert --to sqlite -o snapshot.sqlite snapshot.pickle"};
   }
 
   void Declare(po::options_description& options) override {
@@ -116,6 +119,9 @@ class ConvertCommand : public Command {
     auto add = group.add_options();
     if (!merge_) {
       add("to", po::value(&to_)->value_name("FORMAT"), ChoicesText().c_str());
+    }
+    if (!merge_) {
+      keywords_.Declare(add);
     }
     add("diff-base", po::value(&bases_)->value_name("FILE"), "subtract this input");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
@@ -142,24 +148,26 @@ class ConvertCommand : public Command {
                   to_.empty() ? "convert needs --to" : "--to: cannot write '" + to_ + "'",
                   ChoicesText());
     }
-    // A file that lacks what a filter hides would not show it.
-    if (writer->writes() != formats::Written::kSelection && view_.selects()) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("--to {} writes whole recordings: filters, --frames and "
-                              "--sample-index work with {} only",
-                              to_, SelectingText()));
-    }
-    if (writer->binary() && output_ == "-" && streams.out.TerminalWidth() > 0) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{} is binary and not for a terminal", writer->name()),
-                  "-o FILE, or a pipe");
-    }
+    MEMTOOL_TRY(CheckOptions(*writer, streams));
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     MEMTOOL_TRY(CheckNames(bases_));
+    if (writer->writes() == formats::Written::kTimeline) {
+      return OnOneRecording(input_, streams, fmt::format("--to {} takes one FILE", to_),
+                            [&](Session& session, const auto& recording) {
+                              return WriteTimeline(*writer, session, *recording);
+                            });
+    }
     Session session(input_, streams);
     auto recording = Combined(session, view_, *names, bases_);
     MEMTOOL_TRY(recording);
+    if (writer->writes() == formats::Written::kAll) {
+      session.Finish();
+      MEMTOOL_TRY(StreamWholeFile(
+          output_, [&](const TakeBytes& take) { return writer->Write(**recording, {}, take); },
+          streams));
+      return session.exit_code();
+    }
     if (!(*recording)->profile) {
       return Fail(ErrorCode::kUnsupported, "the input holds no samples");
     }
@@ -176,9 +184,59 @@ class ConvertCommand : public Command {
   }
 
  private:
+  [[nodiscard]] Result<void> CheckOptions(const formats::Writer& writer,
+                                          const Streams& streams) const {
+    // A file that lacks what a filter hides would not show it.
+    if (writer.writes() != formats::Written::kSelection && view_.selects()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--to {} writes whole recordings: filters, --frames and "
+                              "--sample-index work with {} only",
+                              to_, SelectingText()));
+    }
+    const bool timeline = writer.writes() == formats::Written::kTimeline;
+    if (timeline && (view_.has_moment() || !bases_.empty())) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--to {} writes a whole history: {} does not go with it", to_,
+                              bases_.empty() ? "--at" : "--diff-base"));
+    }
+    if (!timeline && keywords_.given()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--keywords: --to {} has no counters by category", to_));
+    }
+    if (writer.binary() && output_ == "-" && streams.out.TerminalWidth() > 0) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} is binary and not for a terminal", writer.name()),
+                  "-o FILE, or a pipe");
+    }
+    return {};
+  }
+
+  Result<void> WriteTimeline(const formats::Writer& writer, const Session& session,
+                             const Recording& recording) {
+    MEMTOOL_TRY(keywords_.Resolve());
+    // Without a dictionary of its own, an input of many writers has no categories.
+    const bool known =
+        keywords_.given() || recording.metadata.origin.framework != Framework::kUnknown;
+    auto keywords = known ? keywords_.For(recording) : Result<const Keywords*>(nullptr);
+    MEMTOOL_TRY(keywords);
+    std::vector<std::string> notes;
+    const formats::WriteOptions options{
+        .keywords = *keywords, .device = view_.device(), .note = [&notes](const std::string& text) {
+          notes.push_back(text);
+        }};
+    MEMTOOL_TRY(StreamWholeFile(
+        output_, [&](const TakeBytes& take) { return writer.Write(recording, options, take); },
+        session.streams()));
+    for (const std::string& note : notes) {
+      Warn(session.streams(), "note: " + note);
+    }
+    return {};
+  }
+
   bool merge_;
   InputOptions input_;
   ViewOptions view_;
+  KeywordsOption keywords_;  // of counters by category
   std::string to_ = merge_ ? "pprof" : "";
   std::vector<std::string> bases_;
   std::string output_ = "-";

@@ -50,11 +50,16 @@ fs::path FolderOf(const fs::path& path) {
 }
 
 // Devices and pipes: a rename would replace them.
-Result<void> WriteInPlace(const std::string& path, std::string_view bytes) {
+Result<void> WriteInPlace(const std::string& path, const ProduceBytes& produce) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  int failed = file ? WriteAll(file.get(), bytes) : errno;
-  const int closed = file.Close();
-  failed = failed != 0 ? failed : closed;
+  if (!file) {
+    return Fail(NotWritable(path, errno));
+  }
+  MEMTOOL_TRY(produce([&](std::string_view bytes) -> Result<void> {
+    const int failed = WriteAll(file.get(), bytes);
+    return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
+  }));
+  const int failed = file.Close();
   return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
 }
 
@@ -80,7 +85,7 @@ bool KeepRights(int file, const struct stat& old, const std::string& path) {
 }
 
 // `old`: what has the name now; none for a new file.
-Result<void> Replace(const std::string& path, const fs::path& target, std::string_view bytes,
+Result<void> Replace(const std::string& path, const fs::path& target, const ProduceBytes& produce,
                      const struct stat* old) {
   TemporaryFile file;
   if (const int failed = file.Make(FolderOf(target).native(), ".memtool-", {},
@@ -92,14 +97,17 @@ Result<void> Replace(const std::string& path, const fs::path& target, std::strin
     }
     return Fail(std::move(error));
   }
-  int failed = file.Write(bytes);
-  if (failed == 0 && old != nullptr && !KeepRights(file.fd(), *old, target.native())) {
+  MEMTOOL_TRY(produce([&](std::string_view bytes) -> Result<void> {
+    const int failed = file.Write(bytes);
+    return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
+  }));
+  if (old != nullptr && !KeepRights(file.fd(), *old, target.native())) {
     return Fail(Error{.code = ErrorCode::kOutput,
                       .input = path,
                       .message = "cannot be replaced: its owner and rights could not be kept",
                       .hint = "remove it first, or name another file"});
   }
-  failed = failed != 0 ? failed : file.KeepAs(target.filename().native());
+  const int failed = file.KeepAs(target.filename().native());
   return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
 }
 
@@ -113,9 +121,17 @@ Error NotWritable(const std::string& name, int number) {
 }
 
 Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams) {
+  return StreamWholeFile(
+      path, [bytes](const TakeBytes& take) { return take(bytes); }, streams);
+}
+
+Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
+                             Streams& streams) {
   if (path == "-") {
-    streams.out.Write(bytes);
-    return {};
+    return produce([&streams](std::string_view bytes) {
+      streams.out.Write(bytes);
+      return Result<void>();
+    });
   }
   if (streams.inputs.Has(path)) {
     return Fail(Error{.code = ErrorCode::kUsage,
@@ -131,10 +147,10 @@ Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Str
   }
   const std::optional<fs::path> target = TargetOf(path);
   if (!target || (exists && !S_ISREG(old.st_mode))) {
-    return WriteInPlace(path, bytes);
+    return WriteInPlace(path, produce);
   }
   if (!exists) {
-    return Replace(path, *target, bytes, nullptr);
+    return Replace(path, *target, produce, nullptr);
   }
   const bool allowed = ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
   const int refused = allowed ? EACCES : errno;
@@ -145,7 +161,7 @@ Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Str
     error.hint = "name another file, or allow writing to this one";
     return Fail(std::move(error));
   }
-  return Replace(path, *target, bytes, &old);
+  return Replace(path, *target, produce, &old);
 }
 
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes) {

@@ -1,6 +1,7 @@
 // Files that a command writes: whole or not at all.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,14 @@ namespace memtool::commands {
 // are written in place. Errors: kUsage when `path` is one of `streams.inputs`; kOutput, also for a
 // file that is read-only or whose owner cannot be kept.
 Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams);
+
+// The same for bytes that are made while they are written: `produce` hands them to the function
+// that it is given, and passes its errors on. Nothing replaces a file when it fails. Errors: also
+// those of `produce`.
+using TakeBytes = std::function<Result<void>(std::string_view bytes)>;
+using ProduceBytes = std::function<Result<void>(const TakeBytes& take)>;
+Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
+                             Streams& streams);
 
 // Writes a file that only its owner can read, under a name of its own in the folder for temporary
 // files. Returns the path. Errors: kOutput.

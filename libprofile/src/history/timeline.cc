@@ -61,7 +61,7 @@ class Collector {
   }
 
   // The state after an event; `changed`: that event changed it.
-  void Step(const TimelinePoint& point, bool changed, const std::vector<std::int64_t>& held) {
+  void Step(const TimelinePoint& point, bool changed, std::span<const std::int64_t> held) {
     if (point.event == range_.first) {
       Keep(point, held);
     } else if (point.event > range_.first && changed) {
@@ -69,7 +69,7 @@ class Collector {
     }
   }
 
-  Timeline Finish(const TimelinePoint& last, const std::vector<std::int64_t>& held) && {
+  Timeline Finish(const TimelinePoint& last, std::span<const std::int64_t> held) && {
     Close();
     if (parts_ && reserved_.set) {
       Insert(reserved_);
@@ -87,13 +87,13 @@ class Collector {
     std::vector<std::int64_t> held;
   };
 
-  void Keep(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+  void Keep(const TimelinePoint& point, std::span<const std::int64_t> held) {
     out_.points.push_back(point);
     out_.layers.insert(out_.layers.end(), held.begin(),
                        held.begin() + static_cast<std::ptrdiff_t>(out_.layer_count));
   }
 
-  void Offer(const TimelinePoint& point, const std::vector<std::int64_t>& held) {
+  void Offer(const TimelinePoint& point, std::span<const std::int64_t> held) {
     if (!parts_) {
       Keep(point, held);
       return;
@@ -103,10 +103,10 @@ class Collector {
       part_ = part;
     }
     if (!best_.set || point.allocated > best_.point.allocated) {
-      best_ = {true, point, held};
+      best_ = {true, point, {held.begin(), held.end()}};
     }
     if (!reserved_.set || point.reserved > reserved_.point.reserved) {
-      reserved_ = {true, point, held};
+      reserved_ = {true, point, {held.begin(), held.end()}};
     }
   }
 
@@ -207,8 +207,8 @@ std::uint32_t TimelineMaker::GroupOf(std::uint32_t event) const {
 }
 
 // visit(group, bytes) for all that was there before the first event.
-template <class Visit>
-void TimelineMaker::ForEachBase(Visit visit) const {
+template <class VisitBase>
+void TimelineMaker::ForEachBase(VisitBase visit) const {
   for (const std::uint32_t event : replay_.unmatched()) {
     visit(kBefore, events_[event].size);
   }
@@ -244,17 +244,16 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
   return highest;
 }
 
-Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
-                             bool layered) const {
+void TimelineMaker::Walk(std::int64_t last, std::span<const std::uint32_t> chosen, bool layered,
+                         const Visit& visit) const {
   LayerSums sums(groups_.names.size(), chosen);
   const auto add = [&sums](std::uint32_t group, std::int64_t bytes) {
     group == kBefore ? sums.AddBefore(bytes) : sums.Add(group, bytes);
   };
   ForEachBase(add);
   TimelinePoint now{.allocated = sums.total(), .reserved = replay_.Summarize().reserved_base_bytes};
-  Collector collector(layered ? sums.held().size() : 0, events_, range);
-  collector.Step(now, false, sums.held());
-  for (std::int64_t i = 0; i <= range.last; ++i) {
+  visit(now, false, sums.held());
+  for (std::int64_t i = 0; i <= last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const Event& event = events_[row];
     const std::int64_t change = replay_.ChangeAt(row);
@@ -263,9 +262,24 @@ Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::ui
       add(layered ? GroupOf(row) : AllocationGroups::kRest, change);
     }
     now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
-    collector.Step(now, change != 0 || reserved != 0, sums.held());
+    visit(now, change != 0 || reserved != 0, sums.held());
   }
-  return std::move(collector).Finish(now, sums.held());
+}
+
+Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
+                             bool layered) const {
+  Collector collector(layered ? chosen.size() + 2 : 0, events_, range);
+  TimelinePoint last;
+  std::vector<std::int64_t> held;
+  Walk(range.last, chosen, layered,
+       [&](const TimelinePoint& point, bool changed, std::span<const std::int64_t> layers) {
+         collector.Step(point, changed, layers);
+         last = point;
+         if (point.event == range.last) {
+           held.assign(layers.begin(), layers.end());
+         }
+       });
+  return std::move(collector).Finish(last, held);
 }
 
 }  // namespace memtool

@@ -145,7 +145,8 @@ TEST_F(RealFiles, XplanesAreNamed) {
 }
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
-       {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite", "a SQLite database"},
+       {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite",
+                  "this export of Nsight Systems holds no memory events"},
         {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
         {"hlo/xprof_demo.memory_viewer.json", "JSON"},
         {"pprof-testdata/profiles/cppbench.heap", "a heap profile in the legacy text form"},

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/filter.h"
 
@@ -23,11 +24,18 @@ enum class Written : std::uint8_t {
   kSamples,    // all samples, whatever WriteOptions say
   kSelection,  // the samples that WriteOptions select
   kHistory,    // the events and the allocator's state at their end
+  kTimeline,   // what the events make of memory over time, for pictures
+  kAll,        // samples, events, state and whatever else there is
 };
 
 struct WriteOptions {
   std::shared_ptr<const Filter> filter;  // null = all samples, frame mode app
   std::string sample_type;               // see ChooseValue; empty = the default
+  // For kTimeline: bytes by category; null = none. By reference.
+  const Keywords* keywords = nullptr;
+  std::string device{};  // for kTimeline: only this device; empty = all
+  // Takes sentences about what the output had to leave out or stand something else in for.
+  std::function<void(const std::string& text)> note{};
 };
 
 class Writer {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,13 +55,20 @@ class TimelineMaker {
   // and the highest reserved are kept in addition to the highest of each part.
   [[nodiscard]] Timeline Make(const TimelineRange& range, std::span<const std::uint32_t> chosen,
                               bool layered) const;
+  // The state before the first event and after each one up to `last`, for what keeps none of them.
+  // `changed`: the event changed allocated or reserved bytes. The layers of Make(); they sum to the
+  // allocated bytes also without `layered`, but then say nothing else.
+  using Visit = std::function<void(const TimelinePoint& point, bool changed,
+                                   std::span<const std::int64_t> layers)>;
+  void Walk(std::int64_t last, std::span<const std::uint32_t> chosen, bool layered,
+            const Visit& visit) const;
 
  private:
   // The group of the allocation that an event makes or ends; kBefore, or AllocationGroups::kRest.
   [[nodiscard]] std::uint32_t GroupOf(std::uint32_t event) const;
   [[nodiscard]] std::uint32_t GroupOfStack(StackId stack) const;
-  template <class Visit>
-  void ForEachBase(Visit visit) const;
+  template <class VisitBase>
+  void ForEachBase(VisitBase visit) const;
 
   static constexpr std::uint32_t kBefore = UINT32_MAX - 1;
 

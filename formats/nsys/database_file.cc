@@ -1,0 +1,217 @@
+#include "nsys/database_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/byte_cursor.h"
+
+namespace memtool::formats::nsys {
+
+namespace {
+
+constexpr int kStepsBetween = 10'000;  // of SQLite's machine, between two looks at the sum
+constexpr std::uint64_t kFreeSteps = 10'000'000;
+constexpr std::uint64_t kStepsPerByte = 40;
+constexpr std::uint64_t kMostLength = std::uint64_t{1} << 30U;
+
+// Reading columns is all that the statements here need.
+int Allow(void* /*data*/, int action, const char* first, const char* /*second*/,
+          const char* /*database*/, const char* /*trigger*/) {
+  if (action == SQLITE_PRAGMA) {
+    return std::string_view(first) == "table_xinfo" ? SQLITE_OK : SQLITE_DENY;
+  }
+  return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK : SQLITE_DENY;
+}
+
+void Harden(sqlite3* db, const Limits& limits) {
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
+                static_cast<int>(std::min(limits.string_bytes, kMostLength)));
+  constexpr int kMostSql = 100'000;
+  constexpr int kMostColumns = 500;
+  constexpr int kMostDepth = 50;
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMostSql);
+  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMostColumns);
+  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, kMostDepth);
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+}
+
+std::string Quoted(std::string_view name) {
+  return fmt::format("\"{}\"", name);  // names are this program's own
+}
+
+// SQLite fills up the last page of a file that ends inside of it.
+bool EndsInPage(std::span<const std::byte> header, std::uint64_t size) {
+  constexpr std::size_t kAt = 16;
+  if (header.size() < kAt + 2) {
+    return true;
+  }
+  constexpr std::uint64_t kLargest = 65536;  // written as 1
+  const auto written = std::to_integer<std::uint64_t>(header[kAt]) << 8U |
+                       std::to_integer<std::uint64_t>(header[kAt + 1]);
+  const std::uint64_t page = written <= 1 ? kLargest : written;
+  return size % page != 0;
+}
+
+// Returns the number of bytes. A database in write-ahead mode would want its second file, which is
+// not here: the copy says that there is none.
+Result<std::uint64_t> CopyTo(const sqlite::ScratchFile& file, ByteWindow& in) {
+  constexpr std::size_t kHeader = 100;
+  constexpr std::size_t kModes = 18;  // for writing and for reading
+  constexpr std::byte kWriteAhead{2};
+  const auto head = in.Fill(kHeader);
+  const auto first = head.first(std::min(head.size(), kHeader));
+  std::vector<std::byte> header(first.begin(), first.end());
+  for (std::size_t i = kModes; i < std::min(header.size(), kModes + 2); ++i) {
+    header[i] = header[i] == kWriteAhead ? std::byte{1} : header[i];
+  }
+  MEMTOOL_TRY(file.Append(AsText(header)));
+  in.Advance(header.size());
+  std::uint64_t size = header.size();
+  while (!in.AtEnd()) {
+    const auto bytes = in.buffered();
+    MEMTOOL_TRY(file.Append(AsText(bytes)));
+    size += bytes.size();
+    in.Advance(bytes.size());
+  }
+  if (EndsInPage(header, size)) {
+    return Fail(ErrorCode::kTruncated, "the database ends inside a page");
+  }
+  return size;
+}
+
+// A path as SQLite's names of files: some bytes mean something there.
+std::string UriOf(std::string_view path) {
+  std::string uri = path.starts_with('/') ? "file://" : "file:";
+  for (const char c : path) {
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c))
+                                            : std::string(1, c);
+  }
+  return uri + "?mode=ro";
+}
+
+}  // namespace
+
+// Steps that a database has caused so far, and how many its size explains.
+struct DatabaseFile::Work {
+  std::uint64_t done = 0;
+  std::uint64_t most = 0;
+
+  static int Look(void* data) {
+    auto* work = static_cast<Work*>(data);
+    work->done += kStepsBetween;
+    return work->done > work->most ? 1 : 0;
+  }
+};
+
+DatabaseFile::DatabaseFile(sqlite::Database db, std::unique_ptr<Work> work, const Limits& limits)
+    : work_(std::move(work)), db_(std::move(db)), most_rows_(limits.samples) {}
+DatabaseFile::DatabaseFile(DatabaseFile&&) noexcept = default;
+DatabaseFile::~DatabaseFile() = default;
+
+Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
+  auto file = sqlite::ScratchFile::Make();
+  MEMTOOL_TRY(file);
+  // It is opened while it is still empty, so that it has a name for a moment only; SQLite looks at
+  // its size later.
+  sqlite3* opened = nullptr;
+  const int status =
+      sqlite3_open_v2(UriOf(file->path()).c_str(), &opened,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  sqlite::Database db(opened);
+  file->Unlink();
+  if (status != SQLITE_OK) {
+    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::MessageOf(db.get()));
+  }
+  const auto size = CopyTo(*file, in);
+  MEMTOOL_TRY(size);
+  Harden(db.get(), limits);
+  MEMTOOL_TRY(sqlite::Execute(
+      db.get(), "PRAGMA cell_size_check = ON; PRAGMA automatic_index = OFF; PRAGMA mmap_size = 0",
+      ErrorCode::kMalformed));
+  auto work = std::make_unique<Work>();
+  work->most = kFreeSteps + *size * kStepsPerByte;
+  sqlite3_progress_handler(db.get(), kStepsBetween, &Work::Look, work.get());
+  sqlite3_set_authorizer(db.get(), &Allow, nullptr);
+  return DatabaseFile(std::move(db), std::move(work), limits);
+}
+
+// The pages of a virtual table are not there: its root is 0.
+Result<bool> DatabaseFile::HasTable(std::string_view table) {
+  auto found = sqlite::Statement::Prepare(
+      db_.get(), "SELECT type, rootpage FROM sqlite_schema WHERE name = ?1", ErrorCode::kMalformed);
+  MEMTOOL_TRY(found);
+  found->Bind(1, table);
+  while (true) {
+    auto row = found->Step();
+    MEMTOOL_TRY(row);
+    if (!*row) {
+      return false;
+    }
+    if (found->Text(0) == "table" && found->Number(1) > 0) {
+      return true;
+    }
+  }
+}
+
+Result<std::optional<TableScan>> DatabaseFile::Scan(
+    std::string_view table, std::initializer_list<std::string_view> columns) {
+  const auto exists = HasTable(table);
+  MEMTOOL_TRY(exists);
+  if (!*exists) {
+    return std::optional<TableScan>();
+  }
+  auto info = sqlite::Statement::Prepare(
+      db_.get(), fmt::format("PRAGMA table_xinfo({})", Quoted(table)), ErrorCode::kMalformed);
+  MEMTOOL_TRY(info);
+  std::vector<std::string> stored;
+  while (true) {
+    auto row = info->Step();
+    MEMTOOL_TRY(row);
+    if (!*row) {
+      break;
+    }
+    constexpr int kName = 1;
+    constexpr int kHidden = 6;  // generated columns compute something
+    if (info->Number(kHidden) == 0) {
+      stored.emplace_back(info->Text(kName));
+    }
+  }
+  std::string list;
+  for (const std::string_view column : columns) {
+    const bool there = std::find(stored.begin(), stored.end(), column) != stored.end();
+    list += (list.empty() ? "" : ", ") + (there ? Quoted(column) : std::string("NULL"));
+  }
+  auto rows = sqlite::Statement::Prepare(
+      db_.get(), fmt::format("SELECT {} FROM {} NOT INDEXED", list, Quoted(table)),
+      ErrorCode::kMalformed);
+  MEMTOOL_TRY(rows);
+  return std::optional<TableScan>(TableScan(*std::move(rows), most_rows_));
+}
+
+Result<bool> TableScan::Next() {
+  auto row = rows_.Step();
+  if (row && *row && ++seen_ > most_) {
+    return Fail(ErrorCode::kLimit, fmt::format("a table of more than {} rows", most_),
+                "lift it with --limit samples=N");
+  }
+  return row;
+}
+
+std::optional<std::int64_t> TableScan::Number(int column) const {
+  return rows_.IsInteger(column) ? std::optional(rows_.Number(column)) : std::nullopt;
+}
+
+}  // namespace memtool::formats::nsys

@@ -1,0 +1,417 @@
+#include "nsys/nsys_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "nsys/database_file.h"
+#include "nsys/export.h"
+#include "support/byte_cursor.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using nsys::Export;
+using nsys::MemKind;
+using nsys::MemoryRow;
+using nsys::RangeRow;
+
+constexpr std::size_t kMostTraces = 250;  // an event names its ledger with one byte
+constexpr std::size_t kMostStreams = 65'000;
+
+struct KindFacts {
+  std::string_view name;
+  LedgerKind ledger;
+  bool host;  // on no device
+};
+// By the number of the kind.
+constexpr std::array<KindFacts, 8> kKinds{{{"pageable", LedgerKind::kHost, true},
+                                           {"pinned", LedgerKind::kPinned, true},
+                                           {"device", LedgerKind::kDevice, false},
+                                           {"array", LedgerKind::kDevice, false},
+                                           {"managed", LedgerKind::kManaged, false},
+                                           {"static", LedgerKind::kDevice, false},
+                                           {"managed static", LedgerKind::kManaged, false},
+                                           {"unknown", LedgerKind::kDevice, false}}};
+
+const KindFacts& FactsOf(MemKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+// The innermost pushed range of a thread at each time asked for; times must not step back.
+class OpenRanges {
+ public:
+  explicit OpenRanges(const std::vector<RangeRow>& ranges) : ranges_(ranges) {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].nests) {
+        threads_[ranges[i].thread].rows.push_back(i);
+      }
+    }
+  }
+
+  // None outside of all.
+  const RangeRow* At(std::int64_t thread, std::int64_t time) {
+    const auto found = threads_.find(thread);
+    if (found == threads_.end()) {
+      return nullptr;
+    }
+    Thread& one = found->second;
+    for (; one.next < one.rows.size() && ranges_[one.rows[one.next]].begin <= time; ++one.next) {
+      one.open.push_back(one.rows[one.next]);
+    }
+    while (!one.open.empty() && ranges_[one.open.back()].end.value_or(INT64_MAX) < time) {
+      one.open.pop_back();
+    }
+    return one.open.empty() ? nullptr : &ranges_[one.open.back()];
+  }
+
+ private:
+  struct Thread {
+    std::vector<std::size_t> rows;  // by begin
+    std::size_t next = 0;
+    std::vector<std::size_t> open;  // outermost first
+  };
+  const std::vector<RangeRow>& ranges_;
+  std::unordered_map<std::int64_t, Thread> threads_;
+};
+
+// Call chains as stacks, each once.
+class Stacks {
+ public:
+  Stacks(RecordingBuilder& builder, const Export& input) : builder_(builder), input_(input) {}
+
+  // Without a chain the call itself is the only frame; none when that is unknown too.
+  StackId Of(const MemoryRow& row) {
+    const auto chain = input_.chains.find(row.chain);
+    if (chain != input_.chains.end() && !chain->second.empty()) {
+      const auto [known, added] = of_chain_.try_emplace(row.chain);
+      if (added) {
+        std::vector<LocationId> locations;
+        locations.reserve(chain->second.size());
+        for (const nsys::ChainFrame& frame : chain->second) {
+          locations.push_back(Location(frame));
+        }
+        known->second = builder_.AddStack(locations);
+      }
+      return known->second;
+    }
+    const std::string_view call = Text(row.call_name);
+    if (call.empty()) {
+      return {};
+    }
+    const auto [known, added] = of_call_.try_emplace(row.call_name);
+    if (added) {
+      known->second = builder_.AddStack(std::array{Location({.symbol = row.call_name})});
+    }
+    return known->second;
+  }
+
+  [[nodiscard]] std::string_view Text(std::int64_t id) const {
+    const auto found = input_.strings.find(id);
+    return found == input_.strings.end() ? std::string_view() : std::string_view(found->second);
+  }
+
+ private:
+  LocationId Location(const nsys::ChainFrame& frame) {
+    const auto [known, added] = locations_.try_emplace({frame.symbol, frame.module, frame.address});
+    if (!added) {
+      return known->second;
+    }
+    memtool::Location location{.mapping = MappingOf(frame.module), .address = frame.address};
+    const std::string_view symbol = Text(frame.symbol);
+    // An address for a name is none.
+    if (symbol.empty() || symbol.starts_with("0x")) {
+      known->second = builder_.AddLocation(location, {});
+      return known->second;
+    }
+    const StringId name = builder_.Intern(symbol);
+    const std::array<Line, 1> line{
+        {{.function = builder_.AddFunction(
+              {.name = name, .system_name = name, .filename = StringId(0U)})}}};
+    known->second = builder_.AddLocation(location, line);
+    return known->second;
+  }
+
+  MappingId MappingOf(std::int64_t module) {
+    const std::string_view path = Text(module);
+    if (path.empty()) {
+      return {};
+    }
+    const auto [known, added] = mappings_.try_emplace(module);
+    if (added) {
+      known->second =
+          builder_.AddMapping({.filename = builder_.Intern(path), .build_id = StringId(0U)});
+    }
+    return known->second;
+  }
+
+  RecordingBuilder& builder_;
+  const Export& input_;
+  std::unordered_map<std::int64_t, StackId> of_chain_;
+  std::unordered_map<std::int64_t, StackId> of_call_;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::uint64_t>, LocationId> locations_;
+  std::unordered_map<std::int64_t, MappingId> mappings_;
+};
+
+// A trace and a ledger for each process, device and kind of memory.
+class HistoryMaker {
+ public:
+  HistoryMaker(RecordingBuilder& builder, const Export& input)
+      : builder_(builder), input_(input), stacks_(builder, input), open_(input.ranges) {
+    history_.streams = {0};
+  }
+
+  History Make() {
+    for (const MemoryRow& row : input_.memory) {
+      row.frees ? Free(row) : Allocate(row);
+    }
+    AddTraces();
+    AddMarks();
+    history_.clock = input_.utc ? Clock::kUnix : Clock::kRelative;
+    return std::move(history_);
+  }
+
+  [[nodiscard]] std::uint64_t unknown_frees() const { return unknown_frees_; }
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  [[nodiscard]] bool has_chains() const { return !input_.chains.empty(); }
+
+ private:
+  // (host, process, device, kind): devices first.
+  using Place = std::tuple<bool, std::int64_t, std::int64_t, MemKind>;
+  struct Rows {
+    std::vector<Event> events;
+    std::vector<LabelSetId> labels;
+  };
+  struct Live {
+    Place place;
+    std::int64_t bytes = 0;
+  };
+
+  [[nodiscard]] static Place PlaceOf(const MemoryRow& row) {
+    const bool host = FactsOf(row.kind).host;
+    return {host, row.process, host ? -1 : row.device, row.kind};
+  }
+  [[nodiscard]] std::int64_t TimeOf(std::int64_t time) const {
+    return SaturatingAdd(time, input_.utc.value_or(0));
+  }
+
+  void Allocate(const MemoryRow& row) {
+    const Place place = PlaceOf(row);
+    if (Add(place, row, *row.bytes, Action::kAlloc)) {
+      live_[{row.process, row.address}] = {place, *row.bytes};
+    }
+  }
+
+  // What a free says of device, kind and size is only needed where its allocation is unknown.
+  void Free(const MemoryRow& row) {
+    const auto found = live_.find({row.process, row.address});
+    if (found == live_.end()) {
+      if (!row.bytes) {
+        ++unknown_frees_;
+        return;
+      }
+      Add(PlaceOf(row), row, *row.bytes, Action::kFreeCompleted);
+      return;
+    }
+    Add(found->second.place, row, row.bytes.value_or(found->second.bytes), Action::kFreeCompleted);
+    live_.erase(found);
+  }
+
+  bool Add(const Place& place, const MemoryRow& row, std::int64_t bytes, Action action) {
+    if (!rows_.contains(place) && rows_.size() == kMostTraces) {
+      ++left_out_;
+      return false;
+    }
+    Rows& rows = rows_[place];
+    rows.events.push_back({.key = row.address,
+                           .size = bytes,
+                           .time = TimeOf(row.time),
+                           .stack = stacks_.Of(row),
+                           .stream = StreamOf(row.stream),
+                           .action = action});
+    rows.labels.push_back(LabelsOf(row));
+    return true;
+  }
+
+  std::uint16_t StreamOf(std::uint64_t stream) {
+    const auto [known, added] =
+        streams_.try_emplace(stream, static_cast<std::uint16_t>(history_.streams.size()));
+    if (added) {
+      if (history_.streams.size() == kMostStreams) {
+        streams_.erase(known);
+        return 0;
+      }
+      history_.streams.push_back(stream);
+    }
+    return known->second;
+  }
+
+  [[nodiscard]] std::string_view TextOf(const RangeRow& range) const {
+    return range.text_id < 0 ? std::string_view(input_.names[range.text])
+                             : stacks_.Text(range.text_id);
+  }
+
+  LabelSetId LabelsOf(const MemoryRow& row) {
+    std::vector<Label> labels;
+    const auto add = [&](std::string_view key, std::string_view text) {
+      if (!text.empty()) {
+        labels.push_back(
+            {.key = builder_.Intern(key), .text = builder_.Intern(text), .unit = StringId(0U)});
+      }
+    };
+    add("ledger", FactsOf(row.kind).name);
+    if (input_.processes.size() > 1) {
+      add("process", ProcessText(row.process));
+    }
+    if (const RangeRow* range = open_.At(row.thread, row.time)) {
+      add("nvtx", TextOf(*range));
+    }
+    add("variable", input_.names[row.name]);
+    if (row.pool != 0) {
+      add("pool", fmt::format("{:#x}", row.pool));
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  [[nodiscard]] std::string ProcessText(std::int64_t process) const {
+    const std::string& name = input_.processes.at(process);
+    return name.empty() ? fmt::format("{}", nsys::PidOf(process))
+                        : fmt::format("{} {}", nsys::PidOf(process), name);
+  }
+
+  [[nodiscard]] std::string NameOf(const Place& place) const {
+    const auto& [host, process, device, kind] = place;
+    const bool several = input_.processes.size() > 1;
+    const bool plain = kind == MemKind::kDevice;
+    if (plain && !several && device >= 0) {
+      return fmt::format("{}", device);
+    }
+    std::string name = host ? "host" : device >= 0 ? fmt::format("cuda:{}", device) : "no device";
+    name += plain ? "" : fmt::format(" {}", FactsOf(kind).name);
+    return several ? fmt::format("{} (pid {})", name, nsys::PidOf(process)) : name;
+  }
+
+  void AddTraces() {
+    for (auto& [place, rows] : rows_) {
+      const auto device = static_cast<std::int32_t>(std::get<2>(place));
+      const KindFacts& facts = FactsOf(std::get<3>(place));
+      const LedgerId ledger(history_.ledgers.size());
+      const auto gpu = input_.gpus.find(device);
+      const bool bounded = facts.ledger == LedgerKind::kDevice && gpu != input_.gpus.end();
+      history_.ledgers.push_back({.name = std::string(facts.name),
+                                  .device = device,
+                                  .kind = facts.ledger,
+                                  .level = LedgerLevel::kDriver,
+                                  .capacity = bounded ? gpu->second.memory : std::nullopt});
+      history_.traces.push_back({.device = device,
+                                 .name = NameOf(place),
+                                 .first_event = history_.events.size(),
+                                 .event_count = rows.events.size(),
+                                 .blocks = ledger,
+                                 .segments = ledger});
+      for (Event& event : rows.events) {
+        event.ledger = static_cast<std::uint8_t>(ledger.value());
+        history_.events.push_back(event);
+      }
+      history_.labels.insert(history_.labels.end(), rows.labels.begin(), rows.labels.end());
+      rows = {};
+    }
+  }
+
+  void AddMarks() {
+    history_.marks.reserve(input_.ranges.size());
+    for (const RangeRow& range : input_.ranges) {
+      history_.marks.push_back({.name = std::string(TextOf(range)),
+                                .begin = TimeOf(range.begin),
+                                .end = range.end ? TimeOf(*range.end) : kNoTime});
+    }
+  }
+
+  RecordingBuilder& builder_;
+  const Export& input_;
+  Stacks stacks_;
+  OpenRanges open_;
+  std::map<Place, Rows> rows_;
+  std::map<std::pair<std::int64_t, std::uint64_t>, Live> live_;  // by process and address
+  std::unordered_map<std::uint64_t, std::uint16_t> streams_{{0, 0}};
+  std::uint64_t unknown_frees_ = 0;
+  std::uint64_t left_out_ = 0;
+  History history_;
+};
+
+void Describe(const Export& input, RecordingBuilder& builder) {
+  Metadata& metadata = builder.metadata();
+  metadata.format_display = input.product.empty()
+                                ? "Nsight Systems export"
+                                : fmt::format("Nsight Systems {} export", input.product);
+  metadata.origin = {
+      .framework = Framework::kDriver, .kind = RecordingKind::kDriverLog, .schema = input.version};
+  metadata.time_nanos = input.utc.value_or(0);
+  if (input.processes.size() == 1) {
+    metadata.origin.process = nsys::PidOf(input.processes.begin()->first);
+  }
+  for (const auto& [ordinal, gpu] : input.gpus) {
+    if (static_cast<std::size_t>(ordinal) == metadata.origin.device_names.size()) {
+      metadata.origin.device_names.push_back(gpu.name);
+    }
+  }
+}
+
+void Note(RecordingBuilder& builder, Severity severity, const char* code, std::string message,
+          std::uint64_t count) {
+  if (count > 0) {
+    builder.AddDiagnostic(
+        {.severity = severity, .code = code, .message = std::move(message), .count = count});
+  }
+}
+
+void AddNotes(const Export& input, const HistoryMaker& maker, RecordingBuilder& builder) {
+  Note(builder, Severity::kDamage, "skipped_row",
+       "memory events without a time, an address, an operation or a size", input.damaged_rows);
+  Note(builder, Severity::kWarning, "unknown_free",
+       "frees without a size whose allocation the export does not hold", maker.unknown_frees());
+  Note(builder, Severity::kDamage, "skipped_row",
+       "memory events beyond 250 combinations of process, device and kind of memory",
+       maker.left_out());
+  Note(builder, Severity::kWarning, "skipped_mark", "NVTX ranges beyond the first 200,000",
+       input.ranges_left_out);
+  if (!maker.has_chains()) {
+    builder.AddBlindSpot("the code that allocated",
+                         "recorded without --cudabacktrace=memory: no call stacks, at most the "
+                         "name of the CUDA call");
+  }
+  builder.AddBlindSpot("what a caching allocator hands out",
+                       "Nsight Systems sees the memory that PyTorch, JAX or TensorFlow take from "
+                       "the driver, not their tensors in it");
+}
+
+}  // namespace
+
+Match NsysReader::Sniff(std::span<const std::byte> head) const {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  return AsText(head).starts_with(kMagic) ? Match::kCertain : Match::kNo;
+}
+
+Result<Recording> NsysReader::Read(ByteWindow& in, const Limits& limits) const {
+  auto file = nsys::DatabaseFile::Copy(in, limits);
+  MEMTOOL_TRY(file);
+  const auto input = nsys::ReadExport(*file, limits);
+  MEMTOOL_TRY(input);
+  RecordingBuilder builder;
+  builder.Intern({});
+  Describe(*input, builder);
+  HistoryMaker maker(builder, *input);
+  builder.SetHistory(maker.Make());
+  AddNotes(*input, maker, builder);
+  return std::move(builder).Finish();
+}
+
+}  // namespace memtool::formats

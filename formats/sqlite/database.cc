@@ -1,0 +1,94 @@
+#include "sqlite/database.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace memtool::formats::sqlite {
+
+namespace {
+
+// Bytes stay where they are until the statement has run.
+constexpr sqlite3_destructor_type kStatic = nullptr;
+
+}  // namespace
+
+std::string MessageOf(sqlite3* db) {
+  if (db == nullptr) {
+    return "out of memory";
+  }
+  const bool system = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
+  const int number = system ? sqlite3_system_errno(db) : 0;
+  return number == 0 ? std::string(sqlite3_errmsg(db))
+                     : fmt::format("{}: {}", sqlite3_errmsg(db),
+                                   std::generic_category().message(number));
+}
+
+Result<Statement> Statement::Prepare(sqlite3* db, std::string_view text, ErrorCode code) {
+  sqlite3_stmt* handle = nullptr;
+  const int status =
+      sqlite3_prepare_v2(db, text.data(), static_cast<int>(text.size()), &handle, nullptr);
+  Statement statement(handle, code);
+  if (status != SQLITE_OK) {
+    return Fail(code, "SQLite: " + MessageOf(db));
+  }
+  return statement;
+}
+
+void Statement::Bind(int parameter, std::string_view text) {
+  sqlite3_bind_text64(handle_.get(), parameter, text.data() == nullptr ? "" : text.data(),
+                      text.size(), kStatic, SQLITE_UTF8);
+}
+
+Error Statement::Failure(int status) const {
+  sqlite3* db = sqlite3_db_handle(handle_.get());
+  switch (status & 0xff) {
+    case SQLITE_NOMEM:
+      return {.code = ErrorCode::kLimit, .input = {}, .message = "SQLite: out of memory"};
+    case SQLITE_TOOBIG:
+      return {.code = ErrorCode::kLimit,
+              .input = {},
+              .message = "a text or row of the database is too long",
+              .hint = "lift it with --limit string-bytes=SIZE"};
+    case SQLITE_INTERRUPT:
+      return {.code = ErrorCode::kMalformed,
+              .input = {},
+              .message = "the database takes more steps to read than its size explains"};
+    default:
+      return {.code = code_, .input = {}, .message = "SQLite: " + MessageOf(db)};
+  }
+}
+
+Result<bool> Statement::Step() {
+  const int status = sqlite3_step(handle_.get());
+  if (status == SQLITE_ROW || status == SQLITE_DONE) {
+    return status == SQLITE_ROW;
+  }
+  return Fail(Failure(status));
+}
+
+Result<void> Statement::Run() {
+  const int status = sqlite3_step(handle_.get());
+  if (status != SQLITE_DONE && status != SQLITE_ROW) {
+    return Fail(Failure(status));
+  }
+  sqlite3_reset(handle_.get());
+  return {};
+}
+
+std::string_view Statement::Text(int column) const {
+  const unsigned char* text = sqlite3_column_text(handle_.get(), column);
+  const int size = sqlite3_column_bytes(handle_.get(), column);
+  const auto* bytes = static_cast<const char*>(static_cast<const void*>(text));
+  return text == nullptr ? std::string_view()
+                         : std::string_view(bytes, static_cast<std::size_t>(size));
+}
+
+Result<void> Execute(sqlite3* db, const std::string& statements, ErrorCode code) {
+  if (sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Fail(code, "SQLite: " + MessageOf(db));
+  }
+  return {};
+}
+
+}  // namespace memtool::formats::sqlite
