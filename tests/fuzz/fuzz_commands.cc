@@ -3,16 +3,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
+#include "common/reading.h"
+#include "common/strict_text.h"
 #include "output/sink.h"
 
 namespace {
+
+using namespace memtool::fuzz;
 
 using Words = std::vector<std::string>;
 
@@ -27,18 +33,24 @@ const std::vector<Words>& CommandLines() {
       {"buckets", "--expected-sum", "1GiB", "FILE"},
       {"account", "--format", "json", "FILE"},
       {"tags", "FILE"},
+      {"tags", "--format", "csv", "FILE"},
       {"tree", "FILE"},
+      {"tree", "--format", "json", "FILE"},
       {"peek", "a", "FILE"},
       {"traces", "FILE"},
       {"timeline", "FILE"},
+      {"timeline", "--format", "csv", "FILE"},
       {"segments", "FILE"},
+      {"segments", "--format", "json", "FILE"},
       {"events", "FILE"},
+      {"events", "--format", "json", "FILE"},
       {"events", "--summary", "FILE"},
       {"oom", "FILE"},
       {"oom", "--format", "json", "FILE"},
       {"leaks", "FILE"},
       {"leaks", "--steps", "3", "FILE"},
       {"info", "FILE"},
+      {"info", "--format", "json", "FILE"},
       {"dot", "FILE"},
       {"raw", "FILE"},
       {"convert", "--to", "json", "FILE"},
@@ -51,6 +63,18 @@ const std::vector<Words>& CommandLines() {
       {"buckets", "--keywords", "FILE", "FILE"},
   };
   return lines;
+}
+
+// Whether two words follow each other: an option and its value.
+bool Says(const Words& words, std::string_view option, std::string_view value) {
+  const auto found = std::find(words.begin(), words.end(), option);
+  return found != words.end() && found + 1 != words.end() && *(found + 1) == value;
+}
+
+void CheckOutput(const Words& words, std::string_view out) {
+  const bool json = Says(words, "--format", "json") || Says(words, "--to", "json");
+  Require(!json || IsJson(out), "JSON that is none");
+  Require(!Says(words, "--format", "csv") || IsCsv(out), "CSV that is none");
 }
 
 void Run(Words words, const std::string& file) {
@@ -67,9 +91,10 @@ void Run(Words words, const std::string& file) {
   memtool::commands::StringSink err;
   memtool::commands::Streams streams{out, err};
   const int code = memtool::commands::RunMain(words, streams);
-  const bool documented = code >= 0 && code <= 4;
-  if (!documented || (code != 0 && code != 1 && err.text().empty())) {
-    std::abort();
+  Require(code >= 0 && code <= 4, "an exit code that the manual does not have");
+  Require(code == 0 || code == 1 || !err.text().empty(), "a failure without a word");
+  if (code == 0 || code == 4) {
+    CheckOutput(words, out.text());
   }
 }
 
