@@ -88,6 +88,12 @@ class JsonBuilder final : public formats::DataBuilder {
   [[nodiscard]] std::string_view Text(const Value& /*value*/) const override { return "?"; }
 
   std::string Json(const Value& value) {
+    if (value.kind == kText) {
+      return Inside(value);
+    }
+    if (value.kind == kList || value.kind == kDict) {
+      return (value.kind == kList ? "[" : "{") + Inside(value) + (value.kind == kList ? "]" : "}");
+    }
     switch (value.kind) {
       case ValueKind::kNone:
         return "null";
@@ -106,12 +112,6 @@ class JsonBuilder final : public formats::DataBuilder {
         return "[]";
       case ValueKind::kEmptyDict:
         return "{}";
-      case kText:
-        return Inside(value);
-      case kList:
-        return "[" + Inside(value) + "]";
-      case kDict:
-        return "{" + Inside(value) + "}";
       default:
         possible_ = false;
         return "null";
