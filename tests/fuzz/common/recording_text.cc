@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/base/escape.h"
+#include "memtool/profile/replay/replay.h"
+
 namespace memtool::fuzz {
 
 namespace {
@@ -83,7 +86,43 @@ class Writer {
     return out;
   }
 
+  std::string DeviceEvents() {
+    // The first list of each device, by device: that is how a snapshot has them.
+    std::map<std::int32_t, const Trace*> traces;
+    for (const Trace& trace : recording_.history->traces) {
+      if (trace.device >= 0 && trace.event_count > 0) {
+        traces.emplace(trace.device, &trace);
+      }
+    }
+    std::string out;
+    for (const auto& [device, trace] : traces) {
+      Append(out, "device {}\n", device);
+      for (const memtool::Event& event : EventsOf(recording_, *trace)) {
+        const auto stream = recording_.history->streams[event.stream];
+        Append(out, "{} {:x} {} {} stream {:x}", static_cast<int>(event.action), event.key,
+               event.size, event.time, stream);
+        Frames(out, event.stack);
+        out += "\n";
+      }
+    }
+    return out;
+  }
+
  private:
+  void Frames(std::string& out, StackId stack) const {
+    if (!stack.valid()) {
+      return;
+    }
+    for (const LocationId location : recording_.Stack(stack)) {
+      for (const Line& line : recording_.Lines(recording_.At(location))) {
+        const Function function =
+            line.function.valid() ? recording_.functions[line.function.value()] : Function{};
+        Append(out, " | {} {} {}", ToUtf8(recording_.Text(function.name)),
+               ToUtf8(recording_.Text(function.filename)), line.line);
+      }
+    }
+  }
+
   // Texts of stacks are made once: histories repeat them.
   const std::string& Stack(StackId id) {
     const std::uint32_t key = id.valid() ? id.value() : UINT32_MAX;
@@ -173,6 +212,10 @@ class Writer {
 
 std::string SamplesText(const Recording& recording) {
   return Writer(recording).Samples();
+}
+
+std::string DeviceEventsText(const Recording& recording) {
+  return recording.history ? Writer(recording).DeviceEvents() : std::string();
 }
 
 std::string HistoryText(const Recording& recording) {

@@ -16,4 +16,8 @@ std::string SamplesText(const Recording& recording);
 // Traces with their events, marks, allocator state and settings. Empty without a history.
 std::string HistoryText(const Recording& recording);
 
+// The events of devices alone, without their labels, as far as a snapshot can hold them: names are
+// UTF-8, an action without meaning is as good as any other.
+std::string DeviceEventsText(const Recording& recording);
+
 }  // namespace memtool::fuzz

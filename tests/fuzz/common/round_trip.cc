@@ -51,6 +51,7 @@ void RequireSnapshotReturns(const Recording& recording) {
   }
   const auto again = ReadAs("torch_snapshot", BytesOf(*written));
   Require(again.has_value(), again ? "" : "a written snapshot: " + ToString(again.error()));
+  RequireEqual(DeviceEventsText(recording), DeviceEventsText(*again), "a snapshot lost events");
   // Writing changes what only some versions write once; what was written once never changes.
   const auto second = formats::WriteAs("torch_snapshot", *again);
   Require(second.has_value(), "a snapshot that was written cannot be written again");
