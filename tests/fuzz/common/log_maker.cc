@@ -43,6 +43,9 @@ void LogMaker::Seal() {
 }
 
 void LogMaker::NextChunk() {
+  if (chunks_.back().size() == sizeof(wire::ChunkHeader)) {
+    return;  // no writer leaves a chunk empty: that is what an open one looks like
+  }
   Seal();
   chunks_.back().resize(wire::kChunkBytes);
   Open();
