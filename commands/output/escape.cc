@@ -106,20 +106,20 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
   const std::string_view head = text.substr(0, text.size() - rest.size());
   // Names may be megabytes long: only what may be the tail is remembered, as bytes and cells.
   std::deque<std::pair<std::size_t, std::size_t>> tail;
-  std::size_t tail_bytes = 0;
-  std::size_t tail_cells = 0;
+  std::size_t tail_length = 0;
+  std::size_t tail_width = 0;
   while (!rest.empty()) {
     const CodePoint c = DecodeUtf8(rest);
     rest.remove_prefix(c.size);
     tail.emplace_back(c.size, Cells(c.value));
-    tail_bytes += c.size;
-    tail_cells += tail.back().second;
-    for (; used + tail_cells > keep; tail.pop_front()) {
-      tail_bytes -= tail.front().first;
-      tail_cells -= tail.front().second;
+    tail_length += c.size;
+    tail_width += tail.back().second;
+    for (; used + tail_width > keep; tail.pop_front()) {
+      tail_length -= tail.front().first;
+      tail_width -= tail.front().second;
     }
   }
-  return std::string(head) + "…" + std::string(text.substr(text.size() - tail_bytes));
+  return std::string(head) + "…" + std::string(text.substr(text.size() - tail_length));
 }
 
 std::string Shorten(std::string_view text, std::size_t width) {
