@@ -112,7 +112,7 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
     const CodePoint c = DecodeUtf8(rest);
     rest.remove_prefix(c.size);
     tail.emplace_back(c.size, Cells(c.value));
-    tail_length += c.size;
+    tail_length += tail.back().first;
     tail_width += tail.back().second;
     for (; used + tail_width > keep; tail.pop_front()) {
       tail_length -= tail.front().first;
