@@ -6,6 +6,15 @@
 #include <algorithm>
 #include <fstream>
 
+// Sanitizers' own tables are larger than any bound. GCC and clang have different words for them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define MEMTOOL_SANITIZED
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#    define MEMTOOL_SANITIZED
+#  endif
+#endif
+
 namespace memtool::commands {
 
 namespace {
@@ -47,7 +56,7 @@ std::uint64_t DefaultMemoryBound() {
 }
 
 void BoundMemory([[maybe_unused]] std::uint64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef MEMTOOL_SANITIZED
   SetSoftLimit(bytes);
 #endif
 }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <iterator>
-#include <vector>
+#include <utility>
 
 #include "memtool/profile/base/utf8.h"
 
@@ -80,18 +81,6 @@ std::size_t DisplayWidth(std::string_view text) {
 
 namespace {
 
-using Points = std::vector<std::pair<std::string_view, std::size_t>>;  // with their cells
-
-Points PointsOf(std::string_view text) {
-  Points points;
-  while (!text.empty()) {
-    const CodePoint c = DecodeUtf8(text);
-    points.emplace_back(text.substr(0, c.size), Cells(c.value));
-    text.remove_prefix(c.size);
-  }
-  return points;
-}
-
 // The width of a line number at the end: ":216". 0 = none.
 std::size_t LineNumberWidth(std::string_view text) {
   const std::size_t colon = text.find_last_not_of("0123456789");
@@ -106,23 +95,31 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
   if (DisplayWidth(text) <= width) {
     return std::string(text);
   }
-  const Points points = PointsOf(text);
   const std::size_t keep = width > 0 ? width - 1 : 0;
-  std::string head;
   std::size_t used = 0;
-  std::size_t next = 0;
-  while (next < points.size() && used + points[next].second <= std::min(head_width, keep)) {
-    head += points[next].first;
-    used += points[next++].second;
+  std::string_view rest = text;
+  for (CodePoint c = DecodeUtf8(rest); used + Cells(c.value) <= std::min(head_width, keep);
+       c = DecodeUtf8(rest)) {
+    used += Cells(c.value);
+    rest.remove_prefix(c.size);
   }
-  std::string tail;
+  const std::string_view head = text.substr(0, text.size() - rest.size());
+  // Names may be megabytes long: only what may be the tail is remembered, as bytes and cells.
+  std::deque<std::pair<std::size_t, std::size_t>> tail;
+  std::size_t tail_length = 0;
   std::size_t tail_width = 0;
-  for (std::size_t i = points.size(); i > next && tail_width + points[i - 1].second + used <= keep;
-       --i) {
-    tail.insert(0, points[i - 1].first);
-    tail_width += points[i - 1].second;
+  while (!rest.empty()) {
+    const CodePoint c = DecodeUtf8(rest);
+    rest.remove_prefix(c.size);
+    tail.emplace_back(c.size, Cells(c.value));
+    tail_length += tail.back().first;
+    tail_width += tail.back().second;
+    for (; used + tail_width > keep; tail.pop_front()) {
+      tail_length -= tail.front().first;
+      tail_width -= tail.front().second;
+    }
   }
-  return head + "…" + tail;
+  return std::string(head) + "…" + std::string(text.substr(text.size() - tail_length));
 }
 
 std::string Shorten(std::string_view text, std::size_t width) {

@@ -402,7 +402,9 @@ std::size_t FindStart(std::string_view line, std::size_t from) {
     for (const std::string_view word :
          {std::string_view("out of memory"), std::string_view("Out of memory")}) {
       const std::size_t at = window.find(word);
-      const std::size_t start = at < size + kAround ? StartAround(line, begin + at, from) : at;
+      // Further on, or nowhere: a later window's.
+      const std::size_t start =
+          at < size + kAround ? StartAround(line, begin + at, from) : std::string_view::npos;
       found = start < begin + size ? std::min(found, start) : found;
     }
     if (const std::size_t at = FindOther(window.substr(0, size + kLongestWord)); at < size) {

@@ -27,6 +27,7 @@ void ReadTopLevel(ByteWindow& in, pprof::Decoder& decoder, const Limits& limits)
     decoder.Field(field);
     return;
   }
+  wire::CheckNumber(tag, start);
   const std::uint64_t size = header.Varint();
   const auto header_size = static_cast<std::size_t>(header.offset() - start);
   if (size > limits.record_bytes) {

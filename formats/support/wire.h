@@ -41,12 +41,17 @@ struct Field {
   }
 };
 
+// No field has the number 0.
+inline void CheckNumber(std::uint64_t tag, std::uint64_t offset) {
+  if (tag >> 3U == 0) {
+    ThrowRead(ErrorCode::kMalformed, offset, {}, "field number 0");
+  }
+}
+
 // Reads the payload of a field whose tag has been read.
 inline Field Payload(ByteCursor& cursor, std::uint64_t tag, std::uint64_t offset) {
   Field field{.number = tag >> 3U, .type = tag & 7U, .value = 0, .bytes = {}, .offset = offset};
-  if (field.number == 0) {
-    ThrowRead(ErrorCode::kMalformed, offset, {}, "field number 0");
-  }
+  CheckNumber(tag, offset);
   switch (field.type) {
     case kVarint:
       field.value = cursor.Varint();

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "../../capture/wire.h"
-#include "memtool/formats/byte_window.h"
-#include "memtool/formats/reader.h"
-#include "memtool/formats/writer.h"
+#include "common/reading.h"
 #include "memtool/profile/replay/replay.h"
-#include "support/read_error.h"
 
 namespace {
 
@@ -41,25 +38,11 @@ std::vector<std::byte> AsLog(std::span<const std::byte> bytes) {
   return log;
 }
 
-Result<Recording> Read(std::span<const std::byte> bytes) {
-  for (const formats::Reader* reader : formats::Readers()) {
-    if (reader->name() == "capture_log") {
-      formats::ByteWindow window(formats::MakeMemorySource(bytes));
-      try {
-        return reader->Read(window, {});
-      } catch (const formats::ReadError& error) {
-        return Fail(error.error());
-      }
-    }
-  }
-  std::abort();
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::byte> log = AsLog(std::as_bytes(std::span(data, size)));
-  const auto recording = Read(log);
+  const auto recording = fuzz::ReadAs("capture_log", log);
   if (!recording) {
     return 0;
   }

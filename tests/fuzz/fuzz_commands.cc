@@ -1,18 +1,29 @@
 // The whole program from memory: any bytes as a file, through every command that reads one. The
-// exit code must be a documented one, and a failure must say something.
+// exit code must be a documented one, a failure must say something, and what is called JSON or CSV
+// must be that.
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
+#include "common/reading.h"
+#include "common/strict_text.h"
 #include "output/sink.h"
 
 namespace {
+
+using namespace memtool::fuzz;
+
+// Lines that are taken together lie this far apart: has no divisor in common with their number.
+constexpr std::size_t kStride = 7;
 
 using Words = std::vector<std::string>;
 
@@ -27,18 +38,24 @@ const std::vector<Words>& CommandLines() {
       {"buckets", "--expected-sum", "1GiB", "FILE"},
       {"account", "--format", "json", "FILE"},
       {"tags", "FILE"},
+      {"tags", "--format", "csv", "FILE"},
       {"tree", "FILE"},
+      {"tree", "--format", "json", "FILE"},
       {"peek", "a", "FILE"},
       {"traces", "FILE"},
       {"timeline", "FILE"},
+      {"timeline", "--format", "csv", "FILE"},
       {"segments", "FILE"},
+      {"segments", "--format", "json", "FILE"},
       {"events", "FILE"},
+      {"events", "--format", "json", "FILE"},
       {"events", "--summary", "FILE"},
       {"oom", "FILE"},
       {"oom", "--format", "json", "FILE"},
       {"leaks", "FILE"},
       {"leaks", "--steps", "3", "FILE"},
       {"info", "FILE"},
+      {"info", "--format", "json", "FILE"},
       {"dot", "FILE"},
       {"raw", "FILE"},
       {"convert", "--to", "json", "FILE"},
@@ -51,6 +68,18 @@ const std::vector<Words>& CommandLines() {
       {"buckets", "--keywords", "FILE", "FILE"},
   };
   return lines;
+}
+
+// Whether two words follow each other: an option and its value.
+bool Says(const Words& words, std::string_view option, std::string_view value) {
+  const auto found = std::find(words.begin(), words.end(), option);
+  return found != words.end() && found + 1 != words.end() && *(found + 1) == value;
+}
+
+void CheckOutput(const Words& words, std::string_view out) {
+  const bool json = Says(words, "--format", "json") || Says(words, "--to", "json");
+  Require(!json || IsJson(out), "JSON that is none");
+  Require(!Says(words, "--format", "csv") || IsCsv(out), "CSV that is none");
 }
 
 void Run(Words words, const std::string& file) {
@@ -67,9 +96,10 @@ void Run(Words words, const std::string& file) {
   memtool::commands::StringSink err;
   memtool::commands::Streams streams{out, err};
   const int code = memtool::commands::RunMain(words, streams);
-  const bool documented = code >= 0 && code <= 4;
-  if (!documented || (code != 0 && code != 1 && err.text().empty())) {
-    std::abort();
+  Require(code >= 0 && code <= 4, "an exit code that the manual does not have");
+  Require(code == 0 || code == 1 || !err.text().empty(), "a failure without a word");
+  if (code == 0 || code == 4) {
+    CheckOutput(words, out.text());
   }
 }
 
@@ -82,8 +112,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ::pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) {
     std::abort();
   }
-  for (const Words& line : CommandLines()) {
-    Run(line, name);
+  const std::vector<Words>& lines = CommandLines();
+#ifdef MEMTOOL_REPLAY
+  const std::size_t count = lines.size();
+#else
+  // Fuzzing gets further with more inputs: a few lines of each, which follow from its bytes.
+  const std::size_t count = 6;
+#endif
+  const std::size_t first = std::hash<std::string_view>()(TextOf(data, size));
+  for (std::size_t i = 0; i < count; ++i) {
+    Run(lines[(first + i * kStride) % lines.size()], name);
   }
   return 0;
 }

@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <string>
 
+#include "common/reading.h"
+#include "common/strict_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/top.h"
 #include "memtool/profile/answers/write.h"
@@ -34,11 +37,16 @@ void Print(const std::vector<Row>& rows) {
                            .via = row.via});
   }
   const AnswerView view = ViewOf(answer);
-  std::size_t written = 0;
-  const ByteSink count = [&written](std::string_view bytes) { written += bytes.size(); };
-  WriteJson(view, 0, count);
-  WriteJsonLines(view, 0, count);
-  WriteCsv(view, 0, count);
+  std::string text;
+  const ByteSink append = [&text](std::string_view bytes) { text += bytes; };
+  WriteJson(view, 0, append);
+  fuzz::Require(fuzz::IsJson(text), "JSON that is none");
+  text.clear();
+  WriteJsonLines(view, 0, append);
+  fuzz::Require(fuzz::IsJsonLines(text), "lines of JSON that are none");
+  text.clear();
+  WriteCsv(view, 0, append);
+  fuzz::Require(fuzz::IsCsv(text), "CSV that is none");
   TextTable table;
   std::vector<TableColumn<TopRow>> columns;
   for (const Field<TopRow>& field : kTopFields) {

@@ -174,6 +174,12 @@ std::string RandomBytes(std::mt19937& random) {
   return bytes;
 }
 
+// Only what may be seen is remembered of a name, however long it is.
+TEST(Shorten, KeepsBothEndsOfALongName) {
+  const std::string name = "head" + std::string(std::size_t{1} << 20U, '-') + "tail";
+  EXPECT_EQ(Shorten(name, 9), "head…tail");
+}
+
 TEST(Escapers, HoldForAnyBytes) {
   std::mt19937 random(1);
   for (int i = 0; i < 100'000; ++i) {

@@ -239,6 +239,16 @@ TEST(OomText, CutOffMessages) {
   }
 }
 
+// Found by fuzzing: a place that a later window has to look at was taken for one before the last
+// hit, and the search began there again, for ever.
+TEST(OomText, HitsAtTheEdgeOfAWindowEnd) {
+  for (std::size_t gap = 240; gap < 330; ++gap) {
+    const std::string log = std::string(256, '-') + "Out of memory" + std::string(gap, '-') +
+                            "CUDA out of memory. Tried to allocate 2.00 GiB\n";
+    EXPECT_EQ(FindOoms(log).found, 1U) << gap;
+  }
+}
+
 TEST(OomText, HostileNumbers) {
   const OomLog log = FindOoms(
       "CUDA out of memory. Tried to allocate 99999999999999999999999.99 GiB (GPU "

@@ -92,6 +92,18 @@ TEST(PprofReader, RefusesEveryMalformedFileForItsReason) {
   EXPECT_GT(files, 50U);
 }
 
+// Found by fuzzing: with a length, field number 0 was read as a string.
+TEST(PprofReader, NoFieldHasTheNumber0) {
+  Bytes bytes = TestFile("pprof/forms/packed.pb");
+  const std::size_t end = bytes.size();
+  bytes.push_back(std::byte{0x02});
+  bytes.push_back(std::byte{0x00});
+  const auto recording = LoadBytes(bytes);
+  ASSERT_FALSE(recording.has_value());
+  EXPECT_EQ(recording.error().code, ErrorCode::kMalformed);
+  EXPECT_EQ(recording.error().offset, end);
+}
+
 TEST(PprofReader, ReadsAroundUnknownMappings) {
   const auto recording = LoadBytes(TestFile("pprof/malformed/unknown_mapping.pb"));
   ASSERT_TRUE(recording.has_value());
