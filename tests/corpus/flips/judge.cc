@@ -34,13 +34,13 @@ bool IsAnswer(const Line& line, int code) {
 }
 
 // Where in the input: an offset, a line, a line and column, a record or an address. Errors of the
-// whole file have no place within it: it is empty, it lacks something, it is sound and of a kind
-// that has no answer to this question, or it names another file, which is not there.
+// whole file have no place within it: it is empty, it lacks something, two readers may be meant, it
+// is sound and of a kind that has no answer to this question, or it names a file that is not there.
 bool HasPlace(const std::string& message) {
   static const std::regex place(
       "byte [0-9]|line [0-9]|:[0-9]+:[0-9]+: |\\[[0-9]+\\]|0x[0-9a-f]+|the input is empty|"
-      "string_table: missing|: cannot be opened: |, which memtool does not read|does not record "
-      "the allocator's");
+      "string_table: missing|: cannot be opened: |, which memtool does not read|several readers "
+      "could|does not record the allocator's");
   return std::regex_search(message, place);
 }
 
