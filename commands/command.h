@@ -66,7 +66,8 @@ struct CommandEntry {
 std::span<const CommandEntry> Commands();
 const CommandEntry* FindCommand(std::string_view name);
 
-// Runs `memtool ARGS...` (without the program's name); what main() returns.
+// Runs `memtool ARGS...` (without the program's name); what main() returns. Throws std::bad_alloc
+// where there is not even memory to say so.
 int RunMain(std::span<const std::string> args, Streams& streams);
 
 }  // namespace memtool::commands

@@ -132,6 +132,7 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
 }
 
 int Report(const Error& error, Streams& streams) {
+  streams.out.Discard();
   Warn(streams, Worded(error));
   (void)streams.err.Flush();
   return static_cast<int>(ExitCodeFor(error));
@@ -232,6 +233,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
     return RunCommand(*entry, {args.begin() + 1, args.end()}, streams);
   } catch (const std::bad_alloc&) {
     // Reading catches its own: this was the answer.
+    streams.out.Discard();
     const std::uint64_t bound = MemoryBound();
     Warn(streams, bound == 0
                       ? "needs more memory than this machine has"
@@ -240,6 +242,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
     (void)streams.err.Flush();
     return static_cast<int>(ExitCode::kInput);
   } catch (const std::exception& fault) {
+    streams.out.Discard();
     Warn(streams, fmt::format("internal fault: {}; please report it", fault.what()));
   }
   (void)streams.err.Flush();

@@ -114,7 +114,7 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptio
   }
   if (possible.size() > 1) {
     return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
-                "choose one with " + Mention(Subject::kInputFormat) + ": " + NamesOf(readers));
+                "choose one with " + Mention(Subject::kInputFormat) + ": " + NamesOf(possible));
   }
   return Fail(Unknown(readers, head));
 }

@@ -43,13 +43,20 @@ formats::TruthChoice ExpectedOptions::choice() const {
 }
 
 Result<std::optional<Expected>> ExpectedOptions::Resolve(
-    SizeBase base, const std::optional<std::string>& otherwise) const {
-  const std::string text = text_.empty() ? otherwise.value_or("") : text_;
+    SizeBase base, const std::optional<formats::ExpectedSum>& otherwise) const {
+  const bool of_file = text_.empty() && otherwise;
+  const std::string text = of_file ? otherwise->text : text_;
   if (text.empty()) {
     return std::nullopt;
   }
   if (!text.starts_with('@')) {
-    auto bytes = ParseDeviceSize("--expected-sum", text, base);
+    auto bytes = ParseDeviceSize(of_file ? "expected_sum" : "--expected-sum", text, base);
+    if (!bytes && of_file) {
+      Error error = std::move(bytes.error());
+      error.code = ErrorCode::kMalformed;
+      error.input = otherwise->place;
+      return Fail(std::move(error));
+    }
     MEMTOOL_TRY(bytes);
     return Expected{
         .bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes), .facts = OfProcess(*bytes, 0)};

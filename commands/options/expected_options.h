@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "memtool/formats/ground_truth.h"
+#include "memtool/formats/keywords.h"
 #include "memtool/profile/account/account.h"
 #include "memtool/profile/base/sizes.h"
 
@@ -25,9 +26,10 @@ class ExpectedOptions {
  public:
   void Declare(po::options_description_easy_init add);
   // `otherwise`: what a keywords file says when the option is not given. None when neither is.
-  // Errors: kUsage for what is neither a size nor a reading; those of formats::Open.
-  Result<std::optional<Expected>> Resolve(SizeBase base,
-                                          const std::optional<std::string>& otherwise) const;
+  // Errors: kUsage for what is neither a size nor a reading, kMalformed where a keywords file says
+  // it; those of formats::Open.
+  Result<std::optional<Expected>> Resolve(
+      SizeBase base, const std::optional<formats::ExpectedSum>& otherwise) const;
   // True when --pid or --gpu was given.
   [[nodiscard]] bool chooses() const { return pid_ || !gpu_.empty(); }
   [[nodiscard]] formats::TruthChoice choice() const;

@@ -1,15 +1,19 @@
 #include "options/input_options.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <charconv>
-#include <fstream>
-#include <iostream>
+#include <cstddef>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "memory_bound.h"
+#include "memtool/formats/source.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
@@ -28,6 +32,41 @@ std::optional<std::uint64_t> WholeNumber(std::string_view text) {
     return std::nullopt;
   }
   return number;
+}
+
+// The lines of a list of inputs that are not empty.
+Result<std::vector<std::string>> LinesOf(const std::string& name) {
+  const auto about = [&name](Error error) {
+    error.input = name;
+    error.message = "the list of inputs " + error.message;
+    return error;
+  };
+  auto source = name == "-" ? formats::MakeFdSource(STDIN_FILENO, false) : formats::OpenFile(name);
+  if (!source) {
+    return Fail(about(std::move(source.error())));
+  }
+  std::vector<std::string> lines(1);
+  std::array<std::byte, 4096> buffer{};
+  while (true) {
+    const auto got = (*source)->Read(buffer);
+    if (!got) {
+      return Fail(about(got.error()));
+    }
+    if (*got == 0) {
+      break;
+    }
+    for (const std::byte byte : std::span(buffer).first(*got)) {
+      if (byte != std::byte{'\n'}) {
+        lines.back() += static_cast<char>(byte);
+      } else if (!lines.back().empty()) {
+        lines.emplace_back();
+      }
+    }
+  }
+  if (lines.back().empty()) {
+    lines.pop_back();
+  }
+  return lines;
 }
 
 }  // namespace
@@ -121,21 +160,9 @@ std::optional<std::string> InputOptions::TakeFirst() {
 Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
   std::vector<std::string> names = files_;
   if (!files_from_.empty()) {
-    std::ifstream file;
-    if (files_from_ != "-") {
-      file.open(files_from_);
-      if (!file) {
-        return Fail(Error{.code = ErrorCode::kIo,
-                          .input = files_from_,
-                          .message = "the list of inputs cannot be opened"});
-      }
-    }
-    std::istream& list = files_from_ == "-" ? std::cin : file;
-    for (std::string line; std::getline(list, line);) {
-      if (!line.empty()) {
-        names.push_back(line);
-      }
-    }
+    auto list = LinesOf(files_from_);
+    MEMTOOL_TRY(list);
+    names.insert(names.end(), list->begin(), list->end());
     if (names.empty()) {
       return Fail(ErrorCode::kUsage, "--files-from: the list names no input");
     }

@@ -38,7 +38,9 @@ class KeywordsOption {
   [[nodiscard]] const std::string& name() const { return name_; }
   // Settings of the file.
   [[nodiscard]] const std::optional<std::string>& profile() const { return profile_; }
-  [[nodiscard]] const std::optional<std::string>& expected_sum() const { return expected_sum_; }
+  [[nodiscard]] const std::optional<formats::ExpectedSum>& expected_sum() const {
+    return expected_sum_;
+  }
   [[nodiscard]] bool is_builtin() const { return name_.empty() || name_.starts_with("builtin:"); }
   // True when an input chose it.
   [[nodiscard]] bool chosen() const { return chosen_; }
@@ -52,7 +54,7 @@ class KeywordsOption {
   bool waiting_ = false;  // for the first input of --by
   bool chosen_ = false;
   std::optional<std::string> profile_;
-  std::optional<std::string> expected_sum_;
+  std::optional<formats::ExpectedSum> expected_sum_;
   std::optional<Keywords> keywords_;
 };
 

@@ -19,6 +19,8 @@ class Sink {
   virtual ~Sink() = default;
   virtual void Write(std::string_view text) = 0;
   virtual Result<void> Flush() = 0;
+  // Forgets what waits to be written: what failed halfway is no answer.
+  virtual void Discard() = 0;
   // Columns of the terminal behind the sink; 0 when there is none.
   [[nodiscard]] virtual unsigned TerminalWidth() const { return 0; }
   // Sets what to call before the first byte is written, to clear the terminal; an empty function
@@ -36,6 +38,7 @@ class FdSink final : public Sink {
   ~FdSink() override;
   void Write(std::string_view text) override;
   Result<void> Flush() override;
+  void Discard() override { pending_.clear(); }
   [[nodiscard]] unsigned TerminalWidth() const override;
   void BeforeOutput(const std::function<void()>& call) override { before_output_ = call; }
 
@@ -52,6 +55,7 @@ class StringSink final : public Sink {
  public:
   void Write(std::string_view text) override { text_ += text; }
   Result<void> Flush() override { return {}; }
+  void Discard() override { text_.clear(); }
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

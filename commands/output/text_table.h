@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/base/variant.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool::commands {
@@ -29,7 +29,7 @@ struct Percent {
 };
 
 // monostate = null: unknown, or not applicable.
-using Cell = std::variant<std::monostate, std::string, std::int64_t, Amount, Percent>;
+using Cell = Variant<std::monostate, std::string, std::int64_t, Amount, Percent>;
 
 struct Column {
   std::string_view title;  // empty = not shown

@@ -2,7 +2,9 @@
 #include <expat.h>
 #include <fmt/format.h>
 
+#include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,12 @@ class SmiXml {
 
   GroundTruth Parse(std::string_view text) {
     const auto status = XML_Parse(parser_, text.data(), static_cast<int>(text.size()), 1);
+    if (thrown_) {
+      std::rethrow_exception(thrown_);
+    }
+    if (XML_GetErrorCode(parser_) == XML_ERROR_NO_MEMORY) {
+      throw std::bad_alloc();
+    }
     if (status != XML_STATUS_OK) {
       Refuse(Here(), why_.empty() ? XML_ErrorString(XML_GetErrorCode(parser_)) : why_,
              "write the file again with nvidia-smi -q -x");
@@ -35,12 +43,26 @@ class SmiXml {
   }
 
  private:
-  // A value with its place; looked at after expat has returned, so that nothing throws through it.
+  // A value with its place; looked at after expat has returned.
   struct Field {
     std::vector<std::string> path;
     std::string text;
     Place place;
   };
+
+  // Runs what a handler does. Nothing may be thrown through expat: it is thrown again by Parse().
+  template <class Work>
+  void Handle(const Work& work) {
+    if (thrown_) {
+      return;
+    }
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      thrown_ = std::current_exception();
+      XML_StopParser(parser_, XML_FALSE);
+    }
+  }
 
   [[nodiscard]] Place Here() const {
     return {static_cast<std::size_t>(XML_GetCurrentLineNumber(parser_)),
@@ -53,39 +75,47 @@ class SmiXml {
 
   static SmiXml& Of(void* self) { return *static_cast<SmiXml*>(self); }
   static void OnStart(void* self, const XML_Char* name, const XML_Char** attributes) {
-    auto& xml = Of(self);
-    if (xml.path_.size() >= kDepth) {
-      xml.Stop(fmt::format("elements are nested deeper than {}", kDepth));
-      return;
-    }
-    xml.path_.emplace_back(name);
-    xml.text_.clear();
-    if (xml.path_.size() == 2 && xml.path_.back() == "gpu") {
-      std::string id;
-      for (; *attributes != nullptr; attributes += 2) {
-        id = std::string_view(attributes[0]) == "id" ? attributes[1] : id;
-      }
-      xml.fields_.push_back({xml.path_, std::move(id), xml.Here()});
-    } else if (xml.path_.size() > 2 &&
-               (xml.path_.back() == "process_info" || xml.path_.back() == "mig_device")) {
-      xml.fields_.push_back({xml.path_, {}, xml.Here()});
-    }
+    Of(self).Handle([&] { Of(self).Start(name, attributes); });
   }
   static void OnEnd(void* self, const XML_Char* /*name*/) {
-    auto& xml = Of(self);
-    if (xml.Wanted()) {
-      xml.fields_.push_back({xml.path_, std::string(Trim(xml.text_)), xml.Here()});
-    }
-    xml.path_.pop_back();
-    xml.text_.clear();
+    Of(self).Handle([&] { Of(self).End(); });
   }
   static void OnText(void* self, const XML_Char* text, int size) {
-    Of(self).text_.append(text, static_cast<std::size_t>(size));
+    Of(self).Handle([&] { Of(self).text_.append(text, static_cast<std::size_t>(size)); });
   }
   // NOLINTNEXTLINE(readability-function-size): expat's signature
   static void OnEntity(void* self, const XML_Char* name, int /*parameter*/, const XML_Char*, int,
                        const XML_Char*, const XML_Char*, const XML_Char*, const XML_Char*) {
-    Of(self).Stop(fmt::format("the entity '{}' is defined; no file of nvidia-smi does that", name));
+    Of(self).Handle([&] {
+      Of(self).Stop(
+          fmt::format("the entity '{}' is defined; no file of nvidia-smi does that", name));
+    });
+  }
+
+  void Start(const XML_Char* name, const XML_Char** attributes) {
+    if (path_.size() >= kDepth) {
+      Stop(fmt::format("elements are nested deeper than {}", kDepth));
+      return;
+    }
+    path_.emplace_back(name);
+    text_.clear();
+    if (path_.size() == 2 && path_.back() == "gpu") {
+      std::string id;
+      for (; *attributes != nullptr; attributes += 2) {
+        id = std::string_view(attributes[0]) == "id" ? attributes[1] : id;
+      }
+      fields_.push_back({path_, std::move(id), Here()});
+    } else if (path_.size() > 2 &&
+               (path_.back() == "process_info" || path_.back() == "mig_device")) {
+      fields_.push_back({path_, {}, Here()});
+    }
+  }
+  void End() {
+    if (Wanted()) {
+      fields_.push_back({path_, std::string(Trim(text_)), Here()});
+    }
+    path_.pop_back();
+    text_.clear();
   }
 
   [[nodiscard]] bool Wanted() const {
@@ -168,6 +198,7 @@ class SmiXml {
   std::vector<std::string> path_;
   std::string text_;
   std::string why_;
+  std::exception_ptr thrown_;
   std::vector<Field> fields_;
   std::string gpu_;
   std::int64_t root_gpus_ = 0;

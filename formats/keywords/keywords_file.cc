@@ -88,7 +88,7 @@ std::vector<Axis> MakeAxes(const std::vector<const YamlValue::Member*>& members,
   return axes;
 }
 
-KeywordsFile Interpret(const YamlValue& root) {
+KeywordsFile Interpret(const YamlValue& root, const std::string& name) {
   if (root.kind != YamlValue::Kind::kMap) {
     Refuse(root.mark, fmt::format("{} where names with words were expected", KindName(root.kind)),
            "Name: [word, word]");
@@ -104,7 +104,12 @@ KeywordsFile Interpret(const YamlValue& root) {
       if (member.value.text.empty()) {
         Refuse(member.value.mark, fmt::format("{}: without a value", member.key));
       }
-      (member.key == "profile" ? file.profile : file.expected_sum) = member.value.text;
+      if (member.key == "profile") {
+        file.profile = member.value.text;
+      } else {
+        file.expected_sum =
+            ExpectedSum{member.value.text, fmt::format("{}:{}", name, PlaceOf(member.value.mark))};
+      }
     } else {
       rest.push_back(&member);
     }
@@ -139,7 +144,7 @@ std::string Beside(const std::string& file, const std::string& path) {
 Result<KeywordsFile> ParseKeywords(std::string_view text, const std::string& name) {
   KeywordsFile file;
   MEMTOOL_TRY(
-      ReadTree(text, name, kWords, [&file](const YamlValue& root) { file = Interpret(root); }));
+      ReadTree(text, name, kWords, [&](const YamlValue& root) { file = Interpret(root, name); }));
   file.dictionary.name = name;
   return file;
 }
@@ -163,8 +168,8 @@ Result<KeywordsFile> ReadKeywords(const std::string& name) {
   if (file->profile) {
     file->profile = Beside(name, *file->profile);
   }
-  if (file->expected_sum && file->expected_sum->starts_with('@')) {
-    file->expected_sum = "@" + Beside(name, file->expected_sum->substr(1));
+  if (file->expected_sum && file->expected_sum->text.starts_with('@')) {
+    file->expected_sum->text = "@" + Beside(name, file->expected_sum->text.substr(1));
   }
   return file;
 }

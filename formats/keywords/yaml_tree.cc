@@ -23,10 +23,6 @@ constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::size_t kMostWords = 10'000;
 constexpr std::size_t kDeepest = 4;
 
-std::string At(const YAML::Mark& mark) {
-  return fmt::format("{}:{}", mark.line + 1, mark.column + 1);
-}
-
 // Builds the tree of maps and lists, which the depth limit keeps small, and refuses all that a file
 // of words does not need.
 class Handler final : public YAML::EventHandler {
@@ -102,7 +98,7 @@ class Handler final : public YAML::EventHandler {
     }
     const auto [it, added] = keys_[&parent].try_emplace(key, mark);
     if (!added) {
-      Refuse(mark, fmt::format("'{}' occurs twice, first at {}", key, At(it->second)),
+      Refuse(mark, fmt::format("'{}' occurs twice, first at {}", key, PlaceOf(it->second)),
              "put the words of both into one list");
     }
     parent.members.push_back({.key = key, .mark = mark, .value = {}});
@@ -149,7 +145,7 @@ class Handler final : public YAML::EventHandler {
 };
 
 Error ErrorAt(const std::string& name, const Refusal& refusal) {
-  const std::string place = refusal.mark.is_null() ? std::string() : ":" + At(refusal.mark);
+  const std::string place = refusal.mark.is_null() ? std::string() : ":" + PlaceOf(refusal.mark);
   return {.code = refusal.code,
           .input = name + place,
           .message = refusal.message,
@@ -173,6 +169,10 @@ void CheckText(std::string_view text) {
 }
 
 }  // namespace
+
+std::string PlaceOf(const YAML::Mark& mark) {
+  return fmt::format("{}:{}", mark.line + 1, mark.column + 1);
+}
 
 void Refuse(const YAML::Mark& mark, std::string message, std::string hint, ErrorCode code) {
   throw Refusal{mark, code, std::move(message), std::move(hint)};

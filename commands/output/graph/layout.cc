@@ -39,8 +39,8 @@ int TextAsFile(std::string_view text) {
   return failed == 0 ? fd : -1;
 }
 
-// Reads until the end or the deadline; false when time ran out.
-bool ReadAll(int fd, std::chrono::steady_clock::time_point deadline, std::string* picture) {
+// Reads until the end. 0, or why not: ETIMEDOUT after the deadline, else the system's reason.
+int ReadAll(int fd, std::chrono::steady_clock::time_point deadline, std::string* picture) {
   std::array<char, 65536> buffer{};
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -48,17 +48,21 @@ bool ReadAll(int fd, std::chrono::steady_clock::time_point deadline, std::string
     struct pollfd wait {
       .fd = fd, .events = POLLIN, .revents = 0
     };
-    if (left.count() <= 0 || ::poll(&wait, 1, static_cast<int>(left.count())) == 0) {
-      return false;
+    if (left.count() <= 0) {
+      return ETIMEDOUT;
+    }
+    const int ready = ::poll(&wait, 1, static_cast<int>(left.count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) {
+      continue;
     }
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got == 0) {
-      return true;
+      return 0;
     }
     if (got > 0) {
       picture->append(buffer.data(), static_cast<std::size_t>(got));
     } else if (errno != EINTR) {
-      return true;
+      return errno;
     }
   }
 }
@@ -92,18 +96,21 @@ Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
                   "): install graphviz");
   }
   std::string picture;
-  const bool in_time = ReadAll(read_end.get(), std::chrono::steady_clock::now() + limit, &picture);
-  if (!in_time) {
+  const int failed = ReadAll(read_end.get(), std::chrono::steady_clock::now() + limit, &picture);
+  if (failed != 0) {
     ::kill(child, SIGKILL);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!in_time) {
+  if (failed == ETIMEDOUT) {
     return Failed(
         fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
                     "--edgecount",
                     limit.count() / 1000));
+  }
+  if (failed != 0) {
+    return Failed("what dot drew cannot be read: " + std::generic_category().message(failed));
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty()) {
     return Failed("dot failed on this graph");

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numbers>
 #include <vector>
 
@@ -19,9 +20,14 @@ namespace {
 constexpr double kPngScale = 300.0 / 72.0;  // journals ask for 300 dpi
 constexpr double kHatchStep = 3.2;
 
+// Nothing may be thrown through Cairo, which holds locks and calls this from destructors as well.
 cairo_status_t Append(void* closure, const unsigned char* data, unsigned length) {
-  static_cast<std::string*>(closure)->append(
-      data, data + length);  // chars from unsigned chars, value by value
+  try {
+    static_cast<std::string*>(closure)->append(
+        data, data + length);  // chars from unsigned chars, value by value
+  } catch (const std::bad_alloc&) {
+    return CAIRO_STATUS_NO_MEMORY;
+  }
   return CAIRO_STATUS_SUCCESS;
 }
 

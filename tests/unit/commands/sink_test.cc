@@ -1,4 +1,5 @@
 // Files that are read are never written to, whatever name leads to them.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -118,6 +119,16 @@ TEST_F(WrittenFile, MayBeAnythingElse) {
   streams_.inputs.Add(folder_ / "missing");
   EXPECT_TRUE(Write("missing"));
   EXPECT_EQ(out_.text(), "");
+}
+
+TEST_F(WrittenFile, HasNothingOfADiscardedAnswer) {
+  {
+    const UniqueFd file(::open((folder_ / "answer").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    FdSink sink(file.get());
+    sink.Write("half of an answer");
+    sink.Discard();
+  }
+  EXPECT_EQ(Read("answer"), "");
 }
 
 }  // namespace

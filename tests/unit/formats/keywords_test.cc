@@ -36,7 +36,7 @@ std::string Read(std::string_view text) {
     out += " profile=" + *file->profile;
   }
   if (file->expected_sum) {
-    out += " sum=" + *file->expected_sum;
+    out += " sum=" + file->expected_sum->text;
   }
   return out;
 }
@@ -166,7 +166,8 @@ TEST(Keywords, PathsInAFileAreMeantFromTheFile) {
   ASSERT_TRUE(file) << ToString(file.error());
   const std::filesystem::path beside = std::filesystem::path(path).parent_path();
   EXPECT_EQ(*file->profile, (beside / "logs/a.csv").string());
-  EXPECT_EQ(*file->expected_sum, "@" + (beside / "smi.csv").string());
+  EXPECT_EQ(file->expected_sum->text, "@" + (beside / "smi.csv").string());
+  EXPECT_EQ(file->expected_sum->place, path + ":2:15");
   const std::string big = Written("keywords_big.yaml", std::string((1U << 20U) + 1, '#'));
   EXPECT_EQ(ReadKeywords(big).error().code, ErrorCode::kLimit);
 }

@@ -21,10 +21,15 @@
 
 namespace memtool::formats {
 
+struct ExpectedSum {
+  std::string text;   // as --expected-sum takes it
+  std::string place;  // where it stands: "k.yaml:3:15"
+};
+
 struct KeywordsFile {
   Dictionary dictionary;
-  std::optional<std::string> profile;       // a path as commands take it
-  std::optional<std::string> expected_sum;  // as --expected-sum takes it
+  std::optional<std::string> profile;  // a path as commands take it
+  std::optional<ExpectedSum> expected_sum;
 };
 
 // `name`: a path, or "builtin:mxnet". Errors: kIo; kMalformed with line and column for what is not

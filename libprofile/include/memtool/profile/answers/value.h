@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
+
+#include "memtool/profile/base/variant.h"
 
 namespace memtool {
 
@@ -17,8 +18,8 @@ class Value {
   using List = std::vector<Value>;
   using Object = std::vector<std::pair<std::string, Value>>;  // keys in the order of writing
   // monostate = null: unknown, or not applicable. Text is bytes, of any encoding.
-  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
-                            List, Object>;
+  using Data =
+      Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
 
   Value() = default;
   Value(bool value) : data_(value) {}                           // NOLINT
