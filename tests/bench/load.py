@@ -134,7 +134,7 @@ def report_kind(done, kind):
 
 HEAD = """# Time and memory against the size of the input
 
-Both grow with the input in straight lines. Each figure is CPU seconds (user and system) and the largest resident
+How both grow with the input. Each figure is CPU seconds (user and system) and the largest resident
 memory, as the kernel counts them (`wait4`). The last columns are a line fitted to the row: its rise, r², and the
 largest distance of a point from it, as a share of the largest figure. *Level*: the figure hardly depends on the size,
 and the last column is its whole range.
