@@ -6,7 +6,7 @@
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
-#include "output/tabulate.h"
+#include "output/tabulate_stream.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -74,7 +74,8 @@ class TreeCommand : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(session.is_bytes()), 0, 0, table);
+    TabulateStream<TreeRow>([source = answer_.source] { return source->Rows(); },
+                            Columns(session.is_bytes()), table);
     table.blocks = answer_.blocks;
     table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                            AmountText(session, answer_.total)));

@@ -11,8 +11,6 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-constexpr std::size_t kFirstEvents = 4096;
-
 // Labels are text or one number each.
 Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
   return {.key = builder.Intern(kWords[static_cast<std::size_t>(key)]), .text = StringId(text)};
@@ -157,14 +155,9 @@ Value EventTable::Add(std::span<const Value> pairs, KeySet keys, std::uint64_t o
   if (draft.event.action == Action::kMark) {
     moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
   }
-  // Grows eightfold: memory that is not reached costs nothing, copies do.
-  if (events_.size() == events_.capacity()) {
-    events_.reserve(std::max<std::size_t>(events_.size() * 8, kFirstEvents));
-  }
   events_.push_back(draft.event);
   const LabelSetId set = Labels(draft.labels);
   if (set.value() != 0 || !labels_.empty()) {
-    labels_.reserve(events_.capacity());
     labels_.resize(row, LabelSetId(std::uint32_t{0}));
     labels_.push_back(set);
   }
@@ -209,7 +202,7 @@ void EventTable::Forget(const Value& value) {
   if (!event || value.shared || std::uint64_t{value.Low()} + value.High() != events_.size()) {
     return;
   }
-  events_.resize(value.Low());
+  events_.Shrink(value.Low());
   labels_.resize(std::min<std::size_t>(labels_.size(), events_.size()),
                  LabelSetId(std::uint32_t{0}));
   while (!moments_.empty() && moments_.back().row >= events_.size()) {
@@ -265,9 +258,9 @@ void EventTable::MoveTo(History& history) {
     MoveTrace(*trace, kept, history);
     kept += trace->event_count;
   }
-  events_.resize(kept);
+  events_.Shrink(kept);
   labels_.resize(labels_.empty() ? 0 : kept);
-  history.events = std::move(events_);
+  history.events = std::move(events_).Take();
   history.labels = std::move(labels_);
 }
 

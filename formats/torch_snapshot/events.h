@@ -1,11 +1,13 @@
 // Trace entries become 32-byte rows as soon as their dict is complete.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "support/piece_vector.h"
 #include "torch_snapshot/context.h"
 #include "torch_snapshot/generics.h"
 #include "torch_snapshot/meaning/metadata.h"
@@ -62,7 +64,7 @@ class EventTable {
   GenericStore& generics_;
   void MoveTrace(Trace& trace, std::uint64_t to, History& history);
 
-  std::vector<Event> events_;
+  PieceVector<Event, std::size_t{1} << 21U> events_;
   std::vector<LabelSetId> labels_;  // empty until an event has labels
   std::vector<Moment> moments_;
   bool timed_ = false;

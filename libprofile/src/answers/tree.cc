@@ -1,35 +1,15 @@
 #include "memtool/profile/answers/tree.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/rows/graph.h"
 
 namespace memtool {
 
 namespace {
-
-// What flows between a node and one neighbour.
-struct Neighbour {
-  std::uint32_t node = 0;
-  std::int64_t weight = 0;
-};
-
-// Callers and callees per node, heaviest first.
-struct Neighbours {
-  std::vector<std::vector<Neighbour>> callers;
-  std::vector<std::vector<Neighbour>> callees;
-
-  explicit Neighbours(const Graph& graph)
-      : callers(graph.nodes.size()), callees(graph.nodes.size()) {
-    for (const GraphEdge& edge : graph.edges) {  // heaviest first
-      callees[edge.from].push_back({edge.to, edge.weight});
-      callers[edge.to].push_back({edge.from, edge.weight});
-    }
-  }
-};
 
 // The nodes to show by size, ties by the other size and by name.
 std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space,
@@ -56,47 +36,85 @@ std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space,
   return ranked;
 }
 
-// Writes the blocks of one graph.
-class Blocks {
- public:
-  Blocks(const Graph& graph, const NodeSpace& space, TreeAnswer& answer)
-      : graph_(graph), space_(space), neighbours_(graph), answer_(answer) {}
-
-  void Add(std::uint32_t node) {
-    answer_.blocks.push_back(answer_.rows.size());
-    for (const Neighbour& caller : neighbours_.callers[node]) {
-      AddRow(node, caller.node, TreeRelation::kCaller).weight = caller.weight;
-    }
-    TreeRow& self = AddRow(node, node, TreeRelation::kSelf);
-    self.flat = graph_.nodes[node].value.flat;
-    self.cum = graph_.nodes[node].value.cum;
-    for (const Neighbour& callee : neighbours_.callees[node]) {
-      AddRow(node, callee.node, TreeRelation::kCallee).weight = callee.weight;
-    }
-  }
-
- private:
-  [[nodiscard]] std::string NameOf(std::uint32_t node) const {
-    const std::string_view name = space_.Name(graph_.nodes[node].id);
-    return std::string(name.empty() ? space_.File(graph_.nodes[node].id) : name);
-  }
-
-  TreeRow& AddRow(std::uint32_t block, std::uint32_t node, TreeRelation relation) {
-    const Place& place = graph_.nodes[node].place;
-    return answer_.rows.emplace_back(TreeRow{.relation = relation,
-                                             .node = NameOf(block),
-                                             .name = NameOf(node),
-                                             .file = place.file,
-                                             .line = place.line});
-  }
-
-  const Graph& graph_;
-  const NodeSpace& space_;
-  Neighbours neighbours_;
-  TreeAnswer& answer_;
-};
-
 }  // namespace
+
+TreeSource::TreeSource(Graph graph, NodeSpace names, std::vector<std::uint32_t> shown)
+    : graph_(std::move(graph)),
+      names_(std::move(names)),
+      shown_(std::move(shown)),
+      callers_(Join(graph_, &GraphEdge::to)),
+      callees_(Join(graph_, &GraphEdge::from)) {}
+
+TreeSource::Neighbours TreeSource::Join(const Graph& graph, std::uint32_t GraphEdge::*end) {
+  Neighbours joined;
+  joined.begins.resize(graph.nodes.size() + 1);
+  for (const GraphEdge& edge : graph.edges) {
+    ++joined.begins[edge.*end + 1];
+  }
+  std::partial_sum(joined.begins.begin(), joined.begins.end(), joined.begins.begin());
+  std::vector<std::size_t> next = joined.begins;
+  joined.edges.resize(graph.edges.size());
+  for (std::uint32_t row = 0; row < graph.edges.size(); ++row) {  // heaviest first
+    joined.edges[next[graph.edges[row].*end]++] = row;
+  }
+  return joined;
+}
+
+std::size_t TreeSource::RowsOf(std::uint32_t node) const {
+  return callers_.Of(node).size() + 1 + callees_.Of(node).size();
+}
+
+std::vector<std::size_t> TreeSource::Blocks() const {
+  std::vector<std::size_t> blocks;
+  blocks.reserve(shown_.size());
+  std::size_t begin = 0;
+  for (const std::uint32_t node : shown_) {
+    blocks.push_back(begin);
+    begin += RowsOf(node);
+  }
+  return blocks;
+}
+
+std::string_view TreeSource::NameOf(std::uint32_t node) const {
+  const std::string_view name = names_.Name(graph_.nodes[node].id);
+  return name.empty() ? names_.File(graph_.nodes[node].id) : name;
+}
+
+TreeRow TreeSource::Make(std::uint32_t node, std::size_t at) const {
+  const auto callers = callers_.Of(node);
+  TreeRow row{.node = NameOf(node)};
+  std::uint32_t about = node;
+  if (at == callers.size()) {
+    row.flat = graph_.nodes[node].value.flat;
+    row.cum = graph_.nodes[node].value.cum;
+  } else {
+    const bool caller = at < callers.size();
+    const GraphEdge& edge =
+        graph_.edges[caller ? callers[at] : callees_.Of(node)[at - callers.size() - 1]];
+    row.relation = caller ? TreeRelation::kCaller : TreeRelation::kCallee;
+    row.weight = edge.weight;
+    about = caller ? edge.from : edge.to;
+  }
+  row.name = NameOf(about);
+  row.file = graph_.nodes[about].place.file;
+  row.line = graph_.nodes[about].place.line;
+  return row;
+}
+
+std::function<bool(TreeRow&)> TreeSource::Rows() const {
+  return [this, block = std::size_t{0}, at = std::size_t{0}](TreeRow& row) mutable {
+    if (block == shown_.size()) {
+      return false;
+    }
+    const std::uint32_t node = shown_[block];
+    row = Make(node, at++);
+    if (at == RowsOf(node)) {
+      ++block;
+      at = 0;
+    }
+    return true;
+  };
+}
 
 std::string_view TreeRelationName(TreeRelation relation) {
   switch (relation) {
@@ -119,32 +137,35 @@ TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query) {
   }
   NodeSpace space;
   // No limits: what is shown is chosen by rank, not by what fits a picture.
-  const Graph graph = BuildGraph(all,
-                                 {.granularity = query.granularity,
-                                  .node_count = 0,
-                                  .edge_count = 0,
-                                  .node_fraction = 0,
-                                  .edge_fraction = 0},
-                                 space);
+  Graph graph = BuildGraph(all,
+                           {.granularity = query.granularity,
+                            .node_count = 0,
+                            .edge_count = 0,
+                            .node_fraction = 0,
+                            .edge_fraction = 0},
+                           space);
   answer.total = graph.total;
   answer.functions = static_cast<std::int64_t>(graph.nodes_all);
-  Blocks blocks(graph, space, answer);
-  for (const std::uint32_t node : Ranked(graph, space, query)) {
-    blocks.Add(node);
-  }
+  std::vector<std::uint32_t> shown = Ranked(graph, space, query);
+  answer.source =
+      std::make_shared<const TreeSource>(std::move(graph), std::move(space), std::move(shown));
+  answer.blocks = answer.source->Blocks();
   return answer;
 }
 
 AnswerView ViewOf(const TreeAnswer& answer) {
   AnswerView view = ViewRows(answer.head, {{"total", answer.total}, {"nodes", answer.functions}},
-                             answer.rows, kTreeFields);
-  view.further = [row = std::exchange(view.row, {}),
-                  count = std::exchange(view.row_count, 0)]() -> NextRow {
-    return [row, count, next = std::size_t{0}](std::vector<Value>& values) mutable {
-      if (next == count) {
+                             std::vector<TreeRow>(), kTreeFields);
+  view.row = {};
+  view.further = [source = answer.source]() -> NextRow {
+    return [next = source->Rows(), row = TreeRow{}](std::vector<Value>& values) mutable {
+      if (!next(row)) {
         return false;
       }
-      row(next++, values);
+      values.clear();
+      for (const Field<TreeRow>& field : kTreeFields) {
+        values.push_back(field.Of(row));
+      }
       return true;
     };
   };

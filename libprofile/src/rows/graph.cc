@@ -117,6 +117,9 @@ void LimitEdges(std::vector<Flow>& edges, const GraphOptions& options, Graph& gr
     flat_sum = SaturatingAdd(flat_sum, node.value.flat);
   }
   graph.edge_cutoff = Magnitude(Scaled(flat_sum, options.edge_fraction));
+  if (options.edge_count == 0 && graph.edge_cutoff == 0) {
+    return;
+  }
   std::vector<char> reached(graph.nodes.size(), 0);
   std::vector<Flow> kept;
   std::vector<Flow> spare;
@@ -306,6 +309,7 @@ void SortEdges(std::vector<Flow>& edges) {
 void AddEdges(CallGraph& calls, const std::vector<std::uint32_t>& index_of,
               const GraphOptions& options, Graph& graph) {
   std::vector<Flow> flows;
+  flows.reserve(calls.edges().size());
   for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
     const CallEdge& edge = calls.edges()[row];
     flows.push_back(
@@ -318,6 +322,7 @@ void AddEdges(CallGraph& calls, const std::vector<std::uint32_t>& index_of,
   if (options.edge_count > 0) {
     DropRedundant(flows, calls, graph);
   }
+  graph.edges.reserve(flows.size());
   for (const Flow& flow : flows) {
     graph.edges.push_back(flow.edge);
   }

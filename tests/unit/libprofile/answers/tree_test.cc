@@ -18,6 +18,7 @@ namespace memtool {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 // 100 bytes: step 70 under train, 10 under test; train itself 20.
 std::vector<Selection> Small() {
@@ -36,7 +37,8 @@ std::vector<Selection> Small() {
 // "relation name amount" per row; of the function itself flat and cum.
 std::vector<std::string> Rows(const TreeAnswer& answer) {
   std::vector<std::string> rows;
-  for (const TreeRow& row : answer.rows) {
+  const auto next = answer.source->Rows();
+  for (TreeRow row; next(row);) {
     rows.push_back(
         row.relation == TreeRelation::kSelf
             ? fmt::format("{} {}/{}", row.name, row.flat.value_or(-1), row.cum.value_or(-1))
@@ -51,7 +53,9 @@ TEST(Tree, PutsEachFunctionBetweenCallersAndCallees) {
   EXPECT_THAT(Rows(answer), ElementsAre("caller train 70", "caller test 10", "step 80/80",
                                         "caller main 90", "train 20/90", "callee step 70"));
   EXPECT_THAT(answer.blocks, ElementsAre(0U, 3U));
-  EXPECT_EQ(answer.rows[0].node, "step");
+  TreeRow first;
+  ASSERT_TRUE(answer.source->Rows()(first));  // each pass begins anew
+  EXPECT_EQ(first.node, "step");
   EXPECT_EQ(answer.functions, 4);
   EXPECT_EQ(answer.total, 100);
 }
@@ -64,7 +68,9 @@ TEST(Tree, ByCumBeginsAtTheRoot) {
 TEST(Tree, OfNamesThatMatch) {
   EXPECT_THAT(Rows(Tree(Small(), {.names = *NamePattern::Compile("^te")})),
               ElementsAre("caller main 10", "test 0/10", "callee step 10"));
-  EXPECT_TRUE(Tree(Small(), {.names = *NamePattern::Compile("nobody")}).blocks.empty());
+  const TreeAnswer none = Tree(Small(), {.names = *NamePattern::Compile("nobody")});
+  EXPECT_TRUE(none.blocks.empty());
+  EXPECT_THAT(Rows(none), IsEmpty());
   EXPECT_FALSE(NamePattern::Compile("(").has_value());
 }
 

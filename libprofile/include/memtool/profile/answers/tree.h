@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/graph.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/name_pattern.h"
 #include "memtool/profile/select/selection.h"
@@ -24,21 +27,55 @@ struct TreeQuery {
 
 enum class TreeRelation : std::uint8_t { kCaller, kSelf, kCallee };
 
-// Amounts are in the unit of the answer.
+// Amounts are in the unit of the answer; texts belong to its source.
 struct TreeRow {
   TreeRelation relation = TreeRelation::kSelf;
   std::optional<std::int64_t> flat{};    // of the function itself
   std::optional<std::int64_t> cum{};     // likewise
   std::optional<std::int64_t> weight{};  // of the others: what flows through the call
-  std::string node;                      // the function that the block is about
-  std::string name;                      // of the row; a file or module where that is the node
-  std::string file;
+  std::string_view node;                 // the function that the block is about
+  std::string_view name;                 // of the row; a file or module where that is the node
+  std::string_view file;
   std::int64_t line = 0;  // 0 = none
+};
+
+// Makes rows from a graph, one by one: an edge is a row of two blocks, too many to hold with names.
+class TreeSource {
+ public:
+  // `shown`: the nodes that get a block, in order.
+  TreeSource(Graph graph, NodeSpace names, std::vector<std::uint32_t> shown);
+  // Begins a pass over all rows: each call makes the next one, until it returns false. The source
+  // must outlive the pass.
+  [[nodiscard]] std::function<bool(TreeRow&)> Rows() const;
+  // The first row of each block.
+  [[nodiscard]] std::vector<std::size_t> Blocks() const;
+
+ private:
+  // Rows of Graph::edges per node, heaviest first, one node after the other.
+  struct Neighbours {
+    std::vector<std::size_t> begins;
+    std::vector<std::uint32_t> edges;
+    [[nodiscard]] std::span<const std::uint32_t> Of(std::uint32_t node) const {
+      return std::span(edges).subspan(begins[node], begins[node + 1] - begins[node]);
+    }
+  };
+  static Neighbours Join(const Graph& graph, std::uint32_t GraphEdge::*end);
+  [[nodiscard]] std::size_t RowsOf(std::uint32_t node) const;
+  // Row `at` of a node's block.
+  [[nodiscard]] TreeRow Make(std::uint32_t node, std::size_t at) const;
+  [[nodiscard]] std::string_view NameOf(std::uint32_t node) const;
+
+  Graph graph_;
+  NodeSpace names_;
+  std::vector<std::uint32_t> shown_;
+  Neighbours callers_;
+  Neighbours callees_;
 };
 
 struct TreeAnswer {
   AnswerHead head{.question = "tree"};
-  std::vector<TreeRow> rows;        // per block: callers, the function, callees; heaviest first
+  // Per block: callers, the function, callees; heaviest first.
+  std::shared_ptr<const TreeSource> source;
   std::vector<std::size_t> blocks;  // where they begin; one per function that is shown
   std::int64_t total = 0;           // of the inputs, before filters
   std::int64_t functions = 0;       // all there are, shown or not
@@ -53,9 +90,9 @@ inline constexpr auto kTreeFields = Fields<TreeRow>({
     {"weight", "FLOWS", Unit::kAmount, &TreeRow::weight},
     {"relation", "", Unit::kText,
      [](const TreeRow& row) { return Value(TreeRelationName(row.relation)); }},
-    {"node", "", Unit::kText, &TreeRow::node},
-    {"name", "WHERE", Unit::kText, &TreeRow::name},
-    {"file", "", Unit::kText, &TreeRow::file},
+    {"node", "", Unit::kText, [](const TreeRow& row) { return Value(row.node); }},
+    {"name", "WHERE", Unit::kText, [](const TreeRow& row) { return Value(row.name); }},
+    {"file", "", Unit::kText, [](const TreeRow& row) { return Value(row.file); }},
 });
 
 // Its blocks were chosen whole: no limit cuts rows.
