@@ -93,7 +93,7 @@ std::string Layout(const OomAdvice& advice) {
   const std::string& shape = group.first->shape;
   const std::int64_t needed = SaturatingSubtract(group.bytes, group.padding);
   std::string text =
-      fmt::format("another layout for {} of {}: padding makes {} of {} ({:.1f}x){}",
+      fmt::format("another layout for {} of {}: padding makes {} into {} ({:.1f}x){}",
                   shape.substr(0, shape.find('{')), group.first->name, FormatSize(needed),
                   FormatSize(group.bytes), Ratio(group.bytes, needed),
                   group.count > 1 ? fmt::format(", in {} buffers", FormatCount(group.count)) : "");

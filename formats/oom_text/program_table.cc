@@ -394,6 +394,10 @@ std::string_view OpcodeOf(std::string_view instruction) {
     std::string_view made = instruction.substr(equals + 3);
     // A tuple's shape is in parentheses of its own.
     made = made.substr(made.starts_with('(') ? std::min(made.find(") ") + 1, made.size()) : 0);
+    // So is a layout's tile: "s32[8,4]{1,0:T(8,128)} copy(…)".
+    if (made.find('[') < made.find('(')) {
+      made.remove_prefix(std::min(made.find(' '), made.size()));
+    }
     const std::string_view before = made.substr(0, made.find('('));
     const std::size_t space = before.rfind(' ');
     name = space == std::string_view::npos ? before : before.substr(space + 1);
