@@ -9,7 +9,7 @@
 
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/oom_text.h"
-#include "oom_text/tables.h"
+#include "oom_text/tables/tables.h"
 #include "oom_text/wording.h"
 
 namespace memtool::formats::oom_text {

@@ -19,9 +19,9 @@ std::string MessageOf(sqlite3* db) {
   }
   const bool system = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
   const int number = system ? sqlite3_system_errno(db) : 0;
-  return number == 0 ? std::string(sqlite3_errmsg(db))
-                     : fmt::format("{}: {}", sqlite3_errmsg(db),
-                                   std::generic_category().message(number));
+  return number == 0
+             ? std::string(sqlite3_errmsg(db))
+             : fmt::format("{}: {}", sqlite3_errmsg(db), std::generic_category().message(number));
 }
 
 Result<Statement> Statement::Prepare(sqlite3* db, std::string_view text, ErrorCode code) {

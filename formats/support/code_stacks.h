@@ -43,7 +43,8 @@ struct CodePlace {
 
 class CodeStacks {
  public:
-  // A stack as its innermost frame and the rest, which is an earlier node. Node 0 is the empty stack.
+  // A stack as its innermost frame and the rest, which is an earlier node. Node 0 is the empty
+  // stack.
   struct Node {
     std::uint32_t parent = 0;
     std::uint32_t name = 0;

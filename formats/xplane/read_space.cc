@@ -20,8 +20,8 @@ namespace {
 struct Head {
   std::uint64_t number = 0;
   std::uint64_t type = 0;
-  std::uint64_t value = 0;  // of numbers
-  std::uint64_t size = 0;   // of what follows, for kLength
+  std::uint64_t value = 0;   // of numbers
+  std::uint64_t length = 0;  // of what follows, for kLength
 };
 
 constexpr std::size_t kLongestHead = 20;  // two varints
@@ -51,8 +51,8 @@ class SpaceReader {
         auto& texts = head.number == 2   ? space_.errors
                       : head.number == 3 ? space_.warnings
                                          : space_.hosts;
-        texts.emplace_back(AsText(Take(head.size, "text")));
-        in_.Advance(head.size);
+        texts.emplace_back(AsText(Take(head.length, "text")));
+        in_.Advance(head.length);
       } else {
         SkipRest(head);
       }
@@ -80,7 +80,7 @@ class SpaceReader {
       ThrowRead(ErrorCode::kMalformed, offset, {}, "field number 0");
     }
     if (head.type == wire::kLength) {
-      head.size = cursor.Varint();
+      head.length = cursor.Varint();
     } else {
       head.value = wire::Payload(cursor, tag, offset).value;
     }
@@ -90,12 +90,12 @@ class SpaceReader {
 
   [[nodiscard]] std::uint64_t EndOf(const Head& head, std::uint64_t end) const {
     const std::uint64_t at = in_.offset();
-    if (head.size > end - at) {
+    if (head.length > end - at) {
       ThrowRead(
           ErrorCode::kMalformed, at, {},
-          fmt::format("a field of {} bytes in a message that has {} left", head.size, end - at));
+          fmt::format("a field of {} bytes in a message that has {} left", head.length, end - at));
     }
-    return at + head.size;
+    return at + head.length;
   }
 
   // The payload, which stays in the window until it is advanced.
@@ -112,7 +112,7 @@ class SpaceReader {
   }
 
   void SkipRest(const Head& head) {
-    if (head.type == wire::kLength && !in_.Skip(head.size)) {
+    if (head.type == wire::kLength && !in_.Skip(head.length)) {
       ThrowCut();
     }
   }
@@ -132,7 +132,7 @@ class SpaceReader {
         ReadLine(plane, field_end);
         continue;
       }
-      if (head.number == 4 && head.size > limits_.record_bytes) {
+      if (head.number == 4 && head.length > limits_.record_bytes) {
         SkipRest(head);  // a huge program: only the join misses it
         continue;
       }
@@ -141,9 +141,9 @@ class SpaceReader {
         continue;
       }
       const std::uint64_t offset = in_.offset();
-      const auto bytes = Take(head.size, "plane");
+      const auto bytes = Take(head.length, "plane");
       Field(plane, head.number, bytes, offset);
-      in_.Advance(static_cast<std::size_t>(head.size));
+      in_.Advance(static_cast<std::size_t>(head.length));
     }
     space_.planes.push_back(std::move(plane));
   }
@@ -264,9 +264,9 @@ class SpaceReader {
     }
     (void)EndOf(head, end);
     wire::Field field{.number = head.number, .type = wire::kLength, .offset = in_.offset()};
-    field.bytes = Take(head.size, "event");
+    field.bytes = Take(head.length, "event");
     any_stats = LineField(plane, line, field, host) || any_stats;
-    in_.Advance(static_cast<std::size_t>(head.size));
+    in_.Advance(static_cast<std::size_t>(head.length));
   }
 
   // Whether the cursor's next field lies before its end.

@@ -105,8 +105,8 @@ Error WithoutMemory(const Space& space, const Surroundings& around) {
     hint = "only allocators of GPUs write them: there is no GPU in this trace";
   }
   return {.code = ErrorCode::kMalformed,
-          .message =
-              fmt::format("a profiler trace without memory events ({} other events)", space.events),
+          .message = fmt::format("a profiler trace without memory events ({} other event{})",
+                                 space.events, space.events == 1 ? "" : "s"),
           .hint = std::move(hint)};
 }
 

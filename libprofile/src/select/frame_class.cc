@@ -225,8 +225,8 @@ bool IsXlaTrace(const Origin& origin) {
          (origin.framework == Framework::kJax || origin.framework == Framework::kUnknown);
 }
 
-// Spans are operations and what the program named itself, between those of the runtime. Below Python
-// only the jitted function is a call.
+// Spans are operations and what the program named itself, between those of the runtime. Below
+// Python only the jitted function is a call.
 FrameClass OfXla(std::string_view span) {
   const bool jit = IsJitName(span);
   const bool runtime = !jit && IsXlaRuntimeSpan(span);

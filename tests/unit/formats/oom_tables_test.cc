@@ -4,7 +4,7 @@
 #include <string>
 
 #include "memtool/formats/oom_text.h"
-#include "oom_text/table_recording.h"
+#include "oom_text/tables/table_recording.h"
 
 namespace memtool::formats {
 namespace {

@@ -1,5 +1,5 @@
-// Names in traces of XLA's profiler, which writes files without folders, and spans of its own runtime
-// beside those that the program opened.
+// Names in traces of XLA's profiler, which writes files without folders, and spans of its own
+// runtime beside those that the program opened.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "oom_text/table_recording.h"
+#include "oom_text/tables/table_recording.h"
 
 #include <fmt/format.h>
 

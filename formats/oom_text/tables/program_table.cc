@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "oom_text/phrases.h"
-#include "oom_text/table_rows.h"
+#include "oom_text/tables/table_rows.h"
 #include "xla/op_name.h"
 
 namespace memtool::formats::oom_text {

@@ -1,4 +1,4 @@
-#include "oom_text/tables.h"
+#include "oom_text/tables/tables.h"
 
 #include <algorithm>
 #include <memory>

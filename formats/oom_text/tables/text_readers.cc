@@ -1,7 +1,7 @@
-#include "oom_text/text_readers.h"
+#include "oom_text/tables/text_readers.h"
 
 #include "oom_text/scan.h"
-#include "oom_text/table_recording.h"
+#include "oom_text/tables/table_recording.h"
 
 namespace memtool::formats {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "memtool/formats/oom_text.h"
-#include "oom_text/table_rows.h"
+#include "oom_text/tables/table_rows.h"
 
 namespace memtool::formats::oom_text {
 
