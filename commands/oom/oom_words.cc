@@ -256,9 +256,10 @@ std::string PartText(const OomCase& found, const OomRow& part) {
       {"private_pools", "free in pools of CUDA graphs: only their graphs can use it"},
       {"pending", platform.framework + " pending: given up, but a stream may still use it"},
       {"cached", platform.framework + " cached: free in its allocator"},
-      {"non_framework", "this process outside PyTorch: " + ContextText(platform)},
+      {"non_framework",
+       "this process outside " + platform.framework + ": " + ContextText(platform)},
       {"other", "everything else: other processes, the driver"},
-      {"outside", "outside PyTorch: " + OutsideText(platform)},
+      {"outside", "outside " + platform.framework + ": " + OutsideText(platform)},
   }};
   const auto* const known = std::find_if(
       texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.name; });
