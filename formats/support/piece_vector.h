@@ -19,7 +19,8 @@ class PieceVector {
   Row& operator[](std::size_t row) { return pieces_[row / kPiece][row % kPiece]; }
 
   void push_back(const Row& row) {
-    if (pieces_.empty() || pieces_.back().size() == std::min(kPiece, pieces_.back().capacity())) {
+    // What was reserved is all that a piece takes: never more than kPiece.
+    if (pieces_.empty() || pieces_.back().size() == pieces_.back().capacity()) {
       Grow();
     }
     pieces_.back().push_back(row);

@@ -65,10 +65,8 @@ void EventTable::SetAction(Draft& draft, const Value& value, std::uint64_t offse
 }
 
 // Metadata is text, or a dict in some tools.
-std::uint32_t EventTable::Text(const Value& value) {
+std::uint32_t EventTable::OtherText(const Value& value) {
   switch (value.kind) {
-    case ValueKind::kString:
-      return value.Low();
     case ValueKind::kNone:
     case ValueKind::kEmptyDict:
     case ValueKind::kEmptyList:
@@ -77,6 +75,10 @@ std::uint32_t EventTable::Text(const Value& value) {
       Forget(value);  // a dict that only looks like an event
       return context_.builder.Intern(generics_.Line(value)).value();
   }
+}
+
+[[gnu::always_inline]] inline std::uint32_t EventTable::Text(const Value& value) {
+  return value.kind == ValueKind::kString ? value.Low() : OtherText(value);
 }
 
 // Inline: this runs for every field of every event.

@@ -58,6 +58,7 @@ class EventTable {
   void SetAction(Draft& draft, const Value& value, std::uint64_t offset);
   void Check(const Draft& draft, KeySet keys, std::uint64_t offset) const;
   std::uint32_t Text(const Value& value);
+  std::uint32_t OtherText(const Value& value);
   LabelSetId Labels(const LabelFields& fields);
 
   Context& context_;

@@ -22,12 +22,13 @@ class ValueStack {
     return std::span(values_).subspan(begin, size_ - begin);
   }
 
-  void Push(const Value& value) {
+  // Whether it is inlined must not depend on what else is in a unit: it runs per opcode.
+  [[gnu::always_inline]] void Push(const Value& value) {
     Reserve(1);
     values_[size_++] = value;
   }
   // Room for `count` more; Room() then gives it, and Grow() counts in what was written to it.
-  void Reserve(std::size_t count) {
+  [[gnu::always_inline]] void Reserve(std::size_t count) {
     if (size_ + count > values_.size()) {
       Enlarge(count);
     }
