@@ -52,10 +52,12 @@ std::string_view DataTypeName(std::int64_t type) {
 class HistoryMaker {
  public:
   HistoryMaker(RecordingBuilder& builder, const HostEvents& host, const Causes& causes,
-               std::int64_t start_ns)
+               const Join& join, std::int64_t start_ns, JoinFigures& figures)
       : builder_(builder),
         host_(host),
         causes_(causes),
+        join_(join),
+        figures_(figures),
         // Newer profilers count lines' times from the profile's start.
         zero_ns_(host.base_ns < kUnix ? SaturatingAdd(host.base_ns, start_ns) : host.base_ns) {
     history_.streams = {0};
@@ -134,7 +136,7 @@ class HistoryMaker {
            .stack = causes_.stacks[row],
            .ledger = static_cast<std::uint8_t>(ledger.value()),
            .action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc});
-      history_.labels.push_back(LabelsOf(row));
+      history_.labels.push_back(LabelsOf(row, MatchOf(row)));
     }
     trace.event_count = history_.events.size() - trace.first_event;
     history_.traces.push_back(std::move(trace));
@@ -179,10 +181,38 @@ class HistoryMaker {
     }
   }
 
-  LabelSetId LabelsOf(std::uint32_t row) {
+  // The compiler's allocation that this one is, where it is one; its arena is divided once.
+  const std::optional<Match>& MatchOf(std::uint32_t row) {
+    static const std::optional<Match> none;
     const MemoryEvent& event = host_.memory[row];
-    const auto key =
-        std::tuple(causes_.annotations[row], event.region, event.shape, event.data_type);
+    if (event.bytes <= 0 || join_.program_count() == 0) {
+      return none;
+    }
+    figures_.allocated = SaturatingAdd(figures_.allocated, event.bytes);
+    const auto [it, added] = matches_.try_emplace(
+        std::tuple(event.requested, causes_.jits[row], causes_.stacks[row], event.bytes));
+    if (added) {
+      it->second = join_.Find(event.requested, Text(causes_.jits[row]));
+      if (it->second && causes_.stacks[row].valid()) {
+        join_.Divide(*it->second, causes_.stacks[row], event.bytes, builder_, history_);
+      }
+    }
+    if (it->second) {
+      std::int64_t& sum = it->second->certainty == Certainty::kProgram ? figures_.of_program
+                          : it->second->certainty == Certainty::kName  ? figures_.of_name
+                                                                       : figures_.unsure;
+      sum = SaturatingAdd(sum, event.bytes);
+    }
+    return it->second;
+  }
+
+  LabelSetId LabelsOf(std::uint32_t row, const std::optional<Match>& match) {
+    const MemoryEvent& event = host_.memory[row];
+    const std::string_view module = match ? match->module : std::string_view{};
+    const std::string_view category =
+        match && match->told ? hlo::CategoryName(match->category) : std::string_view{};
+    const auto key = std::tuple(causes_.annotations[row], event.region, event.shape,
+                                event.data_type, module, category);
     const auto [it, added] = labels_.try_emplace(key);
     if (added) {
       std::vector<Label> labels;
@@ -196,6 +226,8 @@ class HistoryMaker {
       add("region", Text(event.region));
       add("dtype", DataTypeName(event.data_type));
       add("shape", Text(event.shape));
+      add("program", match && module.empty() ? "(one of several)" : module);
+      add("category", category);
       it->second = builder_.InternLabels(labels);
     }
     return it->second;
@@ -204,17 +236,25 @@ class HistoryMaker {
   RecordingBuilder& builder_;
   const HostEvents& host_;
   const Causes& causes_;
+  const Join& join_;
+  JoinFigures& figures_;
   std::int64_t zero_ns_;
   History history_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, LabelSetId>
+  // By annotation, region, shape, data type, program and category.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t, std::string_view,
+                      std::string_view>,
+           LabelSetId>
       labels_;
+  // By requested bytes, jitted function, stack and bytes.
+  std::map<std::tuple<std::int64_t, std::uint32_t, StackId, std::int64_t>, std::optional<Match>>
+      matches_;
 };
 
 }  // namespace
 
 History MakeHistory(RecordingBuilder& builder, const HostEvents& host, const Causes& causes,
-                    std::int64_t start_ns) {
-  return HistoryMaker(builder, host, causes, start_ns).Make();
+                    const Join& join, std::int64_t start_ns, JoinFigures& figures) {
+  return HistoryMaker(builder, host, causes, join, start_ns, figures).Make();
 }
 
 }  // namespace memtool::formats::xplane

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording_builder.h"
@@ -110,6 +111,34 @@ Error WithoutMemory(const Space& space, const Surroundings& around) {
           .hint = std::move(hint)};
 }
 
+// The innermost jitted function, a row of HostEvents::texts, or kNoText.
+std::uint32_t JitAround(std::uint32_t node, const CodeStacks& code, const HostEvents& host) {
+  for (; node != 0; node = code.nodes()[node].parent) {
+    const std::uint32_t name = code.nodes()[node].name;
+    if (IsJitName(AsText(host.texts[name]))) {
+      return name;
+    }
+  }
+  return kNoText;
+}
+
+// How far the allocations are those of the compiled programs in the file.
+void AddJoin(RecordingBuilder& builder, const xplane::Join& join,
+             const xplane::JoinFigures& figures) {
+  if (join.program_count() == 0) {
+    return;
+  }
+  const auto percent = [&figures](std::int64_t part) {
+    return figures.allocated > 0 ? 100.0 * Ratio(part, figures.allocated) : 0.0;
+  };
+  builder.AddSetting("compiled programs", std::to_string(join.program_count()));
+  builder.AddSetting("allocated bytes of one program",
+                     fmt::format("{:.1f}%", percent(figures.of_program)));
+  builder.AddSetting("of several programs of one name",
+                     fmt::format("{:.1f}%", percent(figures.of_name)));
+  builder.AddSetting("of one of several programs", fmt::format("{:.1f}%", percent(figures.unsure)));
+}
+
 xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
   code.SetFlows(host.flows);
   std::vector<CodeInstant> instants;
@@ -121,8 +150,10 @@ xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
   const std::vector<std::uint32_t> annotations = xplane::AnnotationsOf(code, host.texts);
   xplane::Causes causes;
   causes.annotations.reserve(nodes.size());
+  causes.jits.reserve(nodes.size());
   for (const std::uint32_t node : nodes) {
     causes.annotations.push_back(annotations[node]);
+    causes.jits.push_back(JitAround(node, code, host));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     // TensorFlow says which operation it was for.
@@ -234,7 +265,16 @@ Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const
       builder, host.spans,
       [&host](std::uint32_t name) { return PlaceOf(AsText(host.texts[name])); }, limits.depth);
   const xplane::Causes causes = CausesOf(host, code);
-  builder.SetHistory(xplane::MakeHistory(builder, host, causes, around.start_ns));
+  std::vector<const xplane::Program*> programs;
+  for (const Plane& plane : space.planes) {
+    for (const xplane::Program& program : plane.programs) {
+      programs.push_back(&program);
+    }
+  }
+  const xplane::Join join(programs);
+  xplane::JoinFigures figures;
+  builder.SetHistory(xplane::MakeHistory(builder, host, causes, join, around.start_ns, figures));
+  AddJoin(builder, join, figures);
   AddNotes(builder, space, host, code.cut());
   return std::move(builder).Finish();
 }

@@ -70,7 +70,28 @@ class Allocator:
             id=0, data_type=0, **more)
 
 
-def jax(maps_first=False):
+def hlo_program():
+    """jit_loss: an arena of 16 MiB, in which dot_general has 10 MiB and tanh 4 MiB when most is in use."""
+    def instruction(id_, name, op_name, file="", line=0):
+        metadata = message(7, message(2, op_name), *([message(3, file), number(4, line)] if file else []))
+        return message(2, message(1, name), message(2, name), metadata, number(35, id_))
+
+    def buffer(id_, size, defined_by):
+        return message(1, number(1, id_), number(2, size), message(3, number(4, defined_by)))
+
+    module = message(1, message(1, "jit_loss"), message(2, "main"), message(
+        3, message(1, "main"), number(5, 1), instruction(11, "dot.1", "jit(loss)/jit(main)/dot_general", "/home/ada/model.py", 7),
+        instruction(12, "tanh.2", "jit(loss)/jit(main)/Dense_0/tanh")), number(6, 1))
+    assigned = [message(9, number(1, id_), number(2, offset), number(3, size))
+                for id_, offset, size in ((1, 0, 10 * MIB), (2, 10 * MIB, 4 * MIB))]
+    assignment = message(3, buffer(1, 10 * MIB, 11), buffer(2, 4 * MIB, 12),
+                         message(3, number(1, 0), number(2, 16 * MIB), *assigned),
+                         message(4, *[message(1, number(1, kind), number(2, id_))
+                                      for kind, id_ in ((0, 1), (0, 2), (1, 2), (1, 1))]))
+    return module + assignment
+
+
+def jax(maps_first=False, program=False):
     """Two steps of a training loop: 3 MiB from before, 8 MiB of parameters, 16 MiB for a jitted function on another
     thread, whose line begins 1000 ns earlier."""
     host = Plane("/host:CPU")
@@ -102,6 +123,12 @@ def jax(maps_first=False):
     environment.own = [environment.stat(6, "profile_start_time", 1_771_595_660_000_000_000),
                        environment.stat(6, "profile_stop_time", 1_771_595_660_200_000_000)]
     planes = [device, host, environment]
+    if program:
+        metadata = Plane("/host:metadata")
+        stat = message(5, number(1, 1), message(6, hlo_program()))
+        metadata.own = [message(4, number(1, 15), message(2, number(1, 15), message(2, "jit_loss(15)"), stat)),
+                        message(5, number(1, 1), message(2, number(1, 1), message(2, "Hlo Proto")))]
+        planes.insert(0, metadata)
     return b"".join(plane.bytes(maps_first) for plane in planes) + message(4, "worker-3")
 
 
@@ -125,7 +152,7 @@ def without_memory():
 
 def main():
     folder = Path(sys.argv[1])
-    files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "holes.xplane.pb": holes(),
+    files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "program.xplane.pb": jax(program=True), "holes.xplane.pb": holes(),
              "tpu.xplane.pb": without_memory(), "cut.xplane.pb": jax()[:-100]}
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -95,6 +95,24 @@ def host_events(data):
                            dict(stat(part, stats) for number, part in inside if number == 4))
 
 
+def compiled_sizes(data):
+    """-> sizes of outputs and temporaries of the compiled programs in the file"""
+    sizes = set()
+    for number, plane in fields(data):
+        parts = list(fields(plane)) if number == 1 else []
+        if not any(number == 2 and part == b"/host:metadata" for number, part in parts):
+            continue
+        programs = [proto for number, part in parts if number == 4 for key, value in fields(part) if key == 2
+                    for kind, stat_ in fields(value) if kind == 5 for name, proto in fields(stat_) if name == 6]
+        for proto in programs:
+            for assignment in (part for number, part in fields(proto) if number == 3):
+                for allocation in (part for number, part in fields(assignment) if number == 3):
+                    one = {number: part for number, part in fields(allocation) if number != 9}
+                    if not (one.get(5) or (not one.get(7) and (one.get(3) or one.get(12)))):
+                        sizes.add(one.get(2, 0))
+    return sizes
+
+
 def ledgers_of(events):
     logs = collections.defaultdict(list)
     for _, time, _, name, stats in events:
@@ -171,7 +189,15 @@ def main():
         if len(allocations) != count or found < told:
             failed += 1
             print(f"{file.name}: {found} of {len(allocations)} allocations have code around them, wanted {told} of {count}")
-        print(f"{file.name}: {len(wanted)} allocators, {found} of {count} allocations with code ({told} on their own thread)")
+        compiled = compiled_sizes(file.read_bytes())
+        made = [stats for _, _, _, name, stats in events if name == "MemoryAllocation"]
+        share = 100 * sum(stats["allocation_bytes"] for stats in made if stats["requested_bytes"] in compiled) / sum(
+            stats["allocation_bytes"] for stats in made)
+        joined = sum(float(value.rstrip("%")) for name, value in info["settings"].items() if value.endswith("%"))
+        if abs(joined - share) > 0.16:  # three figures, rounded
+            failed += 1
+            print(f"{file.name}: {joined:.1f}% of the bytes belong to compiled programs, wanted {share:.1f}%")
+        print(f"{file.name}: {share:.1f}% of the bytes are of compiled programs; {len(wanted)} allocators, {found} of {count} allocations with code ({told} on their own thread)")
     sys.exit(1 if failed else 0)
 
 

@@ -71,10 +71,12 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
                         {.rows = std::span(rows).first(count),
                          .granularity = query_.by.granularity,
                          .space = &space_});
+    const auto add = [](std::optional<std::int64_t>& sum, std::optional<std::int64_t> peak) {
+      sum = sum && peak ? std::optional(SaturatingAdd(*sum, *peak)) : std::nullopt;
+    };
     for (std::size_t i = 0; i < count; ++i) {
-      TopRow& row = answer.rows[i];
-      row.peak_without = SaturatingAdd(*row.peak_without, without[i].own);
-      row.peak_without_cum = SaturatingAdd(*row.peak_without_cum, without[i].with_callees);
+      add(answer.rows[i].peak_without, without[i].own);
+      add(answer.rows[i].peak_without_cum, without[i].with_callees);
     }
   }
 }

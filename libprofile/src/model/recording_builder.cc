@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
@@ -76,6 +78,28 @@ bool GoodStack(const Recording& recording, StackId stack) {
   return !stack.valid() || stack.value() < recording.stack_count();
 }
 
+std::optional<Error> CheckBreakdowns(const Recording& recording, const History& history) {
+  for (const Breakdown& breakdown : history.breakdowns) {
+    if (breakdown.part_count == 0 || breakdown.first_part > history.parts.size() ||
+        breakdown.part_count > history.parts.size() - breakdown.first_part) {
+      return Inconsistent("a breakdown refers to parts out of range");
+    }
+    std::int64_t sum = 0;
+    for (const BreakdownPart& part :
+         std::span(history.parts).subspan(breakdown.first_part, breakdown.part_count)) {
+      if (part.bytes < 0 || !GoodStack(recording, part.stack) ||
+          part.labels.value() >= recording.label_set_count()) {
+        return Inconsistent("a part refers to a stack or labels out of range, or is negative");
+      }
+      sum = SaturatingAdd(sum, part.bytes);
+    }
+    if (sum != breakdown.size) {
+      return Inconsistent("the parts of an allocation do not add up to it");
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
   const std::size_t ledgers = history.ledgers.size();
   for (const Trace& trace : history.traces) {
@@ -103,7 +127,7 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
       return Inconsistent("an event refers to a label set out of range");
     }
   }
-  return std::nullopt;
+  return CheckBreakdowns(recording, history);
 }
 
 std::optional<Error> CheckState(const Recording& recording, const AllocatorState& state) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,6 +39,7 @@ class GroupsOfRows {
       }
       first_.push_back(static_cast<std::uint32_t>(members_.size()));
     }
+    NoteParts(*view.recording().history);
     ShareEqualGroups();
   }
 
@@ -48,8 +51,12 @@ class GroupsOfRows {
             .count = 2 * std::size_t{count_}};
   }
 
-  // The group that is replayed for `group`, which has the same members.
-  [[nodiscard]] std::size_t Replayed(std::size_t group) const { return same_[group]; }
+  // The group that is replayed for `group`, which has the same members; none where a replay of
+  // whole allocations does not tell.
+  [[nodiscard]] std::optional<std::size_t> Replayed(std::size_t group) const {
+    return unknown_.empty() || unknown_[group] == 0 ? std::optional<std::size_t>(same_[group])
+                                                    : std::nullopt;
+  }
 
  private:
   // Leaves one of the groups that are of the same stacks: a leaf's own allocations are those with
@@ -88,6 +95,33 @@ class GroupsOfRows {
     std::erase_if(without_stack_, shared);
   }
 
+  [[nodiscard]] std::span<const std::uint32_t> MembersOf(StackId stack) const {
+    return std::span(members_).subspan(first_[stack.value()],
+                                       first_[stack.value() + 1] - first_[stack.value()]);
+  }
+
+  // Allocations are replayed whole. A row that has a part of one, and not the whole, cannot be
+  // told; nor what a row saves that is shown with a part left of what it made.
+  void NoteParts(const History& history) {
+    if (history.breakdowns.empty()) {
+      return;
+    }
+    unknown_.assign(2 * std::size_t{count_}, 0);
+    for (const Breakdown& breakdown : history.breakdowns) {
+      const auto whole = MembersOf(breakdown.stack);
+      for (const std::uint32_t group : whole) {
+        unknown_[group] = group < count_ ? 1 : unknown_[group];
+      }
+      for (const BreakdownPart& part :
+           std::span(history.parts).subspan(breakdown.first_part, breakdown.part_count)) {
+        for (const std::uint32_t group : MembersOf(part.stack)) {
+          const bool has_whole = std::find(whole.begin(), whole.end(), group) != whole.end();
+          unknown_[group] = has_whole ? unknown_[group] : 1;
+        }
+      }
+    }
+  }
+
   void AddStack(const NodeStack& stack) {
     if (stack.nodes.empty()) {
       members_.insert(members_.end(), without_stack_.begin(), without_stack_.end());
@@ -120,6 +154,7 @@ class GroupsOfRows {
   std::vector<std::uint32_t> before_recording_;
   std::vector<std::uint32_t> without_stack_;
   std::vector<std::uint32_t> same_;  // per group
+  std::vector<char> unknown_;        // per group; empty without breakdowns
 };
 
 }  // namespace
@@ -131,10 +166,13 @@ std::vector<PeakWithoutRow> PeakWithoutRows(const HistoryIndex& index, const Vie
   std::vector<PeakWithoutRow> peaks(ranked.rows.size());
   for (const MomentOfTrace& moment : moments) {
     const auto without = index.replay(moment.trace).PeakWithout(groups.groups());
+    const auto add = [&](std::optional<std::int64_t>& sum, std::size_t group) {
+      const auto replayed = groups.Replayed(group);
+      sum = sum && replayed ? std::optional(SaturatingAdd(*sum, without[*replayed])) : std::nullopt;
+    };
     for (std::size_t i = 0; i < peaks.size(); ++i) {
-      peaks[i].own = SaturatingAdd(peaks[i].own, without[groups.Replayed(i)]);
-      peaks[i].with_callees =
-          SaturatingAdd(peaks[i].with_callees, without[groups.Replayed(i + peaks.size())]);
+      add(peaks[i].own, i);
+      add(peaks[i].with_callees, i + peaks.size());
     }
   }
   return peaks;

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -29,6 +30,9 @@ class SampleMaker {
         trace_(trace),
         backward_(recording_, trace, index.replay(trace)) {
     const Recording& recording = recording_;
+    for (const Breakdown& breakdown : recording.history->breakdowns) {
+      breakdowns_.emplace(std::pair(breakdown.stack, breakdown.size), &breakdown);
+    }
     if (!recording.state) {
       return;
     }
@@ -53,7 +57,12 @@ class SampleMaker {
 
   void Finish() {
     for (const auto& [key, sum] : sums_) {
-      builder_.AddSample(std::get<0>(key), std::get<1>(key), std::array{sum.count, sum.bytes});
+      const auto& [stack, labels, size] = key;
+      if (const Breakdown* breakdown = BreakdownOf(stack, size)) {
+        AddParts(*breakdown, labels, sum.count);
+      } else {
+        builder_.AddSample(stack, labels, std::array{sum.count, sum.bytes});
+      }
     }
   }
 
@@ -62,6 +71,26 @@ class SampleMaker {
     std::int64_t count = 0;
     std::int64_t bytes = 0;
   };
+
+  [[nodiscard]] const Breakdown* BreakdownOf(StackId stack, std::int64_t size) const {
+    const auto found = breakdowns_.find({stack, size});
+    return found == breakdowns_.end() ? nullptr : found->second;
+  }
+
+  // The parts of `count` equal allocations; the largest, which comes first, counts as the
+  // allocation.
+  void AddParts(const Breakdown& breakdown, LabelSetId labels, std::int64_t count) {
+    const auto parts =
+        std::span(recording_.history->parts).subspan(breakdown.first_part, breakdown.part_count);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto of_all = builder_.Labels(labels);
+      std::vector<Label> all(of_all.begin(), of_all.end());
+      const auto own = builder_.Labels(parts[i].labels);
+      all.insert(all.end(), own.begin(), own.end());
+      builder_.AddSample(parts[i].stack, builder_.InternLabels(all),
+                         std::array{i == 0 ? count : 0, SaturatingMultiply(parts[i].bytes, count)});
+    }
+  }
 
   [[nodiscard]] const Segment* SegmentOf(std::uint64_t address) const {
     const auto after = std::upper_bound(
@@ -134,6 +163,7 @@ class SampleMaker {
   const Trace& trace_;
   BackwardPasses backward_;
   std::vector<const Segment*> segments_;  // of this trace, by address
+  std::map<std::pair<StackId, std::int64_t>, const Breakdown*> breakdowns_;
   std::map<std::tuple<StackId, LabelSetId, std::int64_t>, Sum> sums_;
 };
 

@@ -31,6 +31,16 @@ constexpr std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b) {
   return a;
 }
 
+// a · b; sticks at the ends of int64.
+constexpr std::int64_t SaturatingMultiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    product = (a < 0) == (b < 0) ? std::numeric_limits<std::int64_t>::max()
+                                 : std::numeric_limits<std::int64_t>::min();
+  }
+  return product;
+}
+
 // |value|; the largest int64 for the smallest.
 constexpr std::int64_t Magnitude(std::int64_t value) {
   return value < 0 ? SaturatingSubtract(0, value) : value;

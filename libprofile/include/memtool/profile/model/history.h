@@ -104,6 +104,20 @@ struct AddressRange {
   std::int64_t end = kNoTime;  // kNoTime when it was never unmapped
 };
 
+// What an allocation of `size` bytes by `stack` is divided into where more is known than that it was
+// made: a compiler's arena into the buffers that lie in it. Its parts add up to `size`.
+struct Breakdown {
+  StackId stack;
+  std::int64_t size = 0;
+  std::uint32_t first_part = 0;
+  std::uint32_t part_count = 0;
+};
+struct BreakdownPart {
+  StackId stack;
+  LabelSetId labels;  // beside those of the allocation
+  std::int64_t bytes = 0;
+};
+
 enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 
 struct History {
@@ -115,6 +129,8 @@ struct History {
   std::vector<std::uint64_t> streams;  // raw stream handles; [0] is 0, the default stream
   std::vector<Mark> marks;
   std::vector<AddressRange> mapped;
+  std::vector<Breakdown> breakdowns;  // one at most per stack and size
+  std::vector<BreakdownPart> parts;
   Clock clock = Clock::kAbsent;
 };
 

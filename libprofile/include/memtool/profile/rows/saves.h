@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,10 +13,11 @@
 
 namespace memtool {
 
-// How high the peaks would be if a row's allocations had never existed.
+// How high the peaks would be if a row's allocations had never existed. None where that is not
+// known: the row has parts of an allocation (Breakdown), which may be as large without them.
 struct PeakWithoutRow {
-  std::int64_t own = 0;           // those that the row itself made
-  std::int64_t with_callees = 0;  // and those of all that it calls
+  std::optional<std::int64_t> own = 0;           // those that the row itself made
+  std::optional<std::int64_t> with_callees = 0;  // and those of all that it calls
 };
 
 // Rows as a tabulator ranked them; `space` is the tabulator's.
