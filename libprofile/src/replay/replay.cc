@@ -339,11 +339,16 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
     }
   };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const std::int64_t change = ChangeAt(i);
-    if (change == 0) {
+    const Event& event = events_[i];
+    const bool is_free = event.action == Action::kFreeCompleted;
+    if (!is_free && event.action != Action::kAlloc && event.action != Action::kAdjust) {
       continue;
     }
-    if (events_[i].action != Action::kAdjust) {
+    // ChangeAt(i), which need not be called: a free gives back what its allocation took.
+    const std::uint32_t allocation = is_free ? partner_[i] : kNoEvent;
+    const std::int64_t size = allocation == kNoEvent ? event.size : events_[allocation].size;
+    const std::int64_t change = is_free ? SaturatingSubtract(0, size) : size;
+    if (event.action != Action::kAdjust) {
       for (const std::uint32_t row : GroupsOfEvent(groups, i)) {
         if (row != kNoGroup) {
           Group& group = all[row];
