@@ -46,7 +46,11 @@ class TopCommand final : public RowsCommand {
     std::vector<std::string> all = names;
     all.insert(all.end(), bases_.begin(), bases_.end());
     MEMTOOL_TRY(CheckNames(all));
-    TopMaker maker({.by = view().by(), .sort = view().sort(), .peak_rows = output().limit()});
+    // A table shows one of the two: what the row itself made, or its callees' too.
+    TopMaker maker({.by = view().by(),
+                    .sort = view().sort(),
+                    .peak_rows = output().limit(),
+                    .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum});
     MEMTOOL_TRY(ForEachInput(session, names,
                              [&](Selection selection) { maker.Add(std::move(selection)); }));
     if (!bases_.empty()) {

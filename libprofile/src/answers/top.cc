@@ -70,7 +70,8 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
         PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
                         {.rows = std::span(rows).first(count),
                          .granularity = query_.by.granularity,
-                         .space = &space_});
+                         .space = &space_,
+                         .with_callees = query_.peak_with_callees});
     const auto add = [](std::optional<std::int64_t>& sum, std::optional<std::int64_t> peak) {
       sum = sum && peak ? std::optional(SaturatingAdd(*sum, *peak)) : std::nullopt;
     };

@@ -23,7 +23,9 @@ namespace {
 class GroupsOfRows {
  public:
   GroupsOfRows(const View& view, const RankedRows& ranked)
-      : space_(*ranked.space), count_(static_cast<std::uint32_t>(ranked.rows.size())) {
+      : space_(*ranked.space),
+        count_(static_cast<std::uint32_t>(ranked.rows.size())),
+        with_callees_(ranked.with_callees) {
     for (std::uint32_t i = 0; i < count_; ++i) {
       if (ranked.rows[i].node.valid()) {
         row_of_node_.emplace(ranked.rows[i].node.value(), i);
@@ -136,8 +138,8 @@ class GroupsOfRows {
         members_.push_back(row);
       }
       // A row counts once for a stack that goes through it twice.
-      if (std::find(members_.begin() + first_.back(), members_.end(), row + count_) ==
-          members_.end()) {
+      if (with_callees_ && std::find(members_.begin() + first_.back(), members_.end(),
+                                     row + count_) == members_.end()) {
         members_.push_back(row + count_);
       }
       if (space_.Name(stack.nodes[depth]) == kBeforeRecording) {
@@ -148,6 +150,7 @@ class GroupsOfRows {
 
   NodeSpace& space_;
   std::uint32_t count_;
+  bool with_callees_;
   std::unordered_map<std::uint32_t, std::uint32_t> row_of_node_;
   std::vector<std::uint32_t> first_{0};
   std::vector<std::uint32_t> members_;
@@ -172,7 +175,11 @@ std::vector<PeakWithoutRow> PeakWithoutRows(const HistoryIndex& index, const Vie
     };
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       add(peaks[i].own, i);
-      add(peaks[i].with_callees, i + peaks.size());
+      if (ranked.with_callees) {
+        add(peaks[i].with_callees, i + peaks.size());
+      } else {
+        peaks[i].with_callees.reset();
+      }
     }
   }
   return peaks;

@@ -18,6 +18,7 @@ struct TopQuery {
   SortBy sort = SortBy::kFlat;
   // For histories at their peak: for how many rows to work out peak_without; 0 = all.
   std::size_t peak_rows = 0;
+  bool peak_with_callees = true;  // peak_without_cum too, which takes as long again
 };
 
 // Amounts are in the unit of the answer.

@@ -25,6 +25,7 @@ struct RankedRows {
   std::span<const Row> rows;
   Granularity granularity;
   NodeSpace* space;
+  bool with_callees = true;  // else PeakWithoutRow::with_callees is none
 };
 
 // Per row of frames: the sum over `moments` of each trace's peak. Rows of other kinds (no node,
