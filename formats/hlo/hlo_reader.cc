@@ -73,7 +73,7 @@ Result<Recording> HloReader::Read(ByteWindow& in, const Limits& /*limits*/) cons
   RecordingBuilder builder;
   builder.Intern({});
   builder.metadata().format = name();
-  builder.metadata().format_display = "XLA compiled program (HloProto)";
+  builder.metadata().format_display = "compiled program of XLA (HloProto)";
   builder.metadata().origin = {.framework = Framework::kJax, .kind = RecordingKind::kProgram};
   builder.metadata().frames_are_scopes = true;
   hlo::AddProgram(program, builder);

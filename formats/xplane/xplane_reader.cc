@@ -254,7 +254,7 @@ Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const
     return tl::unexpected(WithoutMemory(space, around));
   }
   const bool jax = IsOfJax(host);
-  metadata.format_display = jax ? "JAX profiler trace (XSpace)" : "XLA profiler trace (XSpace)";
+  metadata.format_display = jax ? "JAX profiler trace (XSpace)" : "profiler trace of XLA (XSpace)";
   metadata.origin = {.framework = jax ? Framework::kJax : Framework::kUnknown,
                      .kind = RecordingKind::kTrace,
                      .host = space.hosts.empty() ? std::string() : space.hosts.front()};

@@ -142,7 +142,7 @@ TEST_F(RealFiles, MxnetLogsAreRead) {
   ExpectRead("mxnet", "MXNet memory log (TBD)");
 }
 TEST_F(RealFiles, Xplanes) {
-  ExpectRead("xplane", "profiler trace (XSpace)");
+  ExpectRead("xplane", "(XSpace)");
 }
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
