@@ -9,7 +9,7 @@
 #include "ground_truth/forms.h"
 #include "memtool/formats/keywords.h"
 #include "oom_text/scan.h"
-#include "oom_text/tables/text_readers.h"
+#include "oom_text/text_readers.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {

@@ -15,7 +15,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/left_out.h"
 #include "oom_text/scan.h"
-#include "oom_text/tables/text_readers.h"
+#include "oom_text/text_readers.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 

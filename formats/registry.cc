@@ -23,7 +23,7 @@
 #  include "mxnet/mxnet_reader.h"
 #endif
 #ifdef MEMTOOL_HAVE_OOM_TEXT
-#  include "oom_text/tables/text_readers.h"
+#  include "oom_text/text_readers.h"
 #endif
 #ifdef MEMTOOL_HAVE_PPROF
 #  include "pprof/pprof_reader.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "oom_text/phrases.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 

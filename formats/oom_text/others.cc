@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "oom_text/libraries.h"
-#include "oom_text/phrases.h"
 #include "oom_text/retries.h"
 #include "oom_text/tpu.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "oom_text/phrases.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 

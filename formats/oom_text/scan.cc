@@ -8,7 +8,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "oom_text/line_time.h"
-#include "oom_text/phrases.h"
+#include "oom_text/words/phrases.h"
 #include "support/byte_cursor.h"
 
 namespace memtool::formats::oom_text {

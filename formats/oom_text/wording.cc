@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "oom_text/others.h"
-#include "oom_text/phrases.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 

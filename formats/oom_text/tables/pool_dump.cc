@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "oom_text/phrases.h"
 #include "oom_text/tables/table_rows.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "oom_text/phrases.h"
 #include "oom_text/tables/table_rows.h"
+#include "oom_text/words/phrases.h"
 #include "xla/op_name.h"
 
 namespace memtool::formats::oom_text {

@@ -104,8 +104,8 @@ struct AddressRange {
   std::int64_t end = kNoTime;  // kNoTime when it was never unmapped
 };
 
-// What an allocation of `size` bytes by `stack` is divided into where more is known than that it was
-// made: a compiler's arena into the buffers that lie in it. Its parts add up to `size`.
+// What an allocation of `size` bytes by `stack` is divided into where more is known than its size:
+// a compiler's arena, into the buffers that lie in it. Its parts add up to `size`.
 struct Breakdown {
   StackId stack;
   std::int64_t size = 0;

@@ -1,4 +1,4 @@
-#include "oom_text/tables/text_readers.h"
+#include "oom_text/text_readers.h"
 
 #include "oom_text/scan.h"
 #include "oom_text/tables/table_recording.h"

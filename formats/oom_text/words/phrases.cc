@@ -1,4 +1,4 @@
-#include "oom_text/phrases.h"
+#include "oom_text/words/phrases.h"
 
 #include <algorithm>
 #include <array>
