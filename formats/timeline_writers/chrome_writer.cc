@@ -75,7 +75,7 @@ class ChromeSink final : public PictureSink {
     }
     const std::string_view shown =
         !block.event && !block.stack.valid() ? kBeforeRecording : name.name;
-    Slice("largest blocks", trace.number + 1, lane, block.begin, block.end,
+    Slice({"largest blocks", trace.number + 1, lane}, block.begin, block.end,
           Quoted(fmt::format("{} {}", shown, FormatSize(block.bytes))), args);
   }
 
@@ -89,7 +89,7 @@ class ChromeSink final : public PictureSink {
       args += fmt::format(R"({}"bytes requested":{})", args.empty() ? "" : ",", mark.out_of);
     }
     if (mark.span) {
-      Slice("marks", kMarksPid, lane, mark.begin, mark.end, Quoted(mark.name), args);
+      Slice({"marks", kMarksPid, lane}, mark.begin, mark.end, Quoted(mark.name), args);
       return;
     }
     Event(fmt::format(R"({{"ph":"i","s":"g","pid":{},"tid":0,"ts":{},"name":{},"args":{{{}}}}})",
@@ -115,11 +115,16 @@ class ChromeSink final : public PictureSink {
   }
 
   // Complete events nest by thread: a lane is one.
-  void Slice(std::string_view category, std::size_t pid, std::size_t lane, std::int64_t begin,
-             std::int64_t end, const std::string& name, const std::string& args) {
+  struct Track {
+    std::string_view category;
+    std::size_t pid;
+    std::size_t lane;
+  };
+  void Slice(const Track& track, std::int64_t begin, std::int64_t end, const std::string& name,
+             const std::string& args) {
     Event(fmt::format(
         R"({{"ph":"X","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{{}}}}})",
-        category, pid, lane + 1, Micros(begin), Micros(end - begin), name, args));
+        track.category, track.pid, track.lane + 1, Micros(begin), Micros(end - begin), name, args));
   }
 
   void Event(const std::string& json) {

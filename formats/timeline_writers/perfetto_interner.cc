@@ -117,8 +117,8 @@ std::uint64_t PerfettoInterner::Callstack(StackId stack) {
   ProtoBytes entry;
   entry.Number(1, iid);
   const auto locations = recording_.Stack(stack);
-  for (auto it = locations.rbegin(); it != locations.rend(); ++it) {  // outermost first
-    const Location& location = recording_.At(*it);
+  for (std::size_t i = locations.size(); i-- > 0;) {  // outermost first
+    const Location& location = recording_.At(locations[i]);
     for (std::uint32_t k = location.line_count; k-- > 0;) {
       entry.Number(2, Frame(location.first_line + k, location));
     }

@@ -86,11 +86,15 @@ std::optional<std::int64_t> FigureOf(const Stat& stat) {
   }
 }
 
-// Who began what: the types and ids that join the spans of two threads.
-struct FlowEnds {
-  std::int64_t type = 0;
-  std::int64_t id = 0;
-  friend auto operator<=>(const FlowEnds&, const FlowEnds&) = default;
+// Who began what: the type and the id that join the spans of two threads.
+using FlowEnds = std::pair<std::int64_t, std::int64_t>;
+
+// The stats of a memory event that are not kept as they are.
+struct MemoryFigures {
+  std::optional<std::int64_t> bytes;
+  std::optional<std::int64_t> address;
+  std::optional<std::int64_t> available;
+  std::int64_t reserved = 0;
 };
 
 // The stats of an event that is not about memory.
@@ -159,57 +163,68 @@ class Collector {
     }
   }
 
+  void NoteText(Key key, const Stat& stat, MemoryEvent& memory) {
+    switch (key) {
+      case Key::kAllocator:
+        memory.allocator = TextOf(stat);
+        break;
+      case Key::kDevice:
+        memory.allocator = memory.allocator == kNoText ? TextOf(stat) : memory.allocator;
+        break;
+      case Key::kOp:
+        memory.op = TextOf(stat);
+        break;
+      case Key::kRegion:
+        memory.region = TextOf(stat);
+        break;
+      case Key::kShape:
+        memory.shape = TextOf(stat);
+        break;
+      default:
+        break;
+    }
+  }
+
+  static void NoteFigure(Key key, const Stat& stat, MemoryEvent& memory, MemoryFigures& figures) {
+    switch (key) {
+      case Key::kReserved:
+        figures.reserved = FigureOf(stat).value_or(0);
+        break;
+      case Key::kAllocated:
+        memory.allocated = FigureOf(stat);
+        break;
+      case Key::kAvailable:
+        figures.available = FigureOf(stat);
+        break;
+      case Key::kPeak:
+        memory.peak = FigureOf(stat);
+        break;
+      case Key::kRequested:
+        memory.requested = FigureOf(stat).value_or(0);
+        break;
+      case Key::kBytes:
+        figures.bytes = FigureOf(stat);
+        break;
+      case Key::kAddress:
+        figures.address = FigureOf(stat);
+        break;
+      case Key::kDataType:
+        memory.data_type = FigureOf(stat).value_or(0);
+        break;
+      default:
+        break;
+    }
+  }
+
   void AddMemory(const RawEvent& event, std::int64_t time, std::uint32_t thread, bool allocation) {
     MemoryEvent memory{.time_ps = time, .allocator = kNoText, .thread = thread};
-    std::optional<std::int64_t> bytes;
-    std::optional<std::int64_t> address;
-    std::optional<std::int64_t> available;
-    std::int64_t reserved = 0;
+    MemoryFigures figures;
     ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) {
-      switch (KeyOf(stat)) {
-        case Key::kAllocator:
-          memory.allocator = TextOf(stat);
-          break;
-        case Key::kDevice:
-          memory.allocator = memory.allocator == kNoText ? TextOf(stat) : memory.allocator;
-          break;
-        case Key::kReserved:
-          reserved = FigureOf(stat).value_or(0);
-          break;
-        case Key::kAllocated:
-          memory.allocated = FigureOf(stat);
-          break;
-        case Key::kAvailable:
-          available = FigureOf(stat);
-          break;
-        case Key::kPeak:
-          memory.peak = FigureOf(stat);
-          break;
-        case Key::kRequested:
-          memory.requested = FigureOf(stat).value_or(0);
-          break;
-        case Key::kBytes:
-          bytes = FigureOf(stat);
-          break;
-        case Key::kAddress:
-          address = FigureOf(stat);
-          break;
-        case Key::kOp:
-          memory.op = TextOf(stat);
-          break;
-        case Key::kRegion:
-          memory.region = TextOf(stat);
-          break;
-        case Key::kShape:
-          memory.shape = TextOf(stat);
-          break;
-        case Key::kDataType:
-          memory.data_type = FigureOf(stat).value_or(0);
-          break;
-        default:
-          break;
-      }
+      const Key key = KeyOf(stat);
+      NoteText(key, stat, memory);
+      NoteFigure(key, stat, memory, figures);
     });
+    const auto& [bytes, address, available, reserved] = figures;
     if (!bytes || *bytes < 0 || !address) {
       ++host_.bad_events;
       return;

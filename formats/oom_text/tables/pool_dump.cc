@@ -147,6 +147,24 @@ bool PoolDump::TakeClass(std::string_view row) {
   return true;
 }
 
+namespace {
+
+// What follows "Allocator memory summary:", since 2026.
+void TakeSummary(Phrases& in, OomPool& pool) {
+  constexpr std::size_t kReach = 200;
+  if (in.SkipTo("largest free chunk usable by", kReach) && in.SkipTo("end", kReach)) {
+    in.TakeSize(pool.largest_free);
+  }
+  if (in.SkipTo("pool size", kReach)) {
+    in.TakeSize(pool.reserved);
+  }
+  if (in.SkipTo("pool limit", kReach)) {
+    in.TakeSize(pool.limit);
+  }
+}
+
+}  // namespace
+
 bool PoolDump::TakeSums(std::string_view row) {
   Phrases in(row);
   std::int64_t bytes = 0;
@@ -173,16 +191,7 @@ bool PoolDump::TakeSums(std::string_view row) {
     return true;
   }
   if (in.Take("Allocator memory summary:")) {
-    constexpr std::size_t kReach = 200;
-    if (in.SkipTo("largest free chunk usable by", kReach) && in.SkipTo("end", kReach)) {
-      in.TakeSize(pool_.largest_free);
-    }
-    if (in.SkipTo("pool size", kReach)) {
-      in.TakeSize(pool_.reserved);
-    }
-    if (in.SkipTo("pool limit", kReach)) {
-      in.TakeSize(pool_.limit);
-    }
+    TakeSummary(in, pool_);
     return true;
   }
   return false;

@@ -119,7 +119,7 @@ class ProgramSamples {
         SaturatingAdd(buffer.argument ? listed_arguments_ : listed_, buffer.size.bytes);
   }
 
-  static std::string_view KindOf(const OomBuffer& buffer) {
+  static std::string KindOf(const OomBuffer& buffer) {
     return buffer.argument                                       ? "argument"
            : buffer.allocation.find("temp") != std::string::npos ? "temporary"
            : buffer.allocation.empty()                           ? "temporary or output"

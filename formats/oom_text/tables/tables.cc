@@ -315,6 +315,12 @@ void Tables::GiveTo(OomLog& log) && {
     }
     Fill(message);
   }
+  GiveWarnings(log);
+  log.tables_left_out = left_out_;
+}
+
+// To each message the last warning of its process before it.
+void Tables::GiveWarnings(OomLog& log) const {
   for (OomMessage& message : log.messages) {
     for (const Warned& warned : warned_) {
       if (IsOfXla(message) && warned.process == message.prefix &&
@@ -323,7 +329,6 @@ void Tables::GiveTo(OomLog& log) && {
       }
     }
   }
-  log.tables_left_out = left_out_;
 }
 
 }  // namespace memtool::formats::oom_text

@@ -41,6 +41,8 @@ class Tables {
     std::shared_ptr<const OomProgram> program;
     std::shared_ptr<const OomPool> pool;
   };
+  void GiveWarnings(OomLog& log) const;
+
   struct Warned {
     std::string process;
     OomRemat remat;
