@@ -250,11 +250,11 @@ Result<Recording> OfProgram(const OomProgram& program, const Others& others) {
 
 std::int32_t DeviceOf(std::string_view allocator) {
   constexpr std::string_view kGpu = "GPU_";
-  std::int32_t device = -1;
+  std::int32_t device = 0;  // where the allocator's name does not tell: it has only one
   if (allocator.starts_with(kGpu)) {
     std::from_chars(allocator.data() + kGpu.size(), allocator.data() + allocator.size(), device);
   }
-  return std::max<std::int32_t>(device, -1);
+  return std::max<std::int32_t>(device, 0);
 }
 
 // The chunks of a pool as blocks of segments.
