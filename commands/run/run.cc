@@ -132,7 +132,7 @@ class RunCommand final : public Command {
     }
     SetEnvironment(library);
     const int code = RunProgram(program_, streams);
-    if (!quiet_ && code != kRunNotFound && code != kRunCannotRun) {
+    if (!quiet_ && code != kRunNotFound && code != kRunCannotRun && code != kRunOwnFailure) {
       SumUp(streams);
     }
     return Code(code);
