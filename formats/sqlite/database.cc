@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <system_error>
 
 namespace memtool::formats::sqlite {
@@ -17,8 +18,10 @@ std::string MessageOf(sqlite3* db) {
   if (db == nullptr) {
     return "out of memory";
   }
+  // SQLite keeps the system's reason for some failures only; errno has it for the others.
   const bool system = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
-  const int number = system ? sqlite3_system_errno(db) : 0;
+  const int kept = system ? sqlite3_system_errno(db) : 0;
+  const int number = system && kept == 0 ? errno : kept;
   return number == 0
              ? std::string(sqlite3_errmsg(db))
              : fmt::format("{}: {}", sqlite3_errmsg(db), std::generic_category().message(number));
@@ -60,6 +63,7 @@ Error Statement::Failure(int status) const {
 }
 
 Result<bool> Statement::Step() {
+  errno = 0;
   const int status = sqlite3_step(handle_.get());
   if (status == SQLITE_ROW || status == SQLITE_DONE) {
     return status == SQLITE_ROW;
@@ -68,6 +72,7 @@ Result<bool> Statement::Step() {
 }
 
 Result<void> Statement::Run() {
+  errno = 0;
   const int status = sqlite3_step(handle_.get());
   if (status != SQLITE_DONE && status != SQLITE_ROW) {
     return Fail(Failure(status));
@@ -85,6 +90,7 @@ std::string_view Statement::Text(int column) const {
 }
 
 Result<void> Execute(sqlite3* db, const std::string& statements, ErrorCode code) {
+  errno = 0;
   if (sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return Fail(code, "SQLite: " + MessageOf(db));
   }

@@ -222,8 +222,7 @@ def check_full_disks(works, faults):
                 what = (work.command[1:3], size, code, errors)
                 lines = [line for line in errors.splitlines() if "Generating report" not in line]
                 faults.expect(code == 6 and len(lines) == 1, *what)
-                # SQLite says less about the file that it writes first.
-                faults.expect("File too large" in errors or "SQLite: disk I/O error" in errors, *what)
+                faults.expect("File too large" in errors, *what)
                 faults.expect(set(os.listdir(folder)) == set(work.files), "left behind", *what)
                 for name in work.files:
                     now = (Path(folder) / name).read_bytes()
