@@ -8,12 +8,15 @@
 
 #include "ground_truth/forms.h"
 #include "ground_truth/text.h"
+#include "memtool/profile/base/json_memory.h"
 
 namespace memtool::formats::ground_truth {
 
 namespace {
 
-using Value = rapidjson::Value;
+using Pool = rapidjson::MemoryPoolAllocator<JsonMemory>;
+using Value = rapidjson::GenericValue<rapidjson::UTF8<>, Pool>;
+using Document = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, JsonMemory>;
 
 std::string_view TextOf(const Value& value) {
   return {value.GetString(), value.GetStringLength()};
@@ -222,7 +225,7 @@ Place PlaceAt(std::string_view text, std::size_t offset) {
 }  // namespace
 
 GroundTruth ReadTruthJson(std::string_view text) {
-  rapidjson::Document document;
+  Document document;
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag>(text.data(),
                                                                                   text.size());
   if (document.HasParseError()) {

@@ -1,11 +1,9 @@
 #include "json_dump/json_dump_writer.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <array>
 
 #include "memtool/profile/base/escape.h"
+#include "support/json.h"
 
 namespace memtool::formats {
 
@@ -110,8 +108,8 @@ class JsonDump {
   }
 
   const Recording& recording_;
-  rapidjson::StringBuffer buffer_;
-  rapidjson::Writer<rapidjson::StringBuffer> json_;
+  JsonBuffer buffer_;
+  JsonWriter json_;
 };
 
 }  // namespace

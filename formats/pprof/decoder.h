@@ -11,6 +11,7 @@
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/id_map.h"
 #include "pprof/sample_columns.h"
+#include "support/piece_vector.h"
 #include "support/wire.h"
 
 namespace memtool::formats::pprof {
@@ -75,7 +76,7 @@ class Decoder {
   void ResolveMappings();
   void ResolveFunctions();
   void ResolveLocations();
-  void ResolveStack(std::span<const std::byte> bytes, std::vector<LocationId>& stack) const;
+  void ResolveStack(std::span<const std::byte> bytes);
   void ResolveStacks();
   std::vector<LabelSetId> ResolveLabelSets();
   LabelSetId ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels);
@@ -97,7 +98,8 @@ class Decoder {
   std::vector<WireLine> lines_;
   std::vector<WireFunction> functions_;
   std::vector<std::uint64_t> function_ids_;
-  std::vector<StringId> strings_;  // wire index → id
+  // Wire index → id. In pieces, because a table of empty strings costs an input next to nothing.
+  PieceVector<StringId, std::size_t{1} << 22U> strings_;
 
   std::uint64_t unknown_mappings_ = 0;
   IdMap mapping_rows_;

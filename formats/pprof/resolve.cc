@@ -18,13 +18,14 @@ namespace {
 
 // The bytes were interned, so their offset is lost; the first sample that has them serves as the
 // place.
-ReadError InSample(const ReadError& inner, const std::vector<std::uint32_t>& column,
-                   std::uint32_t id, const char* field) {
+template <class Id>
+ReadError InSample(const ReadError& inner, const std::vector<Id>& column, std::uint32_t id,
+                   const char* field) {
   Error error = inner.error();
   error.offset.reset();
-  error.field =
-      fmt::format("sample[{}].{}{}{}", std::find(column.begin(), column.end(), id) - column.begin(),
-                  field, error.field.empty() ? "" : ".", error.field);
+  error.field = fmt::format("sample[{}].{}{}{}",
+                            std::find(column.begin(), column.end(), Id(id)) - column.begin(), field,
+                            error.field.empty() ? "" : ".", error.field);
   return ReadError(std::move(error));
 }
 
@@ -135,8 +136,7 @@ void Decoder::ResolveLocations() {
   }
 }
 
-void Decoder::ResolveStack(std::span<const std::byte> bytes, std::vector<LocationId>& stack) const {
-  stack.clear();
+void Decoder::ResolveStack(std::span<const std::byte> bytes) {
   ByteCursor cursor(bytes, 0);
   while (!cursor.done()) {
     const std::uint64_t location = cursor.Varint();
@@ -144,8 +144,9 @@ void Decoder::ResolveStack(std::span<const std::byte> bytes, std::vector<Locatio
     if (row == IdMap::kNone) {
       ThrowAt({}, fmt::format("refers to location id {}, which does not exist", location));
     }
-    stack.emplace_back(row);
+    builder_.AddStackLocation(LocationId(row));
   }
+  builder_.EndStack();
 }
 
 void Decoder::ResolveStacks() {
@@ -156,14 +157,12 @@ void Decoder::ResolveStacks() {
               fmt::format("{} frames in distinct stacks, more than 32-bit rows can hold", frames));
   }
   builder_.ReserveStacks(interned.size(), frames);
-  std::vector<LocationId> stack;
   for (std::uint32_t id = 0; id < interned.size(); ++id) {
     try {
-      ResolveStack(interned[id], stack);
+      ResolveStack(interned[id]);
     } catch (const ReadError& error) {
       throw InSample(error, samples_.stacks(), id, "location_id");
     }
-    builder_.AddStack(stack);
     interned.ReleaseBefore(id);
   }
 }
@@ -293,19 +292,12 @@ Result<Recording> Decoder::Finish() && {
   ResolveStacks();
   const std::vector<LabelSetId> by_bytes = ResolveLabelSets();
 
-  std::vector<StackId> stacks;
-  stacks.reserve(samples_.size());
-  for (const std::uint32_t stack : samples_.stacks()) {
-    stacks.emplace_back(stack);
-  }
-  samples_.stacks() = {};
-  std::vector<LabelSetId> label_sets;
-  label_sets.reserve(stacks.size());
-  for (const std::uint32_t set : samples_.label_sets()) {
-    label_sets.push_back(by_bytes[set]);
+  for (LabelSetId& set : samples_.label_sets()) {
+    set = by_bytes[set.value()];
   }
   samples_.values().resize(types_.size());
-  builder_.SetSamples(std::move(stacks), std::move(label_sets), std::move(samples_.values()));
+  builder_.SetSamples(std::move(samples_.stacks()), std::move(samples_.label_sets()),
+                      std::move(samples_.values()));
   NoteJax(by_bytes);
   return std::move(builder_).Finish();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "support/wire.h"
 
@@ -132,9 +133,12 @@ void SampleColumns::Flush() {
   }
   std::array<std::uint32_t, ByteInterner::kBatch> ids{};
   stack_bytes_.InternBatch(std::span(pending_stacks_).first(pending_), ids.data());
-  stacks_.insert(stacks_.end(), ids.begin(), ids.begin() + pending_);
+  const auto interned = std::span(ids).first(pending_);
+  std::transform(interned.begin(), interned.end(), std::back_inserter(stacks_),
+                 [](std::uint32_t id) { return StackId(id); });
   label_bytes_.InternBatch(std::span(pending_labels_).first(pending_), ids.data());
-  label_sets_.insert(label_sets_.end(), ids.begin(), ids.begin() + pending_);
+  std::transform(interned.begin(), interned.end(), std::back_inserter(label_sets_),
+                 [](std::uint32_t id) { return LabelSetId(id); });
   pending_ = 0;
 }
 

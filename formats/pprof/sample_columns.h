@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "memtool/profile/base/ids.h"
 #include "support/byte_cursor.h"
 #include "support/byte_interner.h"
 
@@ -24,8 +25,10 @@ class SampleColumns {
   // Values per sample; 0 when there is no sample.
   [[nodiscard]] std::size_t value_count() const { return values_.size(); }
 
-  std::vector<std::uint32_t>& stacks() { return stacks_; }
-  std::vector<std::uint32_t>& label_sets() { return label_sets_; }
+  // Rows of stack_bytes() and label_bytes(), per sample. Typed as what they become, so that the
+  // columns need not be copied.
+  std::vector<StackId>& stacks() { return stacks_; }
+  std::vector<LabelSetId>& label_sets() { return label_sets_; }
   std::vector<std::vector<std::int64_t>>& values() { return values_; }
   ByteInterner& stack_bytes() { return stack_bytes_; }  // packed varints of location ids
   ByteInterner& label_bytes() { return label_bytes_; }  // label fields with tag and length
@@ -43,8 +46,8 @@ class SampleColumns {
 
   ByteInterner stack_bytes_;
   ByteInterner label_bytes_;
-  std::vector<std::uint32_t> stacks_;
-  std::vector<std::uint32_t> label_sets_;
+  std::vector<StackId> stacks_;
+  std::vector<LabelSetId> label_sets_;
   std::vector<std::vector<std::int64_t>> values_;
   bool any_ = false;
 };

@@ -11,6 +11,8 @@ namespace memtool::formats {
 namespace {
 // Small enough to stay in the second-level cache between inflating and decoding.
 constexpr std::size_t kFirstCapacity = std::size_t{256} << 10U;
+// A buffer that one large record needed is given back when the next ones are small.
+constexpr std::size_t kLargeCapacity = std::size_t{16} << 20U;
 }  // namespace
 
 ByteWindow::ByteWindow(std::unique_ptr<Source> source)
@@ -20,13 +22,17 @@ ByteWindow::ByteWindow(std::unique_ptr<Source> source)
 
 // Moves what is buffered to the front, into a larger buffer when it fills this one: memory grows
 // with the bytes that really arrive, never with a length that an input only claims.
-void ByteWindow::MakeRoom() {
+void ByteWindow::MakeRoom(std::size_t wanted) {
   const std::size_t kept = end_ - begin_;
-  if (begin_ == 0 && end_ == capacity_) {
-    auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity_ * 2);
-    std::memcpy(larger.get(), buffer_.get(), kept);
-    buffer_ = std::move(larger);
-    capacity_ *= 2;
+  const bool full = begin_ == 0 && end_ == capacity_;
+  const bool too_large =
+      capacity_ >= kLargeCapacity && std::max(kept, wanted) <= kFirstCapacity / 2;
+  if (full || too_large) {
+    const std::size_t capacity = full ? capacity_ * 2 : kFirstCapacity;
+    auto other = std::make_unique_for_overwrite<std::byte[]>(capacity);
+    std::memcpy(other.get(), buffer_.get() + begin_, kept);
+    buffer_ = std::move(other);
+    capacity_ = capacity;
   } else {
     std::memmove(buffer_.get(), buffer_.get() + begin_, kept);
   }
@@ -37,10 +43,10 @@ void ByteWindow::MakeRoom() {
 
 std::span<const std::byte> ByteWindow::Fill(std::size_t size) {
   if (end_ - begin_ < size && !ended_) {
-    MakeRoom();
+    MakeRoom(size);
     while (end_ < size && !ended_) {
       if (end_ == capacity_) {
-        MakeRoom();
+        MakeRoom(size);
       }
       auto got = source_->Read({buffer_.get() + end_, capacity_ - end_});
       if (!got) {

@@ -2,8 +2,6 @@
 // an array that was seen before can be skipped, and the parser sees a null in its place.
 #pragma once
 
-#include <rapidjson/reader.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,6 +10,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
+#include "support/json.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -75,7 +74,7 @@ void CheckJson(JsonStream& stream, const rapidjson::ParseResult& result);
 // happened.
 template <class Handler>
 void ParseJson(JsonStream& stream, Handler& handler) {
-  rapidjson::Reader reader;
+  JsonReader reader;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag |
                               rapidjson::kParseNanAndInfFlag;
   try {

@@ -16,7 +16,9 @@ class PieceVector {
   [[nodiscard]] std::size_t size() const {
     return pieces_.empty() ? 0 : (pieces_.size() - 1) * kPiece + pieces_.back().size();
   }
+  [[nodiscard]] bool empty() const { return pieces_.empty(); }
   Row& operator[](std::size_t row) { return pieces_[row / kPiece][row % kPiece]; }
+  const Row& operator[](std::size_t row) const { return pieces_[row / kPiece][row % kPiece]; }
 
   void push_back(const Row& row) {
     // What was reserved is all that a piece takes: never more than kPiece.

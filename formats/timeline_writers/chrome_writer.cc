@@ -1,14 +1,13 @@
 #include "timeline_writers/chrome_writer.h"
 
 #include <fmt/format.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <array>
 
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/label_text.h"
+#include "support/json.h"
 #include "timeline_writers/chunks.h"
 #include "timeline_writers/names.h"
 #include "timeline_writers/picture.h"
@@ -24,8 +23,8 @@ constexpr std::size_t kMarksPid = 0;
 // A JSON string with its quotes.
 std::string Quoted(std::string_view bytes) {
   const std::string text = ToUtf8(bytes);
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> json(buffer);
+  JsonBuffer buffer;
+  JsonWriter json(buffer);
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
   return EscapeJson({buffer.GetString(), buffer.GetSize()});
 }

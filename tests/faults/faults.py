@@ -109,7 +109,6 @@ COMMANDS = [
 ]
 
 SAID_BESIDES = ("memtool: left out: ", "memtool: Generating report in ", "re2/walker-inl.h:")
-JSON = ("json", "{HTML}", "{KINETO}", "{TIMELINE}")  # read or written by RapidJSON
 # Of the C library, where an exception passes its call_once and there is no memory at all any more.
 NO_UNWINDING = "libgcc_s.so.1 must be installed for unwinding to work"
 
@@ -258,10 +257,7 @@ class Test:
         whole = command.run(old=True)  # replacing a file takes the most calls
         counts = command.counts()
         for kind, code, forever, allowed in FAULTS:
-            # RapidJSON, too, uses what malloc did not give it.
-            of_json = kind == "malloc" and any(word in command.text for word in JSON)
-            if self.kind not in ("", kind) or of_json or (
-                    "PLOT" in command.text and self.of_fonts(kind)):
+            if self.kind not in ("", kind) or ("PLOT" in command.text and self.of_fonts(kind)):
                 continue
             chosen = steps(counts[kind], self.every)
             if code < 0 and forever:  # short reads and writes, a clock that went back: from the start

@@ -1,12 +1,11 @@
 #include "torch_snapshot/meaning/metadata.h"
 
 #include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <optional>
 #include <utility>
+
+#include "support/json.h"
 
 namespace memtool::formats::torch_snapshot {
 
@@ -59,7 +58,7 @@ class FlatObject {
 template <class Handler>
 bool ParseJson(std::string_view text, Handler& handler) {
   rapidjson::MemoryStream stream(text.data(), text.size());
-  rapidjson::Reader reader;
+  JsonReader reader;
   constexpr unsigned kHow = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
                             rapidjson::kParseValidateEncodingFlag;
   return !reader.Parse<kHow>(stream, handler).IsError();
@@ -107,8 +106,8 @@ void MetadataLabels::AddTo(std::vector<Label>& set, std::uint32_t text, Recordin
 }
 
 std::string MetadataText(const Recording& recording, std::span<const Label> labels) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  JsonBuffer buffer;
+  JsonWriter writer(buffer);
   bool any = false;
   for (const Label& label : labels) {
     std::string_view key = recording.Text(label.key);

@@ -9,12 +9,14 @@
 #include <string>
 
 #include "memtool/profile/base/escape.h"
+#include "memtool/profile/base/json_memory.h"
 
 namespace memtool {
 
 namespace {
 
-using Json = rapidjson::Writer<rapidjson::StringBuffer>;
+using Buffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
+using Json = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
 
 void PutText(Json& json, std::string_view bytes) {
   const std::string text = ToUtf8(bytes);
@@ -138,7 +140,7 @@ class RowPrinter {
 
  private:
   const std::vector<FieldInfo>& fields_;
-  rapidjson::StringBuffer buffer_;
+  Buffer buffer_;
   Json json_{buffer_};
   std::string line_;
 };
@@ -160,14 +162,14 @@ struct CsvCell {
 }  // namespace
 
 std::string ToJson(const Value& value) {
-  rapidjson::StringBuffer buffer;
+  Buffer buffer;
   Json json(buffer);
   Put(json, value);
   return {buffer.GetString(), buffer.GetSize()};
 }
 
 void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
-  rapidjson::StringBuffer buffer;
+  Buffer buffer;
   Json json(buffer);
   json.StartObject();
   PutEnvelope(json, answer, limit);

@@ -32,7 +32,7 @@ class ByteWindow {
   [[nodiscard]] bool AtEnd() { return begin_ == end_ && Fill(1).empty(); }
 
  private:
-  void MakeRoom();
+  void MakeRoom(std::size_t wanted);
 
   std::unique_ptr<Source> source_;
   std::unique_ptr<std::byte[]> buffer_;

@@ -150,6 +150,11 @@ class Runs {
 
   RowId Add(std::span<const Item> items) {
     items_.insert(items_.end(), items.begin(), items.end());
+    return EndRow();
+  }
+  // The same, item by item: a row is what came since the row before.
+  void Append(Item item) { items_.push_back(item); }
+  RowId EndRow() {
     begin_.push_back(static_cast<std::uint32_t>(items_.size()));
     return RowId(size() - 1);
   }

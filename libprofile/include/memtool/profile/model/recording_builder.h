@@ -39,6 +39,9 @@ class RecordingBuilder {
   // Innermost first. Equal stacks may be added twice; readers avoid it because every analysis
   // works once per distinct stack.
   StackId AddStack(std::span<const LocationId> locations);
+  // The same without a copy: a stack is what was added since the stack before.
+  void AddStackLocation(LocationId location) { recording_.stacks.Append(location); }
+  StackId EndStack() { return recording_.stacks.EndRow(); }
   // Equal sets get one id. The empty set is id 0.
   LabelSetId InternLabels(std::span<const Label> labels);
 
