@@ -1,0 +1,33 @@
+// Which elements of two sequences correspond: a longest common subsequence (E. Myers, "An O(ND)
+// Difference Algorithm and Its Variations", 1986; the form that needs linear space).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace memtool {
+
+inline constexpr std::uint32_t kNoPartner = 0xffffffff;
+// Time grows with the square of the number of edits.
+inline constexpr std::size_t kMostEdits = 20'000;
+
+struct Alignment {
+  // Per element of the first sequence, the row of its partner in the second, or kNoPartner.
+  // Partners are equal, and none stands before that of an earlier element.
+  std::vector<std::uint32_t> partners;
+  std::uint64_t pairs = 0;
+  // False: stretches were so different that they were left without partners.
+  bool complete = true;
+};
+
+// `most_edits`: of elements without a partner, in any stretch that is looked at at once.
+// Sequences have fewer than 2^31 elements.
+Alignment Align(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                std::size_t most_edits = kMostEdits);
+
+// How many pairs there could be at most: elements that both have, in any order.
+std::uint64_t MostPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+
+}  // namespace memtool
