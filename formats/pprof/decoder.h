@@ -99,7 +99,7 @@ class Decoder {
   std::vector<WireFunction> functions_;
   std::vector<std::uint64_t> function_ids_;
   // Wire index → id. In pieces, because a table of empty strings costs an input next to nothing.
-  PieceVector<StringId, std::size_t{1} << 22U> strings_;
+  PieceVector<StringId, std::size_t{1} << 20U> strings_;
 
   std::uint64_t unknown_mappings_ = 0;
   IdMap mapping_rows_;

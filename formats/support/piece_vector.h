@@ -1,68 +1,77 @@
 // Rows that are added at the end and become one vector when all are there. They are held in pieces
-// that do not move: a vector that grows holds all of its rows twice while it does.
+// that do not move: a vector that grows holds all of its rows twice while it does. Pieces are pages
+// of their own, because the system must get them back while the vector is made, and an allocator
+// may keep what is freed.
 #pragma once
 
-#include <algorithm>
+#include <sys/mman.h>
+
 #include <cstddef>
-#include <utility>
+#include <memory>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 namespace memtool::formats {
 
-// `kPiece`: rows per piece; pieces of 64 MiB or so go back to the system as soon as they are freed.
+// `kPiece`: rows per piece. A piece takes no memory before it is written to.
 template <class Row, std::size_t kPiece>
 class PieceVector {
+  static_assert(std::is_trivially_copyable_v<Row>);
+
  public:
-  [[nodiscard]] std::size_t size() const {
-    return pieces_.empty() ? 0 : (pieces_.size() - 1) * kPiece + pieces_.back().size();
-  }
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
+  [[nodiscard]] std::size_t size() const {
+    return pieces_.empty() ? 0 : (pieces_.size() - 1) * kPiece + in_last_;
+  }
   Row& operator[](std::size_t row) { return pieces_[row / kPiece][row % kPiece]; }
   const Row& operator[](std::size_t row) const { return pieces_[row / kPiece][row % kPiece]; }
 
   void push_back(const Row& row) {
-    // What was reserved is all that a piece takes: never more than kPiece.
-    if (pieces_.empty() || pieces_.back().size() == pieces_.back().capacity()) {
-      Grow();
+    if (pieces_.empty() || in_last_ == kPiece) {
+      pieces_.push_back(NewPiece());
+      in_last_ = 0;
     }
-    pieces_.back().push_back(row);
+    std::construct_at(&pieces_.back()[in_last_++], row);
   }
   // Removes the rows from `size` on.
   void Shrink(std::size_t size) {
-    pieces_.resize(std::min(pieces_.size(), (size + kPiece - 1) / kPiece));
-    if (!pieces_.empty()) {
-      pieces_.back().resize(std::min(pieces_.back().size(), size - (pieces_.size() - 1) * kPiece));
+    if (size >= this->size()) {
+      return;
     }
+    pieces_.resize((size + kPiece - 1) / kPiece);
+    in_last_ = pieces_.empty() ? 0 : size - (pieces_.size() - 1) * kPiece;
   }
-  // All rows; each piece is freed as soon as it is copied.
+  // All rows; each piece is given back as soon as it is copied.
   std::vector<Row> Take() && {
-    if (pieces_.size() == 1) {
-      return std::move(pieces_.front());
-    }
     std::vector<Row> rows;
     rows.reserve(size());
-    for (std::vector<Row>& piece : pieces_) {
-      rows.insert(rows.end(), piece.begin(), piece.end());
-      piece = {};
+    for (Piece& piece : pieces_) {
+      const std::size_t count = &piece == &pieces_.back() ? in_last_ : kPiece;
+      rows.insert(rows.end(), piece.get(), piece.get() + count);
+      piece.reset();
     }
+    pieces_.clear();
     return rows;
   }
 
  private:
-  static constexpr std::size_t kFirst = std::min<std::size_t>(4096, kPiece);
-  static constexpr std::size_t kGrowth = 8;
+  struct Unmap {
+    void operator()(Row* rows) const { ::munmap(rows, kPiece * sizeof(Row)); }
+  };
+  using Piece = std::unique_ptr<Row[], Unmap>;
 
-  // Only the first piece is copied when it grows, so that small inputs ask for little.
-  void Grow() {
-    if (pieces_.empty() || pieces_.back().size() == kPiece) {
-      const std::size_t first = pieces_.empty() ? kFirst : kPiece;
-      pieces_.emplace_back().reserve(first);
-      return;
+  static Piece NewPiece() {
+    void* const pages = ::mmap(nullptr, kPiece * sizeof(Row), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+      throw std::bad_alloc();
     }
-    pieces_.back().reserve(std::min(kPiece, pieces_.back().size() * kGrowth));
+    return Piece(static_cast<Row*>(pages));
   }
 
-  std::vector<std::vector<Row>> pieces_;
+  std::vector<Piece> pieces_;
+  std::size_t in_last_ = 0;  // rows of the last piece
 };
 
 }  // namespace memtool::formats

@@ -65,7 +65,7 @@ class EventTable {
   GenericStore& generics_;
   void MoveTrace(Trace& trace, std::uint64_t to, History& history);
 
-  PieceVector<Event, std::size_t{1} << 21U> events_;
+  PieceVector<Event, std::size_t{1} << 18U> events_;
   std::vector<LabelSetId> labels_;  // empty until an event has labels
   std::vector<Moment> moments_;
   bool timed_ = false;
