@@ -1,0 +1,71 @@
+// What stands below the allocator: how much memory a process may get, and at which addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace memtool::whatif {
+
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+// New segments get falling addresses from the driver; the other way round shows how much of a
+// figure is luck of the placement.
+enum class Addresses : std::uint8_t { kFalling, kRising };
+
+struct AddressedSize {
+  std::uint64_t address = 0;
+  std::int64_t size = 0;
+};
+
+// What a recording knows about one request and no program could: where its new segments came to
+// lie, and that the driver refused one after it had granted `granted`.
+struct Told {
+  std::vector<AddressedSize> segments;
+  std::size_t granted = 0;
+  bool refused = false;
+  std::int64_t given_back = 0;  // bytes, before the driver was asked for the last time
+  bool failed = false;          // nothing helped: after `granted_then` more it refused for good
+  std::size_t granted_then = 0;
+  bool limit_decides = false;  // only the addresses are told
+};
+
+struct DriverModel {
+  std::int64_t limit = kNoLimit;  // bytes that this process may get
+  // Of the card: expandable segments reserve addresses for 9/8 of it, fractions are of it.
+  std::int64_t total = std::int64_t{1} << 40U;
+  Addresses addresses = Addresses::kFalling;
+  // Where invented addresses begin, to be set below or above everything that is there already.
+  std::uint64_t next = std::uint64_t{1} << 62U;
+
+  // For one request; empty = the limit alone decides.
+  Told told;
+  bool knows = false;  // `told` is about this request
+
+  void Tell(Told about) {
+    told = std::move(about);
+    knows = true;
+    used_ = granted_ = 0;
+    refused_ = false;
+  }
+  void Forget() { knows = false; }
+
+  struct Ask {
+    std::int64_t bytes = 0;
+    std::int64_t reserved = 0;    // what the process has
+    std::int64_t given_back = 0;  // what it gave back during this request,
+    bool all_given_back = false;  // and that this is all it could
+  };
+  bool Grants(const Ask& ask);
+  // Where `bytes` of new address range begin, of which `mapped` are used at once.
+  std::uint64_t AddressFor(std::int64_t bytes, std::int64_t mapped);
+
+ private:
+  std::size_t used_ = 0;  // of told.segments
+  std::size_t granted_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace memtool::whatif

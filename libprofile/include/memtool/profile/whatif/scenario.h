@@ -1,0 +1,93 @@
+// The same requests under other settings, on another card, or changed: what they would have needed.
+//
+// The base, which was there before the first event, is either kept as it lay, although other
+// settings would have laid it otherwise, or requested once more by itself, as if nothing had been
+// freed before. The truth mostly lies between. Addresses of new segments decide ties between equal
+// blocks; both directions show how much of a figure is luck.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "memtool/profile/whatif/allocator_settings.h"
+#include "memtool/profile/whatif/caching_allocator.h"
+#include "memtool/profile/whatif/driver_model.h"
+#include "memtool/profile/whatif/requests.h"
+
+namespace memtool::whatif {
+
+enum class BaseLayout : std::uint8_t { kKept, kAnew };
+
+struct RunOptions {
+  std::int64_t limit = kNoLimit;        // bytes that the process may get
+  std::optional<std::int64_t> total{};  // of the card; none: the limit, where there is one
+  BaseLayout base = BaseLayout::kAnew;
+  Addresses addresses = Addresses::kFalling;
+  bool goes_on = false;                 // after an allocation failed; otherwise the run ends there
+  std::optional<std::int64_t> until{};  // the last event of the trace that is sent
+};
+
+// Bytes; events of the trace, -1 = before the first.
+struct RunResult {
+  std::int64_t reserved_peak = 0;
+  std::int64_t reserved_peak_event = -1;
+  std::int64_t live_at_peak = 0;  // requested bytes, when reserved memory was at its highest
+  std::int64_t live_peak = 0;
+  std::int64_t waste_peak = 0;  // the largest reserved − live
+  std::int64_t waste_event = -1;
+  std::vector<std::int64_t> retry_events;
+  bool failed = false;  // out of memory
+  std::int64_t failed_event = -1;
+  std::int64_t failed_size = 0;
+  std::uint64_t segments = 0;  // made or mapped, after the base
+  std::uint64_t releases = 0;
+
+  [[nodiscard]] std::uint64_t retries() const { return retry_events.size(); }
+};
+
+RunResult RunOnce(const Requests& requests, const AllocatorSettings& settings,
+                  const RunOptions& options);
+
+// The allocator's segments and blocks at the end of a run (see RunOptions::until). Blocks have the
+// stacks of their allocations; a segment of an expandable reservation is a run of mapped pages.
+AllocatorState StateAfter(const HistoryIndex& index, const Trace& trace, const Requests& requests,
+                          const AllocatorSettings& settings, const RunOptions& options);
+
+// The smallest limit that a run passes, a multiple of 2 MiB; bisected, and looked at again beside
+// it. None: it fails without any limit.
+std::optional<std::int64_t> SmallestLimit(const Requests& requests,
+                                          const AllocatorSettings& settings, RunOptions options);
+
+struct ScenarioQuery {
+  std::optional<std::int64_t> limit{};
+  std::optional<std::int64_t> total{};
+  bool fit = false;       // look for the smallest limit too
+  bool kept = true;       // false: the base's layout is that of other sizes
+  bool both_ways = true;  // rising addresses too
+};
+
+// One setting. `high` and `low`: of the runs without a limit those that need most and least.
+struct Scenario {
+  RunResult high;
+  RunResult low;
+  // With the limit, the worse and the better of the two base layouts.
+  std::optional<RunResult> limited;
+  std::optional<RunResult> limited_low;
+  std::optional<std::int64_t> fits;          // the base laid anew
+  std::optional<std::uint64_t> fit_retries;  // at that limit
+
+  // One figure tells the peak: nothing was there before, or all runs agree within 1 %.
+  [[nodiscard]] bool agrees() const {
+    constexpr std::int64_t kHundred = 100;
+    return high.reserved_peak - low.reserved_peak <= high.reserved_peak / kHundred;
+  }
+  // Nothing fails / everything fails, where there is a limit.
+  [[nodiscard]] bool passes() const { return limited && !limited->failed; }
+  [[nodiscard]] bool fails() const { return limited_low && limited_low->failed; }
+};
+
+Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
+                    const ScenarioQuery& query);
+
+}  // namespace memtool::whatif

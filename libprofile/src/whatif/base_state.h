@@ -1,0 +1,24 @@
+// What an allocator held before the first event of a trace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/whatif/requests.h"
+
+namespace memtool::whatif {
+
+struct BaseTags {
+  std::unordered_map<std::uint64_t, std::uint32_t> of;  // by address
+  std::uint32_t freed = 0;  // those below are of what is freed in the trace; the others live on
+};
+// `owner_of`: number of a private pool, by its two numbers. Fills the base of `requests`.
+using OwnerOf = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;
+void LayOutBase(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
+                const Rules& rules, const BaseTags& tags, const OwnerOf& owner_of,
+                Requests& requests);
+
+}  // namespace memtool::whatif

@@ -1,0 +1,309 @@
+#include "memtool/profile/whatif/scenario.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/replay/replay.h"
+#include "whatif/player.h"
+
+namespace memtool::whatif {
+
+namespace {
+
+constexpr std::uint64_t kMiddle = std::uint64_t{1} << 62U;
+
+// New segments lie below, or above, all that is there already.
+std::uint64_t FirstAddress(const Requests& requests, const RunOptions& options) {
+  if (options.base == BaseLayout::kAnew || requests.segments.empty()) {
+    return kMiddle;
+  }
+  std::uint64_t lowest = UINT64_MAX;
+  std::uint64_t highest = 0;
+  for (const BaseSegment& segment : requests.segments) {
+    const std::uint64_t from =
+        segment.place.expandable ? segment.place.reservation : segment.place.address;
+    lowest = std::min(lowest, from);
+    highest = std::max(highest, segment.place.address + static_cast<std::uint64_t>(segment.size));
+  }
+  constexpr std::uint64_t kReservation = std::uint64_t{9} << 38U;
+  return options.addresses == Addresses::kFalling ? lowest : highest + kReservation;
+}
+
+DriverModel DriverOf(const Requests& requests, const RunOptions& options) {
+  DriverModel driver;
+  driver.limit = options.limit;
+  driver.addresses = options.addresses;
+  driver.next = FirstAddress(requests, options);
+  if (options.total || options.limit != kNoLimit) {
+    driver.total = options.total.value_or(options.limit);
+  }
+  return driver;
+}
+
+// Follows one run, request by request.
+class Runner {
+ public:
+  Runner(const Requests& requests, const AllocatorSettings& settings, const RunOptions& options)
+      : requests_(requests),
+        options_(options),
+        player_(requests, settings, DriverOf(requests, options)),
+        sizes_(requests.tags, 0) {}
+
+  void Run() {
+    if (!Lay()) {
+      return;
+    }
+    for (const Request& request : requests_.rows) {
+      if (options_.until && request.event > *options_.until) {
+        break;
+      }
+      if (!Send(request) && !options_.goes_on) {
+        break;
+      }
+    }
+    result_.segments = counters().segments - laid_segments_;
+    result_.releases = counters().releases - laid_releases_;
+  }
+
+  RunResult TakeResult() { return std::move(result_); }
+  [[nodiscard]] Player& player() { return player_; }
+
+ private:
+  [[nodiscard]] const AllocatorCounters& counters() { return player_.allocator().counters(); }
+
+  bool Lay() {
+    for (const BaseBlock& block : requests_.blocks) {
+      if (block.laid.tag != CachingAllocator::kFreeTag) {
+        sizes_[block.laid.tag] = block.requested;
+        live_ = SaturatingAdd(live_, block.requested);
+      }
+    }
+    bool laid = true;
+    if (options_.base == BaseLayout::kKept) {
+      player_.LayKept();
+      laid = counters().reserved <= options_.limit;
+    } else {
+      laid = player_.LayAnew();
+    }
+    laid_segments_ = counters().segments;
+    laid_releases_ = counters().releases;
+    retries_ = counters().retries;
+    result_.failed = !laid;
+    result_.failed_size = laid ? 0 : live_;
+    result_.reserved_peak = counters().reserved_peak;
+    result_.live_at_peak = result_.live_peak = live_;
+    result_.waste_peak = SaturatingSubtract(counters().reserved, live_);
+    return laid;
+  }
+
+  // False: out of memory.
+  bool Send(const Request& request) {
+    const auto block = player_.Send(request);
+    switch (request.kind) {
+      case Request::Kind::kFreeCompleted:
+        live_ = SaturatingSubtract(live_, std::exchange(sizes_[request.tag], 0));
+        break;
+      case Request::Kind::kAllocate:
+      case Request::Kind::kFailed:
+        return Allocated(request, block);
+      default:
+        break;
+    }
+    Look(request.event, live_);
+    return true;
+  }
+
+  bool Allocated(const Request& request, CachingAllocator::BlockId block) {
+    if (counters().retries > retries_) {
+      retries_ = counters().retries;
+      result_.retry_events.push_back(request.event);
+    }
+    if (block == CachingAllocator::kNoBlock) {
+      if (!result_.failed) {
+        result_.failed = true;
+        result_.failed_event = request.event;
+        result_.failed_size = request.size;
+      }
+      return false;
+    }
+    const std::int64_t live = SaturatingAdd(live_, request.size);
+    if (request.kind == Request::Kind::kAllocate) {
+      live_ = live;
+      sizes_[request.tag] = request.size;
+    }
+    result_.live_peak = std::max(result_.live_peak, live);
+    Look(request.event, live);
+    return true;
+  }
+
+  void Look(std::uint32_t event, std::int64_t live) {
+    if (counters().reserved > result_.reserved_peak) {
+      result_.reserved_peak = counters().reserved;
+      result_.reserved_peak_event = event;
+      result_.live_at_peak = live;
+    }
+    const std::int64_t waste = SaturatingSubtract(counters().reserved, live);
+    if (waste > result_.waste_peak) {
+      result_.waste_peak = waste;
+      result_.waste_event = event;
+    }
+  }
+
+  const Requests& requests_;
+  const RunOptions& options_;
+  Player player_;
+  std::vector<std::int64_t> sizes_;  // requested, by tag
+  std::int64_t live_ = 0;
+  std::uint64_t retries_ = 0;
+  std::uint64_t laid_segments_ = 0;
+  std::uint64_t laid_releases_ = 0;
+  RunResult result_;
+};
+
+// Who allocated what is live, by tag.
+std::vector<std::pair<StackId, std::int64_t>> OwnersOf(const HistoryIndex& index,
+                                                       const Trace& trace, const Requests& requests,
+                                                       const RunOptions& options) {
+  std::vector<std::pair<StackId, std::int64_t>> owners(requests.tags);
+  for (const BaseBlock& block : requests.blocks) {
+    if (block.laid.tag != CachingAllocator::kFreeTag) {
+      owners[block.laid.tag] = {block.stack, block.requested};
+    }
+  }
+  const auto events = EventsOf(index.recording(), trace);
+  for (const Request& request : requests.rows) {
+    if (options.until && request.event > *options.until) {
+      break;
+    }
+    if (request.kind == Request::Kind::kAllocate) {
+      owners[request.tag] = {events[request.event].stack, request.size};
+    }
+  }
+  return owners;
+}
+
+}  // namespace
+
+RunResult RunOnce(const Requests& requests, const AllocatorSettings& settings,
+                  const RunOptions& options) {
+  Runner runner(requests, settings, options);
+  runner.Run();
+  return runner.TakeResult();
+}
+
+AllocatorState StateAfter(const HistoryIndex& index, const Trace& trace, const Requests& requests,
+                          const AllocatorSettings& settings, const RunOptions& options) {
+  Runner runner(requests, settings, options);
+  runner.Run();
+  const auto owners = OwnersOf(index, trace, requests, options);
+  auto views = runner.player().allocator().Blocks();
+  AllocatorState state;
+  state.blocks.reserve(views.size());
+  for (const CachingAllocator::View& view : views) {
+    if (view.begins || state.segments.empty()) {
+      state.segments.push_back({.address = view.address,
+                                .device = trace.device,
+                                .stream = view.pool.stream,
+                                .stack = {},
+                                .first_block = static_cast<std::uint32_t>(state.blocks.size()),
+                                .small = view.small,
+                                .expandable = view.expandable,
+                                .pool_id = view.pool.owner});
+    }
+    Segment& segment = state.segments.back();
+    Block block{.address = view.address, .size = view.size, .stack = {}};
+    if (view.used) {
+      const auto& [stack, requested] = owners[view.tag];
+      block.stack = stack;
+      block.requested = std::min(requested, view.size);
+      block.state = view.pending ? BlockState::kPendingFree : BlockState::kActive;
+      segment.active = SaturatingAdd(segment.active, view.size);
+      segment.allocated = SaturatingAdd(segment.allocated, view.pending ? 0 : view.size);
+      segment.requested = SaturatingAdd(segment.requested, block.requested);
+    }
+    segment.size = SaturatingAdd(segment.size, view.size);
+    ++segment.block_count;
+    state.blocks.push_back(block);
+  }
+  std::sort(state.segments.begin(), state.segments.end(),
+            [](const Segment& a, const Segment& b) { return a.address < b.address; });
+  return state;
+}
+
+std::optional<std::int64_t> SmallestLimit(const Requests& requests,
+                                          const AllocatorSettings& settings, RunOptions options) {
+  constexpr std::int64_t kStep = 2 * kMiB;
+  options.limit = kNoLimit;
+  const RunResult free = RunOnce(requests, settings, options);
+  if (free.failed) {
+    return std::nullopt;
+  }
+  const auto passes = [&](std::int64_t steps) {
+    options.limit = steps * kStep;
+    return !RunOnce(requests, settings, options).failed;
+  };
+  // A limit at the peak always passes; half of what is live never does.
+  std::int64_t high = (free.reserved_peak + kStep - 1) / kStep;
+  std::int64_t low = std::min(free.live_peak / 2 / kStep, high - 1);
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (passes(middle) ? high : low) = middle;
+  }
+  // What passes and what fails need not change only once: the answer is one whose neighbour passes.
+  for (int tries = 0; tries < 8 && !passes(high + 1); ++tries) {
+    ++high;
+  }
+  return high * kStep;
+}
+
+Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
+                    const ScenarioQuery& query) {
+  Scenario scenario;
+  std::vector<BaseLayout> layouts{BaseLayout::kAnew};
+  if (requests.has_base() && query.kept) {
+    layouts.push_back(BaseLayout::kKept);
+  }
+  bool first = true;
+  for (const BaseLayout base : layouts) {
+    for (const Addresses addresses : {Addresses::kFalling, Addresses::kRising}) {
+      if (addresses == Addresses::kRising && !query.both_ways) {
+        continue;
+      }
+      RunResult result =
+          RunOnce(requests, settings, {.total = query.total, .base = base, .addresses = addresses});
+      if (first || result.reserved_peak > scenario.high.reserved_peak) {
+        scenario.high = result;
+      }
+      if (first || result.reserved_peak < scenario.low.reserved_peak) {
+        scenario.low = std::move(result);
+      }
+      first = false;
+    }
+    if (query.limit) {
+      RunResult result =
+          RunOnce(requests, settings, {.limit = *query.limit, .total = query.total, .base = base});
+      const auto worse = [](const RunResult& a, const RunResult& b) {
+        return std::pair(a.failed, a.retries()) > std::pair(b.failed, b.retries());
+      };
+      if (!scenario.limited || worse(result, *scenario.limited)) {
+        scenario.limited = result;
+      }
+      if (!scenario.limited_low || worse(*scenario.limited_low, result)) {
+        scenario.limited_low = std::move(result);
+      }
+    }
+  }
+  if (query.fit) {
+    RunOptions options{.total = query.total};
+    scenario.fits = SmallestLimit(requests, settings, options);
+    if (scenario.fits) {
+      options.limit = *scenario.fits;
+      scenario.fit_retries = RunOnce(requests, settings, options).retries();
+    }
+  }
+  return scenario;
+}
+
+}  // namespace memtool::whatif
