@@ -1,0 +1,385 @@
+// memtool fit: what a program needs at another size, from recordings of it at two or three.
+#include "memtool/profile/answers/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/value_semantic.hpp>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "memtool/profile/base/paths.h"
+#include "memtool/profile/base/result.h"
+#include "options/size_option.h"
+#include "output/tabulate.h"
+#include "rows/rows.h"
+#include "rows/rows_command.h"
+#include "whatif/cards.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr double kLargestX = 1e12;
+
+// "8", "0.5": an x as it was given.
+std::string NumberText(double x) {
+  return fmt::format("{:g}", x);
+}
+
+// Numbers above 0, separated by commas. Errors: kUsage.
+Result<std::vector<double>> ParseNumbers(std::string_view option, std::string_view text) {
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    double number = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc{} || stop != word.data() + word.size() || !(number > 0) ||
+        number > kLargestX) {
+      return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is no number above 0", option, word),
+                  "numbers separated by commas: 8,16");
+    }
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+class FitCommand final : public RowsCommand {
+ public:
+  FitCommand() : RowsCommand(kByRows) {}
+
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "what a program needs at another batch size or length: will it fit",
+            .usage = "[options] --x NAME=A,B[,C...] FILE FILE [FILE...]",
+            .examples =
+                "memtool fit --x batch=8,16 batch8.pickle batch16.pickle\n"
+                "memtool fit --x batch=8,16 --at-x 64 --card A100-40GB batch8.pickle "
+                "batch16.pickle\n"
+                "memtool fit --x ctx=512,1024,4096 --conf expandable_segments:True ctx*.pickle"};
+  }
+
+ private:
+  void DeclareMore(po::options_description& options) override {
+    po::options_description group("Fit");
+    auto add = group.add_options();
+    add("x", po::value(&x_text_)->value_name("[NAME=]A,B,…"),
+        "what differs between the recordings, and its value in each, in the order of the files");
+    add("at-x", po::value(&at_text_)->value_name("X,…"),
+        "predict at these (default: twice and four times the largest)");
+    add("card", po::value(&card_)->value_name("NAME|SIZE"),
+        "also the largest X that fits a card: a name such as A100-40GB, or its whole memory");
+    add("overhead", po::value(&overhead_)->value_name("SIZE"),
+        "with --card: what the driver and libraries keep of it (default 1200MiB)");
+    add("conf", po::value(&confs_)->value_name("SETTINGS"),
+        "settings, as PYTORCH_CUDA_ALLOC_CONF names them; may be given several times (default: "
+        "those of the recordings)");
+    options.add(group);
+  }
+
+  Result<void> ResolveMore() override {
+    MEMTOOL_TRY(ResolveX());
+    MEMTOOL_TRY(ResolveCard());
+    for (const std::string& conf : confs_) {
+      auto settings = whatif::ParseAllocatorConf(conf);
+      MEMTOOL_TRY(settings);
+      if (settings->other_allocator) {
+        return Fail(ErrorCode::kUsage,
+                    fmt::format("--conf {}: only PyTorch's own allocator (backend:native) is "
+                                "modelled",
+                                conf));
+      }
+      query_.settings.push_back(*std::move(settings));
+    }
+    return {};
+  }
+
+  Result<void> ResolveX() {
+    if (x_text_.empty()) {
+      return Fail(ErrorCode::kUsage, "--x: what differs between the recordings?",
+                  "--x batch=8,16 for a recording at batch 8 and one at 16");
+    }
+    const std::size_t equals = x_text_.find('=');
+    if (equals != std::string::npos) {
+      parameter_ = x_text_.substr(0, equals);
+    }
+    auto numbers = ParseNumbers(
+        "--x", std::string_view(x_text_).substr(equals == std::string::npos ? 0 : equals + 1));
+    MEMTOOL_TRY(numbers);
+    query_.x = *std::move(numbers);
+    std::vector<double> sorted = query_.x;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.size() < 2 || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+      return Fail(ErrorCode::kUsage, "--x: at least two different values, one for each FILE",
+                  "--x batch=8,16");
+    }
+    if (!at_text_.empty()) {
+      auto at = ParseNumbers("--at-x", at_text_);
+      MEMTOOL_TRY(at);
+      query_.at = *std::move(at);
+    }
+    return {};
+  }
+
+  Result<void> ResolveCard() {
+    if (card_.empty()) {
+      return overhead_.empty() ? Result<void>()
+                               : Fail(ErrorCode::kUsage, "--overhead is for --card");
+    }
+    auto total = ParseCard(card_, input().size_base());
+    MEMTOOL_TRY(total);
+    auto kept = overhead_.empty() ? Result<std::int64_t>(kCardOverhead)
+                                  : ParseDeviceSize("--overhead", overhead_, input().size_base());
+    MEMTOOL_TRY(kept);
+    if (*kept >= *total) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--card {}: nothing is left of {}", card_, FormatSize(*total)));
+    }
+    query_.limit = *total - *kept;
+    card_note_ = fmt::format("card: {} of {}, {} kept for the driver and libraries (assumed)",
+                             FormatSize(*query_.limit), FormatSize(*total), FormatSize(*kept));
+    return {};
+  }
+
+  Result<std::vector<std::string>> Names(Streams& streams) override {
+    auto names = RowsCommand::Names(streams);
+    MEMTOOL_TRY(names);
+    if (names->size() != query_.x.size()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} for {} in --x", Counted(names->size(), "FILE"),
+                              Counted(query_.x.size(), "value")),
+                  "one value for each FILE, in their order");
+    }
+    return names;
+  }
+
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+    query_.by = view().by();
+    FitMaker maker(query_);
+    std::size_t added = 0;
+    MEMTOOL_TRY(session.ForEach(names, view(), [&](Selection selection) -> Result<void> {
+      const std::string name = selection.name();
+      auto result = maker.Add(std::move(selection));
+      if (!result) {
+        Error error = result.error();
+        error.input = name;
+        return tl::unexpected(std::move(error));
+      }
+      ++added;
+      return {};
+    }));
+    if (added != names.size()) {
+      return Fail(ErrorCode::kIo, "values of --x stand for all inputs; one was left out");
+    }
+    auto answer = std::move(maker).Make();
+    MEMTOOL_TRY(answer);
+    answer_ = *std::move(answer);
+    AnswerHead head = session.Head("fit");
+    head.sample_type = std::move(answer_.head.sample_type);
+    head.unit = std::move(answer_.head.unit);
+    answer_.head = std::move(head);
+    return {};
+  }
+
+  Result<void> Print(const Session& session, Streams& streams) override {
+    return output().Print(
+        ViewOf(answer_), [&] { return Table(session); }, streams);
+  }
+
+  ExitCode AfterPrint(Streams& streams) override {
+    if (answer_.gate.accepted()) {
+      return ExitCode::kOk;
+    }
+    Warn(streams, RefusalText());
+    return ExitCode::kGate;
+  }
+
+  // "batch 16".
+  [[nodiscard]] std::string At(double x) const {
+    return fmt::format("{} {}", parameter_, NumberText(x));
+  }
+
+  [[nodiscard]] std::string RefusalText() const {
+    const whatif::FitGate& gate = answer_.gate;
+    const std::string between = fmt::format("the recordings at {} and {}", At(answer_.gate_x),
+                                            NumberText(answer_.gate_other_x));
+    switch (gate.reason) {
+      case whatif::FitGate::Reason::kStructure:
+        return fmt::format(
+            "{} are not of one program: {}{:.1f}% of {} allocations have a partner, {:.0f}% are "
+            "needed",
+            between, gate.exact ? "" : "at most ", 100 * gate.paired(),
+            FormatCount(static_cast<std::int64_t>(gate.allocations)),
+            100 * whatif::FitGate::kLeastPaired);
+      case whatif::FitGate::Reason::kOtherLaws:
+        return fmt::format(
+            "{} do not tell how sizes grow: {:.1f}% of the allocations are neither constant nor "
+            "linear nor quadratic in {}, {:.1f}% are tolerated",
+            between, 100 * gate.outside_share(), parameter_, 100 * whatif::FitGate::kMostOutside);
+      default:
+        return between + " have no allocations in common";
+    }
+  }
+
+  // The sentence on top.
+  [[nodiscard]] std::string Verdict() const {
+    if (!answer_.gate.accepted()) {
+      return "no prediction: " + RefusalText();
+    }
+    if (!answer_.largest.empty()) {
+      const auto best = std::max_element(answer_.largest.begin(), answer_.largest.end(),
+                                         [](const FitLargest& a, const FitLargest& b) {
+                                           return a.x.value_or(0) < b.x.value_or(0);
+                                         });
+      const std::string with =
+          answer_.largest.size() > 1 ? fmt::format(" with {}", SettingOf(best->setting)) : "";
+      if (!best->x) {
+        return fmt::format("not even {} 1 fits in {}{}", parameter_, FormatSize(*answer_.limit),
+                           with);
+      }
+      return fmt::format("{} {}{} fits in {}{}", parameter_, best->bounded ? "up to " : "",
+                         FormatCount(*best->x), FormatSize(*answer_.limit), with) +
+             (best->bounded ? "" : ", and more than that was not tried");
+    }
+    const FitRow& last = answer_.rows.back();
+    return fmt::format("{} needs {} reserved, {} of it live", At(last.x),
+                       FormatSize(last.reserved_peak), FormatSize(last.live_peak));
+  }
+
+  static std::string SettingOf(const std::string& setting) {
+    return setting.empty() ? "PyTorch's defaults" : setting;
+  }
+
+  [[nodiscard]] TextTable Table(const Session& session) const {
+    TextTable table;
+    Tabulate(answer_.rows, Columns(), 0, 2, table);
+    table.blocks = {0};  // predictions are few: --limit is for the rows below them
+    table.head = {Verdict(), RecordingsText(session), GateText()};
+    table.verdict_color = kNoVerdictColor;
+    if (!card_note_.empty()) {
+      table.head.push_back(card_note_);
+    }
+    if (!answer_.gate.accepted()) {
+      return table;
+    }
+    AddLaws(table.foot);
+    table.foot.emplace_back(
+        "predicted from the same code: another size may take other kernels or other branches, "
+        "which no recording of these shows");
+    if (answer_.began_late) {
+      table.foot.emplace_back(
+          "what was there before the recording is laid out anew: RESERVED PEAK is an estimate");
+    }
+    if (query_.x.size() < 3) {
+      table.foot.emplace_back("a third recording would test the prediction");
+    }
+    return table;
+  }
+
+  // "recorded: batch 8 (a.pickle), 16 (b.pickle)".
+  [[nodiscard]] std::string RecordingsText(const Session& session) const {
+    std::string text = "recorded: " + parameter_;
+    for (std::size_t i = 0; i < query_.x.size(); ++i) {
+      text += fmt::format("{} {} ({})", i > 0 ? "," : "", NumberText(query_.x[i]),
+                          BaseName(session.notes()[i].path));
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string GateText() const {
+    const whatif::FitGate& gate = answer_.gate;
+    if (!gate.accepted()) {
+      return fmt::format("{} allocations",
+                         FormatCount(static_cast<std::int64_t>(gate.allocations)));
+    }
+    const std::string laws =
+        gate.outside == 0
+            ? "each is constant, linear or quadratic in " + parameter_
+            : fmt::format("{} are neither constant nor linear nor quadratic in {}",
+                          FormatCount(static_cast<std::int64_t>(gate.outside)), parameter_);
+    return fmt::format("one program: {} of {} allocations correspond, {}",
+                       FormatCount(static_cast<std::int64_t>(gate.pairs)),
+                       FormatCount(static_cast<std::int64_t>(gate.allocations)), laws);
+  }
+
+  // "what grows, at batch 64: 71.0% 4.00 GiB quadratic  softmax attention.py".
+  void AddLaws(std::vector<std::string>& foot) const {
+    foot.push_back(fmt::format(
+        "live at the peak of {}, {}, by how it grows with {} ({} was scaled):", At(answer_.rows_at),
+        FormatSize(answer_.rows_peak), parameter_, At(answer_.rows_from)));
+    const std::size_t limit = output().limit();
+    std::int64_t shown = 0;
+    std::size_t count = 0;
+    for (const FitLawRow& row : answer_.law_rows) {
+      if (limit != 0 && count == limit) {
+        break;
+      }
+      const std::string place = PlaceText(row.file, row.line);
+      foot.push_back(fmt::format("  {:>6} {:>11}  {:<9}  {}{}",
+                                 fmt::format("{:.1f}%", 100 * row.share), FormatSize(row.bytes),
+                                 whatif::NameOf(row.law), NameText(row.name),
+                                 place.empty() ? "" : "  " + place));
+      shown += row.bytes;
+      ++count;
+    }
+    if (count < answer_.law_rows.size()) {
+      foot.push_back(fmt::format(
+          "  … {} in {} more rows (-n 0 shows all)", FormatSize(answer_.rows_peak - shown),
+          FormatCount(static_cast<std::int64_t>(answer_.law_rows.size() - count))));
+    }
+  }
+
+  [[nodiscard]] std::vector<TableColumn<FitRow>> Columns() const {
+    const auto column = [](std::string_view key) {
+      return ColumnOf(FieldNamed(kFitFields, key), true);
+    };
+    std::vector<TableColumn<FitRow>> columns;
+    columns.push_back({{.title = parameter_, .key = "x"},
+                       [](const FitRow& row) -> Cell { return NumberText(row.x); }});
+    columns.push_back(column("live_peak"));
+    columns.push_back(column("reserved_peak"));
+    columns.push_back(column("recorded_reserved"));
+    columns.back().style.drop = 2;
+    columns.push_back(
+        {{.title = "OFF BY", .drop = 3, .key = "error"}, [](const FitRow& row) -> Cell {
+           const auto error = row.error();
+           return error ? Cell(Percent{.ratio = *error, .sign = true}) : Cell();
+         }});
+    if (answer_.limit) {
+      columns.push_back(
+          {{.title = "FITS", .left = true, .key = "passes"}, [](const FitRow& row) -> Cell {
+             return std::string(row.passes.value_or(false) ? "yes" : "no");
+           }});
+    }
+    columns.push_back({{.title = "SETTING", .left = true, .shrink = true, .key = "setting"},
+                       [](const FitRow& row) -> Cell { return SettingOf(row.setting); }});
+    return columns;
+  }
+
+  static constexpr int kNoVerdictColor = 0;
+
+  std::string x_text_;
+  std::string at_text_;
+  std::string card_;
+  std::string overhead_;
+  std::string card_note_;
+  std::string parameter_ = "x";
+  std::vector<std::string> confs_;
+  FitQuery query_;
+  FitAnswer answer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFit() {
+  return std::make_unique<FitCommand>();
+}
+
+}  // namespace memtool::commands
