@@ -1,0 +1,27 @@
+// Cards by name: what their memory is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/base/sizes.h"
+
+namespace memtool::commands {
+
+struct Card {
+  std::string_view name;   // "A100-40GB"
+  std::int64_t total = 0;  // bytes, as cudaMemGetInfo tells them
+};
+std::span<const Card> Cards();
+
+// What of a card no process gets for its tensors unless told otherwise: the context of the driver
+// and the libraries' own memory.
+inline constexpr std::int64_t kCardOverhead = std::int64_t{1200} << 20U;
+
+// "A100-40GB" in any case, or a size: the card's total bytes. Errors: kUsage, naming the cards.
+Result<std::int64_t> ParseCard(std::string_view text, SizeBase base);
+
+}  // namespace memtool::commands
