@@ -19,6 +19,7 @@ std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeOom();
+std::unique_ptr<Command> MakeWhatif();
 std::unique_ptr<Command> MakeFit();
 std::unique_ptr<Command> MakeLeaks();
 std::unique_ptr<Command> MakeInfo();
@@ -49,6 +50,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments},
     {"events", MakeEvents},
     {"oom", MakeOom},
+    {"whatif", MakeWhatif},
     {"fit", MakeFit},
     {"leaks", MakeLeaks},
     {"info", MakeInfo},

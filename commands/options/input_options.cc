@@ -17,6 +17,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
+#include "options/size_option.h"
 
 namespace memtool::commands {
 
@@ -104,8 +105,12 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
       "read as this format instead of by content");
   if (with_rows) {
     add("limit,n", po::value(&limits_)->value_name("N"),
-        "print N rows, 0 = all (default 20 in a table on stdout, else all); "
-        "or NAME=VALUE: a reading limit, see memtool help limits");
+        takes_card_limit_
+            ? "print N rows, 0 = all (default 20 in a table on stdout, else all); or a size with a "
+              "unit: what the card gives to the process; or NAME=VALUE: a reading limit, see "
+              "memtool help limits"
+            : "print N rows, 0 = all (default 20 in a table on stdout, else all); "
+              "or NAME=VALUE: a reading limit, see memtool help limits");
   } else {
     add("limit", po::value(&limits_)->value_name("NAME=VALUE"),
         "a reading limit, see memtool help limits");
@@ -121,6 +126,12 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
 Result<void> InputOptions::Resolve() {
   for (const std::string& text : limits_) {
     const std::size_t equals = text.find('=');
+    if (equals == std::string::npos && takes_card_limit_ && !WholeNumber(text)) {
+      auto bytes = ParseDeviceSize("--limit", text, size_base());
+      MEMTOOL_TRY(bytes);
+      card_limit_ = *bytes;
+      continue;
+    }
     if (equals == std::string::npos) {
       const auto rows = with_rows_ ? WholeNumber(text) : std::nullopt;
       if (!rows && !with_rows_) {

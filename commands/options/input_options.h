@@ -3,6 +3,7 @@
 
 #include <boost/program_options/options_description.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ Result<void> CheckNames(const std::vector<std::string>& names);
 
 class InputOptions {
  public:
+  // Before Declare: --limit also takes a size with a unit, what a card gives to the process.
+  void TakeCardLimit() { takes_card_limit_ = true; }
   // `with_rows`: the command prints rows, so --limit N makes sense.
   void Declare(po::options_description& options, bool with_rows = true);
   // Errors: kUsage.
@@ -40,6 +43,8 @@ class InputOptions {
   [[nodiscard]] SizeBase size_base() const { return si_units_ ? SizeBase::kSi : SizeBase::kBinary; }
   // Rows to print, when --limit N was given.
   [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
+  // Bytes, when --limit SIZE was given.
+  [[nodiscard]] std::optional<std::int64_t> card_limit() const { return card_limit_; }
 
  private:
   std::vector<std::string> files_;
@@ -51,7 +56,9 @@ class InputOptions {
   bool strict_ = false;
   bool with_rows_ = true;
   bool si_units_ = false;
+  bool takes_card_limit_ = false;
   std::optional<std::size_t> rows_;
+  std::optional<std::int64_t> card_limit_;
 };
 
 }  // namespace memtool::commands

@@ -3,7 +3,7 @@
 searches from end to end, after the description of PyTorch's rules and not after memtool's model, so
 that both can be wrong only where the description is.
 
-usage: generate.py FOLDER [--events N] [--only NAME]
+usage: generate.py FOLDER [--events N] [--only NAME] [--skip N]
 
 Each file is a snapshot as JSON: trace, final state, settings. manifest.tsv says per file what was true
 in the run: the card's limit, how often the driver refused, whether and where it ended in a failure.
@@ -505,6 +505,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--events", type=int, default=3000)
     parser.add_argument("--only")
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first events, as a full ring does")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     lines = []
@@ -512,7 +513,7 @@ def main():
         if options.only and name != options.only:
             continue
         guarded(run)(allocator)
-        data = {"segments": allocator.snapshot(), "device_traces": [allocator.trace],
+        data = {"segments": allocator.snapshot(), "device_traces": [allocator.trace[options.skip:]],
                 "allocator_settings": allocator.settings(), "external_annotations": []}
         with open(os.path.join(options.folder, name + ".json"), "w", encoding="utf-8") as out:
             json.dump(data, out, separators=(",", ":"))

@@ -41,6 +41,7 @@ class Base {
     for (const Segment& segment : at_.state.segments) {
       runs_.push_back({segment, owner_of(segment.pool_owner, segment.pool_id)});
     }
+    ListMapped();
     FindReservations();
     requests.unplaced = at_.unplaced_blocks;
     for (const Run& run : runs_) {
@@ -81,28 +82,41 @@ class Base {
     }
   }
 
-  // What is mapped later below the first run of a reservation belongs to it too: it was unmapped
-  // when the recording began.
-  [[nodiscard]] std::uint64_t BeginOf(const Run& run) const {
-    const std::uint64_t page = PageOf(run.segment);
-    std::uint64_t begin = run.segment.address;
-    for (const Event& event : EventsOf(index_.recording(), trace_)) {
-      if (event.action == Action::kSegmentMap && event.stream == run.segment.stream &&
-          event.key < begin && run.segment.address - event.key < kFarthest &&
-          (run.segment.address - event.key) % page == 0 &&
-          static_cast<std::uint64_t>(event.size) % page == 0 && !InAnother(event.key, run)) {
-        begin = event.key;
+  // By stream and address: where mapped runs begin, and what is mapped during the trace.
+  using StreamAddress = std::pair<std::uint16_t, std::uint64_t>;
+  void ListMapped() {
+    for (const Run& run : runs_) {
+      if (run.segment.expandable) {
+        begins_.emplace_back(run.segment.stream, run.segment.address);
       }
     }
-    return begin;
+    for (const Event& event : EventsOf(index_.recording(), trace_)) {
+      if (event.action == Action::kSegmentMap && !begins_.empty()) {
+        maps_.push_back({{event.stream, event.key}, event.size});
+      }
+    }
+    std::sort(begins_.begin(), begins_.end());
+    std::sort(maps_.begin(), maps_.end());
   }
-  // Whether another run lies between the address and this one.
-  [[nodiscard]] bool InAnother(std::uint64_t address, const Run& run) const {
-    return std::any_of(runs_.begin(), runs_.end(), [&](const Run& other) {
-      return other.segment.expandable && Group(other) != Group(run) &&
-             other.segment.address <= run.segment.address && other.segment.address >= address &&
-             other.segment.stream == run.segment.stream;
-    });
+
+  // What is mapped later below the first run of a reservation, and above any other, belongs to it
+  // too: it was not mapped when the recording began.
+  [[nodiscard]] std::uint64_t BeginOf(const Run& run) const {
+    const StreamAddress own{run.segment.stream, run.segment.address};
+    const auto at = std::lower_bound(begins_.begin(), begins_.end(), own);
+    const std::uint64_t above =
+        at == begins_.begin() || std::prev(at)->first != own.first ? 0 : std::prev(at)->second;
+    const std::uint64_t page = PageOf(run.segment);
+    auto map = std::lower_bound(maps_.begin(), maps_.end(),
+                                std::pair(StreamAddress{own.first, above}, INT64_MIN));
+    for (; map != maps_.end() && map->first < own; ++map) {
+      const std::uint64_t distance = own.second - map->first.second;
+      if (distance < kFarthest && distance % page == 0 &&
+          static_cast<std::uint64_t>(map->second) % page == 0) {
+        return map->first.second;
+      }
+    }
+    return own.second;
   }
 
   // --- what a block keeps of the gap behind it ---
@@ -208,7 +222,7 @@ class Base {
     requests.blocks = std::move(blocks);
   }
 
-  void Push(Requests& requests, std::int64_t size, std::uint32_t tag, const Block& block) {
+  static void Push(Requests& requests, std::int64_t size, std::uint32_t tag, const Block& block) {
     requests.blocks.push_back(
         {.laid = {.size = size, .tag = tag, .pending = block.state == BlockState::kPendingFree},
          .requested = block.requested > 0 ? block.requested : block.size,
@@ -284,6 +298,8 @@ class Base {
   CachingAllocator sizes_;  // for its rounding
   StateAtMoment at_;
   std::vector<Run> runs_;
+  std::vector<StreamAddress> begins_;
+  std::vector<std::pair<StreamAddress, std::int64_t>> maps_;
 };
 
 }  // namespace

@@ -1,0 +1,275 @@
+// memtool whatif: the same requests under other settings of the allocator, or on another card.
+#include "memtool/profile/answers/whatif.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/program_options/value_semantic.hpp>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "command.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/select/filter.h"
+#include "memtool/profile/select/view.h"
+#include "options/input_options.h"
+#include "options/output_options.h"
+#include "options/size_option.h"
+#include "output/tabulate.h"
+#include "session/session.h"
+#include "whatif/cards.h"
+#include "whatif/whatif_words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// Every job once, on as many threads as are worth it. The first exception is thrown again.
+void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
+  const std::size_t threads =
+      std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1U));
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failed;
+  std::mutex guard;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        job(i);
+      } catch (...) {
+        const std::lock_guard lock(guard);
+        failed = failed ? failed : std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads; ++i) {
+      others.emplace_back(work);
+    }
+    work();
+  }
+  if (failed) {
+    std::rethrow_exception(failed);
+  }
+}
+
+class WhatifCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "what other allocator settings, or another card, would have done",
+            .usage = "[options] [FILE]",
+            .examples =
+                "memtool whatif snapshot.pickle\n"
+                "memtool whatif --conf expandable_segments:True --limit 24GiB snapshot.pickle\n"
+                "memtool whatif --fit snapshot.pickle\n"
+                "memtool whatif --without attention --card A100-40GB snapshot.pickle"};
+  }
+
+  void Declare(po::options_description& options) override {
+    input_.TakeCardLimit();
+    input_.Declare(options);
+    po::options_description group("What if");
+    auto add = group.add_options();
+    add("conf", po::value(&confs_)->value_name("SETTINGS"),
+        "settings, as PYTORCH_CUDA_ALLOC_CONF names them; may be given several times (default: a "
+        "set of sensible ones)");
+    add("card", po::value(&card_)->value_name("NAME|SIZE"),
+        "on this card: a name such as A100-40GB, or its whole memory");
+    add("overhead", po::value(&overhead_)->value_name("SIZE"),
+        "with --card: what the driver and libraries keep of it (default 1200MiB)");
+    add("fit", po::bool_switch(&query_.fit), "look for the smallest limit of each setting");
+    add("at", po::value(&until_)->value_name("MOMENT"), "only the requests up to a moment");
+    add("device", po::value(&query_.device)->value_name("DEVICE"),
+        "only this device: its number, or its whole name");
+    add("without", po::value(&without_)->value_name("REGEX"),
+        "the run without allocations whose stack has a matching function, file or mapping");
+    add("scale", po::value(&query_.scale)->value_name("F"), "every request F times as large");
+    add("empty-cache-at", po::value(&empty_cache_)->value_name("MOMENT"),
+        "an empty_cache() at a moment (event:N, mark:NAME: at each mark of that name); may be "
+        "given "
+        "several times");
+    add("no-empty-cache", po::bool_switch(&query_.no_empty_cache),
+        "without the program's own calls of empty_cache()");
+    options.add(group);
+    output_.Declare(options);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    MEMTOOL_TRY(input_.Resolve());
+    MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
+    MEMTOOL_TRY(ResolveCard());
+    MEMTOOL_TRY(ResolveProgram());
+    return OnOneRecording(
+        input_, streams, "whatif takes one FILE",
+        [&](Session& session, const std::shared_ptr<const Recording>& recording) -> Result<void> {
+          MEMTOOL_TRY(Ask(session, recording));
+          return output_.Print(
+              ViewOf(answer_), [&] { return Table(); }, streams);
+        });
+  }
+
+ private:
+  Result<void> ResolveCard() {
+    query_.limit = input_.card_limit();
+    if (card_.empty()) {
+      return overhead_.empty() ? Result<void>()
+                               : Fail(ErrorCode::kUsage, "--overhead is for --card");
+    }
+    if (query_.limit) {
+      return Fail(ErrorCode::kUsage, "--card and --limit exclude each other",
+                  "--limit is what the process may get, --card is all that the device has");
+    }
+    auto total = ParseCard(card_, input_.size_base());
+    MEMTOOL_TRY(total);
+    auto kept = overhead_.empty() ? Result<std::int64_t>(kCardOverhead)
+                                  : ParseDeviceSize("--overhead", overhead_, input_.size_base());
+    MEMTOOL_TRY(kept);
+    if (*kept >= *total) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--card {}: nothing is left of {}", card_, FormatSize(*total)));
+    }
+    query_.total = *total;
+    query_.limit = *total - *kept;
+    card_note_ = fmt::format("card: {} of {}, {} kept for the driver and libraries (assumed)",
+                             FormatSize(*query_.limit), FormatSize(*total), FormatSize(*kept));
+    return {};
+  }
+
+  Result<void> ResolveProgram() {
+    for (const std::string& conf : confs_) {
+      auto settings = whatif::ParseAllocatorConf(conf);
+      MEMTOOL_TRY(settings);
+      if (settings->other_allocator) {
+        return Fail(ErrorCode::kUsage, fmt::format("--conf {}: only PyTorch's own allocator "
+                                                   "(backend:native) is modelled",
+                                                   conf));
+      }
+      query_.settings.push_back(*std::move(settings));
+    }
+    constexpr double kLargestScale = 1000;
+    if (!(query_.scale > 0) || query_.scale > kLargestScale) {
+      return Fail(ErrorCode::kUsage, "--scale: a number above 0, 1000 at most");
+    }
+    if (!until_.empty()) {
+      auto moment = ParseMoment(until_);
+      MEMTOOL_TRY(moment);
+      query_.until = *std::move(moment);
+    }
+    for (const std::string& text : empty_cache_) {
+      auto moment = ParseMoment(text);
+      MEMTOOL_TRY(moment);
+      query_.empty_cache_at.push_back(*std::move(moment));
+    }
+    auto filter = Filter::Compile({.focus = without_, .frames = FrameMode::kAll});
+    if (!filter) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--without: '{}' is not a regular expression", without_));
+    }
+    filter_ = *std::move(filter);
+    query_.each = OnThreads;
+    return {};
+  }
+
+  Result<void> Ask(Session& session, const std::shared_ptr<const Recording>& recording) {
+    if (!recording->history) {
+      return Fail(
+          ErrorCode::kUnsupported,
+          fmt::format("a {} holds no events of an allocator", recording->metadata.format_display),
+          "PyTorch snapshots do: see memtool help recording");
+    }
+    const View view(*recording, filter_);
+    if (!without_.empty()) {
+      query_.without = [&view](StackId stack) {
+        VisibleStack visible;
+        return stack.valid() && view.Expand(stack, visible);
+      };
+    }
+    const HistoryIndex index(recording);
+    auto answer = Whatif(index, query_);
+    MEMTOOL_TRY(answer);
+    answer_ = *std::move(answer);
+    query_.without = nullptr;
+    answer_.head = session.Head("whatif");
+    answer_.head.sample_type = "reserved";
+    answer_.head.unit = "bytes";
+    if (!without_.empty() && !view.Unmatched().empty()) {
+      Warn(session.streams(),
+           fmt::format("--without: no function, file or mapping matches '{}'", without_));
+    }
+    return {};
+  }
+
+  [[nodiscard]] TextTable Table() const {
+    TextTable table;
+    Tabulate(answer_.rows, Columns(), output_.limit(), 1, table);
+    const bool several = answer_.devices.size() > 1;
+    for (const WhatifDevice& device : answer_.devices) {
+      const std::string name = several ? fmt::format("device {}: ", device.device) : std::string();
+      table.head.push_back(name + AnswerText(answer_, device));
+      if (device.fidelity.obstacle == whatif::Obstacle::kNone) {
+        table.head.push_back(name + FidelityText(device));
+      }
+      if (std::string limit = LimitText(answer_, device); !limit.empty()) {
+        table.head.push_back(name + limit);
+      }
+    }
+    if (!card_note_.empty()) {
+      table.head.push_back(card_note_);
+    }
+    table.foot = NotesOf(answer_);
+    return table;
+  }
+
+  [[nodiscard]] std::vector<TableColumn<WhatifRow>> Columns() const {
+    const auto column = [](std::string_view key, int drop) {
+      auto made = ColumnOf(FieldNamed(kWhatifFields, key), true);
+      made.style.drop = drop;
+      return made;
+    };
+    std::vector<TableColumn<WhatifRow>> columns;
+    columns.push_back({{.title = "SETTING", .left = true, .shrink = true, .key = "setting"},
+                       [](const WhatifRow& row) -> Cell { return SettingText(row); }});
+    columns.push_back(column("reserved_peak", 0));
+    columns.push_back(column("reserved_peak_low", 1));
+    columns.push_back(column("reserved_peak_event", 3));
+    columns.push_back(column("live_at_peak", 4));
+    columns.push_back(column("waste_peak", 5));
+    const bool limited = std::any_of(answer_.rows.begin(), answer_.rows.end(),
+                                     [](const WhatifRow& row) { return row.oom.has_value(); });
+    if (limited) {
+      columns.push_back(column("retries", 2));
+      columns.push_back({{.title = "OUT OF MEMORY", .left = true, .key = "oom"},
+                         [](const WhatifRow& row) -> Cell { return OomText(row); }});
+    }
+    if (query_.fit) {
+      columns.push_back(column("fits", 0));
+    }
+    if (answer_.devices.size() > 1) {
+      columns.insert(columns.begin(), column("device", 0));
+    }
+    return columns;
+  }
+
+  InputOptions input_;
+  OutputOptions output_;
+  std::vector<std::string> confs_;
+  std::string card_;
+  std::string overhead_;
+  std::string card_note_;
+  std::string until_;
+  std::string without_;
+  std::vector<std::string> empty_cache_;
+  Filter filter_;
+  WhatifQuery query_;
+  WhatifAnswer answer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeWhatif() {
+  return std::make_unique<WhatifCommand>();
+}
+
+}  // namespace memtool::commands

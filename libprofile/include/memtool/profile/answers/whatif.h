@@ -1,0 +1,131 @@
+// The same requests under other settings of the caching allocator, or on another card: what they
+// would have needed, and whether they would have passed. Every figure rests on how true the model
+// is to the recording, which the answer says first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
+#include "memtool/profile/whatif/allocator_settings.h"
+#include "memtool/profile/whatif/fidelity.h"
+#include "memtool/profile/whatif/limit.h"
+#include "memtool/profile/whatif/scenario.h"
+
+namespace memtool {
+
+// Does `count` jobs, each once, in any order or at once.
+using ForEachJob =
+    std::function<void(std::size_t count, const std::function<void(std::size_t)>& job)>;
+
+struct WhatifQuery {
+  // Empty: the file's own, PyTorch's defaults, and what is mostly tried.
+  std::vector<whatif::AllocatorSettings> settings;
+  std::optional<std::int64_t> limit{};  // bytes that the process may get; none: what the file tells
+  std::optional<std::int64_t> total{};  // of the card
+  bool fit = false;                     // look for the smallest limit of each setting
+  std::optional<MomentSpec> until{};    // requests up to here
+  std::string device{};
+  // The program, changed.
+  std::function<bool(StackId)> without{};  // which stacks never allocate
+  double scale = 1;
+  std::vector<MomentSpec> empty_cache_at{};
+  bool no_empty_cache = false;
+  ForEachJob each{};  // none: one after the other
+
+  [[nodiscard]] bool changes_program() const {
+    return without != nullptr || scale != 1 || !empty_cache_at.empty() || no_empty_cache;
+  }
+};
+
+// One trace.
+struct WhatifDevice {
+  std::int32_t device = -1;
+  std::string name;  // of the trace
+  whatif::AllocatorSettings own;
+  whatif::Fidelity fidelity;
+  whatif::Limit limit;                       // inferred
+  std::optional<std::int64_t> used_limit{};  // of the rows; none: no limit
+  std::int64_t base_reserved = 0;            // before the first event
+  std::uint64_t own_empty_caches = 0;
+  std::uint64_t double_allocations = 0;
+};
+
+// A setting on a device; bytes, events of the trace (-1 = before the first).
+struct WhatifRow {
+  std::int32_t device = -1;
+  std::string setting;    // as PYTORCH_CUDA_ALLOC_CONF says it; empty = PyTorch's defaults
+  bool own = false;       // the file's own settings,
+  bool recorded = false;  // and its peak is what the file says
+  bool estimate = false;  // the model is not true to the recording
+  std::int64_t reserved_peak = 0;
+  std::int64_t reserved_peak_low = 0;
+  std::int64_t reserved_peak_event = -1;
+  std::int64_t live_at_peak = 0;
+  std::int64_t live_peak = 0;
+  std::int64_t waste_peak = 0;
+  // Under the limit, where there is one.
+  std::optional<std::int64_t> retries{};
+  std::optional<bool> oom{};
+  bool oom_unsure = false;  // passes or fails by how the past is laid
+  std::optional<std::int64_t> oom_event{};
+  std::int64_t oom_size = 0;
+  std::optional<std::int64_t> fits{};  // where it was asked for
+  std::optional<std::int64_t> fit_retries{};
+  std::vector<Setting> not_modelled{};
+  bool grows = false;  // a pair of settings with which reserved memory can grow without bound
+
+  [[nodiscard]] bool interval() const {
+    constexpr std::int64_t kHundred = 100;
+    return reserved_peak - reserved_peak_low > reserved_peak / kHundred;  // NOLINT: not negative
+  }
+};
+
+struct WhatifAnswer {
+  AnswerHead head{.question = "whatif"};
+  std::vector<WhatifDevice> devices;
+  // By device; the best first: what passes, with the fewest retries, at the smallest fit where it
+  // was asked for, with the lowest peak.
+  std::vector<WhatifRow> rows;
+  bool limit_given = false;
+  bool changed = false;  // another program's requests
+};
+
+inline constexpr auto kWhatifFields = Fields<WhatifRow>({
+    {"device", "DEV", Unit::kOrdinal, &WhatifRow::device},
+    {"setting", "SETTING", Unit::kText, &WhatifRow::setting},
+    {"reserved_peak", "RESERVED", Unit::kBytes, &WhatifRow::reserved_peak},
+    {"reserved_peak_low", "LOW", Unit::kBytes, &WhatifRow::reserved_peak_low},
+    {"reserved_peak_event", "AT EVENT", Unit::kOrdinal, &WhatifRow::reserved_peak_event},
+    {"live_at_peak", "LIVE THEN", Unit::kBytes, &WhatifRow::live_at_peak},
+    {"live_peak", "LIVE PEAK", Unit::kBytes, &WhatifRow::live_peak},
+    {"waste_peak", "MOST WASTE", Unit::kBytes, &WhatifRow::waste_peak},
+    {"retries", "RETRIES", Unit::kCount, &WhatifRow::retries},
+    {"oom", "", Unit::kText,
+     [](const WhatifRow& row) { return row.oom ? Value(*row.oom) : Value(); }},
+    {"oom_unsure", "", Unit::kText, &WhatifRow::oom_unsure},
+    {"oom_event", "", Unit::kOrdinal, &WhatifRow::oom_event},
+    {"fits", "FITS IN", Unit::kBytes, &WhatifRow::fits},
+    {"fit_retries", "", Unit::kCount, &WhatifRow::fit_retries},
+    {"own", "", Unit::kText, &WhatifRow::own},
+    {"recorded", "", Unit::kText, &WhatifRow::recorded},
+    {"estimate", "", Unit::kText, &WhatifRow::estimate},
+});
+
+// Errors: kUnsupported for a recording without a history; kUsage for a device or a moment that it
+// does not have. Devices that cannot be replayed have an obstacle and no rows.
+Result<WhatifAnswer> Whatif(const HistoryIndex& index, const WhatifQuery& query);
+
+std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer);
+AnswerView ViewOf(const WhatifAnswer& answer);
+
+}  // namespace memtool

@@ -1,0 +1,353 @@
+#include "memtool/profile/answers/whatif.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/replay/replay.h"
+
+namespace memtool {
+
+namespace {
+
+using whatif::AllocatorSettings;
+
+// What is mostly tried.
+constexpr auto kUsual = std::to_array<std::string_view>({
+    "",
+    "expandable_segments:True",
+    "max_split_size_mb:128",
+    "max_split_size_mb:256",
+    "max_split_size_mb:512",
+    "roundup_power2_divisions:4",
+    "roundup_power2_divisions:8",
+});
+// Acts only where a limit is known.
+constexpr std::string_view kWithLimit =
+    "garbage_collection_threshold:0.8,per_process_memory_fraction:1.0";
+
+void Run(const ForEachJob& each, std::size_t count, const std::function<void(std::size_t)>& job) {
+  if (each) {
+    each(count, job);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    job(i);
+  }
+}
+
+// A trace with all that its rows are worked out from.
+struct Device {
+  WhatifDevice facts;
+  const Trace* trace = nullptr;
+  whatif::Requests requests;  // changed
+  whatif::ScenarioQuery scenario;
+  std::vector<AllocatorSettings> settings;
+  bool own_first = false;  // settings[0] is the file's own
+  bool whole = true;       // all of the trace's requests, as recorded
+};
+
+// Every event of a mark's name, or the one of a moment.
+Result<std::vector<std::int64_t>> EventsOfMoments(const HistoryIndex& index, const Trace& trace,
+                                                  const std::vector<MomentSpec>& specs) {
+  std::vector<std::int64_t> events;
+  for (const MomentSpec& spec : specs) {
+    if (spec.kind != MomentSpec::Kind::kMark || spec.indexed) {
+      auto event = ResolveMoment(index, trace, spec);
+      MEMTOOL_TRY(event);
+      events.push_back(*event);
+      continue;
+    }
+    MomentSpec one = spec;
+    one.indexed = true;
+    for (one.index = 1;; ++one.index) {
+      auto event = ResolveMoment(index, trace, one);
+      if (!event && one.index == 1) {
+        return Fail(std::move(event.error()));
+      }
+      if (!event) {
+        break;
+      }
+      events.push_back(*event);
+    }
+  }
+  std::sort(events.begin(), events.end());
+  return events;
+}
+
+// The best first.
+auto RankOf(const WhatifRow& row) {
+  const int verdict = !row.oom || !*row.oom ? 0 : row.oom_unsure ? 1 : 2;
+  return std::tuple(row.device, verdict, row.fits.value_or(0), row.retries.value_or(0),
+                    row.reserved_peak, row.reserved_peak_low, !row.own, row.setting);
+}
+
+class Maker {
+ public:
+  Maker(const HistoryIndex& index, const WhatifQuery& query) : index_(index), query_(query) {}
+
+  Result<WhatifAnswer> Make() {
+    auto traces = TracesOf(index_.recording(), query_.device);
+    MEMTOOL_TRY(traces);
+    for (const std::size_t row : *traces) {
+      MEMTOOL_TRY(Prepare(index_.history().traces[row]));
+    }
+    WhatifAnswer answer;
+    answer.limit_given = query_.limit.has_value();
+    answer.changed = query_.changes_program();
+    std::vector<std::pair<std::size_t, std::size_t>> jobs;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      for (std::size_t s = 0; s < devices_[d].settings.size(); ++s) {
+        jobs.emplace_back(d, s);
+      }
+    }
+    answer.rows.resize(jobs.size());
+    Run(query_.each, jobs.size(), [&](std::size_t job) {
+      answer.rows[job] = RowOf(devices_[jobs[job].first], jobs[job].second);
+    });
+    std::stable_sort(answer.rows.begin(), answer.rows.end(),
+                     [](const WhatifRow& a, const WhatifRow& b) { return RankOf(a) < RankOf(b); });
+    for (Device& device : devices_) {
+      answer.devices.push_back(std::move(device.facts));
+    }
+    return answer;
+  }
+
+ private:
+  Result<void> Prepare(const Trace& trace) {
+    const Recording& recording = index_.recording();
+    Device& device = devices_.emplace_back();
+    device.trace = &trace;
+    WhatifDevice& facts = device.facts;
+    facts.device = trace.device;
+    facts.name = trace.name;
+    facts.own = whatif::SettingsOf(recording);
+    facts.fidelity.obstacle = whatif::ObstacleOf(recording, trace);
+    if (facts.fidelity.obstacle != whatif::Obstacle::kNone) {
+      return {};
+    }
+    device.requests = whatif::RequestsOf(index_, trace, facts.own);
+    facts.fidelity = whatif::FidelityOf(index_, trace, facts.own, device.requests);
+    facts.limit = whatif::LimitOf(index_, trace, facts.own, device.requests);
+    facts.base_reserved = device.requests.base_reserved;
+    facts.double_allocations = device.requests.double_allocations;
+    facts.own_empty_caches = static_cast<std::uint64_t>(
+        std::count_if(device.requests.rows.begin(), device.requests.rows.end(),
+                      [](const whatif::Request& request) {
+                        return request.kind == whatif::Request::Kind::kEmptyCache;
+                      }));
+    const bool told = facts.limit.from != whatif::Limit::From::kHighest;
+    facts.used_limit = query_.limit ? query_.limit
+                       : told       ? std::optional(facts.limit.low)
+                                    : std::nullopt;
+    if (!facts.fidelity.usable()) {
+      return {};
+    }
+    MEMTOOL_TRY(Change(device));
+    device.scenario = {.limit = facts.used_limit,
+                       .total = query_.total,
+                       .fit = query_.fit,
+                       .kept = query_.scale == 1};
+    ChooseSettings(device);
+    return {};
+  }
+
+  Result<void> Change(Device& device) const {
+    device.whole = !query_.changes_program() && !query_.until;
+    const Trace& trace = *device.trace;
+    whatif::Requests& requests = device.requests;
+    if (query_.until) {
+      auto until = ResolveMoment(index_, trace, *query_.until);
+      MEMTOOL_TRY(until);
+      std::erase_if(requests.rows, [until = *until](const whatif::Request& request) {
+        return request.event > until;
+      });
+    }
+    if (query_.no_empty_cache) {
+      requests = whatif::WithoutEmptyCache(std::move(requests));
+    }
+    if (!query_.empty_cache_at.empty()) {
+      auto events = EventsOfMoments(index_, trace, query_.empty_cache_at);
+      MEMTOOL_TRY(events);
+      requests = whatif::WithEmptyCache(std::move(requests), *events);
+    }
+    if (query_.without) {
+      requests = whatif::Without(index_, trace, std::move(requests), query_.without);
+    }
+    if (query_.scale != 1) {
+      requests = whatif::Scaled(std::move(requests), query_.scale);
+    }
+    return {};
+  }
+
+  void ChooseSettings(Device& device) const {
+    device.settings.push_back(device.facts.own);
+    device.own_first = true;
+    const auto add = [&device](const AllocatorSettings& settings) {
+      const std::string text = whatif::ConfText(settings);
+      const bool known = std::any_of(
+          device.settings.begin(), device.settings.end(),
+          [&text](const AllocatorSettings& one) { return whatif::ConfText(one) == text; });
+      if (!known && !settings.other_allocator) {
+        device.settings.push_back(settings);
+      }
+    };
+    for (const AllocatorSettings& settings : query_.settings) {
+      add(settings);
+    }
+    if (!query_.settings.empty()) {
+      return;
+    }
+    for (const std::string_view text : kUsual) {
+      add(*whatif::ParseAllocatorConf(text));
+    }
+    if (device.facts.used_limit) {
+      add(*whatif::ParseAllocatorConf(kWithLimit));
+    }
+  }
+
+  [[nodiscard]] WhatifRow RowOf(const Device& device, std::size_t at) const {
+    const AllocatorSettings& settings = device.settings[at];
+    const whatif::Scenario scenario =
+        whatif::ScenarioOf(device.requests, settings, device.scenario);
+    WhatifRow row{.device = device.facts.device,
+                  .setting = whatif::ConfText(settings),
+                  .own = device.own_first && at == 0,
+                  .estimate = !device.facts.fidelity.exact(),
+                  .reserved_peak = scenario.high.reserved_peak,
+                  .reserved_peak_low = scenario.low.reserved_peak,
+                  .reserved_peak_event = scenario.high.reserved_peak_event,
+                  .live_at_peak = scenario.high.live_at_peak,
+                  .live_peak = scenario.high.live_peak,
+                  .waste_peak = scenario.high.waste_peak,
+                  .fits = scenario.fits,
+                  .not_modelled = settings.not_modelled,
+                  .grows = settings.expandable_segments && !settings.splits_everything()};
+    if (scenario.fit_retries) {
+      row.fit_retries = static_cast<std::int64_t>(*scenario.fit_retries);
+    }
+    if (scenario.limited) {
+      row.retries = static_cast<std::int64_t>(scenario.limited->retries());
+      row.oom = scenario.limited->failed;
+      row.oom_unsure = scenario.limited->failed && !scenario.fails();
+      if (scenario.limited->failed) {
+        row.oom_event = scenario.limited->failed_event;
+        row.oom_size = scenario.limited->failed_size;
+      }
+    }
+    if (row.own && device.whole && device.facts.limit.from == whatif::Limit::From::kHighest) {
+      TakeRecorded(*device.trace, row);
+    }
+    return row;
+  }
+
+  // The file itself says what its own settings needed, where nothing was refused. As in the model,
+  // a new segment counts with the request that it is made for.
+  void TakeRecorded(const Trace& trace, WhatifRow& row) const {
+    const auto events = EventsOf(index_.recording(), trace);
+    const Replay& replay = index_.replay(trace);
+    const TraceSummary& summary = index_.summary(trace);
+    std::int64_t live = summary.base_bytes;
+    std::int64_t reserved = summary.reserved_base_bytes;
+    row.recorded = true;
+    row.reserved_peak = row.reserved_peak_low = summary.reserved_peak_bytes;
+    row.reserved_peak_event = -1;
+    row.live_peak = summary.peak_bytes;
+    row.live_at_peak = live;
+    row.waste_peak = SaturatingSubtract(reserved, live);
+    bool open = false;  // a segment waits for its block
+    for (std::uint32_t i = 0; i < events.size(); ++i) {
+      live = SaturatingAdd(live, replay.ChangeAt(i));
+      reserved = SaturatingAdd(reserved, ReservedChange(events[i]));
+      open = ReservedChange(events[i]) > 0 || (open && events[i].action != Action::kAlloc);
+      if (open) {
+        continue;
+      }
+      row.waste_peak = std::max(row.waste_peak, SaturatingSubtract(reserved, live));
+      if (reserved == summary.reserved_peak_bytes && row.reserved_peak_event < 0 &&
+          summary.reserved_peak_event >= 0) {
+        row.reserved_peak_event = i;
+        row.live_at_peak = live;
+      }
+    }
+  }
+
+  const HistoryIndex& index_;
+  const WhatifQuery& query_;
+  std::vector<Device> devices_;
+};
+
+Value LimitValue(const whatif::Limit& limit) {
+  return Value::Object{{"low", limit.low},
+                       {"high", limit.high},
+                       {"from", whatif::LimitSourceName(limit.from)},
+                       {"reproduced", limit.reproduced ? Value(*limit.reproduced) : Value()},
+                       {"retries", limit.retries}};
+}
+
+Value DifferenceValue(const std::optional<whatif::Difference>& difference) {
+  if (!difference) {
+    return {};
+  }
+  const auto figure = [&](std::uint64_t value) -> Value {
+    return difference->kind == whatif::Difference::Kind::kPlacement
+               ? Value(fmt::format("{:#x}", value))
+               : Value(value);
+  };
+  return Value::Object{{"event", difference->event},
+                       {"reason", whatif::DifferenceName(difference->kind)},
+                       {"expected", figure(difference->expected)},
+                       {"got", figure(difference->got)}};
+}
+
+Value FidelityValue(const WhatifDevice& device) {
+  const whatif::Fidelity& f = device.fidelity;
+  const bool replayed = f.obstacle == whatif::Obstacle::kNone;
+  return Value::Object{{"device", device.device},
+                       {"setting", whatif::ConfText(device.own)},
+                       {"obstacle", replayed ? Value() : Value(whatif::ObstacleName(f.obstacle))},
+                       {"placements", f.placements},
+                       {"placements_equal", f.placements_equal},
+                       {"segments", f.segments},
+                       {"segments_equal", f.segments_equal},
+                       {"segments_false", f.segments_false},
+                       {"releases", f.releases},
+                       {"releases_equal", f.releases_equal},
+                       {"reserved_difference", f.reserved_difference},
+                       {"exact", f.exact()},
+                       {"first_difference", DifferenceValue(f.first)},
+                       {"limit", replayed ? LimitValue(device.limit) : Value()}};
+}
+
+}  // namespace
+
+Result<WhatifAnswer> Whatif(const HistoryIndex& index, const WhatifQuery& query) {
+  return Maker(index, query).Make();
+}
+
+std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer) {
+  Value::List fidelity;
+  for (const WhatifDevice& device : answer.devices) {
+    fidelity.push_back(FidelityValue(device));
+  }
+  Value limit;
+  const bool one = answer.devices.size() == 1;
+  if (answer.limit_given && !answer.devices.empty()) {
+    const auto given = answer.devices.front().used_limit;
+    limit = Value::Object{{"low", given}, {"high", given}, {"from", "option"}};
+  } else if (one && answer.devices.front().fidelity.obstacle == whatif::Obstacle::kNone) {
+    limit = LimitValue(answer.devices.front().limit);
+  }
+  return {
+      {"fidelity", std::move(fidelity)}, {"limit", std::move(limit)}, {"changed", answer.changed}};
+}
+
+AnswerView ViewOf(const WhatifAnswer& answer) {
+  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kWhatifFields);
+}
+
+}  // namespace memtool
