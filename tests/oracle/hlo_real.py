@@ -7,7 +7,7 @@ Per program: bytes per category and in all, the heap's peak and the first point 
 buffers that are live there with their sizes, operations and padding. The checks of sums: the categories add up to all, what
 is live at a heap's peak fits its allocation without overlaps, and the peak of the memory is that of its heap and all else.
 Files are those below hlo/ of the folders in the colon separated MEMTOOL_REFERENCE_DATA, and the programs inside of
-the traces below xplane/. Without any: exit 77.
+the traces below xplane/. Without any: exit 77. Each program is also written as JSON, of which memtool must say the same.
 """
 import argparse
 import collections
@@ -25,6 +25,7 @@ BITS = {1: 8, 2: 8, 3: 16, 4: 32, 5: 64, 6: 8, 7: 16, 8: 32, 9: 64, 10: 16, 11: 
         **dict.fromkeys((19, 20, 23, 24, 25, 28, 29, 33), 8), **dict.fromkeys((21, 22, 32), 4),
         **dict.fromkeys((26, 27), 2), **dict.fromkeys((30, 31), 1)}
 TUPLE = 13
+NAMES = dict(enumerate("PRED S8 S16 S32 S64 U8 U16 U32 U64 F16 F32 F64 TUPLE OPAQUE_TYPE C64 BF16 TOKEN C128".split(), 1))
 ALLOC, FREE, SHARE = 0, 1, 2
 
 
@@ -57,6 +58,54 @@ def unpadded(shape, index):
     if kind == TUPLE or kind not in BITS:
         return None
     return math.ceil(math.prod(ints(shape, 3)) * BITS[kind] / 8)
+
+
+# Per message: field number -> name in JSON, and what it is. A list is of a field that repeats.
+MESSAGES = {
+    "proto": {1: ("hloModule", "module"), 3: ("bufferAssignment", "assignment")},
+    "module": {1: ("name", str), 2: ("entryComputationName", str), 3: ("computations", ["computation"]),
+               5: ("id", int), 17: ("stackFrameIndex", "frames")},
+    "computation": {1: ("name", str), 2: ("instructions", ["instruction"]), 5: ("id", int)},
+    "instruction": {1: ("name", str), 2: ("opcode", str), 3: ("shape", "shape"), 7: ("metadata", "metadata"),
+                    35: ("id", int), 36: ("operandIds", [int])},
+    "shape": {2: ("elementType", int), 3: ("dimensions", [int]), 4: ("tupleShapes", ["shape"])},
+    "metadata": {1: ("opType", str), 2: ("opName", str), 3: ("sourceFile", str), 4: ("sourceLine", int),
+                 15: ("stackFrameId", int)},
+    "frames": {1: ("fileNames", [str]), 2: ("functionNames", [str]), 3: ("fileLocations", ["location"]),
+               4: ("stackFrames", ["frame"])},
+    "location": {1: ("fileNameId", int), 2: ("functionNameId", int), 3: ("line", int), 4: ("column", int)},
+    "frame": {1: ("fileLocationId", int), 2: ("parentFrameId", int)},
+    "assignment": {1: ("logicalBuffers", ["buffer"]), 3: ("bufferAllocations", ["allocation"]),
+                   4: ("heapSimulatorTraces", ["trace"])},
+    "buffer": {1: ("id", int), 2: ("size", int), 3: ("definedAt", "defined"), 4: ("color", int)},
+    "defined": {2: ("instructionName", str), 3: ("shapeIndex", [int]), 4: ("instructionId", int)},
+    "allocation": {1: ("index", int), 2: ("size", int), 3: ("isThreadLocal", bool), 5: ("isEntryComputationParameter", bool),
+                   6: ("parameterNumber", int), 7: ("maybeLiveOut", bool), 8: ("color", int), 9: ("assigned", ["assigned"]),
+                   11: ("isTuple", bool), 12: ("isConstant", bool)},
+    "assigned": {1: ("logicalBufferId", int), 2: ("offset", int), 3: ("size", int)},
+    "trace": {1: ("events", ["event"])},
+    "event": {1: ("kind", int), 2: ("bufferId", int), 3: ("computationName", str), 4: ("instructionName", str),
+              5: ("shareWithCanonicalId", int)},
+}
+
+
+def as_json(data, message="proto"):
+    """-> the message as protobuf's JSON writes it; numbers as strings"""
+    out = {}
+    for number in dict.fromkeys(each for each, _ in fields(data)):
+        if number not in MESSAGES[message]:
+            continue
+        name, kind = MESSAGES[message][number]
+        one_kind = kind[0] if isinstance(kind, list) else kind
+        values = ints(data, number) if one_kind is int else of(data, number)
+        made = [str(each) if one_kind is int else bool(each) if one_kind is bool
+                else each.decode("utf-8", "replace") if one_kind is str else as_json(each, one_kind) for each in values]
+        out[name] = made if isinstance(kind, list) else made[-1]
+        if (message, name) == ("event", "kind"):
+            out[name] = ["ALLOC", "FREE", "SHARE_WITH"][int(out[name])]
+        if name == "elementType":
+            out[name] = NAMES.get(int(out[name]), int(out[name]))
+    return out
 
 
 class Program:
@@ -185,6 +234,13 @@ def check(ask, path, data):
     return wrong, len(rows)
 
 
+def told(answer):
+    """What is said of a program, whatever file it is in."""
+    one_input = {key: value for key, value in answer["inputs"][0].items()
+                 if key not in ("path", "format_display", "unpacked_bytes")}
+    return one_input, [row for row in answer["rows"] if "property" not in row]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--memtool", required=True)
@@ -209,6 +265,11 @@ def main():
                 path = Path(folder) / f"{number}.hlo_proto.pb"
                 path.write_bytes(proto)
                 wrong, compared = check(ask, str(path), proto)
+                other = Path(folder) / f"{number}.json"
+                other.write_text(json.dumps(as_json(proto), indent=1))
+                for words in (["info"], ["traces", "--at", "peak", "-n", "0"], ["segments"]):
+                    if told(ask(*words, str(path))) != told(ask(*words, str(other))):
+                        wrong.append(f"{words[0]} of the program as JSON differs")
                 rows += compared
                 failed += bool(wrong)
                 for each in wrong:
