@@ -90,7 +90,7 @@ struct Rule {
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 17> kRules{{
+constexpr std::array<Rule, 18> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "heap profile:"); },
      {"a heap profile in the legacy text form", kProtoHint}},
@@ -130,6 +130,11 @@ constexpr std::array<Rule, 17> kRules{{
      },
      {"a Chrome trace without memory events",
       "torch.profiler writes them with profile_memory=True; ui.perfetto.dev shows any trace"}},
+    {[](std::string_view t) {
+       return IsJson(t) && t.find("\"bySizeToMaxHeap\"") != std::string_view::npos;
+     },
+     {"what xprof's memory viewer shows of a program",
+      "give what it was made from: the trace (*.xplane.pb), or the *.hlo_proto.pb beside it"}},
     {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
     {IsText,
      {"text of no known kind", "reads logs with an out-of-memory message; see memtool-formats(5)",

@@ -82,7 +82,8 @@ std::span<const Reader* const> Readers() {
       The<KinetoReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_HLO
-      The<HloReader>(),
+      The<HloReader>(),  // and as text:
+      The<HloTextReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_TIMELINE
       The<TorchTimelineReader>(),

@@ -70,7 +70,7 @@ Result<std::shared_ptr<const Recording>> Combined(Session& session, const ViewOp
   all.insert(all.end(), bases.begin(), bases.end());
   auto done =
       session.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
-        auto recording = RecordingAt(read, view.moment(), view.device());
+        auto recording = RecordingAt(read, view.MomentOf(*read, view.moment()), view.device());
         MEMTOOL_TRY(recording);
         recordings.push_back(*std::move(recording));
         return {};

@@ -36,6 +36,12 @@ std::string Times(const Repeated& repeated) {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
+// Of a compiled program.
+std::string PlanText(const TraceSummary& s) {
+  return fmt::format("the compiler's plan of one run; {} are there from its beginning to its end",
+                     FormatSize(s.start_bytes));
+}
+
 std::string RecordingText(const TraceCard& card) {
   const TraceSummary& s = card.summary;
   if (s.events == 0) {
@@ -97,21 +103,22 @@ void StateRows(const TraceSummary& s, Rows& rows) {
                 FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
 }
 
-void TraceRows(const TraceCard& card, bool has_state, Rows& rows) {
+void TraceRows(const TraceCard& card, const InputCard& input, Rows& rows) {
   const TraceSummary& s = card.summary;
   rows.emplace_back(TraceText(card.trace),
                     fmt::format("{} event{}", Count(s.events), PluralS(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
                                           FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
-  if (has_state) {
+  if (input.state && !input.program) {
     StateRows(s, rows);
   }
   if (card.trace.lifetime_peak && *card.trace.lifetime_peak > s.peak_bytes) {
     rows.emplace_back("  lifetime", fmt::format("peak {}, at another time than this recording",
                                                 FormatSize(*card.trace.lifetime_peak)));
   }
-  rows.emplace_back("  recording", RecordingText(card));
+  rows.emplace_back(input.program ? "  program" : "  recording",
+                    input.program ? PlanText(s) : RecordingText(card));
   if (card.trace.checked_changes > 0) {
     rows.emplace_back("  check", CheckText(card.trace));
   }
@@ -151,15 +158,16 @@ std::string MomentsText(const HistoryCard& history) {
 
 void HistoryRows(const InputCard& card, Rows& rows) {
   for (const TraceCard& trace : card.history->traces) {
-    TraceRows(trace, card.state.has_value(), rows);
+    TraceRows(trace, card, rows);
   }
   rows.emplace_back("moments", MomentsText(*card.history));
   if (!card.history->marks.empty()) {
     rows.emplace_back("marks", MarkNames(card.history->marks));
   }
   if (card.state) {
-    rows.emplace_back("segments", fmt::format("{} with {} blocks", Count(card.state->segments),
-                                              Count(card.state->blocks)));
+    rows.emplace_back(
+        card.program ? "allocations" : "segments",
+        fmt::format("{} with {} blocks", Count(card.state->segments), Count(card.state->blocks)));
   }
   std::string settings;
   for (const Setting& setting : card.settings) {

@@ -241,6 +241,12 @@ class OomCommand final : public RowsCommand {
   Result<Selection> AtFailure(Session& session, const std::string& name,
                               std::shared_ptr<const Recording> shared) const {
     const Recording& recording = *shared;
+    if (recording.metadata.origin.kind == RecordingKind::kProgram) {
+      return Fail(ErrorCode::kUnsupported,
+                  "a compiled program is a plan: nothing ran out of memory in it",
+                  "memtool top ranks what it needs at its peak; memtool oom reads the log with the "
+                  "message");
+    }
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
                   fmt::format("a {} does not record the allocator's state",

@@ -160,4 +160,13 @@ std::string ViewOptions::Describe() const {
   return text;
 }
 
+MomentSpec ViewOptions::MomentOf(const Recording& recording, const MomentSpec& given) const {
+  const bool end_asked =
+      has_moment_ || (has_base_moment() && base_moment_.kind == MomentSpec::Kind::kEnd);
+  return recording.metadata.origin.kind != RecordingKind::kProgram || end_asked ||
+                 given.kind != MomentSpec::Kind::kEnd
+             ? given
+             : MomentSpec{.kind = MomentSpec::Kind::kPeak, .text = "peak"};
+}
+
 }  // namespace memtool::commands

@@ -188,20 +188,23 @@ class DiffCommand final : public RowsCommand {
 
   [[nodiscard]] std::vector<std::string> HeadLines(const Session& session) const {
     const bool moments = view().has_base_moment() || view().has_moment();
-    const auto side = [moments](const std::vector<std::string>& names, const MomentSpec& moment) {
+    const auto& inputs = answer_.head.inputs;  // with the moments that were looked at
+    const auto side = [&](const std::vector<std::string>& names, const MomentSpec& moment,
+                          std::size_t input) {
       const std::string name = names.size() != 1 ? fmt::format("{} inputs", names.size())
                                : names[0] == "-" ? std::string("standard input")
                                                  : names[0];
-      return moments ? name + " at " + moment.text : name;
+      return moments ? name + " at " + (input < inputs.size() ? inputs[input].moment : moment.text)
+                     : name;
     };
     const std::string percent =
         std::isfinite(answer_.growth) ? fmt::format(" ({:+.1f}%)", 100 * answer_.growth) : "";
-    std::vector<std::string> head{
-        fmt::format("base {} {} → new {} {} · {}{} · {} row{} grew, {} shrank",
-                    side(bases_, view().base_moment()), AmountText(session, answer_.base_total),
-                    side(news_, view().moment()), AmountText(session, answer_.new_total),
-                    AmountText(session, answer_.total, true), percent, answer_.grew,
-                    PluralS(answer_.grew), answer_.shrank)};
+    std::vector<std::string> head{fmt::format(
+        "base {} {} → new {} {} · {}{} · {} row{} grew, {} shrank",
+        side(bases_, view().base_moment(), 0), AmountText(session, answer_.base_total),
+        side(news_, view().moment(), bases_.size()), AmountText(session, answer_.new_total),
+        AmountText(session, answer_.total, true), percent, answer_.grew, PluralS(answer_.grew),
+        answer_.shrank)};
     const auto& lines = session.moment_lines();
     head.insert(head.end(), lines.begin(), lines.end());
     std::string filters = view().Describe();

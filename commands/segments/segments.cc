@@ -190,6 +190,15 @@ class SegmentsCommand final : public RowsCommand {
     };
     std::string live = FormatSize(t.allocated) + " live";
     live += t.pending > 0 ? " + " + FormatSize(t.pending) + " waiting for a stream" : "";
+    if (t.programs) {
+      return Head(
+          session,
+          fmt::format("{} · {} in {} allocation{} of the program = {} in use + {} not, at "
+                      "this point ({:.1f}%)",
+                      InputsText(session), FormatSize(t.reserved), FormatCount(SegmentCount()),
+                      PluralS(SegmentCount()), FormatSize(t.allocated), FormatSize(t.free),
+                      share(t.free, t.reserved)));
+    }
     std::vector<std::string> head =
         Head(session, fmt::format("{} · reserved {} in {} segment{} = {} + {} free ({:.1f}%)",
                                   InputsText(session), FormatSize(t.reserved),
@@ -235,7 +244,10 @@ class SegmentsCommand final : public RowsCommand {
         foot.push_back(diagnostic.message);
       }
     }
-    if (t.unplaced_blocks > 0) {
+    if (t.unplaced_blocks > 0 && t.programs) {
+      foot.push_back(fmt::format("{} in {} buffers in use lie in no allocation",
+                                 FormatSize(t.unplaced), FormatCount(t.unplaced_blocks)));
+    } else if (t.unplaced_blocks > 0) {
       foot.push_back(fmt::format(
           "{} in {} live blocks lie in no known segment: this history lacks segment events",
           FormatSize(t.unplaced), FormatCount(t.unplaced_blocks)));

@@ -179,8 +179,9 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
 }
 
-Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
+Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
                                       const std::string& device, std::string_view side) {
+  const MomentSpec moment = view.MomentOf(*read.recording, given);
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
   auto selection = Select(std::move(read.recording),
                           {.name = std::move(read.name),

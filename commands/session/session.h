@@ -92,7 +92,7 @@ class Session {
   void Note(const std::string& name, const Recording& recording);
   void NoteSums(const StackSums& sums);
   // `side`: what a comparison calls the input, for the lines of moment_lines().
-  Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& moment,
+  Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
                                const std::string& device, std::string_view side = {});
   Result<void> ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
                              const Visit& visit);

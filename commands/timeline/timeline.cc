@@ -156,7 +156,7 @@ class TimelineCommand final : public Command {
     chart.unit = output_.unit();
     for (std::size_t i = 0; i < answer.traces.size(); ++i) {
       const TimelineOfTrace& one = answer.traces[i];
-      std::string line = TraceLine(recording.history->traces[one.trace], one.summary);
+      std::string line = TraceLine(recording, recording.history->traces[one.trace], one.summary);
       (answer.traces.size() == 1 ? chart.subtitle : chart.panels[i].title) = std::move(line);
     }
     return plot_.Save(chart, streams);
@@ -176,7 +176,8 @@ class TimelineCommand final : public Command {
     chart.unit = output_.unit();
     for (std::size_t i = 0; i < answer.traces.size(); ++i) {
       const TimelineOfTrace& one = answer.traces[i];
-      chart.panels[i].title = TraceLine(recording.history->traces[one.trace], one.summary);
+      chart.panels[i].title =
+          TraceLine(recording, recording.history->traces[one.trace], one.summary);
     }
     for (const std::size_t trace : answer.silent) {
       text += EscapeText(TraceText(recording.history->traces[trace])) +

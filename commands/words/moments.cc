@@ -24,13 +24,17 @@ std::string PeakText(const TraceSummary& s) {
 
 }  // namespace
 
-std::string TraceLine(const Trace& trace, const TraceSummary& s) {
+std::string TraceLine(const Recording& recording, const Trace& trace, const TraceSummary& s) {
   if (s.events == 0) {
     return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
                        FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
   }
   std::string line = fmt::format("{}: peak {} at {} · end {}", TraceText(trace),
                                  FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes));
+  // Nothing is reserved and nothing runs out in a plan.
+  if (recording.metadata.origin.kind == RecordingKind::kProgram) {
+    return line + fmt::format(" · allocations {}", FormatSize(s.reserved_end_bytes));
+  }
   // Some inputs do not tell what the allocator holds.
   if (s.reserved_peak_bytes > 0) {
     line += " · reserved " + FormatSize(s.reserved_peak_bytes);
@@ -48,7 +52,8 @@ std::vector<std::string> MomentLines(const Selection& loaded) {
   std::vector<std::string> lines;
   for (const MomentOfTrace& moment : loaded.moments()) {
     const TraceSummary& s = moment.summary;
-    std::string line = TraceLine(loaded.recording().history->traces[moment.trace], s);
+    std::string line =
+        TraceLine(loaded.recording(), loaded.recording().history->traces[moment.trace], s);
     if (s.events > 0 && moment.event != s.peak_event) {
       line += (moment.event < 0 ? " · shown: " : " · shown: after ") + EventText(moment.event);
     }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -40,6 +42,7 @@ class Maker {
     }
     Facts();
     builder_.SetHistory(std::move(history_));
+    builder_.SetState(std::move(state_));
   }
 
  private:
@@ -80,6 +83,10 @@ class Maker {
     for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
       const Allocation& allocation = program_.allocations[i];
       if (allocation.color == color && i != arena && allocation.size > 0) {
+        if (program_.traces.empty() && !allocation.indefinite() && allocation.buffers.size() > 1 &&
+            Divide(ledger, i)) {
+          continue;
+        }
         whole_ += allocation.indefinite() ? 0U : 1U;
         const Named named = allocation.largest == kNone ? Unnamed(allocation)
                                                         : Describe(allocation.largest, allocation);
@@ -90,6 +97,7 @@ class Maker {
     if (heap != kNone) {
       Heap(ledger, program_.traces[heap]);
     }
+    Segments(color, device, first);
     history_.traces.push_back({.device = device,
                                .name = name,
                                .first_event = first,
@@ -97,6 +105,89 @@ class Maker {
                                .blocks = ledger,
                                .segments = ledger,
                                .listed_before = before});
+  }
+
+  // The allocations, each with the buffers that are left in it when the program ends.
+  void Segments(std::int64_t color, std::int32_t device, std::uint64_t first) {
+    std::map<std::uint64_t, const Event*> live;
+    for (auto i = static_cast<std::size_t>(first); i < history_.events.size(); ++i) {
+      const Event& event = history_.events[i];
+      if (event.action == Action::kAlloc) {
+        live.insert_or_assign(event.key, &event);
+      } else {
+        live.erase(event.key);
+      }
+    }
+    for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
+      const Allocation& allocation = program_.allocations[i];
+      if (allocation.color == color && allocation.size > 0) {
+        state_.segments.push_back({.address = bases_[i],
+                                   .size = allocation.size,
+                                   .device = device,
+                                   .stack = {},
+                                   .first_block = static_cast<std::uint32_t>(state_.blocks.size()),
+                                   .host = device < 0});
+        Fill(state_.segments.back(), live);
+      }
+    }
+  }
+
+  void Fill(Segment& segment, const std::map<std::uint64_t, const Event*>& live) {
+    const std::uint64_t end = segment.address + static_cast<std::uint64_t>(segment.size);
+    std::uint64_t from = segment.address;
+    const auto add = [&](std::uint64_t until, const Event* event) {
+      if (from < until) {
+        const auto size = static_cast<std::int64_t>(until - from);
+        state_.blocks.push_back(
+            {.address = from,
+             .size = size,
+             .requested = event == nullptr ? 0 : size,
+             .stack = event == nullptr ? StackId{} : event->stack,
+             .state = event == nullptr ? BlockState::kInactive : BlockState::kActive});
+        segment.allocated += event == nullptr ? 0 : size;
+        ++segment.block_count;
+      }
+      from = std::max(from, until);
+    };
+    for (auto at = live.lower_bound(segment.address); at != live.end() && at->first < end; ++at) {
+      add(at->first, nullptr);
+      const auto next = std::next(at);
+      const std::uint64_t limit = next == live.end() ? end : std::min(end, next->first);
+      add(std::min(limit, at->first + static_cast<std::uint64_t>(at->second->size)), at->second);
+    }
+    add(end, nullptr);
+    segment.active = segment.requested = segment.allocated;
+  }
+
+  // Where a file knows of no heap at all: the largest buffers that lie beside each other in an
+  // allocation, and what they leave of it. Buffers at one place share it, so that the sum of all
+  // would be more than there is. False where they do not lie within it.
+  bool Divide(LedgerId ledger, std::size_t row) {
+    const Allocation& allocation = program_.allocations[row];
+    const std::vector<LiveBuffer> beside = BuffersAtPeak(program_, row);
+    const bool within = std::all_of(beside.begin(), beside.end(), [&](const LiveBuffer& one) {
+      const Buffer& buffer = program_.buffers[one.buffer];
+      return SaturatingAdd(buffer.offset, buffer.size) <= allocation.size;
+    });
+    if (!within) {
+      return false;
+    }
+    ++divided_;
+    std::int64_t from = 0;
+    const auto rest = [&](std::int64_t until) {
+      if (from < until) {
+        Add(ledger, bases_[row] + static_cast<std::uint64_t>(from), until - from, Action::kAlloc,
+            Unnamed(allocation, "the rest of "));
+      }
+    };
+    for (const LiveBuffer& one : beside) {
+      const Buffer& buffer = program_.buffers[one.buffer];
+      rest(buffer.offset);
+      Add(ledger, Address(one.buffer), buffer.size, Action::kAlloc, DescribeTemporary(one.buffer));
+      from = buffer.offset + buffer.size;
+    }
+    rest(allocation.size);
+    return true;
   }
 
   // A heap inside of an allocation that counts whole would count twice.
@@ -145,11 +236,15 @@ class Maker {
     history_.labels.push_back(named.labels);
   }
 
-  Named Unnamed(const Allocation& allocation) {
-    const std::string name = fmt::format("allocation {}", allocation.number);
+  Named Unnamed(const Allocation& allocation, std::string_view what = {}) {
+    const std::string name = allocation.category == Category::kParameter
+                                 ? fmt::format("parameter {}", allocation.parameter)
+                                 : fmt::format("{}allocation {}", what, allocation.number);
     const std::array<LocationId, 1> stack{Frame(name, {}, 0)};
     std::vector<Label> labels;
     AddText(labels, "category", CategoryName(allocation.category));
+    AddText(labels, "shape", allocation.shape.text);
+    AddText(labels, "dtype", allocation.shape.dtype);
     AddText(labels, "memory", ColorName(allocation.color));
     return {Stack(stack), builder_.InternLabels(labels)};
   }
@@ -172,7 +267,8 @@ class Maker {
   StackId StackOf(const Buffer& buffer) {
     std::vector<LocationId> stack;
     if (buffer.instruction == kNone) {
-      stack.push_back(Frame(fmt::format("buffer {}", buffer.id), {}, 0));
+      stack.push_back(
+          Frame(buffer.shape.empty() ? fmt::format("buffer {}", buffer.id) : buffer.shape, {}, 0));
       return Stack(stack);
     }
     const Instruction& instruction = program_.instructions[buffer.instruction];
@@ -268,6 +364,14 @@ class Maker {
     Damaged("outside_allocation", program_.damage.outside, "buffers reach beyond their allocation");
     Damaged("unmatched_heap_event", unmatched_,
             "heap events free what is not live, or take what is");
+    if (divided_ > 0) {
+      builder_.AddDiagnostic(
+          {.severity = Severity::kNote,
+           .code = "no_heap_trace",
+           .message = "temporary allocations whose buffers have no times: the largest that lie "
+                      "beside each other stand for those that share their places",
+           .count = divided_});
+    }
     if (whole_ > 0) {
       builder_.AddDiagnostic({.severity = Severity::kNote,
                               .code = "no_lifetime",
@@ -288,6 +392,7 @@ class Maker {
   const HloProgram& program_;
   RecordingBuilder& builder_;
   History history_;
+  AllocatorState state_;
   std::vector<Named> named_;          // by buffer, as temporary memory
   std::vector<std::uint64_t> bases_;  // by allocation
   std::map<std::pair<StringId, StringId>, FunctionId> functions_;
@@ -296,6 +401,7 @@ class Maker {
   std::int32_t devices_ = 0;
   std::uint64_t unmatched_ = 0;
   std::uint64_t whole_ = 0;
+  std::uint64_t divided_ = 0;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hlo/shape.h"
 #include "support/byte_cursor.h"
 
 namespace memtool::formats::hlo {
@@ -60,6 +61,7 @@ struct Allocation {
   std::uint64_t parameter = 0;
   std::vector<std::size_t> buffers;  // indices, as in the file; those at one offset share it
   std::size_t largest = kNone;       // buffer that names it: the largest, then the first
+  ShapeFacts shape;                  // of its own, where the file gives one
   [[nodiscard]] bool indefinite() const { return category != Category::kTemporary; }
 };
 

@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
 
 #include "hlo/hlo_history.h"
+#include "hlo/hlo_json.h"
 #include "hlo/hlo_program.h"
+#include "hlo/hlo_text.h"
 #include "memtool/formats/byte_window.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/wire.h"
 
@@ -33,10 +39,86 @@ void StepInto(ByteCursor& cursor, std::uint64_t number) {
   cursor.Varint();
 }
 
+hlo::HloProgram ReadJson(ByteWindow& in, const Limits& limits) {
+  const std::string bytes = hlo::BytesOfHloJson(in, limits);
+  return hlo::ReadHloProto(ByteCursor(std::as_bytes(std::span(bytes)), 0));
+}
+
+// The rest of the input.
+std::span<const std::byte> Whole(ByteWindow& in) {
+  // A module comes before its buffers, and which of its instructions are needed only they tell:
+  // the whole is in memory, as it was in the compiler's.
+  constexpr std::size_t kStep = std::size_t{1} << 20U;
+  std::size_t wanted = kStep;
+  while (in.Fill(wanted).size() >= wanted) {
+    wanted *= 2;
+  }
+  return in.buffered();
+}
+
+hlo::HloProgram ReadBytes(ByteWindow& in) {
+  const std::uint64_t start = in.offset();
+  const std::span<const std::byte> bytes = Whole(in);
+  hlo::HloProgram program = hlo::ReadHloProto(ByteCursor(bytes, start));
+  in.Advance(bytes.size());
+  return program;
+}
+
+void Begin(std::string_view name, std::string_view display, RecordingBuilder& builder) {
+  builder.Intern({});
+  builder.metadata().format = name;
+  builder.metadata().format_display = display;
+  builder.metadata().origin = {.framework = Framework::kJax, .kind = RecordingKind::kProgram};
+  builder.metadata().frames_are_scopes = true;
+}
+
+// What the text states beside its allocations, and what it leaves out.
+void AddTextFacts(const hlo::TextProgram& read, RecordingBuilder& builder) {
+  const std::int64_t sum = read.program.Total();
+  if (read.total) {
+    builder.AddSetting("stated total bytes", fmt::format("{}", *read.total));
+  }
+  const std::int64_t off = read.total ? SaturatingSubtract(*read.total, sum) : 0;
+  if (read.not_shown > 0 && off > read.off) {
+    builder.AddDiagnostic(
+        {.severity = Severity::kNote,
+         .code = "not_shown",
+         .message =
+             fmt::format("allocations that the report does not show, {} together", FormatSize(off)),
+         .count = read.not_shown});
+  } else if (off > read.off || off < -read.off) {
+    builder.AddDiagnostic(
+        {.severity = Severity::kDamage,
+         .code = "total_differs",
+         .message = fmt::format("the allocations add up to {} bytes, the text states {}",
+                                FormatCount(sum), FormatCount(*read.total)),
+         .count = 1});
+  }
+  if (read.damaged > 0) {
+    builder.AddDiagnostic({.severity = Severity::kDamage,
+                           .code = "damaged_line",
+                           .message = "lines of allocations or values that could not be read",
+                           .count = read.damaged});
+  }
+  if (read.precision > 0) {
+    builder.AddDiagnostic(
+        {.severity = Severity::kNote,
+         .code = "rounded_sizes",
+         .message = fmt::format("sizes are rounded as the report prints them: up to {} off, each",
+                                FormatSize(read.precision)),
+         .count = 1});
+  }
+  builder.AddBlindSpot("when buffers are in use",
+                       "the text has no heap trace; --xla_dump_hlo_as_proto writes it (*.hlo.pb)");
+}
+
 }  // namespace
 
 // HloProto.hlo_module with its name, the name of its entry computation, and a computation's name.
 Match HloReader::Sniff(std::span<const std::byte> head) const {
+  if (hlo::IsHloJson(AsText(head))) {
+    return Match::kCertain;
+  }
   try {
     ByteCursor cursor(head, 0);
     StepInto(cursor, 1);
@@ -53,30 +135,45 @@ Match HloReader::Sniff(std::span<const std::byte> head) const {
   }
 }
 
-Result<Recording> HloReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
-  // A module comes before its buffers, and which of its instructions are needed only they tell:
-  // the whole is in memory, as it was in the compiler's.
-  constexpr std::size_t kStep = std::size_t{1} << 20U;
+Result<Recording> HloReader::Read(ByteWindow& in, const Limits& limits) const {
+  constexpr std::size_t kHead = std::size_t{64} << 10U;
   const std::uint64_t start = in.offset();
-  std::size_t wanted = kStep;
-  while (in.Fill(wanted).size() >= wanted) {
-    wanted *= 2;
-  }
-  const std::span<const std::byte> bytes = in.buffered();
-  const hlo::HloProgram program = hlo::ReadHloProto(ByteCursor(bytes, start));
-  in.Advance(bytes.size());
+  const bool json = hlo::IsHloJson(AsText(in.Fill(kHead)));
+  const hlo::HloProgram program = json ? ReadJson(in, limits) : ReadBytes(in);
   if (program.allocations.empty()) {
     ThrowRead(ErrorCode::kMalformed, start, "buffer_assignment",
               "a program without buffers: it was dumped before they were assigned",
               "take the dump of after_optimizations");
   }
   RecordingBuilder builder;
-  builder.Intern({});
-  builder.metadata().format = name();
-  builder.metadata().format_display = "compiled program of XLA (HloProto)";
-  builder.metadata().origin = {.framework = Framework::kJax, .kind = RecordingKind::kProgram};
-  builder.metadata().frames_are_scopes = true;
+  Begin(name(),
+        json ? "compiled program of XLA (HloProto, JSON)" : "compiled program of XLA (HloProto)",
+        builder);
   hlo::AddProgram(program, builder);
+  return std::move(builder).Finish();
+}
+
+Match HloTextReader::Sniff(std::span<const std::byte> head) const {
+  return hlo::TextDumpOf(AsText(head)) == hlo::TextDump::kNone ? Match::kNo : Match::kCertain;
+}
+
+Result<Recording> HloTextReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
+  const std::uint64_t start = in.offset();
+  const std::span<const std::byte> bytes = Whole(in);
+  const hlo::TextDump dump = hlo::TextDumpOf(AsText(bytes));
+  const hlo::TextProgram read = hlo::ReadHloText(AsText(bytes), dump);
+  in.Advance(bytes.size());
+  if (read.program.allocations.empty()) {
+    ThrowRead(ErrorCode::kMalformed, start, {}, "no allocation of a program in this text",
+              "give a *buffer-assignment.txt or *memory-usage-report.txt of --xla_dump_to");
+  }
+  RecordingBuilder builder;
+  Begin(name(),
+        dump == hlo::TextDump::kUsageReport ? "memory usage report of a compiled program of XLA"
+                                            : "buffer assignment of a compiled program of XLA",
+        builder);
+  hlo::AddProgram(read.program, builder);
+  AddTextFacts(read, builder);
   return std::move(builder).Finish();
 }
 

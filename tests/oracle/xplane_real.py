@@ -11,42 +11,11 @@ Files are those below xplane/ of the folders in the colon separated MEMTOOL_REFE
 import argparse
 import collections
 import json
-import os
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        elif kind == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        else:
-            size = {1: 8, 5: 4}[kind]
-            value, at = data[at:at + size], at + size
-        yield tag >> 3, value
-
-
-def signed(value):
-    return value - (1 << 64) if value >> 63 else value
+from xla_files import fields, programs, reference_files, signed
 
 
 def stat(data, names):
@@ -98,18 +67,12 @@ def host_events(data):
 def compiled_sizes(data):
     """-> sizes of outputs and temporaries of the compiled programs in the file"""
     sizes = set()
-    for number, plane in fields(data):
-        parts = list(fields(plane)) if number == 1 else []
-        if not any(number == 2 and part == b"/host:metadata" for number, part in parts):
-            continue
-        programs = [proto for number, part in parts if number == 4 for key, value in fields(part) if key == 2
-                    for kind, stat_ in fields(value) if kind == 5 for name, proto in fields(stat_) if name == 6]
-        for proto in programs:
-            for assignment in (part for number, part in fields(proto) if number == 3):
-                for allocation in (part for number, part in fields(assignment) if number == 3):
-                    one = {number: part for number, part in fields(allocation) if number != 9}
-                    if not (one.get(5) or (not one.get(7) and (one.get(3) or one.get(12)))):
-                        sizes.add(one.get(2, 0))
+    for proto in programs(data):
+        for assignment in (part for number, part in fields(proto) if number == 3):
+            for allocation in (part for number, part in fields(assignment) if number == 3):
+                one = {number: part for number, part in fields(allocation) if number != 9}
+                if not (one.get(5) or (not one.get(7) and (one.get(3) or one.get(12)))):
+                    sizes.add(one.get(2, 0))
     return sizes
 
 
@@ -156,11 +119,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--memtool", required=True)
     args = parser.parse_args()
-    folders = [Path(each) for each in os.environ.get("MEMTOOL_REFERENCE_DATA", "").split(":") if each]
-    files = [file for folder in folders for file in sorted((folder / "xplane").glob("*.xplane.pb"))]
-    if not files:
-        print("skipped: MEMTOOL_REFERENCE_DATA names no folder with real files")
-        sys.exit(77)
+    files = reference_files("xplane/*.xplane.pb")
     failed = 0
 
     def ask(*words):

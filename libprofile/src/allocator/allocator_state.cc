@@ -200,8 +200,10 @@ class Backward {
   // Whether the block lives to the end: then its size there is its size now.
   void Place(const LiveBlock& live) {
     Placed placed;
+    // A compiler's buffers have the sizes that it planned, and no rest.
+    placed.exact = recording_.metadata.origin.kind == RecordingKind::kProgram;
     placed.block = {.address = live.address,
-                    .size = Rounded(live.size),
+                    .size = placed.exact ? live.size : Rounded(live.size),
                     .requested = live.size,
                     .stack = live.stack,
                     .state = live.pending_free ? BlockState::kPendingFree : BlockState::kActive};
@@ -209,7 +211,7 @@ class Backward {
       placed.allocated_at = static_cast<std::int64_t>(*live.event - trace_.first_event);
     }
     const auto end = at_end_.find(live.address);
-    if (end != at_end_.end() && !FreedLater(live)) {
+    if (!placed.exact && end != at_end_.end() && !FreedLater(live)) {
       placed.block.size = recording_.state->blocks[end->second].size;
       placed.exact = true;
     }

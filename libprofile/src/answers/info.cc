@@ -204,6 +204,7 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read) {
   const Recording& recording = *read;
   const Metadata& metadata = recording.metadata;
   InputCard card{.format_display = metadata.format_display,
+                 .program = metadata.origin.kind == RecordingKind::kProgram,
                  .packing = metadata.packing,
                  .unpacked_bytes = metadata.unpacked_bytes,
                  .time_nanos = metadata.time_nanos,

@@ -133,6 +133,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   const Holders holders(*std::move(groups));
   answer_.head.Add(selection);
   SegmentTotals& totals = answer_.totals;
+  totals.programs = totals.programs && recording.metadata.origin.kind == RecordingKind::kProgram;
   for (const MomentOfTrace& moment : selection.moments()) {
     const Trace& trace = recording.history->traces[moment.trace];
     const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);

@@ -129,7 +129,8 @@ class SampleMaker {
     labels.push_back(Text("device", trace_.name));
     labels.push_back(Text("stream", fmt::format("{:#x}", history.streams[stream])));
     labels.push_back(Text("state", block.pending_free ? "pending_free" : "active"));
-    if (segment != nullptr) {
+    // A program's allocations are of no size class.
+    if (segment != nullptr && recording_.metadata.origin.kind != RecordingKind::kProgram) {
       labels.push_back(Text("segment", segment->small ? "small" : "large"));
       if (segment->pool_owner != 0 || segment->pool_id != 0) {
         labels.push_back(

@@ -20,6 +20,11 @@ std::span<const Format> Formats() {
       {"mxnet CSV", "mxnet/forms/official.csv mxnet/forms/echo_mib.csv mxnet/forms/scoped.csv"},
       {"mxnet log", "mxnet/sockeye/memory.log mxnet/forms/unknown_tags_echo.log"},
       {"capture_log", "capture_log/join/log.mtcap"},
+      {"hlo", "hlo/small/program.hlo.pb hlo/small/grown.hlo.pb"},
+      {"hlo JSON", "hlo/small/underscores.json hlo/hostile/circle.json"},
+      {"hlo text",
+       "hlo/text/module_0003.jit_f.sm_8.0_gpu_after_optimizations-buffer-assignment.txt "
+       "hlo/text/module_0003.jit_step.sm_8.0_gpu_after_optimizations-memory-usage-report.txt"},
       {"oom text",
        "oom_text/torch_2.8.log oom_text/tensorflow.log oom_text/xla_pool.log "
        "oom_text/xla_tpu_pieces.log oom_text/libraries.log oom_text/host.log"},

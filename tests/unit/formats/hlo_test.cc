@@ -9,6 +9,7 @@
 #include "hlo/hlo_history.h"
 #include "hlo/hlo_program.h"
 #include "hlo/hlo_reader.h"
+#include "hlo/hlo_text.h"
 #include "hlo/shape.h"
 #include "memtool/formats/byte_window.h"
 #include "memtool/profile/select/at_moment.h"
@@ -223,6 +224,47 @@ TEST(HloProgram, DimensionsThatOverflowHaveNoSize) {
   const std::vector<std::int64_t> nibbles{3};
   EXPECT_EQ(hlo::ArrayShape(21, nibbles).unpadded, 2);  // s4: a byte and a half
   EXPECT_EQ(hlo::ArrayShape(999, nibbles).text, "");
+}
+
+TEST(HloText, RoundedSizesDoNotReachIntoTheirNeighbours) {
+  const std::string text =
+      "Total bytes used: 4194304 (4.00MiB)\n"
+      "cumulative_size; total_size - cumulative_size; allocation\n"
+      "   4.00MiB(100%);          0B; allocation 0: size 4.00MiB, preallocated-temp:\n"
+      "\t  2.01MiB( 50%);    2.01MiB;            0;                1; f32[525750]\n"
+      "\t  4.00MiB(100%);    1.99MiB;      2103000;                1; f32[522826]\n";
+  ASSERT_EQ(hlo::TextDumpOf(text), hlo::TextDump::kUsageReport);
+  const hlo::TextProgram read = hlo::ReadHloText(text, hlo::TextDump::kUsageReport);
+  EXPECT_EQ(read.total, 4194304);
+  EXPECT_EQ(read.precision, 5243);  // half of 0.01 MiB
+  EXPECT_EQ(read.damaged, 0U);
+  ASSERT_EQ(read.program.buffers.size(), 2U);
+  EXPECT_EQ(read.program.buffers[0].size, 2103000);  // 2.01 MiB would be 2107638
+  EXPECT_EQ(read.program.buffers[1].size, 2086666);  // 1.99 MiB; 2091304 before rounding
+  EXPECT_EQ(hlo::BuffersAtPeak(read.program, 0).size(), 2U);
+}
+
+TEST(HloText, WhatStandsBetweenBarsIsAShape) {
+  const hlo::TextProgram read = hlo::ReadHloText(
+      "BufferAssignment:\n"
+      "allocation 7: size 8, color 5, parameter 3, shape |f32[2], maybe-live-out| at ShapeIndex "
+      "{1}:\n"
+      "allocation 8: 0x55d0c0ffee, size 12, maybe-live-out:\n"
+      " value: <1 a> (size=12,offset=0): f32[<=3]{0}\n"
+      " value: <2 b> (size=12 offset=0): f32[3]{0}\n"
+      "allocation 9: size 5x, constant:\n"
+      " value: <3 c> (size=5,offset=0): u8[5]{0}\n",
+      hlo::TextDump::kBufferAssignment);
+  ASSERT_EQ(read.program.allocations.size(), 2U);
+  EXPECT_EQ(read.program.allocations[0].category, hlo::Category::kParameter);
+  EXPECT_FALSE(read.program.allocations[0].live_out);
+  EXPECT_EQ(read.program.allocations[0].color, 5);
+  EXPECT_EQ(read.program.allocations[0].parameter, 3U);
+  EXPECT_EQ(read.program.allocations[1].size, 12);
+  EXPECT_EQ(read.program.allocations[1].category, hlo::Category::kOutput);
+  ASSERT_EQ(read.program.buffers.size(), 2U);
+  EXPECT_EQ(read.program.buffers[0].shape, "f32[<=3]");
+  EXPECT_EQ(read.damaged, 2U);  // allocation 9, and its value
 }
 
 TEST(HloReader, IsSureOfAModuleAndOfNothingElse) {

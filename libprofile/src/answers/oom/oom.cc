@@ -1,6 +1,8 @@
 #include "memtool/profile/answers/oom.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -54,7 +56,8 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
 }
 
 // The parts, and the holders after the last of the live parts.
-// Of a program: its buffers may be in several of its parts, so they follow all of them.
+// Of a program: arguments follow theirs; other buffers may be in several of its parts, so they
+// follow all of them.
 void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
   if (const auto& ladder = answer.found->ladder) {
     for (const OomPart& part : ladder->parts) {
@@ -65,6 +68,15 @@ void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
     }
   }
   const bool program = answer.found->ladder && answer.found->ladder->kind == OomWhole::kProgram;
+  const auto arguments = std::find_if(answer.rows.begin(), answer.rows.end(),
+                                      [](const OomRow& row) { return row.name == "arguments"; });
+  if (program && arguments != answer.rows.end()) {
+    const auto others = std::stable_partition(holders.begin(), holders.end(),
+                                              [](const OomRow& row) { return row.argument; });
+    answer.rows.insert(std::next(arguments), std::make_move_iterator(holders.begin()),
+                       std::make_move_iterator(others));
+    holders.erase(holders.begin(), others);
+  }
   const auto held =
       std::find_if(answer.rows.rbegin(), answer.rows.rend(), [program](const OomRow& row) {
         return program || row.name == "live" || row.name == "pending";
@@ -218,28 +230,29 @@ AnswerView ViewOf(const OomAnswer& answer) {
 }
 
 std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
-  const auto is_holder = [](const OomRow& row) {
-    return row.kind != OomRow::Kind::kPart && row.kind != OomRow::Kind::kRest;
+  const auto is_part = [](const OomRow& row) {
+    return row.kind == OomRow::Kind::kPart || row.kind == OomRow::Kind::kRest;
   };
-  const auto holders =
-      static_cast<std::size_t>(std::count_if(answer.rows.begin(), answer.rows.end(), is_holder));
-  if (holders <= most + 1) {
-    return answer.rows;
-  }
   std::vector<OomRow> folded;
-  std::size_t seen = 0;
-  for (const OomRow& row : answer.rows) {
-    if (!is_holder(row) || ++seen <= most) {
-      folded.push_back(row);
-    } else if (seen == most + 1) {
-      folded.push_back({.kind = OomRow::Kind::kOthers,
-                        .name = "(others)",
-                        .bytes = row.bytes,
-                        .count = holders - most});
-    } else {
-      folded.back().bytes = SaturatingAdd(folded.back().bytes, row.bytes);
+  auto at = answer.rows.begin();
+  while (at != answer.rows.end()) {
+    // The holders of one part.
+    const auto end = std::find_if(at, answer.rows.end(), is_part);
+    const auto holders = static_cast<std::size_t>(end - at);
+    const auto kept = at + static_cast<std::ptrdiff_t>(holders <= most + 1 ? holders : most);
+    folded.insert(folded.end(), at, kept);
+    if (kept != end) {
+      folded.push_back(
+          {.kind = OomRow::Kind::kOthers, .name = "(others)", .count = holders - most});
+      for (const OomRow& row : std::span(kept, end)) {
+        folded.back().bytes = SaturatingAdd(folded.back().bytes, row.bytes);
+      }
+      folded.back().share = Share(folded.back().bytes, answer.whole());
     }
-    folded.back().share = Share(folded.back().bytes, answer.whole());
+    at = end == answer.rows.end() ? end : std::next(end);
+    if (end != answer.rows.end()) {
+      folded.push_back(*end);
+    }
   }
   return folded;
 }

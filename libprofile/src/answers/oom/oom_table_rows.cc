@@ -52,7 +52,8 @@ std::vector<OomRow> Buffers(const OomProgram& program) {
                     .file = group.first->file,
                     .line = group.first->line,
                     .count = static_cast<std::size_t>(group.count),
-                    .shape = group.first->shape});
+                    .shape = group.first->shape,
+                    .argument = group.first->argument});
   }
   // A TPU's list is of its program, without arguments and what is reserved.
   const Number& whole = program.program ? program.program : program.total;

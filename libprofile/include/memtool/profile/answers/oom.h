@@ -47,6 +47,7 @@ struct OomRow {
   std::string via{};      // the call into a framework, when frames were hidden
   std::size_t count = 1;
   std::string shape{};
+  bool argument = false;  // kBuffers: passed into the program, so part of its arguments
 };
 
 // The name of a kBuffers row whose chunks have none: they are all of one size.

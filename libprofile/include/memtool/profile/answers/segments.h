@@ -86,6 +86,7 @@ struct SegmentTotals {
   std::int64_t unplaced = 0;      // live bytes in no known segment
   std::int64_t unplaced_blocks = 0;
   FreeMemory gives;
+  bool programs = true;  // of compilers' plans only: their segments are allocations that stay
 
   [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
   // The share of reserved memory that is fragmented, see FreeMemory.

@@ -1,0 +1,414 @@
+#include "hlo/hlo_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "hlo/shape.h"
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool::formats::hlo {
+
+namespace {
+
+constexpr std::string_view kReportColumns = "cumulative_size; total_size - cumulative_size";
+constexpr std::string_view kSpace = " \t\r";
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// A number without sign at the beginning, which is cut off.
+std::optional<std::int64_t> TakeNumber(std::string_view& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || value < 0) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+// Steps over what stands before `mark` and over it.
+bool SkipPast(std::string_view& text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  text.remove_prefix(at == std::string_view::npos ? 0 : at + mark.size());
+  return at != std::string_view::npos;
+}
+
+struct Rounded {
+  std::int64_t bytes = 0;
+  std::int64_t precision = 0;  // half of the last digit
+};
+
+// "16", "16B", "205.03MiB", at the beginning.
+std::optional<Rounded> TakeSize(std::string_view& text) {
+  constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = 0;
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t point = text.substr(0, digits).find('.');
+  std::string_view whole = text;
+  const auto exact = TakeNumber(whole);
+  if (!exact) {
+    return std::nullopt;
+  }
+  const auto parsed = std::from_chars(text.data(), text.data() + digits, value);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + digits) {
+    return std::nullopt;
+  }
+  text.remove_prefix(digits);
+  double scale = 1;
+  for (const std::string_view unit : kUnits) {
+    if (text.starts_with(unit)) {
+      text.remove_prefix(unit.size());
+      break;
+    }
+    scale *= unit == kUnits.back() ? 0 : 1024;
+  }
+  if (scale == 0 || scale == 1) {  // a number alone is bytes
+    return point == std::string_view::npos ? std::optional(Rounded{*exact, 0}) : std::nullopt;
+  }
+  constexpr double kMost = 4.6e18;  // 2^62
+  const std::size_t decimals = point == std::string_view::npos ? 0 : digits - point - 1;
+  if (!(value * scale < kMost)) {
+    return std::nullopt;
+  }
+  return Rounded{static_cast<std::int64_t>(std::llround(value * scale)),
+                 static_cast<std::int64_t>(
+                     std::ceil(scale / std::pow(10.0, static_cast<double>(decimals)) / 2))};
+}
+
+// "f32[2,3]{1,0:T(8,128)}": facts of "f32[2,3]". Of others, tuples among them, only the text.
+ShapeFacts FactsOf(std::string_view text) {
+  const std::size_t open = text.find('[');
+  const std::size_t close = text.find(']');
+  if (text.starts_with('(') || open == std::string_view::npos || close == std::string_view::npos ||
+      close < open) {
+    return {
+        .text = std::string(text), .dtype = text.starts_with('(') ? "tuple" : "", .unpadded = {}};
+  }
+  std::string_view inside = text.substr(open + 1, close - open - 1);
+  std::vector<std::int64_t> dimensions;
+  while (!inside.empty()) {
+    const auto dimension = TakeNumber(inside);
+    if (!dimension || (!inside.empty() && inside.front() != ',')) {
+      return {.text = std::string(text.substr(0, close + 1)), .dtype = {}, .unpadded = {}};
+    }
+    dimensions.push_back(*dimension);
+    inside.remove_prefix(inside.empty() ? 0 : 1);
+  }
+  ShapeFacts facts = ArrayShape(ElementType(text.substr(0, open)), dimensions);
+  if (facts.text.empty()) {
+    facts.text = text.substr(0, close + 1);
+  }
+  return facts;
+}
+
+// NAME="TEXT" of a metadata={…}, where quotes in the text have a backslash.
+std::string Quoted(std::string_view text, std::string_view name) {
+  std::string value;
+  if (!SkipPast(text, name) || !text.starts_with('"')) {
+    return value;
+  }
+  for (std::size_t i = 1; i < text.size() && text[i] != '"'; ++i) {
+    i += text[i] == '\\' && i + 1 < text.size() ? 1U : 0U;
+    value.push_back(text[i]);
+  }
+  return value;
+}
+
+class Scanner {
+ public:
+  explicit Scanner(TextDump dump) : report_(dump == TextDump::kUsageReport) {}
+
+  TextProgram Read(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      Line(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    Finish();
+    return std::move(read_);
+  }
+
+ private:
+  void Line(std::string_view line) {
+    const std::string_view text = Trimmed(line);
+    if (text.starts_with("Total bytes used:")) {
+      std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
+      read_.total = read_.total ? read_.total : TakeNumber(rest);
+    } else if (text.starts_with("from instruction:")) {
+      InstructionOf(Trimmed(text.substr(text.find(':') + 1)));
+    } else if (text.starts_with("value: <")) {
+      read_.damaged += Value(text.substr(text.find('<') + 1)) ? 0U : 1U;
+    } else if (text.starts_with("The rest ")) {
+      NotShown(text.substr(std::string_view("The rest ").size()));
+    } else if (IsHeader(text)) {
+      read_.damaged += Header(text.substr(text.find("allocation "))) ? 0U : 1U;
+    } else if (report_ && std::count(text.begin(), text.end(), ';') >= 4 &&
+               !text.starts_with("cumulative_size;")) {
+      read_.damaged += Slot(text) ? 0U : 1U;
+    }
+  }
+
+  // In a report's first table, the columns before it are sums.
+  [[nodiscard]] bool IsHeader(std::string_view text) const {
+    return text.starts_with("allocation ") ||
+           (report_ && text.find("; allocation ") != std::string_view::npos);
+  }
+
+  void NotShown(std::string_view text) {
+    const auto count = TakeNumber(text);
+    if (count && text.starts_with(" allocations")) {
+      read_.not_shown = static_cast<std::uint64_t>(*count);
+    }
+  }
+
+  // "allocation 3: size 16, color 1, parameter 0, shape |f32[4]| at ShapeIndex {}, constant:".
+  bool Header(std::string_view text) {
+    current_ = kNone;
+    text.remove_prefix(std::string_view("allocation ").size());
+    const auto number = TakeNumber(text);
+    if (!number || !text.starts_with(':') || !SkipPast(text, "size ")) {
+      return false;
+    }
+    const auto size = TakeSize(text);
+    if (!size || (!text.starts_with(',') && !text.starts_with(':'))) {
+      return false;
+    }
+    const auto key = static_cast<std::uint64_t>(*number);
+    const auto [at, added] = allocations_.try_emplace(key, read_.program.allocations.size());
+    current_ = at->second;
+    if (!added) {
+      return true;  // the report lists them twice
+    }
+    Allocation allocation;
+    allocation.number = key;
+    allocation.size = size->bytes;
+    read_.precision = std::max(read_.precision, size->precision);
+    read_.off = SaturatingAdd(read_.off, size->precision);
+    Attributes(text, allocation);
+    read_.program.allocations.push_back(std::move(allocation));
+    return true;
+  }
+
+  static void Attributes(std::string_view text, Allocation& allocation) {
+    // A shape may hold anything; it stands between bars.
+    std::string plain(text.substr(0, text.find('|')));
+    std::string_view shape;
+    if (SkipPast(text, "|")) {
+      shape = text.substr(0, text.find('|'));
+      plain += text.substr(std::min(text.rfind('|'), text.size()));
+    }
+    const auto has = [&plain](std::string_view word) {
+      return plain.find(word) != std::string::npos;
+    };
+    allocation.shape = FactsOf(shape);
+    allocation.live_out = has(", maybe-live-out");
+    allocation.category = has(", parameter ")     ? Category::kParameter
+                          : allocation.live_out   ? Category::kOutput
+                          : has(", thread-local") ? Category::kThreadLocal
+                          : has(", constant")     ? Category::kConstant
+                                                  : Category::kTemporary;
+    std::string_view rest = plain;
+    if (SkipPast(rest, ", parameter ")) {
+      allocation.parameter = static_cast<std::uint64_t>(TakeNumber(rest).value_or(0));
+    }
+    rest = plain;
+    if (SkipPast(rest, ", color ")) {
+      allocation.color = TakeNumber(rest).value_or(0);
+    }
+  }
+
+  // "3 add.1{1} (phi) @0> (size=8,offset=32): f32[2]{0}".
+  bool Value(std::string_view text) {
+    const auto id = TakeNumber(text);
+    const std::size_t end = text.find('>');
+    if (!id || end == std::string_view::npos || current_ == kNone) {
+      return false;
+    }
+    const std::string_view name = Trimmed(text.substr(0, end));
+    text.remove_prefix(end + 1);
+    Buffer buffer;
+    buffer.id = static_cast<std::uint64_t>(*id);
+    const bool sized = SkipPast(text, "(size=");
+    const auto size = sized ? TakeNumber(text) : std::nullopt;
+    const auto offset = SkipPast(text, "offset=") ? TakeNumber(text) : std::nullopt;
+    if (!size || !offset) {
+      return false;
+    }
+    buffer.size = *size;
+    buffer.offset = *offset;
+    if (SkipPast(text, "): ")) {
+      SetShape(buffer, FactsOf(Trimmed(text)));
+    }
+    buffer.instruction = Instructed(name.substr(0, name.find_first_of("{ @")));
+    Add(std::move(buffer));
+    return true;
+  }
+
+  static void SetShape(Buffer& buffer, ShapeFacts facts) {
+    buffer.shape = std::move(facts.text);
+    buffer.dtype = std::move(facts.dtype);
+    if (facts.unpadded && *facts.unpadded <= buffer.size) {
+      buffer.unpadded = facts.unpadded;
+    }
+  }
+
+  // "205.03MiB( 95%);    205.03MiB;            0;               12; 3×f32[2,3], f32[6]".
+  bool Slot(std::string_view text) {
+    std::array<std::string_view, 4> columns;
+    for (std::string_view& column : columns) {
+      const std::size_t end = text.find(';');
+      column = Trimmed(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+    std::string_view size_text = columns[1];
+    std::string_view offset_text = columns[2];
+    const auto size = TakeSize(size_text);
+    const auto offset = TakeNumber(offset_text);
+    if (!size || !offset || current_ == kNone) {
+      return false;
+    }
+    Buffer buffer;
+    buffer.id = read_.program.buffers.size();
+    buffer.size = size->bytes;
+    buffer.offset = *offset;
+    buffer.shape = Trimmed(text);
+    read_.precision = std::max(read_.precision, size->precision);
+    rounding_.resize(read_.program.buffers.size());
+    rounding_.push_back(size->precision);
+    Add(std::move(buffer));
+    return true;
+  }
+
+  void Add(Buffer buffer) {
+    Allocation& allocation = read_.program.allocations[current_];
+    buffer.allocation = current_;
+    buffer.color = allocation.color;
+    allocation.buffers.push_back(read_.program.buffers.size());
+    read_.program.buffers.push_back(std::move(buffer));
+  }
+
+  std::size_t Instructed(std::string_view name) {
+    const auto [at, added] =
+        instructions_.try_emplace(std::string(name), read_.program.instructions.size());
+    if (added) {
+      Instruction instruction;
+      instruction.name = name;
+      read_.program.instructions.push_back(std::move(instruction));
+    }
+    return at->second;
+  }
+
+  // "%add.1 = f32[2]{0} add(…), metadata={op_name="jit(f)/add" source_file="a.py" source_line=7}".
+  void InstructionOf(std::string_view text) {
+    const std::size_t end = text.find(" = ");
+    text.remove_prefix(text.starts_with('%') || text.starts_with("ROOT %") ? text.find('%') + 1
+                                                                           : 0);
+    const auto found = instructions_.find(std::string(text.substr(0, text.find(" = "))));
+    if (end == std::string_view::npos || found == instructions_.end()) {
+      return;
+    }
+    Instruction& instruction = read_.program.instructions[found->second];
+    SkipPast(text, " = ");
+    instruction.opcode = OpcodeOf(text);
+    if (!instruction.op_name.empty() || !SkipPast(text, "metadata={")) {
+      return;
+    }
+    instruction.op_name = Quoted(text, "op_name=");
+    std::string file = Quoted(text, "source_file=");
+    if (!file.empty()) {
+      const std::int64_t line = SkipPast(text, "source_line=") ? TakeNumber(text).value_or(0) : 0;
+      instruction.frames = {{.function = {}, .file = std::move(file), .line = line}};
+    }
+  }
+
+  // What follows the shape: "f32[2]{0} add(" or "(f32[2], s32[]) tuple(".
+  static std::string_view OpcodeOf(std::string_view text) {
+    std::size_t depth = 0;
+    std::size_t at = 0;
+    for (; at < text.size() && (depth > 0 || text[at] != ' '); ++at) {
+      depth += text[at] == '(' ? 1U : 0U;
+      depth -= text[at] == ')' && depth > 0 ? 1U : 0U;
+    }
+    const std::string_view rest = Trimmed(text.substr(at));
+    return rest.substr(0, std::min(rest.find('('), rest.size()));
+  }
+
+  // Sizes of a report are rounded: one that reaches into its neighbour only by that much ends
+  // where the neighbour begins.
+  void Unround(Allocation& allocation) {
+    std::vector<std::size_t> rows = allocation.buffers;
+    std::sort(rows.begin(), rows.end(), [this](std::size_t a, std::size_t b) {
+      return read_.program.buffers[a].offset < read_.program.buffers[b].offset;
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Buffer& buffer = read_.program.buffers[rows[i]];
+      const std::int64_t next =
+          i + 1 < rows.size() ? read_.program.buffers[rows[i + 1]].offset : allocation.size;
+      const std::int64_t room = SaturatingSubtract(next, buffer.offset);
+      if (room > 0 && buffer.size > room &&
+          SaturatingSubtract(buffer.size, room) <= rounding_[rows[i]]) {
+        buffer.size = room;
+      }
+    }
+  }
+
+  void Finish() {
+    HloProgram& program = read_.program;
+    rounding_.resize(program.buffers.size());
+    for (Allocation& allocation : program.allocations) {
+      if (report_) {
+        Unround(allocation);
+      }
+      for (const std::size_t row : allocation.buffers) {
+        const Buffer& buffer = program.buffers[row];
+        program.damage.outside +=
+            SaturatingAdd(buffer.offset, buffer.size) >
+                    SaturatingAdd(allocation.size, report_ ? read_.precision : 0)
+                ? 1U
+                : 0U;
+        if (allocation.largest == kNone || buffer.size > program.buffers[allocation.largest].size) {
+          allocation.largest = row;
+        }
+      }
+    }
+  }
+
+  bool report_;
+  TextProgram read_;
+  std::size_t current_ = kNone;  // allocation of the header read last
+  std::unordered_map<std::uint64_t, std::size_t> allocations_;
+  std::unordered_map<std::string, std::size_t> instructions_;
+  std::vector<std::int64_t> rounding_;  // per buffer of a report
+};
+
+}  // namespace
+
+TextDump TextDumpOf(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  const std::string_view text =
+      first == std::string_view::npos ? head.substr(0, 0) : head.substr(first);
+  if (text.starts_with("BufferAssignment:")) {
+    return TextDump::kBufferAssignment;
+  }
+  return text.starts_with("Total bytes used") && text.find(kReportColumns) != std::string_view::npos
+             ? TextDump::kUsageReport
+             : TextDump::kNone;
+}
+
+TextProgram ReadHloText(std::string_view text, TextDump dump) {
+  return Scanner(dump).Read(text);
+}
+
+}  // namespace memtool::formats::hlo
