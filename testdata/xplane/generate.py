@@ -30,6 +30,7 @@ def message(field, *parts):
 class Plane:
     def __init__(self, name):
         self.name, self.lines, self.events, self.stats, self.own = name, [], {}, {}, []
+        self.backwards = False  # events in the wrong order
 
     def stat(self, field, key, value):
         body = [number(1, self.stats.setdefault(key, len(self.stats) + 1))]
@@ -46,6 +47,7 @@ class Plane:
         return message(4, *parts, *[self.stat(4, key, value) for key, value in stats.items()])
 
     def line(self, number_, name, timestamp, *events):
+        events = events[::-1] if self.backwards else events
         self.lines.append(message(3, number(1, number_), message(2, name), number(3, timestamp), *events))
 
     def bytes(self, maps_first=False):
@@ -91,10 +93,11 @@ def hlo_program():
     return module + assignment
 
 
-def jax(maps_first=False, program=False):
+def jax(maps_first=False, program=False, backwards=False):
     """Two steps of a training loop: 3 MiB from before, 8 MiB of parameters, 16 MiB for a jitted function on another
     thread, whose line begins 1000 ns earlier."""
     host = Plane("/host:CPU")
+    host.backwards = backwards
     gpu = Allocator(host, "GPU_0_bfc", 3 * MIB, 64 * MIB)
     pinned = Allocator(host, "xla_gpu_host_bfc", 0, 1024 * MIB)
     us = 1_000_000  # picoseconds
@@ -153,8 +156,13 @@ def without_memory():
 def main():
     folder = Path(sys.argv[1])
     files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "program.xplane.pb": jax(program=True), "holes.xplane.pb": holes(),
-             "tpu.xplane.pb": without_memory(), "cut.xplane.pb": jax()[:-100]}
+             "tpu.xplane.pb": without_memory(), "cut.xplane.pb": jax()[:-100], "backwards.xplane.pb": jax(backwards=True),
+             # As jax.profiler.trace("logdir") leaves them: two runs, the later one of two hosts.
+             "logdir/plugins/profile/2026_02_20_13_54_20/worker-3.xplane.pb": jax(),
+             "logdir/plugins/profile/2026_02_20_13_54_20/worker-4.xplane.pb": holes(),
+             "logdir/plugins/profile/2026_02_19_00_00_00/worker-3.xplane.pb": holes()}
     for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
