@@ -95,7 +95,7 @@ void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
 }
 
 // Why a trace has no memory events, and what would record them.
-Error WithoutMemory(const Space& space, const Surroundings& around) {
+Error WithoutMemory(const Space& space, const Surroundings& around, std::uint64_t bad) {
   std::string hint =
       "XLA's allocator for GPUs writes them where host_tracer_level is 2 or more, which is the "
       "default, and XLA_PYTHON_CLIENT_ALLOCATOR is not platform or cuda_async";
@@ -106,10 +106,14 @@ Error WithoutMemory(const Space& space, const Surroundings& around) {
   } else if (!around.gpu) {
     hint = "only allocators of GPUs write them: there is no GPU in this trace";
   }
-  return {.code = ErrorCode::kMalformed,
-          .message = fmt::format("a profiler trace without memory events ({} other event{})",
-                                 space.events, space.events == 1 ? "" : "s"),
-          .hint = std::move(hint)};
+  const std::uint64_t others = space.events - std::min(space.events, bad);
+  std::string message =
+      fmt::format("a profiler trace without memory events ({} other event{} of the host", others,
+                  others == 1 ? "" : "s");
+  if (bad > 0) {
+    message += fmt::format("; {} without a usable name, time or size", bad);
+  }
+  return {.code = ErrorCode::kMalformed, .message = message + ")", .hint = std::move(hint)};
 }
 
 // The innermost jitted function, a row of HostEvents::texts, or kNoText.
@@ -263,7 +267,7 @@ Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const
     xplane::Collect(plane, host);
   }
   if (host.memory.empty()) {
-    return tl::unexpected(WithoutMemory(space, around));
+    return tl::unexpected(WithoutMemory(space, around, space.bad_events + host.bad_events));
   }
   metadata.format_display =
       host.jax ? "JAX profiler trace (XSpace)" : "profiler trace of XLA (XSpace)";

@@ -30,8 +30,9 @@ class TraceFolderTest : public testing::Test {
   // Paths below the root.
   [[nodiscard]] std::vector<std::string> FilesOf(const std::string& folder) const {
     std::vector<std::string> files;
-    for (const std::string& file : FindTraces((root_ / folder).string()).value().files) {
-      files.push_back(fs::path(file).lexically_relative(root_).string());
+    const TraceFolder found = FindTraces((root_ / folder).string()).value();
+    for (const std::string& file : found.files) {
+      files.push_back(fs::path(file).lexically_normal().lexically_relative(root_).string());
     }
     return files;
   }
