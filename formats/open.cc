@@ -236,7 +236,7 @@ void NoteGrowth(const Source& file, Recording& recording) {
   }
 }
 
-// Reports how many bytes passed through it.
+// Reports how many bytes were read through it, or stepped over.
 class CountedSource final : public Source {
  public:
   CountedSource(std::unique_ptr<Source> source, std::function<void(std::uint64_t)> on_bytes)
@@ -245,14 +245,32 @@ class CountedSource final : public Source {
   Result<std::size_t> Read(std::span<std::byte> buffer) override {
     auto got = source_->Read(buffer);
     if (got) {
-      on_bytes_(*got);
+      Reach(at_ + *got);
     }
     return got;
   }
 
+  bool SeekTo(std::uint64_t offset) override {
+    if (!source_->SeekTo(offset)) {
+      return false;
+    }
+    Reach(offset);
+    return true;
+  }
+
  private:
+  // Bytes that are read twice count once.
+  void Reach(std::uint64_t at) {
+    at_ = at;
+    if (at > seen_) {
+      on_bytes_(at - std::exchange(seen_, at));
+    }
+  }
+
   std::unique_ptr<Source> source_;
   std::function<void(std::uint64_t)> on_bytes_;
+  std::uint64_t at_ = 0;
+  std::uint64_t seen_ = 0;
 };
 
 }  // namespace

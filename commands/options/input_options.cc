@@ -18,6 +18,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
 #include "options/size_option.h"
+#include "options/trace_folder.h"
 
 namespace memtool::commands {
 
@@ -188,10 +189,12 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
     once.push_back(files_from_);
   }
   MEMTOOL_TRY(CheckNames(once));
-  for (const std::string& name : names) {
+  auto read = WithFoldersRead(names, keep_going_, streams);
+  MEMTOOL_TRY(read);
+  for (const std::string& name : *read) {
     streams.inputs.Add(name);
   }
-  return names;
+  return read;
 }
 
 }  // namespace memtool::commands

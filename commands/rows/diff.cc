@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "memtool/profile/base/result.h"
+#include "options/trace_folder.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -81,7 +82,7 @@ class DiffCommand final : public RowsCommand {
   }
 
   // BASE NEW..., or --diff-base BASE NEW...: the bases, then the new ones.
-  Result<std::vector<std::string>> Names(Streams& /*streams*/) override {
+  Result<std::vector<std::string>> Names(Streams& streams) override {
     news_ = input().files();
     if (bases_.empty() && news_.size() == 1 && view().has_base_moment()) {
       bases_ = news_;  // two moments of one file
@@ -96,6 +97,13 @@ class DiffCommand final : public RowsCommand {
     }
     MEMTOOL_TRY(CheckNames(bases_));
     MEMTOOL_TRY(CheckNames(news_));
+    const bool same = bases_ == news_;
+    auto news = WithFoldersRead(news_, input().keep_going(), streams);
+    MEMTOOL_TRY(news);
+    auto bases = same ? news : WithFoldersRead(bases_, input().keep_going(), streams);
+    MEMTOOL_TRY(bases);
+    news_ = *std::move(news);
+    bases_ = *std::move(bases);
     std::vector<std::string> names = bases_;
     names.insert(names.end(), news_.begin(), news_.end());
     return names;

@@ -67,7 +67,7 @@ bool EndsInPage(std::span<const std::byte> header, std::uint64_t size) {
 
 // Returns the number of bytes. A database in write-ahead mode would want its second file, which is
 // not here: the copy says that there is none.
-Result<std::uint64_t> CopyTo(const sqlite::ScratchFile& file, ByteWindow& in) {
+Result<std::uint64_t> CopyTo(const ScratchFile& file, ByteWindow& in) {
   constexpr std::size_t kHeader = 100;
   constexpr std::size_t kModes = 18;  // for writing and for reading
   constexpr std::byte kWriteAhead{2};
@@ -122,7 +122,7 @@ DatabaseFile::DatabaseFile(DatabaseFile&&) noexcept = default;
 DatabaseFile::~DatabaseFile() = default;
 
 Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
-  auto file = sqlite::ScratchFile::Make();
+  auto file = ScratchFile::Make();
   MEMTOOL_TRY(file);
   // It is opened while it is still empty, so that it has a name for a moment only; SQLite looks at
   // its size later.

@@ -13,7 +13,7 @@
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/result.h"
 #include "sqlite/database.h"
-#include "sqlite/scratch_file.h"
+#include "support/scratch_file.h"
 
 namespace memtool::formats::nsys {
 

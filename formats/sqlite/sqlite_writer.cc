@@ -17,7 +17,7 @@
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/replay.h"
 #include "sqlite/database.h"
-#include "sqlite/scratch_file.h"
+#include "support/scratch_file.h"
 #include "sqlite/tables.h"
 
 namespace memtool::formats {
@@ -26,7 +26,6 @@ namespace {
 
 using sqlite::Database;
 using sqlite::Execute;
-using sqlite::ScratchFile;
 using sqlite::Statement;
 
 std::string_view NameOf(Role role) {

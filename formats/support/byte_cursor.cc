@@ -23,6 +23,20 @@ void ByteCursor::ThrowPastEnd(std::uint64_t wanted) const {
 }
 
 std::uint64_t ByteCursor::LongVarint() {
+  // Up to eight bytes at once: the high bits tell where it ends, the others are pushed together.
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  if (left() >= sizeof(std::uint64_t)) {
+    const std::uint64_t word = WordAhead(0);
+    const std::uint64_t stops = ~word & kHighBits;
+    if (stops != 0) {
+      std::uint64_t bits = word & (stops ^ (stops - 1)) & ~kHighBits;
+      bits = (bits & 0x007f007f007f007fU) | (bits & 0x7f007f007f007f00U) >> 1U;
+      bits = (bits & 0x00003fff00003fffU) | (bits & 0x3fff00003fff0000U) >> 2U;
+      bits = (bits & 0x000000000fffffffU) | (bits & 0x0fffffff00000000U) >> 4U;
+      at_ += static_cast<unsigned>(std::countr_zero(stops)) / 8 + 1;
+      return bits;
+    }
+  }
   std::uint64_t value = 0;
   const std::uint64_t start = offset();
   for (unsigned shift = 0; shift < 70; shift += 7) {

@@ -59,7 +59,21 @@ std::span<const std::byte> ByteWindow::Fill(std::size_t size) {
   return buffered();
 }
 
+bool ByteWindow::Seek(std::uint64_t offset) {
+  if (!source_->SeekTo(offset)) {
+    return false;
+  }
+  base_ = offset;
+  begin_ = end_ = 0;
+  ended_ = false;
+  return true;
+}
+
 bool ByteWindow::Skip(std::uint64_t size) {
+  const std::uint64_t at_hand = end_ - begin_;
+  if (size > at_hand + kFirstCapacity && size <= UINT64_MAX - offset() && Seek(offset() + size)) {
+    return true;
+  }
   while (size > 0) {
     const std::size_t at_hand = Fill(1).size();
     if (at_hand == 0) {

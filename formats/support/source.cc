@@ -32,6 +32,7 @@ class FdSource final : public Source {
   FdSource(int fd, bool owned) : fd_(fd), owned_(owned), size_(SizeOf(fd)) {
     const off_t at = size_ ? ::lseek(fd, 0, SEEK_CUR) : 0;
     at_ = at < 0 ? 0 : static_cast<std::uint64_t>(at);
+    begin_ = at_;
   }
   ~FdSource() override {
     if (owned_) {
@@ -60,6 +61,15 @@ class FdSource final : public Source {
     }
   }
 
+  bool SeekTo(std::uint64_t offset) override {
+    if (!size_ || *size_ < begin_ || offset > *size_ - begin_ ||
+        ::lseek(fd_, static_cast<off_t>(begin_ + offset), SEEK_SET) < 0) {
+      return false;
+    }
+    at_ = begin_ + offset;
+    return true;
+  }
+
   [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override {
     return grew_ ? size_ : std::nullopt;
   }
@@ -70,6 +80,7 @@ class FdSource final : public Source {
   bool grew_ = false;
   std::optional<std::uint64_t> size_;  // where a regular file ends
   std::uint64_t at_ = 0;
+  std::uint64_t begin_ = 0;  // where the descriptor stood
 };
 
 class MemorySource final : public Source {
@@ -77,16 +88,26 @@ class MemorySource final : public Source {
   explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   Result<std::size_t> Read(std::span<std::byte> buffer) override {
-    const std::size_t size = std::min(buffer.size(), bytes_.size());
+    const auto left = bytes_.subspan(at_);
+    const std::size_t size = std::min(buffer.size(), left.size());
     if (size > 0) {
-      std::memcpy(buffer.data(), bytes_.data(), size);
+      std::memcpy(buffer.data(), left.data(), size);
     }
-    bytes_ = bytes_.subspan(size);
+    at_ += size;
     return size;
+  }
+
+  bool SeekTo(std::uint64_t offset) override {
+    if (offset > bytes_.size()) {
+      return false;
+    }
+    at_ = static_cast<std::size_t>(offset);
+    return true;
   }
 
  private:
   std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
 };
 
 }  // namespace

@@ -50,6 +50,15 @@ class PrefixedSource final : public Source {
     return size;
   }
 
+  // The prefix was read from the source itself.
+  bool SeekTo(std::uint64_t offset) override {
+    if (!rest_->SeekTo(offset)) {
+      return false;
+    }
+    at_ = prefix_.size();
+    return true;
+  }
+
  private:
   std::vector<std::byte> prefix_;
   std::size_t at_ = 0;

@@ -1,17 +1,15 @@
 #include "xplane/host_events.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/xla_names.h"
 #include "support/byte_cursor.h"
-#include "xplane/read_space.h"
+#include "xplane/stats.h"
 
 namespace memtool::formats::xplane {
 
@@ -33,10 +31,6 @@ enum class Key : std::uint8_t {
   kShape,
   kDevice,
   kStep,
-  kProducer,
-  kProducerType,
-  kConsumer,
-  kConsumerType,
 };
 
 Key KeyNamed(std::string_view name) {
@@ -56,38 +50,11 @@ Key KeyNamed(std::string_view name) {
       {"device_ordinal", Key::kDevice},
       {"index_on_host", Key::kDevice},
       {"step_num", Key::kStep},
-      {"_p", Key::kProducer},
-      {"_pt", Key::kProducerType},
-      {"_c", Key::kConsumer},
-      {"_ct", Key::kConsumerType},
   };
   const auto* it = std::find_if(std::begin(kKeys), std::end(kKeys),
                                 [name](const auto& each) { return each.first == name; });
   return it == std::end(kKeys) ? Key::kNone : it->second;
 }
-
-// The figure of a stat; texts that hold a figure count, because the profiler guesses types.
-std::optional<std::int64_t> FigureOf(const Stat& stat) {
-  constexpr double kMost = 9.2e18;
-  switch (stat.kind) {
-    case Stat::Kind::kInteger:
-      return stat.integer;
-    case Stat::Kind::kReal:
-      return std::abs(stat.real) < kMost ? std::optional(std::llround(stat.real)) : std::nullopt;
-    case Stat::Kind::kText: {
-      const std::string_view text = AsText(stat.bytes);
-      std::int64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                      : std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-// Who began what: the type and the id that join the spans of two threads.
-using FlowEnds = std::pair<std::int64_t, std::int64_t>;
 
 // The stats of a memory event that are not kept as they are.
 struct MemoryFigures {
@@ -97,18 +64,9 @@ struct MemoryFigures {
   std::int64_t reserved = 0;
 };
 
-// The stats of an event that is not about memory.
-struct SpanStats {
-  std::optional<std::int64_t> step;
-  std::optional<std::int64_t> produces;
-  std::optional<std::int64_t> consumes;
-  std::int64_t producer_type = 0;
-  std::int64_t consumer_type = 0;
-};
-
 class Collector {
  public:
-  Collector(const Plane& plane, HostEvents& host) : plane_(plane), host_(host) {
+  Collector(Plane& plane, HostEvents& host) : plane_(plane), host_(host) {
     for (const auto& [id, name] : plane.stat_names) {
       const Key key = KeyNamed(name);
       if (key != Key::kNone) {
@@ -118,49 +76,48 @@ class Collector {
   }
 
   void Collect() {
-    for (const RawLine& line : plane_.lines) {
-      if (line.event_count == 0) {
-        continue;
-      }
-      const auto begin = BeginOf(line);
-      if (!begin) {
-        host_.bad_events += line.event_count;
-        continue;
-      }
-      const auto thread = static_cast<std::uint32_t>(host_.threads.size());
-      host_.threads.push_back(line.name);
-      for (std::size_t i = 0; i < line.event_count; ++i) {
-        Add(plane_.events[line.first_event + i], *begin, thread);
+    LookAtNames();
+    host_.late += plane_.late;
+    if (!plane_.memory.empty()) {
+      JoinFlows();
+      nodes_ = Resolved();
+    }
+    host_.memory.reserve(host_.memory.size() + plane_.memory.size());
+    for (const RawEvent& event : plane_.memory) {
+      if (const auto begin = BeginOf(event.line)) {
+        AddMemory(event, SaturatingAdd(*begin, event.offset_ps));
+      } else {
+        ++host_.bad_events;
       }
     }
-    JoinFlows();
+    for (const RawEvent& event : plane_.steps) {
+      if (const auto begin = BeginOf(event.line)) {
+        AddStep(event, SaturatingAdd(*begin, event.offset_ps));
+      }
+    }
   }
 
  private:
-  // In picoseconds since the base; none where that does not fit.
-  std::optional<std::int64_t> BeginOf(const RawLine& line) {
-    if (!has_base_ && host_.threads.empty()) {
-      host_.base_ns = line.begin_ns;
-    }
-    has_base_ = true;
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4000;
-    const std::int64_t since = SaturatingSubtract(line.begin_ns, host_.base_ns);
-    return since > -kMost && since < kMost ? std::optional(since * 1000) : std::nullopt;
-  }
-
-  void Add(const RawEvent& event, std::int64_t begin, std::uint32_t thread) {
-    const std::string* name = plane_.EventName(event.name);
-    if (name == nullptr) {
-      ++host_.bad_events;
+  void LookAtNames() {
+    if (!plane_.IsHost()) {
       return;
     }
-    const std::int64_t time = SaturatingAdd(begin, event.offset_ps);
-    const bool allocation = *name == "MemoryAllocation";
-    if (allocation || *name == "MemoryDeallocation") {
-      AddMemory(event, time, thread, allocation);
-    } else {
-      AddSpan(event, *name, time, thread);
+    for (const auto& [key, name] : plane_.event_names) {
+      host_.python = host_.python || name.starts_with('$');
+      host_.jax = host_.jax || name.starts_with(kJit) || IsJitName(name) ||
+                  name.starts_with("PJRT_") || name.starts_with("PjRt");
     }
+  }
+
+  // In picoseconds since the base; none where that does not fit.
+  std::optional<std::int64_t> BeginOf(std::uint32_t line) {
+    const std::int64_t begin_ns = plane_.lines[line];
+    if (!host_.base_ns) {
+      host_.base_ns = begin_ns;
+    }
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4000;
+    const std::int64_t since = SaturatingSubtract(begin_ns, *host_.base_ns);
+    return since > -kMost && since < kMost ? std::optional(since * 1000) : std::nullopt;
   }
 
   void NoteText(Key key, const Stat& stat, MemoryEvent& memory) {
@@ -216,8 +173,10 @@ class Collector {
     }
   }
 
-  void AddMemory(const RawEvent& event, std::int64_t time, std::uint32_t thread, bool allocation) {
-    MemoryEvent memory{.time_ps = time, .allocator = kNoText, .thread = thread};
+  void AddMemory(const RawEvent& event, std::int64_t time) {
+    const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
+    MemoryEvent memory{
+        .time_ps = time, .allocator = kNoText, .node = nodes_.empty() ? 0 : nodes_[event.node]};
     MemoryFigures figures;
     ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) {
       const Key key = KeyOf(stat);
@@ -237,74 +196,81 @@ class Collector {
     host_.memory.push_back(memory);
   }
 
-  void AddSpan(const RawEvent& event, const std::string& name, std::int64_t time,
-               std::uint32_t thread) {
-    SpanStats stats;
-    if (event.stats_size > 0) {
-      ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) { Note(stat, stats); });
-    }
-    if (event.duration_ps == 0 && !stats.produces) {
-      return;
-    }
-    const auto row = static_cast<std::uint32_t>(host_.spans.size());
-    const std::int64_t end = SaturatingAdd(time, event.duration_ps);
-    host_.spans.push_back(
-        {.begin = time, .end = end, .name = NameOf(event.name, name), .thread = thread});
-    host_.python_events += name.starts_with('$') ? 1 : 0;
-    if (stats.step) {
+  void AddStep(const RawEvent& event, std::int64_t time) {
+    std::optional<std::int64_t> step;
+    ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) {
+      step = KeyOf(stat) == Key::kStep ? FigureOf(stat) : step;
+    });
+    if (step) {
       host_.steps.push_back(
-          {.name = name + "#" + std::to_string(*stats.step), .begin_ps = time, .end_ps = end});
-    }
-    if (stats.produces) {
-      producers_[{stats.producer_type, *stats.produces}].push_back(row);
-    }
-    if (stats.consumes) {
-      consumers_.emplace_back(FlowEnds{stats.consumer_type, *stats.consumes}, row);
-    }
-  }
-
-  void Note(const Stat& stat, SpanStats& stats) const {
-    switch (KeyOf(stat)) {
-      case Key::kStep:
-        stats.step = FigureOf(stat);
-        break;
-      case Key::kProducer:
-        stats.produces = FigureOf(stat);
-        break;
-      case Key::kConsumer:
-        stats.consumes = FigureOf(stat);
-        break;
-      case Key::kProducerType:
-        stats.producer_type = FigureOf(stat).value_or(0);
-        break;
-      case Key::kConsumerType:
-        stats.consumer_type = FigureOf(stat).value_or(0);
-        break;
-      default:
-        break;
+          {.name = plane_.event_names.at(event.name) + "#" + std::to_string(*step),
+           .begin_ps = time,
+           .end_ps = SaturatingAdd(time, event.duration_ps)});
     }
   }
 
   // Ids are used again: the last producer that began before the consumer is meant.
   void JoinFlows() {
-    for (auto& [ends, rows] : producers_) {
-      std::sort(rows.begin(), rows.end(), [this](std::uint32_t a, std::uint32_t b) {
-        return host_.spans[a].begin < host_.spans[b].begin;
-      });
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const FlowEnd*>> wanted;
+    for (const FlowEnd& consumer : plane_.consumers) {
+      wanted[{consumer.type, consumer.id}];
     }
-    for (const auto& [ends, consumer] : consumers_) {
-      const auto found = producers_.find(ends);
-      if (found == producers_.end()) {
-        continue;
-      }
-      const auto& rows = found->second;
-      const auto after = std::upper_bound(
-          rows.begin(), rows.end(), host_.spans[consumer].begin,
-          [this](std::int64_t time, std::uint32_t row) { return time < host_.spans[row].begin; });
-      if (after != rows.begin() && *std::prev(after) != consumer) {
-        host_.flows.push_back({.producer = *std::prev(after), .consumer = consumer});
+    for (const FlowEnd& producer : plane_.producers) {
+      const auto found = wanted.find({producer.type, producer.id});
+      if (found != wanted.end()) {
+        found->second.push_back(&producer);
       }
     }
+    const auto earlier = [this](const FlowEnd* a, const FlowEnd* b) {
+      return TimeOf(*a) < TimeOf(*b);
+    };
+    for (auto& [ends, producers] : wanted) {
+      std::stable_sort(producers.begin(), producers.end(), earlier);
+    }
+    for (const FlowEnd& consumer : plane_.consumers) {
+      const auto& producers = wanted.at({consumer.type, consumer.id});
+      const auto after = std::upper_bound(producers.begin(), producers.end(), &consumer, earlier);
+      // What a thread begins for itself is told by its own spans.
+      if (after != producers.begin() && (*std::prev(after))->line != consumer.line) {
+        begun_by_.emplace(consumer.node, (*std::prev(after))->node);
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t TimeOf(const FlowEnd& end) {
+    return SaturatingAdd(BeginOf(end.line).value_or(0), end.offset_ps);
+  }
+
+  // The plane's nodes as those of the host. Work that another thread began has the stack there
+  // around it, whatever is open around it here; what began it may itself have been begun elsewhere.
+  std::vector<std::uint32_t> Resolved() {
+    constexpr int kHops = 3;
+    std::vector<std::uint32_t> resolved = WithProducers({});
+    for (int hop = 0; hop < kHops && !begun_by_.empty(); ++hop) {
+      std::vector<std::uint32_t> next = WithProducers(resolved);
+      const bool same = next == resolved;
+      resolved = std::move(next);
+      if (same) {
+        break;
+      }
+    }
+    return resolved;
+  }
+
+  // `producers`: what nodes that begin work are; none yet if it is empty.
+  std::vector<std::uint32_t> WithProducers(const std::vector<std::uint32_t>& producers) {
+    const auto nodes = plane_.spans.nodes();
+    std::vector<std::uint32_t> resolved(nodes.size(), 0);
+    for (std::uint32_t node = 1; node < nodes.size(); ++node) {
+      std::uint32_t parent = resolved[nodes[node].parent];
+      if (!producers.empty()) {
+        const auto begun = begun_by_.find(node);
+        const std::uint32_t there = begun == begun_by_.end() ? 0 : producers[begun->second];
+        parent = there != 0 ? there : parent;
+      }
+      resolved[node] = host_.spans.Of(parent, NameOf(nodes[node].name));
+    }
+    return resolved;
   }
 
   [[nodiscard]] Key KeyOf(const Stat& stat) const {
@@ -328,29 +294,37 @@ class Collector {
   }
 
   // "PjitFunction(f)" under the name that operations have for it: "jit(f)".
-  std::uint32_t NameOf(std::uint32_t key, const std::string& name) {
+  std::uint32_t NameOf(std::uint32_t key) {
     const auto [it, added] = name_of_.try_emplace(key, 0);
     if (added) {
-      constexpr std::string_view kJit = "PjitFunction(";
+      const std::string& name = plane_.event_names.at(key);
       const std::string shown = name.starts_with(kJit) ? "jit(" + name.substr(kJit.size()) : name;
       it->second = host_.texts.Intern(std::as_bytes(std::span(shown)));
     }
     return it->second;
   }
 
-  const Plane& plane_;
+  static constexpr std::string_view kJit = "PjitFunction(";
+
+  Plane& plane_;
   HostEvents& host_;
-  bool has_base_ = false;
   std::unordered_map<std::uint32_t, Key> keys_;
   std::unordered_map<std::uint32_t, std::uint32_t> name_of_;
-  std::map<FlowEnds, std::vector<std::uint32_t>> producers_;
-  std::vector<std::pair<FlowEnds, std::uint32_t>> consumers_;
+  std::unordered_map<std::uint32_t, std::uint32_t> begun_by_;  // a consumer's node, its producer's
+  std::vector<std::uint32_t> nodes_;                           // those of the plane in the host's
 };
 
 }  // namespace
 
-void Collect(const Plane& plane, HostEvents& host) {
+void Collect(Plane& plane, HostEvents& host) {
   Collector(plane, host).Collect();
+  plane.memory = {};
+  plane.steps = {};
+  plane.producers = {};
+  plane.consumers = {};
+  plane.spans = {};
+  plane.stats_pool = {};
+  plane.event_names = {};
 }
 
 }  // namespace memtool::formats::xplane

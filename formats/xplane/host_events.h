@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "support/byte_interner.h"
-#include "support/code_stacks.h"
 #include "xplane/plane.h"
+#include "xplane/span_tree.h"
 
 namespace memtool::formats::xplane {
 
@@ -28,7 +28,7 @@ struct MemoryEvent {
   std::uint32_t op = kNoText;
   std::uint32_t region = kNoText;
   std::uint32_t shape = kNoText;
-  std::uint32_t thread = 0;
+  std::uint32_t node = 0;      // of HostEvents::spans: what was running
   std::int64_t data_type = 0;  // TensorFlow's DataType
 };
 
@@ -39,18 +39,18 @@ struct Step {
 };
 
 struct HostEvents {
-  std::int64_t base_ns = 0;  // begin of the first line
+  std::optional<std::int64_t> base_ns;  // begin of the first line with memory events
   std::vector<MemoryEvent> memory;
-  std::vector<CodeSpan> spans;  // picoseconds since base_ns; names: rows of `texts`
-  std::vector<CodeFlow> flows;
+  SpanTree spans;  // around memory events, across threads; names: rows of `texts`
   std::vector<Step> steps;
-  std::vector<std::string> threads;
   ByteInterner texts;
-  std::uint64_t bad_events = 0;     // memory events without a size, address or usable time
-  std::uint64_t python_events = 0;  // spans that are functions of Python
+  std::uint64_t bad_events = 0;  // memory events without a size, address or usable time
+  std::uint64_t late = 0;        // memory events far from their place among others of their thread
+  bool python = false;           // there are spans of functions of Python
+  bool jax = false;              // there are spans that JAX writes
 };
 
-// Adds what `plane` holds. Throws ReadError.
-void Collect(const Plane& plane, HostEvents& host);
+// Adds what `plane` holds, and frees what is not needed any more. Throws ReadError.
+void Collect(Plane& plane, HostEvents& host);
 
 }  // namespace memtool::formats::xplane

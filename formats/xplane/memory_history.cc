@@ -59,7 +59,9 @@ class HistoryMaker {
         join_(join),
         figures_(figures),
         // Newer profilers count lines' times from the profile's start.
-        zero_ns_(host.base_ns < kUnix ? SaturatingAdd(host.base_ns, start_ns) : host.base_ns) {
+        zero_ns_(host.base_ns.value_or(0) < kUnix
+                     ? SaturatingAdd(host.base_ns.value_or(0), start_ns)
+                     : *host.base_ns) {
     history_.streams = {0};
     history_.clock = zero_ns_ > kUnix ? Clock::kUnix : Clock::kRelative;
   }

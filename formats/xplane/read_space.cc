@@ -1,16 +1,20 @@
 #include "xplane/read_space.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include "memtool/profile/base/arithmetic.h"
+#include "memtool/formats/source.h"
+#include "support/byte_cursor.h"
 #include "support/read_error.h"
+#include "support/scratch_file.h"
 #include "support/wire.h"
+#include "xplane/line_events.h"
+#include "xplane/stats.h"
 
 namespace memtool::formats::xplane {
 
@@ -25,13 +29,6 @@ struct Head {
 };
 
 constexpr std::size_t kLongestHead = 20;  // two varints
-
-// Ids are small numbers in practice; 0 is none.
-std::optional<std::uint32_t> KeyOf(std::uint64_t id) {
-  return id <= std::numeric_limits<std::uint32_t>::max()
-             ? std::optional(static_cast<std::uint32_t>(id))
-             : std::nullopt;
-}
 
 std::string TextOf(const wire::Field& field, const char* name) {
   field.Expect(wire::kLength, name);
@@ -117,35 +114,55 @@ class SpaceReader {
     }
   }
 
+  // Names come after the events that use them: a plane is gone through for all but its lines, then
+  // for its lines.
   void ReadPlane(std::uint64_t end) {
+    const std::uint64_t begin = in_.offset();
     Plane plane;
-    while (in_.offset() < end) {
-      if (in_.AtEnd()) {
-        ThrowCut();
-      }
-      const Head head = NextHead(end);
-      if (head.type != wire::kLength) {
-        continue;
-      }
-      const std::uint64_t field_end = EndOf(head, end);
-      if (head.number == 3) {
-        ReadLine(plane, field_end);
-        continue;
-      }
-      if (head.number == 4 && head.length > limits_.record_bytes) {
-        SkipRest(head);  // a huge program: only the join misses it
-        continue;
-      }
-      if (head.number != 2 && (head.number < 4 || head.number > 6)) {
+    bool lines = false;
+    ForEachField(end, [&](const Head& head) {
+      lines = lines || head.number == 3;
+      const bool names = head.number == 4 || head.number == 5;
+      const bool wanted =
+          head.number == 2 || head.number == 6 ||
+          // A huge program: only the join misses it.
+          (names && head.length <= limits_.record_bytes && (head.number == 5 || plane.IsHost()));
+      if (!wanted) {
         SkipRest(head);
-        continue;
+        return;
       }
       const std::uint64_t offset = in_.offset();
       const auto bytes = Take(head.length, "plane");
       Field(plane, head.number, bytes, offset);
       in_.Advance(static_cast<std::size_t>(head.length));
+    });
+    if (lines && plane.IsHost()) {
+      in_.Seek(begin);
+      LineEvents events(plane, space_, limits_);
+      ForEachField(end, [&](const Head& head) {
+        if (head.number == 3) {
+          ReadLine(events, in_.offset() + head.length);
+        } else {
+          SkipRest(head);
+        }
+      });
     }
     space_.planes.push_back(std::move(plane));
+  }
+
+  // Calls visit(Head) for each field with a length up to `end`; it must step over the payload.
+  template <class Visit>
+  void ForEachField(std::uint64_t end, const Visit& visit) {
+    while (in_.offset() < end) {
+      if (in_.AtEnd()) {
+        ThrowCut();
+      }
+      const Head head = NextHead(end);
+      if (head.type == wire::kLength) {
+        (void)EndOf(head, end);
+        visit(head);
+      }
+    }
   }
 
   void Field(Plane& plane, std::uint64_t number, std::span<const std::byte> bytes,
@@ -223,11 +240,8 @@ class SpaceReader {
     }
   }
 
-  void ReadLine(Plane& plane, std::uint64_t end) {
-    // Events of devices are kernels and copies.
-    const bool host = plane.name.empty() || plane.name.starts_with("/host:");
-    RawLine line{.name = {}, .first_event = plane.events.size()};
-    bool any_stats = false;
+  void ReadLine(LineEvents& events, std::uint64_t end) {
+    std::int64_t begin_ns = 0;
     constexpr std::size_t kChunk = std::size_t{1} << 16U;
     while (in_.offset() < end) {
       const std::uint64_t offset = in_.offset();
@@ -239,25 +253,44 @@ class SpaceReader {
       }
       const bool whole = bytes.size() == end - offset;
       ByteCursor cursor(bytes, offset);
-      while (!cursor.done() && (whole || Holds(cursor))) {
-        any_stats = LineField(plane, line, wire::Next(cursor), host) || any_stats;
+      while (!cursor.done()) {
+        if (AddsEvent(events, cursor)) {
+          continue;
+        }
+        if (!whole && !Holds(cursor)) {
+          break;
+        }
+        LineField(events, begin_ns, wire::Next(cursor));
       }
       const auto used = static_cast<std::size_t>(cursor.offset() - offset);
       in_.Advance(used);
       if (used == 0) {
-        ReadLongField(plane, line, end, host, any_stats);
+        ReadLongField(events, begin_ns, end);
       }
     }
-    // Without stats no event is about memory, and none leads to another thread's.
-    if (!any_stats) {
-      plane.events.resize(line.first_event);
+    events.EndLine(begin_ns);
+  }
+
+  // Steps over an event that lies before the cursor's end; false where there is none.
+  static bool AddsEvent(LineEvents& events, ByteCursor& cursor) {
+    constexpr std::uint8_t kEvent{4U << 3U | wire::kLength};
+    if (cursor.left() < kLongestHead || cursor.Peek() != kEvent) {
+      return false;
     }
-    line.event_count = plane.events.size() - line.first_event;
-    plane.lines.push_back(std::move(line));
+    ByteCursor ahead = cursor;
+    ahead.Byte();
+    const std::uint64_t size = ahead.Varint();
+    if (size > ahead.left()) {
+      return false;
+    }
+    const std::uint64_t offset = ahead.offset();
+    events.Add(ByteCursor(ahead.Take(size), offset));
+    cursor = ahead;
+    return true;
   }
 
   // A field that is longer than a chunk.
-  void ReadLongField(Plane& plane, RawLine& line, std::uint64_t end, bool host, bool& any_stats) {
+  void ReadLongField(LineEvents& events, std::int64_t& begin_ns, std::uint64_t end) {
     const Head head = NextHead(end);
     if (head.type != wire::kLength) {
       return;
@@ -265,7 +298,7 @@ class SpaceReader {
     (void)EndOf(head, end);
     wire::Field field{.number = head.number, .type = wire::kLength, .offset = in_.offset()};
     field.bytes = Take(head.length, "event");
-    any_stats = LineField(plane, line, field, host) || any_stats;
+    LineField(events, begin_ns, field);
     in_.Advance(static_cast<std::size_t>(head.length));
   }
 
@@ -278,60 +311,12 @@ class SpaceReader {
     return type != wire::kLength || cursor.Varint() <= cursor.left();
   }
 
-  // -> whether it is an event with stats that is kept
-  bool LineField(Plane& plane, RawLine& line, const wire::Field& field, bool host) {
-    switch (field.number) {
-      case 2:
-        line.name = TextOf(field, "line name");
-        return false;
-      case 3:
-        line.begin_ns = field.Int("timestamp");
-        return false;
-      case 4:
-        ++space_.events;
-        return host && KeepEvent(plane, field.Message("event"));
-      default:
-        return false;
+  static void LineField(LineEvents& events, std::int64_t& begin_ns, const wire::Field& field) {
+    if (field.number == 3) {
+      begin_ns = field.Int("timestamp");
+    } else if (field.number == 4) {
+      events.Add(field.Message("event"));
     }
-  }
-
-  bool KeepEvent(Plane& plane, ByteCursor cursor) {
-    RawEvent event;
-    std::uint64_t id = 0;
-    std::span<const std::byte> stats;
-    while (!cursor.done()) {
-      if (cursor.Peek() == (4U << 3U | wire::kLength)) {
-        stats = cursor.rest();  // the rest are stats, or is read as such
-        break;
-      }
-      const wire::Field field = wire::Next(cursor);
-      if (field.number == 1) {
-        id = field.Varint("metadata id");
-      } else if (field.number == 2) {
-        event.offset_ps = field.Int("offset");
-      } else if (field.number == 3) {
-        event.duration_ps = field.Int("duration");
-      }
-    }
-    const auto key = KeyOf(id);
-    if (!key || event.duration_ps < 0) {
-      ++space_.bad_events;
-      return false;
-    }
-    event.name = *key;
-    // An event without either says neither who nor what.
-    if (event.duration_ps == 0 && stats.empty()) {
-      return false;
-    }
-    if (plane.events.size() >= limits_.samples) {
-      ThrowRead(ErrorCode::kLimit, cursor.offset(), "event",
-                fmt::format("more than {} events (--limit samples)", limits_.samples));
-    }
-    event.stats_at = plane.stats_pool.size();
-    event.stats_size = static_cast<std::uint32_t>(stats.size());
-    plane.stats_pool.insert(plane.stats_pool.end(), stats.begin(), stats.end());
-    plane.events.push_back(event);
-    return !stats.empty();
   }
 
   ByteWindow& in_;
@@ -339,56 +324,33 @@ class SpaceReader {
   Space space_;
 };
 
-Stat StatOf(ByteCursor cursor) {
-  Stat stat;
-  while (!cursor.done()) {
-    const wire::Field field = wire::Next(cursor);
-    switch (field.number) {
-      case 1:
-        stat.name = KeyOf(field.Varint("stat id")).value_or(0);
-        break;
-      case 2:
-        field.Expect(wire::kFixed64, "double value");
-        stat.kind = Stat::Kind::kReal;
-        stat.real = std::bit_cast<double>(field.value);
-        break;
-      case 3:
-      case 4:
-        stat.kind = Stat::Kind::kInteger;
-        stat.integer = field.Int("value");
-        break;
-      case 5:
-      case 6:
-        field.Expect(wire::kLength, "text");
-        stat.kind = field.number == 5 ? Stat::Kind::kText : Stat::Kind::kBytes;
-        stat.bytes = field.bytes;
-        break;
-      case 7:
-        stat.kind = Stat::Kind::kReference;
-        stat.integer = field.Int("reference");
-        break;
-      default:
-        break;
-    }
+// What comes through a pipe, or packed, to go through it twice.
+ScratchFile CopyOf(ByteWindow& in) {
+  auto file = ScratchFile::Make();
+  if (!file) {
+    throw ReadError(std::move(file.error()));
   }
-  return stat;
+  file->Unlink();
+  while (!in.AtEnd()) {
+    const auto bytes = in.buffered();
+    if (auto added = file->Append(AsText(bytes)); !added) {
+      throw ReadError(std::move(added.error()));
+    }
+    in.Advance(bytes.size());
+  }
+  ::lseek(file->fd(), 0, SEEK_SET);
+  return *std::move(file);
 }
 
 }  // namespace
 
 Space ReadSpace(ByteWindow& in, const Limits& limits) {
-  return SpaceReader(in, limits).Read();
-}
-
-void ForEachStat(std::span<const std::byte> bytes, std::uint64_t number,
-                 const std::function<void(const Stat&)>& visit) {
-  ByteCursor cursor(bytes, 0);
-  while (!cursor.done()) {
-    const wire::Field field = wire::Next(cursor);
-    if (field.number == number && field.type == wire::kLength) {
-      visit(StatOf(ByteCursor(field.bytes, 0)));
-    }
+  if (in.CanSeek()) {
+    return SpaceReader(in, limits).Read();
   }
+  const ScratchFile copy = CopyOf(in);
+  ByteWindow again(MakeFdSource(copy.fd(), false));
+  return SpaceReader(again, limits).Read();
 }
 
 }  // namespace memtool::formats::xplane

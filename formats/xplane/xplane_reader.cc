@@ -18,6 +18,7 @@
 #include "xplane/host_events.h"
 #include "xplane/memory_history.h"
 #include "xplane/read_space.h"
+#include "xplane/stats.h"
 
 namespace memtool::formats {
 
@@ -94,7 +95,7 @@ void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
 }
 
 // Why a trace has no memory events, and what would record them.
-Error WithoutMemory(const Space& space, const Surroundings& around) {
+Error WithoutMemory(const Space& space, const Surroundings& around, std::uint64_t bad) {
   std::string hint =
       "XLA's allocator for GPUs writes them where host_tracer_level is 2 or more, which is the "
       "default, and XLA_PYTHON_CLIENT_ALLOCATOR is not platform or cuda_async";
@@ -105,10 +106,14 @@ Error WithoutMemory(const Space& space, const Surroundings& around) {
   } else if (!around.gpu) {
     hint = "only allocators of GPUs write them: there is no GPU in this trace";
   }
-  return {.code = ErrorCode::kMalformed,
-          .message = fmt::format("a profiler trace without memory events ({} other event{})",
-                                 space.events, space.events == 1 ? "" : "s"),
-          .hint = std::move(hint)};
+  const std::uint64_t others = space.events - std::min(space.events, bad);
+  std::string message =
+      fmt::format("a profiler trace without memory events ({} other event{} of the host", others,
+                  others == 1 ? "" : "s");
+  if (bad > 0) {
+    message += fmt::format("; {} without a usable name, time or size", bad);
+  }
+  return {.code = ErrorCode::kMalformed, .message = message + ")", .hint = std::move(hint)};
 }
 
 // The innermost jitted function, a row of HostEvents::texts, or kNoText.
@@ -139,14 +144,32 @@ void AddJoin(RecordingBuilder& builder, const xplane::Join& join,
   builder.AddSetting("of one of several programs", fmt::format("{:.1f}%", percent(figures.unsure)));
 }
 
-xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
-  code.SetFlows(host.flows);
-  std::vector<CodeInstant> instants;
-  instants.reserve(host.memory.size());
+// The spans around memory events as stacks. -> per node of the host its own
+std::vector<std::uint32_t> NodesOf(const HostEvents& host, CodeStacks& code) {
+  const auto spans = host.spans.nodes();
+  std::vector<bool> needed(spans.size(), false);
   for (const xplane::MemoryEvent& event : host.memory) {
-    instants.push_back({.time = event.time_ps, .thread = event.thread});
+    needed[event.node] = true;
   }
-  std::vector<std::uint32_t> nodes = code.Around(instants);
+  for (std::size_t node = spans.size() - 1; node > 0; --node) {
+    needed[spans[node].parent] = needed[spans[node].parent] || needed[node];
+  }
+  std::vector<std::uint32_t> nodes(spans.size(), 0);
+  for (std::size_t node = 1; node < spans.size(); ++node) {
+    if (needed[node]) {
+      nodes[node] = code.NodeOf(nodes[spans[node].parent], spans[node].name);
+    }
+  }
+  return nodes;
+}
+
+xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
+  const std::vector<std::uint32_t> of_spans = NodesOf(host, code);
+  std::vector<std::uint32_t> nodes;
+  nodes.reserve(host.memory.size());
+  for (const xplane::MemoryEvent& event : host.memory) {
+    nodes.push_back(of_spans[event.node]);
+  }
   const std::vector<std::uint32_t> annotations = xplane::AnnotationsOf(code, host.texts);
   xplane::Causes causes;
   causes.annotations.reserve(nodes.size());
@@ -182,13 +205,16 @@ void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& h
   add(Severity::kWarning, "bad_event", "events without a usable name, time or size: left out",
       SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
                     static_cast<std::int64_t>(host.bad_events)));
+  add(Severity::kWarning, "late_event",
+      "memory events that stand far from their place among others of their thread: without a stack",
+      host.late);
   add(Severity::kNote, "deep_stack", "stacks deeper than --limit depth: outermost frames left out",
       cut);
   for (const std::string& error : space.errors) {
     add(Severity::kWarning, "profiler_error", "the profiler itself says: " + error, 1);
   }
   builder.AddBlindSpot("the allocator's regions and chunks", "a trace holds only its sums");
-  if (host.python_events == 0) {
+  if (!host.python) {
     builder.AddBlindSpot("the Python code that allocated",
                          "the trace was recorded with python_tracer_level=0, or by a server "
                          "without Python");
@@ -196,16 +222,6 @@ void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& h
     builder.AddBlindSpot("lines within functions, folders of files",
                          "the profiler writes where a function begins, without its folder");
   }
-}
-
-bool IsOfJax(const HostEvents& host) {
-  for (std::uint32_t i = 0; i < host.texts.size(); ++i) {
-    const std::string_view text = AsText(host.texts[i]);
-    if (IsJitName(text) || text.starts_with("PJRT_") || text.starts_with("PjRt")) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -239,30 +255,30 @@ Match XplaneReader::Sniff(std::span<const std::byte> head) const {
 }
 
 Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const {
-  const Space space = xplane::ReadSpace(in, limits);
+  Space space = xplane::ReadSpace(in, limits);
   RecordingBuilder builder;
   builder.Intern({});
   Metadata& metadata = builder.metadata();
   metadata.format = name();
   Surroundings around;
   HostEvents host;
-  for (const Plane& plane : space.planes) {
+  for (Plane& plane : space.planes) {
     Look(plane, builder, around);
     xplane::Collect(plane, host);
   }
   if (host.memory.empty()) {
-    return tl::unexpected(WithoutMemory(space, around));
+    return tl::unexpected(WithoutMemory(space, around, space.bad_events + host.bad_events));
   }
-  const bool jax = IsOfJax(host);
-  metadata.format_display = jax ? "JAX profiler trace (XSpace)" : "profiler trace of XLA (XSpace)";
-  metadata.origin = {.framework = jax ? Framework::kJax : Framework::kUnknown,
+  metadata.format_display =
+      host.jax ? "JAX profiler trace (XSpace)" : "profiler trace of XLA (XSpace)";
+  metadata.origin = {.framework = host.jax ? Framework::kJax : Framework::kUnknown,
                      .kind = RecordingKind::kTrace,
                      .host = space.hosts.empty() ? std::string() : space.hosts.front()};
   metadata.time_nanos = around.start_ns;
   metadata.duration_nanos =
       std::max<std::int64_t>(SaturatingSubtract(around.stop_ns, around.start_ns), 0);
   CodeStacks code(
-      builder, host.spans,
+      builder, std::span<const CodeSpan>{},
       [&host](std::uint32_t name) { return PlaceOf(AsText(host.texts[name])); }, limits.depth);
   const xplane::Causes causes = CausesOf(host, code);
   std::vector<const xplane::Program*> programs;

@@ -3,6 +3,7 @@
 
 usage: generate.py FOLDER
 """
+import gzip
 import sys
 from pathlib import Path
 
@@ -30,11 +31,14 @@ def message(field, *parts):
 class Plane:
     def __init__(self, name):
         self.name, self.lines, self.events, self.stats, self.own = name, [], {}, {}, []
+        self.backwards = False  # events in the wrong order
 
     def stat(self, field, key, value):
         body = [number(1, self.stats.setdefault(key, len(self.stats) + 1))]
         if isinstance(value, str):
             body.append(number(7, self.stats.setdefault(value, len(self.stats) + 1)))  # by reference
+        elif isinstance(value, bytes):
+            body.append(message(5, value))
         else:
             body.append(number(4, value))
         return message(field, *body)
@@ -46,6 +50,7 @@ class Plane:
         return message(4, *parts, *[self.stat(4, key, value) for key, value in stats.items()])
 
     def line(self, number_, name, timestamp, *events):
+        events = events[::-1] if self.backwards else events
         self.lines.append(message(3, number(1, number_), message(2, name), number(3, timestamp), *events))
 
     def bytes(self, maps_first=False):
@@ -91,10 +96,11 @@ def hlo_program():
     return module + assignment
 
 
-def jax(maps_first=False, program=False):
+def jax(maps_first=False, program=False, backwards=False):
     """Two steps of a training loop: 3 MiB from before, 8 MiB of parameters, 16 MiB for a jitted function on another
     thread, whose line begins 1000 ns earlier."""
     host = Plane("/host:CPU")
+    host.backwards = backwards
     gpu = Allocator(host, "GPU_0_bfc", 3 * MIB, 64 * MIB)
     pinned = Allocator(host, "xla_gpu_host_bfc", 0, 1024 * MIB)
     us = 1_000_000  # picoseconds
@@ -143,18 +149,45 @@ def holes():
     return host.bytes()
 
 
-def without_memory():
+def strange():
+    """What no profiler writes: two events that are left out, an id of a stat without a name, a name that is no UTF-8, and a
+    line's begin behind its events."""
+    host = Plane("/host:CPU")
+    host.stats["nothing"] = 77
+    events = [host.event("$train.py:30 main", 0, 50), message(4, number(1, 99), number(2, 1), number(3, 5)),
+              host.event("MemoryAllocation", 20, allocation_bytes=MIB, requested_bytes=MIB, addr=0x1000, bytes_allocated=MIB,
+                         allocator_name=b"GPU_0_\xff", nothing=5),
+              message(4, number(1, 1), number(2, 30), number(3, -5))]
+    del host.stats["nothing"]
+    host.lines.append(message(3, number(1, 1), *events, message(2, "python"), number(3, 5000)))
+    return host.bytes()
+
+
+def without_memory(device=None):
     host = Plane("/host:CPU")
     host.line(1, "python", 0, host.event("$train.py:30 main", 0, 5))
-    tpu = Plane("/device:TPU:0")
-    return host.bytes() + tpu.bytes()
+    return host.bytes() + (Plane(device).bytes() if device else b"")
+
+
+def nothing_usable():
+    """The only memory event has no address."""
+    host = Plane("/host:CPU")
+    host.line(1, "python", 0, host.event("MemoryAllocation", 0, allocation_bytes=MIB))
+    return host.bytes()
 
 
 def main():
     folder = Path(sys.argv[1])
     files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "program.xplane.pb": jax(program=True), "holes.xplane.pb": holes(),
-             "tpu.xplane.pb": without_memory(), "cut.xplane.pb": jax()[:-100]}
+             "tpu.xplane.pb": without_memory("/device:TPU:0"), "gpu.xplane.pb": without_memory("/device:GPU:0"),
+             "cpu.xplane.pb": without_memory(), "unusable.xplane.pb": nothing_usable(), "cut.xplane.pb": jax()[:-100], "backwards.xplane.pb": jax(backwards=True),
+             "strange.xplane.pb": strange(), "packed.xplane.pb.gz": gzip.compress(jax(), mtime=0),
+             # As jax.profiler.trace("logdir") leaves them: two runs, the later one of two hosts.
+             "logdir/plugins/profile/2026_02_20_13_54_20/worker-3.xplane.pb": jax(),
+             "logdir/plugins/profile/2026_02_20_13_54_20/worker-4.xplane.pb": holes(),
+             "logdir/plugins/profile/2026_02_19_00_00_00/worker-3.xplane.pb": holes()}
     for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 

@@ -17,6 +17,8 @@ std::span<const Format> Formats() {
       {"torch HTML", "torch/small/page.html"},
       {"torch_timeline", "torch_timeline/raw.json"},
       {"kineto", "kineto/bare.json"},
+      {"xplane", "xplane/program.xplane.pb xplane/strange.xplane.pb"},
+      {"xplane, gzip", "xplane/packed.xplane.pb.gz"},
       {"mxnet CSV", "mxnet/forms/official.csv mxnet/forms/echo_mib.csv mxnet/forms/scoped.csv"},
       {"mxnet log", "mxnet/sockeye/memory.log mxnet/forms/unknown_tags_echo.log"},
       {"capture_log", "capture_log/join/log.mtcap"},

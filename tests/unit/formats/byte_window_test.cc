@@ -84,6 +84,24 @@ TEST(ByteWindow, SkipsFurtherThanItsBuffer) {
   EXPECT_TRUE(window.AtEnd());
 }
 
+TEST(ByteWindow, SeeksWhereItsSourceCan) {
+  const std::string text = Noise(1'000'000);
+  const auto bytes = ToBytes(text);
+  ByteWindow window(MakeMemorySource(bytes));
+  EXPECT_TRUE(window.CanSeek());
+  EXPECT_EQ(AsView(window.Fill(10)).substr(0, 10), text.substr(0, 10));
+  EXPECT_TRUE(window.Skip(999'990));
+  EXPECT_EQ(AsView(window.Fill(10)), text.substr(999'990));
+  EXPECT_FALSE(window.Seek(1'000'001));
+  EXPECT_EQ(window.offset(), 999'990U);
+  EXPECT_TRUE(window.Seek(5));
+  EXPECT_EQ(window.offset(), 5U);
+  EXPECT_EQ(AsView(window.Fill(10)).substr(0, 10), text.substr(5, 10));
+  EXPECT_FALSE(window.Skip(1'000'000));
+  ByteWindow stream(Trickle(bytes, 4096));
+  EXPECT_FALSE(stream.CanSeek());
+}
+
 TEST(ByteWindow, ThrowsWhatItsSourceReports) {
   class Broken final : public Source {
     Result<std::size_t> Read(std::span<std::byte>) override {

@@ -1,5 +1,5 @@
-// Where bytes come from. A Source yields the next bytes and is read once, front to back; inputs are
-// never mapped or held whole. Unpackers are Sources over Sources.
+// Where bytes come from. A Source yields the next bytes, front to back; a plain file can also go
+// on from another place. Inputs are never mapped or held whole. Unpackers are Sources over Sources.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,9 @@ class Source {
   virtual ~Source() = default;
   // Fills the front of `buffer`; returns how many bytes, 0 only at the end.
   virtual Result<std::size_t> Read(std::span<std::byte> buffer) = 0;
+  // Goes on reading at `offset`, counted from where it began. False, and nothing changes, where it
+  // cannot or ends before.
+  virtual bool SeekTo(std::uint64_t /*offset*/) { return false; }
   // For a file that grew while it was read: its size when it was opened, where reading ends.
   [[nodiscard]] virtual std::optional<std::uint64_t> EndedAt() const { return std::nullopt; }
 

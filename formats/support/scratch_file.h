@@ -8,7 +8,7 @@
 
 #include "memtool/profile/base/result.h"
 
-namespace memtool::formats::sqlite {
+namespace memtool::formats {
 
 class ScratchFile {
  public:
@@ -33,4 +33,4 @@ class ScratchFile {
   std::string path_;
 };
 
-}  // namespace memtool::formats::sqlite
+}  // namespace memtool::formats

@@ -1,4 +1,4 @@
-#include "sqlite/scratch_file.h"
+#include "support/scratch_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace memtool::formats::sqlite {
+namespace memtool::formats {
 
 namespace {
 
@@ -61,4 +61,4 @@ Result<void> ScratchFile::Append(std::string_view bytes) const {
   return {};
 }
 
-}  // namespace memtool::formats::sqlite
+}  // namespace memtool::formats

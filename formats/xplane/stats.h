@@ -1,0 +1,41 @@
+// Figures and texts of events and planes (XStat), whichever way they were encoded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "support/byte_cursor.h"
+
+namespace memtool::formats::xplane {
+
+struct Stat {
+  std::uint32_t name = 0;  // key of Plane::stat_names
+  enum class Kind : std::uint8_t { kNone, kInteger, kReal, kText, kBytes, kReference } kind{};
+  std::int64_t integer = 0;  // also the bits of unsigned values; a reference's key of stat_names
+  double real = 0;
+  std::span<const std::byte> bytes;  // of texts
+};
+
+// Ids are small numbers in practice; 0 is none.
+inline std::optional<std::uint32_t> KeyOf(std::uint64_t id) {
+  return id <= std::numeric_limits<std::uint32_t>::max()
+             ? std::optional(static_cast<std::uint32_t>(id))
+             : std::nullopt;
+}
+
+// Throws ReadError.
+Stat StatOf(ByteCursor cursor);
+
+// The figure of a stat; texts that hold a figure count, because the profiler guesses types.
+std::optional<std::int64_t> FigureOf(const Stat& stat);
+
+// Calls visit(Stat) for each stat in bytes of fields `number` (4 in events, 6 in planes, 5 in event
+// metadata); other fields are passed over. Throws ReadError.
+void ForEachStat(std::span<const std::byte> bytes, std::uint64_t number,
+                 const std::function<void(const Stat&)>& visit);
+
+}  // namespace memtool::formats::xplane
