@@ -144,7 +144,7 @@ class Maker {
              .requested = event == nullptr ? 0 : size,
              .stack = event == nullptr ? StackId{} : event->stack,
              .state = event == nullptr ? BlockState::kInactive : BlockState::kActive});
-        segment.allocated += event == nullptr ? 0 : size;
+        segment.allocated = SaturatingAdd(segment.allocated, event == nullptr ? 0 : size);
         ++segment.block_count;
       }
       from = std::max(from, until);
@@ -184,7 +184,7 @@ class Maker {
       const Buffer& buffer = program_.buffers[one.buffer];
       rest(buffer.offset);
       Add(ledger, Address(one.buffer), buffer.size, Action::kAlloc, DescribeTemporary(one.buffer));
-      from = buffer.offset + buffer.size;
+      from = SaturatingAdd(buffer.offset, buffer.size);
     }
     rest(allocation.size);
     return true;

@@ -144,12 +144,21 @@ TEST_F(RealFiles, MxnetLogsAreRead) {
 TEST_F(RealFiles, Xplanes) {
   ExpectRead("xplane", "(XSpace)");
 }
+TEST_F(RealFiles, ProgramsAsJson) {
+  const fs::path file = folder_ / "hlo/xprof_demo.memory_viewer.json";
+  if (!fs::exists(file)) {
+    GTEST_SKIP() << "no files in hlo";
+  }
+  const auto recording = LoadBytes(test::ReadFile(file));
+  ASSERT_TRUE(recording.has_value()) << recording.error().message;
+  EXPECT_EQ(recording->metadata.format_display, "compiled program of XLA (HloProto, JSON)");
+}
 TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
        {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite",
                   "this export of Nsight Systems holds no memory events"},
         {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
-        {"hlo/xprof_demo.memory_viewer.json", "JSON"},
+        {"hlo/xprof_golden_memory_viewer.json.gz", "what xprof's memory viewer shows"},
         {"pprof-testdata/profiles/cppbench.heap", "a heap profile in the legacy text form"},
         {"pprof-testdata/profiles/cppbench.growth", "a heap profile in the legacy text form"},
         {"pprof-testdata/profiles/cppbench.contention", "a contention profile"},

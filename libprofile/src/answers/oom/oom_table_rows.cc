@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -42,6 +43,19 @@ void AddRest(std::int64_t whole, std::int64_t precision, std::vector<OomRow>& ro
   }
 }
 
+// Of the arguments, where some are listed.
+void AddArgumentsRest(const OomNumber& arguments, std::vector<OomRow>& rows) {
+  std::vector<OomRow> listed;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(listed),
+               [](const OomRow& row) { return row.argument; });
+  const std::size_t count = listed.size();
+  AddRest(arguments.bytes, arguments.precision, listed);
+  if (listed.size() > count) {
+    rows.push_back(std::move(listed.back()));
+    rows.back().argument = true;
+  }
+}
+
 std::vector<OomRow> Buffers(const OomProgram& program) {
   std::vector<OomRow> rows;
   for (const OomBufferGroup& group : GroupsOf(program)) {
@@ -57,6 +71,9 @@ std::vector<OomRow> Buffers(const OomProgram& program) {
   }
   // A TPU's list is of its program, without arguments and what is reserved.
   const Number& whole = program.program ? program.program : program.total;
+  if (!program.program && program.arguments) {
+    AddArgumentsRest(*program.arguments, rows);
+  }
   AddRest(whole ? whole->bytes : 0, whole ? whole->precision : 0, rows);
   return rows;
 }
