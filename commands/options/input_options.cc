@@ -12,13 +12,13 @@
 #include <thread>
 #include <utility>
 
+#include "inputs/trace_folder.h"
 #include "memory_bound.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
 #include "options/size_option.h"
-#include "options/trace_folder.h"
 
 namespace memtool::commands {
 

@@ -28,8 +28,8 @@ class InputOptions {
   Result<void> Resolve();
   // The inputs by name, "-" = stdin. With none on the command line: stdin when it is a pipe or file
   // that holds something, $MEMTOOL_PROFILE, or the newest profile of the current folder; says on
-  // stderr which one it took. A folder is replaced by the traces in it, see trace_folder.h. Errors:
-  // kUsage when there is nothing to read.
+  // stderr which one it took. A folder is replaced by the traces in it, see inputs/trace_folder.h.
+  // Errors: kUsage when there is nothing to read.
   Result<std::vector<std::string>> Names(Streams& streams) const;
 
   // Removes and returns the first positional argument; none when there is none.

@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "command.h"
+#include "inputs/trace_folder.h"
 #include "memtool/profile/base/result.h"
-#include "options/trace_folder.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"

@@ -1,5 +1,5 @@
 // Which files of a folder of traces are read.
-#include "options/trace_folder.h"
+#include "inputs/trace_folder.h"
 
 #include <gtest/gtest.h>
 

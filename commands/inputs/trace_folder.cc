@@ -1,4 +1,4 @@
-#include "options/trace_folder.h"
+#include "inputs/trace_folder.h"
 
 #include <fmt/format.h>
 
