@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "command.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
 #include "options/size_option.h"
@@ -326,13 +327,14 @@ class FitCommand final : public RowsCommand {
                                  fmt::format("{:.1f}%", 100 * row.share), FormatSize(row.bytes),
                                  whatif::NameOf(row.law), NameText(row.name),
                                  place.empty() ? "" : "  " + place));
-      shown += row.bytes;
+      shown = SaturatingAdd(shown, row.bytes);
       ++count;
     }
     if (count < answer_.law_rows.size()) {
-      foot.push_back(fmt::format(
-          "  … {} in {} more rows (-n 0 shows all)", FormatSize(answer_.rows_peak - shown),
-          FormatCount(static_cast<std::int64_t>(answer_.law_rows.size() - count))));
+      foot.push_back(
+          fmt::format("  … {} in {} more rows (-n 0 shows all)",
+                      FormatSize(SaturatingSubtract(answer_.rows_peak, shown)),
+                      FormatCount(static_cast<std::int64_t>(answer_.law_rows.size() - count))));
     }
   }
 

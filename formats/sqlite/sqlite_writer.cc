@@ -17,8 +17,8 @@
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/replay.h"
 #include "sqlite/database.h"
-#include "support/scratch_file.h"
 #include "sqlite/tables.h"
+#include "support/scratch_file.h"
 
 namespace memtool::formats {
 

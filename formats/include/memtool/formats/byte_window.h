@@ -29,8 +29,8 @@ class ByteWindow {
   void Advance(std::size_t size) { begin_ += size; }
   // Steps over bytes that need not be looked at; false when the input ended first.
   bool Skip(std::uint64_t size);
-  // Goes on at another place of the input, if it is a plain file that reaches as far; else false, and
-  // nothing changes.
+  // Goes on at another place of the input, if it is a plain file that reaches as far; else false,
+  // and nothing changes.
   bool Seek(std::uint64_t offset);
   // Whether Seek() can go back, and Skip() costs nothing.
   [[nodiscard]] bool CanSeek() { return Seek(offset()); }

@@ -76,7 +76,7 @@ struct FitAnswer {
   double gate_x = 0;     // between which
   double gate_other_x = 0;
   std::int32_t device = -1;
-  bool began_late = false;  // something was there before a recording: its layout is a guess
+  bool began_late = false;   // something was there before a recording: its layout is a guess
   std::vector<FitRow> rows;  // by x, then setting; none where the gate refuses
   std::vector<FitLargest> largest;
   std::optional<std::int64_t> limit{};
