@@ -1,0 +1,20 @@
+// The model's blocks as the state that a file ends with.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/model/history.h"
+#include "memtool/profile/whatif/caching_allocator.h"
+
+namespace memtool::whatif {
+
+// Who allocated what is live, and how many bytes were requested; by tag.
+using Owners = std::vector<std::pair<StackId, std::int64_t>>;
+
+// Segments by address; one of an expandable reservation is a run of mapped pages.
+AllocatorState StateOf(const CachingAllocator& allocator, const Owners& owners,
+                       std::int32_t device);
+
+}  // namespace memtool::whatif
