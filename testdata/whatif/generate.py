@@ -4,6 +4,7 @@ searches from end to end, after the description of PyTorch's rules and not after
 that both can be wrong only where the description is.
 
 usage: generate.py FOLDER [--events N] [--only NAME] [--skip N]
+       generate.py FILE.pickle --steady --events N      one large recording, for measuring
 
 Each file is a snapshot as JSON: trace, final state, settings. manifest.tsv says per file what was true
 in the run: the card's limit, how often the driver refused, whether and where it ended in a failure.
@@ -13,6 +14,7 @@ The same bytes on every run.
 import argparse
 import json
 import os
+import pickle
 import random
 
 MIB = 1 << 20
@@ -408,10 +410,10 @@ class Program:
     repeat, a few that differ."""
 
     def __init__(self, allocator, seed, events, streams=(0,), delays=False, empties=False, pools=(), largest=96 * MIB,
-                 most=None):
+                 most=None, crowd=60):
         self.allocator, self.random, self.events = allocator, random.Random(seed), events
         self.streams, self.delays, self.empties, self.pools = streams, delays, empties, pools
-        self.most = most
+        self.most, self.crowd = most, crowd
         pick = self.random
         self.sizes = [pick.choice([
             pick.randrange(1, 5000), pick.randrange(1, MIB), MIB, MIB + 1, pick.randrange(MIB, 10 * MIB),
@@ -427,7 +429,7 @@ class Program:
             if self.waiting and pick.random() < 0.2:
                 self.allocator.finish(self.waiting.pop(0))
             total = sum(b.size for b in self.live)
-            grow = 0.58 if len(self.live) < 60 else 0.35
+            grow = 0.58 if len(self.live) < self.crowd else 0.35
             if self.most is not None and total > self.most:
                 grow = 0.1
             if not self.live or pick.random() < grow:
@@ -491,6 +493,27 @@ def scenarios(events):
     yield "oom_real", Allocator(limit=420 * MIB, seed=14), lambda a: fragments(a, True)
 
 
+def steady(events):
+    """A step over and over: once no step makes a new segment, all are the same."""
+    allocator = Allocator(seed=15)
+    step = []
+    made = True
+    while made:
+        del allocator.trace[:]
+        program = Program(allocator, 30, 8000, streams=(0, 96), crowd=900, largest=24 * MIB)
+        program.run()
+        for block in reversed(program.live):
+            allocator.free(block)
+        step = list(allocator.trace)
+        made = any(entry["action"].startswith("segment") for entry in step)
+    trace, clock = [], 1700000000000000
+    while len(trace) < events:
+        for entry in step:
+            clock += 7
+            trace.append(dict(entry, time_us=clock))
+    return allocator, trace
+
+
 def guarded(run):
     def inner(allocator):
         try:
@@ -506,7 +529,14 @@ def main():
     parser.add_argument("--events", type=int, default=3000)
     parser.add_argument("--only")
     parser.add_argument("--skip", type=int, default=0, help="leave out the first events, as a full ring does")
+    parser.add_argument("--steady", action="store_true")
     options = parser.parse_args()
+    if options.steady:
+        allocator, trace = steady(options.events)
+        with open(options.folder, "wb") as out:
+            pickle.dump({"segments": allocator.snapshot(), "device_traces": [trace],
+                         "allocator_settings": allocator.settings(), "external_annotations": []}, out)
+        return
     os.makedirs(options.folder, exist_ok=True)
     lines = []
     for name, allocator, run in scenarios(options.events):

@@ -34,13 +34,16 @@ def input_table(samples):
         f"pprof-{samples}-new.pb.gz": lambda out: gen + [out, "--seed", str(SEED), "--changed", "0.1"],
         f"snapshot-{samples}.pickle": lambda out: snapshot + [out],
         f"snapshot-{samples}-native.pickle": lambda out: snapshot + [out, "--writer", "native"],
+        f"allocator-{samples}.pickle": lambda out: [
+            sys.executable, str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
+            "--events", str(samples)],
     }
 
 
 # --- cases: one row each; a later format adds inputs above and rows here ---
 
 def case_table(memtool, samples):
-    base, new, snapshot, native = input_table(samples)
+    base, new, snapshot, native, allocator = input_table(samples)
     top = lambda f: [memtool, "top", "-n", "20", f]
     pprof = ["go", "tool", "pprof", "-symbolize=none"]
     row = lambda name, ours, peer_name, peer, files, slow=False: {
@@ -52,6 +55,12 @@ def case_table(memtool, samples):
         row("snapshot-peak", peak, "pickle.load", load, [snapshot]),
         row("native-info", lambda f: [memtool, "info", f], "pickle.load", load, [native]),
         row("native-peak", peak, "pickle.load", load, [native]),
+        row("whatif-one", lambda f: [memtool, "whatif", "--conf", "expandable_segments:True", f], "memtool info",
+            lambda f: [memtool, "info", f], [allocator]),
+        row("whatif-eight", lambda f: [memtool, "whatif", "--limit", "64GiB", f], "memtool info",
+            lambda f: [memtool, "info", f], [allocator]),
+        row("whatif-fit", lambda f: [memtool, "whatif", "--fit", "--conf", "expandable_segments:True", f],
+            "memtool info", lambda f: [memtool, "info", f], [allocator]),
         row("top-gzip", lambda b: top(b), "gzip -dc", lambda b: ["gzip", "-dc", b], [base]),
         row("diff-top", lambda b, n: [memtool, "diff", b, n], "memtool top", lambda b, n: top(b), [base, new]),
         row("dot-top", lambda b: [memtool, "dot", b], "memtool top", lambda b: top(b), [base]),

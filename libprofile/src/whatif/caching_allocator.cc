@@ -271,9 +271,9 @@ CachingAllocator::BlockId CachingAllocator::Search(std::uint32_t pool_row, std::
   if (pool.free.AtEnd(place) || !Candidate(pool, size, place)) {
     return kNoBlock;
   }
-  const FreeSet::Entry entry = pool.free[place];
-  pool.free.Erase(entry);
-  return entry.row;
+  const BlockId found = pool.free[place].row;
+  pool.free.Erase(place);
+  return found;
 }
 
 bool CachingAllocator::ShouldSplit(const BlockRow& row, std::int64_t size) const {

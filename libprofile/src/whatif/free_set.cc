@@ -4,15 +4,28 @@
 
 namespace memtool::whatif {
 
-FreeSet::Place FreeSet::Find(const Entry& entry) const {
-  const auto piece = std::lower_bound(last_.begin(), last_.end(), entry);
-  if (piece == last_.end()) {
-    return {static_cast<std::uint32_t>(pieces_.size()), 0};
+namespace {
+
+// How many of the sorted entries come before one.
+std::size_t CountBefore(const std::vector<FreeSet::Entry>& entries, const FreeSet::Entry& entry) {
+  const FreeSet::Entry* from = entries.data();
+  std::size_t count = entries.size();
+  while (count > 1) {
+    const std::size_t half = count / 2;
+    from += from[half - 1] < entry ? half : 0;
+    count -= half;
   }
-  const auto row = static_cast<std::uint32_t>(piece - last_.begin());
-  const auto& entries = pieces_[row];
-  return {row, static_cast<std::uint32_t>(std::lower_bound(entries.begin(), entries.end(), entry) -
-                                          entries.begin())};
+  return static_cast<std::size_t>(from - entries.data()) + (count == 1 && *from < entry ? 1U : 0U);
+}
+
+}  // namespace
+
+FreeSet::Place FreeSet::Find(const Entry& entry) const {
+  const auto piece = static_cast<std::uint32_t>(CountBefore(last_, entry));
+  if (piece == pieces_.size()) {
+    return {piece, 0};
+  }
+  return {piece, static_cast<std::uint32_t>(CountBefore(pieces_[piece], entry))};
 }
 
 FreeSet::Place FreeSet::LowerBound(std::int64_t size, std::uint64_t address) const {
@@ -49,7 +62,14 @@ void FreeSet::Insert(const Entry& entry) {
 }
 
 void FreeSet::Erase(const Entry& entry) {
-  const Place place = Find(entry);
+  Place place = Find(entry);
+  while ((*this)[place].row != entry.row) {  // two of one address: only in damaged recordings
+    place = Next(place);
+  }
+  Erase(place);
+}
+
+void FreeSet::Erase(Place place) {
   auto& entries = pieces_[place.piece];
   entries.erase(entries.begin() + place.at);
   if (entries.empty()) {

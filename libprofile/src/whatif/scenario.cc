@@ -258,50 +258,85 @@ std::optional<std::int64_t> SmallestLimit(const Requests& requests,
   return high * kStep;
 }
 
-Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
-                    const ScenarioQuery& query) {
-  Scenario scenario;
+std::vector<RunOptions> RunsOf(const Requests& requests, const ScenarioQuery& query) {
   std::vector<BaseLayout> layouts{BaseLayout::kAnew};
   if (requests.has_base() && query.kept) {
     layouts.push_back(BaseLayout::kKept);
   }
-  bool first = true;
+  std::vector<RunOptions> runs;
   for (const BaseLayout base : layouts) {
     for (const Addresses addresses : {Addresses::kFalling, Addresses::kRising}) {
-      if (addresses == Addresses::kRising && !query.both_ways) {
-        continue;
+      if (query.unlimited && (addresses == Addresses::kFalling || query.both_ways)) {
+        runs.push_back({.total = query.total, .base = base, .addresses = addresses});
       }
-      RunResult result =
-          RunOnce(requests, settings, {.total = query.total, .base = base, .addresses = addresses});
-      if (first || result.reserved_peak > scenario.high.reserved_peak) {
-        scenario.high = result;
-      }
-      if (first || result.reserved_peak < scenario.low.reserved_peak) {
-        scenario.low = std::move(result);
-      }
-      first = false;
     }
     if (query.limit) {
-      RunResult result =
-          RunOnce(requests, settings, {.limit = *query.limit, .total = query.total, .base = base});
-      const auto worse = [](const RunResult& a, const RunResult& b) {
-        return std::pair(a.failed, a.retries()) > std::pair(b.failed, b.retries());
-      };
+      runs.push_back({.limit = *query.limit, .total = query.total, .base = base});
+    }
+  }
+  return runs;
+}
+
+bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
+                  const RunOptions& unlimited, const RunResult& free) {
+  return limited.limit != kNoLimit && unlimited.limit == kNoLimit &&
+         limited.base == unlimited.base && limited.addresses == unlimited.addresses &&
+         settings.memory_fraction == 0 && !free.failed && free.reserved_peak <= limited.limit;
+}
+
+Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results) {
+  Scenario scenario;
+  bool first = true;
+  const auto worse = [](const RunResult& a, const RunResult& b) {
+    return std::pair(a.failed, a.retries()) > std::pair(b.failed, b.retries());
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    RunResult& result = results[i];
+    if (runs[i].limit != kNoLimit) {
       if (!scenario.limited || worse(result, *scenario.limited)) {
         scenario.limited = result;
       }
       if (!scenario.limited_low || worse(*scenario.limited_low, result)) {
         scenario.limited_low = std::move(result);
       }
+      continue;
     }
+    if (first || result.reserved_peak > scenario.high.reserved_peak) {
+      scenario.high = result;
+    }
+    if (first || result.reserved_peak < scenario.low.reserved_peak) {
+      scenario.low = std::move(result);
+    }
+    first = false;
   }
-  if (query.fit) {
-    RunOptions options{.total = query.total};
-    scenario.fits = SmallestLimit(requests, settings, options);
-    if (scenario.fits) {
-      options.limit = *scenario.fits;
-      scenario.fit_retries = RunOnce(requests, settings, options).retries();
+  return scenario;
+}
+
+void Fit(const Requests& requests, const AllocatorSettings& settings, const ScenarioQuery& query,
+         Scenario& scenario) {
+  RunOptions options{.total = query.total};
+  scenario.fits = SmallestLimit(requests, settings, options);
+  if (scenario.fits) {
+    options.limit = *scenario.fits;
+    scenario.fit_retries = RunOnce(requests, settings, options).retries();
+  }
+}
+
+Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
+                    const ScenarioQuery& query) {
+  const std::vector<RunOptions> runs = RunsOf(requests, query);
+  std::vector<RunResult> results;
+  results.reserve(runs.size());
+  for (const RunOptions& run : runs) {
+    std::size_t same = 0;
+    while (same < results.size() && !NeverLimited(run, settings, runs[same], results[same])) {
+      ++same;
     }
+    results.push_back(same < results.size() ? results[same] : RunOnce(requests, settings, run));
+  }
+  Scenario scenario = Joined(runs, std::move(results));
+  if (query.fit) {
+    Fit(requests, settings, query, scenario);
   }
   return scenario;
 }

@@ -46,9 +46,8 @@ struct Device {
   const Trace* trace = nullptr;
   whatif::Requests requests;  // changed
   whatif::ScenarioQuery scenario;
-  std::vector<AllocatorSettings> settings;
-  bool own_first = false;  // settings[0] is the file's own
-  bool whole = true;       // all of the trace's requests, as recorded
+  std::vector<AllocatorSettings> settings;  // the file's own first
+  bool whole = true;                        // all of the trace's requests, as recorded
 };
 
 // Every event of a mark's name, or the one of a moment.
@@ -86,6 +85,17 @@ auto RankOf(const WhatifRow& row) {
                     row.reserved_peak, row.reserved_peak_low, !row.own, row.setting);
 }
 
+// A setting on a device: the runs behind its row, and what they say.
+struct Asked {
+  const Device* device = nullptr;
+  const AllocatorSettings* settings = nullptr;
+  bool own = false;
+  bool recorded = false;  // the file tells what it needs
+  std::vector<whatif::RunOptions> runs;
+  std::vector<whatif::RunResult> results;
+  whatif::Scenario fit;
+};
+
 class Maker {
  public:
   Maker(const HistoryIndex& index, const WhatifQuery& query) : index_(index), query_(query) {}
@@ -99,16 +109,12 @@ class Maker {
     WhatifAnswer answer;
     answer.limit_given = query_.limit.has_value();
     answer.changed = query_.changes_program();
-    std::vector<std::pair<std::size_t, std::size_t>> jobs;
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
-      for (std::size_t s = 0; s < devices_[d].settings.size(); ++s) {
-        jobs.emplace_back(d, s);
-      }
+    std::vector<Asked> asked = AllAsked();
+    RunAll(asked);
+    answer.rows.reserve(asked.size());
+    for (const Asked& one : asked) {
+      answer.rows.push_back(RowOf(one));
     }
-    answer.rows.resize(jobs.size());
-    Run(query_.each, jobs.size(), [&](std::size_t job) {
-      answer.rows[job] = RowOf(devices_[jobs[job].first], jobs[job].second);
-    });
     std::stable_sort(answer.rows.begin(), answer.rows.end(),
                      [](const WhatifRow& a, const WhatifRow& b) { return RankOf(a) < RankOf(b); });
     for (Device& device : devices_) {
@@ -186,7 +192,6 @@ class Maker {
 
   void ChooseSettings(Device& device) const {
     device.settings.push_back(device.facts.own);
-    device.own_first = true;
     const auto add = [&device](const AllocatorSettings& settings) {
       const std::string text = whatif::ConfText(settings);
       const bool known = std::any_of(
@@ -210,13 +215,73 @@ class Maker {
     }
   }
 
-  [[nodiscard]] WhatifRow RowOf(const Device& device, std::size_t at) const {
-    const AllocatorSettings& settings = device.settings[at];
-    const whatif::Scenario scenario =
-        whatif::ScenarioOf(device.requests, settings, device.scenario);
+  [[nodiscard]] std::vector<Asked> AllAsked() const {
+    std::vector<Asked> asked;
+    for (const Device& device : devices_) {
+      for (std::size_t i = 0; i < device.settings.size(); ++i) {
+        Asked one{.device = &device, .settings = &device.settings[i], .own = i == 0};
+        one.recorded =
+            one.own && device.whole && device.facts.limit.from == whatif::Limit::From::kHighest;
+        whatif::ScenarioQuery query = device.scenario;
+        query.unlimited = !one.recorded;
+        one.runs = whatif::RunsOf(device.requests, query);
+        one.results.resize(one.runs.size());
+        asked.push_back(std::move(one));
+      }
+    }
+    return asked;
+  }
+
+  // Every run of every setting, the long searches first; those under a limit only where one without
+  // it came so far.
+  void RunAll(std::vector<Asked>& asked) const {
+    std::vector<std::function<void()>> jobs;
+    for (Asked& one : asked) {
+      if (query_.fit) {
+        jobs.emplace_back([&one] {
+          whatif::Fit(one.device->requests, *one.settings, one.device->scenario, one.fit);
+        });
+      }
+    }
+    AddRuns(asked, false, jobs);
+    Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
+    jobs.clear();
+    AddRuns(asked, true, jobs);
+    Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
+  }
+
+  static void AddRuns(std::vector<Asked>& asked, bool limited,
+                      std::vector<std::function<void()>>& jobs) {
+    for (Asked& one : asked) {
+      for (std::size_t i = 0; i < one.runs.size(); ++i) {
+        if ((one.runs[i].limit != whatif::kNoLimit) != limited) {
+          continue;
+        }
+        std::size_t same = 0;
+        while (same < i && !whatif::NeverLimited(one.runs[i], *one.settings, one.runs[same],
+                                                 one.results[same])) {
+          ++same;
+        }
+        if (same < i) {
+          one.results[i] = one.results[same];
+          continue;
+        }
+        jobs.emplace_back([&one, i] {
+          one.results[i] = whatif::RunOnce(one.device->requests, *one.settings, one.runs[i]);
+        });
+      }
+    }
+  }
+
+  [[nodiscard]] WhatifRow RowOf(const Asked& asked) const {
+    const Device& device = *asked.device;
+    const AllocatorSettings& settings = *asked.settings;
+    whatif::Scenario scenario = whatif::Joined(asked.runs, asked.results);
+    scenario.fits = asked.fit.fits;
+    scenario.fit_retries = asked.fit.fit_retries;
     WhatifRow row{.device = device.facts.device,
                   .setting = whatif::ConfText(settings),
-                  .own = device.own_first && at == 0,
+                  .own = asked.own,
                   .estimate = !device.facts.fidelity.exact(),
                   .reserved_peak = scenario.high.reserved_peak,
                   .reserved_peak_low = scenario.low.reserved_peak,
@@ -239,7 +304,7 @@ class Maker {
         row.oom_size = scenario.limited->failed_size;
       }
     }
-    if (row.own && device.whole && device.facts.limit.from == whatif::Limit::From::kHighest) {
+    if (asked.recorded) {
       TakeRecorded(*device.trace, row);
     }
     return row;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 namespace memtool::whatif {
@@ -15,10 +14,10 @@ class FreeSet {
     std::int64_t size = 0;
     std::uint64_t address = 0;
     std::uint32_t row = 0;
+    // Rows do not count. Without branches: which way a search goes cannot be guessed.
     friend bool operator<(const Entry& a, const Entry& b) {
-      return a.size != b.size         ? a.size < b.size
-             : a.address != b.address ? a.address < b.address
-                                      : a.row < b.row;
+      return ((a.size < b.size ? 1U : 0U) |
+              ((a.size == b.size ? 1U : 0U) & (a.address < b.address ? 1U : 0U))) != 0;
     }
   };
   // Where an entry is; valid until the set changes.
@@ -31,6 +30,7 @@ class FreeSet {
   void Insert(const Entry& entry);
   // The entry is there.
   void Erase(const Entry& entry);
+  void Erase(Place place);
 
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
   [[nodiscard]] Place Begin() const { return {}; }
@@ -52,7 +52,7 @@ class FreeSet {
   }
 
  private:
-  static constexpr std::size_t kMost = 64;  // entries in a piece
+  static constexpr std::size_t kMost = 32;  // entries in a piece
   [[nodiscard]] Place Find(const Entry& entry) const;
 
   std::vector<std::vector<Entry>> pieces_;  // none is empty

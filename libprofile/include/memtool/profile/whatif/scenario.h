@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "memtool/profile/whatif/allocator_settings.h"
@@ -65,6 +66,7 @@ struct ScenarioQuery {
   bool fit = false;       // look for the smallest limit too
   bool kept = true;       // false: the base's layout is that of other sizes
   bool both_ways = true;  // rising addresses too
+  bool unlimited = true;  // false: only under the limit
 };
 
 // One setting. `high` and `low`: of the runs without a limit those that need most and least.
@@ -86,6 +88,16 @@ struct Scenario {
   [[nodiscard]] bool passes() const { return limited && !limited->failed; }
   [[nodiscard]] bool fails() const { return limited_low && limited_low->failed; }
 };
+
+// The runs behind a scenario, for callers that do them at once: RunOnce for each of RunsOf, and the
+// results in their order to Joined.
+std::vector<RunOptions> RunsOf(const Requests& requests, const ScenarioQuery& query);
+// Whether a run under a limit would be the one without it, `free`: that never came so far.
+bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
+                  const RunOptions& unlimited, const RunResult& free);
+Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results);
+void Fit(const Requests& requests, const AllocatorSettings& settings, const ScenarioQuery& query,
+         Scenario& scenario);
 
 Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
                     const ScenarioQuery& query);
