@@ -1,6 +1,7 @@
 // What `memtool oom` advises, in sentences.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -54,6 +55,47 @@ std::string MaxSplit(const OomAdvice& advice) {
   return advice.when == OomSettingState::kNamed
              ? "what the message suggests, max_split_size_mb, " + range
              : fmt::format("else max_split_size_mb {}: it is not set", range);
+}
+
+std::string TrialText(const OomTrial& trial) {
+  if (!trial.passes) {
+    return trial.setting + " does not";
+  }
+  const std::string how =
+      trial.spare > 0     ? fmt::format(" with {} to spare", FormatSize(trial.spare))
+      : trial.retries > 0 ? fmt::format(", after giving everything back {}",
+                                        trial.retries == 1 ? std::string("once")
+                                                           : FormatCount(trial.retries) + " times")
+                          : "";
+  return fmt::format("{} {}{}", trial.setting, trial.unsure ? "may pass" : "passes", how);
+}
+
+// "expandable_segments:True passes with 1.90 GiB to spare, max_split_size_mb:128 does not".
+OomSentence Trials(const OomAdvice& advice) {
+  const auto passes = [](const OomTrial& trial) { return trial.passes; };
+  std::string text;
+  for (const OomTrial& trial : advice.trials) {
+    text += (text.empty() ? "" : ", ") + TrialText(trial);
+  }
+  if (std::any_of(advice.trials.begin(), advice.trials.end(), passes)) {
+    return {"TRY", "replayed exactly: " + text};
+  }
+  text.clear();
+  for (const OomTrial& trial : advice.trials) {
+    text += (text.empty() ? "" : " and ") + trial.setting;
+  }
+  return {"NOT", fmt::format("other allocator settings: replayed exactly, {} {} too", text,
+                             advice.trials.size() == 1 ? "fails" : "fail")};
+}
+
+std::string NotReplayed(const OomAdvice& advice) {
+  const std::string_view why =
+      advice.variable == "outside" ? "its addresses lie in no segment that the file tells of"
+      : advice.variable == "passes"
+          ? "the model of the allocator does not fail where the program did"
+          : "the model of the allocator differs from the recording";
+  return fmt::format("what other settings would have done cannot be told: {} (memtool whatif)",
+                     why);
 }
 
 std::string Enough(const OomAdvice& advice, std::string_view where) {
@@ -222,6 +264,10 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
       return {"TRY", Expandable(advice)};
     case OomAdviceKind::kMaxSplitSize:
       return {"TRY", MaxSplit(advice)};
+    case OomAdviceKind::kTrials:
+      return Trials(advice);
+    case OomAdviceKind::kNotReplayed:
+      return {"NOTE", NotReplayed(advice)};
     case OomAdviceKind::kSmallerRequest:
       return {"TRY", fmt::format("a smaller request: giving up all {} live would not make room for "
                                  "{}",

@@ -121,10 +121,28 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   add("si-units", po::bool_switch(&si_units_),
       "in sizes that you give, K, M and G are powers of 1000 instead of 1024");
   add("strict", po::bool_switch(&strict_), "exit 4 when an input was read around damage");
+  if (takes_conf_) {
+    add("conf",
+        po::value<std::string>()->value_name("SETTINGS")->notifier([this](const std::string& text) {
+          conf_text_ = text;
+        }),
+        "segments as other settings of PyTorch's allocator would have made them, see memtool "
+        "help whatif");
+  }
   options.add(group);
 }
 
 Result<void> InputOptions::Resolve() {
+  if (conf_text_) {
+    auto settings = whatif::ParseAllocatorConf(*conf_text_);
+    MEMTOOL_TRY(settings);
+    if (settings->other_allocator) {
+      return Fail(ErrorCode::kUsage, fmt::format("--conf {}: only PyTorch's own allocator "
+                                                 "(backend:native) is modelled",
+                                                 *conf_text_));
+    }
+    conf_ = *std::move(settings);
+  }
   for (const std::string& text : limits_) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos && takes_card_limit_ && !WholeNumber(text)) {

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/whatif/allocator_settings.h"
 
 namespace memtool::commands {
 
@@ -22,6 +23,9 @@ class InputOptions {
  public:
   // Before Declare: --limit also takes a size with a unit, what a card gives to the process.
   void TakeCardLimit() { takes_card_limit_ = true; }
+  // Before Declare: --conf turns each input into what it would have been under other settings of
+  // its allocator.
+  void TakeConf() { takes_conf_ = true; }
   // `with_rows`: the command prints rows, so --limit N makes sense.
   void Declare(po::options_description& options, bool with_rows = true);
   // Errors: kUsage.
@@ -46,6 +50,8 @@ class InputOptions {
   [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
   // Bytes, when --limit SIZE was given.
   [[nodiscard]] std::optional<std::int64_t> card_limit() const { return card_limit_; }
+  // When --conf was given.
+  [[nodiscard]] const std::optional<whatif::AllocatorSettings>& conf() const { return conf_; }
 
  private:
   std::vector<std::string> files_;
@@ -60,6 +66,9 @@ class InputOptions {
   bool takes_card_limit_ = false;
   std::optional<std::size_t> rows_;
   std::optional<std::int64_t> card_limit_;
+  bool takes_conf_ = false;
+  std::optional<std::string> conf_text_;
+  std::optional<whatif::AllocatorSettings> conf_;
 };
 
 }  // namespace memtool::commands

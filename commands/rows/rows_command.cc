@@ -5,6 +5,9 @@
 namespace memtool::commands {
 
 void RowsCommand::Declare(po::options_description& options) {
+  if (TakesConf()) {
+    input_.TakeConf();
+  }
   input_.Declare(options);
   view_.Declare(options, by_);
   DeclareMore(options);

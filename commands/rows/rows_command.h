@@ -27,6 +27,8 @@ class RowsCommand : public Command {
   Result<ExitCode> Run(Streams& streams) final;
 
  protected:
+  // Whether --conf makes sense: the command shows what depends on the allocator.
+  [[nodiscard]] virtual bool TakesConf() const { return false; }
   // Options of the command itself; shown between selection and output.
   virtual void DeclareMore(po::options_description& /*options*/) {}
   // Checks them, after the shared ones. Errors: kUsage.

@@ -35,6 +35,8 @@ class TopCommand final : public RowsCommand {
   }
 
  private:
+  [[nodiscard]] bool TakesConf() const override { return true; }
+
   void DeclareMore(po::options_description& options) override {
     po::options_description group("Comparison");
     group.add_options()("diff-base", po::value(&bases_)->value_name("FILE"),

@@ -76,6 +76,8 @@ class SegmentsCommand final : public RowsCommand {
   }
 
  private:
+  [[nodiscard]] bool TakesConf() const override { return true; }
+
   Result<void> ResolveMore() override {
     switch (view().by().kind) {
       case By::Kind::kFrame:

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/whatif/recorded.h"
 #include "words/moments.h"
 #include "words/subjects.h"
 #include "words/words.h"
@@ -98,8 +100,30 @@ Reading Begun(const std::string& name, ReadBefore& before, const formats::OpenOp
   return reading;
 }
 
+using Conf = std::optional<whatif::AllocatorSettings>;
+
+// The recording under other settings of its allocator.
+Result<Shared> Under(const whatif::AllocatorSettings& conf, Recording recording) {
+  const std::string display = recording.metadata.format_display;
+  if (!recording.history) {
+    return Fail(ErrorCode::kUnsupported,
+                fmt::format("--conf: a {} does not record what was requested and when", display),
+                "PyTorch snapshots with a history do: see memtool help recording");
+  }
+  const HistoryIndex index(std::move(recording));
+  auto made = whatif::RecordedUnder(index, conf);
+  if (!made) {
+    made.error().message = "--conf: " + made.error().message;
+    return Fail(std::move(made.error()));
+  }
+  const std::string text = whatif::ConfText(conf);
+  made->metadata.format_display = fmt::format("{}, segments modelled under {}", display,
+                                              text.empty() ? "PyTorch's defaults" : text);
+  return std::make_shared<const Recording>(*std::move(made));
+}
+
 // What was read; null when it was named before and could not be read then.
-Result<Shared> Finished(Reading& reading, ReadBefore& before) {
+Result<Shared> Finished(Reading& reading, ReadBefore& before, const Conf& conf) {
   if (!reading.result.valid()) {
     return before.Take(reading.name);
   }
@@ -107,8 +131,12 @@ Result<Shared> Finished(Reading& reading, ReadBefore& before) {
   if (!recording) {
     return Fail(std::move(recording.error()));
   }
-  auto shared = std::make_shared<const Recording>(*std::move(recording));
-  before.Keep(reading.name, shared);
+  Result<Shared> shared = conf ? Under(*conf, *std::move(recording))
+                               : std::make_shared<const Recording>(*std::move(recording));
+  if (!shared && shared.error().input.empty()) {
+    shared.error().input = reading.name;
+  }
+  before.Keep(reading.name, shared ? *shared : nullptr);
   return shared;
 }
 
@@ -156,7 +184,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    auto shared = Finished(reading, before);
+    auto shared = Finished(reading, before, inputs_.conf());
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {

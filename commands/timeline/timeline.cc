@@ -45,6 +45,7 @@ class TimelineCommand final : public Command {
   }
 
   void Declare(po::options_description& options) override {
+    input_.TakeConf();
     input_.Declare(options, false);
     po::options_description group("Series");
     auto add = group.add_options();

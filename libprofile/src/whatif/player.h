@@ -56,6 +56,8 @@ class Player {
   }
 
   [[nodiscard]] CachingAllocator& allocator() { return allocator_; }
+  // kNoBlock: it failed, or is free.
+  [[nodiscard]] CachingAllocator::BlockId BlockOf(std::uint32_t tag) const { return blocks_[tag]; }
 
  private:
   void ForgetCompleted() {

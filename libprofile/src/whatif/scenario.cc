@@ -6,41 +6,13 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
+#include "whatif/model_state.h"
 #include "whatif/player.h"
+#include "whatif/run_driver.h"
 
 namespace memtool::whatif {
 
 namespace {
-
-constexpr std::uint64_t kMiddle = std::uint64_t{1} << 62U;
-
-// New segments lie below, or above, all that is there already.
-std::uint64_t FirstAddress(const Requests& requests, const RunOptions& options) {
-  if (options.base == BaseLayout::kAnew || requests.segments.empty()) {
-    return kMiddle;
-  }
-  std::uint64_t lowest = UINT64_MAX;
-  std::uint64_t highest = 0;
-  for (const BaseSegment& segment : requests.segments) {
-    const std::uint64_t from =
-        segment.place.expandable ? segment.place.reservation : segment.place.address;
-    lowest = std::min(lowest, from);
-    highest = std::max(highest, segment.place.address + static_cast<std::uint64_t>(segment.size));
-  }
-  constexpr std::uint64_t kReservation = std::uint64_t{9} << 38U;
-  return options.addresses == Addresses::kFalling ? lowest : highest + kReservation;
-}
-
-DriverModel DriverOf(const Requests& requests, const RunOptions& options) {
-  DriverModel driver;
-  driver.limit = options.limit;
-  driver.addresses = options.addresses;
-  driver.next = FirstAddress(requests, options);
-  if (options.total || options.limit != kNoLimit) {
-    driver.total = options.total.value_or(options.limit);
-  }
-  return driver;
-}
 
 // Follows one run, request by request.
 class Runner {
@@ -163,10 +135,9 @@ class Runner {
 };
 
 // Who allocated what is live, by tag.
-std::vector<std::pair<StackId, std::int64_t>> OwnersOf(const HistoryIndex& index,
-                                                       const Trace& trace, const Requests& requests,
-                                                       const RunOptions& options) {
-  std::vector<std::pair<StackId, std::int64_t>> owners(requests.tags);
+Owners OwnersOf(const HistoryIndex& index, const Trace& trace, const Requests& requests,
+                const RunOptions& options) {
+  Owners owners(requests.tags);
   for (const BaseBlock& block : requests.blocks) {
     if (block.laid.tag != CachingAllocator::kFreeTag) {
       owners[block.laid.tag] = {block.stack, block.requested};
@@ -198,38 +169,7 @@ AllocatorState StateAfter(const HistoryIndex& index, const Trace& trace, const R
   Runner runner(requests, settings, options);
   runner.Run();
   const auto owners = OwnersOf(index, trace, requests, options);
-  auto views = runner.player().allocator().Blocks();
-  AllocatorState state;
-  state.blocks.reserve(views.size());
-  for (const CachingAllocator::View& view : views) {
-    if (view.begins || state.segments.empty()) {
-      state.segments.push_back({.address = view.address,
-                                .device = trace.device,
-                                .stream = view.pool.stream,
-                                .stack = {},
-                                .first_block = static_cast<std::uint32_t>(state.blocks.size()),
-                                .small = view.small,
-                                .expandable = view.expandable,
-                                .pool_id = view.pool.owner});
-    }
-    Segment& segment = state.segments.back();
-    Block block{.address = view.address, .size = view.size, .stack = {}};
-    if (view.used) {
-      const auto& [stack, requested] = owners[view.tag];
-      block.stack = stack;
-      block.requested = std::min(requested, view.size);
-      block.state = view.pending ? BlockState::kPendingFree : BlockState::kActive;
-      segment.active = SaturatingAdd(segment.active, view.size);
-      segment.allocated = SaturatingAdd(segment.allocated, view.pending ? 0 : view.size);
-      segment.requested = SaturatingAdd(segment.requested, block.requested);
-    }
-    segment.size = SaturatingAdd(segment.size, view.size);
-    ++segment.block_count;
-    state.blocks.push_back(block);
-  }
-  std::sort(state.segments.begin(), state.segments.end(),
-            [](const Segment& a, const Segment& b) { return a.address < b.address; });
-  return state;
+  return StateOf(runner.player().allocator(), owners, trace.device);
 }
 
 std::optional<std::int64_t> SmallestLimit(const Requests& requests,

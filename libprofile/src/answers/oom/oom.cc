@@ -257,6 +257,26 @@ std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
   return folded;
 }
 
+namespace {
+
+// After what to try, before where to look.
+void AddTrials(const Selection& selection, OomAnswer& answer) {
+  if (selection.moments().size() != 1) {
+    return;
+  }
+  const HistoryIndex& index = *selection.history();
+  auto trials =
+      TryOthers(index, index.history().traces[selection.moments().front().trace], *answer.found);
+  if (trials) {
+    const auto next = std::find_if(
+        answer.advice.begin(), answer.advice.end(),
+        [](const OomAdvice& each) { return each.kind >= OomAdviceKind::kHeldOutside; });
+    answer.advice.insert(next, *std::move(trials));
+  }
+}
+
+}  // namespace
+
 OomAnswer Oom(const Selection& selection, const OomQuery& query) {
   OomAnswer answer{.found = CaseOf(selection)};
   answer.found->place.rank = RankOfPath(selection.name());
@@ -264,6 +284,7 @@ OomAnswer Oom(const Selection& selection, const OomQuery& query) {
   OfMemory(answer.head);
   AddRows(Holders(selection, *answer.found->state, query, answer.by), answer);
   answer.advice = Advise(*answer.found);
+  AddTrials(selection, answer);
   AddOtherEvents(selection, answer);
   return answer;
 }

@@ -361,7 +361,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view NameOf(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 35> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 37> kNames{{
       {Kind::kSettingsUntold, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -377,6 +377,8 @@ std::string_view NameOf(OomAdviceKind kind) {
       {Kind::kShorterContext, "shorter_context"},
       {Kind::kExpandableSegments, "expandable_segments"},
       {Kind::kMaxSplitSize, "max_split_size"},
+      {Kind::kTrials, "trials"},
+      {Kind::kNotReplayed, "not_replayed"},
       {Kind::kSmallerRequest, "smaller_request"},
       {Kind::kHoldLess, "hold_less"},
       {Kind::kExpandableIsOn, "expandable_is_on"},
@@ -437,6 +439,17 @@ Value ValueOf(const OomAdvice& advice) {
     object.emplace_back("buffers", advice.buffers->count);
   }
   add("when", advice.when != State::kNotAdvised, NameOf(advice.when));
+  if (!advice.trials.empty()) {
+    Value::List trials;
+    for (const OomTrial& trial : advice.trials) {
+      trials.push_back(Value::Object{{"setting", trial.setting},
+                                     {"passes", trial.passes},
+                                     {"unsure", trial.unsure},
+                                     {"spare", trial.spare},
+                                     {"retries", trial.retries}});
+    }
+    object.emplace_back("trials", std::move(trials));
+  }
   if (!advice.settings.empty()) {
     Value::List settings;
     for (const Setting& setting : advice.settings) {

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/answers/oom_case.h"
 #include "memtool/profile/answers/value.h"
+#include "memtool/profile/replay/history_index.h"
 
 namespace memtool {
 
@@ -44,6 +45,11 @@ enum class OomAdviceKind : std::uint8_t {
 
   // What not to try.
   kExpandableIsOn,
+
+  // Of a snapshot, its requests sent through a model of the allocator (whatif/):
+  kTrials,       // `trials`: which settings would have passed
+  kNotReplayed,  // `variable`: why that cannot be told, a code of whatif::Obstacle, "differs" or
+                 // "passes" (the model does not fail)
 
   // Memory that alone would have been enough: `bytes`, where `lacking` were lacking.
   kHeldOutside,       // of the process, outside the framework's allocator
@@ -85,6 +91,15 @@ enum class OomSettingState : std::uint8_t {
 // "perhaps_on"; empty for kNotAdvised.
 std::string_view NameOf(OomSettingState state);
 
+// A setting of the allocator under which the requests up to the failure were replayed.
+struct OomTrial {
+  std::string setting;  // as PYTORCH_CUDA_ALLOC_CONF says it
+  bool passes = false;
+  bool unsure = false;       // by how the past is laid out
+  std::int64_t spare = 0;    // of what the process could get; 0: it passes only after giving back
+  std::int64_t retries = 0;  // how often it did
+};
+
 struct OomAdvice {
   OomAdviceKind kind = OomAdviceKind::kFindWhoHeld;
   std::int64_t bytes = 0;
@@ -94,12 +109,19 @@ struct OomAdvice {
   std::string variable{};
   OomSettingState when = OomSettingState::kNotAdvised;
   std::vector<Setting> settings{};
+  std::vector<OomTrial> trials{};
   bool buffers_listed = false;              // kLookAtTables: buffers of a program, not only chunks
   std::optional<OomBufferGroup> buffers{};  // kLayout; points into the message's program
 };
 
 // In the order in which to show it.
 std::vector<OomAdvice> Advise(const OomCase& found);
+
+// What other settings would have done to a failed request of a snapshot of PyTorch's: one piece of
+// advice, or none where nothing failed. Replays the history several times.
+// `event`: of the trace, the failure.
+std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace,
+                                   std::int64_t event, const OomCase& found);
 
 // {"advice": "end_process", "bytes": …}: what the kind is about.
 Value ValueOf(const OomAdvice& advice);
