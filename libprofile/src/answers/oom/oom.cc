@@ -265,9 +265,17 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
     return;
   }
   const HistoryIndex& index = *selection.history();
-  auto trials =
-      TryOthers(index, index.history().traces[selection.moments().front().trace], *answer.found);
+  const MomentOfTrace& at = selection.moments().front();
+  auto trials = TryOthers(index, index.history().traces[at.trace], at.event, *answer.found);
   if (trials) {
+    // What is known to fail is no advice.
+    const bool fails =
+        std::any_of(trials->trials.begin(), trials->trials.end(), [](const OomTrial& trial) {
+          return !trial.passes && trial.setting == "expandable_segments:True";
+        });
+    std::erase_if(answer.advice, [fails](const OomAdvice& each) {
+      return fails && each.kind == OomAdviceKind::kExpandableSegments;
+    });
     const auto next = std::find_if(
         answer.advice.begin(), answer.advice.end(),
         [](const OomAdvice& each) { return each.kind >= OomAdviceKind::kHeldOutside; });
