@@ -56,7 +56,7 @@ std::string_view ReadLabels(const Line& line, std::string_view rest, Sample& sam
     if (equals == std::string_view::npos) {
       Refuse(PlaceOf(line, rest), "a label is cut");
     }
-    auto& label = sample.labels.emplace_back(Trim(rest.substr(0, equals)), "");
+    auto& label = sample.labels.emplace_back(Trimmed(rest.substr(0, equals)), "");
     std::size_t at = equals + 2;
     for (; at < rest.size() && rest[at] != '"'; ++at) {
       at += rest[at] == '\\' && at + 1 < rest.size() ? 1 : 0;
@@ -84,7 +84,7 @@ std::string LabelOf(const Sample& sample, std::string_view name) {
 }
 
 std::optional<Sample> ReadSample(const Line& line) {
-  auto rest = Trim(line.text);
+  auto rest = Trimmed(line.text);
   if (!rest.starts_with(kMetric)) {
     return std::nullopt;
   }

@@ -39,7 +39,7 @@ void CheckText(std::string_view text) {
 }
 
 GroundTruth ReadNumber(std::string_view text) {
-  auto size = ParseSize(Trim(text));
+  auto size = ParseSize(Trimmed(text));
   if (!size) {
     ThrowRead(ErrorCode::kUnknownFormat, 0, {},
               "no known form of ground truth: " + size.error().message, std::string(kForms));
@@ -54,10 +54,10 @@ GroundTruth ReadForm(std::string_view text) {
   if (lines.empty()) {
     ThrowRead(ErrorCode::kTruncated, 0, {}, "the file is empty", std::string(kForms));
   }
-  const auto first = Trim(lines.front().text);
+  const auto first = Trimmed(lines.front().text);
   if (first.find("CTRL") != first.npos && lines.size() > 1) {
     // amd-smi -w begins by saying how to stop it.
-    const auto next = Trim(lines[1].text);
+    const auto next = Trimmed(lines[1].text);
     if (next.starts_with('{') || next.starts_with('[')) {
       return ReadTruthJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));
     }

@@ -25,7 +25,7 @@ Column ParseColumn(std::string_view text) {
   if (open == std::string_view::npos || text.back() != ']') {
     return {text, "MiB"};
   }
-  return {Trim(text.substr(0, open)), text.substr(open + 1, text.size() - open - 2)};
+  return {Trimmed(text.substr(0, open)), text.substr(open + 1, text.size() - open - 2)};
 }
 
 std::vector<Column> ParseHeader(std::string_view line) {

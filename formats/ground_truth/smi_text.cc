@@ -18,8 +18,8 @@ struct Entry {
 Entry EntryOf(std::string_view line) {
   const auto colon = line.find(" : ");
   return colon == std::string_view::npos
-             ? Entry{Trim(line), {}}
-             : Entry{Trim(line.substr(0, colon)), Trim(line.substr(colon + 3))};
+             ? Entry{Trimmed(line), {}}
+             : Entry{Trimmed(line.substr(0, colon)), Trimmed(line.substr(colon + 3))};
 }
 
 void SetMemory(Reading& reading, const Entry& entry, Place place) {
@@ -45,7 +45,7 @@ GroundTruth ReadSmiText(std::string_view text) {
     const auto indent = line.text.find_first_not_of(' ');
     const auto entry = EntryOf(line.text);
     if (indent == 0 && line.text.starts_with("GPU ")) {
-      gpu = Trim(line.text.substr(4));
+      gpu = Trimmed(line.text.substr(4));
       block = {};
     } else if (indent == 4) {
       block = entry.key;

@@ -112,7 +112,7 @@ class SmiXml {
   }
   void End() {
     if (Wanted()) {
-      fields_.push_back({path_, std::string(Trim(text_)), Here()});
+      fields_.push_back({path_, std::string(Trimmed(text_)), Here()});
     }
     path_.pop_back();
     text_.clear();

@@ -14,8 +14,6 @@ namespace memtool::formats::ground_truth {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\v\f";
-
 char Lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -48,19 +46,11 @@ void Refuse(Place place, std::string message, std::string hint) {
                         .hint = std::move(hint)});
 }
 
-std::string_view Trim(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (std::size_t begin = 0;;) {
     const auto end = text.find(separator, begin);
-    parts.push_back(Trim(text.substr(begin, end - begin)));
+    parts.push_back(Trimmed(text.substr(begin, end - begin)));
     if (end == std::string_view::npos) {
       return parts;
     }
@@ -84,7 +74,7 @@ std::vector<Line> LinesOf(std::string_view text) {
   for (std::size_t begin = 0; begin < text.size(); ++number) {
     const auto end = std::min(text.find('\n', begin), text.size());
     const auto line = text.substr(begin, end - begin);
-    if (!Trim(line).empty()) {
+    if (!Trimmed(line).empty()) {
       lines.push_back({line, number});
     }
     begin = end + 1;
@@ -113,7 +103,7 @@ std::optional<std::int64_t> WholeNumber(std::string_view text) {
 }
 
 Amount ReadAmount(std::string_view text, std::string_view unit, Place place) {
-  text = Trim(text);
+  text = Trimmed(text);
   if (SaysUnknown(text)) {
     return {std::nullopt, std::string(text)};
   }

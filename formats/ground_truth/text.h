@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memtool/formats/ground_truth.h"
+#include "support/trimmed.h"
 
 namespace memtool::formats::ground_truth {
 
@@ -29,7 +30,6 @@ struct Line {
 
 // Lines that are not blank.
 std::vector<Line> LinesOf(std::string_view text);
-std::string_view Trim(std::string_view text);
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::vector<std::string_view> Words(std::string_view text);
 bool EqualFolded(std::string_view a, std::string_view b);

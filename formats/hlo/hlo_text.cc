@@ -12,20 +12,13 @@
 
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "support/trimmed.h"
 
 namespace memtool::formats::hlo {
 
 namespace {
 
 constexpr std::string_view kReportColumns = "cumulative_size; total_size - cumulative_size";
-constexpr std::string_view kSpace = " \t\r";
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpace);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 // A number without sign at the beginning, which is cut off.
 std::optional<std::int64_t> TakeNumber(std::string_view& text) {

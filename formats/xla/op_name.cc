@@ -1,5 +1,7 @@
 #include "xla/op_name.h"
 
+#include "support/trimmed.h"
+
 namespace memtool::formats::xla {
 
 namespace {
@@ -30,13 +32,6 @@ std::string_view WithoutParameters(std::string_view scope) {
   const bool parameters =
       open != std::string_view::npos && open > 0 && scope.find('=', open) != std::string_view::npos;
   return parameters ? scope.substr(0, open) : scope;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string_view::npos
-             ? std::string_view()
-             : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
 }  // namespace

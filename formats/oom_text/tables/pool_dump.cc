@@ -7,20 +7,13 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "oom_text/tables/table_rows.h"
 #include "oom_text/words/phrases.h"
+#include "support/trimmed.h"
 
 namespace memtool::formats::oom_text {
 
 namespace {
 
 constexpr std::size_t kMostName = 512;
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  return begin == std::string_view::npos
-             ? std::string_view()
-             : text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-}
 
 // What a chunk's row says behind " by op ", up to its next word.
 std::string_view Told(std::string_view row, std::string_view key) {

@@ -7,6 +7,7 @@
 
 #include "oom_text/tables/table_rows.h"
 #include "oom_text/words/phrases.h"
+#include "support/trimmed.h"
 #include "xla/op_name.h"
 
 namespace memtool::formats::oom_text {
@@ -29,14 +30,6 @@ bool TakeNamed(std::string_view row, std::string_view name, Number& size) {
     size = found;
   }
   return true;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  return begin == std::string_view::npos
-             ? std::string_view()
-             : text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
 // The value of op_name="…" or source_line=12 in an operator's row.

@@ -42,6 +42,17 @@ std::int64_t Used(const std::string& name, const TruthChoice& choice = {}) {
   return reading ? reading->used.value_or(-2) : -1;
 }
 
+// A name with commas whose last piece is blank: found by flipping bytes.
+TEST(GroundTruth, SmiCsvBlankPieceOfAName) {
+  const auto truth = Parse(
+      "pid, process_name, used_gpu_memory [MiB]\n"
+      "10, python, a, , 164 MiB\n");
+  ASSERT_TRUE(truth);
+  EXPECT_EQ(truth->readings.at(0).process, "python, a, ");
+  const std::string why = Why("pid, process_name, used_gpu_memory [MiB]\n10, python, , [I64 MiB\n");
+  EXPECT_NE(why.find("[I64 MiB"), std::string::npos) << why;
+}
+
 TEST(GroundTruth, SmiCsv) {
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 10}), 164 * kMiB);
   EXPECT_EQ(Read("apps_commas.csv").readings.at(0).process, "python, a, b");
