@@ -62,11 +62,7 @@ class TraceWriter {
   using BlockId = CachingAllocator::BlockId;
 
   void Lay() {
-    if (options_.base == BaseLayout::kKept) {
-      player_.LayKept();
-    } else {
-      player_.LayAnew();
-    }
+    player_.LayAnew();
     for (const BaseSegment& segment : requests_.segments) {
       std::uint64_t address = segment.place.address;
       for (const BaseBlock& block :
@@ -227,16 +223,11 @@ void AddSegments(const AllocatorState& from, std::size_t row, AllocatorState& to
   to.segments.push_back(segment);
 }
 
-RunOptions OptionsFor(const HistoryIndex& index, const Trace& trace,
-                      const AllocatorSettings& settings, const AllocatorSettings& own,
+RunOptions OptionsFor(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& own,
                       const Requests& requests) {
   const Limit limit = LimitOf(index, trace, own, requests);
   const bool told = limit.from != Limit::From::kHighest;
-  return {.limit = told ? limit.low : kNoLimit,
-          .total = {},
-          .base = ConfText(settings) == ConfText(own) ? BaseLayout::kKept : BaseLayout::kAnew,
-          .goes_on = true,
-          .until = {}};
+  return {.limit = told ? limit.low : kNoLimit, .total = {}, .goes_on = true, .until = {}};
 }
 
 }  // namespace
@@ -245,6 +236,9 @@ Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettin
   const Recording& recording = index.recording();
   const History& old = index.history();
   const AllocatorSettings own = SettingsOf(recording);
+  if (ConfText(own) == ConfText(settings)) {
+    return recording;
+  }
   History history = old;
   history.events.clear();
   history.labels.clear();
@@ -259,7 +253,7 @@ Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettin
         trace.segments.valid() ? ObstacleOf(recording, trace) : Obstacle::kOutside;
     if (found == Obstacle::kNone) {
       const Requests requests = RequestsOf(index, trace, own);
-      const RunOptions options = OptionsFor(index, trace, settings, own, requests);
+      const RunOptions options = OptionsFor(index, trace, own, requests);
       const AllocatorState made =
           TraceWriter(index, trace, requests, settings, options).Write(history);
       for (std::size_t i = 0; i < made.segments.size(); ++i) {

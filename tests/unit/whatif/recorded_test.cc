@@ -40,7 +40,8 @@ TEST(WhatIfRecorded, UnderItsOwnSettingsNothingChanges) {
 // What is live does not depend on the allocator, what is reserved is the run's figure, and the new
 // recording replays exactly under the settings that made it.
 TEST(WhatIfRecorded, UnderOthersItIsTheRun) {
-  for (const std::string conf : {"expandable_segments:True", "max_split_size_mb:32", ""}) {
+  for (const std::string conf :
+       {"expandable_segments:True", "max_split_size_mb:32", "roundup_power2_divisions:4"}) {
     for (const std::string name : {"default", "streams", "pools"}) {
       const auto index = OpenGenerated(name);
       const whatif::AllocatorSettings settings = Conf(conf);

@@ -36,7 +36,8 @@ OomAdvice NotReplayed(std::string_view why) {
 
 std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace,
                                    std::int64_t event, const OomCase& found) {
-  if (!found.failed || !found.snapshot) {
+  // Copies of the allocator for other devices have rules of their own.
+  if (!found.failed || !found.snapshot || !PlatformOf(found).cuda) {
     return std::nullopt;
   }
   WhatifQuery query{.until = ParseMoment("event:" + std::to_string(event)).value(),
