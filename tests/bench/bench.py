@@ -35,7 +35,7 @@ def input_table(samples):
         f"snapshot-{samples}.pickle": lambda out: snapshot + [out],
         f"snapshot-{samples}-native.pickle": lambda out: snapshot + [out, "--writer", "native"],
         f"allocator-{samples}.pickle": lambda out: [
-            sys.executable, str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
+            sys.executable, "-B", str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
             "--events", str(samples)],
     }
 

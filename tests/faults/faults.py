@@ -84,6 +84,10 @@ COMMANDS = [
     "events {HTML}",
     "events --summary --format json {T}",
     "oom {L}",
+    "whatif {W}",
+    "oom {W}",
+    "segments --conf expandable_segments:True {W}",
+    "fit --x 1,2 {FIT1} {FIT2}",
     "oom --format json {T} {L}",
     "leaks {P} {Q} {P2}",
     "leaks --steps 3 {T}",
@@ -120,7 +124,8 @@ INPUTS = {
     "KINETO": "kineto/bare.json", "TIMELINE": "torch_timeline/raw.json",
     "CSV": "mxnet/forms/official.csv", "MXLOG": "mxnet/sockeye/memory.log",
     "YAML": "mxnet/sockeye/layers.yaml", "SMI": "ground_truth/query_gpu.csv",
-    "L": "oom_text/torch_2.8.log",
+    "L": "oom_text/torch_2.8.log", "W": "whatif/small/oom_fragmented.json",
+    "FIT1": "fit/train_256.json.gz", "FIT2": "fit/train_512.json.gz",
 }
 
 

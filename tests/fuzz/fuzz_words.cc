@@ -1,7 +1,8 @@
-// What people write: sizes, moments, groupings, filters, keywords and rules for frames. The first
-// byte chooses; the rest is the text.
+// What people write: sizes, moments, groupings, filters, keywords, rules for frames and settings of
+// allocators. The first byte chooses; the rest is the text.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/frame_class.h"
+#include "memtool/profile/whatif/allocator_settings.h"
 
 namespace {
 
@@ -43,6 +45,17 @@ void Rules(std::string_view text) {
   }
 }
 
+// What is written is read again as the same.
+void Settings(std::string_view text) {
+  if (const auto settings = whatif::ParseAllocatorConf(text)) {
+    const std::string again = whatif::ConfText(*settings);
+    const auto back = whatif::ParseAllocatorConf(again);
+    if (!back || whatif::ConfText(*back) != again) {
+      std::abort();
+    }
+  }
+}
+
 void Truth(std::string_view text) {
   (void)formats::Open(formats::MakeMemorySource(std::as_bytes(std::span(text.data(), text.size()))),
                       "truth", {.wanted = {.recordings = false, .ground_truth = true}});
@@ -56,6 +69,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the bytes are the text.
   const std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
+  constexpr std::uint8_t kSettings = 0xf8;
+  if (data[0] >= kSettings) {
+    Settings(text);
+    return 0;
+  }
   switch (data[0] % 7) {
     case 0:
       (void)ParseSize(text);

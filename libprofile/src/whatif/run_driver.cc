@@ -33,7 +33,8 @@ DriverModel DriverOf(const Requests& requests, const RunOptions& options) {
   driver.addresses = options.addresses;
   driver.next = FirstAddress(requests, options);
   if (options.total || options.limit != kNoLimit) {
-    driver.total = options.total.value_or(options.limit);
+    constexpr std::int64_t kMostTotal = std::int64_t{1} << 56U;
+    driver.total = std::min(options.total.value_or(options.limit), kMostTotal);
   }
   return driver;
 }
