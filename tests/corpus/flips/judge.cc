@@ -38,10 +38,12 @@ bool IsAnswer(const Line& line, int code) {
 // is sound and of a kind that has no answer to this question, or it names a file that is not there.
 bool HasPlace(const std::string& message) {
   static const std::regex place(
-      "byte [0-9]|line [0-9]|:[0-9]+:[0-9]+: |\\[[0-9]+\\]|0x[0-9a-f]+|the input is empty|"
-      "string_table: missing|: cannot be opened: |, which memtool does not read|several readers "
-      "could|does not record the allocator's|trace without memory events|nothing ran out of memory "
-      "in it");
+      "byte [0-9]|line [0-9]|:[0-9]+:[0-9]+: |\\[[0-9]+\\]|0x[0-9a-f]+|"
+      "the input is empty|string_table: missing|: cannot be opened: |"
+      ", which memtool does not read|several readers could|"
+      "does not record the allocator's|does not record what was requested|"
+      "holds no events of an allocator|its allocator cannot be replayed|"
+      "trace without memory events|nothing ran out of memory in it");
   return std::regex_search(message, place);
 }
 
