@@ -8,6 +8,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "command.h"
@@ -45,8 +46,11 @@ void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i) {
-      others.emplace_back(work);
+    try {
+      for (std::size_t i = 1; i < threads; ++i) {
+        others.emplace_back(work);
+      }
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads will do
     }
     work();
   }
