@@ -55,7 +55,9 @@ Result<std::vector<double>> ParseNumbers(std::string_view option, std::string_vi
 
 class FitCommand final : public RowsCommand {
  public:
-  FitCommand() : RowsCommand(kByRows) {}
+  FitCommand()
+      : RowsCommand({.help = "what rows are: function, filefunction (default), line, file, module, "
+                             "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
     return {.summary = "what a program needs at another batch size or length: will it fit",

@@ -302,8 +302,7 @@ Obstacle ObstacleOf(const Recording& recording, const Trace& trace) {
   }
   const auto events = EventsOf(recording, trace);
   const bool any = std::any_of(events.begin(), events.end(), [](const Event& event) {
-    return event.action == Action::kAlloc || event.action == Action::kFreeCompleted ||
-           event.action == Action::kOom;
+    return event.action == Action::kAlloc || event.action == Action::kOom;
   });
   return any ? Obstacle::kNone : Obstacle::kNoEvents;
 }
