@@ -47,6 +47,7 @@
 #  include "torch_timeline/torch_timeline_reader.h"
 #endif
 #ifdef MEMTOOL_HAVE_XPLANE
+#  include "xplane/trace_json_reader.h"
 #  include "xplane/xplane_reader.h"
 #endif
 
@@ -89,7 +90,8 @@ std::span<const Reader* const> Readers() {
       The<TorchTimelineReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_XPLANE
-      The<XplaneReader>(),
+      The<XplaneReader>(),  // and as JSON:
+      The<TraceJsonReader>(),
 #endif
 #ifdef MEMTOOL_HAVE_OOM_TEXT
       The<OomTextReader>(),       The<BfcDumpReader>(),

@@ -182,9 +182,12 @@ Result<std::vector<std::string>> WithFoldersRead(const std::vector<std::string>&
     }
     MEMTOOL_TRY(found);
     if (!found->run.empty()) {
-      Warn(streams, fmt::format("{}: reading the newest run, {} ({} host{}; {} other run{})", name,
-                                found->run, found->files.size(), PluralS(found->files.size()),
-                                found->other_runs, PluralS(found->other_runs)));
+      const std::string others =
+          found->other_runs == 0
+              ? std::string("the only one")
+              : fmt::format("{} other run{}", found->other_runs, PluralS(found->other_runs));
+      Warn(streams, fmt::format("{}: reading the newest run, {} ({} host{}; {})", name, found->run,
+                                found->files.size(), PluralS(found->files.size()), others));
     }
     all.insert(all.end(), std::make_move_iterator(found->files.begin()),
                std::make_move_iterator(found->files.end()));

@@ -18,6 +18,7 @@ std::span<const Format> Formats() {
       {"torch_timeline", "torch_timeline/raw.json"},
       {"kineto", "kineto/bare.json"},
       {"xplane", "xplane/program.xplane.pb xplane/strange.xplane.pb"},
+      {"trace-json", "xplane/train.trace.json"},
       {"xplane, gzip", "xplane/packed.xplane.pb.gz"},
       {"mxnet CSV", "mxnet/forms/official.csv mxnet/forms/echo_mib.csv mxnet/forms/scoped.csv"},
       {"mxnet log", "mxnet/sockeye/memory.log mxnet/forms/unknown_tags_echo.log"},
