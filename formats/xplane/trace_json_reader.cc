@@ -43,7 +43,10 @@ Result<Recording> TraceJsonReader::Read(ByteWindow& in, const Limits& limits) co
   auto read = XplaneReader().Read(space, limits);
   if (!read) {
     Error error = read.error();
-    error.hint = kBetter;
+    // What a device never writes is in no form.
+    if (!error.hint.starts_with("TPUs")) {
+      error.hint = kBetter;
+    }
     return Fail(std::move(error));
   }
   RecordingBuilder builder(*std::move(read));

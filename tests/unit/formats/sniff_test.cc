@@ -43,7 +43,7 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
             "a program or library");
   EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
-  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace without memory events");
+  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a profiler trace without memory events");
   EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
