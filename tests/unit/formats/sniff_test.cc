@@ -43,7 +43,7 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
             "a program or library");
   EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
-  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a profiler trace without memory events");
+  EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace without memory events");
   EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
@@ -157,7 +157,7 @@ TEST_F(RealFiles, OthersAreNamed) {
   for (const auto& [name, what] :
        {std::pair{"other/nsys_2025.5_no_memusage_WeatherBench2.sqlite",
                   "this export of Nsight Systems holds no memory events"},
-        {"other/tpu_inference_jax.trace.json.gz", "a Chrome trace without memory events"},
+        {"other/tpu_inference_jax.trace.json.gz", "a profiler trace without memory events"},
         {"hlo/xprof_golden_memory_viewer.json.gz", "what xprof's memory viewer shows"},
         {"pprof-testdata/profiles/cppbench.heap", "a heap profile in the legacy text form"},
         {"pprof-testdata/profiles/cppbench.growth", "a heap profile in the legacy text form"},
