@@ -132,17 +132,23 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   options.add(group);
 }
 
-Result<void> InputOptions::Resolve() {
-  if (conf_text_) {
-    auto settings = whatif::ParseAllocatorConf(*conf_text_);
-    MEMTOOL_TRY(settings);
-    if (settings->other_allocator) {
-      return Fail(ErrorCode::kUsage, fmt::format("--conf {}: only PyTorch's own allocator "
-                                                 "(backend:native) is modelled",
-                                                 *conf_text_));
-    }
-    conf_ = *std::move(settings);
+Result<void> InputOptions::ResolveConf() {
+  if (!conf_text_) {
+    return {};
   }
+  auto settings = whatif::ParseAllocatorConf(*conf_text_);
+  MEMTOOL_TRY(settings);
+  if (settings->other_allocator) {
+    return Fail(ErrorCode::kUsage, fmt::format("--conf {}: only PyTorch's own allocator "
+                                               "(backend:native) is modelled",
+                                               *conf_text_));
+  }
+  conf_ = *std::move(settings);
+  return {};
+}
+
+Result<void> InputOptions::Resolve() {
+  MEMTOOL_TRY(ResolveConf());
   for (const std::string& text : limits_) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos && takes_card_limit_ && !WholeNumber(text)) {

@@ -54,6 +54,8 @@ class InputOptions {
   [[nodiscard]] const std::optional<whatif::AllocatorSettings>& conf() const { return conf_; }
 
  private:
+  Result<void> ResolveConf();
+
   std::vector<std::string> files_;
   std::string files_from_;
   std::vector<std::string> limits_;
