@@ -11,28 +11,28 @@ bool DriverModel::Grants(const Ask& ask) {
   if (!told.refused) {
     return true;
   }
-  if (!refused_) {
-    refused_ = granted_ >= told.granted;
-    granted_ = refused_ ? 0 : granted_ + 1;
-    return !refused_;
+  if (!was_refused) {
+    was_refused = grants >= told.granted;
+    grants = was_refused ? 0 : grants + 1;
+    return !was_refused;
   }
   // Giving back a part of what the file shows did not help yet.
   const bool early = !ask.all_given_back && ask.given_back < told.given_back;
-  if (early || (told.failed && granted_ >= told.granted_then)) {
+  if (early || (told.failed && grants >= told.granted_then)) {
     return false;
   }
-  ++granted_;
+  ++grants;
   return true;
 }
 
 std::uint64_t DriverModel::AddressFor(std::int64_t bytes, std::int64_t mapped) {
   if (knows) {
-    const auto from = told.segments.begin() + static_cast<std::ptrdiff_t>(used_);
+    const auto from = told.segments.begin() + static_cast<std::ptrdiff_t>(used);
     const auto same = std::find_if(from, told.segments.end(), [mapped](const AddressedSize& one) {
       return one.size == mapped;
     });
     if (same != told.segments.end()) {
-      used_ = static_cast<std::size_t>(same - told.segments.begin()) + 1;
+      used = static_cast<std::size_t>(same - told.segments.begin()) + 1;
       return same->address;
     }
   }

@@ -47,8 +47,8 @@ struct DriverModel {
   void Tell(Told about) {
     told = std::move(about);
     knows = true;
-    used_ = granted_ = 0;
-    refused_ = false;
+    used = grants = 0;
+    was_refused = false;
   }
   void Forget() { knows = false; }
 
@@ -62,10 +62,10 @@ struct DriverModel {
   // Where `bytes` of new address range begin, of which `mapped` are used at once.
   std::uint64_t AddressFor(std::int64_t bytes, std::int64_t mapped);
 
- private:
-  std::size_t used_ = 0;  // of told.segments
-  std::size_t granted_ = 0;
-  bool refused_ = false;
+  // How far `told` has been followed.
+  std::size_t used = 0;  // of told.segments
+  std::size_t grants = 0;
+  bool was_refused = false;
 };
 
 }  // namespace memtool::whatif
