@@ -70,8 +70,8 @@ bool ByteWindow::Seek(std::uint64_t offset) {
 }
 
 bool ByteWindow::Skip(std::uint64_t size) {
-  const std::uint64_t at_hand = end_ - begin_;
-  if (size > at_hand + kFirstCapacity && size <= UINT64_MAX - offset() && Seek(offset() + size)) {
+  const std::uint64_t ahead = end_ - begin_;
+  if (size > ahead + kFirstCapacity && size <= UINT64_MAX - offset() && Seek(offset() + size)) {
     return true;
   }
   while (size > 0) {
