@@ -22,7 +22,7 @@ class LineEvents {
   LineEvents(Plane& plane, Space& space, const Limits& limits);
 
   // One event's message. Throws ReadError.
-  void Add(ByteCursor event);
+  void Add(ByteCursor cursor);
   // The line that the events since the last one are of. Throws ReadError.
   void EndLine(std::int64_t begin_ns);
 
