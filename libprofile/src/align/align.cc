@@ -20,7 +20,7 @@ class Frontier {
   void Start(Index width, Index height, std::size_t most) {
     width_ = width;
     height_ = height;
-    middle_ = static_cast<Index>(most) + 1;
+    middle_ = static_cast<Index>(most + 1);
     const std::size_t needed = 2 * most + 3;
     reach_.resize(std::max(reach_.size(), needed));
   }
@@ -49,12 +49,15 @@ class Frontier {
     }
     return x;
   }
-  Index& At(Index diagonal) { return reach_[static_cast<std::size_t>(middle_ + diagonal)]; }
-  [[nodiscard]] Index At(Index diagonal) const {
-    return reach_[static_cast<std::size_t>(middle_ + diagonal)];
-  }
+  Index& At(Index diagonal) { return reach_[RowOf(diagonal)]; }
+  [[nodiscard]] Index At(Index diagonal) const { return reach_[RowOf(diagonal)]; }
 
  private:
+  [[nodiscard]] std::size_t RowOf(Index diagonal) const {
+    const Index row = middle_ + diagonal;
+    return static_cast<std::size_t>(row);
+  }
+
   Index width_ = 0;
   Index height_ = 0;
   Index middle_ = 0;

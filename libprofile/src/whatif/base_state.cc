@@ -305,9 +305,9 @@ class Base {
 }  // namespace
 
 void LayOutBase(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
-                const Rules& rules, const BaseTags& tags, const OwnerOf& owner_of,
-                Requests& requests) {
-  Base(index, trace, settings, rules, tags.freed).Lay(tags.of, owner_of, requests);
+                const Rules& rules, const BaseNames& names, Requests& requests) {
+  Base(index, trace, settings, rules, names.tags.freed)
+      .Lay(names.tags.of, names.owner_of, requests);
 }
 
 }  // namespace memtool::whatif

@@ -15,10 +15,15 @@ struct BaseTags {
   std::unordered_map<std::uint64_t, std::uint32_t> of;  // by address
   std::uint32_t freed = 0;  // those below are of what is freed in the trace; the others live on
 };
-// `owner_of`: number of a private pool, by its two numbers. Fills the base of `requests`.
+// Number of a private pool, by its two numbers.
 using OwnerOf = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;
+// What the numbers in requests stand for.
+struct BaseNames {
+  const BaseTags& tags;
+  const OwnerOf& owner_of;
+};
+// Fills the base of `requests`.
 void LayOutBase(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
-                const Rules& rules, const BaseTags& tags, const OwnerOf& owner_of,
-                Requests& requests);
+                const Rules& rules, const BaseNames& names, Requests& requests);
 
 }  // namespace memtool::whatif

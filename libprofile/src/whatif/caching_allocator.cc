@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 
@@ -27,9 +28,8 @@ std::int64_t RoundToDivision(std::int64_t size, std::int64_t divisions) {
 
 }  // namespace
 
-CachingAllocator::CachingAllocator(const AllocatorSettings& settings, const DriverModel& driver,
-                                   Rules rules)
-    : settings_(settings), driver_(driver), rules_(rules) {}
+CachingAllocator::CachingAllocator(AllocatorSettings settings, DriverModel driver, Rules rules)
+    : settings_(std::move(settings)), driver_(std::move(driver)), rules_(rules) {}
 
 std::int64_t CachingAllocator::RoundedSize(std::int64_t requested) const {
   const std::int64_t size = std::clamp<std::int64_t>(requested, 1, kLargest);

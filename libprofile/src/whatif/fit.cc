@@ -219,7 +219,7 @@ namespace {
 // Follows what is live, by tag, up to a request; gives the moment when it is most.
 class LiveWalk {
  public:
-  LiveWalk(const Requests& requests) : requests_(requests), sizes_(requests.tags, 0) {
+  explicit LiveWalk(const Requests& requests) : requests_(requests), sizes_(requests.tags, 0) {
     for (const BaseBlock& block : requests.blocks) {
       if (block.laid.tag != CachingAllocator::kFreeTag) {
         sizes_[block.laid.tag] = block.requested;

@@ -63,7 +63,8 @@ Limit LimitOf(const HistoryIndex& index, const Trace& trace, const AllocatorSett
     reserved = SaturatingAdd(reserved, ReservedChange(event));
     if (event.action == Action::kOom) {
       ++limit.failures;
-      if (event.key != kNotTold && event.key <= static_cast<std::uint64_t>(INT64_MAX) &&
+      // kNotTold is beyond it.
+      if (event.key <= static_cast<std::uint64_t>(INT64_MAX) &&
           limit.from != Limit::From::kFailure) {
         limit.low = SaturatingAdd(reserved, static_cast<std::int64_t>(event.key));
         limit.high = limit.low;

@@ -114,10 +114,10 @@ class Collector {
       }
     }
     requests_.tags = next_tag_;
-    LayOutBase(
-        index_, trace_, settings, rules, base_,
-        [this](std::uint64_t owner, std::uint64_t id) { return pools_.Number(owner, id); },
-        requests_);
+    const OwnerOf owner_of = [this](std::uint64_t owner, std::uint64_t id) {
+      return pools_.Number(owner, id);
+    };
+    LayOutBase(index_, trace_, settings, rules, {.tags = base_, .owner_of = owner_of}, requests_);
     return std::move(requests_);
   }
 

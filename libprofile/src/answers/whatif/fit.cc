@@ -116,6 +116,172 @@ FitRow Predict(const FittedProgram& program, double x, const AllocatorSettings& 
   return row;
 }
 
+// Of the programs that were made, the one that is trusted least: its gate stands for all.
+const FittedProgram& LeastTrusted(const Programs& programs) {
+  const auto trust = [](const FittedProgram& program) {
+    const whatif::FitGate& gate = program.gate();
+    return std::tuple(gate.accepted(), gate.paired(), -gate.outside_share());
+  };
+  const auto worst = std::min_element(
+      programs.all().begin(), programs.all().end(),
+      [&](const auto& a, const auto& b) { return trust(*a.second) < trust(*b.second); });
+  return *worst->second;
+}
+
+// What a law's row is called: that of the group of its stack.
+class LawRows {
+ public:
+  explicit LawRows(const AllocationGroups& groups) : groups_(groups) {}
+
+  void Add(const whatif::FitRow& part) {
+    const std::uint32_t group = GroupOf(part.stack);
+    FitLawRow& row = rows_[{group, part.law}];
+    if (row.name.empty()) {
+      row.law = part.law;
+      Name(group, row);
+    }
+    row.bytes = SaturatingAdd(row.bytes, part.bytes);
+    row.recorded = SaturatingAdd(row.recorded, part.recorded);
+  }
+
+  // By bytes, the largest first. `live`: all of them.
+  std::vector<FitLawRow> Take(std::int64_t live) && {
+    std::vector<FitLawRow> rows;
+    rows.reserve(rows_.size());
+    for (auto& [key, row] : rows_) {
+      row.share = live > 0 ? Ratio(row.bytes, live) : 0;
+      rows.push_back(std::move(row));
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const FitLawRow& a, const FitLawRow& b) {
+      return std::tuple(b.bytes, std::string_view(a.name), a.law) <
+             std::tuple(a.bytes, std::string_view(b.name), b.law);
+    });
+    return rows;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t GroupOf(StackId stack) const {
+    return stack.valid() && stack.value() < groups_.of_stack.size()
+               ? groups_.of_stack[stack.value()]
+               : AllocationGroups::kRest;
+  }
+  void Name(std::uint32_t group, FitLawRow& row) const {
+    if (group == AllocationGroups::kRest) {
+      row.name = kNoStack;
+      return;
+    }
+    const auto& name = groups_.names[group];
+    row.name = name.name;
+    row.file = name.file;
+    row.line = name.line;
+  }
+
+  const AllocationGroups& groups_;
+  std::map<std::pair<std::uint32_t, whatif::Law>, FitLawRow> rows_;
+};
+
+// Fills an answer: the gate, and where that accepts, the predictions.
+class FitWork {
+ public:
+  FitWork(const std::vector<FitInput>& inputs, const FitQuery& query, FitAnswer& answer)
+      : inputs_(inputs), query_(query), answer_(answer), programs_(inputs) {}
+
+  // `selections`: of the inputs, in their order.
+  Result<void> Run(const std::vector<Selection>& selections) {
+    const std::vector<double> targets = TargetsOf(query_);
+    if (!Gate(targets)) {
+      return {};
+    }
+    for (const double x : targets) {
+      PredictAt(x);
+    }
+    if (query_.limit) {
+      for (const AllocatorSettings& setting : SettingsFor(programs_.For(targets.back()))) {
+        answer_.largest.push_back(LargestX(programs_, query_, setting));
+      }
+    }
+    return AddLaws(
+        query_.at.empty() ? targets.back() : *std::max_element(query_.at.begin(), query_.at.end()),
+        selections);
+  }
+
+ private:
+  // Makes every program that is needed. False: they are not of one structure.
+  bool Gate(const std::vector<double>& targets) {
+    for (const double x : targets) {
+      programs_.For(x);
+    }
+    for (std::size_t i = 0; inputs_.size() > 2 && i < inputs_.size(); ++i) {
+      programs_.For(inputs_[i].x, i);
+    }
+    for (const auto& [inputs, program] : programs_.all()) {
+      answer_.began_late = answer_.began_late || program->has_base();
+    }
+    const FittedProgram& worst = LeastTrusted(programs_);
+    answer_.gate = worst.gate();
+    answer_.gate_x = worst.near().x;
+    answer_.gate_other_x = worst.far().x;
+    return answer_.gate.accepted();
+  }
+
+  // A recorded size among three inputs is predicted from the two others: that tests the laws.
+  void PredictAt(double x) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(),
+                                    [x](const FitInput& one) { return one.x == x; });
+    const bool recorded = input != inputs_.end();
+    const bool tested = recorded && inputs_.size() > 2;
+    std::optional<std::size_t> without;
+    if (tested) {
+      without = static_cast<std::size_t>(input - inputs_.begin());
+    }
+    const FittedProgram& program = programs_.For(x, without);
+    for (const AllocatorSettings& setting : SettingsFor(program)) {
+      FitRow row = Predict(program, x, setting, query_);
+      row.tested = tested;
+      if (recorded && whatif::ConfText(setting) ==
+                          whatif::ConfText(whatif::SettingsOf(input->index->recording()))) {
+        const TraceSummary& summary = input->index->summary(*input->trace);
+        row.recorded_live = summary.peak_bytes;
+        row.recorded_reserved = summary.reserved_peak_bytes;
+      }
+      answer_.rows.push_back(std::move(row));
+    }
+  }
+
+  // Those that were asked for, or those of the recording that the program was scaled from.
+  [[nodiscard]] std::vector<AllocatorSettings> SettingsFor(const FittedProgram& program) const {
+    return query_.settings.empty()
+               ? std::vector{whatif::SettingsOf(program.near().index->recording())}
+               : query_.settings;
+  }
+
+  // Which rows grow how, at size x.
+  Result<void> AddLaws(double x, const std::vector<Selection>& selections) {
+    const FittedProgram& program = programs_.For(x);
+    const auto scaled = static_cast<std::size_t>(
+        std::find_if(inputs_.begin(), inputs_.end(),
+                     [&](const FitInput& one) { return one.x == program.near().x; }) -
+        inputs_.begin());
+    auto groups = GroupAllocations(selections[scaled].view(), query_.by);
+    MEMTOOL_TRY(groups);
+    const whatif::FitPeak peak = program.PeakAt(x);
+    answer_.rows_at = x;
+    answer_.rows_from = program.near().x;
+    answer_.rows_peak = peak.live;
+    LawRows rows(*groups);
+    for (const whatif::FitRow& part : peak.rows) {
+      rows.Add(part);
+    }
+    answer_.law_rows = std::move(rows).Take(peak.live);
+    return {};
+  }
+
+  const std::vector<FitInput>& inputs_;
+  const FitQuery& query_;
+  FitAnswer& answer_;
+  Programs programs_;
+};
+
 }  // namespace
 
 Result<void> FitMaker::Add(Selection selection) {
@@ -160,98 +326,7 @@ Result<FitAnswer> FitMaker::Make() && {
   answer_.head.unit = "bytes";
   answer_.device = inputs_.front().trace->device;
   answer_.limit = query_.limit;
-  Programs programs(inputs_);
-  const std::vector<double> targets = TargetsOf(query_);
-  for (const double x : targets) {
-    programs.For(x);
-  }
-  for (std::size_t i = 0; inputs_.size() > 2 && i < inputs_.size(); ++i) {
-    programs.For(inputs_[i].x, i);
-  }
-  const auto worse = [](const whatif::FitGate& a, const whatif::FitGate& b) {
-    return std::tuple(a.accepted(), a.paired(), -a.outside_share()) <
-           std::tuple(b.accepted(), b.paired(), -b.outside_share());
-  };
-  const FittedProgram* worst = nullptr;
-  for (const auto& [inputs, program] : programs.all()) {
-    answer_.began_late = answer_.began_late || program->has_base();
-    if (worst == nullptr || worse(program->gate(), worst->gate())) {
-      worst = program.get();
-    }
-  }
-  answer_.gate = worst->gate();
-  answer_.gate_x = worst->near().x;
-  answer_.gate_other_x = worst->far().x;
-  if (!answer_.gate.accepted()) {
-    return std::move(answer_);
-  }
-  std::vector<AllocatorSettings> settings = query_.settings;
-  for (const double x : targets) {
-    const auto input = std::find_if(inputs_.begin(), inputs_.end(),
-                                    [x](const FitInput& one) { return one.x == x; });
-    const bool recorded = input != inputs_.end();
-    const bool tested = recorded && inputs_.size() > 2;
-    const auto row_of = static_cast<std::size_t>(input - inputs_.begin());
-    const FittedProgram& program = programs.For(x, tested ? std::optional(row_of) : std::nullopt);
-    if (query_.settings.empty()) {
-      settings = {whatif::SettingsOf(program.near().index->recording())};
-    }
-    for (const AllocatorSettings& setting : settings) {
-      FitRow row = Predict(program, x, setting, query_);
-      row.tested = tested;
-      if (recorded && whatif::ConfText(setting) ==
-                          whatif::ConfText(whatif::SettingsOf(input->index->recording()))) {
-        const TraceSummary& summary = input->index->summary(*input->trace);
-        row.recorded_live = summary.peak_bytes;
-        row.recorded_reserved = summary.reserved_peak_bytes;
-      }
-      answer_.rows.push_back(std::move(row));
-    }
-  }
-  if (query_.limit) {
-    for (const AllocatorSettings& setting : settings) {
-      answer_.largest.push_back(LargestX(programs, query_, setting));
-    }
-  }
-  // Which rows grow how, at the largest size that was asked for.
-  const double x =
-      query_.at.empty() ? targets.back() : *std::max_element(query_.at.begin(), query_.at.end());
-  const FittedProgram& program = programs.For(x);
-  const auto scaled = static_cast<std::size_t>(
-      std::find_if(inputs_.begin(), inputs_.end(),
-                   [&](const FitInput& one) { return one.x == program.near().x; }) -
-      inputs_.begin());
-  auto groups = GroupAllocations(selections_[scaled].view(), query_.by);
-  MEMTOOL_TRY(groups);
-  const whatif::FitPeak peak = program.PeakAt(x);
-  answer_.rows_at = x;
-  answer_.rows_from = program.near().x;
-  answer_.rows_peak = peak.live;
-  std::map<std::pair<std::uint32_t, whatif::Law>, FitLawRow> rows;
-  for (const whatif::FitRow& part : peak.rows) {
-    const std::uint32_t group = part.stack.valid() && part.stack.value() < groups->of_stack.size()
-                                    ? groups->of_stack[part.stack.value()]
-                                    : AllocationGroups::kRest;
-    FitLawRow& row = rows[{group, part.law}];
-    if (row.name.empty()) {
-      row.law = part.law;
-      row.name =
-          group == AllocationGroups::kRest ? std::string(kNoStack) : groups->names[group].name;
-      row.file = group == AllocationGroups::kRest ? std::string() : groups->names[group].file;
-      row.line = group == AllocationGroups::kRest ? 0 : groups->names[group].line;
-    }
-    row.bytes = SaturatingAdd(row.bytes, part.bytes);
-    row.recorded = SaturatingAdd(row.recorded, part.recorded);
-  }
-  for (auto& [key, row] : rows) {
-    row.share = peak.live > 0 ? Ratio(row.bytes, peak.live) : 0;
-    answer_.law_rows.push_back(std::move(row));
-  }
-  std::stable_sort(answer_.law_rows.begin(), answer_.law_rows.end(),
-                   [](const FitLawRow& a, const FitLawRow& b) {
-                     return std::tuple(b.bytes, std::string_view(a.name), a.law) <
-                            std::tuple(a.bytes, std::string_view(b.name), b.law);
-                   });
+  MEMTOOL_TRY(FitWork(inputs_, query_, answer_).Run(selections_));
   return std::move(answer_);
 }
 

@@ -63,10 +63,10 @@ class CachingAllocator {
   // Of a request, and of all that is laid: no sum of a few of these leaves the range.
   static constexpr std::int64_t kLargest = std::int64_t{1} << 60U;
 
-  CachingAllocator(const AllocatorSettings& settings, const DriverModel& driver, Rules rules = {});
+  CachingAllocator(AllocatorSettings settings, DriverModel driver, Rules rules = {});
 
   // `tag`: the caller's name for the block, below 2^31. kNoBlock: out of memory.
-  BlockId Allocate(PoolKey pool, std::int64_t requested, std::uint32_t tag);
+  BlockId Allocate(PoolKey key, std::int64_t requested, std::uint32_t tag);
   // The program frees the block, but a stream may still use it until FreeCompleted.
   void FreeRequested(BlockId block);
   // The memory may be used again; FreeRequested need not have been called.
