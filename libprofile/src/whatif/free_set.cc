@@ -6,16 +6,23 @@ namespace memtool::whatif {
 
 namespace {
 
-// How many of the sorted entries come before one.
+// How many of the sorted entries come before one. Without branches: which way the search goes
+// cannot be guessed, and compilers make a branch of ?:.
 std::size_t CountBefore(const std::vector<FreeSet::Entry>& entries, const FreeSet::Entry& entry) {
+  constexpr std::size_t kFew = 16;  // are counted sooner than each half is waited for
   const FreeSet::Entry* from = entries.data();
   std::size_t count = entries.size();
-  while (count > 1) {
+  while (count > kFew) {
     const std::size_t half = count / 2;
-    from += from[half - 1] < entry ? half : 0;
+    const std::size_t before = from[half - 1] < entry ? 1 : 0;
+    from += half & (0 - before);
     count -= half;
   }
-  return static_cast<std::size_t>(from - entries.data()) + (count == 1 && *from < entry ? 1U : 0U);
+  auto before = static_cast<std::size_t>(from - entries.data());
+  for (std::size_t i = 0; i < count; ++i) {
+    before += from[i] < entry ? 1 : 0;
+  }
+  return before;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Device {
   whatif::Requests requests;  // changed
   whatif::ScenarioQuery scenario;
   std::vector<AllocatorSettings> settings;  // the file's own first
-  bool whole = true;                        // all of the trace's requests, as recorded
+  bool whole = false;                       // all of the trace's requests, as recorded
 };
 
 // Every event of a mark's name, or the one of a moment.
@@ -111,6 +111,7 @@ class Maker {
     answer.changed = query_.changes_program();
     std::vector<Asked> asked = AllAsked();
     RunAll(asked);
+    std::erase_if(asked, [](const Asked& one) { return !one.device->facts.fidelity.usable(); });
     answer.rows.reserve(asked.size());
     for (const Asked& one : asked) {
       answer.rows.push_back(RowOf(one));
@@ -137,7 +138,11 @@ class Maker {
       return {};
     }
     device.requests = whatif::RequestsOf(index_, trace, facts.own);
-    facts.fidelity = whatif::FidelityOf(index_, trace, facts.own, device.requests);
+    // The program as recorded is compared beside the runs of other settings.
+    device.whole = !query_.changes_program() && !query_.until;
+    if (!device.whole) {
+      Compare(device);
+    }
     facts.limit = whatif::LimitOf(index_, trace, facts.own, device.requests);
     facts.base_reserved = device.requests.base_reserved;
     facts.double_allocations = device.requests.double_allocations;
@@ -150,7 +155,7 @@ class Maker {
     facts.used_limit = query_.limit ? query_.limit
                        : told       ? std::optional(facts.limit.low)
                                     : std::nullopt;
-    if (!facts.fidelity.usable()) {
+    if (!device.whole && !facts.fidelity.usable()) {
       return {};
     }
     MEMTOOL_TRY(Change(device));
@@ -162,8 +167,12 @@ class Maker {
     return {};
   }
 
+  void Compare(Device& device) const {
+    WhatifDevice& facts = device.facts;
+    facts.fidelity = whatif::FidelityOf(index_, *device.trace, facts.own, device.requests);
+  }
+
   Result<void> Change(Device& device) const {
-    device.whole = !query_.changes_program() && !query_.until;
     const Trace& trace = *device.trace;
     whatif::Requests& requests = device.requests;
     if (query_.until) {
@@ -232,10 +241,15 @@ class Maker {
     return asked;
   }
 
-  // Every run of every setting, the long searches first; those under a limit only where one without
-  // it came so far.
-  void RunAll(std::vector<Asked>& asked) const {
+  // The comparisons, then every run of every setting, the long searches first; those under a limit
+  // only where one without it came so far.
+  void RunAll(std::vector<Asked>& asked) {
     std::vector<std::function<void()>> jobs;
+    for (Device& device : devices_) {
+      if (device.whole && device.facts.fidelity.obstacle == whatif::Obstacle::kNone) {
+        jobs.emplace_back([this, &device] { Compare(device); });
+      }
+    }
     for (Asked& one : asked) {
       if (query_.fit) {
         jobs.emplace_back([&one] {

@@ -14,10 +14,13 @@ class FreeSet {
     std::int64_t size = 0;
     std::uint64_t address = 0;
     std::uint32_t row = 0;
-    // Rows do not count. Without branches: which way a search goes cannot be guessed.
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return ((a.size < b.size ? 1U : 0U) |
-              ((a.size == b.size ? 1U : 0U) & (a.address < b.address ? 1U : 0U))) != 0;
+    // Rows do not count.
+    friend bool operator<(const Entry& a, const Entry& b) { return a.Key() < b.Key(); }
+
+   private:
+    __extension__ using Wide = unsigned __int128;
+    [[nodiscard]] Wide Key() const {
+      return static_cast<Wide>(static_cast<std::uint64_t>(size)) << 64U | address;
     }
   };
   // Where an entry is; valid until the set changes.
