@@ -27,6 +27,9 @@ function(memtool_add_library name)
   memtool_warnings(${name})
   # At the end of the folder's list, when all of its sources are known.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_unity ${name})")
+  if(EMSCRIPTEN)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_fast_where_hot ${name})")
+  endif()
 endfunction()
 
 # memtool_add_test(<name> SOURCES ... LINKS ... LABELS ... [SHARDS <n>])

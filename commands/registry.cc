@@ -61,8 +61,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"convert", MakeConvert},
     {"cut", MakeCut},
     {"merge", MakeMerge},
+#ifndef __EMSCRIPTEN__  // a page starts no processes, and has its own ways to draw
     {"pprof", MakePprof},
     {"run", MakeRun},
+#endif
     {"help", MakeHelp},
     // clang-format on
 });

@@ -88,7 +88,8 @@ class EventsCommand final : public Command {
       return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no events",
                                                  recording.metadata.format_display));
     }
-    const HistoryIndex index(shared);
+    const auto kept = session.IndexOf(shared);
+    const HistoryIndex& index = *kept;
     const auto filter = chosen_.FilterFor(recording);
     MEMTOOL_TRY(filter);
     MEMTOOL_TRY(view_.ChooseKeywords(recording));

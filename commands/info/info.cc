@@ -74,8 +74,9 @@ class InfoCommand final : public Command {
     Session session(input_, streams);
     InfoMaker maker;
     MEMTOOL_TRY(session.ForEachRecording(
-        *names, [&maker](const std::string& name, const auto& recording) -> Result<void> {
-          maker.Add(recording, name);
+        *names, [&](const std::string& name, const auto& recording) -> Result<void> {
+          const auto index = recording->history ? session.IndexOf(recording) : nullptr;
+          maker.Add(recording, name, index.get());
           return {};
         }));
     InfoAnswer answer = std::move(maker).Make();

@@ -268,7 +268,8 @@ class LeaksCommand final : public RowsCommand {
                                       const Recording& recording = *read;
                                       MEMTOOL_TRY(CheckHistory(recording));
                                       MEMTOOL_TRY(view().ChooseKeywords(recording));
-                                      const HistoryIndex index(read);
+                                      const auto kept = session.IndexOf(read);
+                                      const HistoryIndex& index = *kept;
                                       const View seen(recording, *view().filter());
                                       // Events have no device label; a device that does not exist
                                       // is an error.

@@ -197,8 +197,9 @@ class OomCommand final : public RowsCommand {
     auto number = NumberIn(log);
     MEMTOOL_TRY(number);
     OomAnswer answer = Oom(MessagesOf(log), *number, path_);
-    const InputNote& note = answer.head.inputs.front();
-    session.Note({.path = note.path, .format = note.format, .moment = note.moment}, "text log");
+    InputNote note = answer.head.inputs.front();
+    note.details.clear();
+    session.Note(std::move(note), "text log");
     Keep(session, std::move(answer));
     return {};
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -89,10 +88,33 @@ std::size_t LineNumberWidth(std::string_view text) {
   return ends ? text.size() - colon : 0;
 }
 
+// Names may be megabytes long: only as much of them is looked at as is shown.
+
+bool FitsIn(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  while (!text.empty() && used <= width) {
+    const CodePoint c = DecodeUtf8(text);
+    used += Cells(c.value);
+    text.remove_prefix(c.size);
+  }
+  return used <= width;
+}
+
+// The last character of a text that is not empty.
+CodePoint LastOf(std::string_view text) {
+  constexpr std::size_t kLongest = 4;
+  for (std::size_t size = std::min(kLongest, text.size()); size > 1; --size) {
+    if (const CodePoint c = DecodeUtf8(text.substr(text.size() - size)); c.size == size) {
+      return c;
+    }
+  }
+  return DecodeUtf8(text.substr(text.size() - 1));
+}
+
 }  // namespace
 
 std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head_width) {
-  if (DisplayWidth(text) <= width) {
+  if (FitsIn(text, width)) {
     return std::string(text);
   }
   const std::size_t keep = width > 0 ? width - 1 : 0;
@@ -104,22 +126,15 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
     rest.remove_prefix(c.size);
   }
   const std::string_view head = text.substr(0, text.size() - rest.size());
-  // Names may be megabytes long: only what may be the tail is remembered, as bytes and cells.
-  std::deque<std::pair<std::size_t, std::size_t>> tail;
-  std::size_t tail_length = 0;
-  std::size_t tail_width = 0;
   while (!rest.empty()) {
-    const CodePoint c = DecodeUtf8(rest);
-    rest.remove_prefix(c.size);
-    tail.emplace_back(c.size, Cells(c.value));
-    tail_length += tail.back().first;
-    tail_width += tail.back().second;
-    for (; used + tail_width > keep; tail.pop_front()) {
-      tail_length -= tail.front().first;
-      tail_width -= tail.front().second;
+    const CodePoint c = LastOf(rest);
+    used += Cells(c.value);
+    if (used > keep) {
+      break;
     }
+    rest.remove_suffix(c.size);
   }
-  return std::string(head) + "…" + std::string(text.substr(text.size() - tail_length));
+  return std::string(head) + "…" + std::string(text.substr(head.size() + rest.size()));
 }
 
 std::string Shorten(std::string_view text, std::size_t width) {

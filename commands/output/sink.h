@@ -73,10 +73,14 @@ class InputFiles {
   std::vector<std::pair<dev_t, ino_t>> files_;
 };
 
+class KeptRecordings;
+
 struct Streams {
   Sink& out;  // data
   Sink& err;  // progress, warnings, hints: one message per line, prefixed by Warn()
   InputFiles inputs{};
+  // Where inputs stay for the next command line; null = they are forgotten.
+  KeptRecordings* kept = nullptr;
 };
 
 }  // namespace memtool::commands

@@ -78,7 +78,7 @@ SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
 }
 
 CutOff CutBy(const TextTable& table, std::size_t limit) {
-  CutOff cut{.rows = table.unmade_rows};
+  CutOff cut{.rows = static_cast<std::size_t>(table.unmade_rows)};
   std::int64_t sum = table.unmade_amount;
   for (std::size_t r = limit == 0 ? table.rows.size() : limit; r < table.rows.size(); ++r) {
     ++cut.rows;

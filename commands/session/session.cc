@@ -14,6 +14,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/recorded.h"
+#include "session/kept_recordings.h"
 #include "words/moments.h"
 #include "words/subjects.h"
 #include "words/words.h"
@@ -23,10 +24,13 @@ namespace memtool::commands {
 namespace {
 
 using Shared = std::shared_ptr<const Recording>;
+using Conf = std::optional<whatif::AllocatorSettings>;
 
 // One input being read, perhaps on another thread.
 struct Reading {
   std::string name;
+  std::optional<std::string> key;         // to keep it by, for later command lines
+  Shared kept;                            // by an earlier one
   std::future<Result<Recording>> result;  // not valid for an input that was named before
 };
 
@@ -77,6 +81,18 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
   return sum;
 }
 
+// What a kept input is found by: none where it is read in a way of its own.
+std::optional<std::string> KeyOf(const std::string& name, const formats::OpenOptions& options,
+                                 const Conf& conf) {
+  const formats::Limits defaults;
+  const bool usual = std::all_of(formats::LimitList().begin(), formats::LimitList().end(),
+                                 [&](const formats::LimitInfo& limit) {
+                                   return limit.value == &formats::Limits::memory ||
+                                          options.limits.*limit.value == defaults.*limit.value;
+                                 });
+  return usual && !conf ? std::optional(name + '\0' + options.format) : std::nullopt;
+}
+
 // Reads on a thread of its own if `ahead`; else, and where there is no thread to be had, when the
 // result is asked for.
 std::future<Result<Recording>> StartReading(const std::string& name,
@@ -91,16 +107,27 @@ std::future<Result<Recording>> StartReading(const std::string& name,
   return std::async(std::launch::deferred, read);
 }
 
-Reading Begun(const std::string& name, ReadBefore& before, const formats::OpenOptions& options,
-              bool ahead) {
-  Reading reading{name, {}};
-  if (before.First(name)) {
-    reading.result = StartReading(name, options, ahead);
+struct HowToRead {
+  const formats::OpenOptions& options;
+  const Conf& conf;
+  KeptRecordings* kept = nullptr;
+  bool ahead = false;
+};
+
+Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how) {
+  Reading reading{name, {}, {}, {}};
+  if (!before.First(name)) {
+    return reading;
+  }
+  if (how.kept != nullptr) {
+    reading.key = KeyOf(name, how.options, how.conf);
+    reading.kept = reading.key ? how.kept->Find(*reading.key) : nullptr;
+  }
+  if (reading.kept == nullptr) {
+    reading.result = StartReading(name, how.options, how.ahead);
   }
   return reading;
 }
-
-using Conf = std::optional<whatif::AllocatorSettings>;
 
 // The recording under other settings of its allocator.
 Result<Shared> Under(const whatif::AllocatorSettings& conf, Recording recording) {
@@ -124,6 +151,10 @@ Result<Shared> Under(const whatif::AllocatorSettings& conf, Recording recording)
 
 // What was read; null when it was named before and could not be read then.
 Result<Shared> Finished(Reading& reading, ReadBefore& before, const Conf& conf) {
+  if (reading.kept != nullptr) {
+    before.Keep(reading.name, reading.kept);
+    return reading.kept;
+  }
   if (!reading.result.valid()) {
     return before.Take(reading.name);
   }
@@ -175,16 +206,22 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
-  const bool threads = inputs_.jobs() > 1 && names.size() > 1;
+  const HowToRead how{.options = options,
+                      .conf = inputs_.conf(),
+                      .kept = streams_.kept,
+                      .ahead = inputs_.jobs() > 1 && names.size() > 1};
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      ahead.push_back(Begun(names[next++], before, options, threads));
+      ahead.push_back(Begun(names[next++], before, how));
     }
   };
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
     auto shared = Finished(reading, before, inputs_.conf());
+    if (shared && *shared != nullptr && reading.key) {
+      streams_.kept->Keep(*reading.key, *shared);
+    }
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {
@@ -207,10 +244,18 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
 }
 
+std::shared_ptr<const HistoryIndex> Session::IndexOf(const Shared& recording) const {
+  return streams_.kept == nullptr ? std::make_shared<const HistoryIndex>(recording)
+                                  : streams_.kept->IndexOf(recording);
+}
+
 Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
                                       const std::string& device, std::string_view side) {
   const MomentSpec moment = view.MomentOf(*read.recording, given);
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
+  if (read.index == nullptr && read.recording->history) {
+    read.index = IndexOf(read.recording);
+  }
   auto selection = Select(std::move(read.recording),
                           {.name = std::move(read.name),
                            .moment = moment,
@@ -280,7 +325,7 @@ Result<void> Session::ForEachJoined(const std::vector<std::string>& names, const
       names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
         Read read{std::move(name), std::move(recording), nullptr, notes_.size() - 1};
         if (read.recording->history) {
-          read.index = std::make_shared<const HistoryIndex>(read.recording);
+          read.index = IndexOf(read.recording);
         }
         if (JoinInputs::Waits(*read.recording)) {
           waiting.push_back(std::move(read));

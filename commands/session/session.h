@@ -12,6 +12,7 @@
 #include "command.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/model/clamped_sums.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/selection.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
@@ -48,6 +49,9 @@ class Session {
   Result<Selection> SelectAt(const std::string& name, std::shared_ptr<const Recording> recording,
                              const ViewOptions& view, const MomentSpec& moment,
                              const std::string& device);
+  // The replayed history of a recording that has one.
+  [[nodiscard]] std::shared_ptr<const HistoryIndex> IndexOf(
+      const std::shared_ptr<const Recording>& recording) const;
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
   [[nodiscard]] bool LeavesOut(const Error& error);
   // An entry in headers and JSON for an input that is not a recording.

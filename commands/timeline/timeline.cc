@@ -131,7 +131,8 @@ class TimelineCommand final : public Command {
     }
     MEMTOOL_TRY(keywords_.ChooseFor(recording));
     query_.name = session.notes()[0].path;
-    const HistoryIndex index(shared);
+    const auto kept = session.IndexOf(shared);
+    const HistoryIndex& index = *kept;
     const bool plot = output_.format() == Format::kTable;
     if (plot || plot_.wanted()) {
       TimelineQuery plotted = query_;

@@ -190,8 +190,7 @@ class WhatifCommand final : public Command {
         return stack.valid() && view.Expand(stack, visible);
       };
     }
-    const HistoryIndex index(recording);
-    auto answer = Whatif(index, query_);
+    auto answer = Whatif(*session.IndexOf(recording), query_);
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
     query_.without = nullptr;

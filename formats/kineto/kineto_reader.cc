@@ -89,8 +89,8 @@ class HistoryMaker {
                      [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
     // Times before 2001 come from a clock that starts at boot.
     constexpr std::int64_t kUnix = 978'307'200'000'000'000;
-    const bool unix = !history_.events.empty() && history_.events.front().time > kUnix;
-    history_.clock = unix ? Clock::kUnix : Clock::kRelative;
+    const bool since_1970 = !history_.events.empty() && history_.events.front().time > kUnix;
+    history_.clock = since_1970 ? Clock::kUnix : Clock::kRelative;
     return std::move(history_);
   }
 

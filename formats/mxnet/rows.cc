@@ -20,7 +20,7 @@ namespace {
 constexpr double kMebibyte = 1048576.0;
 
 std::span<const std::byte> Bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
+  return std::as_bytes(std::span(text.data(), text.size()));
 }
 
 constexpr std::uint32_t kNoStructure = UINT32_MAX;

@@ -432,7 +432,7 @@ bool IsLog(std::string_view head) {
 namespace memtool::formats {
 
 OomLog FindOoms(std::string_view text) {
-  ByteWindow window(MakeMemorySource(std::as_bytes(std::span(text))));
+  ByteWindow window(MakeMemorySource(std::as_bytes(std::span(text.data(), text.size()))));
   return oom_text::ScanLog(window);
 }
 

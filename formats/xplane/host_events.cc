@@ -289,8 +289,9 @@ class Collector {
     } else if (const auto figure = FigureOf(stat)) {
       text = number = std::to_string(*figure);  // an operation can be called "12"
     }
-    return text.empty() || text == "(null)" ? kNoText
-                                            : host_.texts.Intern(std::as_bytes(std::span(text)));
+    return text.empty() || text == "(null)"
+               ? kNoText
+               : host_.texts.Intern(std::as_bytes(std::span(text.data(), text.size())));
   }
 
   // "PjitFunction(f)" under the name that operations have for it: "jit(f)".

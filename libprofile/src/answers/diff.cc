@@ -132,7 +132,8 @@ DiffAnswer Diff(const std::vector<Selection>& bases, std::vector<Selection> news
     return row.delta() != 0 || (by_cum && row.delta_cum() != 0);
   };
   const auto same = std::stable_partition(answer.rows.begin(), answer.rows.end(), changed);
-  answer.unchanged = Unchanged({same, answer.rows.end()});
+  answer.unchanged = Unchanged(
+      std::span(answer.rows).subspan(static_cast<std::size_t>(same - answer.rows.begin())));
   answer.rows.erase(same, answer.rows.end());
   if (answer.by.kind == By::Kind::kFrame) {
     const std::size_t count = query.through_rows == 0

@@ -50,9 +50,9 @@ std::vector<std::string> LabelKeysOf(const Recording& recording) {
   return {keys.begin(), keys.end()};
 }
 
-HistoryCard HistoryOf(const std::shared_ptr<const Recording>& recording) {
-  const History& history = *recording->history;
-  const HistoryIndex index(recording);
+HistoryCard HistoryOf(const HistoryIndex& index) {
+  const Recording& recording = index.recording();
+  const History& history = index.history();
   HistoryCard card{.traces = {},
                    .ledgers = history.ledgers,
                    .marks = history.marks,
@@ -61,8 +61,7 @@ HistoryCard HistoryOf(const std::shared_ptr<const Recording>& recording) {
     TraceCard& of_trace = card.traces.emplace_back();
     of_trace.trace = trace;
     of_trace.summary = index.summary(trace);
-    of_trace.at_peak =
-        Coverage(*recording, index.replay(trace).LiveAt(of_trace.summary.peak_event));
+    of_trace.at_peak = Coverage(recording, index.replay(trace).LiveAt(of_trace.summary.peak_event));
   }
   for (const Event& event : history.events) {
     card.has_times = card.has_times || event.time != kNoTime;
@@ -200,7 +199,7 @@ std::vector<Repeated> Distinct(const Recording& recording, const Items& items, c
 
 }  // namespace
 
-InputCard CardOf(const std::shared_ptr<const Recording>& read) {
+InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryIndex* index) {
   const Recording& recording = *read;
   const Metadata& metadata = recording.metadata;
   InputCard card{.format_display = metadata.format_display,
@@ -223,7 +222,7 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read) {
   card.settings = recording.settings;
   card.diagnostics = recording.diagnostics;
   if (recording.history) {
-    card.history = HistoryOf(read);
+    card.history = index == nullptr ? HistoryOf(HistoryIndex(read)) : HistoryOf(*index);
   }
   if (recording.state) {
     card.state = {.segments = recording.state->segments.size(),
@@ -252,9 +251,10 @@ Value::Object ObjectOf(const InputCard& card) {
           {"devices", ListOf(history.traces, value_of)}};
 }
 
-void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name) {
+void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name,
+                    const HistoryIndex* index) {
   answer_.head.Add(*recording, name, "end");
-  answer_.cards.push_back(CardOf(recording));
+  answer_.cards.push_back(CardOf(recording, index));
   answer_.head.inputs.back().details = ObjectOf(answer_.cards.back());
 }
 

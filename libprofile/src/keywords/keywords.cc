@@ -168,7 +168,9 @@ WordSetId KeywordMatches::Union(WordSetId a, WordSetId b) {
   const auto [it, added] = unions_.try_emplace(std::minmax(a, b));
   if (added) {
     std::vector<std::uint32_t> words;
-    std::ranges::set_union(sets_[a.value()], sets_[b.value()], std::back_inserter(words));
+    const auto& left = sets_[a.value()];
+    const auto& right = sets_[b.value()];
+    std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(words));
     it->second = Intern(std::move(words));
   }
   return it->second;

@@ -244,8 +244,8 @@ std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most) {
     if (kept != end) {
       folded.push_back(
           {.kind = OomRow::Kind::kOthers, .name = "(others)", .count = holders - most});
-      for (const OomRow& row : std::span(kept, end)) {
-        folded.back().bytes = SaturatingAdd(folded.back().bytes, row.bytes);
+      for (auto row = kept; row != end; ++row) {
+        folded.back().bytes = SaturatingAdd(folded.back().bytes, row->bytes);
       }
       folded.back().share = Share(folded.back().bytes, answer.whole());
     }

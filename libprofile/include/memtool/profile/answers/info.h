@@ -12,6 +12,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool {
@@ -81,7 +82,8 @@ struct InputCard {
   std::optional<StateCard> state;
 };
 
-InputCard CardOf(const std::shared_ptr<const Recording>& read);
+// `index`: of the recording's history, where one is there already.
+InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryIndex* index = nullptr);
 // As keys of the input's object.
 Value::Object ObjectOf(const InputCard& card);
 
@@ -93,8 +95,9 @@ struct InfoAnswer {
 // Takes any number of inputs, one after the other.
 class InfoMaker {
  public:
-  // `name`: the input's, a path.
-  void Add(const std::shared_ptr<const Recording>& recording, std::string_view name);
+  // `name`: the input's, a path. `index`: of its history, where one is there already.
+  void Add(const std::shared_ptr<const Recording>& recording, std::string_view name,
+           const HistoryIndex* index = nullptr);
   InfoAnswer Make() && { return std::move(answer_); }
 
  private:

@@ -2,11 +2,11 @@
 // returned, which segments are kept by little live memory, and who holds them.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "memtool/profile/allocator/free_memory.h"
@@ -34,8 +34,10 @@ struct SegmentHolder {
   std::string file;
   std::int64_t line = 0;  // 0 = none
 
-  auto operator<=>(const SegmentHolder&) const =
-      default;  // NOLINT(modernize-use-nullptr): false alarm
+  friend bool operator==(const SegmentHolder&, const SegmentHolder&) = default;
+  friend bool operator<(const SegmentHolder& a, const SegmentHolder& b) {
+    return std::tie(a.name, a.file, a.line) < std::tie(b.name, b.file, b.line);
+  }
 };
 
 // Shares of an equal part of a segment.

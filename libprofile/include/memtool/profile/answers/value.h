@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,11 +23,10 @@ class Value {
       Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
 
   Value() = default;
-  Value(bool value) : data_(value) {}                           // NOLINT
-  Value(std::int32_t value) : data_(std::int64_t{value}) {}     // NOLINT
-  Value(std::int64_t value) : data_(value) {}                   // NOLINT
-  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}   // NOLINT
-  Value(std::uint64_t value) : data_(value) {}                  // NOLINT
+  Value(bool value) : data_(value) {}  // NOLINT
+  template <class T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Value(T value)
+      : data_(Wide<T>{value}) {}                                // NOLINT
   Value(double value) : data_(value) {}                         // NOLINT
   Value(std::string value) : data_(std::move(value)) {}         // NOLINT
   Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
@@ -44,6 +44,10 @@ class Value {
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
 
  private:
+  // Where size_t has another width than both, too.
+  template <class T>
+  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+
   Data data_;
 };
 

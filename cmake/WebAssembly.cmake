@@ -1,0 +1,79 @@
+# The core for the page, compiled with Emscripten: the distribution has no libraries for that, so
+# they are built from its source packages, which scripts/page unpacks into MEMTOOL_THIRD_PARTY.
+# Defines the targets that find_package and pkg_check_modules define elsewhere.
+set(MEMTOOL_THIRD_PARTY ${PROJECT_BINARY_DIR}/sources CACHE PATH "unpacked sources of libraries")
+set(MEMTOOL_HEADERS ${MEMTOOL_THIRD_PARTY}/headers)  # those of libraries that are headers only
+
+# third_party(<target> [INCLUDES ...] [SOURCES ...] [DEFINES ...]): paths are below the sources.
+function(third_party target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;SOURCES;DEFINES")
+  string(REPLACE "::" "_" name third_party_${target})
+  list(TRANSFORM arg_INCLUDES PREPEND ${MEMTOOL_THIRD_PARTY}/)
+  if(arg_SOURCES)
+    set(sources)
+    foreach(pattern IN LISTS arg_SOURCES)
+      file(GLOB matched ${MEMTOOL_THIRD_PARTY}/${pattern})
+      if(NOT matched)
+        message(FATAL_ERROR "${MEMTOOL_THIRD_PARTY}/${pattern} is missing: scripts/page unpacks it")
+      endif()
+      list(APPEND sources ${matched})
+    endforeach()
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} SYSTEM PUBLIC ${arg_INCLUDES} ${MEMTOOL_HEADERS})
+    target_compile_definitions(${name} PUBLIC ${arg_DEFINES})
+    target_compile_options(${name} PRIVATE -w)
+    set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} SYSTEM INTERFACE ${arg_INCLUDES} ${MEMTOOL_HEADERS})
+    target_compile_definitions(${name} INTERFACE ${arg_DEFINES})
+  endif()
+  if(NOT target STREQUAL name)
+    add_library(${target} ALIAS ${name})
+  endif()
+endfunction()
+
+enable_language(C)
+third_party(fmt::fmt DEFINES FMT_HEADER_ONLY)
+third_party(tl::expected)
+third_party(Threads::Threads)
+third_party(Boost::program_options INCLUDES boost/libs/program_options/src
+  SOURCES boost/libs/program_options/src/cmdline.cpp boost/libs/program_options/src/convert.cpp
+    boost/libs/program_options/src/options_description.cpp boost/libs/program_options/src/parsers.cpp
+    boost/libs/program_options/src/positional_options.cpp boost/libs/program_options/src/split.cpp
+    boost/libs/program_options/src/utf8_codecvt_facet.cpp boost/libs/program_options/src/value_semantic.cpp
+    boost/libs/program_options/src/variables_map.cpp boost/libs/program_options/src/config_file.cpp
+  DEFINES BOOST_NO_AUTO_PTR)
+third_party(ZLIB::ZLIB INCLUDES zlib SOURCES zlib/adler32.c zlib/crc32.c zlib/inf*.c zlib/zutil.c zlib/deflate.c
+  zlib/trees.c zlib/compress.c DEFINES Z_HAVE_UNISTD_H)
+third_party(PkgConfig::zstd INCLUDES zstd/lib SOURCES zstd/lib/common/*.c zstd/lib/decompress/*.c
+  DEFINES ZSTD_DISABLE_ASM)
+third_party(PkgConfig::xxhash INCLUDES xxhash SOURCES xxhash/xxhash.c)
+third_party(PkgConfig::re2 INCLUDES re2 SOURCES re2/re2/[b-dm-z]*.cc re2/re2/filtered_re2.cc re2/re2/perl_groups.cc
+  re2/util/rune.cc re2/util/strutil.cc)
+# What expat's own configuration would find out. Hash tables need no secret: a page reads for one user.
+file(WRITE ${MEMTOOL_HEADERS}/expat_config.h "#define BYTEORDER 1234
+#define HAVE_MEMMOVE 1
+#define XML_CONTEXT_BYTES 1024
+#define XML_DTD 1
+#define XML_NS 1
+#define XML_POOR_ENTROPY 1
+")
+third_party(EXPAT::EXPAT INCLUDES expat/expat/lib SOURCES expat/expat/lib/xmlparse.c expat/expat/lib/xmlrole.c
+  expat/expat/lib/xmltok.c DEFINES XML_STATIC)
+third_party(yaml-cpp INCLUDES yaml-cpp/include SOURCES yaml-cpp/src/*.cpp DEFINES YAML_CPP_STATIC_DEFINE)
+
+# A page is opened more often than it is downloaded over again, but it is sent as a file: code is
+# made small, except where most of the time goes.
+set(MEMTOOL_HOT "/support/(byte|code|infl|json_stream|pickle|unpack)|/torch_snapshot/[a-z_]*\\.cc|/pprof/[a-z_]*\\.cc|/mxnet/"
+  "/capture_log/(decoder|chunk)|/calls/|/src/(align|allocator|base|history|model|replay|rows|select|whatif)/")
+list(JOIN MEMTOOL_HOT "|" MEMTOOL_HOT)
+# memtool_fast_where_hot(<target>): at the end of the target's list.
+function(memtool_fast_where_hot target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if("${CMAKE_CURRENT_SOURCE_DIR}/${source}" MATCHES "${MEMTOOL_HOT}")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2)
+    endif()
+  endforeach()
+endfunction()
