@@ -62,7 +62,7 @@ class AddressMap {
   };
 
   [[nodiscard]] std::size_t Home(std::uint64_t address) const {
-    return (address * 0x9e3779b97f4a7c15ULL >> 20U) & (slots_.size() - 1);
+    return static_cast<std::size_t>(address * 0x9e3779b97f4a7c15ULL >> 32U) & (slots_.size() - 1);
   }
   [[nodiscard]] std::size_t Find(std::uint64_t address) const {
     std::size_t at = Home(address);

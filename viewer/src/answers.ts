@@ -1,0 +1,55 @@
+// What the core answers: the JSON of the command line (memtool-formats(5)), with integers beyond
+// 2^53 kept as BigInt.
+
+export type Int = number | bigint;
+
+export interface InputNote {
+  path: string;
+  format: string;
+  moment: string;
+  [key: string]: unknown;
+}
+
+export interface Diagnostic {
+  severity: string;
+  code: string;
+  message: string;
+  count: number;
+}
+
+export type Row = Record<string, unknown>;
+
+export interface Answer {
+  schema: string;
+  inputs: InputNote[];
+  sample_type: string;
+  unit: string;
+  total?: Int;
+  rows: Row[];
+  diagnostics: Diagnostic[];
+  [key: string]: unknown;
+}
+
+// A string, or a whole number too long for a double. Nothing else of JSON can hold digits like
+// that, so one pass finds them all.
+const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+const kMark = "\u0000int:";
+
+export function parseAnswer(text: string): Answer {
+  const marked = text.replace(kStringOrLongNumber, (found) =>
+    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"\\u0000int:${found}"`,
+  );
+  return JSON.parse(marked, (_key, value: unknown) =>
+    typeof value === "string" && value.startsWith(kMark) && /^-?\d+$/.test(value.slice(kMark.length))
+      ? BigInt(value.slice(kMark.length))
+      : value,
+  ) as Answer;
+}
+
+export function asNumber(value: unknown): number {
+  return typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : 0;
+}
+
+export function asText(value: unknown): string {
+  return value === null || value === undefined ? "" : String(value);
+}

@@ -1,0 +1,102 @@
+// The page's side of the core: command lines go in, answers come out. Equal lines are asked once.
+import { parseAnswer, type Answer } from "./answers";
+import type { FromWorker, Mounted, Ran, ToWorker } from "./protocol";
+
+export class CoreError extends Error {
+  constructor(readonly code: number, message: string) {
+    super(message);
+  }
+}
+
+type Without<T> = T extends unknown ? Omit<T, "id"> : never;
+
+export class Core {
+  onProgress: (bytes: number) => void = () => undefined;
+  private next = 0;
+  private readonly waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: Error) => void }
+  >();
+  private answers = new Map<string, Promise<Ran>>();
+
+  private constructor(private readonly worker: Worker) {
+    worker.onmessage = (event: MessageEvent<FromWorker>) => this.receive(event.data);
+    worker.onerror = (event) => {
+      for (const { reject } of this.waiting.values()) {
+        reject(new Error(event.message));
+      }
+      this.waiting.clear();
+    };
+  }
+
+  static async start(source: string, wasm: Uint8Array): Promise<Core> {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const core = new Core(new Worker(url));
+    await core.send({ kind: "start", wasm });
+    URL.revokeObjectURL(url);
+    return core;
+  }
+
+  async mount(inputs: Mounted[]): Promise<void> {
+    this.answers.clear();
+    await this.send({ kind: "mount", inputs });
+  }
+
+  // A file of the page's own, such as keywords.
+  async write(path: string, text: string): Promise<void> {
+    for (const line of this.answers.keys()) {
+      if (line.includes(path)) {
+        this.answers.delete(line);
+      }
+    }
+    await this.send({ kind: "write", path, text });
+  }
+
+  run(words: string[]): Promise<Ran> {
+    const key = words.join("\0");
+    let ran = this.answers.get(key);
+    if (ran === undefined) {
+      ran = this.send({ kind: "run", words }) as Promise<Ran>;
+      this.answers.set(key, ran);
+      while (this.answers.size > 200) {
+        this.answers.delete(this.answers.keys().next().value!);
+      }
+    }
+    return ran;
+  }
+
+  // What a line writes; the program's own sentence as an error when it cannot.
+  async text(words: string[]): Promise<string> {
+    const ran = await this.run(words);
+    if (ran.code !== 0 && ran.code !== 1 && ran.code !== 4) {
+      throw new CoreError(ran.code, ran.err.trim());
+    }
+    return ran.out;
+  }
+
+  async json(words: string[]): Promise<Answer> {
+    return parseAnswer(await this.text([...words, "--format", "json"]));
+  }
+
+  private send(message: Without<ToWorker>): Promise<unknown> {
+    const id = this.next++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.worker.postMessage({ ...message, id });
+    });
+  }
+
+  private receive(message: FromWorker): void {
+    if (message.kind === "progress") {
+      this.onProgress(message.bytes);
+      return;
+    }
+    const waiting = this.waiting.get(message.id);
+    this.waiting.delete(message.id);
+    if (message.kind === "done") {
+      waiting?.resolve(message.result);
+    } else {
+      waiting?.reject(new Error(message.error));
+    }
+  }
+}

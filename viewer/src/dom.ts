@@ -1,0 +1,39 @@
+// Elements without markup: names come from strangers' files and only ever become text.
+import { visible } from "./format";
+
+type Child = Node | string | number | null | undefined | false;
+type Props = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (typeof value === "function") {
+      element.addEventListener(key, value as EventListener);
+    } else if (typeof value === "boolean") {
+      element.toggleAttribute(key, value);
+    } else if (value !== undefined) {
+      element.setAttribute(key, String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+export function append(element: Element, children: Child[]): void {
+  for (const child of children) {
+    if (child instanceof Node) {
+      element.append(child);
+    } else if (child !== null && child !== undefined && child !== false) {
+      element.append(visible(String(child)));
+    }
+  }
+}
+
+export function clear(element: Element, ...children: Child[]): void {
+  element.replaceChildren();
+  append(element, children);
+}

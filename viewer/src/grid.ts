@@ -1,0 +1,115 @@
+// A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
+import { asNumber, asText, type Row } from "./answers";
+import { h } from "./dom";
+import { count, percent, size } from "./format";
+
+export interface Column {
+  key: string;
+  title: string;
+  kind: "size" | "change" | "count" | "percent" | "text" | "bar";
+  of?: number; // what percent and bar are of
+  text?: (row: Row) => string;
+}
+
+export interface GridOptions {
+  columns: Column[];
+  rows: Row[];
+  onPick?: (row: Row) => void;
+  picked?: (row: Row) => boolean;
+  most?: number;
+}
+
+function cellText(column: Column, row: Row): string {
+  if (column.text !== undefined) {
+    return column.text(row);
+  }
+  const value = row[column.key];
+  if (value === null || value === undefined) {
+    return "";
+  }
+  switch (column.kind) {
+    case "size":
+      return size(value as number | bigint);
+    case "change":
+      return size(value as number | bigint, true);
+    case "count":
+      return count(value as number | bigint);
+    case "percent":
+      return percent(asNumber(value), column.of ?? 0);
+    default:
+      return asText(value);
+  }
+}
+
+export function grid(options: GridOptions): HTMLElement {
+  const rows = [...options.rows];
+  let shown = options.most ?? 200;
+  let sorted: { key: string; down: boolean } | undefined;
+  const body = h("tbody");
+  const more = h("button", { type: "button", class: "more", click: () => ((shown *= 5), fill()) });
+  const heads = options.columns.map((column) =>
+    h(
+      "th",
+      { class: column.kind, scope: "col" },
+      h("button", { type: "button", click: () => sort(column) }, column.title),
+    ),
+  );
+
+  function sort(column: Column): void {
+    const down = sorted?.key === column.key ? !sorted.down : column.kind !== "text";
+    sorted = { key: column.key, down };
+    const order = (a: Row, b: Row): number =>
+      column.kind === "text"
+        ? cellText(column, a).localeCompare(cellText(column, b))
+        : asNumber(a[column.key]) - asNumber(b[column.key]);
+    rows.sort((a, b) => (down ? order(b, a) : order(a, b)));
+    heads.forEach((head, i) =>
+      head.setAttribute(
+        "aria-sort",
+        options.columns[i] === column ? (down ? "descending" : "ascending") : "none",
+      ),
+    );
+    fill();
+  }
+
+  function line(row: Row): HTMLElement {
+    const cells = options.columns.map((column) => {
+      if (column.kind !== "bar") {
+        return h("td", { class: column.kind }, cellText(column, row));
+      }
+      const part = column.of ? Math.abs(asNumber(row[column.key])) / column.of : 0;
+      const bar = h("span", { class: "bar" });
+      bar.style.width = `${Math.min(100, 100 * part)}%`;
+      return h("td", { class: "bar" }, bar);
+    });
+    const element = h("tr", {}, ...cells);
+    if (options.onPick !== undefined) {
+      const pick = options.onPick;
+      element.tabIndex = 0;
+      element.addEventListener("click", () => pick(row));
+      element.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") {
+          pick(row);
+        } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+          const next =
+            event.key === "ArrowDown" ? element.nextElementSibling : element.previousElementSibling;
+          (next as HTMLElement | null)?.focus();
+          event.preventDefault();
+        }
+      });
+      if (options.picked?.(row) === true) {
+        element.setAttribute("aria-selected", "true");
+      }
+    }
+    return element;
+  }
+
+  function fill(): void {
+    body.replaceChildren(...rows.slice(0, shown).map(line));
+    more.hidden = rows.length <= shown;
+    more.textContent = `${count(rows.length - shown)} more rows`;
+  }
+  fill();
+  return h("div", { class: "grid" },
+    h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body), more);
+}

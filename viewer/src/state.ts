@@ -1,0 +1,54 @@
+// What the page shows, as its address says it: every state is a link (fragment).
+
+export interface State {
+  view: string;
+  at: string; // moment; empty = the command's own default
+  from: string; // range of the timeline and of events
+  to: string;
+  by: string;
+  focus: string;
+  ignore: string;
+  device: string;
+  frames: string;
+  pick: string; // a function, an address or an id that is looked at
+  sort: string;
+}
+
+export const kDefaults: State = {
+  view: "overview", at: "", from: "", to: "", by: "", focus: "", ignore: "", device: "", frames: "",
+  pick: "", sort: "",
+};
+
+export function readState(fragment: string): State {
+  const given = new URLSearchParams(fragment.replace(/^#/, ""));
+  const state = { ...kDefaults };
+  for (const key of Object.keys(kDefaults) as (keyof State)[]) {
+    state[key] = given.get(key) ?? kDefaults[key];
+  }
+  return state;
+}
+
+export function writeState(state: State): string {
+  const given = new URLSearchParams();
+  for (const key of Object.keys(kDefaults) as (keyof State)[]) {
+    if (state[key] !== kDefaults[key]) {
+      given.set(key, state[key]);
+    }
+  }
+  return `#${given.toString()}`;
+}
+
+// The filters of the command line that the page has fields for.
+export function filterWords(state: State): string[] {
+  const words: string[] = [];
+  for (const key of ["device", "frames", "focus", "ignore"] as const) {
+    if (state[key] !== "") {
+      words.push(`--${key}`, state[key]);
+    }
+  }
+  return words;
+}
+
+export function momentWords(state: State): string[] {
+  return state.at === "" ? [] : ["--at", state.at];
+}

@@ -1,0 +1,123 @@
+// The core in a thread of its own. The first message brings the module; every later one asks for
+// something and is answered with its number.
+import type { FromWorker, Mounted, ToWorker } from "./protocol";
+
+interface Core {
+  FS: {
+    mkdir(path: string): void;
+    chdir(path: string): void;
+    mount(type: unknown, options: unknown, path: string): void;
+    unmount(path: string): void;
+    writeFile(path: string, data: Uint8Array): void;
+    filesystems: { WORKERFS: { stream_ops: { read: (...args: never[]) => number } } };
+  };
+  WORKERFS: unknown;
+  HEAPU8: Uint8Array;
+  _malloc(size: number): number;
+  _free(at: number): void;
+  _memtool_run(line: number, size: number): number;
+  _memtool_forget(): void;
+  _memtool_out(): number;
+  _memtool_out_size(): number;
+  _memtool_err(): number;
+  _memtool_err_size(): number;
+}
+declare const memtoolCore: (options: unknown) => Promise<Core>;
+declare const self: DedicatedWorkerGlobalScope;
+
+let core: Core | undefined;
+const folders: string[] = [];
+let readBytes = 0;
+let told = 0;
+
+const post = (message: FromWorker): void => self.postMessage(message);
+
+async function start(wasm: Uint8Array): Promise<void> {
+  core = await memtoolCore({
+    wasmBinary: wasm,
+    print: (text: string) => console.log(text),
+    printErr: (text: string) => console.warn(text),
+  });
+  core.FS.mkdir("/in");
+  core.FS.mkdir("/own");
+  const files = core.FS.filesystems.WORKERFS.stream_ops;
+  const read = files.read as (...args: unknown[]) => number;
+  files.read = ((...args: unknown[]) => {
+    const got = read(...args);
+    readBytes += got;
+    const now = Date.now();
+    if (now - told > 100) {
+      told = now;
+      post({ kind: "progress", bytes: readBytes });
+    }
+    return got;
+  }) as never;
+}
+
+// Each input in a folder of its own, so that two of one name do not meet; the first of a name can
+// be named without it.
+function mount(inputs: Mounted[]): void {
+  const { FS, _memtool_forget: forget } = core!;
+  forget();
+  FS.chdir("/");
+  for (const folder of folders.splice(0)) {
+    FS.unmount(folder);
+  }
+  const taken = new Set<string>();
+  const blobs: { name: string; data: Blob }[] = [];
+  for (const input of inputs) {
+    if (!taken.has(input.name)) {
+      taken.add(input.name);
+      blobs.push({ name: input.name, data: input.data });
+    }
+  }
+  FS.mount(core!.WORKERFS, { blobs }, "/in");
+  folders.push("/in");
+  FS.chdir("/in");
+}
+
+function text(at: number, size: number): string {
+  return new TextDecoder().decode(core!.HEAPU8.slice(at, at + size));
+}
+
+function run(words: string[]): { code: number; out: string; err: string } {
+  const line = new TextEncoder().encode(words.map((word) => `${word}\0`).join(""));
+  const at = core!._malloc(line.length);
+  core!.HEAPU8.set(line, at);
+  readBytes = 0;
+  try {
+    const code = core!._memtool_run(at, line.length);
+    return {
+      code,
+      out: text(core!._memtool_out(), core!._memtool_out_size()),
+      err: text(core!._memtool_err(), core!._memtool_err_size()),
+    };
+  } finally {
+    core!._free(at);
+  }
+}
+
+async function answer(message: ToWorker): Promise<unknown> {
+  switch (message.kind) {
+    case "start":
+      return start(message.wasm);
+    case "mount":
+      return mount(message.inputs);
+    case "write":
+      return core!.FS.writeFile(message.path, new TextEncoder().encode(message.text));
+    case "run":
+      return run(message.words);
+  }
+}
+
+// One at a time, in their order: the first answer of the module comes late.
+let last: Promise<unknown> = Promise.resolve();
+self.onmessage = (event: MessageEvent<ToWorker>) => {
+  const message = event.data;
+  last = last
+    .then(() => answer(message))
+    .then(
+      (result) => post({ kind: "done", id: message.id, result }),
+      (error: unknown) => post({ kind: "failed", id: message.id, error: String(error) }),
+    );
+};
