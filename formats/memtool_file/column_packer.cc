@@ -9,9 +9,11 @@ namespace memtool::formats::memtool_file {
 
 namespace {
 
-// Higher ones take longer and find little more in columns (memtool-formats(5) does not fix it).
-constexpr int kLevel = 7;
-constexpr int kTrialLevel = 1;
+// Where a quick look finds repetitions, a thorough one finds more of them; in noise it only costs
+// time. (What a reader does with either is the same.)
+constexpr int kQuickLevel = 1;
+constexpr int kThoroughLevel = 12;
+constexpr std::size_t kNoisePercent = 35;
 constexpr std::size_t kTrialRows = 8192;
 
 // What the words of a column have in common.
@@ -148,7 +150,7 @@ Coding ColumnPacker::Choose(std::uint32_t number, std::span<const std::uint64_t>
     Transformed(part, transform, words_);
     for (const Layout layout : {Layout::kVarints, Layout::kPlanes}) {
       LayOut(words_, layout, bytes_);
-      const std::size_t size = Pack(bytes_, kTrialLevel) ? packed_.size() : bytes_.size();
+      const std::size_t size = Pack(bytes_, kQuickLevel) ? packed_.size() : bytes_.size();
       if (size < least) {
         least = size;
         best = {.transform = transform, .layout = layout};
@@ -171,7 +173,10 @@ void ColumnPacker::Head(std::uint32_t number, Coding coding, bool packed, std::u
 
 void ColumnPacker::Body(std::uint32_t number, Coding coding, std::uint64_t base,
                         std::uint64_t divisor, std::string_view bytes) {
-  const bool packed = Pack(bytes, kLevel);
+  bool packed = Pack(bytes, kQuickLevel);
+  if (packed && packed_.size() * 100 < bytes.size() * kNoisePercent) {
+    packed = Pack(bytes, kThoroughLevel);
+  }
   const std::string_view kept = packed ? std::string_view(packed_) : bytes;
   Head(number, coding, packed, base);
   Varint(divisor);
