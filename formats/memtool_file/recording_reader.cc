@@ -319,7 +319,11 @@ Result<Recording> RecordingReader::Finish() {
                             .message = "parts that a newer memtool wrote are passed over: " + what,
                             .count = count});
   }
-  return std::move(builder_).Finish();
+  auto recording = std::move(builder_).Finish();
+  if (!recording) {
+    recording.error().offset = in_.offset();  // where all of it has been read
+  }
+  return recording;
 }
 
 Result<Recording> RecordingReader::Run() {

@@ -25,6 +25,10 @@ std::span<const Format> Formats() {
       {"capture_log", "capture_log/join/log.mtcap"},
       {"memtool",
        "memtool_file/snapshot.memtool memtool_file/log.memtool memtool_file/profile.memtool"},
+      {"memtool, good sums",
+       "memtool_file/snapshot.memtool memtool_file/log.memtool memtool_file/profile.memtool "
+       "memtool_file/plan.memtool",
+       "input", true},
       {"hlo", "hlo/small/program.hlo.pb hlo/small/grown.hlo.pb"},
       {"hlo JSON", "hlo/small/underscores.json hlo/hostile/circle.json"},
       {"hlo text",
