@@ -186,18 +186,22 @@ class RecordingWriter {
 
   Result<void> Samples(const Profile& profile) {
     MEMTOOL_TRY(Rows<SampleType>(Table::kSampleTypes, profile.types));
+    // As large as other sections, however many columns there are.
+    constexpr std::size_t kUsualTypes = 4;
+    const std::size_t most =
+        std::max<std::size_t>(kSectionRows / (1 + profile.types.size() / kUsualTypes), 1);
     std::vector<std::uint64_t> words;
-    const auto fill = [&words](const auto& column, std::size_t first) -> const auto& {
+    const auto fill = [&words, most ](const auto& column, std::size_t first) -> const auto& {
       words.clear();
-      const std::size_t end = std::min(column.size(), first + kSectionRows);
+      const std::size_t end = std::min(column.size(), first + most);
       for (std::size_t row = first; row < end; ++row) {
         words.push_back(ToWord(column[row]));
       }
       return words;
     };
-    for (std::size_t first = 0; first < profile.size(); first += kSectionRows) {
+    for (std::size_t first = 0; first < profile.size(); first += most) {
       ColumnPacker& columns =
-          sections_.Start(Table::kSamples, std::min(kSectionRows, profile.size() - first));
+          sections_.Start(Table::kSamples, std::min(most, profile.size() - first));
       columns.Numbers(kSampleStack, fill(profile.stacks, first));
       columns.Numbers(kSampleLabels, fill(profile.label_sets, first));
       std::uint32_t number = kFirstValue;

@@ -173,6 +173,21 @@ TEST(MemtoolFile, HoldsRowsOfManySections) {
   ExpectReturns(recording, "many events");
 }
 
+TEST(MemtoolFile, HoldsProfilesOfManyTypes) {
+  test::ProfileMaker::Types types;
+  std::vector<std::int64_t> values;
+  for (int type = 0; type < 60000; ++type) {  // sections of 17 rows
+    types.emplace_back("type" + std::to_string(type), "bytes");
+    values.push_back(type * 1000);
+  }
+  test::ProfileMaker maker(types);
+  for (int sample = 0; sample < 20; ++sample) {
+    values.front() = sample;
+    maker.Sample("main;f" + std::to_string(sample), values);
+  }
+  ExpectReturns(maker.Finish(), "many types");
+}
+
 TEST(MemtoolFile, SaysWhatItWasAndHowItIsPacked) {
   auto original = test::LoadBytes(test::TestFile("pprof/jax_leak/memory9.prof"));
   ASSERT_TRUE(original);
