@@ -1,5 +1,7 @@
 #include "memtool_file/event_unpacker.h"
 
+#include <algorithm>
+
 #include "memtool_file/row_unpacker.h"
 
 namespace memtool::formats::memtool_file {
@@ -9,6 +11,30 @@ namespace {
 constexpr std::uint64_t kActionBits = 15;
 constexpr unsigned kOtherShift = 4;
 constexpr std::uint32_t kNoOther = 0xffffffffU;
+
+// Room for `rows` more events, and for all that the traces announce where that is not many times
+// what is there: a vector that doubles has each event twice at times.
+void Reserve(History& history, std::uint32_t rows, bool labels) {
+  constexpr std::size_t kMostTimes = 8;
+  const std::size_t wanted = history.events.size() + rows;
+  if (wanted <= history.events.capacity()) {
+    return;
+  }
+  std::uint64_t announced = 0;
+  for (const Trace& trace : history.traces) {
+    announced = std::max(announced, std::min<std::uint64_t>(trace.first_event, kNoOther) +
+                                        std::min<std::uint64_t>(trace.event_count, kNoOther));
+  }
+  if (announced < wanted) {
+    return;  // more than announced: the vector doubles
+  }
+  const auto room = static_cast<std::size_t>(
+      std::min<std::uint64_t>(announced, std::uint64_t{wanted} * kMostTimes));
+  history.events.reserve(room);
+  if (labels) {
+    history.labels.reserve(room);
+  }
+}
 
 }  // namespace
 
@@ -106,6 +132,7 @@ void EventUnpacker::Unpack(SectionReader& in, const Known& known, bool labels, H
     in.Refuse("rows", "more than 4,294,967,294 events");
   }
   ReadColumns(in, labels);
+  Reserve(history, in.rows(), labels);
   for (const std::uint64_t kind : Of(kKind).values) {
     Add(in, known, kind, history);
   }
