@@ -5,7 +5,8 @@
 #
 # What is left out is named in errors and in `memtool help formats`. Tests need all of them.
 set(MEMTOOL_ALL_FORMATS pprof pprof_writer torch_snapshot mxnet capture_log kineto hlo torch_timeline xplane
-    oom_text ground_truth keywords folded json_dump timeline_writers sqlite)
+    oom_text ground_truth keywords folded json_dump timeline_writers sqlite
+    memtool_file memtool_file_writer)
 set(MEMTOOL_FORMATS "all" CACHE STRING "formats and other components of formats/ to build")
 # The list itself is not cached, because an existing build folder would then leave out formats added
 # later.

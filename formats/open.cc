@@ -138,6 +138,15 @@ Document DocumentOf(Recording recording, std::string_view reader, const std::str
   return Document(std::move(recording));
 }
 
+// What `reader` found in a container stays what it was; the container is one more packing of it.
+Document ContainedDocument(Recording recording, std::string_view reader,
+                           const std::string& packing) {
+  std::string& inside = recording.metadata.packing;
+  inside = packing + (packing.empty() ? "" : "+") + std::string(reader) +
+           (inside.empty() ? "" : "+") + inside;
+  return Document(std::move(recording));
+}
+
 Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
                                const OpenOptions& options) {
   auto reader = ReaderFor(HeadOf(window), options);
@@ -152,6 +161,9 @@ Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
   MEMTOOL_TRY(reader);
   auto recording = (*reader)->Read(window, options.limits);
   MEMTOOL_TRY(recording);
+  if ((*reader)->container()) {
+    return ContainedDocument(*std::move(recording), (*reader)->name(), packing);
+  }
   return DocumentOf(*std::move(recording), (*reader)->name(), packing, window);
 }
 

@@ -19,6 +19,12 @@
 #ifdef MEMTOOL_HAVE_KINETO
 #  include "kineto/kineto_reader.h"
 #endif
+#ifdef MEMTOOL_HAVE_MEMTOOL_FILE
+#  include "memtool_file/memtool_reader.h"
+#endif
+#ifdef MEMTOOL_HAVE_MEMTOOL_FILE_WRITER
+#  include "memtool_file/memtool_writer.h"
+#endif
 #ifdef MEMTOOL_HAVE_MXNET
 #  include "mxnet/mxnet_reader.h"
 #endif
@@ -99,6 +105,9 @@ std::span<const Reader* const> Readers() {
 #ifdef MEMTOOL_HAVE_SQLITE
       The<NsysReader>(),
 #endif
+#ifdef MEMTOOL_HAVE_MEMTOOL_FILE
+      The<MemtoolReader>(),
+#endif
   };
   return readers;
 }
@@ -122,6 +131,9 @@ std::span<const Writer* const> Writers() {
 #endif
 #ifdef MEMTOOL_HAVE_TORCH_SNAPSHOT
       The<TorchSnapshotWriter>(),
+#endif
+#ifdef MEMTOOL_HAVE_MEMTOOL_FILE_WRITER
+      The<MemtoolWriter>(),
 #endif
   };
   return writers;

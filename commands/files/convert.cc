@@ -110,7 +110,8 @@ class ConvertCommand : public Command {
                 "memtool convert --to json -o memory9.json memory9.prof\n"
                 "memtool convert --to pprof -o all.pb.gz rank*.prof\n"
                 "memtool convert --to perfetto -o snapshot.pftrace snapshot.pickle\n"
-                "memtool convert --to sqlite -o snapshot.sqlite snapshot.pickle"};
+                "memtool convert --to sqlite -o snapshot.sqlite snapshot.pickle\n"
+                "memtool convert --to memtool -o snapshot.memtool snapshot.pickle"};
   }
 
   void Declare(po::options_description& options) override {
@@ -158,10 +159,14 @@ class ConvertCommand : public Command {
                               return WriteTimeline(*writer, session, *recording);
                             });
     }
+    if (writer->writes() == formats::Written::kRecording && names->size() == 1 && bases_.empty()) {
+      return WriteRecording(*writer, streams);
+    }
     Session session(input_, streams);
     auto recording = Combined(session, view_, *names, bases_);
     MEMTOOL_TRY(recording);
-    if (writer->writes() == formats::Written::kAll) {
+    if (writer->writes() == formats::Written::kAll ||
+        writer->writes() == formats::Written::kRecording) {
       session.Finish();
       MEMTOOL_TRY(StreamWholeFile(
           output_, [&](const TakeBytes& take) { return writer->Write(**recording, {}, take); },
@@ -209,6 +214,23 @@ class ConvertCommand : public Command {
                   "-o FILE, or a pipe");
     }
     return {};
+  }
+
+  // One input as it was read. What it holds at a moment is asked of what is written.
+  Result<ExitCode> WriteRecording(const formats::Writer& writer, Streams& streams) {
+    if (view_.has_moment() || !view_.device().empty()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--to {} writes one FILE as it is: {} does not go with it", to_,
+                              view_.has_moment() ? "--at" : "--device"),
+                  "give it to the commands that read the new file");
+    }
+    return OnOneRecording(
+        input_, streams, fmt::format("--to {} takes one FILE", to_),
+        [&](Session& session, const auto& recording) {
+          return StreamWholeFile(
+              output_, [&](const TakeBytes& take) { return writer.Write(*recording, {}, take); },
+              session.streams());
+        });
   }
 
   Result<void> WriteTimeline(const formats::Writer& writer, const Session& session,

@@ -59,6 +59,7 @@ def writers(testdata, snapshot, with_dot):
         (["convert", "--to", "chrome", "-o", "out.json", snapshot], ["out.json"]),
         (["convert", "--to", "perfetto", "-o", "out.pftrace", snapshot], ["out.pftrace"]),
         (["convert", "--to", "sqlite", "-o", "out.sqlite", snapshot], ["out.sqlite"]),
+        (["convert", "--to", "memtool", "-o", "out.memtool", snapshot], ["out.memtool"]),
         (["cut", "-o", "out.pickle", snapshot], ["out.pickle"]),
         (["timeline", "--plot", "plot.svg", "-o", "out.txt", snapshot], ["plot.svg", "out.txt"]),
         (["timeline", "--format", "csv", "--points", "0", "-o", "out.csv", snapshot], ["out.csv"]),

@@ -60,6 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!recording) {
     return 0;
   }
+  RequireContainerReturns(*recording);
   if (recording->profile) {
     Samples(*recording);
     Samples(Redact(*recording, "salt"));

@@ -27,14 +27,17 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "command.h"
+#include "common/container_sums.h"
 #include "damage.h"
 #include "inputs.h"
 #include "judge.h"
 #include "output/sink.h"
+#include "support/byte_cursor.h"
 #if defined(__SANITIZE_ADDRESS__)
 #  include <sanitizer/lsan_interface.h>
 #endif
@@ -109,6 +112,11 @@ std::string BytesOf(const fs::path& path) {
     std::exit(2);
   }
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Mended(const std::string& bytes) {
+  const auto mended = fuzz::WithGoodSums(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return std::string(formats::AsText(mended));
 }
 
 struct Sample {
@@ -246,7 +254,8 @@ bool Run::Of(const Format& format) {
     }
     const std::size_t until = settings_.flips * (i + 1) / files.size();
     for (; figures_.flips < until; ++figures_.flips) {
-      Damaged(format, whole, Flipped(bytes, random));
+      const std::string flipped = Flipped(bytes, random);
+      Damaged(format, whole, format.mended ? Mended(flipped) : flipped);
     }
   }
   Print(format, peak);

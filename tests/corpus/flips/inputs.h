@@ -7,11 +7,13 @@
 namespace memtool::flips {
 
 // A format, as one or more small files of testdata that share its damages. `place`: where the
-// program looks for the file, in the folder of the run.
+// program looks for the file, in the folder of the run. `mended`: the file's checksums are made
+// right after each flip, so that what is behind them is seen.
 struct Format {
   std::string_view name;
   std::string_view files;  // separated by spaces
   std::string_view place = "input";
+  bool mended = false;
 };
 std::span<const Format> Formats();
 

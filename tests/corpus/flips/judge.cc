@@ -25,12 +25,14 @@ double MostSeconds() {
 //  4  --strict, and it was read around its damage
 //  2  where an option asks for something that the damaged file no longer has (`asks`)
 //  6  svg and web: there is no Graphviz on this program's PATH; all else has been done by then
-// Never 1 (nobody set a threshold) and never 5.
+//  1  `fit`: it is no longer a recording of the same program
+// Never 1 otherwise (nobody set a threshold) and never 5.
 bool IsAnswer(const Line& line, int code) {
   const bool strict = line.words.find("--strict") != std::string_view::npos;
+  const bool fit = line.words.starts_with("fit ");
   const bool drawn = line.words.starts_with("svg ") || line.words.starts_with("web ");
   return code == 0 || code == 3 || (code == 4 && strict) || (code == 2 && line.asks) ||
-         (code == 6 && drawn);
+         (code == 6 && drawn) || (code == 1 && fit);
 }
 
 // Where in the input: an offset, a line, a line and column, a record or an address. Errors of the
@@ -42,7 +44,7 @@ bool HasPlace(const std::string& message) {
       "the input is empty|string_table: missing|: cannot be opened: |"
       ", which memtool does not read|several readers could|"
       "does not record the allocator's|does not record what was requested|"
-      "holds no events of an allocator|its allocator cannot be replayed|"
+      "holds no events of an allocator|holds no samples|its allocator cannot be replayed|"
       "trace without memory events|nothing ran out of memory in it");
   return std::regex_search(message, place);
 }

@@ -39,7 +39,8 @@ void RequireProfileReturns(const Recording& recording) {
   Require(written.has_value(), "samples cannot be written as pprof");
   const auto again = formats::OpenRecording(formats::MakeMemorySource(BytesOf(*written)), "again",
                                             {.limits = {}, .format = "pprof"});
-  Require(again.has_value(), "what was written as pprof cannot be read");
+  Require(again.has_value(), "what was written as pprof cannot be read: " +
+                                 (again ? std::string() : ToString(again.error())));
   RequireEqual(SamplesText(recording), SamplesText(*again), "pprof changed the samples");
 }
 
@@ -58,6 +59,16 @@ void RequireSnapshotReturns(const Recording& recording) {
   const auto last = ReadAs("torch_snapshot", BytesOf(*second));
   Require(last.has_value(), "a snapshot that was written twice cannot be read");
   RequireEqual(HistoryText(*again), HistoryText(*last), "writing changed what was written");
+}
+
+void RequireContainerReturns(const Recording& recording) {
+  const auto written = formats::WriteAs("memtool", recording);
+  Require(written.has_value(), "a recording cannot be written as memtool's container");
+  const auto again = ReadAs("memtool", BytesOf(*written), {});
+  Require(again.has_value(), "what was written as memtool's container cannot be read");
+  RequireEqual(HistoryText(recording), HistoryText(*again), "the container changed the history");
+  RequireEqual(SamplesText(recording), SamplesText(*again), "the container changed the samples");
+  RequireEqual(*written, *formats::WriteAs("memtool", *again), "the container was not whole");
 }
 
 void RequireDumpSums(const Recording& recording) {

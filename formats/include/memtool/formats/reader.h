@@ -25,6 +25,9 @@ class Reader {
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
   // The Origin::kind of all its recordings; none where they differ.
   [[nodiscard]] virtual std::optional<RecordingKind> kind() const { return std::nullopt; }
+  // Whether it reads what other readers once made: their names, packings and sizes are then in
+  // Metadata, and stay.
+  [[nodiscard]] virtual bool container() const { return false; }
   // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). The file's
   // name plays no part.
   [[nodiscard]] virtual Match Sniff(std::span<const std::byte> head) const = 0;

@@ -25,7 +25,8 @@ enum class Written : std::uint8_t {
   kSelection,  // the samples that WriteOptions select
   kHistory,    // the events and the allocator's state at their end
   kTimeline,   // what the events make of memory over time, for pictures
-  kAll,        // samples, events, state and whatever else there is
+  kAll,        // samples, events, state and whatever else there is, at a moment
+  kRecording,  // the same, as it was read
 };
 
 struct WriteOptions {
