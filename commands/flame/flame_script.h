@@ -9,6 +9,7 @@ namespace memtool::commands {
 // Quiet tints for files; in a comparison bluish green for what shrank and vermilion for what grew
 // (Okabe and Ito), as in tables. Names stay readable on all of them, light and dark.
 inline constexpr std::string_view kFlameStyle = R"css(
+svg[data-up]{background:#fff}
 .paper{fill:#fff}text{fill:#212126}.dim{fill:#6b6b73}.first{font-size:12px;font-weight:bold}
 #frames g{cursor:pointer}#frames text{pointer-events:none}
 .root rect,.g0 rect{fill:#e6e6ea}
@@ -19,6 +20,7 @@ inline constexpr std::string_view kFlameStyle = R"css(
 #frames g:hover rect,#frames g.at rect{stroke:#212126;stroke-width:1}
 #frames g.hit rect{fill:#56b4e9}#frames g.up{opacity:.55}
 @media (prefers-color-scheme:dark){
+svg[data-up]{background:#17171a}
 .paper{fill:#17171a}text{fill:#e8e8ec}.dim{fill:#9a9aa4}
 .root rect,.g0 rect{fill:#34343a}
 .c0 rect{fill:#5f4a22}.c1 rect{fill:#643f24}.c2 rect{fill:#57502a}

@@ -8,6 +8,7 @@
 #include "flame/flame_script.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
+#include "output/grid.h"
 #include "output/text/cpp_names.h"
 
 namespace memtool::commands {
@@ -18,6 +19,7 @@ constexpr std::int64_t kRowHeight = 17;
 constexpr std::int64_t kHeadLine = 16;
 constexpr double kDrawnWidth = 1180;  // what labels are cut for until the script has measured
 constexpr double kCharWidth = 6.3;
+constexpr std::size_t kLongestName = 600;  // more than any sane one, in what the pointer shows
 constexpr std::uint64_t kTints = 6;
 
 // Text and attribute values: what EscapeText leaves is UTF-8 without control characters.
@@ -75,10 +77,12 @@ std::string ClassOf(const FlameRow& row) {
 }
 
 std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
-  std::string title = row.parent ? EscapeXml(row.name) : "all";
+  std::string title = row.parent ? EscapeXml(Shorten(EscapeText(row.name), kLongestName)) : "all";
   if (!row.file.empty()) {
-    title += "\n" + EscapeXml(row.line > 0 ? fmt::format("{}:{}", row.file, row.line)
-                                           : std::string(row.file));
+    title +=
+        "\n" + EscapeXml(Shorten(EscapeText(row.line > 0 ? fmt::format("{}:{}", row.file, row.line)
+                                                         : std::string(row.file)),
+                                 kLongestName));
   }
   title += "\n" + EscapeXml(FlameFigures(answer, row, style));
   if (row.base) {
@@ -102,7 +106,7 @@ std::string FrameOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
   const std::int64_t level = style.up ? answer.levels - row.depth : row.depth;
   const double begin = FlameShare(row.begin, answer.width);
   const double share = FlameShare(row.width, answer.width);
-  const std::string name = FlameName(row);
+  const std::string name = Shorten(FlameName(row), kWidestCell);
   return fmt::format(
       "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\"><title>{}</title>"
       "<rect x=\"{:.4f}%\" y=\"{}\" width=\"{:.4f}%\" height=\"{}\"/>"

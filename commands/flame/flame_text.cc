@@ -62,12 +62,20 @@ int ColorOf(const FlameRow& row) {
   return change > 0 ? kGrew : change < 0 ? kShrank : kNoColor;
 }
 
-// With the figures where there is room for all of them: a name says more than half a number.
+// As much as there is room for: all figures, the one that matters, or the name alone, which says
+// more than half a number.
 std::string LabelOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style,
                     std::size_t room) {
   const std::string name = FlameName(row);
-  std::string label = name + "  " + FlameFigures(answer, row, style);
-  return DisplayWidth(label) <= room ? label : name;
+  const auto change = row.change();
+  const std::string figure = change ? style.changed(*change) : style.amount(row.total);
+  for (const std::string& figures : {FlameFigures(answer, row, style), figure}) {
+    const std::string label = name + "  " + figures;
+    if (DisplayWidth(label) <= room) {
+      return label;
+    }
+  }
+  return name;
 }
 
 std::string FoldedFrame(std::string_view name) {
