@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/answers/tree.h"
 #include "support/make_profile.h"
 
 namespace memtool {
@@ -109,6 +111,29 @@ TEST(Flame, GivesWhatIsGoneARoomOfItsOwn) {
   EXPECT_EQ(rows[4].total, 0);
   EXPECT_EQ(rows[4].change(), -30);
   EXPECT_EQ(rows[4].width, 30);
+}
+
+// Recursion counts once in `cum`, and twice nowhere in `flat`.
+TEST(Flame, HasTheFiguresOfTree) {
+  const auto inputs = One(test::ProfileMaker()
+                              .Sample("main;walk;walk;leaf", {1, 40})
+                              .Sample("main;walk;leaf", {1, 5})
+                              .Sample("main;other;walk", {1, 3})
+                              .Finish());
+  const FlameAnswer flame = Flame({}, inputs, {});
+  CheckSums(flame);
+  std::map<std::string, std::int64_t> self;
+  for (const FlameRow& row : flame.rows) {
+    self[std::string(row.name)] += row.self;
+  }
+  const TreeAnswer tree = Tree(inputs, {});
+  EXPECT_EQ(flame.total, tree.total);
+  const auto next = tree.source->Rows();
+  for (TreeRow row; next(row);) {
+    if (row.relation == TreeRelation::kSelf) {
+      EXPECT_EQ(self[std::string(row.node)], row.flat) << row.node;
+    }
+  }
 }
 
 TEST(Flame, ShowsNothingOfNothing) {
