@@ -62,13 +62,17 @@ int ColorOf(const FlameRow& row) {
   return change > 0 ? kGrew : change < 0 ? kShrank : kNoColor;
 }
 
+std::string ChangeText(std::int64_t change, const FlameStyle& style) {
+  return change == 0 ? std::string("unchanged") : style.changed(change);
+}
+
 // As much as there is room for: all figures, the one that matters, or the name alone, which says
 // more than half a number.
 std::string LabelOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style,
                     std::size_t room) {
   const std::string name = FlameName(row);
   const auto change = row.change();
-  const std::string figure = change ? style.changed(*change) : style.amount(row.total);
+  const std::string figure = change ? ChangeText(*change, style) : style.amount(row.total);
   for (const std::string& figures : {FlameFigures(answer, row, style), figure}) {
     const std::string label = name + "  " + figures;
     if (DisplayWidth(label) <= room) {
@@ -99,7 +103,7 @@ std::string FlameFigures(const FlameAnswer& answer, const FlameRow& row, const F
   std::string text =
       fmt::format("{}, {:.1f}%", style.amount(row.total), 100.0 * FlameShare(row.total, whole));
   if (const auto change = row.change()) {
-    text += ", " + (*change == 0 ? std::string("unchanged") : style.changed(*change));
+    text += ", " + ChangeText(*change, style);
   }
   return text;
 }
