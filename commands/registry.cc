@@ -13,6 +13,7 @@ std::unique_ptr<Command> MakeAccount();
 std::unique_ptr<Command> MakeTags();
 std::unique_ptr<Command> MakeTree();
 std::unique_ptr<Command> MakePeek();
+std::unique_ptr<Command> MakeFlame();
 std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
@@ -45,6 +46,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"tags", MakeTags},
     {"tree", MakeTree},
     {"peek", MakePeek},
+    {"flame", MakeFlame},
     {"traces", MakeTraces},
     {"timeline", MakeTimeline},
     {"segments", MakeSegments},

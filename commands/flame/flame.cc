@@ -1,0 +1,240 @@
+// memtool flame: what holds memory, as a flame graph.
+#include "memtool/profile/answers/flame.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/program_options/value_semantic.hpp>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
+#include "command.h"
+#include "flame/flame_picture.h"
+#include "memtool/profile/answers/write.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/rows/table.h"
+#include "options/input_options.h"
+#include "options/view_options.h"
+#include "output/whole_file.h"
+#include "rows/rows.h"
+#include "session/session.h"
+#include "words/choice.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr double kPictureShare = 0.0005;  // half a pixel of a wide window
+
+class FlameCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "what holds memory, as a flame graph",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool flame memory9.prof\n"
+                "memtool flame -o flame.svg memory9.prof\n"
+                "memtool flame --diff-base memory1.prof -o growth.svg memory9.prof\n"
+                "memtool flame --at peak --format folded snapshot.pickle"};
+  }
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options);
+    view_.Declare(options, ByOption{});
+    po::options_description group("Flame graph");
+    auto add = group.add_options();
+    add("by", po::value(&by_text_)->value_name("WHAT"),
+        "frames: function, filefunction (default), line, file or module");
+    add("diff-base", po::value(&bases_)->value_name("FILE"), "compare with this input");
+    view_.DeclareBase(group);
+    add("flame-up", po::bool_switch(&up_), "callees above their callers, the root at the bottom");
+    add("nodefraction",
+        po::value(&share_)->value_name("F")->notifier([this](double) { has_share_ = true; }),
+        "leave out frames below this part of the width (default 0.0005 in pictures, 0 in data)");
+    add("format", po::value(&format_text_)->value_name("FORMAT"),
+        "svg, text, folded, json, jsonl or csv (default: by the ending of FILE; text on a "
+        "terminal, else svg)");
+    add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
+    options.add(group);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveFrames(streams)}) {
+      MEMTOOL_TRY(resolved);
+    }
+    if (auto code = view_.PrintInstead(streams)) {
+      return *std::move(code);
+    }
+    auto names = input_.Names(streams);
+    MEMTOOL_TRY(names);
+    MEMTOOL_TRY(CheckNames(bases_));
+    Session session(input_, streams);
+    MEMTOOL_TRY(Answer(session, *names));
+    session.Finish();
+    MEMTOOL_TRY(WriteWholeFile(output_, Picture(session, streams), streams));
+    return session.exit_code();
+  }
+
+ private:
+  enum class Format : std::uint8_t { kSvg, kText, kFolded, kJson, kJsonl, kCsv };
+
+  [[nodiscard]] unsigned Width(const Streams& streams) const {
+    constexpr unsigned kUsual = 100;
+    const unsigned width = output_ == "-" ? streams.out.TerminalWidth() : 0;
+    return width > 0 ? width : kUsual;
+  }
+
+  [[nodiscard]] Format FormatOfOutput(const Streams& streams) const {
+    constexpr std::array<Choice<Format>, 6> kEndings{{{".txt", Format::kText},
+                                                      {".folded", Format::kFolded},
+                                                      {".json", Format::kJson},
+                                                      {".jsonl", Format::kJsonl},
+                                                      {".csv", Format::kCsv},
+                                                      {".svg", Format::kSvg}}};
+    for (const auto& ending : kEndings) {
+      if (output_.ends_with(ending.word)) {
+        return ending.value;
+      }
+    }
+    return output_ == "-" && streams.out.TerminalWidth() > 0 ? Format::kText : Format::kSvg;
+  }
+
+  Result<void> ResolveFrames(const Streams& streams) {
+    constexpr std::array<Choice<Format>, 6> kFormats{{{"svg", Format::kSvg},
+                                                      {"text", Format::kText},
+                                                      {"folded", Format::kFolded},
+                                                      {"json", Format::kJson},
+                                                      {"jsonl", Format::kJsonl},
+                                                      {"csv", Format::kCsv}}};
+    if (format_text_.empty()) {
+      format_ = FormatOfOutput(streams);
+    } else {
+      auto format = Choose("--format", format_text_, kFormats);
+      MEMTOOL_TRY(format);
+      format_ = *format;
+    }
+    auto by = ParseBy(by_text_);
+    MEMTOOL_TRY(by);
+    if (by->kind != By::Kind::kFrame) {
+      return Fail(ErrorCode::kUsage, "--by: a flame graph cannot have '" + by_text_ + "' as frames",
+                  "function, filefunction, line, file or module");
+    }
+    query_.granularity = by->granularity;
+    query_.depth = input_.rows().value_or(0);
+    if (!(share_ >= 0 && share_ <= 1)) {
+      return Fail(ErrorCode::kUsage, "--nodefraction: not a part of the whole",
+                  "give 0 to 1, such as 0.001");
+    }
+    const double usual = format_ == Format::kSvg    ? kPictureShare
+                         : format_ == Format::kText ? 0.5 / Width(streams)
+                                                    : 0.0;
+    query_.min_share = has_share_ ? share_ : usual;
+    return {};
+  }
+
+  Result<void> Answer(Session& session, const std::vector<std::string>& names) {
+    std::vector<std::string> all = bases_;
+    all.insert(all.end(), names.begin(), names.end());
+    auto loaded = SelectAll(session, all, view_, bases_.size());
+    MEMTOOL_TRY(loaded);
+    if (!bases_.empty() && loaded->size() != all.size()) {
+      return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
+    }
+    const auto middle = loaded->begin() + static_cast<std::ptrdiff_t>(bases_.size());
+    const std::vector<Selection> inputs(std::make_move_iterator(middle),
+                                        std::make_move_iterator(loaded->end()));
+    loaded->erase(middle, loaded->end());
+    answer_ = Flame(*loaded, inputs, query_);
+    answer_.head = session.Head("flame");
+    return {};
+  }
+
+  [[nodiscard]] std::string Picture(const Session& session, const Streams& streams) const {
+    const FlameStyle style{
+        .head = Head(session),
+        .amount = [&](std::int64_t value) { return AmountText(session, value); },
+        .changed = [&](std::int64_t value) { return AmountText(session, value, true); },
+        .up = up_,
+        .width = Width(streams),
+        .color = UsesColor(streams)};
+    std::string text;
+    const ByteSink sink = [&text](std::string_view bytes) { text += bytes; };
+    switch (format_) {
+      case Format::kSvg:
+        return FlameSvg(answer_, style);
+      case Format::kText:
+        return FlameText(answer_, style);
+      case Format::kFolded:
+        return FlameFolded(answer_);
+      case Format::kJson:
+        memtool::WriteJson(ViewOf(answer_), 0, sink);
+        break;
+      case Format::kJsonl:
+        memtool::WriteJsonLines(ViewOf(answer_), 0, sink);
+        break;
+      case Format::kCsv:
+        memtool::WriteCsv(ViewOf(answer_), 0, sink);
+        break;
+    }
+    return text;
+  }
+
+  [[nodiscard]] bool UsesColor(const Streams& streams) const {
+    const char* no_color = std::getenv("NO_COLOR");
+    const char* term = std::getenv("TERM");
+    const bool plain = (no_color != nullptr && *no_color != '\0') ||
+                       (term != nullptr && std::string_view(term) == "dumb");
+    return !plain && output_ == "-" && streams.out.TerminalWidth() > 0;
+  }
+
+  [[nodiscard]] std::vector<std::string> Head(const Session& session) const {
+    std::vector<std::string> head;
+    const std::string& what = session.choice().name;
+    if (answer_.difference) {
+      const auto& notes = session.notes();
+      head.push_back(fmt::format("{} compared with {}", notes[bases_.size()].path, notes[0].path));
+      head.push_back(fmt::format(
+          "{} {} → {} ({})", what, AmountText(session, answer_.base_total),
+          AmountText(session, answer_.total),
+          AmountText(session, SaturatingSubtract(answer_.total, answer_.base_total), true)));
+      head.back() += " · widths: the larger of both sides";
+    } else {
+      head.push_back(
+          fmt::format("{} · {} {}", InputsText(session), what, AmountText(session, answer_.total)));
+    }
+    const auto& moments = session.moment_lines();
+    head.insert(head.end(), moments.begin(), moments.end());
+    if (const std::string filters = view_.Describe(); !filters.empty()) {
+      head.push_back("filters: " + filters);
+    }
+    if (answer_.frames_left_out > 0) {
+      head.push_back(fmt::format("{} not drawn (--nodefraction 0 -n 0 draws all)",
+                                 Counted(answer_.frames_left_out, "frame")));
+    }
+    return head;
+  }
+
+  InputOptions input_;
+  ViewOptions view_;
+  std::string by_text_ = "filefunction";
+  std::vector<std::string> bases_;
+  bool up_ = false;
+  double share_ = 0;
+  bool has_share_ = false;
+  std::string format_text_;
+  Format format_ = Format::kSvg;
+  std::string output_ = "-";
+  FlameQuery query_;
+  FlameAnswer answer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFlame() {
+  return std::make_unique<FlameCommand>();
+}
+
+}  // namespace memtool::commands

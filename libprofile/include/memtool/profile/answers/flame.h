@@ -1,0 +1,83 @@
+// What holds memory as one tree of calls: stacks merged from their outermost frame on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/rows/node_space.h"
+#include "memtool/profile/select/selection.h"
+
+namespace memtool {
+
+struct FlameQuery {
+  Granularity granularity = Granularity::kFileFunction;
+  double min_share = 0;   // of the width of the whole; what is narrower is left out
+  std::size_t depth = 0;  // levels of frames below the root; 0 = all
+};
+
+// A node of the tree. Amounts are in the unit of the answer; of a comparison, those of the new
+// inputs. Texts belong to the answer.
+struct FlameRow {
+  std::int64_t id = 0;                 // its row; the root is 0
+  std::optional<std::int64_t> parent;  // none for the root
+  std::int64_t depth = 0;              // 0 = the root
+  std::string_view name;               // of the root empty; a file or module where that is the node
+  std::string_view file;
+  std::int64_t line = 0;   // where most of its bytes pass; 0 = none
+  std::int64_t total = 0;  // of itself and of all it calls
+  std::int64_t self = 0;
+  std::int64_t left_out = 0;         // of what it calls and no row shows
+  std::optional<std::int64_t> base;  // of a comparison: the base's `total` and `self`
+  std::optional<std::int64_t> base_self;
+  // Where it is drawn, of FlameAnswer::width: magnitudes, and in a comparison the larger of both
+  // sides, so that what is gone has room too and no child is wider than its parent.
+  std::int64_t begin = 0;
+  std::int64_t width = 0;
+
+  [[nodiscard]] std::optional<std::int64_t> change() const;
+};
+
+struct FlameAnswer {
+  AnswerHead head{.question = "flame"};
+  bool difference = false;
+  // Callers before callees, the widest of one caller's first, ties by name.
+  std::vector<FlameRow> rows;
+  std::int64_t total = 0;
+  std::int64_t base_total = 0;
+  std::int64_t width = 0;
+  std::int64_t levels = 0;           // the largest depth of a row
+  std::int64_t frames_left_out = 0;  // too narrow or too deep
+  std::shared_ptr<const NodeSpace> names;
+};
+
+inline constexpr auto kFlameFields = Fields<FlameRow>({
+    {"id", "", Unit::kOrdinal, &FlameRow::id},
+    {"parent", "", Unit::kOrdinal, &FlameRow::parent},
+    {"depth", "", Unit::kOrdinal, &FlameRow::depth},
+    {"name", "WHERE", Unit::kText, [](const FlameRow& row) { return Value(row.name); }},
+    {"file", "", Unit::kText, [](const FlameRow& row) { return Value(row.file); }},
+    {"line", "", Unit::kOrdinal, [](const FlameRow& row) { return LineValue(row.line); }},
+    {"total", "TOTAL", Unit::kAmount, &FlameRow::total},
+    {"self", "SELF", Unit::kAmount, &FlameRow::self},
+    {"left_out", "", Unit::kAmount, &FlameRow::left_out},
+    {"base", "BASE", Unit::kAmount, &FlameRow::base},
+    {"base_self", "", Unit::kAmount, &FlameRow::base_self},
+    {"change", "CHANGE", Unit::kAmount,
+     [](const FlameRow& row) {
+       const auto change = row.change();
+       return change ? Value(*change) : Value();
+     }},
+});
+
+AnswerView ViewOf(const FlameAnswer& answer);
+
+// All inputs of a side count as one. Without bases there is no comparison.
+FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,
+                  const FlameQuery& query);
+
+}  // namespace memtool

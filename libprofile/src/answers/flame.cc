@@ -1,0 +1,262 @@
+#include "memtool/profile/answers/flame.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
+#include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/stack_sums.h"
+
+namespace memtool {
+
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+struct Call {
+  std::uint32_t parent = kRoot;
+  NodeId node;
+  std::int64_t line = 0;
+  std::int64_t most = -1;  // magnitude of the stack that `line` is from
+  std::int64_t self = 0;
+  std::int64_t base_self = 0;
+  std::int64_t total = 0;
+  std::int64_t base = 0;
+  std::int64_t width = 0;
+};
+
+// The tree while stacks are added: every call comes after its caller.
+class CallTree {
+ public:
+  explicit CallTree(NodeSpace& space) : space_(space), calls_(1), slots_(1024) {}
+
+  void Add(const Selection& selection, Granularity granularity, bool base) {
+    NodeWalker walker(selection.view(), granularity, space_);
+    NodeStack stack;
+    for (const StackSum& sum : selection.sums().rows) {
+      if (walker.Expand(sum, stack)) {
+        AddStack(stack, selection.recording(), sum.value, base);
+      }
+    }
+  }
+
+  // Sums and widths from the leaves up.
+  void Finish() {
+    for (std::size_t i = calls_.size(); i-- > 0;) {
+      Call& call = calls_[i];
+      call.total = SaturatingAdd(call.total, call.self);
+      call.base = SaturatingAdd(call.base, call.base_self);
+      call.width =
+          SaturatingAdd(call.width, std::max(Magnitude(call.self), Magnitude(call.base_self)));
+      if (i != kRoot) {
+        Call& parent = calls_[call.parent];
+        parent.total = SaturatingAdd(parent.total, call.total);
+        parent.base = SaturatingAdd(parent.base, call.base);
+        parent.width = SaturatingAdd(parent.width, call.width);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<Call>& calls() const { return calls_; }
+
+ private:
+  void AddStack(const NodeStack& stack, const Recording& recording, std::int64_t value, bool base) {
+    std::uint32_t at = kRoot;
+    const std::int64_t size = Magnitude(value);
+    for (std::size_t i = stack.nodes.size(); i-- > 0;) {
+      at = Child(at, stack.nodes[i]);
+      if (Call& call = calls_[at]; size > call.most) {
+        call.most = size;
+        call.line = stack.lines[i] == LineId::kNone ? 0 : recording.lines[stack.lines[i]].line;
+      }
+    }
+    if (stack.nodes.empty()) {
+      at = Child(kRoot, space_.Intern(kNoStack, "", 0));
+    }
+    std::int64_t& self = base ? calls_[at].base_self : calls_[at].self;
+    self = SaturatingAdd(self, value);
+  }
+
+  static std::size_t HashOf(std::uint32_t parent, NodeId node) {
+    std::uint64_t hash = (std::uint64_t{parent} << 32U | node.value()) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32U;
+    return static_cast<std::size_t>(hash);
+  }
+
+  std::uint32_t Child(std::uint32_t parent, NodeId node) {
+    std::size_t slot = HashOf(parent, node) & (slots_.size() - 1);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+      const Call& call = calls_[slots_[slot]];
+      if (call.parent == parent && call.node == node) {
+        return slots_[slot];
+      }
+    }
+    const auto made = static_cast<std::uint32_t>(calls_.size());
+    calls_.push_back({.parent = parent, .node = node});
+    slots_[slot] = made;
+    if (calls_.size() * 2 > slots_.size()) {
+      Grow();
+    }
+    return made;
+  }
+
+  void Grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    for (std::uint32_t i = 1; i < calls_.size(); ++i) {
+      std::size_t slot = HashOf(calls_[i].parent, calls_[i].node) & (slots_.size() - 1);
+      while (slots_[slot] != 0) {
+        slot = (slot + 1) & (slots_.size() - 1);
+      }
+      slots_[slot] = i;
+    }
+  }
+
+  NodeSpace& space_;
+  std::vector<Call> calls_;
+  std::vector<std::uint32_t> slots_;  // open addressing: call, 0 = free; a power of two
+};
+
+// Makes rows of the tree, callers first.
+class RowMaker {
+ public:
+  RowMaker(std::span<const Call> calls, const NodeSpace& space, const FlameQuery& query,
+           FlameAnswer& answer)
+      : calls_(calls), space_(space), query_(query), answer_(answer), begins_(calls.size() + 1) {
+    for (std::size_t i = 1; i < calls.size(); ++i) {
+      ++begins_[calls[i].parent + 1];
+    }
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    children_.resize(calls.size() - 1);
+    std::vector<std::size_t> next = begins_;
+    for (std::uint32_t i = 1; i < calls.size(); ++i) {
+      children_[next[calls[i].parent]++] = i;
+    }
+    least_ = static_cast<double>(calls[kRoot].width) * query.min_share;
+  }
+
+  void Make() {
+    struct Waiting {
+      std::uint32_t call;
+      std::int64_t parent;
+      std::int64_t begin;
+    };
+    std::vector<Waiting> waiting{{kRoot, -1, 0}};
+    std::vector<Waiting> next;
+    while (!waiting.empty()) {
+      const Waiting at = waiting.back();
+      waiting.pop_back();
+      const std::int64_t row = AddRow(at.call, at.parent, at.begin);
+      next.clear();
+      std::int64_t begin = at.begin;
+      for (const std::uint32_t child : Shown(at.call, row)) {
+        next.push_back({child, row, begin});
+        begin = SaturatingAdd(begin, calls_[child].width);
+      }
+      waiting.insert(waiting.end(), next.rbegin(), next.rend());
+    }
+    answer_.frames_left_out =
+        static_cast<std::int64_t>(calls_.size()) - static_cast<std::int64_t>(answer_.rows.size());
+  }
+
+ private:
+  [[nodiscard]] std::string_view NameOf(std::uint32_t call) const {
+    const std::string_view name = space_.Name(calls_[call].node);
+    return name.empty() ? space_.File(calls_[call].node) : name;
+  }
+
+  // The callees to show, the widest first; notes in the caller's row what is left out.
+  [[nodiscard]] std::span<const std::uint32_t> Shown(std::uint32_t call, std::int64_t row) {
+    FlameRow& caller = answer_.rows[static_cast<std::size_t>(row)];
+    const bool deep = query_.depth > 0 && caller.depth >= static_cast<std::int64_t>(query_.depth);
+    const auto all = std::span(children_).subspan(begins_[call], begins_[call + 1] - begins_[call]);
+    const auto end = std::partition(all.begin(), all.end(), [this, deep](std::uint32_t child) {
+      return !deep && static_cast<double>(calls_[child].width) >= least_;
+    });
+    for (auto child = end; child != all.end(); ++child) {
+      caller.left_out = SaturatingAdd(caller.left_out, calls_[*child].total);
+    }
+    std::sort(all.begin(), end, [this](std::uint32_t a, std::uint32_t b) {
+      if (calls_[a].width != calls_[b].width) {
+        return calls_[a].width > calls_[b].width;
+      }
+      return std::tuple(NameOf(a), space_.File(calls_[a].node), a) <
+             std::tuple(NameOf(b), space_.File(calls_[b].node), b);
+    });
+    return all.first(static_cast<std::size_t>(end - all.begin()));
+  }
+
+  std::int64_t AddRow(std::uint32_t at, std::int64_t parent, std::int64_t begin) {
+    const Call& call = calls_[at];
+    FlameRow row{.id = static_cast<std::int64_t>(answer_.rows.size()),
+                 .total = call.total,
+                 .self = call.self,
+                 .begin = begin,
+                 .width = call.width};
+    if (parent >= 0) {
+      row.parent = parent;
+      row.depth = answer_.rows[static_cast<std::size_t>(parent)].depth + 1;
+      row.name = NameOf(at);
+      row.file = space_.File(call.node);
+      row.line = call.line;
+    }
+    if (answer_.difference) {
+      row.base = call.base;
+      row.base_self = call.base_self;
+    }
+    answer_.levels = std::max(answer_.levels, row.depth);
+    answer_.rows.push_back(row);
+    return row.id;
+  }
+
+  std::span<const Call> calls_;
+  const NodeSpace& space_;
+  const FlameQuery& query_;
+  FlameAnswer& answer_;
+  std::vector<std::size_t> begins_;
+  std::vector<std::uint32_t> children_;
+  double least_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> FlameRow::change() const {
+  return base ? std::optional(SaturatingSubtract(total, *base)) : std::nullopt;
+}
+
+FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,
+                  const FlameQuery& query) {
+  FlameAnswer answer{.difference = !bases.empty()};
+  const auto space = std::make_shared<NodeSpace>();
+  CallTree tree(*space);
+  const auto add = [&](const std::vector<Selection>& side, bool base) {
+    for (const Selection& selection : side) {
+      answer.head.Add(selection);
+      tree.Add(selection, query.granularity, base);
+    }
+  };
+  add(bases, true);
+  add(inputs, false);
+  tree.Finish();
+  const Call& root = tree.calls()[kRoot];
+  answer.total = root.total;
+  answer.base_total = root.base;
+  answer.width = root.width;
+  RowMaker(tree.calls(), *space, query, answer).Make();
+  answer.names = space;
+  return answer;
+}
+
+AnswerView ViewOf(const FlameAnswer& answer) {
+  return ViewRows(answer.head,
+                  {{"difference", answer.difference},
+                   {"total", answer.total},
+                   {"base_total", answer.difference ? Value(answer.base_total) : Value()},
+                   {"frames_left_out", answer.frames_left_out}},
+                  answer.rows, kFlameFields);
+}
+
+}  // namespace memtool
