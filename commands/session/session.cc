@@ -23,6 +23,13 @@ namespace memtool::commands {
 
 namespace {
 
+// A page has none, and there std::async waits for ever for a thread that cannot be made.
+#ifdef __EMSCRIPTEN__
+constexpr bool kHasThreads = false;
+#else
+constexpr bool kHasThreads = true;
+#endif
+
 using Shared = std::shared_ptr<const Recording>;
 using Conf = std::optional<whatif::AllocatorSettings>;
 
@@ -209,7 +216,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   const HowToRead how{.options = options,
                       .conf = inputs_.conf(),
                       .kept = streams_.kept,
-                      .ahead = inputs_.jobs() > 1 && names.size() > 1};
+                      .ahead = kHasThreads && inputs_.jobs() > 1 && names.size() > 1};
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
       ahead.push_back(Begun(names[next++], before, how));

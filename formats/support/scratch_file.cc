@@ -38,13 +38,20 @@ ScratchFile::ScratchFile(ScratchFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), path_(std::exchange(other.path_, {})) {}
 
 ScratchFile::~ScratchFile() {
-  Unlink();
+  RemoveName();
   if (fd_ >= 0) {
     ::close(fd_);
   }
 }
 
 void ScratchFile::Unlink() {
+  // In a page an open file without a name has no size; there it is memory, and gone with the page.
+#ifndef __EMSCRIPTEN__
+  RemoveName();
+#endif
+}
+
+void ScratchFile::RemoveName() {
   if (!path_.empty()) {
     ::unlink(std::exchange(path_, {}).c_str());
   }

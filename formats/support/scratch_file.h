@@ -28,6 +28,7 @@ class ScratchFile {
 
  private:
   ScratchFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  void RemoveName();
 
   int fd_;
   std::string path_;

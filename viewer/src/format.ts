@@ -38,7 +38,7 @@ export function commandLine(words: string[]): string {
 
 // What hides or reorders text is shown by its number, as the program shows it on a terminal.
 const kHidden =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/g;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/g;
 
 export function visible(text: string): string {
   return text.replace(kHidden, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -66,7 +66,8 @@ class Page {
 
   constructor(private readonly core: Core) {
     core.onProgress = (bytes) => {
-      this.say(`reading… ${size(bytes)}${this.expected > 0 ? ` of ${size(this.expected)}` : ""}`);
+      // Small inputs are there before one has read that.
+      this.say(this.expected < 16 << 20 ? "" : `reading… ${size(bytes)}${this.expected > 0 ? ` of ${size(this.expected)}` : ""}`);
     };
     const open = h("input", { type: "file", multiple: true, id: "file", hidden: true });
     const openBase = h("input", { type: "file", id: "base-file", hidden: true });
@@ -185,6 +186,7 @@ class Page {
     if (turn !== this.drawing) {
       return;
     }
+    this.say("");
     if (into.parentElement !== this.content) {
       this.show(into);
     }

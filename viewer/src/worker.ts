@@ -35,6 +35,7 @@ const post = (message: FromWorker): void => self.postMessage(message);
 async function start(wasm: Uint8Array): Promise<void> {
   core = await memtoolCore({
     wasmBinary: wasm,
+    stdin: () => null,
     print: (text: string) => console.log(text),
     printErr: (text: string) => console.warn(text),
   });

@@ -24,18 +24,23 @@ function nodesOf(rows: Row[]): Node[] {
   for (const row of rows) {
     const depth = asNumber(row["depth"]);
     const parent = depth > 0 ? open[depth - 1]! : -1;
-    const bytes = Math.abs(asNumber(row["bytes"]));
+    // What is gone keeps its room in a comparison.
+    const base = row["base"];
+    const bytes = Math.max(Math.abs(asNumber(row["total"])), Math.abs(asNumber(base)));
     const begin = parent < 0 ? 0 : nodes[parent]!.begin + used[parent]!;
-    const base = row["base_bytes"];
     open[depth] = nodes.length;
     used.push(0);
     if (parent >= 0) {
       used[parent] = used[parent]! + bytes;
     }
     nodes.push({ row, depth, bytes, begin, parent,
-      change: base === null || base === undefined ? 0 : asNumber(row["bytes"]) - asNumber(base) });
+      change: asNumber(row["change"]) });
   }
   return nodes;
+}
+
+function nameOf(node: Node): string {
+  return node.depth === 0 ? "all" : asText(node.row["name"]);
 }
 
 class Flame {
@@ -141,7 +146,7 @@ class Flame {
       }
       if (wide > 34) {
         draw.fillStyle = dark ? "#eee" : "#16161a";
-        const name = visible(asText(node.row["name"]));
+        const name = visible(nameOf(node));
         const most = Math.floor((wide - 8) / 6.1);
         draw.fillText(name.length <= most ? name : `${name.slice(0, Math.max(1, most - 1))}…`, x + 4, y + kHeight / 2);
       }
@@ -169,7 +174,7 @@ class Flame {
     this.at = row;
     const node = this.nodes[row]!;
     clear(this.says,
-      h("b", {}, asText(node.row["name"])), `  ${place(node.row)}  `,
+      h("b", {}, nameOf(node)), `  ${place(node.row)}  `,
       `${size(node.bytes)} · ${percent(node.bytes, this.nodes[0]!.bytes)} of all · ${size(asNumber(node.row["self"]))} itself`,
       this.compared ? ` · ${size(node.change, true)}` : "");
     this.draw();

@@ -31,7 +31,7 @@ export const graph: View = {
       h("div", { class: "column" }, h("h3", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
     const neighbours = (relation: string): HTMLElement[] =>
       answer.rows.filter((row) => row["relation"] === relation).map((row) => box(row, asNumber(row["weight"])));
-    clear(into, h("div", { class: "graph" },
+    clear(into, h("div", { class: "calls" },
       column("called by", neighbours("caller")),
       column("", self.map((row) => box(row, asNumber(row["cum"])))),
       column("calls", neighbours("callee"))));

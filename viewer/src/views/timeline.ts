@@ -44,8 +44,20 @@ function columnsOf(answer: Answer, layers: Layer[], device: number): number[][] 
   return [x, ...stacked, rows.map((row) => asNumber(row["reserved"]))];
 }
 
-function axisSize(values: number[]): (string | null)[] {
-  return values.map((value) => size(Math.round(value)));
+// Round steps in units of 1024.
+function axisSteps(high: number): number[] {
+  const wanted = high / 6;
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(wanted, 1)) / 10));
+  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find((one) => one * unit >= wanted) ?? 1024;
+  const splits = [];
+  for (let at = 0; at <= high; at += step * unit) {
+    splits.push(at);
+  }
+  return splits;
+}
+
+function axisLabel(value: number): string {
+  return size(Math.round(value)).replace(/\.00 /, " ").replace(/(\.\d)0 /, "$1 ");
 }
 
 class Plot {
@@ -96,7 +108,8 @@ class Plot {
           { stroke: ink, grid: { stroke: lines, width: 1 }, ticks: { stroke: lines, width: 1 },
             values: (_plot, values) => values.map((v) => (Number.isInteger(v) ? count(v) : "")) },
           { stroke: ink, size: 84, grid: { stroke: lines, width: 1 }, ticks: { stroke: lines, width: 1 },
-            values: (_plot, values) => axisSize(values) },
+            splits: (_plot, _axis, _low, high) => axisSteps(high),
+            values: (_plot, values) => values.map(axisLabel) },
         ],
         cursor: { drag: { x: true, y: false, setScale: false, dist: 4 }, points: { show: false } },
         legend: { live: true },
