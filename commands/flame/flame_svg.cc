@@ -120,12 +120,12 @@ std::string Legend(std::int64_t y) {
   std::string text = fmt::format("<g transform=\"translate(10 {})\">", y);
   std::int64_t x = 0;
   const auto word = [&](std::string_view what, std::int64_t width) {
-    text += fmt::format("<text class=\"dim\" x=\"{}\" y=\"11\">{}</text>", x, what);
+    text += fmt::format(R"(<text class="dim" x="{}" y="11">{}</text>)", x, what);
     x += width;
   };
   word("shrank", 44);
   for (const char* step : {"s4", "s3", "s2", "s1", "g0", "g1", "g2", "g3", "g4"}) {
-    text += fmt::format("<g class=\"{}\"><rect x=\"{}\" width=\"22\" height=\"14\"/></g>", step, x);
+    text += fmt::format(R"(<g class="{}"><rect x="{}" width="22" height="14"/></g>)", step, x);
     x += 23;
   }
   x += 6;

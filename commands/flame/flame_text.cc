@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "flame/flame_picture.h"
@@ -70,11 +71,11 @@ std::string ChangeText(std::int64_t change, const FlameStyle& style) {
 // more than half a number.
 std::string LabelOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style,
                     std::size_t room) {
-  const std::string name = FlameName(row);
+  std::string name = FlameName(row);
   const auto change = row.change();
   const std::string figure = change ? ChangeText(*change, style) : style.amount(row.total);
   for (const std::string& figures : {FlameFigures(answer, row, style), figure}) {
-    const std::string label = name + "  " + figures;
+    std::string label = fmt::format("{}  {}", name, figures);
     if (DisplayWidth(label) <= room) {
       return label;
     }
@@ -118,8 +119,8 @@ std::string FlameText(const FlameAnswer& answer, const FlameStyle& style) {
   text += '\n';
   const std::size_t width = style.width;
   const auto cell = [&](std::int64_t at) {
-    return static_cast<std::size_t>(FlameShare(at, answer.width) * static_cast<double>(width) +
-                                    0.5);
+    return static_cast<std::size_t>(
+        std::lround(FlameShare(at, answer.width) * static_cast<double>(width)));
   };
   std::vector<LevelLine> lines(static_cast<std::size_t>(answer.levels) + 1, LevelLine(style.color));
   for (const FlameRow& row : answer.rows) {

@@ -24,9 +24,8 @@ class Value {
 
   Value() = default;
   Value(bool value) : data_(value) {}  // NOLINT
-  template <class T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) Value(T value)
-      : data_(Wide<T>{value}) {}                                // NOLINT
+  template <class T, class = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
+  Value(T value) : data_(Wide<T>{value}) {}                     // NOLINT
   Value(double value) : data_(value) {}                         // NOLINT
   Value(std::string value) : data_(std::move(value)) {}         // NOLINT
   Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
