@@ -32,6 +32,9 @@ std::unique_ptr<Command> MakeCut();
 std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakePprof();
 std::unique_ptr<Command> MakeRun();
+std::unique_ptr<Command> MakePage();
+std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeOpen();
 std::unique_ptr<Command> MakeHelp();
 
 namespace {
@@ -66,6 +69,9 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 #ifndef __EMSCRIPTEN__  // a page starts no processes, and has its own ways to draw
     {"pprof", MakePprof},
     {"run", MakeRun},
+    {"report", MakeReport},
+    {"open", MakeOpen},
+    {"page", MakePage},
 #endif
     {"help", MakeHelp},
     // clang-format on

@@ -165,6 +165,10 @@ Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produc
 }
 
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes) {
+  return StreamTemporary(ending, [bytes](const TakeBytes& take) { return take(bytes); });
+}
+
+Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes& produce) {
   const char* chosen = std::getenv("TMPDIR");
   const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
   TemporaryFile file;
@@ -173,8 +177,11 @@ Result<std::string> WriteTemporary(std::string_view ending, std::string_view byt
     return Fail(NotWritable(folder, failed));
   }
   const std::string path = folder + "/" + file.name();
-  failed = file.Write(bytes);
-  failed = failed != 0 ? failed : file.Keep();
+  MEMTOOL_TRY(produce([&](std::string_view bytes) -> Result<void> {
+    const int wrote = file.Write(bytes);
+    return wrote != 0 ? Result<void>(Fail(NotWritable(path, wrote))) : Result<void>();
+  }));
+  failed = file.Keep();
   return failed != 0 ? Result<std::string>(Fail(NotWritable(path, failed))) : path;
 }
 

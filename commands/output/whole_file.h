@@ -28,6 +28,8 @@ Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produc
 // Writes a file that only its owner can read, under a name of its own in the folder for temporary
 // files. Returns the path. Errors: kOutput.
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes);
+// The same for bytes that are made while they are written. Errors: also those of `produce`.
+Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes& produce);
 
 // True when both names lead to one file, also to one that does not exist yet.
 bool SameTarget(const std::string& one, const std::string& other);
