@@ -136,7 +136,7 @@ for (const [path, history] of inputs) {
   await page.waitForSelector("footer code:has-text('--focus optimizer')");
   await settled(page);
   await tableEquals(page, dirname(file), "a filter");
-  await page.locator("main").click();
+  await page.locator("main").focus();
   await page.keyboard.press("2");
   await page.waitForSelector('#view-timeline[aria-current="page"]');
   await settled(page);
