@@ -70,14 +70,14 @@ std::string ClassOf(const FlameRow& row) {
   if (*change == 0) {
     return "g0";
   }
-  const std::int64_t larger = std::max(Magnitude(row.total), Magnitude(*row.base));
+  const std::int64_t larger = std::max(Magnitude(row.bytes), Magnitude(*row.base_bytes));
   const double share = larger == 0 ? 1.0 : std::fabs(Ratio(*change, larger));
   const int step = share > 0.5 ? 4 : share > 0.2 ? 3 : share > 0.05 ? 2 : 1;
   return fmt::format("{}{}", *change > 0 ? 'g' : 's', step);
 }
 
 std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
-  std::string title = row.parent ? EscapeXml(Shorten(EscapeText(row.name), kLongestName)) : "all";
+  std::string title = EscapeXml(Shorten(EscapeText(row.name), kLongestName));
   if (!row.file.empty()) {
     title +=
         "\n" + EscapeXml(Shorten(EscapeText(row.line > 0 ? fmt::format("{}:{}", row.file, row.line)
@@ -85,14 +85,14 @@ std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
                                  kLongestName));
   }
   title += "\n" + EscapeXml(FlameFigures(answer, row, style));
-  if (row.base) {
-    title += "\nbase " + EscapeXml(style.amount(*row.base));
+  if (row.base_bytes) {
+    title += "\nbase " + EscapeXml(style.amount(*row.base_bytes));
   }
-  if (row.self != 0 && row.self != row.total) {
+  if (row.self != 0 && row.self != row.bytes) {
     title += "\nself " + EscapeXml(style.amount(row.self));
   }
   if (row.left_out != 0) {
-    title += "\nin callees not drawn " + EscapeXml(style.amount(row.left_out));
+    title += "\nin levels not drawn " + EscapeXml(style.amount(row.left_out));
   }
   return title;
 }
