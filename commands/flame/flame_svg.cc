@@ -108,12 +108,12 @@ std::string FrameOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
   const double share = FlameShare(row.width, answer.width);
   const std::string name = Shorten(FlameName(row), kWidestCell);
   return fmt::format(
-      "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\"><title>{}</title>"
+      "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\" data-w=\"{}\"><title>{}</title>"
       "<rect x=\"{:.4f}%\" y=\"{}\" width=\"{:.4f}%\" height=\"{}\"/>"
       "<text x=\"{:.4f}%\" dx=\"4\" y=\"{}\">{}</text></g>\n",
-      ClassOf(row), row.depth, EscapeXml(name), TitleOf(answer, row, style), 100 * begin,
-      level * kRowHeight, 100 * share, kRowHeight - 1, 100 * begin, level * kRowHeight + 12,
-      LabelOf(name, share));
+      ClassOf(row), row.depth, EscapeXml(name), row.file.empty() ? 1 : 2,
+      TitleOf(answer, row, style), 100 * begin, level * kRowHeight, 100 * share, kRowHeight - 1,
+      100 * begin, level * kRowHeight + 12, LabelOf(name, share));
 }
 
 std::string Legend(std::int64_t y) {

@@ -185,7 +185,6 @@ class RowMaker {
     FlameRow& caller = answer_.rows[static_cast<std::size_t>(row)];
     const bool deep = query_.depth > 0 && caller.depth >= static_cast<std::int64_t>(query_.depth);
     Call rest{.parent = call, .node = smaller_};
-    bool has_rest = false;
     for (std::size_t i = begins_[call]; i < begins_[call + 1]; ++i) {
       const Call& callee = calls_[children_[i]];
       if (deep) {
@@ -193,14 +192,13 @@ class RowMaker {
       } else if (static_cast<double>(callee.width) >= least_) {
         shown.push_back(children_[i]);
       } else {
-        has_rest = true;
         rest.total = SaturatingAdd(rest.total, callee.total);
         rest.base = SaturatingAdd(rest.base, callee.base);
         rest.width = SaturatingAdd(rest.width, callee.width);
       }
     }
     SortByName(shown);
-    if (has_rest) {
+    if (rest.width > 0) {
       rest.self = rest.total;
       rest.base_self = rest.base;
       shown.push_back(static_cast<std::uint32_t>(calls_.size()));
