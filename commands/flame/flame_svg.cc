@@ -139,9 +139,10 @@ std::string Legend(std::int64_t y) {
 std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style) {
   const auto heads = static_cast<std::int64_t>(style.head.size());
   const std::int64_t legend = 10 + heads * kHeadLine;
-  const std::int64_t top = legend + (answer.difference ? 20 : 0) + 8;
+  const std::int64_t note = legend + (answer.difference ? 20 : 0) + 10;  // seen without scrolling
+  const std::int64_t top = note + 8;
   const std::int64_t frames = (answer.levels + 1) * kRowHeight;
-  const std::int64_t height = top + frames + 30;
+  const std::int64_t height = top + frames + 10;
   std::string svg = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"{}\" "
@@ -157,18 +158,16 @@ std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style) {
     svg += Legend(legend);
   }
   svg += fmt::format(
+      "<text id=\"note\" class=\"dim\" x=\"10\" y=\"{}\" aria-live=\"polite\">click or Enter: zoom "
+      "· / "
+      "or Ctrl-F: search · arrows: move · Escape: back</text>\n"
       "<svg x=\"10\" y=\"{}\" width=\"100%\" height=\"{}\" id=\"clip\"><svg id=\"frames\" "
       "width=\"98.4%\" height=\"{}\">\n",
-      top, frames, frames);
+      note, top, frames, frames);
   for (const FlameRow& row : answer.rows) {
     svg += FrameOf(answer, row, style);
   }
-  svg += fmt::format(
-      "</svg></svg>\n<text id=\"note\" class=\"dim\" x=\"10\" y=\"{}\" aria-live=\"polite\">click "
-      "or "
-      "Enter: zoom · / or Ctrl-F: search · arrows: move · Escape: back</text>\n"
-      "<script><![CDATA[{}]]></script>\n</svg>\n",
-      top + frames + 19, kFlameScript);
+  svg += fmt::format("</svg></svg>\n<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
   return svg;
 }
 

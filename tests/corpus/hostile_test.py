@@ -172,6 +172,9 @@ def main():
                 call(["flame", "--format", "svg", *o]), script=True))
             check("flame as text", lambda o=options: text_of(call(["flame", "--format", "text", *o])))
             check("flame folded", lambda o=options: text_of(call(["flame", "--format", "folded", *o])))
+        check("flame folded as convert", lambda: compare(
+            call(["flame", "--frames", "all", "--format", "folded"]),
+            call(["convert", "--frames", "all", "--to", "folded"])))
         for options in ([], ["--nodecount", "0", "--edgecount", "0"], ["--by", "line", "--frames", "all"]):
             what = "dot " + " ".join(options)
             if dot:
