@@ -12,7 +12,7 @@ namespace memtool::commands {
 inline constexpr std::string_view kFlameStyle = R"css(
 svg[data-up]{background:#fff}
 .paper{fill:#fff}text{fill:#212126}.dim{fill:#6b6b73}.first{font-size:12px;font-weight:bold}
-#frames g{cursor:pointer}#frames text{pointer-events:none}
+#frames g{cursor:pointer}#frames rect{stroke:#fff;stroke-width:.6}#frames text{pointer-events:none}
 .root rect,.g0 rect{fill:#e6e6ea}
 .c0 rect{fill:#f5d9a8}.c1 rect{fill:#f3c9a5}.c2 rect{fill:#f2e3b0}
 .c3 rect{fill:#e8cdb8}.c4 rect{fill:#dfd8b4}.c5 rect{fill:#f0bfae}
@@ -21,7 +21,7 @@ svg[data-up]{background:#fff}
 #frames g:hover rect,#frames g.at rect{stroke:#212126;stroke-width:1}
 #frames g.hit rect{fill:#d79bc0}#frames g.up{opacity:.55}
 @media (prefers-color-scheme:dark){
-svg[data-up]{background:#17171a}
+svg[data-up]{background:#17171a}#frames rect{stroke:#17171a}
 .paper{fill:#17171a}text{fill:#e8e8ec}.dim{fill:#9a9aa4}
 .root rect,.g0 rect{fill:#34343a}
 .c0 rect{fill:#5f4a22}.c1 rect{fill:#643f24}.c2 rect{fill:#57502a}
@@ -72,7 +72,7 @@ inline constexpr std::string_view kFlameScript = R"js(
   const rest = () => { if (wanted || typing) search(); else say(help); };
   const search = () => {
     let found = null, wrong = false;
-    try { found = wanted === "" ? null : new RegExp(wanted, "iu"); } catch { wrong = true; }
+    try { found = wanted === "" ? null : new RegExp(wanted, "imu"); } catch { wrong = true; }
     let sum = 0, end = -1, hits = 0;
     for (const f of all) {
       const hit = found !== null && found.test(f.where);
