@@ -27,7 +27,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr double kPictureShare = 0.0005;  // half a pixel of a wide window
+constexpr double kUsualShare = 0.0005;  // half a pixel of a wide window
 
 class FlameCommand final : public Command {
  public:
@@ -50,13 +50,13 @@ class FlameCommand final : public Command {
         "frames: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "compare with this input");
     view_.DeclareBase(group);
-    add("flame-up", po::bool_switch(&up_), "callees above their callers, the root at the bottom");
-    add("nodefraction",
+    add("up", po::bool_switch(&up_), "callees above their callers, the root at the bottom");
+    add("min-share",
         po::value(&share_)->value_name("F")->notifier([this](double) { has_share_ = true; }),
-        "leave out frames below this part of the width (default 0.0005 in pictures, 0 in data)");
+        "frames below this part of the whole are one, (smaller); 0 = all (default 0.0005; folded "
+        "stacks have all)");
     add("format", po::value(&format_text_)->value_name("FORMAT"),
-        "svg, text, folded, json, jsonl or csv (default: by the ending of FILE; text on a "
-        "terminal, else svg)");
+        "text, svg, folded, json, jsonl or csv (default: by the ending of FILE, else text)");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
     options.add(group);
   }
@@ -82,12 +82,12 @@ class FlameCommand final : public Command {
   enum class Format : std::uint8_t { kSvg, kText, kFolded, kJson, kJsonl, kCsv };
 
   [[nodiscard]] unsigned Width(const Streams& streams) const {
-    constexpr unsigned kUsual = 100;
+    constexpr unsigned kUsual = 80;
     const unsigned width = output_ == "-" ? streams.out.TerminalWidth() : 0;
     return width > 0 ? width : kUsual;
   }
 
-  [[nodiscard]] Format FormatOfOutput(const Streams& streams) const {
+  [[nodiscard]] Format FormatOfOutput() const {
     constexpr std::array<Choice<Format>, 6> kEndings{{{".txt", Format::kText},
                                                       {".folded", Format::kFolded},
                                                       {".json", Format::kJson},
@@ -99,7 +99,7 @@ class FlameCommand final : public Command {
         return ending.value;
       }
     }
-    return output_ == "-" && streams.out.TerminalWidth() > 0 ? Format::kText : Format::kSvg;
+    return Format::kText;
   }
 
   Result<void> ResolveFrames(const Streams& streams) {
@@ -110,7 +110,7 @@ class FlameCommand final : public Command {
                                                       {"jsonl", Format::kJsonl},
                                                       {"csv", Format::kCsv}}};
     if (format_text_.empty()) {
-      format_ = FormatOfOutput(streams);
+      format_ = FormatOfOutput();
     } else {
       auto format = Choose("--format", format_text_, kFormats);
       MEMTOOL_TRY(format);
@@ -123,15 +123,16 @@ class FlameCommand final : public Command {
                   "function, filefunction, line, file or module");
     }
     query_.granularity = by->granularity;
-    query_.depth = input_.rows().value_or(0);
     if (!(share_ >= 0 && share_ <= 1)) {
-      return Fail(ErrorCode::kUsage, "--nodefraction: not a part of the whole",
+      return Fail(ErrorCode::kUsage, "--min-share: not a part of the whole",
                   "give 0 to 1, such as 0.001");
     }
-    const double usual = format_ == Format::kSvg    ? kPictureShare
-                         : format_ == Format::kText ? 0.5 / Width(streams)
-                                                    : 0.0;
-    query_.min_share = has_share_ ? share_ : usual;
+    if (format_ != Format::kFolded) {  // which has every stack and byte
+      query_.depth = input_.rows().value_or(0);
+      // What has less than half a cell could not be told from what is not there.
+      const double usual = format_ == Format::kText ? 0.5 / Width(streams) : kUsualShare;
+      query_.min_share = has_share_ ? share_ : usual;
+    }
     return {};
   }
 
@@ -211,7 +212,7 @@ class FlameCommand final : public Command {
       head.push_back("filters: " + filters);
     }
     if (answer_.frames_left_out > 0) {
-      head.push_back(fmt::format("{} not drawn (--nodefraction 0 -n 0 draws all)",
+      head.push_back(fmt::format("{} not drawn (--min-share 0 -n 0 draws all)",
                                  Counted(answer_.frames_left_out, "frame")));
     }
     return head;

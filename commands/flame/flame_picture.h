@@ -22,7 +22,7 @@ struct FlameStyle {
 
 // The part of the whole; 0 of nothing.
 double FlameShare(std::int64_t part, std::int64_t whole);
-// "main", or what stands for the root; visible, not escaped for any format.
+// "main"; visible, not escaped for any format.
 std::string FlameName(const FlameRow& row);
 // "5.53 MiB, 12.0%", of a comparison also the change.
 std::string FlameFigures(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style);

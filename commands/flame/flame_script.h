@@ -6,28 +6,29 @@
 
 namespace memtool::commands {
 
-// Quiet tints for files; in a comparison bluish green for what shrank and vermilion for what grew
-// (Okabe and Ito), as in tables. Names stay readable on all of them, light and dark.
+// Quiet tints for files; in a comparison blue for what shrank and orange for what grew, reddish
+// purple for what a search finds: told apart by the colour-blind too. Names stay readable on all of
+// them, light and dark.
 inline constexpr std::string_view kFlameStyle = R"css(
 svg[data-up]{background:#fff}
 .paper{fill:#fff}text{fill:#212126}.dim{fill:#6b6b73}.first{font-size:12px;font-weight:bold}
-#frames g{cursor:pointer}#frames text{pointer-events:none}
+#frames g{cursor:pointer}#frames rect{stroke:#fff;stroke-width:.6}#frames text{pointer-events:none}
 .root rect,.g0 rect{fill:#e6e6ea}
 .c0 rect{fill:#f5d9a8}.c1 rect{fill:#f3c9a5}.c2 rect{fill:#f2e3b0}
 .c3 rect{fill:#e8cdb8}.c4 rect{fill:#dfd8b4}.c5 rect{fill:#f0bfae}
 .g1 rect{fill:#f9e3d4}.g2 rect{fill:#f3c5a6}.g3 rect{fill:#eba573}.g4 rect{fill:#e0874a}
-.s1 rect{fill:#d5ece4}.s2 rect{fill:#a9dac9}.s3 rect{fill:#74c3a9}.s4 rect{fill:#3fac8a}
+.s1 rect{fill:#dbe7f3}.s2 rect{fill:#b6d0e8}.s3 rect{fill:#89b4da}.s4 rect{fill:#5c98cb}
 #frames g:hover rect,#frames g.at rect{stroke:#212126;stroke-width:1}
-#frames g.hit rect{fill:#56b4e9}#frames g.up{opacity:.55}
+#frames g.hit rect{fill:#d79bc0}#frames g.up{opacity:.55}
 @media (prefers-color-scheme:dark){
-svg[data-up]{background:#17171a}
+svg[data-up]{background:#17171a}#frames rect{stroke:#17171a}
 .paper{fill:#17171a}text{fill:#e8e8ec}.dim{fill:#9a9aa4}
 .root rect,.g0 rect{fill:#34343a}
 .c0 rect{fill:#5f4a22}.c1 rect{fill:#643f24}.c2 rect{fill:#57502a}
 .c3 rect{fill:#553d30}.c4 rect{fill:#474628}.c5 rect{fill:#66372b}
 .g1 rect{fill:#43342c}.g2 rect{fill:#5f3d28}.g3 rect{fill:#7d4622}.g4 rect{fill:#9c4d17}
-.s1 rect{fill:#2a3d38}.s2 rect{fill:#23524a}.s3 rect{fill:#19675a}.s4 rect{fill:#0c7a61}
-#frames g:hover rect,#frames g.at rect{stroke:#fff}#frames g.hit rect{fill:#0b5f96}}
+.s1 rect{fill:#2b3743}.s2 rect{fill:#28465f}.s3 rect{fill:#23567f}.s4 rect{fill:#1a669f}
+#frames g:hover rect,#frames g.at rect{stroke:#fff}#frames g.hit rect{fill:#8a3f70}}
 )css";
 
 inline constexpr std::string_view kFlameScript = R"js(
@@ -38,7 +39,8 @@ inline constexpr std::string_view kFlameScript = R"js(
   const up = svg.dataset.up === "1";
   const all = Array.from(box.children, (g) => {
     const [title, rect, text] = g.children;
-    return {g, title, rect, text, name: g.dataset.n, d: Number(g.dataset.d),
+    const where = title.textContent.split("\n").slice(0, Number(g.dataset.w)).join("\n");
+    return {g, title, rect, text, where, name: g.dataset.n, d: Number(g.dataset.d),
       x: parseFloat(rect.getAttribute("x")), w: parseFloat(rect.getAttribute("width"))};
   });
   let zoomed = all[0], at = -1, typing = false, wanted = "";
@@ -69,10 +71,11 @@ inline constexpr std::string_view kFlameScript = R"js(
   const about = (f) => say(f.title.textContent.split("\n").join(" · "));
   const rest = () => { if (wanted || typing) search(); else say(help); };
   const search = () => {
-    const low = wanted.toLowerCase();
+    let found = null, wrong = false;
+    try { found = wanted === "" ? null : new RegExp(wanted, "imu"); } catch { wrong = true; }
     let sum = 0, end = -1, hits = 0;
     for (const f of all) {
-      const hit = low !== "" && f.title.textContent.toLowerCase().includes(low);
+      const hit = found !== null && found.test(f.where);
       f.g.classList.toggle("hit", hit);
       if (!hit) continue;
       ++hits;
@@ -80,7 +83,8 @@ inline constexpr std::string_view kFlameScript = R"js(
     }
     const share = Math.min(100, sum / all[0].w * 100).toFixed(1);
     say("search: " + wanted + (typing ? "▏" : "") +
-      (low === "" ? "" : " · " + hits + " frames, " + share + "% of the width"));
+      (wrong ? " · not a regular expression yet"
+        : found === null ? "" : " · " + hits + " frames, " + share + "% of the width"));
   };
   const mark = (i) => {
     if (at >= 0) all[at].g.classList.remove("at");

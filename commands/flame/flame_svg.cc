@@ -70,14 +70,14 @@ std::string ClassOf(const FlameRow& row) {
   if (*change == 0) {
     return "g0";
   }
-  const std::int64_t larger = std::max(Magnitude(row.total), Magnitude(*row.base));
+  const std::int64_t larger = std::max(Magnitude(row.bytes), Magnitude(*row.base_bytes));
   const double share = larger == 0 ? 1.0 : std::fabs(Ratio(*change, larger));
   const int step = share > 0.5 ? 4 : share > 0.2 ? 3 : share > 0.05 ? 2 : 1;
   return fmt::format("{}{}", *change > 0 ? 'g' : 's', step);
 }
 
 std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
-  std::string title = row.parent ? EscapeXml(Shorten(EscapeText(row.name), kLongestName)) : "all";
+  std::string title = EscapeXml(Shorten(EscapeText(row.name), kLongestName));
   if (!row.file.empty()) {
     title +=
         "\n" + EscapeXml(Shorten(EscapeText(row.line > 0 ? fmt::format("{}:{}", row.file, row.line)
@@ -85,14 +85,14 @@ std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
                                  kLongestName));
   }
   title += "\n" + EscapeXml(FlameFigures(answer, row, style));
-  if (row.base) {
-    title += "\nbase " + EscapeXml(style.amount(*row.base));
+  if (row.base_bytes) {
+    title += "\nbase " + EscapeXml(style.amount(*row.base_bytes));
   }
-  if (row.self != 0 && row.self != row.total) {
+  if (row.self != 0 && row.self != row.bytes) {
     title += "\nself " + EscapeXml(style.amount(row.self));
   }
   if (row.left_out != 0) {
-    title += "\nin callees not drawn " + EscapeXml(style.amount(row.left_out));
+    title += "\nin levels not drawn " + EscapeXml(style.amount(row.left_out));
   }
   return title;
 }
@@ -108,12 +108,12 @@ std::string FrameOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
   const double share = FlameShare(row.width, answer.width);
   const std::string name = Shorten(FlameName(row), kWidestCell);
   return fmt::format(
-      "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\"><title>{}</title>"
+      "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\" data-w=\"{}\"><title>{}</title>"
       "<rect x=\"{:.4f}%\" y=\"{}\" width=\"{:.4f}%\" height=\"{}\"/>"
       "<text x=\"{:.4f}%\" dx=\"4\" y=\"{}\">{}</text></g>\n",
-      ClassOf(row), row.depth, EscapeXml(name), TitleOf(answer, row, style), 100 * begin,
-      level * kRowHeight, 100 * share, kRowHeight - 1, 100 * begin, level * kRowHeight + 12,
-      LabelOf(name, share));
+      ClassOf(row), row.depth, EscapeXml(name), row.file.empty() ? 1 : 2,
+      TitleOf(answer, row, style), 100 * begin, level * kRowHeight, 100 * share, kRowHeight - 1,
+      100 * begin, level * kRowHeight + 12, LabelOf(name, share));
 }
 
 std::string Legend(std::int64_t y) {
@@ -139,9 +139,10 @@ std::string Legend(std::int64_t y) {
 std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style) {
   const auto heads = static_cast<std::int64_t>(style.head.size());
   const std::int64_t legend = 10 + heads * kHeadLine;
-  const std::int64_t top = legend + (answer.difference ? 20 : 0) + 8;
+  const std::int64_t note = legend + (answer.difference ? 20 : 0) + 10;  // seen without scrolling
+  const std::int64_t top = note + 8;
   const std::int64_t frames = (answer.levels + 1) * kRowHeight;
-  const std::int64_t height = top + frames + 30;
+  const std::int64_t height = top + frames + 10;
   std::string svg = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"{}\" "
@@ -157,18 +158,16 @@ std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style) {
     svg += Legend(legend);
   }
   svg += fmt::format(
+      "<text id=\"note\" class=\"dim\" x=\"10\" y=\"{}\" aria-live=\"polite\">click or Enter: zoom "
+      "· / "
+      "or Ctrl-F: search · arrows: move · Escape: back</text>\n"
       "<svg x=\"10\" y=\"{}\" width=\"100%\" height=\"{}\" id=\"clip\"><svg id=\"frames\" "
       "width=\"98.4%\" height=\"{}\">\n",
-      top, frames, frames);
+      note, top, frames, frames);
   for (const FlameRow& row : answer.rows) {
     svg += FrameOf(answer, row, style);
   }
-  svg += fmt::format(
-      "</svg></svg>\n<text id=\"note\" class=\"dim\" x=\"10\" y=\"{}\" aria-live=\"polite\">click "
-      "or "
-      "Enter: zoom · / or Ctrl-F: search · arrows: move · Escape: back</text>\n"
-      "<script><![CDATA[{}]]></script>\n</svg>\n",
-      top + frames + 19, kFlameScript);
+  svg += fmt::format("</svg></svg>\n<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
   return svg;
 }
 

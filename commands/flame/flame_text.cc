@@ -73,7 +73,7 @@ std::string LabelOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
                     std::size_t room) {
   std::string name = FlameName(row);
   const auto change = row.change();
-  const std::string figure = change ? ChangeText(*change, style) : style.amount(row.total);
+  const std::string figure = change ? ChangeText(*change, style) : style.amount(row.bytes);
   for (const std::string& figures : {FlameFigures(answer, row, style), figure}) {
     std::string label = fmt::format("{}  {}", name, figures);
     if (DisplayWidth(label) <= room) {
@@ -96,13 +96,13 @@ double FlameShare(std::int64_t part, std::int64_t whole) {
 }
 
 std::string FlameName(const FlameRow& row) {
-  return row.parent ? EscapeText(NameText(row.name)) : "all";
+  return EscapeText(NameText(row.name));
 }
 
 std::string FlameFigures(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
   const std::int64_t whole = answer.total != 0 ? answer.total : answer.base_total;
   std::string text =
-      fmt::format("{}, {:.1f}%", style.amount(row.total), 100.0 * FlameShare(row.total, whole));
+      fmt::format("{}, {:.1f}%", style.amount(row.bytes), 100.0 * FlameShare(row.bytes, whole));
   if (const auto change = row.change()) {
     text += ", " + ChangeText(*change, style);
   }

@@ -167,10 +167,14 @@ def main():
             for kind in ROWS:
                 check(f"diff {kind}", lambda k=kind: check_rows(
                     k, run([args.memtool, "diff", "-n", "0", "--format", k, path, half])))
-        for options in ([], ["--flame-up"], ["--by", "line", "--frames", "all", "--nodefraction", "0"]):
-            check("flame " + " ".join(options), lambda o=options: check_svg(call(["flame", *o]), script=True))
+        for options in ([], ["--up"], ["--by", "line", "--frames", "all", "--min-share", "0"]):
+            check("flame " + " ".join(options), lambda o=options: check_svg(
+                call(["flame", "--format", "svg", *o]), script=True))
             check("flame as text", lambda o=options: text_of(call(["flame", "--format", "text", *o])))
             check("flame folded", lambda o=options: text_of(call(["flame", "--format", "folded", *o])))
+        check("flame folded as convert", lambda: compare(
+            call(["flame", "--frames", "all", "--format", "folded"]),
+            call(["convert", "--frames", "all", "--to", "folded"])))
         for options in ([], ["--nodecount", "0", "--edgecount", "0"], ["--by", "line", "--frames", "all"]):
             what = "dot " + " ".join(options)
             if dot:

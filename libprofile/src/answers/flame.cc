@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +16,8 @@ namespace memtool {
 namespace {
 
 constexpr std::uint32_t kRoot = 0;
+constexpr std::string_view kAll = "(all)";
+constexpr std::string_view kSmaller = "(smaller)";
 
 struct Call {
   std::uint32_t parent = kRoot;
@@ -61,7 +63,7 @@ class CallTree {
     }
   }
 
-  [[nodiscard]] const std::vector<Call>& calls() const { return calls_; }
+  [[nodiscard]] std::vector<Call> TakeCalls() && { return std::move(calls_); }
 
  private:
   void AddStack(const NodeStack& stack, const Recording& recording, std::int64_t value, bool base) {
@@ -123,19 +125,24 @@ class CallTree {
 // Makes rows of the tree, callers first.
 class RowMaker {
  public:
-  RowMaker(std::span<const Call> calls, const NodeSpace& space, const FlameQuery& query,
-           FlameAnswer& answer)
-      : calls_(calls), space_(space), query_(query), answer_(answer), begins_(calls.size() + 1) {
-    for (std::size_t i = 1; i < calls.size(); ++i) {
-      ++begins_[calls[i].parent + 1];
+  RowMaker(std::vector<Call> calls, NodeSpace& space, const FlameQuery& query, FlameAnswer& answer)
+      : calls_(std::move(calls)),
+        frames_(calls_.size()),
+        smaller_(space.Intern(kSmaller, "", 0)),
+        space_(space),
+        query_(query),
+        answer_(answer),
+        begins_(frames_ + 1) {
+    for (std::size_t i = 1; i < frames_; ++i) {
+      ++begins_[calls_[i].parent + 1];
     }
     std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
-    children_.resize(calls.size() - 1);
+    children_.resize(frames_ - 1);
     std::vector<std::size_t> next = begins_;
-    for (std::uint32_t i = 1; i < calls.size(); ++i) {
-      children_[next[calls[i].parent]++] = i;
+    for (std::uint32_t i = 1; i < frames_; ++i) {
+      children_[next[calls_[i].parent]++] = i;
     }
-    least_ = static_cast<double>(calls[kRoot].width) * query.min_share;
+    least_ = static_cast<double>(calls_[kRoot].width) * query.min_share;
   }
 
   void Make() {
@@ -152,12 +159,13 @@ class RowMaker {
       const std::int64_t row = AddRow(at.call, at.parent, at.begin);
       next.clear();
       std::int64_t begin = at.begin;
-      for (const std::uint32_t child : Shown(at.call, row)) {
+      for (const std::uint32_t child : Callees(at.call, row)) {
         next.push_back({child, row, begin});
         begin = SaturatingAdd(begin, calls_[child].width);
       }
       waiting.insert(waiting.end(), next.rbegin(), next.rend());
     }
+    // Calls beyond the frames are what "(smaller)" rows stand for.
     answer_.frames_left_out =
         static_cast<std::int64_t>(calls_.size()) - static_cast<std::int64_t>(answer_.rows.size());
   }
@@ -168,31 +176,51 @@ class RowMaker {
     return name.empty() ? space_.File(calls_[call].node) : name;
   }
 
-  // The callees to show, the widest first; notes in the caller's row what is left out.
-  [[nodiscard]] std::span<const std::uint32_t> Shown(std::uint32_t call, std::int64_t row) {
+  // The callees to show, in their order; what is too deep is noted in the caller's row.
+  [[nodiscard]] std::vector<std::uint32_t> Callees(std::uint32_t call, std::int64_t row) {
+    std::vector<std::uint32_t> shown;
+    if (call >= frames_) {
+      return shown;
+    }
     FlameRow& caller = answer_.rows[static_cast<std::size_t>(row)];
     const bool deep = query_.depth > 0 && caller.depth >= static_cast<std::int64_t>(query_.depth);
-    const auto all = std::span(children_).subspan(begins_[call], begins_[call + 1] - begins_[call]);
-    const auto end = std::partition(all.begin(), all.end(), [this, deep](std::uint32_t child) {
-      return !deep && static_cast<double>(calls_[child].width) >= least_;
-    });
-    for (auto child = end; child != all.end(); ++child) {
-      caller.left_out = SaturatingAdd(caller.left_out, calls_[*child].total);
-    }
-    std::sort(all.begin(), end, [this](std::uint32_t a, std::uint32_t b) {
-      if (calls_[a].width != calls_[b].width) {
-        return calls_[a].width > calls_[b].width;
+    Call rest{.parent = call, .node = smaller_};
+    for (std::size_t i = begins_[call]; i < begins_[call + 1]; ++i) {
+      const Call& callee = calls_[children_[i]];
+      if (deep) {
+        caller.left_out = SaturatingAdd(caller.left_out, callee.total);
+      } else if (static_cast<double>(callee.width) >= least_) {
+        shown.push_back(children_[i]);
+      } else {
+        rest.total = SaturatingAdd(rest.total, callee.total);
+        rest.base = SaturatingAdd(rest.base, callee.base);
+        rest.width = SaturatingAdd(rest.width, callee.width);
       }
-      return std::tuple(NameOf(a), space_.File(calls_[a].node), a) <
-             std::tuple(NameOf(b), space_.File(calls_[b].node), b);
+    }
+    SortByName(shown);
+    if (rest.width > 0) {
+      rest.self = rest.total;
+      rest.base_self = rest.base;
+      shown.push_back(static_cast<std::uint32_t>(calls_.size()));
+      calls_.push_back(rest);
+    }
+    return shown;
+  }
+
+  void SortByName(std::vector<std::uint32_t>& calls) const {
+    std::sort(calls.begin(), calls.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const auto key = [this](std::uint32_t call) {
+        return std::tuple(NameOf(call), space_.File(calls_[call].node), calls_[call].line, call);
+      };
+      return key(a) < key(b);
     });
-    return all.first(static_cast<std::size_t>(end - all.begin()));
   }
 
   std::int64_t AddRow(std::uint32_t at, std::int64_t parent, std::int64_t begin) {
     const Call& call = calls_[at];
     FlameRow row{.id = static_cast<std::int64_t>(answer_.rows.size()),
-                 .total = call.total,
+                 .name = kAll,
+                 .bytes = call.total,
                  .self = call.self,
                  .begin = begin,
                  .width = call.width};
@@ -204,7 +232,7 @@ class RowMaker {
       row.line = call.line;
     }
     if (answer_.difference) {
-      row.base = call.base;
+      row.base_bytes = call.base;
       row.base_self = call.base_self;
     }
     answer_.levels = std::max(answer_.levels, row.depth);
@@ -212,7 +240,9 @@ class RowMaker {
     return row.id;
   }
 
-  std::span<const Call> calls_;
+  std::vector<Call> calls_;  // frames, then what "(smaller)" rows stand for
+  std::size_t frames_;
+  NodeId smaller_;
   const NodeSpace& space_;
   const FlameQuery& query_;
   FlameAnswer& answer_;
@@ -224,7 +254,7 @@ class RowMaker {
 }  // namespace
 
 std::optional<std::int64_t> FlameRow::change() const {
-  return base ? std::optional(SaturatingSubtract(total, *base)) : std::nullopt;
+  return base_bytes ? std::optional(SaturatingSubtract(bytes, *base_bytes)) : std::nullopt;
 }
 
 FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,
@@ -241,11 +271,12 @@ FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selecti
   add(bases, true);
   add(inputs, false);
   tree.Finish();
-  const Call& root = tree.calls()[kRoot];
+  std::vector<Call> calls = std::move(tree).TakeCalls();
+  const Call& root = calls[kRoot];
   answer.total = root.total;
   answer.base_total = root.base;
   answer.width = root.width;
-  RowMaker(tree.calls(), *space, query, answer).Make();
+  RowMaker(std::move(calls), *space, query, answer).Make();
   answer.names = space;
   return answer;
 }

@@ -40,7 +40,7 @@ std::vector<Selection> Small() {
 std::vector<std::string> Rows(const FlameAnswer& answer) {
   std::vector<std::string> rows;
   for (const FlameRow& row : answer.rows) {
-    rows.push_back(fmt::format("{} {} {}/{} {}+{}", row.depth, row.name, row.total, row.self,
+    rows.push_back(fmt::format("{} {} {}/{} {}+{}", row.depth, row.name, row.bytes, row.self,
                                row.begin, row.width));
   }
   return rows;
@@ -53,14 +53,14 @@ void CheckSums(const FlameAnswer& answer) {
   std::vector<std::int64_t> ends;
   for (const FlameRow& row : answer.rows) {
     self += row.self + row.left_out;
-    rest.push_back(row.total - row.self - row.left_out);
+    rest.push_back(row.bytes - row.self - row.left_out);
     ends.push_back(row.begin);
     if (!row.parent) {
       continue;
     }
     ASSERT_LT(*row.parent, row.id);
     const auto parent = static_cast<std::size_t>(*row.parent);
-    rest[parent] -= row.total;
+    rest[parent] -= row.bytes;
     EXPECT_GE(row.begin, ends[parent]);
     ends[parent] = row.begin + row.width;
     EXPECT_LE(ends[parent], answer.rows[parent].begin + answer.rows[parent].width);
@@ -72,23 +72,24 @@ void CheckSums(const FlameAnswer& answer) {
 TEST(Flame, MergesStacksFromTheirOutermostFrame) {
   const FlameAnswer answer = Flame({}, Small(), {});
   EXPECT_THAT(Rows(answer),
-              ElementsAre("0  100/0 0+100", "1 main 100/0 0+100", "2 train 90/20 0+90",
-                          "3 step 70/70 0+70", "2 test 10/0 90+10", "3 step 10/10 90+10"));
+              ElementsAre("0 (all) 100/0 0+100", "1 main 100/0 0+100", "2 test 10/0 0+10",
+                          "3 step 10/10 0+10", "2 train 90/20 10+90", "3 step 70/70 10+70"));
   EXPECT_EQ(answer.levels, 3);
   EXPECT_EQ(answer.frames_left_out, 0);
   CheckSums(answer);
 }
 
-TEST(Flame, CountsWhatIsTooNarrowOrTooDeepInItsCaller) {
+TEST(Flame, MakesOneOfWhatIsTooNarrowAndCountsWhatIsTooDeepInItsCaller) {
   const FlameAnswer narrow = Flame({}, Small(), {.min_share = 0.2});
-  EXPECT_THAT(Rows(narrow), ElementsAre("0  100/0 0+100", "1 main 100/0 0+100",
-                                        "2 train 90/20 0+90", "3 step 70/70 0+70"));
-  EXPECT_EQ(narrow.rows[1].left_out, 10);
+  EXPECT_THAT(Rows(narrow),
+              ElementsAre("0 (all) 100/0 0+100", "1 main 100/0 0+100", "2 train 90/20 0+90",
+                          "3 step 70/70 0+70", "2 (smaller) 10/10 90+10"));
   EXPECT_EQ(narrow.frames_left_out, 2);
   CheckSums(narrow);
   const FlameAnswer flat = Flame({}, Small(), {.depth = 2});
   EXPECT_EQ(flat.levels, 2);
-  EXPECT_EQ(flat.rows[2].left_out, 70);
+  EXPECT_EQ(flat.rows[2].left_out, 10);
+  EXPECT_EQ(flat.rows[3].left_out, 70);
   CheckSums(flat);
 }
 
@@ -104,13 +105,13 @@ TEST(Flame, GivesWhatIsGoneARoomOfItsOwn) {
   CheckSums(answer);
   const auto& rows = answer.rows;
   ASSERT_EQ(rows.size(), 7U);
-  EXPECT_EQ(rows[3].name, "step");
-  EXPECT_EQ(rows[3].base, 50);
-  EXPECT_EQ(rows[3].change(), 20);
-  EXPECT_EQ(rows[4].name, "gone");
-  EXPECT_EQ(rows[4].total, 0);
-  EXPECT_EQ(rows[4].change(), -30);
-  EXPECT_EQ(rows[4].width, 30);
+  EXPECT_EQ(rows[2].name, "gone");
+  EXPECT_EQ(rows[2].bytes, 0);
+  EXPECT_EQ(rows[2].change(), -30);
+  EXPECT_EQ(rows[2].width, 30);
+  EXPECT_EQ(rows[6].name, "step");
+  EXPECT_EQ(rows[6].base_bytes, 50);
+  EXPECT_EQ(rows[6].change(), 20);
 }
 
 // Recursion counts once in `cum`, and twice nowhere in `flat`.
@@ -123,8 +124,14 @@ TEST(Flame, HasTheFiguresOfTree) {
   const FlameAnswer flame = Flame({}, inputs, {});
   CheckSums(flame);
   std::map<std::string, std::int64_t> self;
+  std::map<std::string, std::int64_t> outermost;
   for (const FlameRow& row : flame.rows) {
     self[std::string(row.name)] += row.self;
+    bool within = false;
+    for (auto up = row.parent; up; up = flame.rows[static_cast<std::size_t>(*up)].parent) {
+      within = within || flame.rows[static_cast<std::size_t>(*up)].name == row.name;
+    }
+    outermost[std::string(row.name)] += within ? 0 : row.bytes;
   }
   const TreeAnswer tree = Tree(inputs, {});
   EXPECT_EQ(flame.total, tree.total);
@@ -132,13 +139,14 @@ TEST(Flame, HasTheFiguresOfTree) {
   for (TreeRow row; next(row);) {
     if (row.relation == TreeRelation::kSelf) {
       EXPECT_EQ(self[std::string(row.node)], row.flat) << row.node;
+      EXPECT_EQ(outermost[std::string(row.node)], row.cum) << row.node;
     }
   }
 }
 
 TEST(Flame, ShowsNothingOfNothing) {
   const FlameAnswer answer = Flame({}, One(test::ProfileMaker().Finish()), {});
-  EXPECT_THAT(Rows(answer), ElementsAre("0  0/0 0+0"));
+  EXPECT_THAT(Rows(answer), ElementsAre("0 (all) 0/0 0+0"));
 }
 
 }  // namespace

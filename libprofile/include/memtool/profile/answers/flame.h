@@ -16,7 +16,7 @@ namespace memtool {
 
 struct FlameQuery {
   Granularity granularity = Granularity::kFileFunction;
-  double min_share = 0;   // of the width of the whole; what is narrower is left out
+  double min_share = 0;   // of the width of the whole; what is narrower is one "(smaller)"
   std::size_t depth = 0;  // levels of frames below the root; 0 = all
 };
 
@@ -26,13 +26,13 @@ struct FlameRow {
   std::int64_t id = 0;                 // its row; the root is 0
   std::optional<std::int64_t> parent;  // none for the root
   std::int64_t depth = 0;              // 0 = the root
-  std::string_view name;               // of the root empty; a file or module where that is the node
+  std::string_view name;  // a file or module where that is the node; of the root "(all)"
   std::string_view file;
   std::int64_t line = 0;   // where most of its bytes pass; 0 = none
-  std::int64_t total = 0;  // of itself and of all it calls
+  std::int64_t bytes = 0;  // of itself and of all it calls
   std::int64_t self = 0;
-  std::int64_t left_out = 0;         // of what it calls and no row shows
-  std::optional<std::int64_t> base;  // of a comparison: the base's `total` and `self`
+  std::int64_t left_out = 0;               // of what it calls below the deepest level asked for
+  std::optional<std::int64_t> base_bytes;  // of a comparison: the base's `bytes` and `self`
   std::optional<std::int64_t> base_self;
   // Where it is drawn, of FlameAnswer::width: magnitudes, and in a comparison the larger of both
   // sides, so that what is gone has room too and no child is wider than its parent.
@@ -45,13 +45,14 @@ struct FlameRow {
 struct FlameAnswer {
   AnswerHead head{.question = "flame"};
   bool difference = false;
-  // Callers before callees, the widest of one caller's first, ties by name.
+  // Callers before callees, those of one caller by name, then by place; "(smaller)" comes last and
+  // has all that is in it as its own.
   std::vector<FlameRow> rows;
   std::int64_t total = 0;
   std::int64_t base_total = 0;
   std::int64_t width = 0;
   std::int64_t levels = 0;           // the largest depth of a row
-  std::int64_t frames_left_out = 0;  // too narrow or too deep
+  std::int64_t frames_left_out = 0;  // within "(smaller)" or too deep
   std::shared_ptr<const NodeSpace> names;
 };
 
@@ -62,10 +63,10 @@ inline constexpr auto kFlameFields = Fields<FlameRow>({
     {"name", "WHERE", Unit::kText, [](const FlameRow& row) { return Value(row.name); }},
     {"file", "", Unit::kText, [](const FlameRow& row) { return Value(row.file); }},
     {"line", "", Unit::kOrdinal, [](const FlameRow& row) { return LineValue(row.line); }},
-    {"total", "TOTAL", Unit::kAmount, &FlameRow::total},
+    {"bytes", "BYTES", Unit::kAmount, &FlameRow::bytes},
     {"self", "SELF", Unit::kAmount, &FlameRow::self},
     {"left_out", "", Unit::kAmount, &FlameRow::left_out},
-    {"base", "BASE", Unit::kAmount, &FlameRow::base},
+    {"base_bytes", "BASE", Unit::kAmount, &FlameRow::base_bytes},
     {"base_self", "", Unit::kAmount, &FlameRow::base_self},
     {"change", "CHANGE", Unit::kAmount,
      [](const FlameRow& row) {
