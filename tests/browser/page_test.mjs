@@ -105,7 +105,7 @@ for (const [path, history] of inputs) {
   await tableEquals(page, folder, path);
   await show(page, "flame");
   const tree = answerOf(await line(page, "flame"), folder);
-  check(`${path}: the flame graph is of all`, tree.rows[0].total === tree.total);
+  check(`${path}: the flame graph is of all`, tree.rows[0].bytes === tree.total);
   await show(page, "buckets");
   const categories = answerOf((await lines(page)).findLast((one) => one.startsWith("memtool buckets") && !one.includes("print")), folder);
   check(`${path}: buckets`, await page.locator(".view.buckets [data-total]").getAttribute("data-total") === String(categories.total));

@@ -40,6 +40,13 @@ export class Context {
   get filters(): string[] {
     return filterWords(this.state);
   }
+  // Of a command that shows all that is live, whoever holds it.
+  get deviceAndFrames(): string[] {
+    return filterWords(this.state, ["device", "frames"]);
+  }
+  get filtersStacks(): boolean {
+    return this.state.focus !== "" || this.state.ignore !== "";
+  }
 
   json(words: string[]): Promise<Answer> {
     this.lines.push(words);

@@ -38,10 +38,13 @@ export function writeState(state: State): string {
   return `#${given.toString()}`;
 }
 
-// The filters of the command line that the page has fields for.
-export function filterWords(state: State): string[] {
+type Filter = "device" | "frames" | "focus" | "ignore";
+export const kFilters: Filter[] = ["device", "frames", "focus", "ignore"];
+
+// The filters of the command line that the page has fields for, and that a command takes.
+export function filterWords(state: State, taken: Filter[] = kFilters): string[] {
   const words: string[] = [];
-  for (const key of ["device", "frames", "focus", "ignore"] as const) {
+  for (const key of taken) {
     if (state[key] !== "") {
       words.push(`--${key}`, state[key]);
     }

@@ -25,8 +25,7 @@ function nodesOf(rows: Row[]): Node[] {
     const depth = asNumber(row["depth"]);
     const parent = depth > 0 ? open[depth - 1]! : -1;
     // What is gone keeps its room in a comparison.
-    const base = row["base"];
-    const bytes = Math.max(Math.abs(asNumber(row["total"])), Math.abs(asNumber(base)));
+    const bytes = Math.max(Math.abs(asNumber(row["bytes"])), Math.abs(asNumber(row["base_bytes"])));
     const begin = parent < 0 ? 0 : nodes[parent]!.begin + used[parent]!;
     open[depth] = nodes.length;
     used.push(0);
@@ -40,7 +39,7 @@ function nodesOf(rows: Row[]): Node[] {
 }
 
 function nameOf(node: Node): string {
-  return node.depth === 0 ? "all" : asText(node.row["name"]);
+  return asText(node.row["name"]);
 }
 
 class Flame {

@@ -284,10 +284,11 @@ export const timeline: View = {
       }
     });
     const answer = await context.json([
-      "timeline", "--by", by, "--top", "7", "--points", kPoints, ...range, ...context.filters, context.first.name]);
+      "timeline", "--by", by, "--top", "7", "--points", kPoints, ...range, ...context.deviceAndFrames, context.first.name]);
     const all = range.length === 0 ? answer
-      : await context.quietly(["timeline", "--points", "600", ...context.filters, context.first.name]);
-    clear(into, tools);
+      : await context.quietly(["timeline", "--points", "600", ...context.deviceAndFrames, context.first.name]);
+    clear(into, tools,
+      context.filtersStacks && h("p", { class: "note" }, "“only with” and “without” do not apply here: the layers are all that was live"));
     for (const device of devices) {
       if (!answer.rows.some((row) => asNumber(row["device"]) === device.device)) {
         continue;
