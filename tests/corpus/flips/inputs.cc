@@ -94,6 +94,8 @@ std::span<const Line> Lines() {
       {"svg FILE"},
       {"web FILE"},
       {"raw FILE"},
+      {"flame FILE"},
+      {"flame --format json FILE"},
       {"convert --to json FILE"},
       {"convert --to folded FILE"},
       {"convert --to pprof FILE"},
@@ -109,7 +111,9 @@ std::span<const Line> Lines() {
 }
 
 bool ReadsNoFile(std::string_view command) {
-  return command == "help" || command == "run";
+  // What goes into a page is packed, not read.
+  return command == "help" || command == "run" || command == "report" || command == "open" ||
+         command == "page";
 }
 
 }  // namespace memtool::flips
