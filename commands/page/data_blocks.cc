@@ -8,10 +8,14 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "memtool/formats/open.h"
+#include "memtool/formats/writer.h"
 #include "page/deflate.h"
 #include "page/page_file.h"
 
@@ -20,6 +24,7 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{64} << 10U;
+constexpr std::string_view kBlockEnd = "</script>\n";
 
 // Bytes to text, three to four; what is left over waits for more.
 class Base64 {
@@ -152,6 +157,29 @@ Result<std::uint64_t> WriteInput(formats::Source& source, std::span<std::byte> b
   return size;
 }
 
+// A large recording as the container of what was read from it, where that is smaller: the answers
+// are those of the original. What is no recording goes in as it is; the page says what it is.
+std::optional<std::string> ContainerOf(const PageInput& input) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 20U;
+  if (!input.size || *input.size < kLarge) {
+    return std::nullopt;
+  }
+  const auto recording = formats::OpenRecording(input.path);
+  if (!recording) {
+    return std::nullopt;
+  }
+  auto bytes = formats::WriteAs("memtool", *recording);
+  return bytes && bytes->size() < *input.size ? std::optional(*std::move(bytes)) : std::nullopt;
+}
+
+std::string BlockHead(const PageInput& input, std::string_view encoding) {
+  return fmt::format(
+      "<script type=\"application/octet-stream\" class=\"memtool-data\" data-name=\"{}\" "
+      "data-role=\"{}\" data-encoding=\"{}\"{}>",
+      input.name, input.base ? "base" : "input", encoding,
+      input.size ? fmt::format(" data-size=\"{}\"", *input.size) : "");
+}
+
 Error About(Error error, const PageInput& input) {
   if (error.input.empty()) {
     error.input = input.path == "-" ? "standard input" : input.path;
@@ -177,6 +205,13 @@ Result<std::vector<PageInput>> OpenPageInputs(const std::vector<std::string>& in
 }
 
 Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
+  if (const auto container = ContainerOf(input)) {
+    MEMTOOL_TRY(take(BlockHead(input, "none")));
+    Base64 text(take);
+    MEMTOOL_TRY(text.Add(*container));
+    MEMTOOL_TRY(text.Finish());
+    return take(kBlockEnd);
+  }
   std::vector<std::byte> buffer(kPiece);
   const auto got = ReadFull(*input.source, buffer);
   if (!got) {
@@ -184,11 +219,7 @@ Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
   }
   const auto head = std::span<const std::byte>(buffer).first(*got);
   const bool packed = IsPacked(AsText(head));
-  MEMTOOL_TRY(take(fmt::format(
-      "<script type=\"application/octet-stream\" class=\"memtool-data\" data-name=\"{}\" "
-      "data-role=\"{}\" data-encoding=\"{}\"{}>",
-      input.name, input.base ? "base" : "input", packed ? "none" : "deflate-raw",
-      input.size ? fmt::format(" data-size=\"{}\"", *input.size) : "")));
+  MEMTOOL_TRY(take(BlockHead(input, packed ? "none" : "deflate-raw")));
   Base64 base64(take);
   const auto size = WriteInput(*input.source, buffer, head, packed, base64);
   if (!size) {
@@ -198,7 +229,7 @@ Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
     return Fail(
         Error{.code = ErrorCode::kIo, .input = input.path, .message = "changed while it was read"});
   }
-  return take("</script>\n");
+  return take(kBlockEnd);
 }
 
 }  // namespace memtool::commands

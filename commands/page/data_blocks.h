@@ -30,8 +30,10 @@ Result<std::vector<PageInput>> OpenPageInputs(const std::vector<std::string>& in
 //   <script type="application/octet-stream" class="memtool-data" data-name="NAME"
 //           data-role="input|base" data-encoding="deflate-raw|none"
 //           data-size="BYTES">BASE64</script>
+// Of a large recording the bytes are its container (convert --to memtool) where that is smaller.
 // BYTES is the size of the input; a stream, whose size is not known before its end, has none. Holds
-// some 100 KiB at a time. Errors: kIo, also for a file that became shorter; those of `take`.
+// some 100 KiB at a time, or such a recording. Errors: kIo, also for a file that became shorter;
+// those of `take`.
 Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take);
 
 }  // namespace memtool::commands

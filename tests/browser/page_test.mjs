@@ -155,7 +155,7 @@ for (const [path, history] of inputs) {
   await settled(page);
   check("a click chooses the moment", /at=event/.test(page.url()), page.url());
   await show(page, "flame");
-  await page.fill("#search", "linear");
+  await page.fill("#search", "optim");
   await page.waitForSelector(".tools .note:has-text('match')");
   check("search says its share", /match, \d/.test(await text(page, ".tools")), await text(page, ".tools"));
   await page.close();
