@@ -178,6 +178,13 @@ Result<Shared> Finished(Reading& reading, ReadBefore& before, const Conf& conf) 
   return shared;
 }
 
+// For later command lines, where there may be any.
+void KeepFor(const Reading& reading, const Result<Shared>& shared, KeptRecordings* kept) {
+  if (shared && *shared != nullptr && reading.key) {
+    kept->Keep(*reading.key, *shared);
+  }
+}
+
 }  // namespace
 
 bool Session::LeavesOut(const Error& error) {
@@ -226,9 +233,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
     auto shared = Finished(reading, before, inputs_.conf());
-    if (shared && *shared != nullptr && reading.key) {
-      streams_.kept->Keep(*reading.key, *shared);
-    }
+    KeepFor(reading, shared, streams_.kept);
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {
