@@ -151,7 +151,7 @@ for (const [path, history] of inputs) {
   await page.goBack();
   await settled(page);
   check("back takes the range away", !/from=event/.test(page.url()), page.url());
-  await page.locator(".u-over").click({ position: { x: 200, y: 100 } });
+  await page.locator(".u-over").click({ position: { x: box.width * 0.8, y: 100 } });
   await settled(page);
   check("a click chooses the moment", /at=event/.test(page.url()), page.url());
   await show(page, "flame");

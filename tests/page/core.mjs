@@ -1,10 +1,10 @@
 // The core of the page in node: command lines in, what they write out.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 export async function startCore(folder) {
-  const make = createRequire(import.meta.url)(join(folder, "memtool.js"));
+  const make = createRequire(import.meta.url)(resolve(folder, "memtool.js"));
   const core = await make({
     wasmBinary: readFileSync(join(folder, "memtool.wasm")),
     stdin: () => null,
