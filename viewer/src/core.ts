@@ -29,10 +29,11 @@ export class Core {
     };
   }
 
-  static async start(source: string, wasm: Uint8Array): Promise<Core> {
+  // `module`: the core as the page holds it, LZMA in letters.
+  static async start(source: Blob, module: string): Promise<Core> {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const core = new Core(new Worker(url));
-    await core.send({ kind: "start", wasm });
+    await core.send({ kind: "start", module });
     URL.revokeObjectURL(url);
     return core;
   }

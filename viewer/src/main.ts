@@ -2,6 +2,8 @@
 import { asNumber, asText, type Answer } from "./answers";
 import { Context, type InputFacts, type View } from "./context";
 import { Core } from "./core";
+import { unarmoured } from "./armour";
+import { inflated, taken } from "./packed";
 import { append, clear, h } from "./dom";
 import { commandLine, count, size } from "./format";
 import type { Mounted } from "./protocol";
@@ -30,11 +32,6 @@ function bytesOf(element: Element): Uint8Array {
     bytes[i] = text.charCodeAt(i);
   }
   return bytes;
-}
-
-async function inflated(bytes: Uint8Array): Promise<Blob> {
-  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).blob();
 }
 
 async function carried(): Promise<Job> {
@@ -265,12 +262,9 @@ function mounted(files: FileList | null): Mounted[] {
 }
 
 async function main(): Promise<void> {
-  const module = document.getElementById("memtool-core")!;
-  const wasm = new Uint8Array(await (await inflated(bytesOf(module))).arrayBuffer());
-  const source = document.getElementById("memtool-worker")!.textContent ?? "";
-  module.remove();
   document.body.dataset["state"] = "starting";
-  const core = await Core.start(source, wasm);
+  const source = await inflated(unarmoured(taken("memtool-worker")));
+  const core = await Core.start(source, taken("memtool-core"));
   const page = new Page(core);
   document.body.dataset["state"] = "empty";
   await page.open(await carried());

@@ -5,7 +5,7 @@ export interface Mounted {
 }
 
 export type ToWorker =
-  | { kind: "start"; id: number; wasm: Uint8Array }
+  | { kind: "start"; id: number; module: string }
   | { kind: "mount"; id: number; inputs: Mounted[] }
   | { kind: "write"; id: number; path: string; text: string }
   | { kind: "run"; id: number; words: string[] };

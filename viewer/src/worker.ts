@@ -1,5 +1,7 @@
 // The core in a thread of its own. The first message brings the module; every later one asks for
 // something and is answered with its number.
+import { unarmoured } from "./armour";
+import { unpacked } from "./lzma";
 import type { FromWorker, Mounted, ToWorker } from "./protocol";
 
 interface Core {
@@ -32,9 +34,9 @@ let told = 0;
 
 const post = (message: FromWorker): void => self.postMessage(message);
 
-async function start(wasm: Uint8Array): Promise<void> {
+async function start(module: string): Promise<void> {
   core = await memtoolCore({
-    wasmBinary: wasm,
+    wasmBinary: unpacked(unarmoured(module)),
     stdin: () => null,
     print: (text: string) => console.log(text),
     printErr: (text: string) => console.warn(text),
@@ -101,7 +103,7 @@ function run(words: string[]): { code: number; out: string; err: string } {
 async function answer(message: ToWorker): Promise<unknown> {
   switch (message.kind) {
     case "start":
-      return start(message.wasm);
+      return start(message.module);
     case "mount":
       return mount(message.inputs);
     case "write":
