@@ -19,6 +19,7 @@ A cases file holds blocks; lines that begin with '#' are comments:
     stdout: none | binary | /dev/full nothing must come; anything may come; goes to that file
     widths: 60 80 100 200             stdout is a terminal of so many columns, one after the other;
                                       the golden has them all, and no line may be wider
+    without: page                     not for builds that have it (--has)
 
 JSON output is also held to the schema that it names (tests/schema/NAME.json), and totals to the sum
 of the rows.
@@ -44,7 +45,8 @@ from pathlib import Path
 import jsonschema
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "schema"
-KEYS = {"in", "run", "stdin", "env", "exit", "stderr", "scratch", "writes", "then", "stdout", "widths"}
+KEYS = {"in", "run", "stdin", "env", "exit", "stderr", "scratch", "writes", "then", "stdout", "widths",
+        "without"}
 TIMEOUT = 60
 
 
@@ -291,6 +293,8 @@ def main():
     parser.add_argument("--testdata", required=True, type=Path)
     parser.add_argument("--cases", required=True, nargs="+", type=Path)
     parser.add_argument("--only", help="run this case alone")
+    parser.add_argument("--has", action="append", default=[],
+                        help="what this build has: cases that are 'without' it are left out")
     parser.add_argument("--update", action="store_true", help="write goldens; read them afterwards")
     args = parser.parse_args()
     cases = [case for path in args.cases for case in read_cases(path)]
@@ -299,7 +303,7 @@ def main():
         sys.exit("two cases share a golden file")
     failed = run_count = 0
     for case in cases:
-        if args.only not in (None, case["name"]):
+        if args.only not in (None, case["name"]) or case.get("without") in args.has:
             continue
         run_count += 1
         try:
