@@ -17,6 +17,7 @@ std::unique_ptr<Command> MakeFlame();
 std::unique_ptr<Command> MakeTraces();
 std::unique_ptr<Command> MakeWeb();
 std::unique_ptr<Command> MakeTimeline();
+std::unique_ptr<Command> MakeSteps();
 std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeOom();
@@ -52,6 +53,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"flame", MakeFlame},
     {"traces", MakeTraces},
     {"timeline", MakeTimeline},
+    {"steps", MakeSteps},
     {"segments", MakeSegments},
     {"events", MakeEvents},
     {"oom", MakeOom},

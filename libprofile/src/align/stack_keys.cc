@@ -1,8 +1,7 @@
 #include "memtool/profile/align/stack_keys.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <optional>
 
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
@@ -17,6 +16,12 @@ constexpr std::size_t kLeastHash = 40;
 constexpr std::string_view kCompiled = "(compiled)";
 
 constexpr std::uint32_t kHidden = 0;  // row 0 of the table is the empty text
+
+// Ranks of frames.
+constexpr std::uint8_t kNative = 0;
+constexpr std::uint8_t kFramework = 1;
+constexpr std::uint8_t kInstalled = 2;
+constexpr std::uint8_t kOwn = 3;
 
 bool IsHash(std::string_view name) {
   return name.size() >= kLeastHash && std::all_of(name.begin(), name.end(), [](char c) {
@@ -47,63 +52,106 @@ std::string ComparableFile(std::string_view file) {
   return IsHash(name.substr(0, name.rfind('.'))) ? std::string(kCompiled) : std::string(name);
 }
 
-// Per line, its row in frames_ with the kind of frame in the lowest bit (1 = Python), or kHidden.
-std::vector<std::uint32_t> StackKeys::FramesOf(const Recording& recording) {
-  std::vector<std::uint32_t> frames;
+StackKeys::Frame StackKeys::FrameOf(const Recording& recording, const Function& function) {
+  const std::string_view name = recording.Text(function.name);
+  const std::string_view file = recording.Text(function.filename);
+  const FrameClass kind =
+      FrameClassifier::Builtin().Classify(name, file, recording.metadata.origin);
+  if (kind.python) {
+    const std::uint32_t id =
+        frames_.Intern(std::string(name) + kSeparator + ComparableFile(file)).value();
+    return {id, kind.app ? kOwn : kind.installed ? kInstalled : kFramework};
+  }
+  if (kind.op || kind.call) {
+    const std::string_view operation = OperationName(name);
+    return {frames_.Intern(operation.empty() ? name : operation).value(), kNative};
+  }
+  return {};
+}
+
+std::vector<StackKeys::Frame> StackKeys::FramesOf(const Recording& recording) {
+  std::vector<Frame> frames;
   frames.reserve(recording.lines.size());
-  std::vector<std::uint32_t> of_function(recording.functions.size(), UINT32_MAX);
-  const FrameClassifier& classifier = FrameClassifier::Builtin();
+  std::vector<std::optional<Frame>> of_function(recording.functions.size());
   for (const Line& line : recording.lines) {
     if (!line.function.valid()) {
-      frames.push_back(kHidden);
+      frames.emplace_back();
       continue;
     }
-    std::uint32_t& known = of_function[line.function.value()];
-    if (known == UINT32_MAX) {
-      const Function& function = recording.functions[line.function.value()];
-      const std::string_view name = recording.Text(function.name);
-      const std::string_view file = recording.Text(function.filename);
-      const FrameClass kind = classifier.Classify(name, file, recording.metadata.origin);
-      known = kHidden;
-      if (kind.python) {
-        known = frames_.Intern(std::string(name) + kSeparator + ComparableFile(file)).value()
-                    << 1U |
-                1U;
-      } else if (kind.op || kind.call) {
-        const std::string_view operation = OperationName(name);
-        known = frames_.Intern(operation.empty() ? name : operation).value() << 1U;
-      }
+    std::optional<Frame>& known = of_function[line.function.value()];
+    if (!known) {
+      known = FrameOf(recording, recording.functions[line.function.value()]);
     }
-    frames.push_back(known);
+    frames.push_back(*known);
   }
   return frames;
 }
 
+namespace {
+
+// What of a stack is its key, frame by frame from the innermost on.
+class KeyText {
+ public:
+  explicit KeyText(KeyLevel level) : level_(level) {}
+
+  void Clear() {
+    python_.clear();
+    native_.clear();
+    best_ = 0;
+  }
+  void Take(std::uint32_t frame, std::uint8_t rank, std::int64_t line) {
+    const bool single = level_ == KeyLevel::kInnermost || level_ == KeyLevel::kOperation;
+    if (rank == kNative) {
+      if (!single || native_.empty()) {
+        Add(native_, frame);
+      }
+    } else if (!single) {
+      Add(python_, frame);
+      if (level_ == KeyLevel::kLines) {
+        Add(python_, static_cast<std::uint32_t>(line));
+      }
+    } else if (rank > best_) {
+      best_ = rank;
+      python_.clear();
+      Add(python_, frame);
+    }
+  }
+  [[nodiscard]] const std::string& text() const {
+    return python_.empty() || level_ == KeyLevel::kOperation ? native_ : python_;
+  }
+
+ private:
+  static void Add(std::string& key, std::uint32_t part) {
+    key.append(reinterpret_cast<const char*>(&part), sizeof(part));
+  }
+
+  KeyLevel level_;
+  std::string python_;
+  std::string native_;
+  std::uint8_t best_ = 0;
+};
+
+}  // namespace
+
 std::vector<std::uint32_t> StackKeys::Of(const Recording& recording) {
-  const std::vector<std::uint32_t> frames = FramesOf(recording);
+  const std::vector<Frame> frames = FramesOf(recording);
   std::vector<std::uint32_t> keys;
   keys.reserve(recording.stack_count());
-  std::string python;
-  std::string native;
-  const auto add = [](std::string& key, std::uint32_t frame) {
-    key.append(reinterpret_cast<const char*>(&frame), sizeof(frame));
-  };
+  KeyText key(level_);
   for (std::uint32_t row = 0; row < recording.stack_count(); ++row) {
-    python.clear();
-    native.clear();
+    key.Clear();
     for (const LocationId location : recording.Stack(StackId(row))) {
       const Location& at = recording.At(location);
       for (std::uint32_t line = at.first_line; line < at.first_line + at.line_count; ++line) {
-        if (frames[line] != kHidden) {
-          add((frames[line] & 1U) != 0 ? python : native, frames[line]);
+        if (frames[line].id != kHidden) {
+          key.Take(frames[line].id, frames[line].rank, recording.lines[line].line);
         }
       }
     }
-    const std::string& key = python.empty() ? native : python;
-    keys.push_back(
-        key.empty()
-            ? kNoFrames
-            : keys_.try_emplace(key, static_cast<std::uint32_t>(keys_.size()) + 1).first->second);
+    keys.push_back(key.text().empty()
+                       ? kNoFrames
+                       : keys_.try_emplace(key.text(), static_cast<std::uint32_t>(keys_.size()) + 1)
+                             .first->second);
   }
   return keys;
 }

@@ -9,95 +9,13 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/replay.h"
+#include "memtool/profile/steps/step_marks.h"
 
 namespace memtool {
 
 namespace {
 
 constexpr std::size_t kFewestMarks = 3;
-
-// A step that all traces share, by the clock: events after `begin`, up to and including `end`.
-struct Span {
-  std::string name;
-  std::int64_t begin = kNoTime;
-  std::int64_t end = kNoTime;
-};
-
-struct Spans {
-  std::vector<Span> list;
-  bool unfinished = false;  // the last has no end of its own
-};
-
-// "ProfilerStep#3" is a ProfilerStep; "Optimizer.step#AdamW.step" has no number.
-std::string_view WithoutNumber(std::string_view name) {
-  const std::size_t hash = name.rfind('#');
-  if (hash == std::string_view::npos || hash + 1 == name.size()) {
-    return name;
-  }
-  const std::string_view tail = name.substr(hash + 1);
-  return tail.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, hash)
-                                                                        : name;
-}
-
-// Marks that `wanted` names, in order of time, without overlap.
-Spans SpansOf(const History& history, std::string_view wanted) {
-  std::vector<const Mark*> marks;
-  for (const Mark& mark : history.marks) {
-    const bool fits = mark.name == wanted || WithoutNumber(mark.name) == wanted;
-    if (fits && mark.begin != kNoTime) {
-      marks.push_back(&mark);
-    }
-  }
-  // The same span may be recorded for every device; one device's marks are the program's steps.
-  std::int32_t device = INT32_MAX;
-  for (const Mark* mark : marks) {
-    device = std::min(device, mark->device);
-  }
-  std::erase_if(marks, [device](const Mark* mark) { return mark->device != device; });
-  std::stable_sort(marks.begin(), marks.end(),
-                   [](const Mark* a, const Mark* b) { return a->begin < b->begin; });
-  Spans spans{.unfinished = !marks.empty() && marks.back()->end == kNoTime};
-  std::int64_t done = kNoTime;
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    const std::int64_t next = i + 1 < marks.size() ? marks[i + 1]->begin : INT64_MAX;
-    // What happens at the exact time of an end belongs to the step that ends; where only beginnings
-    // are known, to the step that begins.
-    const std::int64_t begin = std::max(marks[i]->begin - 1, done);
-    done = std::max(marks[i]->end == kNoTime ? next - 1 : std::min(marks[i]->end, next), begin);
-    spans.list.push_back({marks[i]->name, begin, done});
-  }
-  return spans;
-}
-
-// The marks that serve as steps where the caller named none.
-std::pair<std::string, Spans> FindSpans(const History& history) {
-  std::vector<std::string> names{"ProfilerStep"};
-  for (const Mark& mark : history.marks) {
-    if (mark.name.starts_with("Optimizer.step")) {
-      names.emplace_back(WithoutNumber(mark.name));
-      break;
-    }
-  }
-  for (std::string& name : names) {
-    Spans spans = SpansOf(history, name);
-    if (spans.list.size() >= kFewestMarks) {
-      return {std::move(name), std::move(spans)};
-    }
-  }
-  return {};
-}
-
-// Per event its time; clocks in files step back, this one never does.
-std::vector<std::int64_t> ClockOf(std::span<const Event> events) {
-  std::vector<std::int64_t> clock;
-  clock.reserve(events.size());
-  std::int64_t now = kNoTime;
-  for (const Event& event : events) {
-    now = std::max(now, event.time);
-    clock.push_back(now);
-  }
-  return clock;
-}
 
 // The last event of the range that has happened by `time`.
 std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, const Step& range) {
@@ -106,11 +24,11 @@ std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, c
 }
 
 std::vector<Step> StepsBySpans(std::span<const Event> events, const Step& range,
-                               const std::vector<Span>& spans) {
-  const std::vector<std::int64_t> clock = ClockOf(events);
+                               const std::vector<StepSpan>& spans) {
+  const std::vector<std::int64_t> clock = ForwardClock(events);
   std::vector<Step> steps;
   steps.reserve(spans.size());
-  for (const Span& span : spans) {
+  for (const StepSpan& span : spans) {
     steps.push_back({LastBy(clock, span.begin, range), LastBy(clock, span.end, range)});
   }
   return steps;
@@ -163,8 +81,9 @@ Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
 }
 
 // Parts of equal time of all chosen traces together.
-Result<std::vector<Span>> EqualSpans(const Recording& recording,
-                                     const std::vector<ChosenTrace>& chosen, std::size_t parts) {
+Result<std::vector<StepSpan>> EqualSpans(const Recording& recording,
+                                         const std::vector<ChosenTrace>& chosen,
+                                         std::size_t parts) {
   std::int64_t first = INT64_MAX;
   std::int64_t last = kNoTime;
   for (const ChosenTrace& one : chosen) {
@@ -185,7 +104,7 @@ Result<std::vector<Span>> EqualSpans(const Recording& recording,
     const auto part = static_cast<std::int64_t>(index);
     return index == parts ? last : first - 1 + all / count * part + all % count * part / count;
   };
-  std::vector<Span> spans;
+  std::vector<StepSpan> spans;
   for (std::size_t i = 0; i < parts; ++i) {
     spans.push_back({{}, at(i), at(i + 1)});
   }
@@ -193,7 +112,7 @@ Result<std::vector<Span>> EqualSpans(const Recording& recording,
 }
 
 // Drops steps outside the range, in which nothing happens: marks may begin before the recording.
-void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<Span>& spans) {
+void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<StepSpan>& spans) {
   const auto outside = [&chosen](std::size_t step) {
     return std::all_of(chosen.begin(), chosen.end(), [step](const ChosenTrace& one) {
       return one.steps[step].last <= one.range.first || one.steps[step].first >= one.range.last;
@@ -218,11 +137,11 @@ void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<Span>& spans) {
 }
 
 // The marks that are the steps; an empty list for equal parts.
-Result<Spans> MarkSpans(const History& history, const StepOptions& options, std::string& mark) {
-  Spans spans;
+Result<StepSpans> MarkSpans(const History& history, const StepOptions& options, std::string& mark) {
+  StepSpans spans;
   if (!options.mark.empty()) {
     mark = options.mark;
-    spans = SpansOf(history, mark);
+    spans = SpansOfMarks(history, mark);
     if (spans.list.empty()) {
       return Fail(ErrorCode::kUsage, Subject::kStepMark,
                   fmt::format("{}: no mark is called '{}'", Mention(Subject::kStepMark), mark),
@@ -231,7 +150,7 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
                       : Mention(Subject::kTimeline) + " lists the marks of a file");
     }
   } else if (options.parts == 0) {
-    std::tie(mark, spans) = FindSpans(history);
+    std::tie(mark, spans) = FindStepMarks(history, kFewestMarks);
   }
   // A step that is cut short cannot be compared with whole ones.
   spans.unfinished = spans.unfinished && spans.list.size() >= kFewestMarks;
@@ -243,14 +162,14 @@ Result<Spans> MarkSpans(const History& history, const StepOptions& options, std:
 
 // Joins steps that follow each other, so that at most kMostParts are left; an incomplete group at
 // the end is dropped. Returns how many each holds.
-std::size_t MergeSpans(std::vector<Span>& spans) {
+std::size_t MergeSpans(std::vector<StepSpan>& spans) {
   const std::size_t size = (spans.size() + kMostParts - 1) / kMostParts;
   if (size < 2) {
     return 1;
   }
-  std::vector<Span> merged;
+  std::vector<StepSpan> merged;
   for (std::size_t i = 0; i + size <= spans.size(); i += size) {
-    const Span& last = spans[i + size - 1];
+    const StepSpan& last = spans[i + size - 1];
     merged.push_back({spans[i].name + " to " + last.name, spans[i].begin, last.end});
   }
   spans = std::move(merged);
@@ -267,9 +186,9 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   auto marked = MarkSpans(*recording.history, options, steps.mark);
   MEMTOOL_TRY(marked);
   const bool by_marks = !steps.mark.empty();
-  steps.marked = by_marks || !FindSpans(*recording.history).first.empty();
+  steps.marked = by_marks || !FindStepMarks(*recording.history, kFewestMarks).first.empty();
   steps.unfinished = marked->unfinished;
-  std::vector<Span> spans = std::move(marked->list);
+  std::vector<StepSpan> spans = std::move(marked->list);
   steps.merged = MergeSpans(spans);
   // Devices with fewer events have steps in which nothing happens.
   std::size_t most = 0;

@@ -17,6 +17,14 @@ namespace memtool {
 // one name for all files that torch.compile generates, because they are named by their content.
 std::string ComparableFile(std::string_view file);
 
+// How much of a stack is its key.
+enum class KeyLevel : std::uint8_t {
+  kFrames,     // the run of its frames
+  kInnermost,  // the innermost frame of the program's own code, for versions of a framework apart
+  kOperation,  // the innermost native operation, whoever calls it
+  kLines,      // the run of its frames with their lines: within one recording only
+};
+
 // A stack's key is the run of its Python frames (function and file, no lines); where it has none,
 // as on autograd's threads, of its native operations. Other native frames differ between builds and
 // even runs, and count for nothing.
@@ -24,12 +32,21 @@ class StackKeys {
  public:
   static constexpr std::uint32_t kNoFrames = 0;  // the key of stacks without any that count
 
+  explicit StackKeys(KeyLevel level = KeyLevel::kFrames) : level_(level) {}
+
   // Per stack of `recording`, its key. Keys are shared by all recordings given to one object.
   std::vector<std::uint32_t> Of(const Recording& recording);
 
  private:
-  std::vector<std::uint32_t> FramesOf(const Recording& recording);
+  // Of a line. Rank: of Python frames, how much they are the program's own, from 1; 0 = native.
+  struct Frame {
+    std::uint32_t id = 0;  // row of frames_; 0 = counts for nothing
+    std::uint8_t rank = 0;
+  };
+  std::vector<Frame> FramesOf(const Recording& recording);
+  Frame FrameOf(const Recording& recording, const Function& function);
 
+  KeyLevel level_;
   StringTable frames_;
   std::unordered_map<std::string, std::uint32_t> keys_;
 };

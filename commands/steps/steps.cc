@@ -1,0 +1,223 @@
+// memtool steps: the steps of a run, and the layers inside them.
+#include "memtool/profile/answers/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options/value_semantic.hpp>
+#include <iterator>
+
+#include "command.h"
+#include "memtool/profile/base/result.h"
+#include "options/input_options.h"
+#include "options/output_options.h"
+#include "output/tabulate.h"
+#include "rows/rows.h"
+#include "session/session.h"
+#include "steps/loop_words.h"
+#include "words/choice.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kMostRunsShown = 12;
+constexpr std::size_t kMostLoopsShown = 12;
+
+class StepsCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.summary = "the steps of a run, and the layers that repeat inside them",
+            .usage = "[options] [FILE...]",
+            .examples =
+                "memtool steps snapshot.pickle\n"
+                "memtool steps --found-by phase snapshot.pickle\n"
+                "memtool steps --format json rank*.pickle"};
+  }
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options);
+    po::options_description group("Steps");
+    auto add = group.add_options();
+    add("step-mark", po::value(&query_.search.mark)->value_name("NAME"),
+        "steps are the marks with this name, any number after '#'");
+    add("found-by", po::value(&source_text_)->value_name("WHAT"),
+        "only by mark, phase or loop (default: the first of these that shows any)");
+    add("device", po::value(&query_.device)->value_name("DEVICE"),
+        "only this device: its number, or its whole name");
+    options.add(group);
+    output_.Declare(options);
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    for (auto resolved :
+         {input_.Resolve(), output_.Resolve(streams, input_.rows()), ResolveQuery()}) {
+      MEMTOOL_TRY(resolved);
+    }
+    auto names = input_.Names(streams);
+    MEMTOOL_TRY(names);
+    Session session(input_, streams);
+    StepsMaker maker(query_);
+    MEMTOOL_TRY(session.ForEachRecording(
+        *names, [&](const std::string& name, const auto& recording) -> Result<void> {
+          if (!recording->history) {
+            return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no steps",
+                                                       recording->metadata.format_display));
+          }
+          return maker.Add(*session.IndexOf(recording), name);
+        }));
+    StepsAnswer answer = std::move(maker).Make();
+    AnswerHead head = session.Head("steps");
+    head.sample_type = answer.head.sample_type;
+    head.unit = answer.head.unit;
+    answer.head = std::move(head);
+    session.Finish();
+    MEMTOOL_TRY(output_.Print(
+        ViewOf(answer), [&] { return Table(session, answer); }, streams));
+    return session.exit_code();
+  }
+
+ private:
+  Result<void> ResolveQuery() {
+    constexpr std::array<Choice<StepSource>, 3> kSources{
+        {{"mark", StepSource::kMark}, {"phase", StepSource::kPhase}, {"loop", StepSource::kLoop}}};
+    if (source_text_.empty()) {
+      return {};
+    }
+    auto source = Choose("--found-by", source_text_, kSources);
+    MEMTOOL_TRY(source);
+    query_.search.only = *source;
+    if (!query_.search.mark.empty() && *source != StepSource::kMark) {
+      return Fail(ErrorCode::kUsage, "--step-mark is for --found-by mark");
+    }
+    return {};
+  }
+
+  [[nodiscard]] TextTable Table(const Session& session, const StepsAnswer& answer) const {
+    TextTable table;
+    Tabulate(answer.rows, Columns(answer), output_.limit(), 1, table);
+    for (const SteppedTrace& trace : answer.traces) {
+      table.head.push_back(Of(answer, trace) + Verdict(trace));
+    }
+    if (answer.traces.empty()) {
+      table.head.emplace_back("no steps: nothing is allocated in this history");
+    }
+    table.head.push_back(InputsText(session, true));
+    for (const SteppedTrace& trace : answer.traces) {
+      AddNotes(answer, trace, table);
+    }
+    return table;
+  }
+
+  // "device 1: ", where there is more than one device or input.
+  static std::string Of(const StepsAnswer& answer, const SteppedTrace& trace) {
+    std::string text;
+    if (answer.head.inputs.size() > 1) {
+      text += answer.head.inputs[trace.input].path + " ";
+    }
+    if (answer.traces.size() > answer.head.inputs.size()) {
+      text += trace.trace;
+    }
+    while (!text.empty() && text.back() == ' ') {
+      text.pop_back();
+    }
+    return text.empty() ? text : text + ": ";
+  }
+
+  static std::string Verdict(const SteppedTrace& trace) {
+    std::string text = StepsText(trace.steps, trace.source, trace.mark);
+    const std::string layers = LayersText(trace.loops);
+    return layers.empty() ? text : text + " · " + layers;
+  }
+
+  void AddNotes(const StepsAnswer& answer, const SteppedTrace& trace, TextTable& table) const {
+    const std::string of = Of(answer, trace);
+    const bool phases = trace.runs.size() > 1 || trace.runs[0].phase != Phase::kOther;
+    if (phases && trace.runs.size() <= kMostRunsShown) {
+      std::string text;
+      for (const PhaseRun& run : trace.runs) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", NameOf(run.phase),
+                            FormatCount(static_cast<std::int64_t>(run.count)));
+      }
+      table.foot.push_back(fmt::format("{}allocations by phase: {}", of, text));
+    }
+    AddLoops(answer, trace, of, table.foot);
+    const bool cut = std::any_of(
+        answer.rows.begin() + static_cast<std::ptrdiff_t>(trace.first_row),
+        answer.rows.begin() + static_cast<std::ptrdiff_t>(trace.first_row + trace.steps),
+        [](const StepsRow& row) { return !row.complete; });
+    if (cut) {
+      table.foot.push_back(of + "* cut off: the history begins or ends within this step");
+    }
+  }
+
+  // Those that tell something: layers, parameters, passes.
+  void AddLoops(const StepsAnswer& answer, const SteppedTrace& trace, const std::string& of,
+                std::vector<std::string>& foot) const {
+    std::vector<ProgramLoop> loops;
+    std::copy_if(trace.loops.begin(), trace.loops.end(), std::back_inserter(loops),
+                 [](const ProgramLoop& found) { return found.kind != LoopKind::kOther; });
+    if (loops.empty()) {
+      foot.push_back(of + "no loops: nothing repeats three times");
+      return;
+    }
+    foot.push_back(fmt::format("{}loops ({} allocations, {} with one repetition of each):", of,
+                               FormatCount(static_cast<std::int64_t>(trace.allocations)),
+                               FormatCount(static_cast<std::int64_t>(trace.folded))));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < trace.steps; ++i) {
+      names.push_back(std::to_string(answer.rows[trace.first_row + i].step));
+    }
+    const std::size_t shown =
+        output_.limit() == 0 ? loops.size() : std::min(kMostLoopsShown, loops.size());
+    for (std::string& line : LoopLines(std::span(loops).first(shown), names)) {
+      foot.push_back(std::move(line));
+    }
+    if (shown < loops.size()) {
+      foot.push_back(
+          fmt::format("  … {} (-n 0 shows all)", Counted(loops.size() - shown, "more loop")));
+    }
+  }
+
+  [[nodiscard]] std::vector<TableColumn<StepsRow>> Columns(const StepsAnswer& answer) const {
+    std::vector<TableColumn<StepsRow>> columns;
+    const auto add = [&columns](std::string_view key, int drop, bool off = false) {
+      columns.push_back(ColumnOf(FieldNamed(kStepsFields, key), true));
+      columns.back().style.drop = drop;
+      columns.back().style.off = off;
+    };
+    columns.push_back({{.title = "STEP", .key = "step"}, [](const StepsRow& row) -> Cell {
+                         return std::to_string(row.step) + (row.complete ? "" : "*");
+                       }});
+    add("peak", 0);
+    add("peak_event", 4);
+    add("live_at_end", 3);
+    add("allocated", 5);
+    add("allocations", 2);
+    add("begin", 6);
+    add("end", 6);
+    add("from", 1);
+    const auto devices =
+        std::any_of(answer.rows.begin(), answer.rows.end(),
+                    [&](const StepsRow& row) { return row.device != answer.rows.front().device; });
+    add("device", 0, !devices);
+    add("mark", 7, true);
+    add("input", 0, answer.head.inputs.size() < 2);
+    return columns;
+  }
+
+  InputOptions input_;
+  OutputOptions output_;
+  StepsQuery query_;
+  std::string source_text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSteps() {
+  return std::make_unique<StepsCommand>();
+}
+
+}  // namespace memtool::commands

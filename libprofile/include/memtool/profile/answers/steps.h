@@ -1,0 +1,93 @@
+// The steps of training runs, where they were found (marks, phases, loops), and what repeats inside
+// them: layers, parameters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/steps/steps.h"
+
+namespace memtool {
+
+struct StepsQuery {
+  StepSearch search;
+  std::string device;  // empty = all
+};
+
+// One device of one input.
+struct SteppedTrace {
+  std::size_t input = 0;  // row of AnswerHead::inputs
+  std::int32_t device = -1;
+  std::string trace;  // "device 0", or its name
+  StepSource source = StepSource::kNone;
+  std::string mark;
+  std::vector<PhaseRun> runs;  // of the whole history, in order
+  std::size_t allocations = 0;
+  std::size_t folded = 0;     // allocations that are left when of each loop one repetition is kept
+  std::size_t steps = 0;      // rows
+  std::size_t first_row = 0;  // in StepsAnswer::rows
+  std::vector<ProgramLoop> loops;
+};
+
+struct StepsRow {
+  std::int64_t step = 0;  // the number of its mark; without one its place, from 1
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  StepSource from = StepSource::kNone;
+  std::int64_t peak = 0;  // bytes
+  std::int64_t peak_event = 0;
+  std::int64_t end_live = 0;  // bytes
+  std::int64_t allocated = 0;
+  std::uint64_t allocations = 0;
+  bool complete = true;
+  std::int32_t device = -1;
+  std::string name;   // of its mark
+  std::string input;  // its path
+};
+
+inline constexpr auto kStepsFields = Fields<StepsRow>({
+    {"step", "STEP", Unit::kOrdinal, &StepsRow::step},
+    {"peak", "PEAK", Unit::kBytes, &StepsRow::peak},
+    {"peak_event", "AT EVENT", Unit::kOrdinal, &StepsRow::peak_event},
+    {"live_at_end", "AT ITS END", Unit::kBytes, &StepsRow::end_live},
+    {"allocated", "ALLOCATED", Unit::kBytes, &StepsRow::allocated},
+    {"allocations", "ALLOCATIONS", Unit::kCount, &StepsRow::allocations},
+    {"begin", "BEGIN", Unit::kOrdinal, &StepsRow::begin},
+    {"end", "END", Unit::kOrdinal, &StepsRow::end},
+    {"from", "FROM", Unit::kText, [](const StepsRow& row) { return Value(NameOf(row.from)); }},
+    {"complete", "", Unit::kText, &StepsRow::complete},
+    {"device", "DEVICE", Unit::kOrdinal, &StepsRow::device},
+    {"mark", "MARK", Unit::kText,
+     [](const StepsRow& row) { return row.name.empty() ? Value() : Value(row.name); }},
+    {"input", "INPUT", Unit::kText, &StepsRow::input},
+});
+
+struct StepsAnswer {
+  AnswerHead head{.question = "steps"};
+  std::vector<SteppedTrace> traces;  // those with allocations
+  std::vector<StepsRow> rows;
+};
+
+// Takes inputs one after the other.
+class StepsMaker {
+ public:
+  explicit StepsMaker(StepsQuery query) : query_(std::move(query)) {}
+  // Errors: kUsage for a mark or a device that the history does not have.
+  Result<void> Add(const HistoryIndex& index, const std::string& name);
+  StepsAnswer Make() && { return std::move(answer_); }
+
+ private:
+  StepsQuery query_;
+  StepsAnswer answer_;
+  std::size_t inputs_ = 0;
+};
+
+AnswerView ViewOf(const StepsAnswer& answer);
+
+}  // namespace memtool

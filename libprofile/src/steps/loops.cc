@@ -1,0 +1,193 @@
+#include "memtool/profile/steps/loops.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <queue>
+#include <tuple>
+
+namespace memtool {
+
+namespace {
+
+using Sequence = std::span<const std::uint32_t>;
+
+constexpr std::array<std::size_t, 3> kWindows{8, 32, 128};
+constexpr std::size_t kDistances = 12;  // of each window
+// Pieces of runs that are looked at: hostile sequences have many that overlap.
+constexpr std::size_t kMostPieces = std::size_t{1} << 20U;
+
+std::uint64_t Mixed(std::uint32_t value) {
+  std::uint64_t x = value + 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
+// Where a hash was last seen. Equal hashes of different windows cost a wrong suggestion, no more.
+class LastSeen {
+ public:
+  explicit LastSeen(std::size_t most) {
+    std::size_t size = 16;
+    while (size < 2 * most) {
+      size *= 2;
+    }
+    slots_.resize(size);
+  }
+  // The place before, from 1; 0 = none.
+  std::uint32_t Put(std::uint64_t hash, std::uint32_t place) {
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].place != 0 && slots_[at].hash != hash) {
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    const std::uint32_t before = slots_[at].place;
+    slots_[at] = {hash, place};
+    return before;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::uint32_t place = 0;
+  };
+  std::vector<Slot> slots_;
+};
+
+// Adds the most frequent distances between equal windows to `periods`.
+void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& periods) {
+  if (sequence.size() < 2 * window) {
+    return;
+  }
+  constexpr std::uint64_t kFactor = 0x100000001b3ULL;
+  std::uint64_t leaving = 1;  // kFactor to the power of `window`
+  for (std::size_t i = 0; i < window; ++i) {
+    leaving *= kFactor;
+  }
+  std::vector<std::uint32_t> counts(sequence.size(), 0);
+  LastSeen seen(sequence.size());
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    hash = hash * kFactor + Mixed(sequence[i]);
+    if (i >= window) {
+      hash -= leaving * Mixed(sequence[i - window]);
+    }
+    if (i + 1 >= window) {
+      const auto place = static_cast<std::uint32_t>(i + 1);
+      const std::uint32_t before = seen.Put(hash ^ (hash >> 32U), place);
+      if (before != 0) {
+        ++counts[place - before];
+      }
+    }
+  }
+  std::vector<std::size_t> found;
+  for (std::size_t distance = 1; distance < counts.size(); ++distance) {
+    if (counts[distance] > 0) {
+      found.push_back(distance);
+    }
+  }
+  const std::size_t kept = std::min(kDistances, found.size());
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(),
+                    [&counts](std::size_t a, std::size_t b) {
+                      return std::tuple(counts[b], a) < std::tuple(counts[a], b);
+                    });
+  periods.insert(periods.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept));
+}
+
+bool IsLoop(std::size_t length, std::size_t period) {
+  return length >= kFewestRepetitions * period && length >= kShortestLoop;
+}
+
+struct Longest {
+  bool operator()(const Loop& a, const Loop& b) const {
+    return std::tuple(a.length, b.period, b.begin) < std::tuple(b.length, a.period, a.begin);
+  }
+};
+using Candidates = std::priority_queue<Loop, std::vector<Loop>, Longest>;
+
+void AddRuns(Sequence sequence, std::size_t period, Candidates& candidates) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i + period <= sequence.size(); ++i) {
+    const bool equal = i + period < sequence.size() && sequence[i] == sequence[i + period];
+    if (!equal) {
+      if (IsLoop(i - begin + period, period)) {
+        candidates.push({begin, period, i - begin + period});
+      }
+      begin = i + 1;
+    }
+  }
+}
+
+// Loops that were taken, by their beginning.
+class Taken {
+ public:
+  // The parts of `loop` that are free.
+  [[nodiscard]] std::vector<Loop> FreeParts(const Loop& loop) const {
+    std::vector<Loop> parts;
+    std::size_t at = loop.begin;
+    auto next = taken_.upper_bound(loop.begin);
+    if (next != taken_.begin() && std::prev(next)->second.end() > at) {
+      at = std::prev(next)->second.end();
+    }
+    for (; next != taken_.end() && next->first < loop.end(); ++next) {
+      Add(loop, at, next->first, parts);
+      at = next->second.end();
+    }
+    Add(loop, at, loop.end(), parts);
+    return parts;
+  }
+  void Take(const Loop& loop) { taken_.emplace(loop.begin, loop); }
+  [[nodiscard]] std::vector<Loop> All() const {
+    std::vector<Loop> loops;
+    loops.reserve(taken_.size());
+    for (const auto& [begin, loop] : taken_) {
+      loops.push_back(loop);
+    }
+    return loops;
+  }
+
+ private:
+  static void Add(const Loop& loop, std::size_t begin, std::size_t end, std::vector<Loop>& parts) {
+    if (begin < end && IsLoop(end - begin, loop.period)) {
+      parts.push_back({begin, loop.period, end - begin});
+    }
+  }
+  std::map<std::size_t, Loop> taken_;
+};
+
+}  // namespace
+
+std::vector<Loop> FindLoops(std::span<const std::uint32_t> sequence) {
+  std::vector<std::size_t> periods;
+  for (const std::size_t window : kWindows) {
+    Suggest(sequence, window, periods);
+  }
+  std::sort(periods.begin(), periods.end());
+  periods.erase(std::unique(periods.begin(), periods.end()), periods.end());
+  Candidates candidates;
+  for (const std::size_t period : periods) {
+    AddRuns(sequence, period, candidates);
+  }
+  Taken taken;
+  for (std::size_t pieces = 0; !candidates.empty() && pieces < kMostPieces; ++pieces) {
+    const Loop loop = candidates.top();
+    candidates.pop();
+    const std::vector<Loop> parts = taken.FreeParts(loop);
+    if (parts.size() == 1 && parts[0].length == loop.length) {
+      taken.Take(loop);
+      continue;
+    }
+    for (const Loop& part : parts) {
+      candidates.push(part);
+    }
+  }
+  return taken.All();
+}
+
+std::size_t FoldedLength(std::size_t length, std::span<const Loop> loops) {
+  for (const Loop& loop : loops) {
+    length -= loop.length - loop.period;
+  }
+  return length;
+}
+
+}  // namespace memtool
