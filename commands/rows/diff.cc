@@ -12,6 +12,7 @@
 #include "inputs/trace_folder.h"
 #include "memtool/profile/base/result.h"
 #include "output/tabulate.h"
+#include "rows/diff_align.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "words/words.h"
@@ -58,6 +59,7 @@ class DiffCommand final : public RowsCommand {
                 "memtool diff --by line --frames all memory1.prof memory9.prof\n"
                 "memtool diff --by label:device old.prof new.prof\n"
                 "memtool diff --base-at start --at peak snapshot.pickle\n"
+                "memtool diff --align yesterday.pickle today.pickle\n"
                 "memtool diff --fail-on-growth 5% base.prof new.prof"};
   }
 
@@ -68,6 +70,9 @@ class DiffCommand final : public RowsCommand {
     add("diff-base", po::value(&bases_)->value_name("FILE"),
         "the base; every plain FILE is then new (repeat to merge bases)");
     view().DeclareBase(group);
+    add("align", po::bool_switch(&align_),
+        "two runs step by step: which allocations correspond, and what differs at each step's "
+        "peak");
     add("normalize", po::bool_switch(&normalize_), "scale the new inputs to the base's total");
     add("fail-on-growth", po::value(&limit_text_)->value_name("AMOUNT"),
         "exit 1 when the total grew by more than AMOUNT: 5% or 100MiB");
@@ -78,6 +83,25 @@ class DiffCommand final : public RowsCommand {
     auto limit = ParseLimit(limit_text_, input().size_base());
     MEMTOOL_TRY(limit);
     limit_ = *limit;
+    return align_ ? CheckAlign() : Result<void>();
+  }
+
+  // A comparison of whole histories has no moments and no parts.
+  Result<void> CheckAlign() const {
+    if (view().has_moment() || view().has_base_moment()) {
+      return Fail(ErrorCode::kUsage, "--align chooses the moments: the peaks of the steps",
+                  "leave --at and --base-at out");
+    }
+    if (view().selects() || normalize_ || view().sort() == SortBy::kCum || !limit_text_.empty()) {
+      return Fail(ErrorCode::kUsage,
+                  "--align compares all allocations: no filters, --cum, --normalize and "
+                  "--fail-on-growth");
+    }
+    const By::Kind by = view().by().kind;
+    if (by != By::Kind::kFrame && by != By::Kind::kStack) {
+      return Fail(ErrorCode::kUsage,
+                  "--align: rows are functions, lines, files, modules or stacks");
+    }
     return {};
   }
 
@@ -115,6 +139,9 @@ class DiffCommand final : public RowsCommand {
     if (bases->size() != names.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
     }
+    if (align_) {
+      return Align(*bases, session);
+    }
     const auto middle = bases->begin() + static_cast<std::ptrdiff_t>(bases_.size());
     std::vector<Selection> news(std::make_move_iterator(middle),
                                 std::make_move_iterator(bases->end()));
@@ -132,12 +159,40 @@ class DiffCommand final : public RowsCommand {
     return {};
   }
 
+  Result<void> Align(const std::vector<Selection>& sides, const Session& session) {
+    if (sides.size() != 2) {
+      return Fail(ErrorCode::kUsage, "--align compares two runs, one FILE each");
+    }
+    auto aligned = AlignRuns(sides[0], sides[1], {.by = view().by()});
+    MEMTOOL_TRY(aligned);
+    aligned_ = *std::move(aligned);
+    AnswerHead head = session.Head(aligned_.head.question);
+    for (InputNote& note : head.inputs) {
+      note.moment = "whole";
+    }
+    aligned_.head = std::move(head);
+    return {};
+  }
+
   Result<void> Print(const Session& session, Streams& streams) override {
+    if (align_) {
+      return output().Print(
+          ViewOf(aligned_),
+          [&] { return AlignedTable(aligned_, bases_[0], news_[0], output().limit()); }, streams);
+    }
     return output().Print(
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {
+    if (align_) {
+      const std::string refusal = AlignRefusal(aligned_);
+      if (refusal.empty()) {
+        return ExitCode::kOk;
+      }
+      Warn(streams, refusal);
+      return ExitCode::kGate;
+    }
     if (answer_.gate != GrowthGate::kExceeded) {
       return ExitCode::kOk;
     }
@@ -244,6 +299,8 @@ class DiffCommand final : public RowsCommand {
 
   std::vector<std::string> bases_;
   std::vector<std::string> news_;
+  bool align_ = false;
+  AlignedAnswer aligned_;
   bool normalize_ = false;
   std::string limit_text_;
   GrowthLimit limit_;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
 
 #include "memtool/profile/base/sizes.h"
 #include "words/words.h"
@@ -28,10 +31,6 @@ std::string_view What(const ProgramLoop& found) {
 
 std::string CountText(std::size_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
-}
-
-std::string Padded(const std::string& text, std::size_t width) {
-  return fmt::format("{:>{}}", text, width);
 }
 
 }  // namespace
@@ -70,42 +69,45 @@ std::string StepsText(std::size_t steps, StepSource source, std::string_view mar
 
 std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
                                    std::span<const std::string> step_names) {
-  struct Parts {
-    std::string phase, times, what, period, kept, allocated, where;
-  };
-  std::vector<Parts> all;
-  Parts widest;
+  // Loops that say the same are one line, with the place of the first.
+  std::vector<std::pair<const ProgramLoop*, std::size_t>> kinds;
   for (const ProgramLoop& found : loops) {
-    std::string where = fmt::format("from event {}", CountText(found.begin));
-    if (found.step < step_names.size()) {
-      where += " in step " + step_names[found.step];
-      where += found.steps > 1 ? fmt::format(" and {} like it", CountText(found.steps - 1)) : "";
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&found](const auto& kind) {
+      const ProgramLoop& other = *kind.first;
+      return std::tuple(found.phase, found.kind, found.loop.period, found.loop.repetitions(),
+                        found.kept, found.allocated) ==
+             std::tuple(other.phase, other.kind, other.loop.period, other.loop.repetitions(),
+                        other.kept, other.allocated);
+    });
+    if (same == kinds.end()) {
+      kinds.emplace_back(&found, found.steps);
+    } else {
+      same->second += found.steps;
     }
-    all.push_back({.phase = std::string(NameOf(found.phase)),
-                   .times = CountText(found.loop.repetitions()),
-                   .what = std::string(What(found)),
-                   .period = CountText(found.loop.period),
-                   .kept = FormatSize(found.kept),
-                   .allocated = FormatSize(found.allocated),
-                   .where = std::move(where)});
-    const auto widen = [](std::string& wide, const std::string& text) {
-      wide = text.size() > wide.size() ? text : wide;
-    };
-    widen(widest.phase, all.back().phase);
-    widen(widest.times, all.back().times);
-    widen(widest.what, all.back().what);
-    widen(widest.period, all.back().period);
-    widen(widest.kept, all.back().kept);
-    widen(widest.allocated, all.back().allocated);
+  }
+  constexpr std::size_t kParts = 6;
+  std::vector<std::array<std::string, kParts>> parts;
+  std::array<std::size_t, kParts> widths{};
+  for (const auto& [found, count] : kinds) {
+    parts.push_back({std::string(NameOf(found->phase)), CountText(found->loop.repetitions()),
+                     std::string(What(*found)), FormatSize(found->kept),
+                     FormatSize(found->allocated), CountText(found->loop.period)});
+    for (std::size_t i = 0; i < kParts; ++i) {
+      widths.at(i) = std::max(widths.at(i), parts.back().at(i).size());
+    }
   }
   std::vector<std::string> lines;
-  for (const Parts& parts : all) {
-    lines.push_back(fmt::format("  {:<{}}  {} {:<{}} × {} kept of {} in {} allocations  {}",
-                                parts.phase, widest.phase.size(),
-                                Padded(parts.times, widest.times.size()), parts.what,
-                                widest.what.size(), Padded(parts.kept, widest.kept.size()),
-                                Padded(parts.allocated, widest.allocated.size()),
-                                Padded(parts.period, widest.period.size()), parts.where));
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const auto& [found, count] = kinds[i];
+    const auto& [phase, times, what, kept, allocated, period] = parts[i];
+    std::string where = "from event " + FormatCount(found->begin);
+    where += found->step < step_names.size() ? " in step " + step_names[found->step] : "";
+    where += count > 1 ? fmt::format(", {} more", CountText(count - 1)) : "";
+    lines.push_back(
+        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} kept of {:>{}} in {:>{}} "
+                    "allocations  {}",
+                    phase, widths[0], times, widths[1], what, widths[2], kept, widths[3], allocated,
+                    widths[4], period, widths[5], where));
   }
   return lines;
 }

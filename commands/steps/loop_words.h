@@ -15,8 +15,7 @@ std::string LayersText(std::span<const ProgramLoop> loops);
 // "1 step by phases", "60 steps by marks (ProfilerStep)", "no steps".
 std::string StepsText(std::size_t steps, StepSource source, std::string_view mark);
 
-// A line per loop, in columns. `in_steps`: they were looked for in steps; `step_names`: what those
-// are called, by ProgramLoop::step.
+// A line per kind of loop, in columns. `step_names`: what steps are called, by ProgramLoop::step.
 std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
                                    std::span<const std::string> step_names);
 

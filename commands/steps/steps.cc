@@ -72,6 +72,9 @@ class StepsCommand final : public Command {
     AnswerHead head = session.Head("steps");
     head.sample_type = answer.head.sample_type;
     head.unit = answer.head.unit;
+    for (InputNote& note : head.inputs) {
+      note.moment = "whole";
+    }
     answer.head = std::move(head);
     session.Finish();
     MEMTOOL_TRY(output_.Print(
@@ -170,14 +173,15 @@ class StepsCommand final : public Command {
     for (std::size_t i = 0; i < trace.steps; ++i) {
       names.push_back(std::to_string(answer.rows[trace.first_row + i].step));
     }
+    std::vector<std::string> lines = LoopLines(loops, names);
     const std::size_t shown =
-        output_.limit() == 0 ? loops.size() : std::min(kMostLoopsShown, loops.size());
-    for (std::string& line : LoopLines(std::span(loops).first(shown), names)) {
-      foot.push_back(std::move(line));
+        output_.limit() == 0 ? lines.size() : std::min(kMostLoopsShown, lines.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      foot.push_back(std::move(lines[i]));
     }
-    if (shown < loops.size()) {
+    if (shown < lines.size()) {
       foot.push_back(
-          fmt::format("  … {} (-n 0 shows all)", Counted(loops.size() - shown, "more loop")));
+          fmt::format("  … {} (-n 0 shows all)", Counted(lines.size() - shown, "more line")));
     }
   }
 

@@ -21,6 +21,7 @@
 #include "output/tabulate_stream.h"
 #include "rows/rows.h"
 #include "session/session.h"
+#include "steps/loop_words.h"
 #include "timeline/timeline_chart.h"
 
 namespace memtool::commands {
@@ -137,6 +138,7 @@ class TimelineCommand final : public Command {
     if (plot || plot_.wanted()) {
       TimelineQuery plotted = query_;
       plotted.points = query_.points == 0 ? kPlotPoints : query_.points;
+      plotted.loops = plot;
       auto drawn = TimelineOf(index, filter_, plotted);
       MEMTOOL_TRY(drawn);
       MEMTOOL_TRY(plot_.wanted() ? Draw(recording, *drawn, streams) : Result<void>());
@@ -185,7 +187,26 @@ class TimelineCommand final : public Command {
       text += EscapeText(TraceText(recording.history->traces[trace])) +
               ": no events, only the end is known (memtool top)\n";
     }
-    return text + TextPlot(chart, style);
+    return text + TextPlot(chart, style) + Loops(answer, style.width);
+  }
+
+  // "24 layers × 713.78 MiB · 1 step by marks (Optimizer.step)", per device that has any.
+  [[nodiscard]] std::string Loops(const TimelineAnswer& answer, std::size_t width) const {
+    std::string text;
+    for (const TimelineOfTrace& one : answer.traces) {
+      const std::string layers = LayersText(one.loops);
+      if (!layers.empty()) {
+        const std::string of =
+            answer.traces.size() == 1 ? "" : fmt::format("device {}: ", one.device);
+        for (const std::string& line :
+             WrapText(of + StepsText(one.steps, one.steps_from, one.step_mark) + " · " + layers +
+                          " (memtool steps)",
+                      width)) {
+          text += EscapeText(line) + "\n";
+        }
+      }
+    }
+    return text;
   }
 
   // Makes points one by one: with every change there may be millions.

@@ -136,6 +136,20 @@ void AddOoms(const HistoryIndex& index, const TimelineOfTrace& one, TimelineAnsw
   }
 }
 
+void AddLoops(const HistoryIndex& index, TimelineAnswer& answer) {
+  StackKeys keys;
+  const StackFacts facts = FactsOfStacks(index.recording(), keys);
+  for (TimelineOfTrace& one : answer.traces) {
+    const Trace& trace = index.history().traces[one.trace];
+    const TraceAllocations allocations = AllocationsOf(index, trace, facts);
+    const ProgramSteps found = FindSteps(index, trace, allocations);
+    one.steps = found.steps.size();
+    one.steps_from = found.source;
+    one.step_mark = found.mark;
+    one.loops = FindProgramLoops(index, trace, allocations, found);
+  }
+}
+
 Value Microseconds(std::int64_t nanos) {
   return nanos == kNoTime ? Value() : Value(nanos / 1000);
 }
@@ -198,6 +212,9 @@ Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filte
     one.first_row = std::exchange(rows, rows + one.timeline.points.size());
     PlaceMarks(index, answer, one);
     AddOoms(index, one, answer);
+  }
+  if (query.loops) {
+    AddLoops(index, answer);
   }
   FillHead(index.recording(), query, answer);
   return answer;

@@ -219,33 +219,6 @@ std::uint64_t ShapeOf(std::span<const std::uint32_t> keys) {
   return hash;
 }
 
-// Fills in what was live in each step: one pass over the events.
-void Measure(const HistoryIndex& index, const Trace& trace, const TraceAllocations& allocations,
-             std::vector<ProgramStep>& steps) {
-  const Replay& replay = index.replay(trace);
-  const auto events = EventsOf(index.recording(), trace);
-  std::int64_t live = index.summary(trace).base_bytes;
-  std::int64_t event = 0;
-  for (ProgramStep& step : steps) {
-    for (; event < step.begin; ++event) {
-      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
-    }
-    step.start_live = live;
-    for (; event <= step.end; ++event) {
-      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
-      if (step.peak_event < 0 || live > step.peak) {
-        step.peak = live;
-        step.peak_event = event;
-      }
-    }
-    step.end_live = live;
-    for (std::size_t row = step.first; row < step.first + step.count; ++row) {
-      step.allocated = SaturatingAdd(step.allocated, events[allocations.events[row]].size);
-    }
-    step.shape = ShapeOf(std::span(allocations.keys).subspan(step.first, step.count));
-  }
-}
-
 ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
                          const TraceAllocations& allocations, const StepSearch& search) {
   const auto events = EventsOf(index.recording(), trace);
@@ -261,10 +234,15 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
       return found;
     }
   }
+  Cut by_phases;
   if (looks_for(StepSource::kPhase)) {
-    const Cut cut = PhaseCutter(RunsOf(allocations.phases)).Find();
-    if (!cut.begins.empty()) {
-      return StepsByCut(events, allocations, cut, StepSource::kPhase);
+    const std::vector<PhaseRun> runs = RunsOf(allocations.phases);
+    by_phases = PhaseCutter(runs).Find();
+    // Without a forward that can be told, all steps look like one: loops may know better.
+    const bool forward = std::any_of(
+        runs.begin(), runs.end(), [](const PhaseRun& run) { return run.phase == Phase::kForward; });
+    if (!by_phases.begins.empty() && (forward || !looks_for(StepSource::kLoop))) {
+      return StepsByCut(events, allocations, by_phases, StepSource::kPhase);
     }
   }
   if (!looks_for(StepSource::kLoop)) {
@@ -277,8 +255,10 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
     kinds.push_back(JudgeLoop(allocations, loop).kind);
   }
   const Cut cut = CutByLoops(allocations, loops, kinds);
-  return cut.begins.empty() ? ProgramSteps{}
-                            : StepsByCut(events, allocations, cut, StepSource::kLoop);
+  return !cut.begins.empty() ? StepsByCut(events, allocations, cut, StepSource::kLoop)
+         : by_phases.begins.empty()
+             ? ProgramSteps{}
+             : StepsByCut(events, allocations, by_phases, StepSource::kPhase);
 }
 
 }  // namespace
@@ -323,10 +303,36 @@ std::string_view NameOf(StepSource source) {
   return "none";
 }
 
+void MeasureSteps(const HistoryIndex& index, const Trace& trace,
+                  const TraceAllocations& allocations, std::vector<ProgramStep>& steps) {
+  const Replay& replay = index.replay(trace);
+  const auto events = EventsOf(index.recording(), trace);
+  std::int64_t live = index.summary(trace).base_bytes;
+  std::int64_t event = 0;
+  for (ProgramStep& step : steps) {
+    for (; event < step.begin; ++event) {
+      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
+    }
+    step.start_live = live;
+    for (; event <= step.end; ++event) {
+      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
+      if (step.peak_event < 0 || live > step.peak) {
+        step.peak = live;
+        step.peak_event = event;
+      }
+    }
+    step.end_live = live;
+    for (std::size_t row = step.first; row < step.first + step.count; ++row) {
+      step.allocated = SaturatingAdd(step.allocated, events[allocations.events[row]].size);
+    }
+    step.shape = ShapeOf(std::span(allocations.keys).subspan(step.first, step.count));
+  }
+}
+
 ProgramSteps FindSteps(const HistoryIndex& index, const Trace& trace,
                        const TraceAllocations& allocations, const StepSearch& search) {
   ProgramSteps found = LocateSteps(index, trace, allocations, search);
-  Measure(index, trace, allocations, found.steps);
+  MeasureSteps(index, trace, allocations, found.steps);
   return found;
 }
 

@@ -16,6 +16,7 @@
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
+#include "memtool/profile/steps/steps.h"
 
 namespace memtool {
 
@@ -27,6 +28,7 @@ struct TimelineQuery {
   std::string device;      // empty = all
   std::size_t points = 0;  // the highest of so many equal parts; 0 = every change
   bool by_time = false;    // parts and places on the axis are by time, not by event
+  bool loops = false;      // also find the steps and the loops inside them
 };
 
 struct TimelineLayer {
@@ -62,6 +64,11 @@ struct TimelineOfTrace {
   Timeline timeline;
   std::vector<TimelinePlace> places;  // in the order of the axis
   std::size_t first_row = 0;          // of its first point, in the answer
+  // Of the whole trace, where TimelineQuery::loops asks for them.
+  std::size_t steps = 0;
+  StepSource steps_from = StepSource::kNone;
+  std::string step_mark;
+  std::vector<ProgramLoop> loops;
 };
 
 // A point, as rows show it. Bytes.

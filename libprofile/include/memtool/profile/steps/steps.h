@@ -98,6 +98,11 @@ struct StepSearch {
 ProgramSteps FindSteps(const HistoryIndex& index, const Trace& trace,
                        const TraceAllocations& allocations, const StepSearch& search = {});
 
+// Fills in what was live and allocated in steps whose events and allocations are known; in order,
+// without overlap. FindSteps has done so.
+void MeasureSteps(const HistoryIndex& index, const Trace& trace,
+                  const TraceAllocations& allocations, std::vector<ProgramStep>& steps);
+
 // In the order of the history. Steps of one shape are looked at once.
 std::vector<ProgramLoop> FindProgramLoops(const HistoryIndex& index, const Trace& trace,
                                           const TraceAllocations& allocations,

@@ -1,0 +1,19 @@
+// `memtool diff --align` in words: two runs, step by step.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "memtool/profile/answers/aligned.h"
+#include "output/text_table.h"
+
+namespace memtool::commands {
+
+// Why there are no rows; empty where the runs correspond.
+std::string AlignRefusal(const AlignedAnswer& answer);
+
+// `limit`: of rows and of lines about steps; 0 = all.
+TextTable AlignedTable(const AlignedAnswer& answer, const std::string& base, const std::string& now,
+                       std::size_t limit);
+
+}  // namespace memtool::commands
