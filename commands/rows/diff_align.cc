@@ -32,7 +32,7 @@ std::string NameOfSteps(const AlignedAnswer& answer, const AlignedStep& step) {
   }
   return step.base_step == step.now_step
              ? fmt::format("step {}", step.base_step)
-             : fmt::format("steps {} and {}", step.base_step, step.now_step);
+             : fmt::format("base step {} and new step {}", step.base_step, step.now_step);
 }
 
 std::string PeakText(std::int64_t base, std::int64_t now) {
@@ -90,7 +90,7 @@ std::string StepText(const AlignedStep& step) {
   const AllocationChange& all = step.pair.all;
   const PeakChange& peak = step.pair.peak;
   return fmt::format(
-      "{:>10} → {:>10}  {:>11}  {} matched, {} of other size, {} added, {} removed{}",
+      "{:>10} → {:>10}  {:>11} · {} matched, {} of other size, {} added, {} removed{}",
       FormatSize(peak.base), FormatSize(peak.now), SignedText(peak.delta()), CountText(all.matched),
       CountText(all.changed), CountText(all.added), CountText(all.removed),
       step.pair.complete ? "" : " (parts too different to align)");

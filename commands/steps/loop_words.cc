@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -22,7 +23,7 @@ std::string_view What(const ProgramLoop& found) {
     case LoopKind::kParameters:
       return "parameters";
     case LoopKind::kSteps:
-      return "passes";
+      return found.phase == StepPhase::kOther ? "repetitions" : "passes";
     case LoopKind::kOther:
       break;
   }
@@ -41,7 +42,7 @@ std::string LayersText(std::span<const ProgramLoop> loops) {
   for (const ProgramLoop& found : loops) {
     if (found.kind == LoopKind::kLayers &&
         (best == nullptr || (found.phase == best->phase ? found.loop.length > best->loop.length
-                                                        : found.phase == Phase::kForward))) {
+                                                        : found.phase == StepPhase::kForward))) {
       best = &found;
     }
   }
@@ -71,19 +72,18 @@ std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
                                    std::span<const std::string> step_names) {
   // Loops that say the same are one line, with the place of the first.
   std::vector<std::pair<const ProgramLoop*, std::size_t>> kinds;
+  std::map<std::tuple<StepPhase, LoopKind, std::size_t, std::size_t, std::int64_t, std::int64_t>,
+           std::size_t>
+      rows;
   for (const ProgramLoop& found : loops) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&found](const auto& kind) {
-      const ProgramLoop& other = *kind.first;
-      return std::tuple(found.phase, found.kind, found.loop.period, found.loop.repetitions(),
-                        found.kept, found.allocated) ==
-             std::tuple(other.phase, other.kind, other.loop.period, other.loop.repetitions(),
-                        other.kept, other.allocated);
-    });
-    if (same == kinds.end()) {
-      kinds.emplace_back(&found, found.steps);
-    } else {
-      same->second += found.steps;
+    const auto [row, added] =
+        rows.try_emplace({found.phase, found.kind, found.loop.period, found.loop.repetitions(),
+                          found.kept, found.allocated},
+                         kinds.size());
+    if (added) {
+      kinds.emplace_back(&found, 0);
     }
+    kinds[row->second].second += found.steps;
   }
   constexpr std::size_t kParts = 6;
   std::vector<std::array<std::string, kParts>> parts;
@@ -101,11 +101,10 @@ std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
     const auto& [found, count] = kinds[i];
     const auto& [phase, times, what, kept, allocated, period] = parts[i];
     std::string where = "from event " + FormatCount(found->begin);
-    where += found->step < step_names.size() ? " in step " + step_names[found->step] : "";
+    where += found->step < step_names.size() ? " of step " + step_names[found->step] : "";
     where += count > 1 ? fmt::format(", {} more", CountText(count - 1)) : "";
     lines.push_back(
-        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} kept of {:>{}} in {:>{}} "
-                    "allocations  {}",
+        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} kept of {:>{}} · {:>{}} allocations, {}",
                     phase, widths[0], times, widths[1], what, widths[2], kept, widths[3], allocated,
                     widths[4], period, widths[5], where));
   }

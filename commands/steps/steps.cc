@@ -100,7 +100,9 @@ class StepsCommand final : public Command {
 
   [[nodiscard]] TextTable Table(const Session& session, const StepsAnswer& answer) const {
     TextTable table;
-    Tabulate(answer.rows, Columns(answer), output_.limit(), 1, table);
+    // Peaks of different moments have no sum.
+    constexpr std::size_t kNoMeasure = 0;
+    Tabulate(answer.rows, Columns(answer), output_.limit(), kNoMeasure, table);
     for (const SteppedTrace& trace : answer.traces) {
       table.head.push_back(Of(answer, trace) + Verdict(trace));
     }
@@ -137,7 +139,7 @@ class StepsCommand final : public Command {
 
   void AddNotes(const StepsAnswer& answer, const SteppedTrace& trace, TextTable& table) const {
     const std::string of = Of(answer, trace);
-    const bool phases = trace.runs.size() > 1 || trace.runs[0].phase != Phase::kOther;
+    const bool phases = trace.runs.size() > 1 || trace.runs[0].phase != StepPhase::kOther;
     if (phases && trace.runs.size() <= kMostRunsShown) {
       std::string text;
       for (const PhaseRun& run : trace.runs) {

@@ -86,9 +86,9 @@ class StackJudge {
       return;
     }
     if ((kind & kBackward) != 0) {
-      Decide(Phase::kBackward);
+      Decide(StepPhase::kBackward);
     } else if ((kind & kOptimizerStep) != 0) {
-      Decide((seen_ & kForward) != 0 ? Phase::kForward : Phase::kOptimizer);
+      Decide((seen_ & kForward) != 0 ? StepPhase::kForward : StepPhase::kOptimizer);
     }
   }
   [[nodiscard]] StackPhase Judge() const {
@@ -97,25 +97,25 @@ class StackJudge {
                       .module = (seen_ & kForward) != 0,
                       .nothing = (seen_ & kNamed) == 0};
     if (!decided_ && (seen_ & kBackwardNativeFrame) != 0) {
-      result.phase = Phase::kBackward;
+      result.phase = StepPhase::kBackward;
     } else if (!decided_ && (seen_ & kForward) != 0) {
-      result.phase = Phase::kForward;
+      result.phase = StepPhase::kForward;
     }
     return result;
   }
 
  private:
-  void Decide(Phase phase) {
+  void Decide(StepPhase phase) {
     phase_ = phase;
     decided_ = true;
   }
 
   std::uint8_t seen_ = 0;
   bool decided_ = false;
-  Phase phase_ = Phase::kOther;
+  StepPhase phase_ = StepPhase::kOther;
 };
 
-std::vector<PhaseRun> RawRuns(std::span<const Phase> phases) {
+std::vector<PhaseRun> RawRuns(std::span<const StepPhase> phases) {
   std::vector<PhaseRun> runs;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     if (runs.empty() || runs.back().phase != phases[i]) {
@@ -164,7 +164,7 @@ std::vector<PhaseRun> Without(const std::vector<PhaseRun>& runs, Drop drop) {
 
 }  // namespace
 
-std::string_view NameOf(Phase phase) {
+std::string_view NameOf(StepPhase phase) {
   constexpr std::array<std::string_view, kPhases> kNames{"other", "forward", "backward",
                                                          "optimizer"};
   return kNames.at(static_cast<std::size_t>(phase));
@@ -218,19 +218,19 @@ StackPhases PhasesOfStacks(const Recording& recording) {
     python = python || phases.stacks.back().python;
   }
   if (python) {
-    phases.none.phase = Phase::kBackward;
+    phases.none.phase = StepPhase::kBackward;
     for (StackPhase& phase : phases.stacks) {
-      phase.phase = phase.nothing ? Phase::kBackward : phase.phase;
+      phase.phase = phase.nothing ? StepPhase::kBackward : phase.phase;
     }
   }
   return phases;
 }
 
-std::vector<PhaseRun> RunsOf(std::span<const Phase> phases) {
+std::vector<PhaseRun> RunsOf(std::span<const StepPhase> phases) {
   std::vector<PhaseRun> runs = RawRuns(phases);
   // What tells nothing between two runs of one phase belongs to them.
   runs = Without(runs, [&runs](std::size_t i) {
-    return runs[i].phase == Phase::kOther && i > 0 && i + 1 < runs.size() &&
+    return runs[i].phase == StepPhase::kOther && i > 0 && i + 1 < runs.size() &&
            runs[i - 1].phase == runs[i + 1].phase;
   });
   const auto usual = static_cast<double>(UsualLength(runs, phases.size()));

@@ -111,7 +111,7 @@ JudgedLoop JudgeLoop(const TraceAllocations& allocations, const Loop& loop) {
     varies = varies || allocations.loop_keys[row] != allocations.loop_keys[loop.begin];
   }
   const auto most = std::max_element(counts.begin(), counts.end());
-  const auto phase = static_cast<Phase>(most - counts.begin());
+  const auto phase = static_cast<StepPhase>(most - counts.begin());
   const auto others = std::count_if(counts.begin(), counts.end(), [&](std::size_t count) {
     return static_cast<double>(count) > kNoise * static_cast<double>(loop.period);
   });
@@ -122,13 +122,13 @@ JudgedLoop JudgeLoop(const TraceAllocations& allocations, const Loop& loop) {
     return {phase, LoopKind::kSteps};
   }
   switch (phase) {
-    case Phase::kOptimizer:
+    case StepPhase::kOptimizer:
       return {phase, LoopKind::kParameters};
-    case Phase::kBackward:
+    case StepPhase::kBackward:
       return {phase, LoopKind::kLayers};
-    case Phase::kForward:
+    case StepPhase::kForward:
       return {phase, in_module ? LoopKind::kLayers : LoopKind::kSteps};
-    case Phase::kOther:
+    case StepPhase::kOther:
       break;
   }
   return {phase, LoopKind::kSteps};

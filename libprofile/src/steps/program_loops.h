@@ -6,7 +6,7 @@
 namespace memtool {
 
 struct JudgedLoop {
-  Phase phase = Phase::kOther;  // of most allocations of a repetition
+  StepPhase phase = StepPhase::kOther;  // of most allocations of a repetition
   LoopKind kind = LoopKind::kOther;
 };
 

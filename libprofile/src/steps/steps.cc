@@ -83,8 +83,8 @@ class PhaseCutter {
  public:
   explicit PhaseCutter(std::vector<PhaseRun> runs) : runs_(std::move(runs)) {
     for (const PhaseRun& run : runs_) {
-      optimizers_ += run.phase == Phase::kOptimizer ? 1 : 0;
-      backwards_ += run.phase == Phase::kBackward ? 1 : 0;
+      optimizers_ += run.phase == StepPhase::kOptimizer ? 1 : 0;
+      backwards_ += run.phase == StepPhase::kBackward ? 1 : 0;
     }
   }
 
@@ -94,10 +94,11 @@ class PhaseCutter {
       return {};
     }
     // What comes before the first forward, such as loading a model, is in no step.
-    const bool leads =
-        runs_.size() > 1 && runs_[0].phase == Phase::kOther && runs_[1].phase == Phase::kForward;
+    const bool leads = runs_.size() > 1 && runs_[0].phase == StepPhase::kOther &&
+                       runs_[1].phase == StepPhase::kForward;
     cut_.begins.push_back(leads ? runs_[1].first : 0);
-    cut_.first_complete = runs_[0].phase == Phase::kForward || runs_[0].phase == Phase::kOther;
+    cut_.first_complete =
+        runs_[0].phase == StepPhase::kForward || runs_[0].phase == StepPhase::kOther;
     for (const PhaseRun& run : runs_) {
       Take(run);
     }
@@ -109,16 +110,16 @@ class PhaseCutter {
 
  private:
   void Take(const PhaseRun& run) {
-    if (run.phase == Phase::kForward && Ends()) {
+    if (run.phase == StepPhase::kForward && Ends()) {
       cut_.begins.push_back(end_);
       optimizer_ = backward_ = false;
-    } else if (run.phase == Phase::kOptimizer) {
+    } else if (run.phase == StepPhase::kOptimizer) {
       optimizer_ = true;
       ++optimizers_seen_;
-    } else if (run.phase == Phase::kBackward) {
+    } else if (run.phase == StepPhase::kBackward) {
       backward_ = true;
     }
-    if (run.phase == Phase::kOptimizer || run.phase == Phase::kBackward) {
+    if (run.phase == StepPhase::kOptimizer || run.phase == StepPhase::kBackward) {
       end_ = run.first + run.count;
     }
   }
@@ -187,13 +188,13 @@ ProgramSteps StepsByCut(std::span<const Event> events, const TraceAllocations& a
 class LoopKeys {
  public:
   explicit LoopKeys(const StackFacts& facts) : facts_(facts) {}
-  std::uint32_t Of(const Event& event, Phase phase) {
+  std::uint32_t Of(const Event& event, StepPhase phase) {
     const std::uint32_t key =
         event.stack.valid() ? facts_.keys[event.stack.value()] : StackKeys::kNoFrames;
     if (key == StackKeys::kNoFrames) {
       return Interned(event.size, false);
     }
-    return phase == Phase::kOptimizer ? Interned(facts_.lines[event.stack.value()], true) : key;
+    return phase == StepPhase::kOptimizer ? Interned(facts_.lines[event.stack.value()], true) : key;
   }
 
  private:
@@ -239,8 +240,9 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
     const std::vector<PhaseRun> runs = RunsOf(allocations.phases);
     by_phases = PhaseCutter(runs).Find();
     // Without a forward that can be told, all steps look like one: loops may know better.
-    const bool forward = std::any_of(
-        runs.begin(), runs.end(), [](const PhaseRun& run) { return run.phase == Phase::kForward; });
+    const bool forward = std::any_of(runs.begin(), runs.end(), [](const PhaseRun& run) {
+      return run.phase == StepPhase::kForward;
+    });
     if (!by_phases.begins.empty() && (forward || !looks_for(StepSource::kLoop))) {
       return StepsByCut(events, allocations, by_phases, StepSource::kPhase);
     }

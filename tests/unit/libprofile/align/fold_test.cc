@@ -103,7 +103,8 @@ TEST(AlignFolded, OtherBodiesDoNotCorrespond) {
 }
 
 TEST(AlignFolded, WhateverTheSequences) {
-  std::mt19937 random(3);
+  std::mt19937 engine(3);
+  const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
   for (int round = 0; round < 500; ++round) {
     Keys sides[2];
     std::vector<Repeats> repeats[2];

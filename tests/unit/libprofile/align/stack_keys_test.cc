@@ -47,6 +47,23 @@ TEST(StackKeys, NativeFramesOnlyWhereThereIsNoPython) {
   EXPECT_EQ(of[5], StackKeys::kNoFrames);
 }
 
+TEST(StackKeys, LevelsForVersionsApart) {
+  const std::vector<std::string> stacks{
+      "step@train.py:1;forward@net.py:2;linear@/usr/lib/python3/site-packages/torch/nn/"
+      "functional.py:9;at::_ops::mm::call(at::Tensor const&)@ops.cpp:3",
+      "main@train.py:4;forward@net.py:7;new_linear@/usr/lib/python3/site-packages/torch/nn/"
+      "functional.py:9;at::_ops::mm::call(at::Tensor const&)@ops.cpp:3",
+      "main@train.py:4;forward@net.py:8;new_linear@/usr/lib/python3/site-packages/torch/nn/"
+      "functional.py:9;at::_ops::bmm::call(at::Tensor const&)@ops.cpp:3"};
+  const auto of = [&stacks](KeyLevel level) { return StackKeys(level).Of(Stacks(stacks)); };
+  EXPECT_NE(of(KeyLevel::kFrames)[0], of(KeyLevel::kFrames)[1]);
+  EXPECT_EQ(of(KeyLevel::kFrames)[1], of(KeyLevel::kFrames)[2]);
+  EXPECT_EQ(of(KeyLevel::kInnermost)[0], of(KeyLevel::kInnermost)[2]);
+  EXPECT_EQ(of(KeyLevel::kOperation)[0], of(KeyLevel::kOperation)[1]);
+  EXPECT_NE(of(KeyLevel::kOperation)[1], of(KeyLevel::kOperation)[2]);
+  EXPECT_NE(of(KeyLevel::kLines)[1], of(KeyLevel::kLines)[2]);
+}
+
 TEST(StackKeys, FilesAsRunsShareThem) {
   EXPECT_EQ(ComparableFile("/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"),
             "torch/nn/modules/module.py");

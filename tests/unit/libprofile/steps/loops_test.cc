@@ -78,7 +78,8 @@ TEST(FindLoops, ALastRepetitionMayBeCutShort) {
 }
 
 TEST(FindLoops, WhateverTheSequence) {
-  std::mt19937 random(7);
+  std::mt19937 engine(7);
+  const auto random = [&engine] { return static_cast<std::uint32_t>(engine()); };
   for (int round = 0; round < 300; ++round) {
     Sequence sequence;
     const std::uint32_t letters = 1 + random() % 6;

@@ -11,7 +11,7 @@ namespace memtool {
 namespace {
 
 // Stacks as test::ProfileMaker takes them: outermost first.
-Phase PhaseOf(const std::string& stack) {
+StepPhase PhaseOf(const std::string& stack) {
   test::ProfileMaker maker;
   maker.Sample(stack, {1, 1});
   return PhasesOfStacks(maker.Finish()).stacks.at(0).phase;
@@ -19,19 +19,19 @@ Phase PhaseOf(const std::string& stack) {
 
 TEST(Phases, ByTheNamesOnTheStack) {
   EXPECT_EQ(PhaseOf("main@train.py:1;_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
-            Phase::kForward);
+            StepPhase::kForward);
   EXPECT_EQ(
       PhaseOf("main@train.py:1;wrapper@torch/optim/optimizer.py:3;step@torch/optim/adamw.py:7"),
-      Phase::kOptimizer);
-  EXPECT_EQ(PhaseOf("main@train.py:1;load@data.py:4"), Phase::kOther);
+      StepPhase::kOptimizer);
+  EXPECT_EQ(PhaseOf("main@train.py:1;load@data.py:4"), StepPhase::kOther);
   EXPECT_EQ(PhaseOf("torch::autograd::Engine::thread_main@engine.cpp:4;torch::autograd::generated::"
                     "DivBackward0::apply(std::vector<at::Tensor>&&)@functions.cpp:8"),
-            Phase::kBackward);
+            StepPhase::kBackward);
 }
 
 TEST(Phases, ASchedulerIsNoOptimizer) {
-  EXPECT_EQ(PhaseOf("main@train.py:1;step@torch/optim/lr_scheduler.py:7"), Phase::kOther);
-  EXPECT_EQ(PhaseOf("main@train.py:1;step@env.py:7"), Phase::kOther);
+  EXPECT_EQ(PhaseOf("main@train.py:1;step@torch/optim/lr_scheduler.py:7"), StepPhase::kOther);
+  EXPECT_EQ(PhaseOf("main@train.py:1;step@env.py:7"), StepPhase::kOther);
   EXPECT_TRUE(IsOptimizerFile("/home/ann/fused_adam.py"));
   EXPECT_TRUE(IsOptimizerFile("C:\\env\\torch\\optim\\rprop.py"));
   EXPECT_FALSE(IsOptimizerFile("/home/ann/million.py"));
@@ -40,18 +40,18 @@ TEST(Phases, ASchedulerIsNoOptimizer) {
 
 TEST(Phases, AClosureIsNotTheOptimizersOwn) {
   const std::string closure = "main@train.py:1;step@torch/optim/lbfgs.py:7;closure@train.py:8;";
-  EXPECT_EQ(PhaseOf(closure + "forward@net.py:2"), Phase::kForward);
-  EXPECT_EQ(PhaseOf(closure + "backward@torch/_tensor.py:2"), Phase::kBackward);
+  EXPECT_EQ(PhaseOf(closure + "forward@net.py:2"), StepPhase::kForward);
+  EXPECT_EQ(PhaseOf(closure + "backward@torch/_tensor.py:2"), StepPhase::kBackward);
 }
 
 TEST(Phases, WhatBackwardComputesAgainIsBackward) {
   EXPECT_EQ(PhaseOf("apply@torch/autograd/function.py:1;backward@torch/utils/checkpoint.py:2;"
                     "_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
-            Phase::kBackward);
+            StepPhase::kBackward);
 }
 
-std::vector<Phase> Repeated(const std::vector<std::pair<Phase, std::size_t>>& runs) {
-  std::vector<Phase> phases;
+std::vector<StepPhase> Repeated(const std::vector<std::pair<StepPhase, std::size_t>>& runs) {
+  std::vector<StepPhase> phases;
   for (const auto& [phase, count] : runs) {
     phases.insert(phases.end(), count, phase);
   }
@@ -59,7 +59,7 @@ std::vector<Phase> Repeated(const std::vector<std::pair<Phase, std::size_t>>& ru
 }
 
 TEST(PhaseRuns, ShortOnesBelongToTheirNeighbour) {
-  using enum Phase;
+  using enum StepPhase;
   const auto runs = RunsOf(Repeated({{kOther, 1},
                                      {kForward, 900},
                                      {kOther, 30},
@@ -79,8 +79,8 @@ TEST(PhaseRuns, ShortOnesBelongToTheirNeighbour) {
 }
 
 TEST(PhaseRuns, ManyShortStepsStay) {
-  using enum Phase;
-  std::vector<std::pair<Phase, std::size_t>> steps;
+  using enum StepPhase;
+  std::vector<std::pair<StepPhase, std::size_t>> steps;
   for (int i = 0; i < 1000; ++i) {
     steps.insert(steps.end(), {{kForward, 30}, {kBackward, 40}, {kOptimizer, 10}});
   }

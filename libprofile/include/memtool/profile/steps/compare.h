@@ -24,8 +24,8 @@ struct HistorySide {
   const Trace* trace = nullptr;
 };
 
-// How many allocations could have a partner, in any order, of the side that has fewer of them. Those
-// without a stack have none here.
+// How many allocations could have a partner, in any order, of the side that has fewer of them.
+// Those without a stack have none here.
 struct KeyShare {
   KeyLevel level = KeyLevel::kFrames;
   std::uint64_t pairs = 0;

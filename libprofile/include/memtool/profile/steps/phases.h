@@ -12,11 +12,11 @@
 
 namespace memtool {
 
-enum class Phase : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
+enum class StepPhase : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
 inline constexpr std::size_t kPhases = 4;
 
 // "other", "forward", "backward", "optimizer"
-std::string_view NameOf(Phase phase);
+std::string_view NameOf(StepPhase phase);
 
 // The names that tell phases. Files are words of a path: of its last name, or of a folder.
 struct PhaseWords {
@@ -34,7 +34,7 @@ bool IsOptimizerFile(std::string_view file);
 
 // What a stack tells.
 struct StackPhase {
-  Phase phase = Phase::kOther;
+  StepPhase phase = StepPhase::kOther;
   bool python = false;   // has Python frames
   bool module = false;   // among them that of a module's call
   bool nothing = false;  // no frame that has a name
@@ -55,13 +55,13 @@ StackPhases PhasesOfStacks(const Recording& recording);
 
 // Allocations in a row of one phase.
 struct PhaseRun {
-  Phase phase = Phase::kOther;
+  StepPhase phase = StepPhase::kOther;
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
 // Runs that are short (under 0.3 % of all, and much shorter than a usual run) are joined to the run
 // before them, so that a hook within backward does not end it.
-std::vector<PhaseRun> RunsOf(std::span<const Phase> phases);
+std::vector<PhaseRun> RunsOf(std::span<const StepPhase> phases);
 
 }  // namespace memtool

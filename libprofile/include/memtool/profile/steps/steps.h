@@ -24,7 +24,7 @@ struct TraceAllocations {
   // What loops are found by, within one recording: the keys, but with lines in the optimizer, which
   // does the same for parameter after parameter, and the size where there is no stack.
   std::vector<std::uint32_t> loop_keys;
-  std::vector<Phase> phases;
+  std::vector<StepPhase> phases;
   std::vector<bool> modules;  // inside a module's call
 
   [[nodiscard]] std::size_t size() const { return events.size(); }
@@ -77,9 +77,9 @@ std::string_view NameOf(LoopKind kind);
 
 // A loop inside a step (or, without steps, anywhere).
 struct ProgramLoop {
-  Loop loop;                    // rows of TraceAllocations
-  std::int64_t begin = 0;       // the event of its first allocation
-  Phase phase = Phase::kOther;  // of most of its allocations
+  Loop loop;                            // rows of TraceAllocations
+  std::int64_t begin = 0;               // the event of its first allocation
+  StepPhase phase = StepPhase::kOther;  // of most of its allocations
   LoopKind kind = LoopKind::kOther;
   std::size_t step = 0;   // row of ProgramSteps::steps where it was found first
   std::size_t steps = 1;  // how many steps of that shape there are
