@@ -40,7 +40,7 @@ function answerOf(line, folder) {
 }
 
 const browser = given.firefox
-  ? await firefox.launch({ executablePath: given.browser })
+  ? await firefox.launch({ channel: "moz-firefox", executablePath: given.browser })
   : await chromium.launch({ executablePath: given.browser, args: ["--no-sandbox"] });
 
 async function start(fragment = "", options = {}) {

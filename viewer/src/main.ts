@@ -4,7 +4,7 @@ import { Context, type InputFacts, type View } from "./context";
 import { Core } from "./core";
 import { unarmoured } from "./armour";
 import { inflated, taken } from "./packed";
-import { append, clear, h } from "./dom";
+import { append, clear, field, h } from "./dom";
 import { commandLine, count, size } from "./format";
 import type { Mounted } from "./protocol";
 import { save } from "./save";
@@ -201,20 +201,18 @@ class Page {
     if (this.filters.contains(document.activeElement)) {
       return;
     }
-    const field = (key: keyof State, label: string, wide: number, hint: string): HTMLElement => {
-      const input = h("input", { type: "search", id: key, value: this.state[key], size: wide, placeholder: hint });
-      input.addEventListener("change", () => this.change({ [key]: input.value.trim() }));
-      return h("label", {}, `${label} `, input);
-    };
+    const filter = (key: keyof State, label: string, wide: number, hint: string): HTMLElement =>
+      h("label", {}, `${label} `, field({ id: key, value: this.state[key], size: wide, placeholder: hint },
+        (text) => this.change({ [key]: text })));
     const frames = h("select", { id: "frames", change: () => this.change({ frames: frames.value }) });
     for (const mode of ["", "python", "all"]) {
       frames.append(h("option", { value: mode, selected: mode === this.state.frames }, mode === "" ? "your code" : mode));
     }
     clear(this.filters,
-      context.first.hasHistory && field("at", "at", 14, "end, peak, event:N"),
-      context.first.devices.length > 1 && field("device", "device", 4, "all"),
-      field("focus", "only with", 16, "regular expression"),
-      field("ignore", "without", 16, "regular expression"),
+      context.first.hasHistory && filter("at", "at", 14, "end, peak, event:N"),
+      context.first.devices.length > 1 && filter("device", "device", 4, "all"),
+      filter("focus", "only with", 16, "regular expression"),
+      filter("ignore", "without", 16, "regular expression"),
       h("label", {}, "frames ", frames));
   }
 

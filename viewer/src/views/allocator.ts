@@ -1,7 +1,7 @@
 // Allocator: segments at the moment, and the events around it, one at a time.
 import { asNumber, asText, type Row } from "../answers";
 import type { Context, View } from "../context";
-import { clear, h } from "../dom";
+import { clear, field, h } from "../dom";
 import { count, percent, size } from "../format";
 import { grid } from "../grid";
 import { place } from "./overview";
@@ -69,8 +69,8 @@ async function events(context: Context): Promise<HTMLElement> {
   const around = about.length > 0 || chosen === undefined ? []
     : ["--from", `event:${Math.max(0, chosen - 10)}`, "--to", `event:${chosen + 10}`];
   const answer = await context.json(["events", "-n", "200", ...about, ...around, ...context.filters, context.first.name]);
-  const find = h("input", { type: "search", id: "find", value: pick, placeholder: "0x7f… or b7f064c000000_0", size: 26 });
-  find.addEventListener("change", () => context.change({ pick: find.value.trim() }));
+  const find = field({ id: "find", value: pick, placeholder: "0x7f… or b7f064c000000_0", size: 26 },
+    (text) => context.change({ pick: text }));
   const step = (by: number): void => {
     context.change({ at: `event:${Math.max(0, (chosen ?? 0) + by)}`, pick: "" });
   };
