@@ -4,10 +4,10 @@
 //        [--browser /usr/bin/chromium] [--firefox] [--shots FOLDER]
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { launch } from "./browsers.mjs";
 
 const { values: given } = parseArgs({
   options: {
@@ -16,8 +16,6 @@ const { values: given } = parseArgs({
     shots: { type: "string" },
   },
 });
-const viewer = join(dirname(fileURLToPath(import.meta.url)), "../../viewer/");
-const { chromium, firefox } = createRequire(viewer)("playwright-core");
 const memtool = resolve(given.memtool);
 const testdata = resolve(given.testdata);
 const address = pathToFileURL(resolve(given.page)).href;
@@ -39,9 +37,7 @@ function answerOf(line, folder) {
   return JSON.parse(execFileSync(memtool, [...words, "--format", "json"], { cwd: folder, maxBuffer: 1 << 28 }));
 }
 
-const browser = given.firefox
-  ? await firefox.launch({ channel: "moz-firefox", executablePath: given.browser })
-  : await chromium.launch({ executablePath: given.browser, args: ["--no-sandbox"] });
+const browser = await launch(given.browser, given.firefox);
 
 async function start(fragment = "", options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, ...options });
@@ -79,9 +75,9 @@ async function tableEquals(page, folder, label) {
   const shown = await line(page, "top");
   const answer = answerOf(shown, folder);
   check(`${label}: total of the table`, await page.locator("[data-total]").first().getAttribute("data-total") === String(answer.total), shown);
-  const rows = await page.locator(".view.table .beside > .grid tbody tr").count();
+  const rows = await page.locator(".view.table .beside > .slot:first-child tbody tr").count();
   check(`${label}: rows of the table`, rows === Math.min(200, answer.rows.length), `${rows} of ${answer.rows.length}`);
-  const first = await page.locator(".view.table .beside > .grid tbody tr").first().locator("td").nth(4).textContent();
+  const first = await page.locator(".view.table .beside > .slot:first-child tbody tr").first().locator("td").nth(4).textContent();
   check(`${label}: first row`, answer.rows.length === 0 || first === answer.rows[0].name, `${first}`);
 }
 
@@ -116,7 +112,7 @@ for (const [path, history] of inputs) {
   check(`${path}: facts`, await page.locator(".view.facts tbody tr").count() === info.rows.length);
   if (history) {
     await show(page, "timeline");
-    check(`${path}: a chart`, await page.locator(".u-over").count() > 0);
+    check(`${path}: a chart`, await page.locator(".plot").count() > 0);
     await show(page, "allocator");
     const about = await line(page, "events");
     check(`${path}: events`, about === undefined || answerOf(about, folder).rows.length === await page.locator(".view.allocator section tbody tr").count(), about);
@@ -140,7 +136,7 @@ for (const [path, history] of inputs) {
   await page.keyboard.press("2");
   await page.waitForSelector('#view-timeline[aria-current="page"]');
   await settled(page);
-  const box = await page.locator(".u-over").boundingBox();
+  const box = await page.locator(".plot").boundingBox();
   await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.75, box.y + 60, { steps: 5 });
@@ -151,7 +147,7 @@ for (const [path, history] of inputs) {
   await page.goBack();
   await settled(page);
   check("back takes the range away", !/from=event/.test(page.url()), page.url());
-  await page.locator(".u-over").click({ position: { x: box.width * 0.8, y: 100 } });
+  await page.locator(".plot").click({ position: { x: box.width * 0.8, y: 100 } });
   await settled(page);
   check("a click chooses the moment", /at=event/.test(page.url()), page.url());
   await show(page, "flame");

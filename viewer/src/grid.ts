@@ -17,6 +17,7 @@ export interface GridOptions {
   onPick?: (row: Row) => void;
   picked?: (row: Row) => boolean;
   most?: number;
+  sort?: { by: string; set: (by: string) => void }; // a key, with - in front upwards; kept by the caller
 }
 
 function cellText(column: Column, row: Row): string {
@@ -48,12 +49,8 @@ export function grid(options: GridOptions): HTMLElement {
   const body = h("tbody");
   const more = h("button", { type: "button", class: "more", click: () => ((shown *= 5), fill()) });
   const heads = options.columns.map((column) =>
-    h(
-      "th",
-      { class: column.kind, scope: "col" },
-      h("button", { type: "button", click: () => sort(column) }, column.title),
-    ),
-  );
+    h("th", { class: column.kind, scope: "col" },
+      column.title === "" ? "" : h("button", { type: "button", click: () => sort(column) }, column.title)));
 
   function sort(column: Column): void {
     const down = sorted?.key === column.key ? !sorted.down : column.kind !== "text";
@@ -69,6 +66,7 @@ export function grid(options: GridOptions): HTMLElement {
         options.columns[i] === column ? (down ? "descending" : "ascending") : "none",
       ),
     );
+    options.sort?.set(down === (column.kind !== "text") ? column.key : `-${column.key}`);
     fill();
   }
 
@@ -108,6 +106,14 @@ export function grid(options: GridOptions): HTMLElement {
     body.replaceChildren(...rows.slice(0, shown).map(line));
     more.hidden = rows.length <= shown;
     more.textContent = `${count(rows.length - shown)} more rows`;
+  }
+  const wanted = options.sort?.by ?? "";
+  const first = options.columns.find((column) => column.key === wanted.replace(/^-/, ""));
+  if (wanted !== "" && first !== undefined) {
+    sort(first);
+    if (wanted.startsWith("-")) {
+      sort(first);
+    }
   }
   fill();
   return h("div", { class: "grid" },

@@ -1,8 +1,35 @@
-// Colours that differ in lightness too (after Okabe and Ito), for layers and frames.
+// Colours, told apart by lightness too (after Tol's bright scheme), for layers and frames.
 export const kLayers = [
   "#4477aa", "#ccbb44", "#228833", "#ee6677", "#66ccee", "#aa3377", "#997700", "#77aadd",
 ];
 export const kRest = "#b4b4ba";
+
+export interface Theme {
+  ink: string;
+  soft: string;
+  line: string;
+  shade: string;
+  paper: string;
+  accent: string;
+  alarm: string;
+  mark: string;
+  live: string;
+  pending: string;
+  root: string;
+}
+const kLight: Theme = {
+  ink: "#1c1c20", soft: "#63636b", line: "#e6e6ea", shade: "#f1f1f4", paper: "#fff", accent: "#1f5fa8",
+  alarm: "#b3261e", mark: "#8a6d1f", live: "#4477aa", pending: "#ccbb44", root: "#dcdce2",
+};
+const kDark: Theme = {
+  ink: "#e4e4e8", soft: "#9a9aa3", line: "#2b2b31", shade: "#232328", paper: "#151518", accent: "#7fb2ee",
+  alarm: "#ff8a80", mark: "#d8b659", live: "#5b8fc7", pending: "#b8a840", root: "#3a3a40",
+};
+export const theme = (dark: boolean): Theme => (dark ? kDark : kLight);
+
+export function layerColor(name: string, row: number): string {
+  return name.startsWith("(") ? kRest : kLayers[row % kLayers.length]!;
+}
 
 export function hashOf(text: string): number {
   let hash = 2166136261;
@@ -15,8 +42,8 @@ export function hashOf(text: string): number {
 // Frames of one file look alike.
 export function frameColor(file: string, dark: boolean): string {
   const hue = 20 + (hashOf(file) % 12) * 16;
-  const light = (dark ? 34 : 74) + ((hashOf(file) >>> 8) % 4) * 3;
-  return `hsl(${hue} ${dark ? 35 : 55}% ${light}%)`;
+  const light = (dark ? 34 : 76) + ((hashOf(file) >>> 8) % 4) * 3;
+  return `hsl(${hue} ${dark ? 32 : 50}% ${light}%)`;
 }
 
 // Against a base: orange grew, blue shrank, by how much of the largest change.

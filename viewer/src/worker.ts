@@ -57,8 +57,7 @@ async function start(module: string): Promise<void> {
   }) as never;
 }
 
-// Each input in a folder of its own, so that two of one name do not meet; the first of a name can
-// be named without it.
+// Names are paths below one folder, in which lines are run.
 function mount(inputs: Mounted[]): void {
   const { FS, _memtool_forget: forget } = core!;
   forget();
@@ -66,14 +65,7 @@ function mount(inputs: Mounted[]): void {
   for (const folder of folders.splice(0)) {
     FS.unmount(folder);
   }
-  const taken = new Set<string>();
-  const blobs: { name: string; data: Blob }[] = [];
-  for (const input of inputs) {
-    if (!taken.has(input.name)) {
-      taken.add(input.name);
-      blobs.push({ name: input.name, data: input.data });
-    }
-  }
+  const blobs = inputs.map((input) => ({ name: input.name.replace(/^\.\//, ""), data: input.data }));
   FS.mount(core!.WORKERFS, { blobs }, "/in");
   folders.push("/in");
   FS.chdir("/in");

@@ -1,10 +1,50 @@
-// Call graph: who calls the function that is looked at, and what it calls; a click moves on.
+// Call graph: who calls the function that is looked at, and what it calls; a click moves on. Lines
+// are as thick as what passes through them.
 import { asNumber, asText, type Row } from "../answers";
 import type { View } from "../context";
 import { clear, h } from "../dom";
 import { percent, size } from "../format";
-import { place } from "./overview";
+import { isDark, theme } from "../palette";
+import { paint, type Pen } from "../pen";
+import { place } from "../words";
 import { exactly } from "./table";
+
+interface Box {
+  element: HTMLElement;
+  row: Row;
+  bytes: number;
+  side: "caller" | "self" | "callee";
+}
+
+function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total: number, words: boolean): void {
+  const colors = theme(dark);
+  const places = boxes.map(({ element }) => element.getBoundingClientRect());
+  const self = boxes.findIndex((box) => box.side === "self");
+  boxes.forEach((box, i) => {
+    const at = places[i]!;
+    if (box.side !== "self" && self >= 0) {
+      const middle = places[self]!;
+      const [from, to] = box.side === "caller" ? [at, middle] : [middle, at];
+      pen.faint(0.55);
+      pen.curve([from.right - within.left, from.top + from.height / 2 - within.top, to.left - within.left, to.top + to.height / 2 - within.top],
+        colors.live, Math.max(1, 26 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total))));
+      pen.faint(1);
+    }
+  });
+  if (!words) {
+    return;
+  }
+  boxes.forEach((box, i) => {
+    const at = places[i]!;
+    const [x, y] = [at.left - within.left, at.top - within.top];
+    pen.rect(x, y, at.width, at.height, colors.shade, colors.line);
+    pen.rect(x, y, 3 + 14 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)), at.height, colors.live);
+    const room = at.width - 30;
+    pen.text(x + 24, y + 14, asText(box.row["name"]), { color: colors.ink, bold: true, room });
+    pen.text(x + 24, y + 30, place(box.row), { color: colors.soft, room });
+    pen.text(x + 24, y + 46, `${size(box.bytes)} · ${percent(box.bytes, total)}`, { color: colors.soft, room });
+  });
+}
 
 export const graph: View = {
   id: "graph",
@@ -12,28 +52,49 @@ export const graph: View = {
   shows: (context) => context.first.hasRows,
   async draw(context, into) {
     let name = context.state.pick;
-    if (name === "" || name.startsWith("0x")) {
-      const top = await context.quietly(["top", "--cum", "-n", "1", ...context.momentAndFilters, ...context.names]);
-      name = asText(top.rows[0]?.["name"]);
+    const first = async (): Promise<string> =>
+      asText((await context.quietly(["top", "--cum", "-n", "1", ...context.momentAndFilters, ...context.names])).rows[0]?.["name"]);
+    if (name === "" || /^(0x|[bs][0-9a-f]+_\d+$)/.test(name)) {
+      name = await first();
     }
-    const answer = await context.json(["peek", exactly(name), ...context.momentAndFilters, ...context.names]);
+    const peek = (of: string): string[] => ["peek", exactly(of), ...context.momentAndFilters, ...context.names];
+    const answer = await context.json(peek(name));
     const total = asNumber(answer.total);
-    const self = answer.rows.filter((row) => row["relation"] === "self");
-    const box = (row: Row, bytes: number): HTMLElement => {
+    const boxes: Box[] = [];
+    const box = (row: Row, bytes: number, side: Box["side"]): HTMLElement => {
       const element = h("button", { type: "button", class: "node",
-        click: () => context.change({ pick: asText(row["name"]) }) },
+        title: side === "self" ? "to the table" : "look at this one",
+        click: () => context.change(side === "self" ? { view: "table", pick: asText(row["name"]) } : { pick: asText(row["name"]) }) },
         h("b", {}, asText(row["name"])), h("span", {}, place(row)),
-        h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`));
+        h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`,
+          side === "self" && ` · ${size(asNumber(row["flat"]))} itself`));
       element.style.setProperty("--share", String(Math.min(1, Math.abs(bytes) / Math.max(1, total))));
+      boxes.push({ element, row, bytes, side });
       return element;
     };
     const column = (title: string, nodes: HTMLElement[]): HTMLElement =>
       h("div", { class: "column" }, h("h3", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
-    const neighbours = (relation: string): HTMLElement[] =>
-      answer.rows.filter((row) => row["relation"] === relation).map((row) => box(row, asNumber(row["weight"])));
-    clear(into, h("div", { class: "calls" },
+    const of = (relation: string): Row[] => answer.rows.filter((row) => row["relation"] === relation);
+    const neighbours = (relation: "caller" | "callee"): HTMLElement[] =>
+      of(relation).slice(0, 60).map((row) => box(row, asNumber(row["weight"]), relation));
+    const canvas = h("canvas", { class: "edges", "aria-hidden": "true" });
+    const calls = h("div", { class: "calls" }, canvas,
       column("called by", neighbours("caller")),
-      column("", self.map((row) => box(row, asNumber(row["cum"])))),
-      column("calls", neighbours("callee"))));
+      column("", of("self").map((row) => box(row, asNumber(row["cum"]), "self"))),
+      column("calls", neighbours("callee")));
+    clear(into, h("div", { class: "tools" }, h("span", { class: "note" },
+      "a click or Enter looks at a caller or callee; lines are as thick as the bytes that pass")), calls);
+    const draw = (): void => {
+      const within = calls.getBoundingClientRect();
+      if (within.width > 0) {
+        paint(canvas, { width: within.width, height: within.height,
+          draw: (pen, dark) => drawBoxes(pen, dark, boxes, within, total, false) }, isDark());
+      }
+    };
+    context.picture = () => {
+      const within = calls.getBoundingClientRect();
+      return { width: within.width, height: within.height, draw: (pen, dark) => drawBoxes(pen, dark, boxes, within, total, true) };
+    };
+    new ResizeObserver(draw).observe(calls);
   },
 };
