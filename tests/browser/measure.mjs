@@ -42,16 +42,21 @@ async function counter(page) {
   };
 }
 
+// Each step, and what a pause after them brings: the range more exactly.
 async function steps(page, name, act) {
   const spent = await counter(page);
   const alone = [];
+  const before = await spent();
   for (let i = 0; i < times; ++i) {
-    const before = await spent();
+    const begun = await spent();
     await act(i);
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
-    alone.push(await spent() - before);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+    alone.push(await spent() - begun);
   }
   say(`${name}, script time`, alone);
+  const after = await spent();
+  await settled(page);
+  console.log(`  all ${times}: ${ms(after - before)}; brought up to date after the pause: ${ms(await spent() - after)}`);
 }
 
 async function settled(page) {
@@ -68,19 +73,19 @@ async function report() {
     await page.goto("about:blank");
     const begun = performance.now();
     await page.goto(`${address}#view=timeline`, { waitUntil: "commit" });
-    await ready(page, "timeline");
+    await page.waitForSelector("canvas.plot", { timeout: 600_000 });
     opened.push(performance.now() - begun);
   }
   say("opened, until the timeline is drawn", opened);
+  await ready(page, "timeline");
 
   const box = await page.locator(".plot").first().boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
   await steps(page, "zoom by the wheel", (i) => page.mouse.wheel(0, i % 10 < 7 ? -100 : 100));
-  await settled(page);
   await steps(page, "pan by the wheel", (i) => page.mouse.wheel(i % 10 < 5 ? 60 : -60, 0));
-  await settled(page);
   await steps(page, "hover", (i) => page.mouse.move(box.x + 100 + 20 * (i % 40), box.y + 100));
-  await settled(page);
+  await page.locator(".plot").first().focus();
+  await steps(page, "zoom by a key", (i) => page.keyboard.press(i % 10 < 5 ? "+" : "-"));
 
   for (const view of ["table", "flame"]) {
     await page.click(`#view-${view}`);

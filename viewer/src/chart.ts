@@ -1,6 +1,6 @@
 // One device's plot with its minimap, legend and the line that says what is under the pointer.
 // Wheel, drag and keys move it at once; what the range holds more exactly is asked for after that.
-import type { Answer } from "./answers";
+import type { Answer, Row } from "./answers";
 import { asNumber } from "./answers";
 import type { DeviceFacts } from "./context";
 import { clear, h } from "./dom";
@@ -65,7 +65,7 @@ export class Chart {
   }
 
   private series(answer: Answer): Series {
-    return seriesOf(answer, this.is.device.device, this.is.time, this.is.firstTime, this.is.colors);
+    return seriesOf(answer, this.is.device.device, this.is.time, this.is.firstTime ?? this.firstOf(), this.is.colors);
   }
 
   // `part`: the range of the state, more exactly; none when all is shown.
@@ -122,8 +122,7 @@ export class Chart {
       if (us === null || us === undefined || this.whole.seconds === undefined) {
         return undefined;
       }
-      const first = this.is.firstTime ?? this.firstOf();
-      const seconds = (asNumber(us) - first) / 1e6;
+      const seconds = (asNumber(us) - (this.is.firstTime ?? this.firstOf() ?? 0)) / 1e6;
       return this.is.time ? seconds : series.events[Math.max(0, pointAt(series.seconds!, seconds))];
     };
     const marks = ((info?.["marks"] as Mark[] | undefined) ?? []).filter(own)
@@ -134,9 +133,9 @@ export class Chart {
     return new Plot({ series, width, height: this.is.height, low: this.low, high: this.high, time: this.is.time, chosen: this.chosen,
       pointer: this.pointer, lit: this.lit, brush: this.brush, marks, ooms });
   }
-  private firstOf(): number {
+  private firstOf(): number | undefined {
     const found = this.is.whole.rows.find((row) => row["time_us"] !== null && asNumber(row["device"]) === this.is.device.device);
-    return asNumber(found?.["time_us"]);
+    return found === undefined ? undefined : asNumber(found["time_us"]);
   }
 
   draw(): void {
@@ -208,6 +207,9 @@ export class Chart {
   private fillLegend(): void {
     const { layers } = this.shown();
     clear(this.legend, ...layers.map((layer, i) => {
+      if (this.isEmpty(i)) {
+        return false;
+      }
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = layer.color;
       return h("button", { type: "button", title: layer.name.startsWith("(") ? "" : "its row in the table",
@@ -231,12 +233,18 @@ export class Chart {
     const series = this.shown();
     const point = this.point();
     const cells = this.legend.querySelectorAll(".size");
+    let cell = 0;
     series.tops.forEach((top, i) => {
-      const below = i > 0 ? series.tops[i - 1]![point]! : 0;
-      if (cells[i] !== undefined) {
-        cells[i]!.textContent = size(top[point]! - below);
+      if (!this.isEmpty(i)) {
+        const below = i > 0 ? series.tops[i - 1]![point]! : 0;
+        cells[cell++]?.replaceChildren(size(top[point]! - below));
       }
     });
+  }
+  // Nothing was there before the recording, or all has a name.
+  private isEmpty(layer: number): boolean {
+    const { tops } = this.shown();
+    return layer > 0 && tops[layer]!.every((value, i) => value === tops[layer - 1]![i]);
   }
   private say(): void {
     const series = this.shown();
@@ -360,6 +368,12 @@ export class Chart {
     const all = this.low <= this.least && this.high >= this.most;
     this.is.range(all ? "" : `event:${Math.max(0, Math.floor(this.eventOfX(this.low)))}`,
       all ? "" : `event:${Math.ceil(this.eventOfX(this.high))}`);
+  }
+
+  // Of the layer that a row of another answer belongs to, where layers are functions or lines.
+  colorOf(row: Row): string | undefined {
+    return this.shown().layers.find((layer) => layer.name === row["name"] &&
+      (layer.file === "" || layer.file === row["file"]) && (layer.line === null || layer.line === 0 || layer.line === row["line"]))?.color;
   }
 
   // For what is drawn below on the same axis.

@@ -6,7 +6,7 @@ import { count, percent, size } from "./format";
 export interface Column {
   key: string;
   title: string;
-  kind: "size" | "change" | "count" | "percent" | "text" | "bar";
+  kind: "size" | "change" | "count" | "percent" | "text" | "bar" | "shape";
   of?: number; // what percent and bar are of
   text?: (row: Row) => string;
 }

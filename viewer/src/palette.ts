@@ -1,8 +1,11 @@
-// Colours, told apart by lightness too (after Tol's bright scheme), for layers and frames.
+// Tol's light scheme: quiet, told apart by people who see no red or no green, and dark text stands
+// well on each.
 export const kLayers = [
-  "#4477aa", "#ccbb44", "#228833", "#ee6677", "#66ccee", "#aa3377", "#997700", "#77aadd",
+  "#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00",
 ];
-export const kRest = "#b4b4ba";
+export const kRest = "#c4c4ca";
+
+export const kOnColor = "#1c1c20"; // text on any of these
 
 export interface Theme {
   ink: string;
@@ -27,10 +30,6 @@ const kDark: Theme = {
 };
 export const theme = (dark: boolean): Theme => (dark ? kDark : kLight);
 
-export function layerColor(name: string, row: number): string {
-  return name.startsWith("(") ? kRest : kLayers[row % kLayers.length]!;
-}
-
 export function hashOf(text: string): number {
   let hash = 2166136261;
   for (let i = 0; i < text.length; ++i) {
@@ -39,11 +38,11 @@ export function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-// Frames of one file look alike.
-export function frameColor(file: string, dark: boolean): string {
-  const hue = 20 + (hashOf(file) % 12) * 16;
-  const light = (dark ? 34 : 76) + ((hashOf(file) >>> 8) % 4) * 3;
-  return `hsl(${hue} ${dark ? 32 : 50}% ${light}%)`;
+// Frames of one file have one hue; functions differ a little in lightness.
+export function frameColor(file: string, name: string, dark: boolean): string {
+  const hue = 20 + (hashOf(file) % 12) * 17;
+  const light = (dark ? 30 : 76) + (hashOf(name) % 5) * 2.5;
+  return `hsl(${hue} ${dark ? 30 : 52}% ${light}%)`;
 }
 
 // Against a base: orange grew, blue shrank, by how much of the largest change.

@@ -7,7 +7,7 @@ import { pointAt, type Mark, type Series } from "./series";
 export const kLeft = 76;
 export const kBottom = 22;
 export const kTop = 14;
-export const kRight = 8;
+export const kRight = 14;
 
 export interface PlotOptions {
   series: Series;
@@ -85,7 +85,9 @@ export class Plot {
     last = Math.min(is.series.x.length, last + 1);
     for (let layer = is.series.tops.length - 1; layer >= 0; --layer) {
       pen.faint(is.lit === undefined || is.lit === layer ? 1 : 0.35);
-      pen.shape(this.steps(is.series.tops[layer]!, first, last, true), is.series.layers[layer]!.color);
+      const top = this.steps(is.series.tops[layer]!, first, last, true);
+      pen.shape(top, is.series.layers[layer]!.color);
+      pen.line(top.slice(2, -2), colors.paper, 0.6);
       // Covers the layers below, which the next turns of the loop draw.
       if (is.lit !== undefined && layer > 0) {
         pen.faint(1);
@@ -131,9 +133,10 @@ export class Plot {
     for (let at = Math.ceil(Math.max(0, is.low) / every) * every; at <= is.high; at += every) {
       const x = Math.round(this.xOf(at)) + 0.5;
       pen.line([x, kTop, x, is.height - kBottom + 3], colors.line, 1);
-      pen.text(x, is.height - kBottom + 12, is.time ? axisTime(at, every) : count(Math.round(at)), { color: colors.soft, align: "center" });
+      const text = is.time ? axisTime(at, every) : count(Math.round(at));
+      pen.text(Math.min(x, is.width - 3.3 * text.length), is.height - kBottom + 12, text, { color: colors.soft, align: "center" });
     }
-    pen.text(kLeft - 8, is.height - kBottom + 12, is.time ? "time" : "event", { color: colors.soft, align: "right" });
+    pen.text(0, is.height - kBottom + 12, is.time ? "time" : "event", { color: colors.soft });
   }
 
   private marks(pen: Pen, dark: boolean): void {

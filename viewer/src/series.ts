@@ -59,9 +59,8 @@ export function seriesOf(answer: Answer, device: number, time: boolean, firstUs:
   const layers = layersOf(answer, colors);
   const column = (key: string): Float64Array => Float64Array.from(rows, (row) => asNumber(row[key]));
   const events = column("event");
-  const base = firstUs ?? rows.map((row) => row["time_us"]).find((at) => at !== null && at !== undefined);
-  const seconds = base === null || base === undefined ? undefined
-    : Float64Array.from(rows, (row) => row["time_us"] === null ? 0 : (asNumber(row["time_us"]) - asNumber(base)) / 1e6);
+  const seconds = firstUs === undefined ? undefined
+    : Float64Array.from(rows, (row) => row["time_us"] === null ? 0 : (asNumber(row["time_us"]) - firstUs) / 1e6);
   const tops: Float64Array[] = [];
   for (const layer of layers) {
     const own = column(layer.key);

@@ -99,7 +99,7 @@ class Flame {
       }
       pen.faint(this.found !== undefined && !this.matches(node) ? 0.3 : 1);
       const fill = this.compared ? changeColor(node.change / this.mostChange, dark)
-        : node.depth === 0 ? colors.root : frameColor(node.file || node.name, dark);
+        : node.depth === 0 ? colors.root : frameColor(node.file || node.name, node.name, dark);
       pen.rect(x, y, Math.max(0.5, wide - 0.7), kHeight - 1, fill, row === this.at && this.canvas.matches(":hover, :focus") ? colors.ink : undefined);
       if (wide > 24) {
         const change = this.compared && node.change !== 0 ? `  ${size(node.change, true)}` : "";
@@ -175,7 +175,7 @@ class Flame {
 
 function shapeChoice(context: Context): HTMLElement {
   const select = h("select", { id: "up", change: () => context.change({ up: select.value }) });
-  for (const [value, title] of [["", "icicle"], ["flame", "flame, upwards"], ["leaves", "inverted, from the innermost"]]) {
+  for (const [value, title] of [["", "icicle"], ["flame", "flame"], ["leaves", "inverted"]]) {
     select.append(h("option", { value: value!, selected: value === context.state.up }, title!));
   }
   return h("label", {}, "shape ", select);
@@ -190,12 +190,12 @@ export const flame: View = {
     const answer = await context.json(["flame", ...byWords(context, kBy, "filefunction"), ...(state.up === "flame" ? ["--up"] : []),
       ...context.baseWords, ...context.momentAndFilters, ...context.names]);
     const found = h("span", { class: "note" });
-    const search = h("input", { type: "search", id: "search", value: state.search, placeholder: "search (regular expression)", size: 26 });
+    const search = h("input", { type: "search", id: "search", value: state.search, placeholder: "search (regular expression)", size: 22 });
     const holder = h("div", { class: "chart" });
     const compared = context.bases.length > 0;
     clear(into, h("div", { class: "tools" }, byChoice(context, "frames are", kBy, "filefunction"), shapeChoice(context), search, found,
       compared && h("span", { class: "key" }, h("i", { class: "grew" }), "grew ", h("i", { class: "shrank" }), "shrank"),
-      h("span", { class: "note" }, "click zooms, double click opens the table, Escape shows all")), holder);
+      h("span", { class: "note" }, "click zooms, double click: the table, Escape: all")), holder);
     const straight = nodesOf(answer.rows);
     const nodes = state.up === "leaves" ? fromLeaves(straight) : straight;
     if (nodes.length === 0 || nodes[0]!.bytes === 0) {

@@ -20,17 +20,27 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
   const colors = theme(dark);
   const places = boxes.map(({ element }) => element.getBoundingClientRect());
   const self = boxes.findIndex((box) => box.side === "self");
-  boxes.forEach((box, i) => {
-    const at = places[i]!;
-    if (box.side !== "self" && self >= 0) {
-      const middle = places[self]!;
-      const [from, to] = box.side === "caller" ? [at, middle] : [middle, at];
-      pen.faint(0.55);
-      pen.curve([from.right - within.left, from.top + from.height / 2 - within.top, to.left - within.left, to.top + to.height / 2 - within.top],
-        colors.live, Math.max(1, 26 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total))));
+  const thick = (box: Box): number => Math.max(1, 34 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)));
+  for (const side of ["caller", "callee"] as const) {
+    // Beside each other where they meet.
+    const ends = boxes.filter((box) => box.side === side);
+    let y = -ends.reduce((sum, box) => sum + thick(box), 0) / 2;
+    for (const box of ends) {
+      const at = places[boxes.indexOf(box)]!;
+      const middle = places[self];
+      if (middle === undefined) {
+        continue;
+      }
+      const inner = middle.top + middle.height / 2 - within.top + y + thick(box) / 2;
+      const outer = at.top + at.height / 2 - within.top;
+      y += thick(box);
+      pen.faint(0.45);
+      pen.curve(side === "caller"
+        ? [at.right - within.left, outer, middle.left - within.left, inner]
+        : [middle.right - within.left, inner, at.left - within.left, outer], colors.live, thick(box));
       pen.faint(1);
     }
-  });
+  }
   if (!words) {
     return;
   }

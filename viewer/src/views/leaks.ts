@@ -32,7 +32,7 @@ export const leaks: View = {
           { key: "last", title: "Last", kind: "size" },
           { key: "grew", title: "Grew", kind: "count", text: (row) => `${asText(row["grew"])} of ${asText(row["steps"])}` },
           { key: "kind", title: "Kind", kind: "text", text: (row) => [asText(row["kind"]), asText(row["detail"])].filter((one) => one !== "").join(", ") },
-          { key: "series", title: "Shape", kind: "text", text: shape },
+          { key: "series", title: "Shape", kind: "shape", text: shape },
           { key: "name", title: "Where", kind: "text" },
           { key: "file", title: "Place", kind: "text", text: place },
         ],

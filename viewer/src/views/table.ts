@@ -60,6 +60,7 @@ function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean):
         { key: "flat", title: "Flat%", kind: "percent", of: total },
         { key: "cum", title: "Cum", kind: "size" },
         { key: "cum", title: "Cum%", kind: "percent", of: total },
+        { key: "flat", title: "", kind: "bar", of: most("flat") },
         ...names,
       ];
 }

@@ -95,11 +95,15 @@ class Timeline {
     const { context } = this;
     const { state } = context;
     const devices = context.first.devices.filter((one) => one.events > 0 && (state.device === "" || String(one.device) === state.device || one.name === state.device));
-    const firstTime = state.axis === "time" ? await this.firstTime() : undefined;
+    const firstTime = await this.firstTime();
     const { whole, part } = await this.ask();
     clear(this.into, this.tools(),
       context.filtersStacks && h("p", { class: "note" }, "“only with” and “without” do not apply to the layers: they are all that was live"));
     for (const device of devices) {
+      // Ledgers of a device's part have its number, and no line of their own.
+      if (this.charts.some((chart) => chart.device.device === device.device)) {
+        continue;
+      }
       if (!whole.rows.some((row) => asNumber(row["device"]) === device.device)) {
         continue;
       }
