@@ -24,6 +24,7 @@ import { sentence } from "./words";
 
 const kViews: View[] = [overview, timeline, flame, table, allocator, graph, buckets, leaks, labels, facts];
 
+const kLongestLink = 60_000;
 const kKeys: [string, string][] = [
   ["1 … 9, 0", "the views"],
   ["/", "search, or the first filter"],
@@ -186,7 +187,8 @@ class Page {
   private adopt(patch: Partial<State>): void {
     this.state = { ...this.state, ...patch };
     const address = writeState(this.state);
-    if (location.hash !== address) {
+    // A name of a megabyte is in no link: browsers refuse such addresses.
+    if (location.hash !== address && address.length < kLongestLink) {
       history.pushState(null, "", address);
     }
   }
