@@ -31,8 +31,8 @@ export interface Answer {
 }
 
 // A string, or a whole number too long for a double. Nothing else of JSON can hold digits like
-// that, so one pass finds them all.
-const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+// that, so one pass finds them all; the digits of a fraction are none.
+const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
 const kMark = "\u0000int:";
 
 export function parseAnswer(text: string): Answer {

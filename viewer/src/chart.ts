@@ -6,7 +6,7 @@ import type { DeviceFacts } from "./context";
 import { clear, h } from "./dom";
 import { count, size } from "./format";
 import { eventOf } from "./moment";
-import { isDark, theme } from "./palette";
+import { isDark, shadeOf, theme } from "./palette";
 import { paint, type Picture } from "./pen";
 import { kLeft, kRight, Plot } from "./plot";
 import { pointAt, seriesOf, type Colors, type Layer, type Mark, type Series } from "./series";
@@ -130,7 +130,8 @@ export class Chart {
       .filter((mark): mark is Mark & { x: number } => mark.x !== undefined);
     const ooms = ((info?.["ooms"] as Mark[] | undefined) ?? []).filter((oom) => oom.device === this.is.device.device)
       .map((oom) => this.xOfEvent(oom.event)!);
-    return new Plot({ series, width, height: this.is.height, low: this.low, high: this.high, time: this.is.time, chosen: this.chosen,
+    return new Plot({ series, width, height: this.is.height, low: this.low, high: this.high, time: this.is.time,
+      reserved: this.is.state().reserved !== "off", chosen: this.chosen,
       pointer: this.pointer, lit: this.lit, brush: this.brush, marks, ooms });
   }
   private firstOf(): number | undefined {
@@ -211,7 +212,7 @@ export class Chart {
         return false;
       }
       const swatch = h("span", { class: "swatch" });
-      swatch.style.background = layer.color;
+      swatch.style.background = shadeOf(layer.color, isDark());
       return h("button", { type: "button", title: layer.name.startsWith("(") ? "" : "its row in the table",
         click: () => layer.name.startsWith("(") || this.is.layer(layer),
         mouseenter: () => this.light(i), mouseleave: () => this.light(undefined),

@@ -1,7 +1,7 @@
 // A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
 import { asNumber, asText, type Row } from "./answers";
 import { h } from "./dom";
-import { count, percent, size } from "./format";
+import { count, percent, size, visible } from "./format";
 
 export interface Column {
   key: string;
@@ -9,6 +9,7 @@ export interface Column {
   kind: "size" | "change" | "count" | "percent" | "text" | "bar" | "shape";
   of?: number; // what percent and bar are of
   text?: (row: Row) => string;
+  whole?: (row: Row) => string; // in whole, where the cell says less
 }
 
 export interface GridOptions {
@@ -73,7 +74,9 @@ export function grid(options: GridOptions): HTMLElement {
   function line(row: Row): HTMLElement {
     const cells = options.columns.map((column) => {
       if (column.kind !== "bar") {
-        return h("td", { class: column.kind }, cellText(column, row));
+        const text = cellText(column, row);
+        const whole = column.whole?.(row) ?? text;
+        return h("td", { class: column.kind, title: whole !== text || text.length > 40 ? visible(whole.slice(0, 2000)) : undefined }, text);
       }
       const part = column.of ? Math.abs(asNumber(row[column.key])) / column.of : 0;
       const bar = h("span", { class: "bar" });

@@ -3,7 +3,13 @@
 export const kLayers = [
   "#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00",
 ];
-export const kRest = "#c4c4ca";
+export const kRest = "#d2d2d8";
+export const kBefore = "#aeaeb8";
+
+// Greys are as far from the paper on a dark screen as on a light one.
+export function shadeOf(color: string, dark: boolean): string {
+  return !dark ? color : color === kRest ? "#4a4a53" : color === kBefore ? "#6d6d78" : color;
+}
 
 export const kOnColor = "#1c1c20"; // text on any of these
 

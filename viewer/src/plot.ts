@@ -1,6 +1,6 @@
 // A stacked plot over time, as a picture: layers from the largest up, what is reserved above them.
 import { count, size } from "./format";
-import { theme } from "./palette";
+import { shadeOf, theme } from "./palette";
 import type { Pen } from "./pen";
 import { pointAt, type Mark, type Series } from "./series";
 
@@ -16,6 +16,7 @@ export interface PlotOptions {
   low: number; // the range that is shown
   high: number;
   time: boolean;
+  reserved: boolean; // drawn, and with room for it
   chosen: number | undefined; // x of the moment
   pointer: number | undefined;
   lit: number | undefined; // a layer
@@ -30,7 +31,8 @@ function niceStep(wanted: number, bytes: boolean): number {
   }
   const base = bytes ? 1024 : 1000;
   const unit = base ** Math.floor(Math.log(wanted) / Math.log(base));
-  const steps = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500];
+  // 250 of 1024 would not end at the next unit.
+  const steps = [1, 2, 5, 10, 20, 50, 100, ...(bytes ? [256, 512] : [200, 500])];
   return (steps.find((one) => one * unit >= wanted) ?? base) * unit;
 }
 
@@ -54,7 +56,7 @@ export class Plot {
     let most = 1;
     const first = Math.max(0, pointAt(series.x, low));
     for (let i = first; i < series.x.length && series.x[i]! <= high; ++i) {
-      most = Math.max(most, live[i]!, series.reserved[i]!);
+      most = Math.max(most, live[i]!, is.reserved ? series.reserved[i]! : 0);
     }
     this.most = most * 1.04;
   }
@@ -86,8 +88,8 @@ export class Plot {
     for (let layer = is.series.tops.length - 1; layer >= 0; --layer) {
       pen.faint(is.lit === undefined || is.lit === layer ? 1 : 0.35);
       const top = this.steps(is.series.tops[layer]!, first, last, true);
-      pen.shape(top, is.series.layers[layer]!.color);
-      pen.line(top.slice(2, -2), colors.paper, 0.6);
+      pen.shape(top, shadeOf(is.series.layers[layer]!.color, dark));
+      pen.line(top.slice(2, -2), colors.paper, dark ? 0.4 : 0.6);
       // Covers the layers below, which the next turns of the loop draw.
       if (is.lit !== undefined && layer > 0) {
         pen.faint(1);
@@ -95,7 +97,9 @@ export class Plot {
       }
     }
     pen.faint(1);
-    pen.line(this.steps(is.series.reserved, first, last, false), colors.ink, 1);
+    if (is.reserved) {
+      pen.line(this.steps(is.series.reserved, first, last, false), colors.ink, 1);
+    }
     this.marks(pen, dark);
     pen.within(undefined);
   }
@@ -111,7 +115,7 @@ export class Plot {
       points.push(this.xOf(x[first]!), this.yOf(0));
     }
     for (let i = first; i < last; ++i) {
-      const y = this.yOf(values[i]!);
+      const y = closed ? this.yOf(values[i]!) : Math.round(this.yOf(values[i]!)) + 0.5;
       points.push(this.xOf(x[i]!), y, i + 1 < last ? this.xOf(x[i + 1]!) : end, y);
     }
     if (closed) {

@@ -1,6 +1,6 @@
 // Rows of `timeline` as columns, and the colours of their layers.
 import { asNumber, type Answer } from "./answers";
-import { kLayers, kRest } from "./palette";
+import { kBefore, kLayers, kRest } from "./palette";
 
 export interface Layer {
   key: string;
@@ -32,8 +32,8 @@ export interface Mark {
 export class Colors {
   private readonly taken = new Map<string, string>();
   of(name: string, id: string): string {
-    if (name.startsWith("(")) {
-      return kRest;
+    if (name === "(before recording)" || name === "(the rest)") {
+      return name === "(the rest)" ? kRest : kBefore;
     }
     let color = this.taken.get(id);
     if (color === undefined) {

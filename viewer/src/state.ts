@@ -13,6 +13,7 @@ export interface State {
   pick: string; // a function, an address or an id that is looked at
   sort: string; // a column of the table, with - in front upwards
   axis: string; // of the timeline: time, or events
+  reserved: string; // "off": not in the timeline
   blocks: string; // 1: the timeline's largest blocks even of a large recording
   search: string; // what is lit in the flame graph, or kept in the table
   up: string; // the flame graph: "leaves" from the innermost frame, "flame" upwards
@@ -20,7 +21,7 @@ export interface State {
 
 export const kDefaults: State = {
   view: "overview", at: "", from: "", to: "", by: "", focus: "", ignore: "", device: "", frames: "",
-  pick: "", sort: "", axis: "", blocks: "", search: "", up: "",
+  pick: "", sort: "", axis: "", reserved: "", blocks: "", search: "", up: "",
 };
 
 export function readState(fragment: string): State {

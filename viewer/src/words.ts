@@ -8,6 +8,12 @@ export function place(row: Row): string {
   return file === "" ? "" : line > 0 ? `${file}:${line}` : file;
 }
 
+// With the last two folders: enough to know the place by.
+export function shortPlace(row: Row): string {
+  const parts = place(row).split("/");
+  return parts.length <= 3 ? parts.join("/") : `…/${parts.slice(-3).join("/")}`;
+}
+
 function duration(us: number): string {
   return us < 1000 ? `${us} µs` : us < 1e6 ? `${(us / 1e3).toFixed(2)} ms` : `${(us / 1e6).toFixed(2)} s`;
 }

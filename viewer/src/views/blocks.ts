@@ -5,7 +5,7 @@ import type { Context, DeviceFacts } from "../context";
 import { clear, h } from "../dom";
 import { size } from "../format";
 import { deviceWords } from "../moment";
-import { isDark, kOnColor, kRest, theme } from "../palette";
+import { isDark, kOnColor, kRest, shadeOf, theme } from "../palette";
 import { paint, type Picture } from "../pen";
 import { kLeft, kRight } from "../plot";
 import { lifeOf, place } from "../words";
@@ -89,10 +89,10 @@ export async function blocks(context: Context, chart: Chart, into: HTMLElement):
     bars.forEach((bar, i) => {
       const [x, y, wide, high] = boxOf(bar, width);
       const name = asText(bar.row["name"]) || "(stack unknown)";
-      const color = chart.colorOf(bar.row) ?? kRest;
-      pen.rect(x, y, wide, high, color, i === at ? colors.ink : undefined);
+      const color = chart.colorOf(bar.row);
+      pen.rect(x, y, wide, high, color ?? shadeOf(kRest, dark), i === at ? colors.ink : undefined);
       if (wide > 40) {
-        pen.text(x + 4, y + high / 2, `${size(asNumber(bar.row["size"]))}  ${name}`, { color: kOnColor, room: wide - 8 });
+        pen.text(x + 4, y + high / 2, `${size(asNumber(bar.row["size"]))}  ${name}`, { color: color === undefined ? colors.ink : kOnColor, room: wide - 8 });
       }
     });
   } });

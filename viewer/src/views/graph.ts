@@ -3,11 +3,13 @@
 import { asNumber, asText, type Row } from "../answers";
 import type { View } from "../context";
 import { clear, h } from "../dom";
-import { percent, size } from "../format";
+import { count, percent, size } from "../format";
 import { isDark, theme } from "../palette";
 import { paint, type Pen } from "../pen";
-import { place } from "../words";
+import { shortPlace } from "../words";
 import { exactly } from "./table";
+
+const kMost = 12; // callers, callees: those with the most bytes
 
 interface Box {
   element: HTMLElement;
@@ -51,7 +53,7 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
     pen.rect(x, y, 3 + 14 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)), at.height, colors.live);
     const room = at.width - 30;
     pen.text(x + 24, y + 14, asText(box.row["name"]), { color: colors.ink, bold: true, room });
-    pen.text(x + 24, y + 30, place(box.row), { color: colors.soft, room });
+    pen.text(x + 24, y + 30, shortPlace(box.row), { color: colors.soft, room });
     pen.text(x + 24, y + 46, `${size(box.bytes)} · ${percent(box.bytes, total)}`, { color: colors.soft, room });
   });
 }
@@ -75,7 +77,7 @@ export const graph: View = {
       const element = h("button", { type: "button", class: "node",
         title: side === "self" ? "to the table" : "look at this one",
         click: () => context.change(side === "self" ? { view: "table", pick: asText(row["name"]) } : { pick: asText(row["name"]) }) },
-        h("b", {}, asText(row["name"])), h("span", {}, place(row)),
+        h("b", {}, asText(row["name"])), h("span", {}, shortPlace(row)),
         h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`,
           side === "self" && ` · ${size(asNumber(row["flat"]))} itself`));
       element.style.setProperty("--share", String(Math.min(1, Math.abs(bytes) / Math.max(1, total))));
@@ -85,8 +87,13 @@ export const graph: View = {
     const column = (title: string, nodes: HTMLElement[]): HTMLElement =>
       h("div", { class: "column" }, h("h3", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
     const of = (relation: string): Row[] => answer.rows.filter((row) => row["relation"] === relation);
-    const neighbours = (relation: "caller" | "callee"): HTMLElement[] =>
-      of(relation).slice(0, 60).map((row) => box(row, asNumber(row["weight"]), relation));
+    const neighbours = (relation: "caller" | "callee"): HTMLElement[] => {
+      const rows = of(relation);
+      const rest = rows.length - kMost;
+      return [...rows.slice(0, kMost).map((row) => box(row, asNumber(row["weight"]), relation)),
+        ...(rest > 0 ? [h("button", { type: "button", title: "all of them, in the table",
+          click: () => context.change({ view: "table", pick: name }) }, `${count(rest)} more`)] : [])];
+    };
     const canvas = h("canvas", { class: "edges", "aria-hidden": "true" });
     const calls = h("div", { class: "calls" }, canvas,
       column("called by", neighbours("caller")),

@@ -4,7 +4,7 @@ import type { Context, View } from "../context";
 import { clear, h } from "../dom";
 import { size } from "../format";
 import { grid } from "../grid";
-import { place, sentence } from "../words";
+import { place, sentence, shortPlace } from "../words";
 
 function card(title: string, ...content: Node[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, title), ...content);
@@ -41,9 +41,9 @@ async function holders(context: Context): Promise<HTMLElement> {
         { key: "flat", title: "", kind: "percent", of: total },
         { key: "flat", title: "", kind: "bar", of: most },
         { key: "name", title: "Where", kind: "text" },
-        { key: "file", title: "Place", kind: "text", text: place },
+        { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
       ],
-      rows: answer.rows,
+      rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
       onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
     }),
   );
@@ -59,7 +59,7 @@ async function changes(context: Context): Promise<HTMLElement> {
         { key: "base", title: "Base", kind: "size" },
         { key: "new", title: "New", kind: "size" },
         { key: "name", title: "Where", kind: "text" },
-        { key: "file", title: "Place", kind: "text", text: place },
+        { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
       ],
       rows: answer.rows,
       onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),

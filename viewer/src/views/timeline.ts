@@ -9,7 +9,7 @@ import { count, size } from "../format";
 import { grid } from "../grid";
 import { chosenEvent, deviceWords, firstDevice } from "../moment";
 import { Colors } from "../series";
-import { lifeOf, place } from "../words";
+import { lifeOf, place, shortPlace } from "../words";
 import { blocks } from "./blocks";
 
 const kFewEvents = 200_000;
@@ -51,9 +51,9 @@ async function holders(context: Context): Promise<HTMLElement> {
       { key: "flat", title: "", kind: "percent", of: total },
       { key: "flat", title: "", kind: "bar", of: Math.max(1, ...answer.rows.map((row) => asNumber(row["flat"]))) },
       { key: "name", title: "Where", kind: "text" },
-      { key: "file", title: "Place", kind: "text", text: place },
+      { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
     ],
-    rows: answer.rows,
+    rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
     onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
   });
 }
@@ -136,16 +136,21 @@ class Timeline {
     const axis = h("select", { id: "axis", change: () => context.change({ axis: axis.value === "time" ? "time" : "" }) },
       h("option", { value: "", selected: state.axis !== "time" }, "events"),
       h("option", { value: "time", selected: state.axis === "time" }, "time"));
+    const reserved = h("input", { type: "checkbox", id: "reserved", checked: state.reserved !== "off",
+      change: () => context.refine({ reserved: reserved.checked ? "" : "off" }, async () => {
+        this.remark((await this.ask()).part);
+        this.relist();
+      }) });
     return h("div", { class: "tools" },
       byChoice(context, "layers", ["function", "filefunction", "line", "file", "module", "stack", "bucket"], "function"),
-      h("label", {}, "over ", axis),
+      h("label", {}, "over ", axis), h("label", {}, reserved, " reserved"),
       h("span", { class: "group" },
         button("−", "zoom out (-)", all((chart) => chart.zoom(2))), button("+", "zoom in (+)", all((chart) => chart.zoom(0.5))),
         button("←", "earlier (Page Up)", all((chart) => chart.pan(-0.5))), button("→", "later (Page Down)", all((chart) => chart.pan(0.5))),
         button("all", "the whole recording (Home)", all((chart) => chart.show(undefined)))),
       button("peak", "the moment when most was live", () => this.choose("peak")),
       button("end", "the end of the recording", () => this.choose("")),
-      h("span", { class: "note" }, "wheel zooms and pans, drag selects a range, click chooses the moment"));
+      h("span", { class: "note" }, "wheel: zoom and pan · drag: range · click: moment"));
   }
 
   private range(from: string, to: string): void {
