@@ -1,5 +1,5 @@
 // The figures of each view against the program's answers to the lines below it.
-import { size } from "./harness.mjs";
+import { shortName, size } from "./harness.mjs";
 
 const count = (page, selector) => page.locator(selector).count();
 
@@ -22,7 +22,8 @@ export const figures = {
     const legend = await page.locator(".chart").first().locator(".legend button").evaluateAll((buttons) =>
       buttons.map((button) => [button.querySelector(".name").textContent, button.querySelector(".size").textContent]));
     for (const layer of answer.inputs[0].layers) {
-      const name = layer.file === "" ? layer.name : `${layer.name}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
+      const short = shortName(layer.name);
+      const name = layer.file === "" ? short : `${short}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
       const entry = legend.find(([one]) => one === name);
       check(`${label}: layer ${name}`, entry === undefined ? last[layer.key] === 0 : entry[1] === size(last[layer.key]),
         `${entry} ${last[layer.key]}`);

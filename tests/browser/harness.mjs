@@ -95,3 +95,9 @@ export function size(bytes, sign = false) {
   }
   return `${plus}${String(bytes).replace(/\B(?=(\d{3})+(?!\d))/g, ",")} B`;
 }
+
+// C++ functions without their parameters, where those are long.
+export function shortName(name) {
+  const cut = name.length > 44 && name.includes("::") ? name.search(/(?<=[\w>])\(/) : -1;
+  return cut > 0 ? `${name.slice(0, cut)}(…)` : name;
+}

@@ -4,13 +4,14 @@ import type { Answer, Row } from "./answers";
 import { asNumber } from "./answers";
 import type { DeviceFacts } from "./context";
 import { clear, h } from "./dom";
-import { count, size } from "./format";
+import { count, size, visible } from "./format";
 import { eventOf } from "./moment";
 import { isDark, shadeOf, theme } from "./palette";
 import { paint, type Picture } from "./pen";
 import { kLeft, kRight, Plot } from "./plot";
 import { pointAt, seriesOf, type Colors, type Layer, type Mark, type Series } from "./series";
 import type { State } from "./state";
+import { shortName } from "./words";
 
 export interface ChartOptions {
   device: DeviceFacts;
@@ -213,7 +214,7 @@ export class Chart {
       }
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = shadeOf(layer.color, isDark());
-      return h("button", { type: "button", title: layer.name.startsWith("(") ? "" : "its row in the table",
+      return h("button", { type: "button", title: visible(layer.name.slice(0, 2000)),
         click: () => layer.name.startsWith("(") || this.is.layer(layer),
         mouseenter: () => this.light(i), mouseleave: () => this.light(undefined),
         focus: () => this.light(i), blur: () => this.light(undefined) },
@@ -384,5 +385,6 @@ export class Chart {
 }
 
 function nameOf(layer: Layer): string {
-  return layer.file === "" ? layer.name : `${layer.name}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
+  const name = shortName(layer.name);
+  return layer.file === "" ? name : `${name}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
 }

@@ -1,6 +1,7 @@
 // A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
 import { asNumber, asText, type Row } from "./answers";
 import { h } from "./dom";
+import { place, shortName, shortPlace } from "./words";
 import { count, percent, size, visible } from "./format";
 
 export interface Column {
@@ -11,6 +12,11 @@ export interface Column {
   text?: (row: Row) => string;
   whole?: (row: Row) => string; // in whole, where the cell says less
 }
+
+export const kWhere: Column = {
+  key: "name", title: "Where", kind: "text", text: (row) => shortName(asText(row["name"])), whole: (row) => asText(row["name"]),
+};
+export const kPlace: Column = { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place };
 
 export interface GridOptions {
   columns: Column[];

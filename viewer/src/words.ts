@@ -5,13 +5,19 @@ import { count } from "./format";
 export function place(row: Row): string {
   const file = asText(row["file"]);
   const line = asNumber(row["line"]);
-  return file === "" ? "" : line > 0 ? `${file}:${line}` : file;
+  return file === "" || file === "??" ? "" : line > 0 ? `${file}:${line}` : file;
 }
 
 // With the last two folders: enough to know the place by.
 export function shortPlace(row: Row): string {
   const parts = place(row).split("/");
   return parts.length <= 3 ? parts.join("/") : `…/${parts.slice(-3).join("/")}`;
+}
+
+// C++ functions without their parameters, where those are long.
+export function shortName(name: string): string {
+  const cut = name.length > 44 && name.includes("::") ? name.search(/(?<=[\w>])\(/) : -1;
+  return cut > 0 ? `${name.slice(0, cut)}(…)` : name;
 }
 
 function duration(us: number): string {

@@ -5,11 +5,11 @@ import { byChoice, byWords } from "../by";
 import type { Context, View } from "../context";
 import { clear, field, h } from "../dom";
 import { count, percent, size } from "../format";
-import { grid } from "../grid";
+import { grid, kPlace, kWhere } from "../grid";
 import { chosenEvent, deviceWords, firstDevice } from "../moment";
 import { theme } from "../palette";
 import type { Picture } from "../pen";
-import { lifeOf, place, sentence } from "../words";
+import { lifeOf, sentence } from "../words";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket"];
 const kLevels = "·▁▂▃▄▅▆▇█";
@@ -176,8 +176,8 @@ function eventGrid(context: Context, rows: Row[], chosen: number | undefined): H
       { key: "id", title: "Block", kind: "text" },
       { key: "lived_events", title: "Lived", kind: "text", text: (row) => (asText(row["id"]) === "" ? "" : lifeOf(row)) },
       { key: "partner", title: "Other end", kind: "count" },
-      { key: "name", title: "Where", kind: "text" },
-      { key: "file", title: "Place", kind: "text", text: place },
+      kWhere,
+      kPlace,
     ],
     rows,
     picked: (row) => asNumber(row["event"]) === chosen,

@@ -3,10 +3,10 @@
 import { asNumber, asText, type Row } from "../answers";
 import type { View } from "../context";
 import { clear, h } from "../dom";
-import { count, percent, size } from "../format";
+import { count, percent, size, visible } from "../format";
 import { isDark, theme } from "../palette";
 import { paint, type Pen } from "../pen";
-import { shortPlace } from "../words";
+import { shortName, shortPlace } from "../words";
 import { exactly } from "./table";
 
 const kMost = 12; // callers, callees: those with the most bytes
@@ -16,31 +16,45 @@ interface Box {
   row: Row;
   bytes: number;
   side: "caller" | "self" | "callee";
+  group: number; // of several functions of the name, each has its callers and callees
+}
+
+// Rows come as callers, the function, callees, and so on for the next of the name.
+function groupsOf(rows: Row[]): Map<Row, number> {
+  const groups = new Map<Row, number>();
+  let group = 0;
+  let named = false;
+  for (const row of rows) {
+    if (named && row["relation"] !== "callee") {
+      group += 1;
+      named = false;
+    }
+    named ||= row["relation"] === "self";
+    groups.set(row, group);
+  }
+  return groups;
 }
 
 function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total: number, words: boolean): void {
   const colors = theme(dark);
   const places = boxes.map(({ element }) => element.getBoundingClientRect());
-  const self = boxes.findIndex((box) => box.side === "self");
   const thick = (box: Box): number => Math.max(1, 34 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)));
-  for (const side of ["caller", "callee"] as const) {
-    // Beside each other where they meet.
-    const ends = boxes.filter((box) => box.side === side);
-    let y = -ends.reduce((sum, box) => sum + thick(box), 0) / 2;
-    for (const box of ends) {
-      const at = places[boxes.indexOf(box)]!;
-      const middle = places[self];
-      if (middle === undefined) {
-        continue;
+  for (const [middle, self] of boxes.filter((box) => box.side === "self").map((box) => [places[boxes.indexOf(box)]!, box] as const)) {
+    for (const side of ["caller", "callee"] as const) {
+      // Beside each other where they meet.
+      const ends = boxes.filter((box) => box.side === side && box.group === self.group);
+      let y = middle.top + middle.height / 2 - within.top - ends.reduce((sum, box) => sum + thick(box), 0) / 2;
+      for (const box of ends) {
+        const at = places[boxes.indexOf(box)]!;
+        const inner = y + thick(box) / 2;
+        const outer = at.top + at.height / 2 - within.top;
+        y += thick(box);
+        pen.faint(0.45);
+        pen.curve(side === "caller"
+          ? [at.right - within.left, outer, middle.left - within.left, inner]
+          : [middle.right - within.left, inner, at.left - within.left, outer], colors.live, thick(box));
+        pen.faint(1);
       }
-      const inner = middle.top + middle.height / 2 - within.top + y + thick(box) / 2;
-      const outer = at.top + at.height / 2 - within.top;
-      y += thick(box);
-      pen.faint(0.45);
-      pen.curve(side === "caller"
-        ? [at.right - within.left, outer, middle.left - within.left, inner]
-        : [middle.right - within.left, inner, at.left - within.left, outer], colors.live, thick(box));
-      pen.faint(1);
     }
   }
   if (!words) {
@@ -52,9 +66,9 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
     pen.rect(x, y, at.width, at.height, colors.shade, colors.line);
     pen.rect(x, y, 3 + 14 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)), at.height, colors.live);
     const room = at.width - 30;
-    pen.text(x + 24, y + 14, asText(box.row["name"]), { color: colors.ink, bold: true, room });
-    pen.text(x + 24, y + 30, shortPlace(box.row), { color: colors.soft, room });
-    pen.text(x + 24, y + 46, `${size(box.bytes)} · ${percent(box.bytes, total)}`, { color: colors.soft, room });
+    pen.text(x + 24, y + 13, shortName(asText(box.row["name"])), { color: colors.ink, bold: true, room });
+    pen.text(x + 24, y + 29, shortPlace(box.row), { color: colors.soft, room });
+    pen.text(x + 24, y + 45, `${size(box.bytes)} · ${percent(box.bytes, total)}`, { color: colors.soft, room });
   });
 }
 
@@ -73,15 +87,16 @@ export const graph: View = {
     const answer = await context.json(peek(name));
     const total = asNumber(answer.total);
     const boxes: Box[] = [];
+    const groups = groupsOf(answer.rows);
     const box = (row: Row, bytes: number, side: Box["side"]): HTMLElement => {
       const element = h("button", { type: "button", class: "node",
-        title: side === "self" ? "to the table" : "look at this one",
+        title: visible(asText(row["name"]).slice(0, 2000)),
         click: () => context.change(side === "self" ? { view: "table", pick: asText(row["name"]) } : { pick: asText(row["name"]) }) },
-        h("b", {}, asText(row["name"])), h("span", {}, shortPlace(row)),
+        h("b", {}, shortName(asText(row["name"]))), h("span", {}, shortPlace(row)),
         h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`,
           side === "self" && ` · ${size(asNumber(row["flat"]))} itself`));
       element.style.setProperty("--share", String(Math.min(1, Math.abs(bytes) / Math.max(1, total))));
-      boxes.push({ element, row, bytes, side });
+      boxes.push({ element, row, bytes, side, group: groups.get(row) ?? 0 });
       return element;
     };
     const column = (title: string, nodes: HTMLElement[]): HTMLElement =>

@@ -3,8 +3,7 @@ import { asNumber, asText, type Row } from "../answers";
 import { byChoice, byWords } from "../by";
 import type { View } from "../context";
 import { clear, h } from "../dom";
-import { grid } from "../grid";
-import { place } from "../words";
+import { grid, kPlace, kWhere } from "../grid";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket", "label"];
 
@@ -33,8 +32,8 @@ export const leaks: View = {
           { key: "grew", title: "Grew", kind: "count", text: (row) => `${asText(row["grew"])} of ${asText(row["steps"])}` },
           { key: "kind", title: "Kind", kind: "text", text: (row) => [asText(row["kind"]), asText(row["detail"])].filter((one) => one !== "").join(", ") },
           { key: "series", title: "Shape", kind: "shape", text: shape },
-          { key: "name", title: "Where", kind: "text" },
-          { key: "file", title: "Place", kind: "text", text: place },
+          kWhere,
+          kPlace,
         ],
         rows: answer.rows,
         onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),

@@ -3,8 +3,8 @@ import { asNumber, asText } from "../answers";
 import type { Context, View } from "../context";
 import { clear, h } from "../dom";
 import { size } from "../format";
-import { grid } from "../grid";
-import { place, sentence, shortPlace } from "../words";
+import { grid, kPlace, kWhere } from "../grid";
+import { sentence } from "../words";
 
 function card(title: string, ...content: Node[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, title), ...content);
@@ -40,8 +40,8 @@ async function holders(context: Context): Promise<HTMLElement> {
         { key: "flat", title: "Flat", kind: "size" },
         { key: "flat", title: "", kind: "percent", of: total },
         { key: "flat", title: "", kind: "bar", of: most },
-        { key: "name", title: "Where", kind: "text" },
-        { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
+        kWhere,
+        kPlace,
       ],
       rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
       onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
@@ -58,8 +58,8 @@ async function changes(context: Context): Promise<HTMLElement> {
         { key: "delta", title: "Change", kind: "change" },
         { key: "base", title: "Base", kind: "size" },
         { key: "new", title: "New", kind: "size" },
-        { key: "name", title: "Where", kind: "text" },
-        { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
+        kWhere,
+        kPlace,
       ],
       rows: answer.rows,
       onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),

@@ -3,7 +3,7 @@ import { asNumber, asText, type Row } from "../answers";
 import { byChoice, byWords } from "../by";
 import type { Context, View } from "../context";
 import { clear, h } from "../dom";
-import { grid, type Column } from "../grid";
+import { grid, kPlace, kWhere, type Column } from "../grid";
 import { count, size } from "../format";
 import { place, sentence } from "../words";
 
@@ -26,8 +26,8 @@ async function neighbours(context: Context, name: string): Promise<HTMLElement> 
         : grid({
             columns: [
               { key: "weight", title: "Bytes", kind: "size" },
-              { key: "name", title: "Where", kind: "text" },
-              { key: "file", title: "Place", kind: "text", text: place },
+              kWhere,
+              kPlace,
             ],
             rows,
             onPick: (row) => context.change({ pick: asText(row["name"]) }),
@@ -42,8 +42,8 @@ async function neighbours(context: Context, name: string): Promise<HTMLElement> 
 function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
   const total = asNumber(answer.total);
   const names: Column[] = [
-    { key: "name", title: "Where", kind: "text" },
-    { key: "file", title: "Place", kind: "text", text: place },
+    kWhere,
+    kPlace,
     ...(answer.rows.some((row) => asText(row["via"]) !== "") ? [{ key: "via", title: "Via", kind: "text" } as Column] : []),
   ];
   const most = (key: string): number => Math.max(1, ...answer.rows.slice(0, 1000).map((row) => Math.abs(asNumber(row[key]))));

@@ -6,10 +6,10 @@ import { Chart } from "../chart";
 import type { Context, DeviceFacts, View } from "../context";
 import { clear, h } from "../dom";
 import { count, size } from "../format";
-import { grid } from "../grid";
+import { grid, kPlace, kWhere } from "../grid";
 import { chosenEvent, deviceWords, firstDevice } from "../moment";
 import { Colors } from "../series";
-import { lifeOf, place, shortPlace } from "../words";
+import { lifeOf, place, shortName } from "../words";
 import { blocks } from "./blocks";
 
 const kFewEvents = 200_000;
@@ -29,7 +29,7 @@ async function story(context: Context, device: DeviceFacts, event: number): Prom
     : (await context.json(words(asNumber(partner)))).rows[0];
   const [born, gone] = action === "alloc" ? [row, other] : [other, row];
   const where = (one: Row | undefined, otherwise: string): string =>
-    one === undefined ? otherwise : `${asText(one["name"]) || "(stack unknown)"}  ${place(one)}  at event ${count(asNumber(one["event"]))}`;
+    one === undefined ? otherwise : `${shortName(asText(one["name"])) || "(stack unknown)"}  ${place(one)}  at event ${count(asNumber(one["event"]))}`;
   const id = asText(row["id"]);
   const isBlock = id.startsWith("b");
   return h("dl", { class: "facts story" },
@@ -50,8 +50,8 @@ async function holders(context: Context): Promise<HTMLElement> {
       { key: "flat", title: "Live", kind: "size" },
       { key: "flat", title: "", kind: "percent", of: total },
       { key: "flat", title: "", kind: "bar", of: Math.max(1, ...answer.rows.map((row) => asNumber(row["flat"]))) },
-      { key: "name", title: "Where", kind: "text" },
-      { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place },
+      kWhere,
+      kPlace,
     ],
     rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
     onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
