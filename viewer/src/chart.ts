@@ -39,8 +39,10 @@ export class Chart {
   private readonly map = h("canvas", { class: "minimap", "aria-hidden": "true" });
   private readonly says = h("p", { class: "says", "aria-live": "polite" });
   private readonly legend = h("div", { class: "legend" });
-  private readonly whole: Series;
+  private whole: Series;
   private part: Series | undefined;
+  private partAnswer: Answer | undefined;
+  private firstTime: number | undefined;
   private plot: Plot | undefined;
   private low: number;
   private high: number;
@@ -55,6 +57,7 @@ export class Chart {
 
   constructor(private readonly is: ChartOptions) {
     this.device = is.device;
+    this.firstTime = is.firstTime;
     this.whole = this.series(is.whole);
     this.least = is.time ? 0 : -1;
     this.most = Math.max(this.least + 1e-6, is.time ? this.whole.x.at(-1)! : is.device.events - 1);
@@ -66,11 +69,21 @@ export class Chart {
   }
 
   private series(answer: Answer): Series {
-    return seriesOf(answer, this.is.device.device, this.is.time, this.is.firstTime ?? this.firstOf(), this.is.colors);
+    return seriesOf(answer, this.is.device.device, this.is.time, this.firstTime, this.is.colors);
+  }
+
+  // When the recording began, in µs: times and marks can be drawn.
+  know(firstTime: number | undefined): void {
+    this.firstTime = firstTime;
+    this.whole = this.series(this.is.whole);
+    this.part = this.partAnswer === undefined ? undefined : this.series(this.partAnswer);
+    this.say();
+    this.draw();
   }
 
   // `part`: the range of the state, more exactly; none when all is shown.
   refine(part: Answer | undefined, chosen: number | undefined): void {
+    this.partAnswer = part;
     this.part = part === undefined ? undefined : this.series(part);
     const { from, to } = this.is.state();
     this.low = from === "" ? this.least : this.xOfEvent(eventOf(from)) ?? this.part?.x[0] ?? this.least;
@@ -123,7 +136,7 @@ export class Chart {
       if (us === null || us === undefined || this.whole.seconds === undefined) {
         return undefined;
       }
-      const seconds = (asNumber(us) - (this.is.firstTime ?? this.firstOf() ?? 0)) / 1e6;
+      const seconds = (asNumber(us) - (this.firstTime ?? 0)) / 1e6;
       return this.is.time ? seconds : series.events[Math.max(0, pointAt(series.seconds!, seconds))];
     };
     const marks = ((info?.["marks"] as Mark[] | undefined) ?? []).filter(own)
@@ -135,11 +148,6 @@ export class Chart {
       reserved: this.is.state().reserved !== "off", chosen: this.chosen,
       pointer: this.pointer, lit: this.lit, brush: this.brush, marks, ooms });
   }
-  private firstOf(): number | undefined {
-    const found = this.is.whole.rows.find((row) => row["time_us"] !== null && asNumber(row["device"]) === this.is.device.device);
-    return found === undefined ? undefined : asNumber(found["time_us"]);
-  }
-
   draw(): void {
     if (this.frame === 0) {
       this.frame = requestAnimationFrame(() => {

@@ -95,7 +95,7 @@ class Timeline {
     const { context } = this;
     const { state } = context;
     const devices = context.first.devices.filter((one) => one.events > 0 && (state.device === "" || String(one.device) === state.device || one.name === state.device));
-    const firstTime = await this.firstTime();
+    const firstTime = state.axis === "time" ? await this.firstTime() : undefined;
     const { whole, part } = await this.ask();
     clear(this.into, this.tools(),
       context.filtersStacks && h("p", { class: "note" }, "“only with” and “without” do not apply to the layers: they are all that was live"));
@@ -123,6 +123,11 @@ class Timeline {
     this.into.append(this.lane, this.below);
     const drawn = this.charts[0];
     context.picture = drawn === undefined ? undefined : () => drawn.picture();
+    // What is drawn does not wait for it.
+    if (state.axis !== "time") {
+      const first = await this.firstTime();
+      this.charts.forEach((chart) => chart.know(first));
+    }
     await this.bringBelow();
     await this.bringBlocks();
   }
