@@ -20,6 +20,8 @@ std::unique_ptr<Command> MakeTimeline();
 std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeOom();
+std::unique_ptr<Command> MakeRanks();
+std::unique_ptr<Command> MakeIndex();
 std::unique_ptr<Command> MakeWhatif();
 std::unique_ptr<Command> MakeFit();
 std::unique_ptr<Command> MakeLeaks();
@@ -55,6 +57,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments},
     {"events", MakeEvents},
     {"oom", MakeOom},
+    {"ranks", MakeRanks},
+    {"index", MakeIndex},
     {"whatif", MakeWhatif},
     {"fit", MakeFit},
     {"leaks", MakeLeaks},
