@@ -57,33 +57,30 @@ ReadFile DigestsOf(Result<formats::Document> document, DigestedFile file) {
                 : Problem(std::move(file), digest.error());
 }
 
-// A pipe gives its bytes once.
-ReadFile ReadStream(const std::string& path, const std::string& name,
-                    const formats::OpenOptions& options) {
-  auto source =
-      path == "-"
-          ? Result<std::unique_ptr<formats::Source>>(formats::MakeFdSource(STDIN_FILENO, false))
-          : formats::OpenFile(path);
+Result<std::unique_ptr<formats::Source>> Opened(const std::string& path) {
+  if (path == "-") {
+    return formats::MakeFdSource(STDIN_FILENO, false);
+  }
+  return formats::OpenFile(path);
+}
+
+ReadFile ReadOne(const std::string& path, const std::string& name,
+                 const formats::OpenOptions& options) {
+  auto source = Opened(path);
   if (!source) {
     return Problem({.path = name}, source.error());
   }
   const auto hash = std::make_shared<formats::FileHash>();
   auto document =
       formats::Open(formats::MakeHashingSource(*std::move(source), hash), name, options);
+  if (hash->hex.empty()) {
+    auto again = formats::HashFile(path);
+    if (!again) {
+      return Problem({.path = name}, again.error());
+    }
+    *hash = *std::move(again);
+  }
   return DigestsOf(std::move(document), {.path = name, .hash = hash->hex, .bytes = hash->bytes});
-}
-
-ReadFile ReadOne(const std::string& path, const std::string& name,
-                 const formats::OpenOptions& options) {
-  if (formats::StreamOf(path)) {
-    return ReadStream(path, path == "-" ? name : path, options);
-  }
-  auto hash = formats::HashFile(path);
-  if (!hash) {
-    return Problem({.path = path}, hash.error());
-  }
-  return DigestsOf(formats::Open(path, options),
-                   {.path = path, .hash = std::move(hash->hex), .bytes = hash->bytes});
 }
 
 // The end of a path, as FileTree::others has it.
@@ -116,7 +113,7 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
     while (next < tree.files.size() && ahead.size() < jobs) {
       ahead.push_back(std::async(jobs > 1 ? std::launch::async : std::launch::deferred,
                                  [&options, &stdin_name, path = tree.files[next++].path] {
-                                   return ReadOne(path, stdin_name, options);
+                                   return ReadOne(path, path == "-" ? stdin_name : path, options);
                                  }));
     }
     ReadFile read = ahead.front().get();

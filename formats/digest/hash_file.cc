@@ -53,7 +53,7 @@ class HashingSource final : public Source {
   HashingSource(std::unique_ptr<Source> source, std::shared_ptr<FileHash> hash)
       : source_(std::move(source)), hash_(std::move(hash)) {}
   ~HashingSource() override {
-    if (AddRest(*source_, hasher_)) {
+    if (!moved_ && AddRest(*source_, hasher_)) {
       *hash_ = hasher_.Finish();
     }
   }
@@ -66,10 +66,18 @@ class HashingSource final : public Source {
     return got;
   }
 
+  bool SeekTo(std::uint64_t offset) override {
+    const bool done = source_->SeekTo(offset);
+    moved_ = moved_ || done;
+    return done;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override { return source_->EndedAt(); }
+
  private:
   std::unique_ptr<Source> source_;
   std::shared_ptr<FileHash> hash_;
   Hasher hasher_;
+  bool moved_ = false;  // bytes were left out, or read twice
 };
 
 }  // namespace

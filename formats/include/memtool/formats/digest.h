@@ -37,8 +37,8 @@ struct FileHash {
 };
 // Errors: kIo.
 Result<FileHash> HashFile(const std::string& path);
-// For what can be read only once: hashes what is read through the source that it returns, and, when
-// that is destroyed, the rest. `hash` is complete then.
+// Hashes what is read through the source that it returns, and, when that is destroyed, the rest.
+// `hash` is complete then; it stays empty where reading went back or forth.
 std::unique_ptr<Source> MakeHashingSource(std::unique_ptr<Source> source,
                                           std::shared_ptr<FileHash> hash);
 
