@@ -169,7 +169,7 @@ std::string DigestLine(const Digest& digest) {
   line.Put("host", digest.host);
   line.Put("process", digest.process);
   line.Put("rank", digest.rank);
-  line.PutBool("unix", digest.unix);
+  line.PutBool("unix", digest.since_epoch);
   PutDevices(line, digest.devices);
   line.Put("fullest", digest.fullest ? std::optional(static_cast<std::int64_t>(*digest.fullest))
                                      : std::nullopt);

@@ -181,7 +181,7 @@ void ReadAll(const Members& in, Digest& digest) {
   digest.host = in.Text("host");
   digest.process = in.Perhaps("process");
   digest.rank = in.Text("rank");
-  digest.unix = in.Bool("unix");
+  digest.since_epoch = in.Bool("unix");
   ReadDevices(in, digest);
   digest.peak = in.Integer("peak");
   digest.end = in.Integer("end");

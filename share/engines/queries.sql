@@ -1,7 +1,7 @@
 -- Three questions to digests, in DuckDB: duckdb -c "SET VARIABLE digests = 'job.jsonl'" -f queries.sql
 
 -- Which inputs hold most, and how much of it does the allocator keep unused?
-SELECT path, peak, end, devices[fullest + 1].reserved_peak - peak AS unused
+SELECT path, peak, "end", devices[fullest + 1].reserved_peak - peak AS unused
 FROM read_json(getvariable('digests'), format = 'newline_delimited') WHERE peak IS NOT NULL
 ORDER BY peak DESC, path LIMIT 10;
 

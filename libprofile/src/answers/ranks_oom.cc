@@ -20,7 +20,7 @@ std::vector<RankOom> FailuresOf(std::span<const Digest> digests, std::span<const
     for (const RankMember& member : set.ranks) {
       const Digest& digest = digests[member.file];
       for (const DigestOom& oom : digest.ooms) {
-        const bool timed = digest.unix && oom.time != kNoTime;
+        const bool timed = digest.since_epoch && oom.time != kNoTime;
         failures.push_back({.rank = member.rank,
                             .time = timed ? std::optional(oom.time) : std::nullopt,
                             .asked = oom.asked,
@@ -34,7 +34,7 @@ std::vector<RankOom> FailuresOf(std::span<const Digest> digests, std::span<const
 // Reserved bytes around a time; none where the grid does not reach it.
 std::optional<std::int64_t> ReservedAt(const Digest& digest, std::int64_t time) {
   const DigestGrid& grid = digest.grid;
-  if (!digest.unix || grid.reserved.empty()) {
+  if (!digest.since_epoch || grid.reserved.empty()) {
     return std::nullopt;
   }
   const std::int64_t bin = SaturatingSubtract(time >> grid.shift, grid.first);

@@ -250,7 +250,7 @@ Result<std::optional<std::size_t>> AddDevices(const HistoryIndex& index, Digest&
 Result<void> AddHistory(const std::shared_ptr<const HistoryIndex>& index, Digest& digest) {
   const auto trace = AddDevices(*index, digest);
   MEMTOOL_TRY(trace);
-  digest.unix = index->history().clock == Clock::kUnix;
+  digest.since_epoch = index->history().clock == Clock::kUnix;
   if (!*trace) {
     return {};
   }

@@ -17,7 +17,7 @@ Digest Full() {
   digest.host = "node7";
   digest.process = 4711;
   digest.rank = "3 of 8";
-  digest.unix = true;
+  digest.since_epoch = true;
   digest.devices = {{.name = "0",
                      .device = 0,
                      .capacity = 85899345920,

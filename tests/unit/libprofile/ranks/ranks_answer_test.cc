@@ -20,7 +20,7 @@ Digest Of(std::int64_t rank, std::int64_t step) {
   digest.hash.replace(20, 6, std::to_string(100000 + rank * 1000 + step));
   digest.bytes = 10;
   digest.format = "torch_snapshot";
-  digest.unix = true;
+  digest.since_epoch = true;
   DigestDevice device{.name = "0", .device = static_cast<std::int32_t>(rank % 8)};
   device.peak = (rank < 8 ? 4000 : 3000) * kMiB + (rank == 5 ? 500 * kMiB : 0);
   device.reserved_peak = device.peak;

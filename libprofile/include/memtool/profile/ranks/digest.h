@@ -30,8 +30,8 @@ struct DigestRow {
   friend bool operator==(const DigestRow&, const DigestRow&) = default;
 };
 
-// One device of a history. Times are ns since the epoch or an unknown beginning (Digest::unix),
-// kNoTime where the input has none; events count within the device's trace.
+// One device of a history. Times are ns since the epoch or an unknown beginning
+// (Digest::since_epoch), kNoTime where the input has none; events count within the device's trace.
 struct DigestDevice {
   std::string name;
   std::int32_t device = -1;
@@ -81,8 +81,8 @@ struct Digest {
   // What the file itself tells of its writer.
   std::string host;
   std::optional<std::int64_t> process;
-  std::string rank;   // "3", "3 of 8"
-  bool unix = false;  // times are since the epoch
+  std::string rank;          // "3", "3 of 8"
+  bool since_epoch = false;  // times are, and not since an unknown beginning
   // What kept the file from being read, or nothing; then all below is empty.
   std::string problem;
   std::vector<DigestDevice> devices;  // those with any bytes or events
