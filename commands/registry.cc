@@ -57,8 +57,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments},
     {"events", MakeEvents},
     {"oom", MakeOom},
+#ifndef __EMSCRIPTEN__  // a page shows a few inputs, and no job
     {"ranks", MakeRanks},
     {"index", MakeIndex},
+#endif
     {"whatif", MakeWhatif},
     {"fit", MakeFit},
     {"leaks", MakeLeaks},
