@@ -8,7 +8,7 @@
 
 #include "memtool/formats/digest.h"
 #include "memtool/profile/base/json_memory.h"
-#include "support/lines.h"
+#include "support/text/lines.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {

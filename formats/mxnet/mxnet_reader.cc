@@ -13,7 +13,7 @@
 #include "mxnet/forms.h"
 #include "mxnet/rows.h"
 #include "support/byte_cursor.h"
-#include "support/lines.h"
+#include "support/text/lines.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {

@@ -11,7 +11,7 @@
 #include "memtool/formats/limits.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_interner.h"
-#include "support/lines.h"
+#include "support/text/lines.h"
 
 namespace memtool::formats::mxnet {
 

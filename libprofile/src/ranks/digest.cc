@@ -276,7 +276,7 @@ Result<void> AddProfile(const std::shared_ptr<const Recording>& recording, Diges
   auto selection = Select(recording, {});
   MEMTOOL_TRY(selection);
   if (!IsBytes(selection->choice().role)) {
-    return Fail(ErrorCode::kUnsupported, "holds no bytes of memory");
+    return Fail(ErrorCode::kUnsupported, "holds no samples in bytes");
   }
   RowTable table;
   MEMTOOL_TRY(table.Add(*selection, &DigestRow::peak));

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "answers/ranks_oom.h"
+#include "answers/ranks/ranks_oom.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/natural_order.h"
 

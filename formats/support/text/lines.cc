@@ -1,4 +1,4 @@
-#include "support/lines.h"
+#include "support/text/lines.h"
 
 #include "support/byte_cursor.h"
 #include "support/read_error.h"

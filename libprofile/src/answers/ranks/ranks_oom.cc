@@ -1,4 +1,4 @@
-#include "answers/ranks_oom.h"
+#include "answers/ranks/ranks_oom.h"
 
 #include <algorithm>
 #include <vector>
