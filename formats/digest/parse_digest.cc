@@ -8,8 +8,8 @@
 
 #include "memtool/formats/digest.h"
 #include "memtool/profile/base/json_memory.h"
-#include "support/text/lines.h"
 #include "support/read_error.h"
+#include "support/text/lines.h"
 
 namespace memtool::formats {
 

@@ -13,8 +13,8 @@
 #include "mxnet/forms.h"
 #include "mxnet/rows.h"
 #include "support/byte_cursor.h"
-#include "support/text/lines.h"
 #include "support/read_error.h"
+#include "support/text/lines.h"
 
 namespace memtool::formats {
 
