@@ -21,6 +21,8 @@ std::unique_ptr<Command> MakeSteps();
 std::unique_ptr<Command> MakeSegments();
 std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeOom();
+std::unique_ptr<Command> MakeRanks();
+std::unique_ptr<Command> MakeIndex();
 std::unique_ptr<Command> MakeWhatif();
 std::unique_ptr<Command> MakeFit();
 std::unique_ptr<Command> MakeLeaks();
@@ -57,6 +59,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"segments", MakeSegments},
     {"events", MakeEvents},
     {"oom", MakeOom},
+#ifndef __EMSCRIPTEN__  // a page shows a few inputs, and no job
+    {"ranks", MakeRanks},
+    {"index", MakeIndex},
+#endif
     {"whatif", MakeWhatif},
     {"fit", MakeFit},
     {"leaks", MakeLeaks},

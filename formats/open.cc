@@ -13,6 +13,7 @@
 
 #include "ground_truth/forms.h"
 #include "memtool/formats/byte_window.h"
+#include "memtool/formats/digest.h"
 #include "memtool/formats/left_out.h"
 #include "oom_text/scan.h"
 #include "oom_text/text_readers.h"
@@ -192,6 +193,14 @@ std::optional<GroundTruth> PerhapsTruth(ByteWindow& window) {
 
 Result<Document> Read(ByteWindow& window, const std::string& packing, const OpenOptions& options) {
   const Wanted& wanted = options.wanted;
+  if (IsDigests(AsText(HeadOf(window)))) {
+    if (!wanted.digests) {
+      return Fail(ErrorCode::kUnsupported,
+                  "these are digests of inputs, which this command does not read",
+                  "memtool ranks reads them");
+    }
+    return Document(ReadDigests(window, options.limits));
+  }
   if (wanted.recordings &&
       (!options.format.empty() || CertainlyReads(ReadersOf(options), HeadOf(window)) != nullptr)) {
     return ReadRecording(window, packing, options);

@@ -53,8 +53,7 @@ const deflated = (text) => armoured(deflateRawSync(text, { level: 9, memLevel: 9
 const xz = (path) => execFileSync("xz", ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0", "--stdout", path], { maxBuffer: 1 << 28 });
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const style = readFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), "utf8") +
-  buildSync({ entryPoints: [join(here, "src/style.css")], minify: true, write: false }).outputFiles[0].text;
+const style = buildSync({ entryPoints: [join(here, "src/style.css")], minify: true, write: false }).outputFiles[0].text;
 const main = bundle("src/main.ts", "iife");
 const boot = bundle("src/boot.ts", "iife");
 const worker = `${readFileSync(join(values.core, "memtool.js"), "utf8")}\n${bundle("src/worker.ts", "iife")}`;

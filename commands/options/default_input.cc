@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "memtool/formats/open.h"
-#include "memtool/profile/growth/growth.h"
+#include "memtool/profile/base/natural_order.h"
 
 namespace memtool::commands {
 

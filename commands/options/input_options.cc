@@ -193,7 +193,7 @@ std::optional<std::string> InputOptions::TakeFirst() {
   return first;
 }
 
-Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
+Result<std::vector<std::string>> InputOptions::GivenNames() const {
   std::vector<std::string> names = files_;
   if (!files_from_.empty()) {
     auto list = LinesOf(files_from_);
@@ -203,17 +203,23 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
       return Fail(ErrorCode::kUsage, "--files-from: the list names no input");
     }
   }
-  if (names.empty()) {
-    auto name = DefaultInput(streams);
-    MEMTOOL_TRY(name);
-    names.push_back(*std::move(name));
-  }
   std::vector<std::string> once = names;
   if (!files_from_.empty()) {
     once.push_back(files_from_);
   }
   MEMTOOL_TRY(CheckNames(once));
-  auto read = WithFoldersRead(names, keep_going_, streams);
+  return names;
+}
+
+Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
+  auto names = GivenNames();
+  MEMTOOL_TRY(names);
+  if (names->empty()) {
+    auto name = DefaultInput(streams);
+    MEMTOOL_TRY(name);
+    names->push_back(*std::move(name));
+  }
+  auto read = WithFoldersRead(*names, keep_going_, streams);
   MEMTOOL_TRY(read);
   for (const std::string& name : *read) {
     streams.inputs.Add(name);

@@ -36,6 +36,9 @@ class InputOptions {
   // Errors: kUsage when there is nothing to read.
   Result<std::vector<std::string>> Names(Streams& streams) const;
 
+  // Those of the command line and of --files-from, folders as they are. Errors: kUsage.
+  [[nodiscard]] Result<std::vector<std::string>> GivenNames() const;
+
   // Removes and returns the first positional argument; none when there is none.
   std::optional<std::string> TakeFirst();
   // Positional arguments, in order.

@@ -11,17 +11,16 @@
 #include "memtool/profile/keywords/keywords.h"
 #include "mxnet/csv_rows.h"
 #include "mxnet/forms.h"
-#include "mxnet/lines.h"
 #include "mxnet/rows.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
+#include "support/text/lines.h"
 
 namespace memtool::formats {
 
 namespace {
 
 using mxnet::Form;
-using mxnet::Lines;
 using mxnet::RowTable;
 
 constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;

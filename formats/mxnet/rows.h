@@ -10,8 +10,8 @@
 
 #include "memtool/formats/limits.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "mxnet/lines.h"
 #include "support/byte_interner.h"
+#include "support/text/lines.h"
 
 namespace memtool::formats::mxnet {
 

@@ -48,12 +48,22 @@ Verdict Look(ByteCursor& cursor, bool first) {
   return {.plausible = known};
 }
 
+// Pickles begin with 0x80 and the number of their protocol. Read as a tag, that is a field which no
+// profile has, and the length of a frame behind it can look like any field.
+bool IsPickle(std::span<const std::byte> head) {
+  return head.size() > 1 && head[0] == std::byte{0x80} && head[1] >= std::byte{2} &&
+         head[1] <= std::byte{5};
+}
+
 }  // namespace
 
 Match PprofReader::Sniff(std::span<const std::byte> head) const {
   constexpr int kEnough = 64;
   ByteCursor cursor(head, 0);
   int plausible = 0;
+  if (IsPickle(head)) {
+    return Match::kNo;
+  }
   try {
     while (!cursor.done() && plausible < kEnough) {
       const Verdict verdict = Look(cursor, plausible == 0);

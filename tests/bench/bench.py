@@ -37,13 +37,16 @@ def input_table(samples):
         f"allocator-{samples}.pickle": lambda out: [
             sys.executable, "-B", str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
             "--events", str(samples)],
+        # Sizes of their own: 64 files of 3 MB, and digests of 10,000 ranks.
+        "ranks-64": lambda out: [sys.executable, str(HERE / "make_ranks.py"), "64", out, "--events", "60000"],
+        "digests-10000.jsonl": lambda out: [sys.executable, str(HERE / "make_digests.py"), "10000", out],
     }
 
 
 # --- cases: one row each; a later format adds inputs above and rows here ---
 
 def case_table(memtool, samples):
-    base, new, snapshot, native, allocator = input_table(samples)
+    base, new, snapshot, native, allocator, ranks, digests = input_table(samples)
     top = lambda f: [memtool, "top", "-n", "20", f]
     pprof = ["go", "tool", "pprof", "-symbolize=none"]
     row = lambda name, ours, peer_name, peer, files, slow=False: {
@@ -61,6 +64,10 @@ def case_table(memtool, samples):
             lambda f: [memtool, "info", f], [allocator]),
         row("whatif-fit", lambda f: [memtool, "whatif", "--fit", "--conf", "expandable_segments:True", f],
             "memtool info", lambda f: [memtool, "info", f], [allocator]),
+        row("ranks-64", lambda f: [memtool, "ranks", f], "memtool top --at peak",
+            lambda f: [memtool, "top", "--at", "peak", "-n", "20", *map(str, sorted(Path(f).rglob("*.pickle")))], [ranks]),
+        row("ranks-digests", lambda f: [memtool, "ranks", f], "json.loads of each line", lambda f: [
+            sys.executable, "-c", "import json, sys\nfor line in open(sys.argv[1]): json.loads(line)", f], [digests]),
         row("top-gzip", lambda b: top(b), "gzip -dc", lambda b: ["gzip", "-dc", b], [base]),
         row("diff-top", lambda b, n: [memtool, "diff", b, n], "memtool top", lambda b, n: top(b), [base, new]),
         row("dot-top", lambda b: [memtool, "dot", b], "memtool top", lambda b: top(b), [base]),

@@ -2,7 +2,17 @@
 // with command lines; those are listed below it.
 import type { Answer } from "./answers";
 import type { Core } from "./core";
+import type { Picture } from "./pen";
 import { filterWords, momentWords, type State } from "./state";
+
+export interface DeviceFacts {
+  device: number;
+  name: string; // for --device
+  events: number;
+  peakEvent: number;
+  peakBytes: number;
+  oomEvents: number[];
+}
 
 export interface InputFacts {
   name: string;
@@ -10,19 +20,36 @@ export interface InputFacts {
   hasHistory: boolean;
   hasSegments: boolean;
   hasRows: boolean;
-  devices: { device: number; events: number; peakEvent: number; oomEvents: number[] }[];
+  labels: string[];
+  devices: DeviceFacts[];
+}
+
+// The page shows something else by now; what a view still wants to know is not asked.
+export class Outdated extends Error {
+  constructor() {
+    super("");
+  }
+}
+
+export interface Host {
+  change: (patch: Partial<State>) => void;
+  refine: (context: Context, patch: Partial<State>, work: () => Promise<void>) => void;
+  shows: (context: Context) => boolean;
 }
 
 export class Context {
   readonly lines: string[][] = [];
+  picture: (() => Picture) | undefined; // what "save SVG" saves
+  keys: Record<string, () => void> = {}; // of this view, anywhere on the page
+  turn = 0;
 
   constructor(
     private readonly core: Core,
-    readonly state: State,
+    public state: State,
     readonly inputs: InputFacts[],
     readonly bases: string[],
     readonly info: Answer,
-    readonly change: (patch: Partial<State>) => void,
+    private readonly host: Host,
   ) {}
 
   get first(): InputFacts {
@@ -48,17 +75,37 @@ export class Context {
     return this.state.focus !== "" || this.state.ignore !== "";
   }
 
+  change(patch: Partial<State>): void {
+    this.host.change(patch);
+  }
+  // The view stays and brings itself up to date.
+  refine(patch: Partial<State>, work: () => Promise<void>): void {
+    this.host.refine(this, patch, work);
+  }
+  get shown(): boolean {
+    return this.host.shows(this);
+  }
+
   json(words: string[]): Promise<Answer> {
-    this.lines.push(words);
+    this.list(words);
     return this.core.json(words);
   }
   text(words: string[]): Promise<string> {
-    this.lines.push(words);
+    this.list(words);
     return this.core.text(words);
   }
   // Not listed: what the page itself needs.
   quietly(words: string[]): Promise<Answer> {
+    if (!this.shown) {
+      throw new Outdated();
+    }
     return this.core.json(words);
+  }
+  list(words: string[]): void {
+    if (!this.shown) {
+      throw new Outdated();
+    }
+    this.lines.push(words);
   }
   write(path: string, text: string): Promise<void> {
     return this.core.write(path, text);

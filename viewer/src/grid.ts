@@ -1,15 +1,22 @@
 // A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
 import { asNumber, asText, type Row } from "./answers";
 import { h } from "./dom";
-import { count, percent, size } from "./format";
+import { place, shortName, shortPlace } from "./words";
+import { count, percent, size, visible } from "./format";
 
 export interface Column {
   key: string;
   title: string;
-  kind: "size" | "change" | "count" | "percent" | "text" | "bar";
+  kind: "size" | "change" | "count" | "percent" | "text" | "bar" | "shape";
   of?: number; // what percent and bar are of
   text?: (row: Row) => string;
+  whole?: (row: Row) => string; // in whole, where the cell says less
 }
+
+export const kWhere: Column = {
+  key: "name", title: "Where", kind: "text", text: (row) => shortName(asText(row["name"])), whole: (row) => asText(row["name"]),
+};
+export const kPlace: Column = { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place };
 
 export interface GridOptions {
   columns: Column[];
@@ -17,6 +24,7 @@ export interface GridOptions {
   onPick?: (row: Row) => void;
   picked?: (row: Row) => boolean;
   most?: number;
+  sort?: { by: string; set: (by: string) => void }; // a key, with - in front upwards; kept by the caller
 }
 
 function cellText(column: Column, row: Row): string {
@@ -48,12 +56,8 @@ export function grid(options: GridOptions): HTMLElement {
   const body = h("tbody");
   const more = h("button", { type: "button", class: "more", click: () => ((shown *= 5), fill()) });
   const heads = options.columns.map((column) =>
-    h(
-      "th",
-      { class: column.kind, scope: "col" },
-      h("button", { type: "button", click: () => sort(column) }, column.title),
-    ),
-  );
+    h("th", { class: column.kind, scope: "col" },
+      column.title === "" ? "" : h("button", { type: "button", click: () => sort(column) }, column.title)));
 
   function sort(column: Column): void {
     const down = sorted?.key === column.key ? !sorted.down : column.kind !== "text";
@@ -69,13 +73,16 @@ export function grid(options: GridOptions): HTMLElement {
         options.columns[i] === column ? (down ? "descending" : "ascending") : "none",
       ),
     );
+    options.sort?.set(down === (column.kind !== "text") ? column.key : `-${column.key}`);
     fill();
   }
 
   function line(row: Row): HTMLElement {
     const cells = options.columns.map((column) => {
       if (column.kind !== "bar") {
-        return h("td", { class: column.kind }, cellText(column, row));
+        const text = cellText(column, row);
+        const whole = column.whole?.(row) ?? text;
+        return h("td", { class: column.kind, title: whole !== text || text.length > 40 ? visible(whole.slice(0, 2000)) : undefined }, text);
       }
       const part = column.of ? Math.abs(asNumber(row[column.key])) / column.of : 0;
       const bar = h("span", { class: "bar" });
@@ -108,6 +115,14 @@ export function grid(options: GridOptions): HTMLElement {
     body.replaceChildren(...rows.slice(0, shown).map(line));
     more.hidden = rows.length <= shown;
     more.textContent = `${count(rows.length - shown)} more rows`;
+  }
+  const wanted = options.sort?.by ?? "";
+  const first = options.columns.find((column) => column.key === wanted.replace(/^-/, ""));
+  if (wanted !== "" && first !== undefined) {
+    sort(first);
+    if (wanted.startsWith("-")) {
+      sort(first);
+    }
   }
   fill();
   return h("div", { class: "grid" },

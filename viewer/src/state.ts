@@ -11,12 +11,17 @@ export interface State {
   device: string;
   frames: string;
   pick: string; // a function, an address or an id that is looked at
-  sort: string;
+  sort: string; // a column of the table, with - in front upwards
+  axis: string; // of the timeline: time, or events
+  reserved: string; // "off": not in the timeline
+  blocks: string; // 1: the timeline's largest blocks even of a large recording
+  search: string; // what is lit in the flame graph, or kept in the table
+  up: string; // the flame graph: "leaves" from the innermost frame, "flame" upwards
 }
 
 export const kDefaults: State = {
   view: "overview", at: "", from: "", to: "", by: "", focus: "", ignore: "", device: "", frames: "",
-  pick: "", sort: "",
+  pick: "", sort: "", axis: "", reserved: "", blocks: "", search: "", up: "",
 };
 
 export function readState(fragment: string): State {

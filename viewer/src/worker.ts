@@ -11,7 +11,7 @@ interface Core {
     mount(type: unknown, options: unknown, path: string): void;
     unmount(path: string): void;
     writeFile(path: string, data: Uint8Array): void;
-    filesystems: { WORKERFS: { stream_ops: { read: (...args: never[]) => number } } };
+    filesystems: { WORKERFS: { stream_ops: { read: Read } } };
   };
   WORKERFS: unknown;
   HEAPU8: Uint8Array;
@@ -27,6 +27,8 @@ interface Core {
 declare const memtoolCore: (options: unknown) => Promise<Core>;
 declare const self: DedicatedWorkerGlobalScope;
 
+const kFirst = 256 << 10;
+const kAhead = 4 << 20;
 let core: Core | undefined;
 const folders: string[] = [];
 let readBytes = 0;
@@ -43,22 +45,51 @@ async function start(module: string): Promise<void> {
   });
   core.FS.mkdir("/in");
   core.FS.mkdir("/own");
-  const files = core.FS.filesystems.WORKERFS.stream_ops;
-  const read = files.read as (...args: unknown[]) => number;
-  files.read = ((...args: unknown[]) => {
-    const got = read(...args);
-    readBytes += got;
-    const now = Date.now();
-    if (now - told > 100) {
-      told = now;
-      post({ kind: "progress", bytes: readBytes });
-    }
-    return got;
-  }) as never;
+  readAhead(core.FS.filesystems.WORKERFS.stream_ops);
 }
 
-// Each input in a folder of its own, so that two of one name do not meet; the first of a name can
-// be named without it.
+interface OpenFile {
+  node: { contents: Blob; size: number };
+}
+type Read = (stream: OpenFile, into: Uint8Array, offset: number, length: number, position: number) => number;
+
+// Each read of a browser's file asks another process: few large ones, where reading goes on from
+// where it ended.
+function readAhead(operations: { read: Read }): void {
+  const reader = new FileReaderSync();
+  let file: OpenFile["node"] | undefined;
+  let begin = 0;
+  let held = new Uint8Array();
+  operations.read = (stream, into, offset, length, position) => {
+    const { node } = stream;
+    const wanted = Math.min(length, node.size - position);
+    if (wanted <= 0) {
+      return 0;
+    }
+    const inside = node === file && position >= begin && position + wanted <= begin + held.length;
+    if (!inside) {
+      const goesOn = node === file && position >= begin && position <= begin + held.length;
+      const size = Math.max(wanted, goesOn ? kAhead : kFirst);
+      held = new Uint8Array(reader.readAsArrayBuffer(node.contents.slice(position, position + size)));
+      file = node;
+      begin = position;
+    }
+    into.set(held.subarray(position - begin, position - begin + wanted), offset);
+    tell(wanted);
+    return wanted;
+  };
+}
+
+function tell(got: number): void {
+  readBytes += got;
+  const now = Date.now();
+  if (now - told > 100) {
+    told = now;
+    post({ kind: "progress", bytes: readBytes });
+  }
+}
+
+// Names are paths below one folder, in which lines are run.
 function mount(inputs: Mounted[]): void {
   const { FS, _memtool_forget: forget } = core!;
   forget();
@@ -66,14 +97,7 @@ function mount(inputs: Mounted[]): void {
   for (const folder of folders.splice(0)) {
     FS.unmount(folder);
   }
-  const taken = new Set<string>();
-  const blobs: { name: string; data: Blob }[] = [];
-  for (const input of inputs) {
-    if (!taken.has(input.name)) {
-      taken.add(input.name);
-      blobs.push({ name: input.name, data: input.data });
-    }
-  }
+  const blobs = inputs.map((input) => ({ name: input.name.replace(/^\.\//, ""), data: input.data }));
   FS.mount(core!.WORKERFS, { blobs }, "/in");
   folders.push("/in");
   FS.chdir("/in");

@@ -7,6 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/device_name.h"
+#include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
 #include "memtool/profile/model/recording_builder.h"

@@ -29,6 +29,7 @@ std::span<const Format> Formats() {
        "memtool_file/snapshot.memtool memtool_file/log.memtool memtool_file/profile.memtool "
        "memtool_file/plan.memtool",
        "input", true},
+      {"digests", "ranks/small.jsonl"},
       {"hlo", "hlo/small/program.hlo.pb hlo/small/grown.hlo.pb"},
       {"hlo JSON", "hlo/small/underscores.json hlo/hostile/circle.json"},
       {"hlo text",
@@ -81,6 +82,9 @@ std::span<const Line> Lines() {
       {"events --summary --format json FILE", true},
       {"events --stacks --from 1 --to 5 FILE", true},
       {"oom FILE"},
+      {"ranks --all FILE"},
+      {"ranks --format json WHOLE FILE"},
+      {"index --strict FILE"},
       {"whatif FILE"},
       {"whatif --limit 100MiB --format json FILE"},
       {"segments --conf expandable_segments:True FILE"},

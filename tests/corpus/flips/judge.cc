@@ -42,7 +42,7 @@ bool HasPlace(const std::string& message) {
   static const std::regex place(
       "byte [0-9]|line [0-9]|:[0-9]+:[0-9]+: |\\[[0-9]+\\]|0x[0-9a-f]+|"
       "the input is empty|string_table: missing|: cannot be opened: |"
-      ", which memtool does not read|several readers could|"
+      ", which (memtool|this command) does not read|several readers could|"
       "does not record the allocator's|does not record what was requested|"
       "holds no events of an allocator|holds no samples|its allocator cannot be replayed|"
       "trace without memory events|nothing ran out of memory in it");

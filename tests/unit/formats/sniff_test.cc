@@ -73,6 +73,18 @@ TEST(PprofSniff, LeavesOthersAlone) {
   }
 }
 
+// A frame of 12,925 bytes: behind the tag of field 64 comes what looks like an empty string 0.
+TEST(PprofSniff, LeavesPicklesOfAnyLengthAlone) {
+  for (const char protocol : {'\2', '\3', '\4', '\5'}) {
+    for (int length = 0; length < 1 << 16; ++length) {
+      std::string text = {'\x80', protocol, '\x95'};
+      text += {static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+      text += std::string(6, '\0') + "}\x94(";
+      ASSERT_EQ(Sniff(ToBytes(text)), Match::kNo) << length;
+    }
+  }
+}
+
 TEST(PprofSniff, NeverThrows) {
   std::string text;
   for (int first = 0; first < 256; ++first) {

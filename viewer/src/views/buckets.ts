@@ -3,8 +3,9 @@ import { asNumber, asText } from "../answers";
 import type { Context, View } from "../context";
 import { clear, h } from "../dom";
 import { save } from "../save";
-import { size } from "../format";
-import { grid } from "../grid";
+import { percent, size } from "../format";
+import { grid, type Column } from "../grid";
+import { sentence } from "../words";
 
 const kOwn = "/own/SETME.yaml";
 let edited = "";
@@ -14,25 +15,37 @@ function builtin(format: string): string {
     : format === "capture_log" ? "builtin:driver" : "builtin:jax";
 }
 
-async function rows(context: Context, into: HTMLElement): Promise<void> {
+const kWhole: Column[] = [
+  { key: "count", title: "Count", kind: "count" },
+  { key: "bucket", title: "Category", kind: "text" },
+];
+
+async function fill(context: Context, into: HTMLElement): Promise<void> {
   const own = edited === "" ? [] : ["--keywords", kOwn];
+  const compared = context.bases.length > 0;
   try {
-    const answer = await context.json(["buckets", ...own, ...context.momentAndFilters, ...context.names]);
-    const total = asNumber(answer.total);
-    const most = Math.max(...answer.rows.map((row) => asNumber(row["bytes"])), 1);
-    clear(into, h("p", { class: "lead", "data-total": asText(answer.total) }, `${size(answer.total ?? 0)} in all`),
-      grid({
-        columns: [
-          { key: "bytes", title: "Bytes", kind: "size" },
-          { key: "bytes", title: "%", kind: "percent", of: total },
-          { key: "bytes", title: "", kind: "bar", of: most },
-          { key: "count", title: "Count", kind: "count" },
-          { key: "bucket", title: "Category", kind: "text" },
-        ],
-        rows: answer.rows,
-      }));
+    const answer = await context.json(compared
+      ? ["diff", "--by", "bucket", ...own, ...context.baseWords, ...context.momentAndFilters, ...context.names]
+      : ["buckets", ...own, ...context.momentAndFilters, ...context.names]);
+    const key = compared ? "delta" : "bytes";
+    const most = Math.max(...answer.rows.map((row) => Math.abs(asNumber(row[key]))), 1);
+    const axes = [...new Set(answer.rows.map((row) => asText(row["axis"])))];
+    const columns: Column[] = compared
+      ? [{ key, title: "Change", kind: "change" }, { key: "base", title: "Base", kind: "size" }, { key: "new", title: "New", kind: "size" },
+          { key, title: "", kind: "bar", of: most }, { key: "name", title: "Category", kind: "text" }]
+      : [{ key, title: "Bytes", kind: "size" }, { key, title: "%", kind: "percent", of: asNumber(answer.total) },
+          { key, title: "", kind: "bar", of: most }, ...kWhole];
+    const others = answer.rows.find((row) => row["bucket"] === "Others");
+    clear(into, h("p", { class: "lead", "data-total": asText(answer.total) },
+      compared ? `${size(answer.total ?? 0, true)} since the base` : `${size(answer.total ?? 0)} in all`,
+      others !== undefined && ` · Others ${size(asNumber(others["bytes"]))} (${percent(asNumber(others["bytes"]), asNumber(answer.total))})`),
+    ...axes.flatMap((axis) => [axis !== "" && h("h3", {}, axis), grid({
+      columns,
+      rows: answer.rows.filter((row) => asText(row["axis"]) === axis),
+      onPick: () => context.change({ view: "table", by: axis === "" ? "bucket" : `bucket:${axis}` }),
+    })]));
   } catch (error) {
-    clear(into, h("p", { class: "note" }, error instanceof Error ? error.message : String(error)));
+    clear(into, h("p", { class: "note" }, sentence(error)));
   }
 }
 
@@ -42,7 +55,7 @@ export const buckets: View = {
   shows: (context) => context.first.hasRows,
   async draw(context, into) {
     const shown = h("div", { class: "slot" });
-    const words = h("textarea", { id: "keywords", spellcheck: "false", rows: 24, "aria-label": "keywords, as YAML" });
+    const words = h("textarea", { id: "keywords", spellcheck: "false", rows: 26, "aria-label": "keywords, as YAML" });
     words.value = edited === ""
       ? await context.text(["buckets", "--print-keywords", builtin(context.first.format)]) : edited;
     let wait = 0;
@@ -50,7 +63,10 @@ export const buckets: View = {
       clearTimeout(wait);
       wait = window.setTimeout(() => {
         edited = words.value;
-        void context.write(kOwn, edited).then(() => rows(context, shown));
+        context.refine({}, async () => {
+          await context.write(kOwn, edited);
+          await fill(context, shown);
+        });
       }, 250);
     });
     clear(into, h("div", { class: "beside" }, shown,
@@ -60,6 +76,6 @@ export const buckets: View = {
     if (edited !== "") {
       await context.write(kOwn, edited);
     }
-    await rows(context, shown);
+    await fill(context, shown);
   },
 };

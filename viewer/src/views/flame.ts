@@ -1,46 +1,17 @@
-// Flame graph: an icicle with the outermost frame on top; a click makes a frame the whole width.
-import { asNumber, asText, type Row } from "../answers";
+// Flame graph: an icicle with the outermost frame on top, or turned over; a click makes a frame the
+// whole width. With a base, widths are the larger side and colours say what grew and shrank.
+import { asText } from "../answers";
+import { byChoice, byWords } from "../by";
 import type { Context, View } from "../context";
 import { clear, h } from "../dom";
-import { percent, size, visible } from "../format";
-import { changeColor, frameColor, isDark } from "../palette";
-import { place } from "./overview";
+import { percent, size } from "../format";
+import { changeColor, frameColor, isDark, theme } from "../palette";
+import { paint, type Pen, type Picture } from "../pen";
+import { fromLeaves, nodesOf, type Node } from "../tree";
+import { place } from "../words";
 
-interface Node {
-  row: Row;
-  depth: number;
-  bytes: number;
-  change: number;
-  begin: number; // bytes left of it
-  parent: number;
-}
-
-const kHeight = 19;
-
-function nodesOf(rows: Row[]): Node[] {
-  const nodes: Node[] = [];
-  const open: number[] = []; // by depth
-  const used: number[] = []; // bytes of children so far, by node
-  for (const row of rows) {
-    const depth = asNumber(row["depth"]);
-    const parent = depth > 0 ? open[depth - 1]! : -1;
-    // What is gone keeps its room in a comparison.
-    const bytes = Math.max(Math.abs(asNumber(row["bytes"])), Math.abs(asNumber(row["base_bytes"])));
-    const begin = parent < 0 ? 0 : nodes[parent]!.begin + used[parent]!;
-    open[depth] = nodes.length;
-    used.push(0);
-    if (parent >= 0) {
-      used[parent] = used[parent]! + bytes;
-    }
-    nodes.push({ row, depth, bytes, begin, parent,
-      change: asNumber(row["change"]) });
-  }
-  return nodes;
-}
-
-function nameOf(node: Node): string {
-  return asText(node.row["name"]);
-}
+const kHeight = 18;
+const kBy = ["function", "filefunction", "line", "file", "module"];
 
 class Flame {
   private readonly canvas: HTMLCanvasElement;
@@ -50,19 +21,23 @@ class Flame {
   private found: RegExp | undefined;
   private readonly deepest: number;
   private readonly mostChange: number;
+  private readonly byDepth: number[][] = [];
+  private frame = 0;
 
-  constructor(private readonly context: Context, private readonly nodes: Node[], into: HTMLElement,
-    private readonly compared: boolean) {
+  constructor(private readonly context: Context, private readonly nodes: Node[], private readonly into: HTMLElement,
+    private readonly compared: boolean, private readonly upwards: boolean) {
     this.deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
     this.mostChange = nodes.reduce((most, node) => Math.max(most, Math.abs(node.change)), 1);
+    nodes.forEach((node, i) => (this.byDepth[node.depth] ??= []).push(i));
     this.canvas = h("canvas", { class: "flame", tabindex: 0, role: "img",
-      "aria-label": "flame graph; arrow keys move, Enter zooms, Escape zooms out" });
+      "aria-label": "flame graph; arrow keys move, Enter zooms, Escape zooms out, t opens the table" });
     this.canvas.addEventListener("mousemove", (event) => this.hover(this.nodeAt(event)));
     this.canvas.addEventListener("click", (event) => this.zoom(this.nodeAt(event)));
     this.canvas.addEventListener("dblclick", (event) => this.pick(this.nodeAt(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     into.append(this.says, this.canvas);
     new ResizeObserver(() => this.draw()).observe(into);
+    context.picture = () => this.picture(Math.max(800, into.clientWidth));
     this.hover(0);
   }
 
@@ -89,81 +64,67 @@ class Flame {
   }
 
   private matches(node: Node): boolean {
-    return this.found !== undefined && this.found.test(`${asText(node.row["name"])} ${asText(node.row["file"])}`);
+    return this.found !== undefined && this.found.test(`${node.name} ${node.file}`);
   }
 
-  private scale(): number {
-    return this.canvas.clientWidth / Math.max(1, this.nodes[this.root]!.bytes);
+  private box(node: Node, width: number): { x: number; y: number; wide: number } {
+    const top = this.nodes[this.root]!;
+    const y = (this.upwards ? this.deepest - node.depth : node.depth) * kHeight;
+    const scale = width / Math.max(1, top.bytes);
+    return node.depth <= top.depth ? { x: 0, y, wide: width } : { x: (node.begin - top.begin) * scale, y, wide: node.bytes * scale };
   }
 
-  private box(node: Node): { x: number; y: number; width: number } {
+  private inSight(row: number): boolean {
+    const node = this.nodes[row]!;
     const top = this.nodes[this.root]!;
     if (node.depth <= top.depth) {
-      return { x: 0, y: node.depth * kHeight, width: this.canvas.clientWidth };
-    }
-    return { x: (node.begin - top.begin) * this.scale(), y: node.depth * kHeight, width: node.bytes * this.scale() };
-  }
-
-  private inSight(node: Node): boolean {
-    const top = this.nodes[this.root]!;
-    if (node.depth < top.depth) {
       let above = this.root;
       while (this.nodes[above]!.depth > node.depth) {
         above = this.nodes[above]!.parent;
       }
-      return this.nodes[above] === node;
+      return above === row;
     }
-    return node.begin >= top.begin && node.begin + node.bytes <= top.begin + top.bytes &&
-      (node.depth > top.depth || node === top);
+    return node.begin >= top.begin && node.begin + node.bytes <= top.begin + top.bytes;
   }
 
-  draw(): void {
-    const ratio = devicePixelRatio || 1;
-    const width = this.canvas.parentElement!.clientWidth;
-    const height = (this.deepest + 1) * kHeight;
-    this.canvas.style.height = `${height}px`;
-    this.canvas.width = width * ratio;
-    this.canvas.height = height * ratio;
-    const draw = this.canvas.getContext("2d")!;
-    draw.scale(ratio, ratio);
-    draw.font = "11.5px system-ui, sans-serif";
-    draw.textBaseline = "middle";
-    const dark = isDark();
+  private picture(width: number): Picture {
+    return { width, height: (this.deepest + 1) * kHeight, draw: (pen, dark) => this.drawWith(pen, dark, width) };
+  }
+  private drawWith(pen: Pen, dark: boolean, width: number): void {
+    const colors = theme(dark);
     this.nodes.forEach((node, row) => {
-      const { x, y, width: wide } = this.box(node);
-      if (wide < 0.5 || !this.inSight(node)) {
+      const { x, y, wide } = this.box(node, width);
+      if (wide < 0.4 || !this.inSight(row)) {
         return;
       }
-      const file = asText(node.row["file"]);
-      draw.globalAlpha = this.found !== undefined && !this.matches(node) ? 0.35 : 1;
-      draw.fillStyle = this.compared ? changeColor(node.change / this.mostChange, dark)
-        : node.depth === 0 ? (dark ? "#3a3a40" : "#dcdce2") : frameColor(file || asText(node.row["name"]), dark);
-      draw.fillRect(x, y, Math.max(0.5, wide - 0.7), kHeight - 1);
-      if (row === this.at) {
-        draw.strokeStyle = dark ? "#fff" : "#000";
-        draw.strokeRect(x + 0.5, y + 0.5, Math.max(1, wide - 1.7), kHeight - 2);
+      pen.faint(this.found !== undefined && !this.matches(node) ? 0.3 : 1);
+      const fill = this.compared ? changeColor(node.change / this.mostChange, dark)
+        : node.depth === 0 ? colors.root : frameColor(node.file || node.name, node.name, dark);
+      pen.rect(x, y, Math.max(0.5, wide - 0.7), kHeight - 1, fill, row === this.at && this.canvas.matches(":hover, :focus") ? colors.ink : undefined);
+      if (wide > 24) {
+        const change = this.compared && node.change !== 0 ? `  ${size(node.change, true)}` : "";
+        pen.text(x + 4, y + kHeight / 2 - 0.5, `${node.name}${change}`, { color: colors.ink, room: wide - 8, bold: node.depth === 0 });
       }
-      if (wide > 34) {
-        draw.fillStyle = dark ? "#eee" : "#16161a";
-        const name = visible(nameOf(node));
-        const most = Math.floor((wide - 8) / 6.1);
-        draw.fillText(name.length <= most ? name : `${name.slice(0, Math.max(1, most - 1))}…`, x + 4, y + kHeight / 2);
+    });
+    pen.faint(1);
+  }
+  draw(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      const width = this.into.clientWidth;
+      if (width > 0) {
+        paint(this.canvas, this.picture(width), isDark());
       }
     });
   }
 
   private nodeAt(event: MouseEvent): number {
-    const depth = Math.floor(event.offsetY / kHeight);
-    for (let i = 0; i < this.nodes.length; ++i) {
-      const node = this.nodes[i]!;
-      if (node.depth === depth && this.inSight(node)) {
-        const { x, width } = this.box(node);
-        if (event.offsetX >= x && event.offsetX < x + width) {
-          return i;
-        }
-      }
-    }
-    return -1;
+    const row = Math.floor(event.offsetY / kHeight);
+    const depth = this.upwards ? this.deepest - row : row;
+    return this.byDepth[depth]?.find((i) => {
+      const { x, wide } = this.box(this.nodes[i]!, this.canvas.clientWidth);
+      return this.inSight(i) && event.offsetX >= x && event.offsetX < x + wide;
+    }) ?? -1;
   }
 
   private hover(row: number): void {
@@ -173,9 +134,9 @@ class Flame {
     this.at = row;
     const node = this.nodes[row]!;
     clear(this.says,
-      h("b", {}, nameOf(node)), `  ${place(node.row)}  `,
-      `${size(node.bytes)} · ${percent(node.bytes, this.nodes[0]!.bytes)} of all · ${size(asNumber(node.row["self"]))} itself`,
-      this.compared ? ` · ${size(node.change, true)}` : "");
+      h("b", {}, node.name), `  ${place(node.row)}  `,
+      `${size(node.now)} · ${percent(node.now, this.nodes[0]!.now)} of all · ${size(node.self)} itself`,
+      this.compared ? ` · ${size(node.change, true)} since the base` : "");
     this.draw();
   }
 
@@ -188,32 +149,36 @@ class Flame {
 
   private pick(row: number): void {
     if (row > 0) {
-      this.context.change({ view: "table", pick: asText(this.nodes[row]!.row["name"]) });
+      this.context.change({ view: "table", pick: this.nodes[row]!.name });
     }
   }
 
   private key(event: KeyboardEvent): void {
-    const node = this.nodes[this.at]!;
-    const near = (test: (other: Node, i: number) => boolean): number => this.nodes.findIndex(test);
-    let next = -1;
-    switch (event.key) {
-      case "ArrowUp": next = node.parent; break;
-      case "ArrowDown": next = near((other) => other.parent === this.at); break;
-      case "ArrowRight":
-        next = near((other, i) => i > this.at && other.parent === node.parent);
-        break;
-      case "ArrowLeft":
-        for (let i = this.at - 1; i > node.parent && next < 0; --i) {
-          next = this.nodes[i]!.parent === node.parent ? i : -1;
-        }
-        break;
-      case "Enter": this.zoom(this.at); event.preventDefault(); return;
-      case "Escape": this.root = 0; this.draw(); return;
-      default: return;
+    const parent = this.nodes[this.at]!.parent;
+    const [out, inwards] = this.upwards ? ["ArrowDown", "ArrowUp"] : ["ArrowUp", "ArrowDown"];
+    const beside = this.nodes.map((node, i) => (node.parent === parent && i > 0 ? i : -1)).filter((i) => i >= 0);
+    const next: Record<string, () => void> = {
+      [out!]: () => this.hover(parent),
+      [inwards!]: () => this.hover(this.nodes.findIndex((other) => other.parent === this.at)),
+      ArrowRight: () => this.hover(beside[beside.indexOf(this.at) + 1] ?? -1),
+      ArrowLeft: () => this.hover(beside[beside.indexOf(this.at) - 1] ?? -1),
+      Enter: () => this.zoom(this.at),
+      Escape: () => ((this.root = 0), this.draw()),
+      t: () => this.pick(this.at),
+    };
+    if (next[event.key] !== undefined) {
+      next[event.key]!();
+      event.preventDefault();
     }
-    event.preventDefault();
-    this.hover(next);
   }
+}
+
+function shapeChoice(context: Context): HTMLElement {
+  const select = h("select", { id: "up", change: () => context.change({ up: select.value }) });
+  for (const [value, title] of [["", "icicle"], ["flame", "flame"], ["leaves", "inverted"]]) {
+    select.append(h("option", { value: value!, selected: value === context.state.up }, title!));
+  }
+  return h("label", {}, "shape ", select);
 }
 
 export const flame: View = {
@@ -221,18 +186,30 @@ export const flame: View = {
   title: "Flame graph",
   shows: (context) => context.first.hasRows,
   async draw(context, into) {
-    const answer = await context.json(["flame", ...context.baseWords, ...context.momentAndFilters, ...context.names]);
+    const { state } = context;
+    const answer = await context.json(["flame", ...byWords(context, kBy, "filefunction"), ...(state.up === "flame" ? ["--up"] : []),
+      ...context.baseWords, ...context.momentAndFilters, ...context.names]);
     const found = h("span", { class: "note" });
-    const search = h("input", { type: "search", id: "search", placeholder: "search (regular expression)", size: 30 });
+    const search = h("input", { type: "search", id: "search", value: state.search, placeholder: "search (regular expression)", size: 22 });
     const holder = h("div", { class: "chart" });
-    clear(into, h("div", { class: "tools" }, search, found,
-      h("span", { class: "note" }, "click zooms, double click opens the table, Escape shows all")), holder);
-    const nodes = nodesOf(answer.rows);
-    if (nodes.length === 0) {
-      clear(holder, h("p", { class: "note" }, "nothing is held"));
+    const compared = context.bases.length > 0;
+    clear(into, h("div", { class: "tools" }, byChoice(context, "frames are", kBy, "filefunction"), shapeChoice(context), search, found,
+      compared && h("span", { class: "key" }, h("i", { class: "grew" }), "grew ", h("i", { class: "shrank" }), "shrank"),
+      h("span", { class: "note" }, "click zooms, double click: the table, Escape: all")), holder);
+    const straight = nodesOf(answer.rows);
+    const nodes = state.up === "leaves" ? fromLeaves(straight) : straight;
+    if (nodes.length === 0 || nodes[0]!.bytes === 0) {
+      clear(holder, h("p", { class: "note" }, `nothing is held${asText(answer.total) === "0" ? "" : " that has a stack"}`));
       return;
     }
-    const drawn = new Flame(context, nodes, holder, context.bases.length > 0);
-    search.addEventListener("input", () => clear(found, drawn.search(search.value)));
+    const drawn = new Flame(context, nodes, holder, compared, state.up === "flame");
+    const seek = (): void => clear(found, drawn.search(search.value));
+    search.addEventListener("input", seek);
+    search.addEventListener("change", () => context.refine({ search: search.value }, async () => {
+      context.list(["flame", ...byWords(context, kBy, "filefunction"), ...context.baseWords, ...context.momentAndFilters, ...context.names]);
+    }));
+    if (state.search !== "") {
+      seek();
+    }
   },
 };

@@ -1,10 +1,76 @@
-// Call graph: who calls the function that is looked at, and what it calls; a click moves on.
+// Call graph: who calls the function that is looked at, and what it calls; a click moves on. Lines
+// are as thick as what passes through them.
 import { asNumber, asText, type Row } from "../answers";
 import type { View } from "../context";
 import { clear, h } from "../dom";
-import { percent, size } from "../format";
-import { place } from "./overview";
+import { count, percent, size, visible } from "../format";
+import { isDark, theme } from "../palette";
+import { paint, type Pen } from "../pen";
+import { shortName, shortPlace } from "../words";
 import { exactly } from "./table";
+
+const kMost = 12; // callers, callees: those with the most bytes
+
+interface Box {
+  element: HTMLElement;
+  row: Row;
+  bytes: number;
+  side: "caller" | "self" | "callee";
+  group: number; // of several functions of the name, each has its callers and callees
+}
+
+// Rows come as callers, the function, callees, and so on for the next of the name.
+function groupsOf(rows: Row[]): Map<Row, number> {
+  const groups = new Map<Row, number>();
+  let group = 0;
+  let named = false;
+  for (const row of rows) {
+    if (named && row["relation"] !== "callee") {
+      group += 1;
+      named = false;
+    }
+    named ||= row["relation"] === "self";
+    groups.set(row, group);
+  }
+  return groups;
+}
+
+function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total: number, words: boolean): void {
+  const colors = theme(dark);
+  const places = boxes.map(({ element }) => element.getBoundingClientRect());
+  const thick = (box: Box): number => Math.max(1, 34 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)));
+  for (const [middle, self] of boxes.filter((box) => box.side === "self").map((box) => [places[boxes.indexOf(box)]!, box] as const)) {
+    for (const side of ["caller", "callee"] as const) {
+      // Beside each other where they meet.
+      const ends = boxes.filter((box) => box.side === side && box.group === self.group);
+      let y = middle.top + middle.height / 2 - within.top - ends.reduce((sum, box) => sum + thick(box), 0) / 2;
+      for (const box of ends) {
+        const at = places[boxes.indexOf(box)]!;
+        const inner = y + thick(box) / 2;
+        const outer = at.top + at.height / 2 - within.top;
+        y += thick(box);
+        pen.faint(0.45);
+        pen.curve(side === "caller"
+          ? [at.right - within.left, outer, middle.left - within.left, inner]
+          : [middle.right - within.left, inner, at.left - within.left, outer], colors.live, thick(box));
+        pen.faint(1);
+      }
+    }
+  }
+  if (!words) {
+    return;
+  }
+  boxes.forEach((box, i) => {
+    const at = places[i]!;
+    const [x, y] = [at.left - within.left, at.top - within.top];
+    pen.rect(x, y, at.width, at.height, colors.shade, colors.line);
+    pen.rect(x, y, 3 + 14 * Math.min(1, Math.abs(box.bytes) / Math.max(1, total)), at.height, colors.live);
+    const room = at.width - 30;
+    pen.text(x + 24, y + 13, shortName(asText(box.row["name"])), { color: colors.ink, bold: true, room });
+    pen.text(x + 24, y + 29, shortPlace(box.row), { color: colors.soft, room });
+    pen.text(x + 24, y + 45, `${size(box.bytes)} · ${percent(box.bytes, total)}`, { color: colors.soft, room });
+  });
+}
 
 export const graph: View = {
   id: "graph",
@@ -12,28 +78,55 @@ export const graph: View = {
   shows: (context) => context.first.hasRows,
   async draw(context, into) {
     let name = context.state.pick;
-    if (name === "" || name.startsWith("0x")) {
-      const top = await context.quietly(["top", "--cum", "-n", "1", ...context.momentAndFilters, ...context.names]);
-      name = asText(top.rows[0]?.["name"]);
+    const first = async (): Promise<string> =>
+      asText((await context.quietly(["top", "--cum", "-n", "1", ...context.momentAndFilters, ...context.names])).rows[0]?.["name"]);
+    if (name === "" || /^(0x|[bs][0-9a-f]+_\d+$)/.test(name)) {
+      name = await first();
     }
-    const answer = await context.json(["peek", exactly(name), ...context.momentAndFilters, ...context.names]);
+    const peek = (of: string): string[] => ["peek", exactly(of), ...context.momentAndFilters, ...context.names];
+    const answer = await context.json(peek(name));
     const total = asNumber(answer.total);
-    const self = answer.rows.filter((row) => row["relation"] === "self");
-    const box = (row: Row, bytes: number): HTMLElement => {
+    const boxes: Box[] = [];
+    const groups = groupsOf(answer.rows);
+    const box = (row: Row, bytes: number, side: Box["side"]): HTMLElement => {
       const element = h("button", { type: "button", class: "node",
-        click: () => context.change({ pick: asText(row["name"]) }) },
-        h("b", {}, asText(row["name"])), h("span", {}, place(row)),
-        h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`));
+        title: visible(asText(row["name"]).slice(0, 2000)),
+        click: () => context.change(side === "self" ? { view: "table", pick: asText(row["name"]) } : { pick: asText(row["name"]) }) },
+        h("b", {}, shortName(asText(row["name"]))), h("span", {}, shortPlace(row)),
+        h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`,
+          side === "self" && ` · ${size(asNumber(row["flat"]))} itself`));
       element.style.setProperty("--share", String(Math.min(1, Math.abs(bytes) / Math.max(1, total))));
+      boxes.push({ element, row, bytes, side, group: groups.get(row) ?? 0 });
       return element;
     };
     const column = (title: string, nodes: HTMLElement[]): HTMLElement =>
       h("div", { class: "column" }, h("h3", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
-    const neighbours = (relation: string): HTMLElement[] =>
-      answer.rows.filter((row) => row["relation"] === relation).map((row) => box(row, asNumber(row["weight"])));
-    clear(into, h("div", { class: "calls" },
+    const of = (relation: string): Row[] => answer.rows.filter((row) => row["relation"] === relation);
+    const neighbours = (relation: "caller" | "callee"): HTMLElement[] => {
+      const rows = of(relation);
+      const rest = rows.length - kMost;
+      return [...rows.slice(0, kMost).map((row) => box(row, asNumber(row["weight"]), relation)),
+        ...(rest > 0 ? [h("button", { type: "button", title: "all of them, in the table",
+          click: () => context.change({ view: "table", pick: name }) }, `${count(rest)} more`)] : [])];
+    };
+    const canvas = h("canvas", { class: "edges", "aria-hidden": "true" });
+    const calls = h("div", { class: "calls" }, canvas,
       column("called by", neighbours("caller")),
-      column("", self.map((row) => box(row, asNumber(row["cum"])))),
-      column("calls", neighbours("callee"))));
+      column("", of("self").map((row) => box(row, asNumber(row["cum"]), "self"))),
+      column("calls", neighbours("callee")));
+    clear(into, h("div", { class: "tools" }, h("span", { class: "note" },
+      "a click or Enter looks at a caller or callee; lines are as thick as the bytes that pass")), calls);
+    const draw = (): void => {
+      const within = calls.getBoundingClientRect();
+      if (within.width > 0) {
+        paint(canvas, { width: within.width, height: within.height,
+          draw: (pen, dark) => drawBoxes(pen, dark, boxes, within, total, false) }, isDark());
+      }
+    };
+    context.picture = () => {
+      const within = calls.getBoundingClientRect();
+      return { width: within.width, height: within.height, draw: (pen, dark) => drawBoxes(pen, dark, boxes, within, total, true) };
+    };
+    new ResizeObserver(draw).observe(calls);
   },
 };

@@ -1,22 +1,17 @@
 // Overview: what the file is, why it ran out, what holds most, in which categories.
-import { asNumber, asText, type Row } from "../answers";
+import { asNumber, asText } from "../answers";
 import type { Context, View } from "../context";
 import { clear, h } from "../dom";
 import { size } from "../format";
-import { grid } from "../grid";
+import { grid, kPlace, kWhere } from "../grid";
+import { sentence } from "../words";
 
 function card(title: string, ...content: Node[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, title), ...content);
 }
 
 function failed(error: unknown): HTMLElement {
-  return h("p", { class: "note" }, error instanceof Error ? error.message : String(error));
-}
-
-export function place(row: Row): string {
-  const file = asText(row["file"]);
-  const line = asNumber(row["line"]);
-  return file === "" ? "" : line > 0 ? `${file}:${line}` : file;
+  return h("p", { class: "note" }, sentence(error));
 }
 
 async function facts(context: Context): Promise<HTMLElement> {
@@ -45,8 +40,26 @@ async function holders(context: Context): Promise<HTMLElement> {
         { key: "flat", title: "Flat", kind: "size" },
         { key: "flat", title: "", kind: "percent", of: total },
         { key: "flat", title: "", kind: "bar", of: most },
-        { key: "name", title: "Where", kind: "text" },
-        { key: "file", title: "Place", kind: "text", text: place },
+        kWhere,
+        kPlace,
+      ],
+      rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
+      onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
+    }),
+  );
+}
+
+async function changes(context: Context): Promise<HTMLElement> {
+  const answer = await context.json(["diff", "-n", "10", ...context.baseWords, ...context.momentAndFilters, ...context.names]);
+  return card(
+    `What changed: ${size(answer.total ?? 0, true)}`,
+    grid({
+      columns: [
+        { key: "delta", title: "Change", kind: "change" },
+        { key: "base", title: "Base", kind: "size" },
+        { key: "new", title: "New", kind: "size" },
+        kWhere,
+        kPlace,
       ],
       rows: answer.rows,
       onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
@@ -85,6 +98,7 @@ export const overview: View = {
   async draw(context, into) {
     const parts: [boolean, (context: Context) => Promise<HTMLElement>][] = [
       [context.inputs.some((input) => input.devices.some((d) => d.oomEvents.length > 0)), verdict],
+      [context.first.hasRows && context.bases.length > 0, changes],
       [context.first.hasRows, holders],
       [context.first.hasRows, buckets],
       [context.first.hasHistory, account],

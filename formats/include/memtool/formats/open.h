@@ -17,10 +17,11 @@
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
+#include "memtool/profile/ranks/digest.h"
 
 namespace memtool::formats {
 
-enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth };
+enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth, kDigests };
 
 // What a file turned out to be. It owns what was read; the accessor of another kind than kind()
 // throws std::bad_variant_access, which is a bug in the caller.
@@ -29,6 +30,7 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
   explicit Document(Recording recording) : held_(std::move(recording)) {}
   explicit Document(OomLog log) : held_(std::move(log)) {}
   explicit Document(GroundTruth truth) : held_(std::move(truth)) {}
+  explicit Document(std::vector<Digest> digests) : held_(std::move(digests)) {}
 
   [[nodiscard]] DocumentKind kind() const { return static_cast<DocumentKind>(held_.index()); }
   [[nodiscard]] const Recording& recording() const& { return std::get<Recording>(held_); }
@@ -37,9 +39,16 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
   [[nodiscard]] OomLog oom_log() && { return std::get<OomLog>(std::move(held_)); }
   [[nodiscard]] const GroundTruth& ground_truth() const& { return std::get<GroundTruth>(held_); }
   [[nodiscard]] GroundTruth ground_truth() && { return std::get<GroundTruth>(std::move(held_)); }
+  [[nodiscard]] const std::vector<Digest>& digests() const& {
+    return std::get<std::vector<Digest>>(held_);
+  }
+  [[nodiscard]] std::vector<Digest> digests() && {
+    return std::get<std::vector<Digest>>(std::move(held_));
+  }
 
  private:
-  std::variant<Recording, OomLog, GroundTruth> held_;  // in the order of DocumentKind
+  std::variant<Recording, OomLog, GroundTruth, std::vector<Digest>>
+      held_;  // in the order of DocumentKind
 };
 
 // The kinds that the caller can do something with; a file is never taken for another one.
@@ -47,6 +56,7 @@ struct Wanted {
   bool recordings = true;
   bool oom_logs = false;
   bool ground_truth = false;
+  bool digests = false;
 };
 
 struct OpenOptions {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"

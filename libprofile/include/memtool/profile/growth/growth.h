@@ -171,7 +171,4 @@ class GrowthTable {
   std::vector<OneInput> inputs_;
 };
 
-// Compares runs of digits in names as numbers: "memory2.prof" before "memory10.prof".
-bool NaturalLess(std::string_view a, std::string_view b);
-
 }  // namespace memtool

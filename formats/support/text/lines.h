@@ -7,7 +7,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
 
-namespace memtool::formats::mxnet {
+namespace memtool::formats {
 
 class Lines {
  public:
@@ -19,6 +19,8 @@ class Lines {
   // Byte offset of the line that Next() returned, and its number from 1.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
+  // Whether that line was the last one and had no end.
+  [[nodiscard]] bool unended() const { return unended_; }
 
  private:
   void More();
@@ -30,6 +32,7 @@ class Lines {
   std::size_t given_ = 0;  // bytes of the window before rest_
   std::uint64_t offset_ = 0;
   std::uint64_t number_ = 0;
+  bool unended_ = false;
 };
 
-}  // namespace memtool::formats::mxnet
+}  // namespace memtool::formats

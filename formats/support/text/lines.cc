@@ -1,9 +1,9 @@
-#include "mxnet/lines.h"
+#include "support/text/lines.h"
 
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
-namespace memtool::formats::mxnet {
+namespace memtool::formats {
 
 namespace {
 
@@ -44,6 +44,7 @@ bool Lines::Next(std::string_view& line) {
   CheckSize(line.size());
   offset_ = in_.offset() + given_;
   ++number_;
+  unended_ = end == std::string_view::npos;
   const std::size_t step = end == std::string_view::npos ? rest_.size() : end + 1;
   given_ += step;
   rest_.remove_prefix(step);
@@ -53,4 +54,4 @@ bool Lines::Next(std::string_view& line) {
   return true;
 }
 
-}  // namespace memtool::formats::mxnet
+}  // namespace memtool::formats

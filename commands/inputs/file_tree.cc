@@ -1,0 +1,104 @@
+#include "inputs/file_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "memtool/profile/base/natural_order.h"
+
+namespace memtool::commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostEntries = 2'000'000;
+constexpr int kDeepest = 64;
+
+// How names of inputs end; what they hold is told by their bytes.
+constexpr std::array<std::string_view, 16> kEnds{
+    ".pickle", ".pkl", ".prof", ".pb",    ".pb.gz", ".json",    ".json.gz", ".jsonl",
+    ".gz",     ".zst", ".html", ".mtcap", ".csv",   ".memtool", ".hlo",     ".sqlite"};
+
+bool MayBeInput(std::string_view name) {
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [name](std::string_view end) { return name.ends_with(end); });
+}
+
+class Walk {
+ public:
+  explicit Walk(FileTree& tree) : tree_(tree) {}
+
+  Result<void> Into(const fs::path& top) {
+    std::vector<std::string> found;
+    std::error_code error;
+    fs::recursive_directory_iterator it(top, error);
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+      if (++entries_ > kMostEntries) {
+        return Fail({.code = ErrorCode::kLimit,
+                     .input = top.string(),
+                     .message = fmt::format("more than {} entries below it", kMostEntries),
+                     .hint = "name folders further down, or give a list with --files-from"});
+      }
+      const std::string name = it->path().filename().string();
+      std::error_code broken;  // a link that leads nowhere is no file
+      if (name.starts_with('.')) {
+        it.disable_recursion_pending();
+      } else if (it->is_directory(broken)) {
+        if (it.depth() >= kDeepest) {
+          return Fail({.code = ErrorCode::kLimit,
+                       .input = it->path().string(),
+                       .message = fmt::format("folders more than {} deep", kDeepest)});
+        }
+      } else if (it->is_regular_file(broken)) {
+        Take(it->path().string(), name, found);
+      }
+    }
+    if (error) {
+      return Fail({.code = ErrorCode::kIo,
+                   .input = top.string(),
+                   .message = "the folder cannot be read: " + error.message()});
+    }
+    std::sort(found.begin(), found.end(), NaturalLess);
+    for (std::string& path : found) {
+      tree_.files.push_back({std::move(path), false});
+    }
+    return {};
+  }
+
+ private:
+  void Take(std::string path, const std::string& name, std::vector<std::string>& found) {
+    if (MayBeInput(name)) {
+      found.push_back(std::move(path));
+    } else {
+      const std::size_t dot = name.rfind('.');
+      ++tree_.others[dot == std::string::npos ? name : name.substr(dot)];
+    }
+  }
+
+  FileTree& tree_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+Result<FileTree> FindFiles(const std::vector<std::string>& names) {
+  FileTree tree;
+  Walk walk(tree);
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (name != "-" && fs::is_directory(name, error)) {
+      MEMTOOL_TRY(walk.Into(name));
+    } else {
+      tree.files.push_back({name, true});
+    }
+  }
+  return tree;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,148 @@
+#include "ranks/read_digests.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "memtool/formats/digest.h"
+#include "memtool/formats/open.h"
+#include "memtool/profile/ranks/identity.h"
+#include "session/progress.h"
+#include "words/subjects.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// A page has no threads.
+#ifdef __EMSCRIPTEN__
+constexpr bool kHasThreads = false;
+#else
+constexpr bool kHasThreads = true;
+#endif
+
+struct ReadFile {
+  std::vector<Digest> digests;
+  bool unknown = false;  // no reader knows its bytes
+};
+
+// Where it went wrong is in the digest's path already.
+std::string ProblemOf(Error error) {
+  error.input.clear();
+  return Worded(error);
+}
+
+ReadFile Problem(DigestedFile file, const Error& error) {
+  return {
+      .digests = {DigestOfProblem(std::move(file), ProblemOf(error))},
+      .unknown = error.code == ErrorCode::kUnknownFormat || error.code == ErrorCode::kUnsupported};
+}
+
+ReadFile DigestsOf(Result<formats::Document> document, DigestedFile file) {
+  if (!document) {
+    return Problem(std::move(file), document.error());
+  }
+  if (document->kind() == formats::DocumentKind::kDigests) {
+    return {.digests = (*std::move(document)).digests()};
+  }
+  auto digest =
+      DigestOf(std::make_shared<const Recording>((*std::move(document)).recording()), file);
+  return digest ? ReadFile{.digests = {*std::move(digest)}}
+                : Problem(std::move(file), digest.error());
+}
+
+Result<std::unique_ptr<formats::Source>> Opened(const std::string& path) {
+  if (path == "-") {
+    return formats::MakeFdSource(STDIN_FILENO, false);
+  }
+  return formats::OpenFile(path);
+}
+
+ReadFile ReadOne(const std::string& path, const std::string& name,
+                 const formats::OpenOptions& options) {
+  auto source = Opened(path);
+  if (!source) {
+    return Problem({.path = name}, source.error());
+  }
+  const auto hash = std::make_shared<formats::FileHash>();
+  auto document =
+      formats::Open(formats::MakeHashingSource(*std::move(source), hash), name, options);
+  if (hash->hex.empty()) {
+    auto again = formats::HashFile(path);
+    if (!again) {
+      return Problem({.path = name}, again.error());
+    }
+    *hash = *std::move(again);
+  }
+  return DigestsOf(std::move(document), {.path = name, .hash = hash->hex, .bytes = hash->bytes});
+}
+
+// The end of a path, as FileTree::others has it.
+std::string EndOf(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot);
+}
+
+bool TellsRank(const std::string& path) {
+  const RankIdentity identity = IdentityFromPath(path);
+  return identity.rank || identity.local_rank;
+}
+
+}  // namespace
+
+Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, const std::string& name,
+                           Streams& streams, std::map<std::string, std::uint64_t>& others,
+                           const std::function<Result<void>(Digest)>& visit) {
+  Progress progress(streams.err);
+  formats::OpenOptions options = input.load();
+  options.wanted.digests = true;
+  options.on_bytes = [&progress](std::uint64_t bytes) { progress.Read(bytes); };
+  const std::string stdin_name = name.empty() ? "standard input" : name;
+  const std::size_t jobs = kHasThreads ? std::max<std::size_t>(input.jobs(), 1) : 1;
+  std::deque<std::future<ReadFile>> ahead;
+  std::size_t next = 0;
+  others = tree.others;
+  for (const TreeFile& file : tree.files) {
+    while (next < tree.files.size() && ahead.size() < jobs) {
+      ahead.push_back(std::async(jobs > 1 ? std::launch::async : std::launch::deferred,
+                                 [&options, &stdin_name, path = tree.files[next++].path] {
+                                   return ReadOne(path, path == "-" ? stdin_name : path, options);
+                                 }));
+    }
+    ReadFile read = ahead.front().get();
+    ahead.pop_front();
+    if (read.unknown && !file.named && !TellsRank(file.path)) {
+      ++others[EndOf(file.path)];
+      continue;
+    }
+    for (Digest& digest : read.digests) {
+      MEMTOOL_TRY(visit(std::move(digest)));
+    }
+  }
+  progress.Stop();
+  return {};
+}
+
+std::string OthersText(const std::map<std::string, std::uint64_t>& others) {
+  std::vector<std::pair<std::uint64_t, std::string>> ends;
+  for (const auto& [end, count] : others) {
+    ends.emplace_back(count, end);
+  }
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr std::size_t kMostEnds = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ends.size(), kMostEnds); ++i) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ends[i].first, ends[i].second);
+  }
+  return ends.size() > kMostEnds ? text + ", …" : text;
+}
+
+}  // namespace memtool::commands

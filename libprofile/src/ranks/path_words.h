@@ -1,0 +1,32 @@
+// A component of a path as words, numbers and what separates them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memtool {
+
+struct PathWord {
+  enum class Kind : std::uint8_t { kWord, kNumber, kOther };
+  Kind kind = Kind::kOther;
+  std::string text{};  // words in lower case; of kOther one character
+};
+
+// A word ends where letters end, and before a capital letter that follows a small one.
+std::vector<PathWord> PathWords(std::string_view component);
+
+// A number of at most `most_digits` digits, not counting zeros in front.
+std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_digits);
+
+// Its components; empty ones and "." are left out.
+std::vector<std::string_view> ComponentsOf(std::string_view path);
+
+inline bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace memtool

@@ -1,0 +1,25 @@
+// Names of which the whole has a form of its own: torchrun's folders, Slurm's logs, traces.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "memtool/profile/ranks/identity.h"
+
+namespace memtool {
+
+struct WholeName {
+  RankIdentity found{};
+  // What of the file's name is still to be searched for words; the rest was understood, or is a
+  // host's name, whose words mean nothing.
+  std::string_view rest{};
+  // How many components, the file's among them, belong to this form; the job lies above.
+  std::size_t components = 1;
+};
+
+// `components` of a path, at least one.
+WholeName ReadWholeName(std::span<const std::string_view> components);
+
+}  // namespace memtool

@@ -1,0 +1,170 @@
+// What the page costs, in figures; nothing here is asserted, and one run beside other work says little.
+// usage: node measure.mjs --report report.html [--drop FILE --page memtool.html]
+//        [--browser /usr/bin/chromium] [--firefox] [--times 30]
+// --report is a page that `memtool report` wrote for a recording with a history; --drop is a file for
+// the page without data. Script time is Chromium's own count (Performance.getMetrics): everything that
+// ran between a step and the quiet after it, on the page's thread; the core has its own.
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { launch } from "./browsers.mjs";
+
+const { values: given } = parseArgs({
+  options: {
+    report: { type: "string" }, page: { type: "string" }, drop: { type: "string" },
+    browser: { type: "string", default: "/usr/bin/chromium" }, firefox: { type: "boolean", default: false },
+    times: { type: "string", default: "30" },
+  },
+});
+const times = Number(given.times);
+const browser = await launch(given.browser, given.firefox);
+
+const ready = (page, view = "") =>
+  page.waitForSelector(`body[data-state="ready"]${view && `:has(#view-${view}[aria-current="page"])`}`, { timeout: 600_000 });
+const middle = (values) => [...values].sort((a, b) => a - b)[Math.trunc(values.length / 2)];
+const ms = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+function say(what, values) {
+  console.log(`${what}: median ${ms(middle(values))}, most ${ms(Math.max(...values))} (${values.length} times)`);
+}
+
+// Script, style and layout of the page's thread so far, in ms.
+async function counter(page) {
+  if (given.firefox) {
+    return async () => 0;
+  }
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    const of = (name) => metrics.find((one) => one.name === name).value;
+    return 1000 * (of("ScriptDuration") + of("RecalcStyleDuration") + of("LayoutDuration"));
+  };
+}
+
+// Each step, and what a pause after them brings: the range more exactly.
+async function steps(page, name, act) {
+  const spent = await counter(page);
+  const alone = [];
+  const before = await spent();
+  for (let i = 0; i < times; ++i) {
+    const begun = await spent();
+    await act(i);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+    alone.push(await spent() - begun);
+  }
+  say(`${name}, script time`, alone);
+  const after = await spent();
+  await settled(page);
+  console.log(`  all ${times}: ${ms(after - before)}; brought up to date after the pause: ${ms(await spent() - after)}`);
+}
+
+async function settled(page) {
+  await page.waitForTimeout(400);
+  await ready(page);
+}
+
+async function report() {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  const address = pathToFileURL(resolve(given.report)).href;
+  console.log(`report: ${statSync(given.report).size} bytes`);
+  const opened = [];
+  for (let i = 0; i < 5; ++i) {
+    await page.goto("about:blank");
+    const begun = performance.now();
+    await page.goto(`${address}#view=timeline`, { waitUntil: "commit" });
+    await page.waitForSelector("canvas.plot", { timeout: 600_000 });
+    opened.push(performance.now() - begun);
+  }
+  say("opened, until the timeline is drawn", opened);
+  await ready(page, "timeline");
+
+  const box = await page.locator(".plot").first().boundingBox();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
+  await steps(page, "zoom by the wheel", (i) => page.mouse.wheel(0, i % 10 < 7 ? -100 : 100));
+  await steps(page, "pan by the wheel", (i) => page.mouse.wheel(i % 10 < 5 ? 60 : -60, 0));
+  await steps(page, "hover", (i) => page.mouse.move(box.x + 100 + 20 * (i % 40), box.y + 100));
+  await page.locator(".plot").first().focus();
+  await steps(page, "zoom by a key", (i) => page.keyboard.press(i % 10 < 5 ? "+" : "-"));
+
+  for (const view of ["table", "flame"]) {
+    await page.click(`#view-${view}`);
+    await ready(page, view);
+    const shown = [];
+    for (let i = 0; i < Math.min(times, 15); ++i) {
+      // In the page, so that the test's own talk with the browser is not counted.
+      shown.push(await page.evaluate((event) => new Promise((done) => {
+        const begun = performance.now();
+        const link = new URLSearchParams(location.hash.slice(1));
+        link.set("at", `event:${event}`);
+        new MutationObserver((_all, observer) => {
+          if (document.body.dataset["state"] === "ready") {
+            observer.disconnect();
+            requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
+          }
+        }).observe(document.body, { attributes: true, attributeFilter: ["data-state"] });
+        location.hash = `#${link}`;
+      }), (i * 7919 * 131) % 1_900_000));
+    }
+    say(`a moment chosen, until the ${view} is drawn`, shown);
+  }
+  await page.close();
+}
+
+// Resident memory of the browser's processes, in bytes: those below this one.
+function resident() {
+  const parents = new Map();
+  const bytes = new Map();
+  for (const id of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const status = readFileSync(`/proc/${id}/status`, "utf8");
+      parents.set(id, /^PPid:\s+(\d+)/m.exec(status)[1]);
+      // What is shared between processes and files would be counted several times.
+      bytes.set(id, 1024 * Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0));
+    } catch {
+      // It has ended.
+    }
+  }
+  const ours = (id) => id === String(process.pid) || (parents.has(id) && ours(parents.get(id)));
+  return [...bytes].reduce((sum, [id, size]) => sum + (id !== String(process.pid) && ours(id) ? size : 0), 0);
+}
+
+async function drop() {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  await page.goto(pathToFileURL(resolve(given.page)).href);
+  await page.waitForSelector('body[data-state="empty"]');
+  const empty = resident();
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, resident())), 200);
+  // How late a timer of the page comes, and how often the status says something new.
+  await page.evaluate(() => {
+    const seen = { late: 0, said: 0, last: performance.now() };
+    window.seen = seen;
+    setInterval(() => {
+      seen.late = Math.max(seen.late, performance.now() - seen.last - 20);
+      seen.last = performance.now();
+    }, 20);
+    new MutationObserver(() => (seen.said += 1)).observe(document.querySelector("[role=status]"), { childList: true, subtree: true });
+  });
+  const begun = performance.now();
+  await page.setInputFiles("#file", given.drop);
+  await page.waitForSelector('body[data-state="ready"], body[data-state="failed"]', { timeout: 600_000 });
+  console.log(`dropped ${statSync(given.drop).size} bytes: ${await page.getAttribute("body", "data-state")} after ${ms(performance.now() - begun)}`);
+  const view = performance.now();
+  await page.click("#view-timeline");
+  await ready(page, "timeline");
+  console.log(`its timeline: ${ms(performance.now() - view)}`);
+  clearInterval(watch);
+  const seen = await page.evaluate(() => window.seen);
+  console.log(`progress said ${seen.said} times; the page was busy for at most ${ms(seen.late)} at a time`);
+  console.log(`memory of all of the browser's processes: ${(most / 2 ** 20).toFixed(0)} MiB at most, ${(empty / 2 ** 20).toFixed(0)} MiB before`);
+  await page.close();
+}
+
+if (given.report !== undefined) {
+  await report();
+}
+if (given.drop !== undefined) {
+  await drop();
+}
+await browser.close();

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Jobs of many ranks: what was built into them is found, and digests say what their files say.
+
+usage: ranks_test.py --memtool PATH
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MAKER = Path(__file__).resolve().parents[1] / "bench/make_ranks.py"
+FAULTS = []
+
+
+def check(what, holds, more=""):
+    if not holds:
+        FAULTS.append(what)
+        print(f"FAILED {what} {more}")
+
+
+def run(memtool, *words, code=0, env=None, data=None):
+    done = subprocess.run([memtool, *map(str, words)], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL if data is None else None,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, timeout=120)
+    check(f"{' '.join(map(str, words))[-100:]}: exit {code}", done.returncode == code, done.stderr.decode()[-300:])
+    return done.stdout
+
+
+def make(ranks, folder, *words):
+    """-> what is true of the tree."""
+    subprocess.run([sys.executable, MAKER, str(ranks), folder, *map(str, words)], stdout=subprocess.DEVNULL, check=True)
+    return json.loads(folder.with_name(folder.name + ".truth.json").read_text())
+
+
+def found(memtool, folder):
+    return json.loads(run(memtool, "ranks", "--format", "json", folder))
+
+
+def trees(memtool, work):
+    """What the maker says is true of a tree is what the answer says, in every layout."""
+    for number, (ranks, stages, layout) in enumerate([(8, 1, "flat"), (8, 1, "nodes"), (64, 4, "torchtitan"), (64, 4, "verl"),
+                                                      (64, 8, "composer"), (64, 4, "lone-r"), (64, 4, "slime"),
+                                                      (1000, 8, "torchtitan")]):
+        folder = work / f"tree{number}"
+        words = ["--stages", stages, "--seed", number, "--layout", layout, "--leak", f"{2 if ranks == 8 else 21}:900"]
+        if ranks > 8:
+            words += ["--missing", 5, "--cut-off", 17, "--empty", 40, "--oom", "2,50,33"]
+        truth = make(ranks, folder, *words)
+        answer = found(memtool, folder)
+        label = f"{ranks} ranks, {layout}"
+        check(f"{label}: ranks", [row["rank"] for row in answer["rows"]]
+              == [rank for rank in range(ranks) if rank not in truth["missing"]])
+        outliers = [(row["rank"], row["outlier"], row["because"][0]["name"]) for row in answer["rows"] if row["outlier"]]
+        leak = truth["outlier"]
+        check(f"{label}: outlier", outliers == [(leak["rank"], leak["bytes"], leak["function"])], outliers)
+        check(f"{label}: missing", answer["missing"] == truth["missing"], answer["missing"])
+        unread = [row["rank"] for row in answer["rows"] if row["peak"] is None]
+        check(f"{label}: unreadable", unread == [rank for rank in (truth["cut_off"], truth["empty"]) if rank is not None])
+        first, said = answer["first_oom"], truth["first_oom"]
+        check(f"{label}: first out of memory", (first is None) == (said is None) and (first is None or (
+            first["rank"], first["before_next_s"], first["time"] // 1000) == (said["rank"], said["before_next_s"], said["time_us"])), first)
+        if stages > 2:
+            structure = answer["structure"]
+            check(f"{label}: stages", structure["code"] == "stages" and structure["block"] == ranks // stages, structure)
+
+
+def same_from_digests(memtool, work):
+    """Any order, grouping and doubling of digests gives the bytes that the files give."""
+    folder = work / "same"
+    make(16, folder, "--leak", "6:400", "--missing", 9, "--cut-off", 11, "--empty", 13, "--oom", "2,14")
+    lines = run(memtool, "index", folder, code=4).splitlines(keepends=True)
+    forms = [("ranks",), ("ranks", "--all", "-n", "0"), ("ranks", "--format", "json")]
+    truths = [run(memtool, *form, folder) for form in forms]
+    rng = random.Random(7)
+    for turn in range(60):
+        parts = [work / f"part{i}.jsonl" for i in range(rng.randint(1, 4))]
+        bins = [[] for _ in parts]
+        for line in rng.sample(lines, len(lines)) + rng.choices(lines, k=rng.randint(0, 5)):
+            rng.choice(bins).append(line)
+        for part, held in zip(parts, bins):
+            part.write_bytes(b"".join(held))
+        kept = [part for part, held in zip(parts, bins) if held]
+        form = turn % len(forms)
+        if run(memtool, *forms[form], *kept) != truths[form]:
+            check(f"partition {turn}: {forms[form]}", False)
+            break
+    for count in range(1, 18):
+        union = b"".join(run(memtool, "index", "--shard", f"{index}/{count}", folder,
+                             code=4 if any(b'"problem"' in line for line in lines[index::count]) else 0)
+                         for index in range(count))
+        check(f"shards of {count}", sorted(union.splitlines()) == sorted(b"".join(lines).splitlines()))
+    check("again", b"".join(lines) == run(memtool, "index", *[work / "whole.jsonl"], code=4)
+          if (work / "whole.jsonl").write_bytes(b"".join(lines)) else False)
+
+
+def hostile(memtool, work):
+    """Digests may come from anywhere."""
+    good = run(memtool, "index", *[make_one(work)])
+    digest = json.loads(good)
+    path = work / "hostile.jsonl"
+
+    def refused(what, text, code=0):
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        done = subprocess.run([memtool, "ranks", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        check(f"hostile: {what}", 0 <= done.returncode < 5 and b"\x1b" not in done.stdout, done.stderr.decode())
+        return done.stderr
+
+    err = refused("no end of the last line", good[:-1])
+    check("a line without its end is not read", b"has no end" in err, err)
+    for key in digest:
+        if key != "schema":
+            err = refused(key, json.dumps({k: v for k, v in digest.items() if k != key}, separators=(",", ":")) + "\n")
+            check(f"without {key}", f"'{key}' is missing".encode() in err, err)
+        for wrong in (None, -1, 1 << 70, "x", [], {}, [1] * 100000, {"a": {"b": [[[]]]}}, 1e300, True):
+            refused(f"{key} = {str(wrong)[:20]}", json.dumps({**digest, key: wrong}, separators=(",", ":")) + "\n")
+    refused("names", json.dumps({**digest, "rows": [{**digest["rows"][0], "name": "\x1b[31m\u202e<script>\n" * 99}]},
+                              separators=(",", ":")) + "\n")
+    refused("deep", '{"schema":"memtool.digest/1","path":' + "[" * 200000 + "\n")
+    refused("other schema", good.replace(b"digest/1", b"digest/9"))
+    refused("bytes that are no text", good.replace(b"layers.py", b"\xff\xfe\x80"))
+    rng = random.Random(3)
+    for _ in range(300):
+        damaged = bytearray(good)
+        for _ in range(rng.randint(1, 4)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        refused("flips", bytes(damaged))
+    for end in range(0, len(good), max(1, len(good) // 200)):
+        refused("cut", good[:end])
+
+
+def make_one(work):
+    make(1, work / "one", "--stages", 1)
+    return next((work / "one").rglob("*.pickle"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--memtool", required=True, type=lambda path: str(Path(path).resolve()))
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        trees(args.memtool, Path(work))
+        same_from_digests(args.memtool, Path(work))
+        hostile(args.memtool, Path(work))
+    print(f"{len(FAULTS)} faults")
+    return 1 if FAULTS else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+// The page's reading of the program's JSON: integers of any size, fractions of any length, names that
+// look like either. usage: node answers.mjs
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const viewer = join(dirname(fileURLToPath(import.meta.url)), "../../viewer/");
+const { buildSync } = createRequire(viewer)("esbuild");
+const { outputFiles } = buildSync({ entryPoints: [join(viewer, "src/answers.ts")], bundle: true, write: false, format: "esm" });
+const { parseAnswer, asNumber } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+
+const read = (text) => parseAnswer(`{"x":${text}}`).x;
+for (const whole of ["9007199254740993", "-9223372036854775808", "18446744073709551615", "123456789012345678901234567890"]) {
+  assert.equal(read(whole), BigInt(whole));
+  assert.deepEqual(read(`[${whole},1,${whole}]`), [BigInt(whole), 1, BigInt(whole)]);
+}
+for (const number of ["0", "-1", "9007199254740991", "1700000000000007", "0.0306443798449612412345", "98.76543210987654321", "-0.1234567890123456789",
+  "1.2345678901234567890e-7", "12345678901234567890.5", "1e300"]) {
+  assert.equal(read(number), Number(number));
+}
+for (const name of ["9007199254740993", "\\\"9007199254740993", "\u0000int:5", "\\u0000int:9007199254740993x", "a\\\\", "0.12345678901234567890"]) {
+  const text = JSON.stringify({ x: name, y: 1 });
+  assert.deepEqual(parseAnswer(text), { x: name, y: 1 });
+}
+assert.equal(asNumber(10n ** 18n), 1e18);
+console.log("answers are read as they are written");

@@ -1,0 +1,27 @@
+// Moments of the command line as events, where the page itself has to draw them.
+import type { Context, DeviceFacts } from "./context";
+
+export function eventOf(moment: string): number | undefined {
+  const found = /^event:(\d+)$/.exec(moment);
+  return found === null ? undefined : Number(found[1]);
+}
+
+// Of what the page knows by heart; others, such as time:S, only the core can tell.
+export function chosenEvent(context: Context, device: DeviceFacts): number | undefined {
+  const { at } = context.state;
+  return at === "start" ? -1
+    : at === "" || at === "end" ? device.events - 1
+    : at === "peak" ? device.peakEvent
+    : eventOf(at);
+}
+
+// The first with a history, of those that are shown.
+export function firstDevice(context: Context): DeviceFacts | undefined {
+  const { device } = context.state;
+  return context.first.devices.find((one) => one.events > 0 && (device === "" || String(one.device) === device || one.name === device));
+}
+
+// So that a line speaks of one device alone, where there are several.
+export function deviceWords(context: Context, device: DeviceFacts): string[] {
+  return context.first.devices.length > 1 ? ["--device", device.name] : [];
+}

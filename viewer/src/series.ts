@@ -1,0 +1,86 @@
+// Rows of `timeline` as columns, and the colours of their layers.
+import { asNumber, type Answer } from "./answers";
+import { kBefore, kLayers, kRest } from "./palette";
+
+export interface Layer {
+  key: string;
+  name: string;
+  file: string;
+  line: number | null;
+  color: string;
+}
+
+export interface Series {
+  layers: Layer[];
+  x: Float64Array; // events, or seconds since the first one
+  events: Float64Array;
+  seconds: Float64Array | undefined;
+  tops: Float64Array[]; // of the layers, stacked; the last one is what is live
+  reserved: Float64Array;
+}
+
+export interface Mark {
+  name: string;
+  event?: number;
+  begin_us?: number;
+  end_us?: number;
+  time_us?: number | null;
+  device?: number | null;
+}
+
+// One layer keeps its colour from one range to the next.
+export class Colors {
+  private readonly taken = new Map<string, string>();
+  of(name: string, id: string): string {
+    if (name === "(before recording)" || name === "(the rest)") {
+      return name === "(the rest)" ? kRest : kBefore;
+    }
+    let color = this.taken.get(id);
+    if (color === undefined) {
+      const used = [...this.taken.values()];
+      const times = (one: string): number => used.filter((other) => other === one).length;
+      color = [...kLayers].sort((a, b) => times(a) - times(b) || kLayers.indexOf(a) - kLayers.indexOf(b))[0]!;
+      this.taken.set(id, color);
+    }
+    return color;
+  }
+}
+
+export function layersOf(answer: Answer, colors: Colors): Layer[] {
+  const given = (answer.inputs[0]?.["layers"] as Omit<Layer, "color">[] | undefined) ?? [];
+  const layers = given.map((layer): Layer =>
+    ({ ...layer, color: colors.of(layer.name, `${layer.name}\0${layer.file}\0${layer.line}`) }));
+  return layers.length > 0 ? layers
+    : [{ key: "allocated", name: "live", file: "", line: null, color: kLayers[0]! }];
+}
+
+export function seriesOf(answer: Answer, device: number, time: boolean, firstUs: number | undefined, colors: Colors): Series {
+  const rows = answer.rows.filter((row) => asNumber(row["device"]) === device);
+  const layers = layersOf(answer, colors);
+  const column = (key: string): Float64Array => Float64Array.from(rows, (row) => asNumber(row[key]));
+  const events = column("event");
+  const seconds = firstUs === undefined ? undefined
+    : Float64Array.from(rows, (row) => row["time_us"] === null ? 0 : (asNumber(row["time_us"]) - firstUs) / 1e6);
+  const tops: Float64Array[] = [];
+  for (const layer of layers) {
+    const own = column(layer.key);
+    const below = tops.at(-1);
+    tops.push(below === undefined ? own : own.map((value, i) => value + below[i]!));
+  }
+  return { layers, events, seconds, x: time && seconds !== undefined ? seconds : events, tops, reserved: column("reserved") };
+}
+
+// The last point at or before x; -1 when all come later.
+export function pointAt(xs: Float64Array, x: number): number {
+  let low = -1;
+  let high = xs.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle]! <= x) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}

@@ -1,0 +1,32 @@
+// Labels: bytes by each value of each label.
+import { asNumber, asText, type Row } from "../answers";
+import type { View } from "../context";
+import { clear, h } from "../dom";
+import { grid } from "../grid";
+
+export const labels: View = {
+  id: "labels",
+  title: "Labels",
+  shows: (context) => context.first.hasRows && context.first.labels.length > 0,
+  async draw(context, into) {
+    const answer = await context.json(["tags", "-n", "0", ...context.momentAndFilters, ...context.names]);
+    const byKey = new Map<string, Row[]>();
+    for (const row of answer.rows) {
+      const key = asText(row["key"]);
+      byKey.set(key, [...(byKey.get(key) ?? []), row]);
+    }
+    clear(into, h("div", { class: "cards" }, ...[...byKey].map(([key, rows]) =>
+      h("section", { class: "card" }, h("h2", {}, key), grid({
+        columns: [
+          { key: "bytes", title: "Bytes", kind: "size" },
+          { key: "bytes", title: "", kind: "percent", of: asNumber(answer.total) },
+          { key: "bytes", title: "", kind: "bar", of: Math.max(1, ...rows.map((row) => Math.abs(asNumber(row["bytes"])))) },
+          { key: "count", title: "Count", kind: "count" },
+          { key: "value", title: "Value", kind: "text" },
+        ],
+        rows,
+        most: 20,
+        onPick: () => context.change({ view: "table", by: `label:${key}` }),
+      })))));
+  },
+};

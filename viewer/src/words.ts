@@ -1,0 +1,39 @@
+// Small sentences that several views say.
+import { asNumber, asText, type Row } from "./answers";
+import { count } from "./format";
+
+export function place(row: Row): string {
+  const file = asText(row["file"]);
+  const line = asNumber(row["line"]);
+  return file === "" || file === "??" ? "" : line > 0 ? `${file}:${line}` : file;
+}
+
+// With the last two folders: enough to know the place by.
+export function shortPlace(row: Row): string {
+  const parts = place(row).split("/");
+  return parts.length <= 3 ? parts.join("/") : `…/${parts.slice(-3).join("/")}`;
+}
+
+// C++ functions without their parameters, where those are long.
+export function shortName(name: string): string {
+  const cut = name.length > 44 && name.includes("::") ? name.search(/(?<=[\w>])\(/) : -1;
+  return cut > 0 ? `${name.slice(0, cut)}(…)` : name;
+}
+
+function duration(us: number): string {
+  return us < 1000 ? `${us} µs` : us < 1e6 ? `${(us / 1e3).toFixed(2)} ms` : `${(us / 1e6).toFixed(2)} s`;
+}
+
+// Of a row of `events`.
+export function lifeOf(row: Row): string {
+  const events = row["lived_events"];
+  const us = row["lived_us"];
+  if (events === null || events === undefined) {
+    return asText(row["action"]) === "alloc" ? "to the end" : "from before the recording";
+  }
+  return `${count(asNumber(events))} events${us === null || us === undefined ? "" : `, ${duration(asNumber(us))}`}`;
+}
+
+export function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
