@@ -51,9 +51,12 @@ need_packages() {
   say "installing ${missing[*]}"
   local install=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y
     -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 --no-install-recommends install "${missing[@]}")
-  # The package lists are fetched only when they are missing or out of date.
+  # The package lists are fetched only when they are missing or out of date. An installation that
+  # was cut off before is ended first: until then apt refuses every other.
   if ! "${install[@]}" < /dev/null > /dev/null 2>&1; then
     say "fetching the package lists first"
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive dpkg --configure -a < /dev/null > /dev/null 2>&1 ||
+      true
     "${sudo[@]}" apt-get -qq update < /dev/null >&2 || true
     quietly "${install[@]}" || cannot_install "${missing[@]}"
   fi
