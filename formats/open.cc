@@ -196,8 +196,8 @@ Result<Document> Read(ByteWindow& window, const std::string& packing, const Open
   if (IsDigests(AsText(HeadOf(window)))) {
     if (!wanted.digests) {
       return Fail(ErrorCode::kUnsupported,
-                  "these are digests of inputs, which this command does not read",
-                  "memtool ranks reads them");
+                  "these are digests, and not the inputs that they stand for",
+                  "in a file, not a pipe, they stand for those; memtool ranks reads both");
     }
     return Document(ReadDigests(window, options.limits));
   }
@@ -342,18 +342,34 @@ Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::strin
   return RecordingOf(Open(std::move(source), name, options));
 }
 
+namespace {
+
+// What `look` says of the first bytes of a file, unpacked.
+template <typename Look>
+auto OfHead(const std::string& path, const Look& look)
+    -> Result<decltype(look(std::declval<ByteWindow&>()))> {
+  using Said = decltype(look(std::declval<ByteWindow&>()));
+  return Guarded(path, [&]() -> Result<Said> {
+    auto source = OpenFile(path);
+    MEMTOOL_TRY(source);
+    std::string packing;
+    auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
+    MEMTOOL_TRY(unpacked);
+    ByteWindow window(*std::move(unpacked));
+    return look(window);
+  });
+}
+
+}  // namespace
+
 const Reader* CertainReader(const std::string& path) {
-  return Guarded(path,
-                 [&path]() -> Result<const Reader*> {
-                   auto source = OpenFile(path);
-                   MEMTOOL_TRY(source);
-                   std::string packing;
-                   auto unpacked = Unpack(*std::move(source), Limits{}, &packing);
-                   MEMTOOL_TRY(unpacked);
-                   ByteWindow window(*std::move(unpacked));
-                   return CertainlyReads(Readers(), HeadOf(window));
-                 })
+  return OfHead(path, [](ByteWindow& window) { return CertainlyReads(Readers(), HeadOf(window)); })
       .value_or(nullptr);
+}
+
+bool HoldsDigests(const std::string& path) {
+  return OfHead(path, [](ByteWindow& window) { return IsDigests(AsText(HeadOf(window))); })
+      .value_or(false);
 }
 
 }  // namespace memtool::formats

@@ -153,6 +153,9 @@ class ConvertCommand : public Command {
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     MEMTOOL_TRY(CheckNames(bases_));
+    auto bases = input_.FilesOf(bases_, streams);
+    MEMTOOL_TRY(bases);
+    bases_ = *std::move(bases);
     if (writer->writes() == formats::Written::kTimeline) {
       return OnOneRecording(input_, streams, fmt::format("--to {} takes one FILE", to_),
                             [&](Session& session, const auto& recording) {

@@ -56,7 +56,7 @@ class Walk {
                        .message = fmt::format("folders more than {} deep", kDeepest)});
         }
       } else if (it->is_regular_file(broken)) {
-        Take(it->path().string(), name, found);
+        Take(it->path().lexically_normal().string(), name, found);
       }
     }
     if (error) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "inputs/digested_files.h"
 #include "inputs/trace_folder.h"
 #include "memory_bound.h"
 #include "memtool/formats/source.h"
@@ -211,6 +212,13 @@ Result<std::vector<std::string>> InputOptions::GivenNames() const {
   return names;
 }
 
+Result<std::vector<std::string>> InputOptions::FilesOf(const std::vector<std::string>& names,
+                                                       Streams& streams) const {
+  auto files = WithDigestsRead(names, load_.limits, keep_going_, streams);
+  MEMTOOL_TRY(files);
+  return WithFoldersRead(*files, keep_going_, streams);
+}
+
 Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
   auto names = GivenNames();
   MEMTOOL_TRY(names);
@@ -219,7 +227,7 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
     MEMTOOL_TRY(name);
     names->push_back(*std::move(name));
   }
-  auto read = WithFoldersRead(*names, keep_going_, streams);
+  auto read = FilesOf(*names, streams);
   MEMTOOL_TRY(read);
   for (const std::string& name : *read) {
     streams.inputs.Add(name);

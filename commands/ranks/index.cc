@@ -93,7 +93,7 @@ class IndexCommand final : public Command {
     MEMTOOL_TRY(StreamWholeFile(
         output_,
         [&](const TakeBytes& take) {
-          return ForEachDigest(tree, input_, name_, streams, others, [&](Digest digest) {
+          return ForEachDigest(tree, input_, name_, streams, others, [&](const Digest& digest) {
             bad += digest.problem.empty() ? 0 : 1;
             ++count;
             return take(formats::DigestLine(digest));

@@ -285,6 +285,22 @@ std::string OtherText(const OtherRanks& other) {
                      Counted(other.files, "file"));
 }
 
+std::string HostText(const RankFacts& rank) {
+  return rank.host.empty() && rank.node ? fmt::format("node {}", *rank.node) : rank.host;
+}
+
+std::string WhatText(const RankFacts& rank) {
+  std::string text = rank.oom ? "out of memory: " + SizeOf(rank.oom->asked) + " asked" : "";
+  const auto add = [&](const std::string& more) {
+    text += (text.empty() || more.empty() ? "" : "; ") + more;
+  };
+  for (const RankTrouble& trouble : rank.troubles) {
+    add(TroubleText(trouble));
+  }
+  add(CausesText(rank.because));
+  return text;
+}
+
 }  // namespace
 
 std::string RangesText(const std::vector<std::int64_t>& numbers) {
@@ -415,10 +431,7 @@ void TabulateRanks(const RanksAnswer& answer, std::size_t limit, TextTable& tabl
   };
   const std::vector<TableColumn<RankFacts>> columns{
       {{.title = "RANK"}, [](const RankFacts& rank) { return rank.rank; }},
-      {{.title = "HOST", .left = true, .shrink = true, .drop = 6},
-       [](const RankFacts& rank) {
-         return rank.host.empty() && rank.node ? fmt::format("node {}", *rank.node) : rank.host;
-       }},
+      {{.title = "HOST", .left = true, .shrink = true, .drop = 6}, HostText},
       {{.title = "PEAK"}, amount(&RankFacts::peak)},
       {{.title = "END", .drop = 5}, amount(&RankFacts::end)},
       {{.title = "RESERVED", .drop = 3}, amount(&RankFacts::reserved_peak)},
@@ -432,15 +445,7 @@ void TabulateRanks(const RanksAnswer& answer, std::size_t limit, TextTable& tabl
        [](const RankFacts& rank) {
          return rank.outlier != 0 ? Cell(Amount{rank.outlier, true, true}) : Cell();
        }},
-      {{.title = "WHAT", .left = true, .shrink = true, .drop = 2},
-       [](const RankFacts& rank) {
-         std::string text = rank.oom ? "out of memory: " + SizeOf(rank.oom->asked) + " asked" : "";
-         for (const RankTrouble& trouble : rank.troubles) {
-           text += (text.empty() ? "" : "; ") + TroubleText(trouble);
-         }
-         const std::string causes = CausesText(rank.because);
-         return causes.empty() ? text : text + (text.empty() ? "" : "; ") + causes;
-       }},
+      {{.title = "WHAT", .left = true, .shrink = true, .drop = 2}, WhatText},
       {{.title = "FILE", .left = true, .shrink = true, .drop = 7, .path = true},
        [](const RankFacts& rank) { return rank.path; }}};
   Tabulate(answer.ranks, columns, limit, 2, table);

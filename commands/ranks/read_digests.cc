@@ -132,6 +132,7 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
 
 std::string OthersText(const std::map<std::string, std::uint64_t>& others) {
   std::vector<std::pair<std::uint64_t, std::string>> ends;
+  ends.reserve(others.size());
   for (const auto& [end, count] : others) {
     ends.emplace_back(count, end);
   }

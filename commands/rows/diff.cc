@@ -9,10 +9,10 @@
 #include <iterator>
 
 #include "command.h"
-#include "inputs/trace_folder.h"
 #include "memtool/profile/base/result.h"
 #include "output/tabulate.h"
 #include "rows/diff_align.h"
+#include "rows/diff_jobs.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "words/words.h"
@@ -60,6 +60,7 @@ class DiffCommand final : public RowsCommand {
                 "memtool diff --by label:device old.prof new.prof\n"
                 "memtool diff --base-at start --at peak snapshot.pickle\n"
                 "memtool diff --align yesterday.pickle today.pickle\n"
+                "memtool diff --align yesterday/ today/\n"
                 "memtool diff --fail-on-growth 5% base.prof new.prof"};
   }
 
@@ -105,6 +106,36 @@ class DiffCommand final : public RowsCommand {
     return {};
   }
 
+  // Two jobs are compared rank by rank.
+  std::optional<Result<ExitCode>> RunInstead(Streams& streams) override {
+    std::vector<std::string> sides = bases_;
+    sides.insert(sides.end(), input().files().begin(), input().files().end());
+    if (!align_ || sides.size() != 2 || !IsJob(sides[0]) || !IsJob(sides[1])) {
+      return std::nullopt;
+    }
+    return RunJobs(sides[0], sides[1], streams);
+  }
+
+  Result<ExitCode> RunJobs(const std::string& base, const std::string& now, Streams& streams) {
+    Session session(input(), streams);
+    auto answer = AlignJobs(base, now, input(), view(), session);
+    MEMTOOL_TRY(answer);
+    session.Finish();
+    AnswerHead head = session.Head(answer->head.question);
+    for (InputNote& note : head.inputs) {
+      note.moment = "whole";
+    }
+    answer->head = std::move(head);
+    MEMTOOL_TRY(output().Print(
+        ViewOf(*answer), [&] { return AlignedRanksTable(*answer, base, now, output().limit()); },
+        streams));
+    if (answer->compared == 0) {
+      Warn(streams, "no rank of the one run corresponds to the same of the other");
+      return ExitCode::kGate;
+    }
+    return session.exit_code();
+  }
+
   // BASE NEW..., or --diff-base BASE NEW...: the bases, then the new ones.
   Result<std::vector<std::string>> Names(Streams& streams) override {
     news_ = input().files();
@@ -122,9 +153,9 @@ class DiffCommand final : public RowsCommand {
     MEMTOOL_TRY(CheckNames(bases_));
     MEMTOOL_TRY(CheckNames(news_));
     const bool same = bases_ == news_;
-    auto news = WithFoldersRead(news_, input().keep_going(), streams);
+    auto news = input().FilesOf(news_, streams);
     MEMTOOL_TRY(news);
-    auto bases = same ? news : WithFoldersRead(bases_, input().keep_going(), streams);
+    auto bases = same ? news : input().FilesOf(bases_, streams);
     MEMTOOL_TRY(bases);
     news_ = *std::move(news);
     bases_ = *std::move(bases);

@@ -42,11 +42,6 @@ std::string PeakText(std::int64_t base, std::int64_t now) {
                      std::isfinite(growth) ? fmt::format(" ({:+.1f}%)", 100 * growth) : "");
 }
 
-// Not rounded up to all.
-std::string PercentText(double share) {
-  return fmt::format("{:.2f}%", std::floor(share * 10000) / 100);
-}
-
 std::string_view KeyText(KeyLevel level) {
   switch (level) {
     case KeyLevel::kInnermost:
@@ -68,7 +63,7 @@ std::vector<std::string> HeadLines(const AlignedAnswer& answer, const std::strin
       fmt::format("{}: {} · {}", NameOfSteps(answer, shown),
                   PeakText(shown.pair.peak.base, shown.pair.peak.now), compared),
       fmt::format("base {} → new {}", base, now),
-      fmt::format("{} of {} allocations have a partner, {}{}", PercentText(answer.partner_share()),
+      fmt::format("{} of {} allocations have a partner, {}{}", PartnersText(answer.partner_share()),
                   CountText(answer.allocations), KeyText(answer.ladder.back().level),
                   answer.allocations == answer.with_partner
                       ? ""
@@ -171,6 +166,10 @@ std::vector<TableColumn<AlignedRow>> Columns(const std::vector<AlignedRow>& rows
 
 }  // namespace
 
+std::string PartnersText(double share) {
+  return fmt::format("{:.2f}%", std::floor(share * 10000) / 100);
+}
+
 std::string AlignRefusal(const AlignedAnswer& answer) {
   if (answer.corresponds) {
     return answer.shown ? "" : "no step of the one run corresponds to one of the other";
@@ -179,7 +178,7 @@ std::string AlignRefusal(const AlignedAnswer& answer) {
   return fmt::format(
       "the runs do not correspond: {} of the {} allocations of the smaller have a partner by their "
       "stacks, {:.0f}% are needed",
-      PercentText(whole.share()), CountText(whole.smaller), 100 * whole.least());
+      PartnersText(whole.share()), CountText(whole.smaller), 100 * whole.least());
 }
 
 TextTable AlignedTable(const AlignedAnswer& answer, const std::string& base, const std::string& now,

@@ -9,6 +9,9 @@
 
 namespace memtool::commands {
 
+// A share of allocations, rounded down: "99.99%" is not all.
+std::string PartnersText(double share);
+
 // Why there are no rows; empty where the runs correspond.
 std::string AlignRefusal(const AlignedAnswer& answer);
 

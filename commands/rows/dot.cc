@@ -72,6 +72,9 @@ class GraphCommand : public Command {
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
     MEMTOOL_TRY(CheckNames(bases_));
+    auto bases = input_.FilesOf(bases_, streams);
+    MEMTOOL_TRY(bases);
+    bases_ = *std::move(bases);
     Session session(input_, streams);
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names->begin(), names->end());

@@ -37,7 +37,7 @@ class Hasher {
 
 // Hashes the rest of a source.
 Result<void> AddRest(Source& source, Hasher& hasher) {
-  std::array<std::byte, std::size_t{64} << 10U> buffer;
+  std::array<std::byte, std::size_t{64} << 10U> buffer{};
   while (true) {
     const auto got = source.Read(buffer);
     MEMTOOL_TRY(got);

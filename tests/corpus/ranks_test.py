@@ -97,6 +97,31 @@ def same_from_digests(memtool, work):
           if (work / "whole.jsonl").write_bytes(b"".join(lines)) else False)
 
 
+def stand_for_files(memtool, work):
+    """Commands that need more than digests tell read the files that these are of."""
+    make(8, work / "files", "--stages", 2)
+    files = sorted(map(str, (work / "files").rglob("*.pickle")))
+    lines = [run(memtool, "index", file) for file in files]
+    job, one, other = (work / f"{name}.jsonl" for name in ("job", "one", "other"))
+    job.write_bytes(b"".join(lines[::-1] + lines[:3]))  # any order, any number of times
+    one.write_bytes(lines[0])
+    other.write_bytes(lines[5])
+    for words in (["top"], ["top", "--at", "peak", "--by", "line"], ["leaks"], ["oom"], ["tree"], ["info"], ["steps"],
+                  ["flame", "--format", "folded"], ["buckets", "--format", "json"], ["account"]):
+        check(f"{words} of digests", run(memtool, *words, *files) == run(memtool, *words, job))
+    check("diff of digests", run(memtool, "diff", files[0], files[5]) == run(memtool, "diff", one, other))
+    both = ["flame", "--format", "folded", "--diff-base"]
+    check("flame of digests", run(memtool, *both, files[0], files[5]) == run(memtool, *both, one, other))
+    with open(files[3], "ab") as file:
+        file.write(b"x")
+    err = subprocess.run([memtool, "top", job], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    check("a file that changed", err.returncode != 0 and not err.stdout and b"has other bytes now" in err.stderr, err)
+    os.remove(files[3])
+    err = subprocess.run([memtool, "top", job], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    check("a file that is gone", err.returncode != 0 and not err.stdout and b"is not there" in err.stderr, err)
+    run(memtool, "top", "--keep-going", job)
+
+
 def hostile(memtool, work):
     """Digests may come from anywhere."""
     good = run(memtool, "index", *[make_one(work)])
@@ -144,6 +169,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         trees(args.memtool, Path(work))
         same_from_digests(args.memtool, Path(work))
+        stand_for_files(args.memtool, Path(work))
         hostile(args.memtool, Path(work))
     print(f"{len(FAULTS)} faults")
     return 1 if FAULTS else 0

@@ -33,6 +33,12 @@ struct Name {
   bool recurses = false;
 };
 
+// A line of a stack.
+struct Seen {
+  Name* name;
+  std::int64_t line;
+};
+
 class Names {
  public:
   explicit Names(const Recording& recording) : recording_(recording) {
@@ -56,6 +62,8 @@ class Names {
   void Collect();
   void LookAtStacks();
   void LookAt(std::span<const LocationId> stack);
+  static void NoteCaller(const Line& caller, std::span<const Seen> called);
+  void NoteNested(Name& name, std::int64_t line) const;
   [[nodiscard]] Name* OpenNameOf(const Line& line) {
     const std::uint32_t name = line.function.valid() ? of_function_[line.function.value()] : kNone;
     return name != kNone && all_[name].open && !all_[name].recurses ? &all_[name] : nullptr;
@@ -68,10 +76,6 @@ class Names {
   // Per function: frames through which every call passes, and what calls whatever it was given.
   enum class Caller : std::uint8_t { kSays, kPasses, kHides };
   std::vector<Caller> callers_;
-  struct Seen {
-    Name* name;
-    std::int64_t line;
-  };
   std::vector<Seen> seen_;  // of one stack, innermost first
 };
 
@@ -117,25 +121,31 @@ void Names::LookAt(std::span<const LocationId> stack) {
       }
       const Caller caller = callers_[line.function.value()];
       if (caller != Caller::kPasses) {
-        for (; waiting < seen_.size(); ++waiting) {
-          if (caller == Caller::kSays) {
-            seen_[waiting].name->lines[seen_[waiting].line].emplace(line.function.value(),
-                                                                    line.line);
-          }
+        if (caller == Caller::kSays) {
+          NoteCaller(line, std::span(seen_).subspan(waiting));
         }
+        waiting = seen_.size();
       }
-      Name* name = OpenNameOf(line);
-      if (name == nullptr) {
-        continue;
+      if (Name* name = OpenNameOf(line)) {
+        NoteNested(*name, line.line);
+        seen_.push_back({name, line.line});
       }
-      for (const Seen& inner : seen_) {
-        if (inner.name == name) {
-          name->nested.emplace(line.line, inner.line);
-          name->recurses = name->recurses || inner.line == line.line ||
-                           name->nested.count({inner.line, line.line}) > 0;
-        }
-      }
-      seen_.push_back({name, line.line});
+    }
+  }
+}
+
+void Names::NoteCaller(const Line& caller, std::span<const Seen> called) {
+  for (const Seen& seen : called) {
+    seen.name->lines[seen.line].emplace(caller.function.value(), caller.line);
+  }
+}
+
+void Names::NoteNested(Name& name, std::int64_t line) const {
+  for (const Seen& inner : seen_) {
+    if (inner.name == &name) {
+      name.nested.emplace(line, inner.line);
+      name.recurses =
+          name.recurses || inner.line == line || name.nested.count({inner.line, line}) > 0;
     }
   }
 }

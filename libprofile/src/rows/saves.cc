@@ -112,13 +112,16 @@ class GroupsOfRows {
     for (const Breakdown& breakdown : history.breakdowns) {
       const auto whole = MembersOf(breakdown.stack);
       for (const std::uint32_t group : whole) {
-        unknown_[group] = group < count_ ? 1 : unknown_[group];
+        if (group < count_) {
+          unknown_[group] = 1;
+        }
       }
       for (const BreakdownPart& part :
            std::span(history.parts).subspan(breakdown.first_part, breakdown.part_count)) {
         for (const std::uint32_t group : MembersOf(part.stack)) {
-          const bool has_whole = std::find(whole.begin(), whole.end(), group) != whole.end();
-          unknown_[group] = has_whole ? unknown_[group] : 1;
+          if (std::find(whole.begin(), whole.end(), group) == whole.end()) {
+            unknown_[group] = 1;
+          }
         }
       }
     }

@@ -87,4 +87,7 @@ Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::strin
 // does, or when the file cannot be read.
 const Reader* CertainReader(const std::string& path);
 
+// Whether a file, unpacked, begins as digests do; false where it cannot be read.
+bool HoldsDigests(const std::string& path);
+
 }  // namespace memtool::formats

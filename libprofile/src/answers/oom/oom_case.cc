@@ -101,6 +101,42 @@ OomPlace PlaceOf(const OomMessage& message) {
   return place;
 }
 
+namespace {
+
+// vLLM names what its cache may take, or what is free.
+void JudgeVllm(const OomFacts& facts, OomVerdict& verdict) {
+  const auto& there = facts.limit ? facts.limit : facts.free;
+  verdict.why = facts.limit ? OomWhy::kLimit : OomWhy::kFull;
+  verdict.in_all = there ? there->bytes : 0;
+  verdict.short_in_all =
+      std::max<std::int64_t>(SaturatingSubtract(facts.asked->bytes, verdict.in_all), 0);
+}
+
+// A pool with a limit of its own; what the device had is not told.
+void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
+  const std::int64_t over =
+      SaturatingSubtract(SaturatingAdd(facts.live->bytes, facts.asked->bytes), facts.limit->bytes);
+  verdict.why = over > 0 ? OomWhy::kLimit : verdict.why;
+  verdict.in_all = SaturatingSubtract(facts.limit->bytes, facts.live->bytes);
+  verdict.short_in_all = std::max<std::int64_t>(over, 0);
+}
+
+// What follows only from how a framework words its failures.
+void JudgeWording(OomCase& found, OomWording wording) {
+  const OomFacts& facts = found.facts;
+  if (wording == OomWording::kTorchMps && facts.capacity && found.verdict.short_of_driver > 0) {
+    found.verdict.why = OomWhy::kLimit;
+  }
+  if (wording == OomWording::kVllm && facts.asked) {
+    JudgeVllm(facts, found.verdict);
+  }
+  if (wording == OomWording::kLibrary && facts.limit && facts.live && facts.asked) {
+    JudgeLibrary(facts, found.verdict);
+  }
+}
+
+}  // namespace
+
 OomCase CaseOf(const OomMessage& message) {
   OomCase found{.failed = true,
                 .place = PlaceOf(message),
@@ -108,26 +144,7 @@ OomCase CaseOf(const OomMessage& message) {
                 .facts = FactsOf(message),
                 .message = message};
   Judge(found);
-  if (found.facts.capacity && message.wording == OomWording::kTorchMps &&
-      found.verdict.short_of_driver > 0) {
-    found.verdict.why = OomWhy::kLimit;
-  }
-  if (message.wording == OomWording::kVllm && found.facts.asked) {
-    found.verdict.why = found.facts.limit ? OomWhy::kLimit : OomWhy::kFull;
-    const auto& there = found.facts.limit ? found.facts.limit : found.facts.free;
-    found.verdict.in_all = there ? there->bytes : 0;
-    found.verdict.short_in_all = std::max<std::int64_t>(
-        SaturatingSubtract(found.facts.asked->bytes, found.verdict.in_all), 0);
-  }
-  if (message.wording == OomWording::kLibrary && found.facts.limit && found.facts.live &&
-      found.facts.asked) {
-    // A pool with a limit of its own; what the device had is not told.
-    const std::int64_t over = SaturatingSubtract(
-        SaturatingAdd(found.facts.live->bytes, found.facts.asked->bytes), found.facts.limit->bytes);
-    found.verdict.why = over > 0 ? OomWhy::kLimit : found.verdict.why;
-    found.verdict.in_all = SaturatingSubtract(found.facts.limit->bytes, found.facts.live->bytes);
-    found.verdict.short_in_all = std::max<std::int64_t>(over, 0);
-  }
+  JudgeWording(found, message.wording);
   if (IsPool(found) && found.ladder) {
     std::erase_if(found.ladder->parts,
                   [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
