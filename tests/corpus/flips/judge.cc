@@ -47,7 +47,8 @@ bool HasPlace(const std::string& message) {
       "that|several readers could|"
       "does not record the allocator's|does not record what was requested|"
       "holds no events of an allocator|holds no samples|its allocator cannot be replayed|"
-      "trace without memory events|without allocations has no steps|nothing ran out of memory in it");
+      "trace without memory events|without allocations has no steps|nothing ran out of memory in "
+      "it");
   return std::regex_search(message, place);
 }
 
@@ -74,8 +75,9 @@ std::string FaultOfText(const Outcome& outcome) {
   if (outcome.code == 0) {
     return {};
   }
-  // A graph that could be made may have its line about damage first.
-  if (lines != 1 && !(outcome.code == 6 && lines == 2)) {
+  // A graph that could be made, or runs that could be compared, may have their line about damage
+  // first.
+  if (lines != 1 && !((outcome.code == 6 || outcome.code == 1) && lines == 2)) {
     return std::to_string(lines) + " lines: " + WithoutNumbers(errors);
   }
   if (errors.size() > kLongestLine) {
