@@ -64,6 +64,7 @@ void PutLines(const Json& object, std::string& text) {
 Error Wrong(ErrorCode code, const std::string& name, std::string message) {
   return {.code = code,
           .input = name,
+          .offset = 0,  // of the whole file
           .message = std::move(message),
           .hint = "memtool check --write-baseline writes one"};
 }
