@@ -37,8 +37,10 @@ def input_table(samples):
         f"allocator-{samples}.pickle": lambda out: [
             sys.executable, "-B", str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
             "--events", str(samples)],
-        # Sizes of their own: 64 files of 3 MB, and digests of 10,000 ranks.
+        # Sizes of their own: 64 files of 3 MB, 10,000 files of 100 kB, and digests of 10,000 ranks.
         "ranks-64": lambda out: [sys.executable, str(HERE / "make_ranks.py"), "64", out, "--events", "60000"],
+        "ranks-10000": lambda out: [sys.executable, str(HERE / "make_ranks.py"), "10000", out, "--events", "2000",
+                                    "--distinct", "100"],
         "digests-10000.jsonl": lambda out: [sys.executable, str(HERE / "make_digests.py"), "10000", out],
     }
 
@@ -46,7 +48,7 @@ def input_table(samples):
 # --- cases: one row each; a later format adds inputs above and rows here ---
 
 def case_table(memtool, samples):
-    base, new, snapshot, native, allocator, ranks, digests = input_table(samples)
+    base, new, snapshot, native, allocator, ranks, many, digests = input_table(samples)
     top = lambda f: [memtool, "top", "-n", "20", f]
     pprof = ["go", "tool", "pprof", "-symbolize=none"]
     row = lambda name, ours, peer_name, peer, files, slow=False: {
@@ -66,6 +68,9 @@ def case_table(memtool, samples):
             "memtool info", lambda f: [memtool, "info", f], [allocator]),
         row("ranks-64", lambda f: [memtool, "ranks", f], "memtool top --at peak",
             lambda f: [memtool, "top", "--at", "peak", "-n", "20", *map(str, sorted(Path(f).rglob("*.pickle")))], [ranks]),
+        row("ranks-files", lambda f: [memtool, "ranks", f], "memtool index", lambda f: [memtool, "index", f], [many]),
+        row("diff-align", lambda a, b: [memtool, "diff", "--align", a, b], "memtool info of both",
+            lambda a, b: [memtool, "info", a, b], [snapshot, native]),
         row("ranks-digests", lambda f: [memtool, "ranks", f], "json.loads of each line", lambda f: [
             sys.executable, "-c", "import json, sys\nfor line in open(sys.argv[1]): json.loads(line)", f], [digests]),
         row("top-gzip", lambda b: top(b), "gzip -dc", lambda b: ["gzip", "-dc", b], [base]),
