@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "pprof/go_text.h"
 #include "pprof/measure.h"
@@ -261,17 +262,19 @@ GraphReport MakeGraph(PprofReport& report, bool with_edges) {
   key.file_name = [&report](std::string_view path) { return TrimPath(path, report.settings); };
   GraphReport graph;
   graph.table = std::make_unique<NodeTable>(report.recording, key);
-  const GraphInput input{
-      .recording = report.recording,
-      .table = *graph.table,
-      .settings = report.settings,
-      .type = report.type,
-      .mean = report.settings.mean,
-      .with_edges = with_edges || graph.table->inlined(),
-      .with_tags = visual,
-      .tree = report.settings.call_tree && (visual || callgrind),
-      .units = report.units,
-      .joined = visual ? JoinLabels(report.recording) : std::vector<std::string>{}};
+  std::optional<TagTable> tags;
+  if (visual) {
+    tags.emplace(report.recording, JoinLabels(report.recording), report.units,
+                 report.settings.unit);
+  }
+  const GraphInput input{.recording = report.recording,
+                         .table = *graph.table,
+                         .settings = report.settings,
+                         .type = report.type,
+                         .mean = report.settings.mean,
+                         .with_edges = with_edges || graph.table->inlined(),
+                         .tree = report.settings.call_tree && (visual || callgrind),
+                         .tags = tags ? &*tags : nullptr};
   graph.trimmed = BuildTrimmed(input, visual);
   SelectUnit(report, graph.trimmed.graph);
   return graph;

@@ -237,7 +237,9 @@ std::vector<std::uint32_t> SortedEdges(const PprofGraph& graph, const NodeTable&
     if (Abs(left.weight.value) != Abs(right.weight.value)) {
       return Abs(left.weight.value) > Abs(right.weight.value);
     }
-    const auto name = [&](std::uint32_t node) { return table.Name(graph.info[node]); };
+    const auto name = [&](std::uint32_t node) -> const std::string& {
+      return table.Name(graph.info[node]);
+    };
     if (name(left.from) != name(right.from)) {
       return name(left.from) < name(right.from);
     }
