@@ -128,12 +128,12 @@ class Builder {
     const std::uint32_t leaf = graph_.calls.AddStack(nodes_, inlined_, weight, kept_);
     for (const std::uint32_t node : graph_.calls.counted()) {
       for (const StackTags::Sum& tag : tags) {
-        tags_.Add(node, tag, false);
+        graph_.tag_sums.Add(node, tag, false);
       }
     }
     for (const StackTags::Sum& tag : tags) {
       if (leaf != CallGraph::kNone) {
-        tags_.Add(leaf, tag, true);
+        graph_.tag_sums.Add(leaf, tag, true);
       }
     }
   }
@@ -141,10 +141,6 @@ class Builder {
   // Shows the nodes that hold something.
   PprofGraph Finish() {
     graph_.calls.Resize(graph_.info.size());
-    if (input_.tags != nullptr) {
-      graph_.tags.resize(graph_.info.size());
-      tags_.MoveTo(graph_.tags, *input_.tags);
-    }
     for (std::uint32_t i = 0; i < graph_.info.size(); ++i) {
       const std::int64_t flat = graph_.calls.nodes()[i].flat.value;
       const std::int64_t cum = graph_.calls.nodes()[i].cum.value;
@@ -194,7 +190,6 @@ class Builder {
   const GraphInput& input_;
   const std::vector<char>& kept_;
   PprofGraph graph_;
-  NodeTagSums tags_;
   std::vector<NodeId> nodes_;  // of the current stack, innermost first
   std::vector<char> inlined_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // (parent, row of the table) → node

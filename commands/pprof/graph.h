@@ -70,7 +70,8 @@ struct PprofGraph {
   CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
   std::vector<std::uint32_t> info;      // per node: row of the NodeTable
   std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
-  std::vector<NodeTags> tags;           // per node; empty when not asked for
+  NodeTagSums tag_sums;                 // of all nodes; none when not asked for
+  std::vector<NodeTags> tags;           // per node, of those that are shown; see Trimmed
   std::vector<std::uint32_t> shown;     // nodes, in order
 };
 

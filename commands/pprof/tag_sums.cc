@@ -101,12 +101,19 @@ void NodeTagSums::Add(std::uint32_t node, const StackTags::Sum& sum, bool flat) 
   pprof::Add(flat ? entry.flat : entry.cum, sum.weight);
 }
 
-void NodeTagSums::MoveTo(std::vector<NodeTags>& nodes, const TagTable& table) {
-  for (const Entry& entry : entries_) {
-    table.AddTo(nodes[entry.node], entry.tag, entry.number, entry.flat, entry.cum);
+std::vector<NodeTags> NodeTagSums::Named(const TagTable& table, std::size_t count,
+                                         const std::vector<std::uint32_t>& shown) const {
+  std::vector<char> wanted(count, 0);
+  for (const std::uint32_t node : shown) {
+    wanted[node] = 1;
   }
-  entries_.clear();
-  slots_.clear();
+  std::vector<NodeTags> nodes(count);
+  for (const Entry& entry : entries_) {
+    if (wanted[entry.node] != 0) {
+      table.AddTo(nodes[entry.node], entry.tag, entry.number, entry.flat, entry.cum);
+    }
+  }
+  return nodes;
 }
 
 }  // namespace memtool::commands::pprof

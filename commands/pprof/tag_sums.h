@@ -1,5 +1,6 @@
 // The boxes that labels are in pprof's graphs, added up by number: a profile has millions of
-// samples and few different labels. Names are made once per label set, texts once per graph.
+// samples and few different labels. Texts are made once per label set, and only nodes that are
+// shown get them.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +90,9 @@ class StackTags {
 class NodeTagSums {
  public:
   void Add(std::uint32_t node, const StackTags::Sum& sum, bool flat);
-  // Moves the sums into `nodes`, one row per node.
-  void MoveTo(std::vector<NodeTags>& nodes, const TagTable& table);
+  // Of `count` nodes, those of the nodes in `shown`.
+  [[nodiscard]] std::vector<NodeTags> Named(const TagTable& table, std::size_t count,
+                                            const std::vector<std::uint32_t>& shown) const;
 
  private:
   struct Entry {
