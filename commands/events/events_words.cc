@@ -1,5 +1,6 @@
 #include "events/events_words.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -19,16 +20,16 @@ std::string DurationText(std::int64_t nanos) {
   const auto value = static_cast<double>(nanos);
   for (const auto& [size, unit] : kUnits) {
     if (value >= size || value <= -size || size == kUnits.back().first) {
-      return fmt::format("{:.4g} {}", value / size, unit);
+      return fmt::format(FMT_COMPILE("{:.4g} {}"), value / size, unit);
     }
   }
   return {};
 }
 
 std::string SinceText(std::int64_t time, std::int64_t zero) {
-  return time == kNoTime
-             ? std::string{}
-             : fmt::format("+{:.6f} s", static_cast<double>(SaturatingSubtract(time, zero)) / 1e9);
+  return time == kNoTime ? std::string{}
+                         : fmt::format(FMT_COMPILE("+{:.6f} s"),
+                                       static_cast<double>(SaturatingSubtract(time, zero)) / 1e9);
 }
 
 std::string LivedText(std::int64_t events, const std::optional<std::int64_t>& nanos) {

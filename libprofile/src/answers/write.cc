@@ -19,6 +19,10 @@ using Buffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
 using Json = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
 
 void PutText(Json& json, std::string_view bytes) {
+  if (IsPlain(bytes)) {
+    json.String(bytes.data(), static_cast<rapidjson::SizeType>(bytes.size()));
+    return;
+  }
   const std::string text = ToUtf8(bytes);
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
@@ -134,7 +138,11 @@ class RowPrinter {
       Put(json_, row[i]);
     }
     json_.EndObject();
-    line_ = EscapeJson({buffer_.GetString(), buffer_.GetSize()});
+    const std::string_view made(buffer_.GetString(), buffer_.GetSize());
+    if (IsPlain(made)) {
+      return made;
+    }
+    line_ = EscapeJson(made);
     return line_;
   }
 

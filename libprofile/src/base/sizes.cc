@@ -1,5 +1,6 @@
 #include "memtool/profile/base/sizes.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -130,18 +131,28 @@ std::string FormatSize(std::int64_t bytes, SizeUnit unit, bool sign) {
     return FormatCount(bytes, sign) + " B";
   }
   const double value = static_cast<double>(bytes) / shown.bytes;
-  return sign ? fmt::format("{:+.2f} {}", value, shown.name)
-              : fmt::format("{:.2f} {}", value, shown.name);
+  return sign ? fmt::format(FMT_COMPILE("{:+.2f} {}"), value, shown.name)
+              : fmt::format(FMT_COMPILE("{:.2f} {}"), value, shown.name);
 }
 
 std::string FormatCount(std::int64_t count, bool sign) {
-  std::string digits = fmt::format("{}", count);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
+  constexpr std::size_t kGroup = 3;
+  const fmt::format_int digits(count);
+  std::string_view rest(digits.data(), digits.size());
+  std::string text;
+  if (rest.starts_with('-')) {
+    text += '-';
+    rest.remove_prefix(1);
+  } else if (sign && count > 0) {
+    text += '+';
   }
-  return sign && count > 0 ? "+" + digits : digits;
+  while (!rest.empty()) {
+    const std::size_t size = (rest.size() - 1) % kGroup + 1;
+    text += rest.substr(0, size);
+    rest.remove_prefix(size);
+    text += rest.empty() ? "" : ",";
+  }
+  return text;
 }
 
 }  // namespace memtool
