@@ -1,6 +1,7 @@
 #include "output/grid.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "memtool/profile/base/utf8.h"
@@ -72,13 +73,34 @@ std::vector<std::string> Broken(std::string_view line, std::size_t room) {
   return parts;
 }
 
+// Calls visit(line) for each line of a text, until it returns false.
+template <class Visit>
+void ForEachLine(std::string_view text, Visit visit) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    if (!visit(text.substr(0, end)) || end == std::string_view::npos) {
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
 // The width of a cell of several lines, as far as other columns should give way to it.
 std::size_t LinesWidth(std::string_view text) {
   std::size_t width = 0;
-  for (const std::string& line : Split(text)) {
+  ForEachLine(text, [&width](std::string_view line) {
     width = std::max(width, DisplayWidth(line) + kLinesIndent);
-  }
+    return width < kComfortableLines;
+  });
   return std::min(width, kComfortableLines);
+}
+
+bool LinesArePlain(std::string_view text) {
+  bool plain = true;
+  ForEachLine(text, [&plain](std::string_view line) {
+    return plain = line.size() <= kWidestCell && IsPlain(line);
+  });
+  return plain;
 }
 
 // Each line of a text is made visible and cut on its own: the line breaks are ours, everything else
@@ -152,6 +174,9 @@ Grid::Said Grid::Say(const Cell& cell, std::size_t column, SizeUnit unit, std::s
     return {text, text.size()};
   }
   const Column& style = table_.columns[column];
+  if (style.lines && column + 1 == table_.columns.size() && LinesArePlain(text)) {
+    return {text, 0};  // nothing stands behind it, so nobody asks how wide it is
+  }
   if (style.lines) {
     room = ShortLines(text);
   } else {
@@ -282,13 +307,19 @@ std::string Grid::CellAt(std::size_t shown, std::string_view text, std::size_t u
     return std::string(indent, ' ') + Joined(lines, used + indent);
   }
   if (ColumnAt(shown).lines) {
-    std::vector<std::string> lines = Split(text);
-    if (style_.width > 0) {
-      for (std::string& line : lines) {
-        line = Shorten(line, room_after(used + kLinesIndent));
+    const std::string between = "\n" + std::string(used + kLinesIndent, ' ');
+    std::string joined;
+    bool first = true;
+    ForEachLine(text, [&](std::string_view line) {
+      joined += std::exchange(first, false) ? std::string_view() : between;
+      if (style_.width > 0) {
+        joined += Shorten(line, room_after(used + kLinesIndent));
+      } else {
+        joined += line;
       }
-    }
-    return Joined(lines, used + kLinesIndent);
+      return true;
+    });
+    return joined;
   }
   return std::string(text);
 }

@@ -280,7 +280,10 @@ GraphReport MakeGraph(PprofReport& report, bool with_edges) {
   return graph;
 }
 
-Result<std::string> WriteReport(PprofReport& report) {
+namespace {
+
+// The reports that are small enough to be made as a whole.
+Result<std::string> WholeReport(PprofReport& report) {
   const std::string& name = report.settings.report;
   if (name == "top" || name == "text") {
     return WriteTop(report);
@@ -288,14 +291,8 @@ Result<std::string> WriteReport(PprofReport& report) {
   if (name == "tree" || name == "peek") {
     return WriteTree(report);
   }
-  if (name == "traces") {
-    return WriteTraces(report);
-  }
   if (name == "tags") {
     return WriteTags(report);
-  }
-  if (name == "raw") {
-    return WriteRaw(report);
   }
   if (name == "comments") {
     return WriteComments(report);
@@ -303,10 +300,29 @@ Result<std::string> WriteReport(PprofReport& report) {
   if (name == "callgrind") {
     return WriteCallgrind(report);
   }
-  if (name == "proto") {
-    return WriteProto(report);
-  }
   return name == "topproto" ? WriteTopProto(report) : WriteGraph(report);
+}
+
+}  // namespace
+
+bool IsLong(std::string_view name) {
+  return name == "traces" || name == "raw" || name == "proto";
+}
+
+Result<void> WriteReport(PprofReport& report, const TakeBytes& take) {
+  const std::string& name = report.settings.report;
+  if (name == "traces") {
+    return WriteTraces(report, take);
+  }
+  if (name == "raw") {
+    return WriteRaw(report, take);
+  }
+  if (name == "proto") {
+    return WriteProto(report, take);
+  }
+  const auto text = WholeReport(report);
+  MEMTOOL_TRY(text);
+  return take(*text);
 }
 
 std::vector<std::string> ProfileLabels(const PprofReport& report) {
