@@ -9,15 +9,20 @@ namespace memtool::formats {
 
 Result<std::string> WriteAs(std::string_view name, const Recording& recording,
                             const WriteOptions& options) {
+  std::string all;
+  MEMTOOL_TRY(WriteAs(name, recording, options, [&all](std::string_view bytes) {
+    all += bytes;
+    return Result<void>();
+  }));
+  return all;
+}
+
+Result<void> WriteAs(std::string_view name, const Recording& recording, const WriteOptions& options,
+                     const ByteSink& sink) {
   std::string names;
   for (const Writer* writer : Writers()) {
     if (writer->name() == name) {
-      std::string all;
-      MEMTOOL_TRY(writer->Write(recording, options, [&all](std::string_view bytes) {
-        all += bytes;
-        return Result<void>();
-      }));
-      return all;
+      return writer->Write(recording, options, sink);
     }
     names += (names.empty() ? "" : ", ") + std::string(writer->name());
   }

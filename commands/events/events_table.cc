@@ -42,6 +42,21 @@ class StackLines {
   std::unordered_map<const StackName*, std::string> lines_;
 };
 
+// Names with their places; each made once.
+class FrameTexts {
+ public:
+  const std::string& Of(const StackName& who) {
+    const auto [it, fresh] = texts_.try_emplace(&who);
+    if (fresh) {
+      it->second = FrameText(who.name, who.file, who.line);
+    }
+    return it->second;
+  }
+
+ private:
+  std::unordered_map<const StackName*, std::string> texts_;
+};
+
 Cell LivedCell(const EventRow& row) {
   if (row.lived_events) {
     return LivedText(*row.lived_events, row.lived_nanos);
@@ -62,8 +77,8 @@ TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
 TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
   if (!answer.stacks) {
     return {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
-            [](const EventRow& row) {
-              const std::string frame = FrameText(row.who->name, row.who->file, row.who->line);
+            [frames = std::make_shared<FrameTexts>()](const EventRow& row) {
+              const std::string& frame = frames->Of(*row.who);
               // Such an entry consists only of what it says about a block.
               return row.action == Action::kAnnotate && !row.labels.empty()
                          ? row.labels + "  " + frame

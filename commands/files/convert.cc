@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <utility>
 
 #include "command.h"
 #include "memtool/formats/left_out.h"
@@ -179,15 +180,7 @@ class ConvertCommand : public Command {
     if (!(*recording)->profile) {
       return Fail(ErrorCode::kUnsupported, "the input holds no samples");
     }
-    std::string bytes;
-    MEMTOOL_TRY(writer->Write(**recording,
-                              {.filter = view_.filter(), .sample_type = view_.sample_index()},
-                              [&bytes](std::string_view more) {
-                                bytes += more;
-                                return Result<void>();
-                              }));
-    session.Finish();
-    MEMTOOL_TRY(WriteWholeFile(output_, bytes, streams));
+    MEMTOOL_TRY(WriteSamples(*writer, **recording, session));
     return session.exit_code();
   }
 
@@ -217,6 +210,33 @@ class ConvertCommand : public Command {
                   "-o FILE, or a pipe");
     }
     return {};
+  }
+
+  // What the session has to say comes before the first byte, and not at all when nothing can be
+  // written.
+  Result<void> WriteSamples(const formats::Writer& writer, const Recording& recording,
+                            Session& session) const {
+    bool finished = false;
+    const auto finish = [&] {
+      if (!std::exchange(finished, true)) {
+        session.Finish();
+      }
+    };
+    return StreamWholeFile(
+        output_,
+        [&](const TakeBytes& take) {
+          auto done = writer.Write(recording,
+                                   {.filter = view_.filter(), .sample_type = view_.sample_index()},
+                                   [&](std::string_view bytes) {
+                                     finish();
+                                     return take(bytes);
+                                   });
+          if (done) {
+            finish();
+          }
+          return done;
+        },
+        session.streams());
   }
 
   // One input as it was read. What it holds at a moment is asked of what is written.

@@ -85,24 +85,43 @@ class Dump {
       types += type.type == profile.default_type ? " [default]" : "";
     }
     Line(types + ":");
+    std::vector<std::string> labels(recording_.label_set_count());
     for (std::size_t i = 0; i < profile.size(); ++i) {
-      std::string line = " ";
+      line_.clear();
+      line_.push_back(' ');
       for (const auto& column : profile.values) {
-        line += fmt::format(" {:>12}", column[i]);
+        fmt::format_to(std::back_inserter(line_), FMT_COMPILE(" {:>12}"), column[i]);
       }
-      line += ":";
+      line_.push_back(':');
       for (const LocationId location : recording_.Stack(profile.stacks[i])) {
-        line += fmt::format(" {}", location.value() + 1);
+        const fmt::format_int number(location.value() + 1);
+        line_.push_back(' ');
+        line_.append(number.data(), number.data() + number.size());
       }
-      Line(line);
-      for (const Label& label : recording_.Labels(profile.label_sets[i])) {
-        const std::string value =
-            label.numeric ? fmt::format("{}{}{}", label.number, Text(label.unit).empty() ? "" : " ",
-                                        Text(label.unit))
-                          : Text(label.text);
-        Line(fmt::format("      {}: {}", Text(label.key), value));
+      line_.push_back('\n');
+      const LabelSetId set = profile.label_sets[i];
+      if (!recording_.Labels(set).empty()) {
+        std::string& text = labels[set.value()];
+        if (text.empty()) {
+          text = LabelLines(set);
+        }
+        line_.append(text);
       }
+      out_.Write({line_.data(), line_.size()});
     }
+  }
+
+  // Made once per label set, because samples share them.
+  [[nodiscard]] std::string LabelLines(LabelSetId set) const {
+    std::string lines;
+    for (const Label& label : recording_.Labels(set)) {
+      const std::string unit = Text(label.unit);
+      const std::string value =
+          label.numeric ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
+                        : Text(label.text);
+      lines += fmt::format("      {}: {}\n", Text(label.key), value);
+    }
+    return lines;
   }
 
   // Made once per stack, because events share them.

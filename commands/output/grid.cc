@@ -1,11 +1,13 @@
 #include "output/grid.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "memtool/profile/base/utf8.h"
 #include "output/cut_names.h"
 #include "output/escape.h"
+#include "output/number_widths.h"
 #include "output/text/colors.h"
 
 namespace memtool::commands {
@@ -71,13 +73,34 @@ std::vector<std::string> Broken(std::string_view line, std::size_t room) {
   return parts;
 }
 
+// Calls visit(line) for each line of a text, until it returns false.
+template <class Visit>
+void ForEachLine(std::string_view text, Visit visit) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    if (!visit(text.substr(0, end)) || end == std::string_view::npos) {
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
 // The width of a cell of several lines, as far as other columns should give way to it.
 std::size_t LinesWidth(std::string_view text) {
   std::size_t width = 0;
-  for (const std::string& line : Split(text)) {
+  ForEachLine(text, [&width](std::string_view line) {
     width = std::max(width, DisplayWidth(line) + kLinesIndent);
-  }
+    return width < kComfortableLines;
+  });
   return std::min(width, kComfortableLines);
+}
+
+bool LinesArePlain(std::string_view text) {
+  bool plain = true;
+  ForEachLine(text, [&plain](std::string_view line) {
+    return plain = line.size() <= kWidestCell && IsPlain(line);
+  });
+  return plain;
 }
 
 // Each line of a text is made visible and cut on its own: the line breaks are ours, everything else
@@ -108,16 +131,22 @@ void Grid::Measure() {
   std::vector<std::size_t> widest(columns.size(), 0);
   std::vector<char> says(columns.size(), 0);
   std::vector<std::set<std::string>> names(columns.size());
+  std::vector<NumberWidths> numbers(columns.size());
+  std::string room;
   ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
     empty_ = false;
     const SizeUnit unit = RowUnit(table_, row, columns, style_.unit);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Column& column = table_.columns[columns[i]];
-      std::string text = Text(row, columns[i], unit);
-      says[i] = says[i] != 0 || !text.empty() ? 1 : 0;
-      widest[i] = std::max(widest[i], column.lines ? LinesWidth(text) : DisplayWidth(text));
-      if (style_.width > 0 && column.shrink && names[i].size() < kMostNames) {
-        names[i].insert(std::move(text));
+      const bool named = style_.width > 0 && column.shrink && names[i].size() < kMostNames;
+      if (!named && !numbers[i].MayWiden(row[columns[i]], unit)) {
+        continue;
+      }
+      const Said said = Say(row[columns[i]], columns[i], unit, room);
+      says[i] = says[i] != 0 || !said.text.empty() ? 1 : 0;
+      widest[i] = std::max(widest[i], column.lines ? LinesWidth(said.text) : said.width);
+      if (named) {
+        names[i].emplace(said.text);
       }
     }
   });
@@ -134,14 +163,27 @@ void Grid::Measure() {
   }
 }
 
-// What a cell says, before it is cut to the width of its column.
-std::string Grid::Text(const std::vector<Cell>& row, std::size_t column, SizeUnit unit) const {
-  const std::string text = CellText(row[column], unit);
-  if (table_.columns[column].lines) {
-    return ShortLines(text);
+// Nearly all cells are short and plain: those are neither copied nor decoded.
+Grid::Said Grid::Say(const Cell& cell, std::size_t column, SizeUnit unit, std::string& room) const {
+  const auto* own = std::get_if<std::string>(&cell);
+  if (own == nullptr) {
+    room = CellText(cell, unit);
   }
-  const bool whole = table_.columns[column].wrap && !table_.columns[column].shrink;
-  return whole ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
+  const std::string& text = own == nullptr ? room : *own;
+  if (text.size() <= kWidestCell && IsPlain(text)) {
+    return {text, text.size()};
+  }
+  const Column& style = table_.columns[column];
+  if (style.lines && column + 1 == table_.columns.size() && LinesArePlain(text)) {
+    return {text, 0};  // nothing stands behind it, so nobody asks how wide it is
+  }
+  if (style.lines) {
+    room = ShortLines(text);
+  } else {
+    const bool whole = style.wrap && !style.shrink;
+    room = whole ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
+  }
+  return {room, DisplayWidth(room)};
 }
 
 // A column that wraps takes what the others leave, but needs some room.
@@ -249,7 +291,7 @@ int Grid::ColorOf(std::size_t shown, const std::vector<Cell>& row, std::size_t n
 }
 
 // A cell in its place; `used` cells of the line come before it.
-std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t used) const {
+std::string Grid::CellAt(std::size_t shown, std::string_view text, std::size_t used) const {
   const auto room_after = [this](std::size_t cells) {
     return style_.width > cells + kNarrowestWrap ? style_.width - cells : kNarrowestWrap;
   };
@@ -257,7 +299,7 @@ std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t
     const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
     const std::size_t room = room_after(used + indent);
     std::vector<std::string> lines;
-    for (const std::string& line : WrapText(std::string_view(text).substr(indent), room)) {
+    for (const std::string& line : WrapText(text.substr(indent), room)) {
       for (std::string& part : Broken(line, room)) {
         lines.push_back(std::move(part));
       }
@@ -265,42 +307,60 @@ std::string Grid::CellAt(std::size_t shown, const std::string& text, std::size_t
     return std::string(indent, ' ') + Joined(lines, used + indent);
   }
   if (ColumnAt(shown).lines) {
-    std::vector<std::string> lines = Split(text);
-    if (style_.width > 0) {
-      for (std::string& line : lines) {
-        line = Shorten(line, room_after(used + kLinesIndent));
+    const std::string between = "\n" + std::string(used + kLinesIndent, ' ');
+    std::string joined;
+    bool first = true;
+    ForEachLine(text, [&](std::string_view line) {
+      joined += std::exchange(first, false) ? std::string_view() : between;
+      if (style_.width > 0) {
+        joined += Shorten(line, room_after(used + kLinesIndent));
+      } else {
+        joined += line;
       }
-    }
-    return Joined(lines, used + kLinesIndent);
+      return true;
+    });
+    return joined;
   }
-  return text;
+  return std::string(text);
 }
 
-std::string Grid::Lines(const std::vector<std::string>& texts,
-                        const std::vector<int>& colors) const {
-  std::string line;
+void Grid::Compose(const std::vector<Said>& cells, const std::vector<int>& colors,
+                   std::string& line) const {
+  line.clear();
   std::size_t used = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
     line += i > 0 ? kGap : "";
     used += i > 0 ? kGap.size() : 0;
-    const std::size_t width = DisplayWidth(texts[i]);
+    const auto& [text, width] = cells[i];
     const bool open = Wraps(i) || ColumnAt(i).lines;
-    const std::string pad(!open && widths_[i] > width ? widths_[i] - width : 0, ' ');
-    const std::string cell = Colored(CellAt(i, texts[i], used), colors[i]);
-    line += ColumnAt(i).left ? cell + pad : pad + cell;
+    const std::size_t pad = !open && widths_[i] > width ? widths_[i] - width : 0;
+    line.append(ColumnAt(i).left ? 0 : pad, ' ');
+    if (open || colors[i] != kNoColor) {
+      line += Colored(open ? CellAt(i, text, used) : std::string(text), colors[i]);
+    } else {
+      line += text;
+    }
+    line.append(ColumnAt(i).left ? pad : 0, ' ');
     used += std::max(width, widths_[i]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
+  line += '\n';
 }
 
 std::string Grid::Header() const {
   std::vector<std::string> texts;
+  texts.reserve(shown_.size());
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     const std::string title(ColumnAt(i).title);
     texts.push_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
   }
-  std::string header = Lines(texts, std::vector<int>(shown_.size(), kNoColor));
+  std::vector<Said> cells;
+  cells.reserve(texts.size());
+  for (const std::string& text : texts) {
+    cells.push_back({text, DisplayWidth(text)});
+  }
+  std::string header;
+  Compose(cells, std::vector<int>(shown_.size(), kNoColor), header);
   if (style_.color) {
     header.pop_back();
     header = "\x1b[1m" + header + "\x1b[0m\n";
@@ -308,15 +368,19 @@ std::string Grid::Header() const {
   return header;
 }
 
-std::string Grid::FittingText(std::size_t shown, std::string text) const {
-  if (!MayCut(shown) || DisplayWidth(text) <= widths_[shown]) {
-    return text;
+Grid::Said Grid::Fitting(std::size_t shown, const Said& said, std::string& room) const {
+  if (!MayCut(shown) || said.width <= widths_[shown]) {
+    return said;
   }
+  const std::string text(said.text);
   const auto found = cut_[shown].find(text);
   if (found != cut_[shown].end()) {
-    return found->second;
+    room = found->second;
+  } else {
+    room =
+        ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0) : Shorten(text, widths_[shown]);
   }
-  return ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0) : Shorten(text, widths_[shown]);
+  return {room, DisplayWidth(room)};
 }
 
 void Grid::Write(Sink& out) const {
@@ -324,8 +388,10 @@ void Grid::Write(Sink& out) const {
     return;
   }
   out.Write(Header());
-  std::vector<std::string> texts(shown_.size());
+  std::vector<std::string> rooms(shown_.size());
+  std::vector<Said> cells(shown_.size());
   std::vector<int> colors(shown_.size(), kNoColor);
+  std::string line;
   auto block = table_.blocks.begin();
   std::size_t number = 0;
   ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
@@ -335,10 +401,11 @@ void Grid::Write(Sink& out) const {
     }
     const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      texts[i] = FittingText(i, Text(row, shown_[i], unit));
+      cells[i] = Fitting(i, Say(row[shown_[i]], shown_[i], unit, rooms[i]), rooms[i]);
       colors[i] = style_.color ? ColorOf(i, row, number) : kNoColor;
     }
-    out.Write(Lines(texts, colors));
+    Compose(cells, colors, line);
+    out.Write(line);
     ++number;
   });
 }

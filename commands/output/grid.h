@@ -41,7 +41,12 @@ class Grid {
   [[nodiscard]] bool MayCut(std::size_t shown) const {
     return (ColumnAt(shown).shrink || ColumnAt(shown).wrap) && !Wraps(shown);
   }
-  [[nodiscard]] std::string CellAt(std::size_t shown, const std::string& text,
+  // What a cell says; the text may be that of the cell itself.
+  struct Said {
+    std::string_view text;
+    std::size_t width = 0;
+  };
+  [[nodiscard]] std::string CellAt(std::size_t shown, std::string_view text,
                                    std::size_t used) const;
   // What the shown columns need; `comfortable`: when those that may shrink do so as far as is
   // pleasant. A column that wraps needs at most `wrapped`.
@@ -49,13 +54,15 @@ class Grid {
   [[nodiscard]] const Column& ColumnAt(std::size_t shown) const {
     return table_.columns[shown_[shown]];
   }
-  [[nodiscard]] std::string Text(const std::vector<Cell>& row, std::size_t column,
-                                 SizeUnit unit) const;
+  // Before it is cut to the width of its column. `room`: for a text that has to be made.
+  [[nodiscard]] Said Say(const Cell& cell, std::size_t column, SizeUnit unit,
+                         std::string& room) const;
   [[nodiscard]] std::string Header() const;
   // A cell's text, cut where its column had to shrink.
-  [[nodiscard]] std::string FittingText(std::size_t shown, std::string text) const;
-  [[nodiscard]] std::string Lines(const std::vector<std::string>& texts,
-                                  const std::vector<int>& colors) const;
+  [[nodiscard]] Said Fitting(std::size_t shown, const Said& said, std::string& room) const;
+  // Replaces `line` with cells in their places.
+  void Compose(const std::vector<Said>& cells, const std::vector<int>& colors,
+               std::string& line) const;
   [[nodiscard]] int ColorOf(std::size_t shown, const std::vector<Cell>& row,
                             std::size_t number) const;
 

@@ -116,31 +116,40 @@ class PprofCommand final : public Command {
     MEMTOOL_TRY(profile);
     auto report = pprof::MakePprofReport(*std::move(profile), settings_, warn);
     MEMTOOL_TRY(report);
-    auto text = pprof::WriteReport(*report);
-    const Form form = FormOf(settings_.report);
-    if (text && !form.layout.empty()) {
-      text = LayOut(*text, std::string(form.layout), kLayoutLimit);
-    }
-    MEMTOOL_TRY(text);
-    MEMTOOL_TRY(Send(*text, form, streams));
+    MEMTOOL_TRY(Send(*report, FormOf(settings_.report), streams));
     return ExitCode::kOk;
   }
 
  private:
-  Result<void> Send(const std::string& text, const Form& form, Streams& streams) const {
+  Result<void> Send(pprof::PprofReport& report, const Form& form, Streams& streams) const {
+    const bool whole = !pprof::IsLong(settings_.report);
+    auto text = whole ? Whole(report, form) : Result<std::string>();
+    MEMTOOL_TRY(text);
     if (settings_.output.empty() && settings_.report == "web") {
-      return Show(text, form, streams);
+      return Show(*text, form, streams);
     }
     std::string path = settings_.output;
     if (path.empty() && !form.suffix.empty() && streams.out.TerminalWidth() > 0) {
       path = FreeName(form.suffix);
     }
-    if (path.empty()) {
-      streams.out.Write(text);
-      return {};
+    if (!path.empty()) {
+      Warn(streams, "Generating report in " + path);
     }
-    Warn(streams, "Generating report in " + path);
-    return WriteWholeFile(path, text, streams);
+    return StreamWholeFile(
+        path.empty() ? "-" : path,
+        [&](const TakeBytes& take) {
+          return whole ? take(*text) : pprof::WriteReport(report, take);
+        },
+        streams);
+  }
+
+  static Result<std::string> Whole(pprof::PprofReport& report, const Form& form) {
+    std::string text;
+    MEMTOOL_TRY(pprof::WriteReport(report, [&text](std::string_view bytes) {
+      text += bytes;
+      return Result<void>();
+    }));
+    return form.layout.empty() ? text : LayOut(text, std::string(form.layout), kLayoutLimit);
   }
 
   static Result<void> Show(const std::string& text, const Form& form, Streams& streams) {

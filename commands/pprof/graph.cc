@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "pprof/go_text.h"
 #include "pprof/measure.h"
@@ -12,48 +13,100 @@ namespace memtool::commands::pprof {
 
 namespace {
 
-// One sample as graphs count it.
-struct Sample {
-  Weight weight;
-  StackId stack;
-  LabelSetId labels;
+// Samples in groups: those of one stack lie together, in their order. Stacks follow in the order of
+// their first samples.
+class SamplesByStack {
+ public:
+  // Calls visit(i) twice for each sample that counts.
+  template <class ForEach>
+  SamplesByStack(std::size_t stack_count, const std::vector<StackId>& stacks, ForEach for_each)
+      : end_(stack_count, 0) {
+    for_each([&](std::size_t i) {
+      if (end_[stacks[i].value()]++ == 0) {
+        order_.push_back(stacks[i]);
+      }
+    });
+    std::size_t at = 0;
+    for (const StackId stack : order_) {
+      at += std::exchange(end_[stack.value()], at);
+    }
+    samples_.resize(at);
+    for_each([&](std::size_t i) { samples_[end_[stacks[i].value()]++] = i; });
+  }
+
+  // Calls visit(stack, samples).
+  template <class Visit>
+  void ForEachStack(Visit visit) const {
+    std::size_t begin = 0;
+    for (const StackId stack : order_) {
+      const std::size_t end = end_[stack.value()];
+      visit(stack, std::span(samples_).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+
+ private:
+  std::vector<std::size_t> end_;  // per stack: where its samples end
+  std::vector<StackId> order_;
+  std::vector<std::size_t> samples_;
 };
 
-// Calls visit(Sample) for every sample that counts. Without tags, samples of one stack are one: the
-// sums are the same, and profiles have many samples per stack.
-template <class Visit>
-void ForEachSample(const GraphInput& input, Visit visit) {
-  const Profile& profile = *input.recording.profile;
-  const auto& values = profile.values[input.type];
-  const auto sample = [&](std::size_t i) {
-    return Sample{{values[i], input.mean ? profile.values[0][i] : 0},
-                  profile.stacks[i],
-                  profile.label_sets[i]};
-  };
-  if (input.with_tags) {
-    for (std::size_t i = 0; i < profile.size(); ++i) {
-      const Sample one = sample(i);
-      if (one.weight.value != 0 || one.weight.divisor != 0) {
-        visit(one);
+// Samples of one stack are one: the sums are the same, and profiles have many samples per stack.
+class Samples {
+ public:
+  explicit Samples(const GraphInput& input) : input_(input), profile_(*input.recording.profile) {}
+
+  // Calls visit(stack, weight) for every stack with samples that count.
+  template <class Visit>
+  void ForEachStack(Visit visit) const {
+    std::vector<Weight> sums(input_.recording.stack_count());
+    std::vector<char> touched(sums.size(), 0);
+    ForEach([&](std::size_t i) {
+      const std::uint32_t stack = profile_.stacks[i].value();
+      Add(sums[stack], WeightOf(i));
+      touched[stack] = 1;
+    });
+    for (std::uint32_t stack = 0; stack < sums.size(); ++stack) {
+      if (touched[stack] != 0) {
+        visit(StackId(stack), sums[stack]);
       }
     }
-    return;
   }
-  std::vector<Weight> sums(input.recording.stack_count());
-  std::vector<char> touched(input.recording.stack_count(), 0);
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    const Sample one = sample(i);
-    if (one.weight.value != 0 || one.weight.divisor != 0) {
-      Add(sums[one.stack.value()], one.weight);
-      touched[one.stack.value()] = 1;
+
+  // Calls visit(stack, weight, tags).
+  template <class Visit>
+  void ForEachStackWithTags(Visit visit) const {
+    const SamplesByStack groups(input_.recording.stack_count(), profile_.stacks,
+                                [this](auto take) { ForEach(take); });
+    StackTags tags(input_.tags->size());
+    groups.ForEachStack([&](StackId stack, std::span<const std::size_t> samples) {
+      Weight sum;
+      for (const std::size_t i : samples) {
+        Add(sum, WeightOf(i));
+        tags.Add(input_.tags->Of(profile_.label_sets[i]), i, WeightOf(i));
+      }
+      visit(stack, sum, tags.sums());
+      tags.Clear();
+    });
+  }
+
+ private:
+  [[nodiscard]] Weight WeightOf(std::size_t i) const {
+    return {profile_.values[input_.type][i], input_.mean ? profile_.values[0][i] : 0};
+  }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (std::size_t i = 0; i < profile_.size(); ++i) {
+      const Weight weight = WeightOf(i);
+      if (weight.value != 0 || weight.divisor != 0) {
+        visit(i);
+      }
     }
   }
-  for (std::uint32_t stack = 0; stack < sums.size(); ++stack) {
-    if (touched[stack] != 0) {
-      visit(Sample{sums[stack], StackId(stack), {}});
-    }
-  }
-}
+
+  const GraphInput& input_;
+  const Profile& profile_;
+};
 
 class Builder {
  public:
@@ -66,19 +119,21 @@ class Builder {
     }
   }
 
-  void Add(const Sample& sample) {
-    Expand(input_.recording.Stack(sample.stack));
+  void Add(StackId stack, const Weight& weight, std::span<const StackTags::Sum> tags) {
+    Expand(input_.recording.Stack(stack));
     if (input_.tree) {
       FollowPath();
     }
     graph_.calls.Resize(graph_.info.size());
-    const std::uint32_t leaf = graph_.calls.AddStack(nodes_, inlined_, sample.weight, kept_);
-    if (input_.with_tags) {
-      for (const std::uint32_t node : graph_.calls.counted()) {
-        AddTags(graph_.tags[node], sample, false);
+    const std::uint32_t leaf = graph_.calls.AddStack(nodes_, inlined_, weight, kept_);
+    for (const std::uint32_t node : graph_.calls.counted()) {
+      for (const StackTags::Sum& tag : tags) {
+        graph_.tag_sums.Add(node, tag, false);
       }
+    }
+    for (const StackTags::Sum& tag : tags) {
       if (leaf != CallGraph::kNone) {
-        AddTags(graph_.tags[leaf], sample, true);
+        graph_.tag_sums.Add(leaf, tag, true);
       }
     }
   }
@@ -101,9 +156,6 @@ class Builder {
   std::uint32_t AddNode(std::uint32_t info, std::uint32_t function) {
     graph_.info.push_back(info);
     graph_.function.push_back(function);
-    if (input_.with_tags) {
-      graph_.tags.emplace_back();
-    }
     return static_cast<std::uint32_t>(graph_.info.size() - 1);
   }
 
@@ -133,31 +185,6 @@ class Builder {
       nodes_[i] = NodeId(child->second);
       above = std::uint64_t{child->second} << 32U;
     }
-  }
-
-  void AddTags(NodeTags& tags, const Sample& sample, bool flat) const {
-    const std::string& joined = input_.joined[sample.labels.value()];
-    if (!joined.empty()) {
-      AddTag(tags.texts, {.name = joined}, sample, flat);
-    }
-    for (const Label& label : input_.recording.Labels(sample.labels)) {
-      if (!label.numeric || input_.recording.Text(label.key) != "bytes") {
-        continue;  // the only numbers that pprof draws
-      }
-      const auto unit = input_.units.find("bytes");
-      const std::string name = unit == input_.units.end() ? "bytes" : unit->second;
-      AddTag(tags.numbers[joined],
-             {.name = ScaledLabel(label.number, name, input_.settings.unit),
-              .unit = name,
-              .number = label.number},
-             sample, flat);
-    }
-  }
-
-  static void AddTag(std::map<std::string, Tag>& tags, const Tag& fresh, const Sample& sample,
-                     bool flat) {
-    Tag& tag = tags.try_emplace(fresh.name, fresh).first->second;
-    pprof::Add(flat ? tag.flat : tag.cum, sample.weight);
   }
 
   const GraphInput& input_;
@@ -257,7 +284,15 @@ void Add(Weight& to, const Weight& more) {
 
 PprofGraph BuildPprofGraph(const GraphInput& input, const std::vector<char>& kept) {
   Builder builder(input, kept);
-  ForEachSample(input, [&builder](const Sample& sample) { builder.Add(sample); });
+  const Samples samples(input);
+  if (input.tags != nullptr) {
+    samples.ForEachStackWithTags([&builder](StackId stack, const Weight& weight, const auto& tags) {
+      builder.Add(stack, weight, tags);
+    });
+  } else {
+    samples.ForEachStack(
+        [&builder](StackId stack, const Weight& weight) { builder.Add(stack, weight, {}); });
+  }
   return builder.Finish();
 }
 

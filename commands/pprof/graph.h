@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "memtool/profile/select/filter.h"
 #include "pprof/profile.h"
 #include "pprof/settings.h"
+#include "pprof/tag_sums.h"
 
 namespace memtool::commands::pprof {
 
@@ -66,25 +66,12 @@ std::int64_t Mean(const Weight& weight);
 // Sums wrap around.
 void Add(Weight& to, const Weight& more);
 
-struct Tag {
-  std::string name;
-  std::string unit;         // of numeric tags
-  std::int64_t number = 0;  // the first value that has this name
-  Weight flat;
-  Weight cum;
-};
-
-// Numeric tags hang on a text tag, or on none ("").
-struct NodeTags {
-  std::map<std::string, Tag> texts;
-  std::map<std::string, std::map<std::string, Tag>> numbers;
-};
-
 struct PprofGraph {
   CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
   std::vector<std::uint32_t> info;      // per node: row of the NodeTable
   std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
-  std::vector<NodeTags> tags;           // per node; empty when not asked for
+  NodeTagSums tag_sums;                 // of all nodes; none when not asked for
+  std::vector<NodeTags> tags;           // per node, of those that are shown; see Trimmed
   std::vector<std::uint32_t> shown;     // nodes, in order
 };
 
@@ -96,11 +83,8 @@ struct GraphInput {
   std::size_t type = 0;  // of values
   bool mean = false;     // divide by the first type
   bool with_edges = true;
-  bool with_tags = false;
-  bool tree = false;  // one node per call path
-  const LabelUnits& units;
-  // The text tags of each label set, joined; equal texts have the same row number.
-  std::vector<std::string> joined;
+  bool tree = false;               // one node per call path
+  const TagTable* tags = nullptr;  // null = the graph has none
 };
 
 // `kept`: per row of the table, 0 = leave out; empty = all.

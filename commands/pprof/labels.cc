@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/edits.h"
@@ -58,7 +60,8 @@ class LabelFrames {
   // Rows are made in the order of samples, because -raw shows that order.
   void Run() {
     std::vector<std::optional<Added>> added(builder_.label_set_count());
-    std::map<std::pair<StackId, LabelSetId>, StackId> rows;
+    std::unordered_map<std::uint64_t, StackId> rows;  // (stack, label set) → stack with frames
+    std::vector<LocationId> places;
     Profile& profile = builder_.samples();
     for (std::size_t i = 0; i < profile.size(); ++i) {
       const LabelSetId set = profile.label_sets[i];
@@ -69,9 +72,10 @@ class LabelFrames {
         frames->roots = Make(labels, roots_, root_found_);
         frames->leaves = Make(labels, leaves_, leaf_found_);
       }
-      const auto [row, fresh] = rows.try_emplace({profile.stacks[i], set});
+      const auto [row, fresh] =
+          rows.try_emplace(std::uint64_t{profile.stacks[i].value()} << 32U | set.value());
       if (fresh) {
-        std::vector<LocationId> places = frames->leaves;
+        places.assign(frames->leaves.begin(), frames->leaves.end());
         const auto old = builder_.recording().Stack(profile.stacks[i]);
         places.insert(places.end(), old.begin(), old.end());
         places.insert(places.end(), frames->roots.begin(), frames->roots.end());

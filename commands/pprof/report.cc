@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "pprof/go_text.h"
 #include "pprof/measure.h"
@@ -261,23 +262,28 @@ GraphReport MakeGraph(PprofReport& report, bool with_edges) {
   key.file_name = [&report](std::string_view path) { return TrimPath(path, report.settings); };
   GraphReport graph;
   graph.table = std::make_unique<NodeTable>(report.recording, key);
-  const GraphInput input{
-      .recording = report.recording,
-      .table = *graph.table,
-      .settings = report.settings,
-      .type = report.type,
-      .mean = report.settings.mean,
-      .with_edges = with_edges || graph.table->inlined(),
-      .with_tags = visual,
-      .tree = report.settings.call_tree && (visual || callgrind),
-      .units = report.units,
-      .joined = visual ? JoinLabels(report.recording) : std::vector<std::string>{}};
+  std::optional<TagTable> tags;
+  if (visual) {
+    tags.emplace(report.recording, JoinLabels(report.recording), report.units,
+                 report.settings.unit);
+  }
+  const GraphInput input{.recording = report.recording,
+                         .table = *graph.table,
+                         .settings = report.settings,
+                         .type = report.type,
+                         .mean = report.settings.mean,
+                         .with_edges = with_edges || graph.table->inlined(),
+                         .tree = report.settings.call_tree && (visual || callgrind),
+                         .tags = tags ? &*tags : nullptr};
   graph.trimmed = BuildTrimmed(input, visual);
   SelectUnit(report, graph.trimmed.graph);
   return graph;
 }
 
-Result<std::string> WriteReport(PprofReport& report) {
+namespace {
+
+// The reports that are small enough to be made as a whole.
+Result<std::string> WholeReport(PprofReport& report) {
   const std::string& name = report.settings.report;
   if (name == "top" || name == "text") {
     return WriteTop(report);
@@ -285,14 +291,8 @@ Result<std::string> WriteReport(PprofReport& report) {
   if (name == "tree" || name == "peek") {
     return WriteTree(report);
   }
-  if (name == "traces") {
-    return WriteTraces(report);
-  }
   if (name == "tags") {
     return WriteTags(report);
-  }
-  if (name == "raw") {
-    return WriteRaw(report);
   }
   if (name == "comments") {
     return WriteComments(report);
@@ -300,10 +300,29 @@ Result<std::string> WriteReport(PprofReport& report) {
   if (name == "callgrind") {
     return WriteCallgrind(report);
   }
-  if (name == "proto") {
-    return WriteProto(report);
-  }
   return name == "topproto" ? WriteTopProto(report) : WriteGraph(report);
+}
+
+}  // namespace
+
+bool IsLong(std::string_view name) {
+  return name == "traces" || name == "raw" || name == "proto";
+}
+
+Result<void> WriteReport(PprofReport& report, const TakeBytes& take) {
+  const std::string& name = report.settings.report;
+  if (name == "traces") {
+    return WriteTraces(report, take);
+  }
+  if (name == "raw") {
+    return WriteRaw(report, take);
+  }
+  if (name == "proto") {
+    return WriteProto(report, take);
+  }
+  const auto text = WholeReport(report);
+  MEMTOOL_TRY(text);
+  return take(*text);
 }
 
 std::vector<std::string> ProfileLabels(const PprofReport& report) {

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "output/whole_file.h"
 #include "pprof/edits.h"
 #include "pprof/graph.h"
 #include "pprof/profile.h"
@@ -53,18 +55,21 @@ std::vector<std::string> ProfileLabels(const PprofReport& report);
 std::vector<std::string> ReportLabels(const PprofReport& report, const GraphReport& graph,
                                       bool full);
 
-Result<std::string> WriteReport(PprofReport& report);
+// Whether a report lists samples, so that it may be larger than its profile.
+bool IsLong(std::string_view name);
+// Hands the report over; a long one piece by piece. Errors: also those of `take`.
+Result<void> WriteReport(PprofReport& report, const TakeBytes& take);
 
 std::string WriteTop(PprofReport& report);
 Result<std::string> WriteTree(
     PprofReport& report);  // kUsage: the expression of -peek matches nothing
-std::string WriteTraces(PprofReport& report);
+Result<void> WriteTraces(PprofReport& report, const TakeBytes& take);
 std::string WriteTags(const PprofReport& report);
-std::string WriteRaw(const PprofReport& report);
+Result<void> WriteRaw(const PprofReport& report, const TakeBytes& take);
 std::string WriteComments(const PprofReport& report);
 std::string WriteCallgrind(PprofReport& report);
 std::string WriteGraph(PprofReport& report);  // DOT
-Result<std::string> WriteProto(PprofReport& report);
+Result<void> WriteProto(PprofReport& report, const TakeBytes& take);
 Result<std::string> WriteTopProto(PprofReport& report);
 
 }  // namespace memtool::commands::pprof

@@ -73,7 +73,9 @@ class Trimmer {
   Trimmed Run() {
     const Settings& settings = input_.settings;
     Trimmed trimmed;
-    graph_ = BuildPprofGraph(input_, {});
+    GraphInput first = input_;
+    first.tags = input_.tree ? input_.tags : nullptr;  // a graph is built again without small nodes
+    graph_ = BuildPprofGraph(first, {});
     std::int64_t sum = 0;
     for (const std::uint32_t row : graph_.shown) {
       sum = WrapAdd(sum, graph_.calls.nodes()[row].flat.value);
@@ -83,14 +85,7 @@ class Trimmer {
     };
     const std::int64_t node_cutoff = cutoff(settings.nodefraction);
     const std::int64_t edge_cutoff = cutoff(settings.edgefraction);
-    if (node_cutoff > 0) {
-      auto kept = graph_.shown;
-      std::erase_if(kept, [&](std::uint32_t row) {
-        return Abs(graph_.calls.nodes()[row].cum.value) < node_cutoff;
-      });
-      trimmed.dropped_nodes = graph_.shown.size() - kept.size();
-      KeepOnly(kept);
-    }
+    trimmed.dropped_nodes = DropSmall(node_cutoff);
     trimmed.original = graph_.shown.size();
     Sort();
     if (settings.nodecount > 0) {
@@ -99,6 +94,7 @@ class Trimmer {
       auto kept = graph_.shown;
       kept.resize(std::min(kept.size(), CountToKeep(settings.nodecount)));
       if (KeepOnly(kept)) {
+        NameTags();
         Sort();
       }
     }
@@ -120,6 +116,26 @@ class Trimmer {
       ranking.ByCum();
     } else {
       ranking.ByFlat();
+    }
+  }
+
+  // Returns how many nodes it leaves out. What stays has its tags.
+  std::size_t DropSmall(std::int64_t cutoff) {
+    auto kept = graph_.shown;
+    const std::size_t dropped = std::erase_if(kept, [&](std::uint32_t row) {
+      return cutoff > 0 && Abs(graph_.calls.nodes()[row].cum.value) < cutoff;
+    });
+    const bool changed = KeepOnly(kept);
+    if (input_.tags != nullptr && !input_.tree && !changed) {
+      graph_ = BuildPprofGraph(input_, {});
+    }
+    NameTags();
+    return dropped;
+  }
+
+  void NameTags() {
+    if (input_.tags != nullptr) {
+      graph_.tags = graph_.tag_sums.Named(*input_.tags, graph_.info.size(), graph_.shown);
     }
   }
 
@@ -237,7 +253,9 @@ std::vector<std::uint32_t> SortedEdges(const PprofGraph& graph, const NodeTable&
     if (Abs(left.weight.value) != Abs(right.weight.value)) {
       return Abs(left.weight.value) > Abs(right.weight.value);
     }
-    const auto name = [&](std::uint32_t node) { return table.Name(graph.info[node]); };
+    const auto name = [&](std::uint32_t node) -> const std::string& {
+      return table.Name(graph.info[node]);
+    };
     if (name(left.from) != name(right.from)) {
       return name(left.from) < name(right.from);
     }

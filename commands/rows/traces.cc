@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
@@ -16,16 +20,28 @@ namespace memtool::commands {
 namespace {
 
 // The labels, then a line per frame. Escaped here, because line breaks in names must not become
-// ours.
-std::string LinesText(const TraceRow& row) {
-  std::string lines = row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
-  const NodeSpace& frames = row.texts->frames;
-  for (const NodeId node : row.Stack()) {
-    const std::string place = PlaceText(frames.File(node), frames[node].line);
-    lines += '\n' + EscapeText(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place));
+// ours. Each frame's line is made once: stacks share frames.
+class StackTexts {
+ public:
+  std::string operator()(const TraceRow& row) {
+    const NodeSpace& frames = row.texts->frames;
+    lines_.resize(frames.size());
+    std::string text = row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
+    for (const NodeId node : row.Stack()) {
+      std::string& line = lines_[node.value()];
+      if (line.empty()) {
+        const std::string place = PlaceText(frames.File(node), frames[node].line);
+        line = '\n' + EscapeText(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place));
+      }
+      text += line;
+    }
+    text += row.Stack().empty() ? "\n(no stack)" : "";
+    return text;
   }
-  return lines + (row.Stack().empty() ? "\n(no stack)" : "");
-}
+
+ private:
+  std::vector<std::string> lines_;  // per node
+};
 
 class TracesCommand final : public RowsCommand {
  public:
@@ -58,15 +74,16 @@ class TracesCommand final : public RowsCommand {
     const bool bytes = session.is_bytes();
     auto count = ColumnOf(FieldNamed(kTracesFields, "count"), bytes);
     count.style.drop = 1;
-    Tabulate(answer_.rows,
-             {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
-              count,
-              {{.title = "LABELS AND STACK, INNERMOST FIRST",
-                .left = true,
-                .lines = true,
-                .key = "stack"},
-               LinesText}},
-             output().limit(), 0, table);
+    Tabulate(
+        answer_.rows,
+        {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
+         count,
+         {{.title = "LABELS AND STACK, INNERMOST FIRST",
+           .left = true,
+           .lines = true,
+           .key = "stack"},
+          [texts = std::make_shared<StackTexts>()](const TraceRow& row) { return (*texts)(row); }}},
+        output().limit(), 0, table);
     table.head =
         Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),
                                   session.choice().name, AmountText(session, answer_.total),

@@ -1,6 +1,8 @@
 #include "json_dump/json_dump_writer.h"
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "memtool/profile/base/escape.h"
 #include "support/json.h"
@@ -11,9 +13,11 @@ namespace {
 
 class JsonDump {
  public:
-  explicit JsonDump(const Recording& recording) : recording_(recording), json_(buffer_) {}
+  // Both are kept by reference.
+  JsonDump(const Recording& recording, const ByteSink& sink)
+      : recording_(recording), sink_(sink), json_(buffer_) {}
 
-  std::string Run(const Profile& profile) {
+  Result<void> Run(const Profile& profile) {
     json_.StartObject();
     Key("schema");
     Text("memtool.profile/1");
@@ -37,7 +41,9 @@ class JsonDump {
     Key("samples");
     Samples(profile);
     json_.EndObject();
-    return EscapeJson({buffer_.GetString(), buffer_.GetSize()});
+    buffer_.Put('\n');
+    Hand();
+    return state_;
   }
 
  private:
@@ -46,6 +52,20 @@ class JsonDump {
     json_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
   }
   void Key(std::string_view key) { Text(key); }
+
+  // Hands over what there is, at ends of records: the writer knows by itself where it stands.
+  void HandIfMuch() {
+    constexpr std::size_t kChunk = std::size_t{64} << 10U;
+    if (buffer_.GetSize() >= kChunk) {
+      Hand();
+    }
+  }
+  void Hand() {
+    if (state_) {
+      state_ = sink_(EscapeJson({buffer_.GetString(), buffer_.GetSize()}));
+    }
+    buffer_.Clear();
+  }
 
   // One entry per line of a location; samples refer to them by index.
   void Frames() {
@@ -62,21 +82,23 @@ class JsonDump {
         json_.Int64(line.line);
       }
       json_.EndObject();
+      HandIfMuch();
     }
     json_.EndArray();
   }
 
   void Samples(const Profile& profile) {
+    std::vector<std::string> labels(recording_.label_set_count());
     json_.StartArray();
-    for (std::size_t i = 0; i < profile.size(); ++i) {
+    for (std::size_t i = 0; i < profile.size() && state_; ++i) {
       json_.StartObject();
-      Key("values");
+      json_.Key("values");
       json_.StartArray();
       for (const auto& column : profile.values) {
         json_.Int64(column[i]);
       }
       json_.EndArray();
-      Key("frames");  // innermost first
+      json_.Key("frames");  // innermost first
       json_.StartArray();
       for (const LocationId id : recording_.Stack(profile.stacks[i])) {
         const Location& location = recording_.At(id);
@@ -85,29 +107,48 @@ class JsonDump {
         }
       }
       json_.EndArray();
-      Key("labels");
-      json_.StartArray();
-      for (const Label& label : recording_.Labels(profile.label_sets[i])) {
-        json_.StartObject();
-        Key("key");
-        Text(recording_.Text(label.key));
-        Key("value");
-        if (label.numeric) {
-          json_.Int64(label.number);
-          Key("unit");
-          Text(recording_.Text(label.unit));
-        } else {
-          Text(recording_.Text(label.text));
-        }
-        json_.EndObject();
+      json_.Key("labels");
+      std::string& text = labels[profile.label_sets[i].value()];
+      if (text.empty()) {
+        text = Labels(profile.label_sets[i]);
       }
-      json_.EndArray();
+      json_.RawValue(text.data(), text.size(), rapidjson::kArrayType);
       json_.EndObject();
+      HandIfMuch();
     }
     json_.EndArray();
   }
 
+  // Made once per label set: samples share them.
+  [[nodiscard]] std::string Labels(LabelSetId set) const {
+    JsonBuffer buffer;
+    JsonWriter json(buffer);
+    const auto text = [&json](std::string_view bytes) {
+      const std::string valid = ToUtf8(bytes);
+      json.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
+    };
+    json.StartArray();
+    for (const Label& label : recording_.Labels(set)) {
+      json.StartObject();
+      json.Key("key");
+      text(recording_.Text(label.key));
+      json.Key("value");
+      if (label.numeric) {
+        json.Int64(label.number);
+        json.Key("unit");
+        text(recording_.Text(label.unit));
+      } else {
+        text(recording_.Text(label.text));
+      }
+      json.EndObject();
+    }
+    json.EndArray();
+    return {buffer.GetString(), buffer.GetSize()};
+  }
+
   const Recording& recording_;
+  const ByteSink& sink_;
+  Result<void> state_;  // the first error of the sink
   JsonBuffer buffer_;
   JsonWriter json_;
 };
@@ -124,7 +165,7 @@ Result<void> JsonDumpWriter::Write(const Recording& recording, const WriteOption
   if (!recording.profile) {
     return Fail(ErrorCode::kUnsupported, "holds no samples, so it cannot be written as JSON");
   }
-  return sink(JsonDump(recording).Run(*recording.profile) + "\n");
+  return JsonDump(recording, sink).Run(*recording.profile);
 }
 
 }  // namespace memtool::formats

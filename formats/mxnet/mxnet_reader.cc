@@ -143,6 +143,7 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
   Describe(builder, "mxnet", RecordingKind::kTagLog,
            official ? "MXNet GPU memory profile (CSV)" : "MXNet memory log (CSV with time stamps)");
   AddBlindSpots(builder, official);
+  rows.Finish();
   rows.Fill(builder, true, false);
   NoteRows(builder, rows);
   bad.MoveTo(builder, "rows");
@@ -187,6 +188,7 @@ Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
        .message = bytes
                       ? "numbers are read as bytes: all are whole and one is over 1,000,000"
                       : "numbers are read as MiB; they have six digits, so sums are approximate"});
+  rows.Finish();
   rows.Fill(builder, false, !bytes);
   NoteRows(builder, rows);
   bad.MoveTo(builder, "rows (TAG,NUMBER)");
@@ -239,6 +241,7 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
   }
   Describe(builder, "mxnet", RecordingKind::kTagLog, "MXNet memory log (TBD)");
   AddBlindSpots(builder, false);
+  rows.Finish();
   rows.Fill(builder, false, false);
   NoteRows(builder, rows);
   if (device.total > 0) {

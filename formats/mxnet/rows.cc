@@ -36,11 +36,7 @@ bool IsImageIo(std::string_view tag) {
 
 }  // namespace
 
-std::uint32_t RowTable::TagOf(std::string_view text) {
-  const std::uint32_t tag = tags_.Intern(Bytes(text));
-  if (tag < image_io_.size()) {
-    return tag;
-  }
+void RowTable::CheckTag(std::string_view text) const {
   const auto refuse = [this](std::string message, std::string hint) {
     ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
               std::move(message), std::move(hint));
@@ -48,50 +44,92 @@ std::uint32_t RowTable::TagOf(std::string_view text) {
   if (text.size() > limits_.string_bytes) {
     refuse("a tag longer than the limit on strings", "--limit string-bytes=SIZE raises it");
   }
-  const auto colons = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), ':'));
-  if (colons >= limits_.depth) {
+  // Shorter ones cannot have as many scopes: nearly all are not looked at.
+  if (text.size() >= limits_.depth &&
+      static_cast<std::uint64_t>(std::count(text.begin(), text.end(), ':')) >= limits_.depth) {
     refuse(fmt::format("a tag of more than {} scopes", limits_.depth), "--limit depth=N raises it");
   }
-  image_io_.push_back(static_cast<char>(IsImageIo(text)));
-  return tag;
-}
-
-std::uint32_t& RowTable::SumOf(const Row& row) {
-  Key key{
-      .tag = TagOf(row.tag),
-      .structure = row.structure.empty() ? kNoStructure : structures_.Intern(Bytes(row.structure)),
-      .device = row.device,
-      .flags = row.reused ? kReused : 0U};
-  static_assert(std::has_unique_object_representations_v<Key>);
-  if (row.unrounded && image_io_[key.tag] != 0) {
-    key.flags |= kPinned;
-  }
-  const std::uint32_t number = keys_.Intern(std::as_bytes(std::span(&key, 1)));
-  if (number == current_.size()) {
-    current_.push_back(static_cast<std::uint32_t>(sums_.size()));
-    sums_.push_back({.key = key});
-  }
-  return current_[number];
 }
 
 void RowTable::Add(const Row& row) {
-  ++rows_;
-  const std::int64_t from_mebibytes =
-      row.mebibytes == 0 ? 0 : Scaled(1, std::round(row.mebibytes * kMebibyte));
-  std::uint32_t& current = SumOf(row);
+  CheckTag(row.tag);
+  constexpr std::size_t kMostWaiting = std::size_t{64} << 10U;
+  if (waiting_count_ == waiting_.size() || waiting_tags_.size() >= kMostWaiting) {
+    AddBatch();
+  }
+  const std::size_t begin = waiting_tags_.size();
+  waiting_tags_ += row.tag;
+  waiting_[waiting_count_++] = {
+      .key = {.structure =
+                  row.structure.empty() ? kNoStructure : structures_.Intern(Bytes(row.structure)),
+              .device = row.device,
+              .flags = row.reused ? kReused : 0U},
+      .unrounded = row.unrounded,
+      .tag_begin = begin,
+      .tag_end = waiting_tags_.size(),
+      .requested = row.requested,
+      .actual = row.actual,
+      .from_mebibytes = row.mebibytes == 0 ? 0 : Scaled(1, std::round(row.mebibytes * kMebibyte))};
+}
+
+void RowTable::FindTags() {
+  std::array<std::span<const std::byte>, ByteInterner::kBatch> texts;
+  std::array<std::uint32_t, ByteInterner::kBatch> tags{};
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    const Waiting& row = waiting_[i];
+    texts[i] =
+        Bytes(std::string_view(waiting_tags_).substr(row.tag_begin, row.tag_end - row.tag_begin));
+  }
+  tags_.InternBatch(std::span(texts).first(waiting_count_), tags.data());
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    if (tags[i] == image_io_.size()) {
+      image_io_.push_back(static_cast<char>(IsImageIo(AsText(tags_[tags[i]]))));
+    }
+    Key& key = waiting_[i].key;
+    key.tag = tags[i];
+    key.flags |= waiting_[i].unrounded && image_io_[key.tag] != 0 ? kPinned : 0U;
+  }
+}
+
+void RowTable::AddBatch() {
+  FindTags();
+  std::array<std::span<const std::byte>, ByteInterner::kBatch> keys;
+  std::array<std::uint32_t, ByteInterner::kBatch> numbers{};
+  static_assert(std::has_unique_object_representations_v<Key>);
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    keys[i] = std::as_bytes(std::span(&waiting_[i].key, 1));
+  }
+  keys_.InternBatch(std::span(keys).first(waiting_count_), numbers.data());
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    if (numbers[i] < current_.size()) {
+      __builtin_prefetch(&sums_[current_[numbers[i]]]);
+    }
+  }
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    if (numbers[i] == current_.size()) {
+      current_.push_back(static_cast<std::uint32_t>(sums_.size()));
+      sums_.push_back({.key = waiting_[i].key});
+    }
+    AddTo(current_[numbers[i]], waiting_[i]);
+  }
+  waiting_count_ = 0;
+  waiting_tags_.clear();
+}
+
+void RowTable::AddTo(std::uint32_t& current, const Waiting& row) {
   Sum sum = sums_[current];
   bool saturated = false;
   ++sum.count;
-  AddTo(sum.actual, row.actual, saturated);
-  AddTo(sum.requested, row.requested, saturated);
-  AddTo(sum.from_mebibytes, from_mebibytes, saturated);
+  memtool::AddTo(sum.actual, row.actual, saturated);
+  memtool::AddTo(sum.requested, row.requested, saturated);
+  memtool::AddTo(sum.from_mebibytes, row.from_mebibytes, saturated);
   if (saturated) {
     // Samples are exact: which of their columns is added up is for the question to choose.
     sum = {.key = sum.key,
            .count = 1,
            .requested = row.requested,
            .actual = row.actual,
-           .from_mebibytes = from_mebibytes};
+           .from_mebibytes = row.from_mebibytes};
     current = static_cast<std::uint32_t>(sums_.size());
     sums_.push_back(sum);
   } else {

@@ -1,7 +1,10 @@
 // Rows of a log under construction: equal ones are added up as they come, because a log with
-// millions of rows has only thousands of tags.
+// millions of rows has only thousands of tags. Rows wait in batches, so that the cache misses of
+// looking them up overlap.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -31,10 +34,13 @@ class RowTable {
   // `lines` tells the position of the row that is added.
   RowTable(const Lines& lines, const Limits& limits) : lines_(lines), limits_(limits) {}
 
-  // Throws ReadError when a tag is longer, or has more scopes, than the limits allow.
+  // Throws ReadError when a tag is longer, or has more scopes, than the limits allow. Nothing of
+  // `row` is kept.
   void Add(const Row& row);
+  // Once, after all rows.
+  void Finish() { AddBatch(); }
 
-  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  // All that follows is known after Finish().
   [[nodiscard]] std::int64_t pinned_bytes() const { return pinned_bytes_; }
   [[nodiscard]] std::uint64_t pinned_rows() const { return pinned_rows_; }
 
@@ -58,10 +64,21 @@ class RowTable {
     std::int64_t actual = 0;
     std::int64_t from_mebibytes = 0;
   };
-  // The number of a tag; new ones must keep to the limits.
-  std::uint32_t TagOf(std::string_view text);
-  // The row of sums_ that equal rows are added to, to be changed when another one takes over.
-  std::uint32_t& SumOf(const Row& row);
+  // A row that waits: its tag is bytes of waiting_tags_.
+  struct Waiting {
+    Key key;
+    bool unrounded = false;
+    std::size_t tag_begin = 0;
+    std::size_t tag_end = 0;
+    std::int64_t requested = 0;
+    std::int64_t actual = 0;
+    std::int64_t from_mebibytes = 0;
+  };
+  void CheckTag(std::string_view text) const;
+  void AddBatch();
+  void FindTags();
+  // Adds a row to the sum of its key, or to another one where the range of int64 ends.
+  void AddTo(std::uint32_t& current, const Waiting& row);
   [[nodiscard]] LabelSetId LabelsOf(RecordingBuilder& builder, const Key& key) const;
   StackId StackOf(RecordingBuilder& builder, std::string_view tag,
                   std::map<std::string, LocationId, std::less<>>& scopes) const;
@@ -71,10 +88,12 @@ class RowTable {
   ByteInterner tags_;
   ByteInterner structures_;
   ByteInterner keys_;
+  std::array<Waiting, ByteInterner::kBatch> waiting_;
+  std::size_t waiting_count_ = 0;
+  std::string waiting_tags_;
   std::vector<char> image_io_;          // per tag: its rows are pinned host memory when unrounded
   std::vector<std::uint32_t> current_;  // per key: the last of its sums
   std::vector<Sum> sums_;               // one per key, and more where the range of int64 ends
-  std::uint64_t rows_ = 0;
   std::uint64_t pinned_rows_ = 0;
   std::int64_t pinned_bytes_ = 0;
 };

@@ -37,6 +37,8 @@ def input_table(samples):
         f"allocator-{samples}.pickle": lambda out: [
             sys.executable, "-B", str(HERE.parents[1] / "testdata" / "whatif" / "generate.py"), out, "--steady",
             "--events", str(samples)],
+        # As many rows as events; their names repeat, as training steps do.
+        f"mxnet-{samples}.csv": lambda out: [sys.executable, str(HERE / "make_mxnet.py"), str(samples), out],
         # Sizes of their own: 64 files of 3 MB, 10,000 files of 100 kB, and digests of 10,000 ranks.
         "ranks-64": lambda out: [sys.executable, str(HERE / "make_ranks.py"), "64", out, "--events", "60000"],
         "ranks-10000": lambda out: [sys.executable, str(HERE / "make_ranks.py"), "10000", out, "--events", "2000",
@@ -45,10 +47,21 @@ def input_table(samples):
     }
 
 
+# Commands beside `memtool top` on one profile.
+AS_TOP = {
+    "traces": ["traces", "-n", "20"], "tree": ["tree"], "buckets": ["buckets"], "raw": ["raw"],
+    "by-stack": ["top", "--by", "stack", "-n", "20"], "by-label": ["top", "--tagroot", "device", "-n", "20"],
+    "to-pprof": ["convert", "--to", "pprof"], "to-json": ["convert", "--to", "json"],
+    "to-folded": ["convert", "--to", "folded"], "merge": ["merge"],
+    **{f"pprof-{report}": ["pprof", f"-{report}"] for report in ("top", "tree", "dot", "raw", "tags", "proto")},
+    "pprof-tagroot": ["pprof", "-top", "-tagroot=device"],
+}
+
+
 # --- cases: one row each; a later format adds inputs above and rows here ---
 
 def case_table(memtool, samples):
-    base, new, snapshot, native, allocator, ranks, many, digests = input_table(samples)
+    base, new, snapshot, native, allocator, mxnet, ranks, many, digests = input_table(samples)
     top = lambda f: [memtool, "top", "-n", "20", f]
     pprof = ["go", "tool", "pprof", "-symbolize=none"]
     row = lambda name, ours, peer_name, peer, files, slow=False: {
@@ -76,6 +89,12 @@ def case_table(memtool, samples):
         row("top-gzip", lambda b: top(b), "gzip -dc", lambda b: ["gzip", "-dc", b], [base]),
         row("diff-top", lambda b, n: [memtool, "diff", b, n], "memtool top", lambda b, n: top(b), [base, new]),
         row("dot-top", lambda b: [memtool, "dot", b], "memtool top", lambda b: top(b), [base]),
+        # What else reads a whole profile, and may take a few times as long.
+        *(row(f"{name}-top", lambda b, args=args: [memtool, *args, b], "memtool top", lambda b: top(b), [base])
+          for name, args in AS_TOP.items()),
+        *(row(f"events-{form}", lambda f, form=form: [memtool, "events", "-n", "0", "--format", form, f],
+              "memtool top", lambda f: top(f), [snapshot]) for form in ("table", "csv", "json")),
+        row("mxnet-cat", lambda f: top(f), "wc -l", lambda f: ["wc", "-l", f], [mxnet]),
         row("top-pprof", lambda b: top(b), "go tool pprof -top",
             lambda b: pprof + ["-top", "-nodecount=20", b], [base], slow=True),
         row("diff-pprof", lambda b, n: [memtool, "diff", b, n], "go tool pprof -diff_base",

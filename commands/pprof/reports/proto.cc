@@ -71,9 +71,9 @@ class TopProfile {
 
 }  // namespace
 
-Result<std::string> WriteProto(PprofReport& report) {
+Result<void> WriteProto(PprofReport& report, const TakeBytes& take) {
   if (report.ratio <= 0 || report.ratio == 1) {
-    return formats::WriteAs("pprof", report.recording);
+    return formats::WriteAs("pprof", report.recording, {}, take);
   }
   RecordingBuilder builder(std::move(report.recording));
   for (auto& column : builder.samples().values) {
@@ -81,7 +81,9 @@ Result<std::string> WriteProto(PprofReport& report) {
       value = ToInt(static_cast<double>(value) * report.ratio);
     }
   }
-  return Written(std::move(builder).Finish());
+  const auto scaled = std::move(builder).Finish();
+  MEMTOOL_TRY(scaled);
+  return formats::WriteAs("pprof", *scaled, {}, take);
 }
 
 Result<std::string> WriteTopProto(PprofReport& report) {

@@ -1,8 +1,10 @@
 // -top, -tree, -peek, -traces, -tags, -raw, -comments.
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "pprof/go_text.h"
@@ -12,6 +14,27 @@
 namespace memtool::commands::pprof {
 
 namespace {
+
+// The text of a report that may be larger than its profile, handed over while it is made.
+class Pieces {
+ public:
+  explicit Pieces(const TakeBytes& take) : take_(take) {}
+
+  [[nodiscard]] std::string& text() { return text_; }
+  Result<void> HandIfMuch() {
+    constexpr std::size_t kMuch = std::size_t{64} << 10U;
+    return text_.size() >= kMuch ? Hand() : Result<void>();
+  }
+  Result<void> Hand() {
+    auto taken = take_(text_);
+    text_.clear();
+    return taken;
+  }
+
+ private:
+  const TakeBytes& take_;
+  std::string text_;
+};
 
 std::string Lines(const std::vector<std::string>& labels) {
   return fmt::format("{}\n", fmt::join(labels, "\n"));
@@ -193,6 +216,31 @@ std::string RawHeader(const Recording& recording) {
   return out + "Samples:\n" + types + "\n";
 }
 
+Result<void> RawSamples(const Recording& recording, Pieces& pieces) {
+  const Profile& profile = *recording.profile;
+  std::string& out = pieces.text();
+  out = RawHeader(recording);
+  std::vector<std::string> labels(recording.label_set_count());  // each made once
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    for (const auto& column : profile.values) {
+      fmt::format_to(std::back_inserter(out), FMT_COMPILE(" {:10}"), column[i]);
+    }
+    out += ": ";
+    for (const LocationId location : recording.Stack(profile.stacks[i])) {
+      const fmt::format_int number(location.value() + 1);
+      out.append(number.data(), number.size());
+      out += ' ';
+    }
+    std::string& text = labels[profile.label_sets[i].value()];
+    if (text.empty()) {
+      text = "\n" + RawLabels(recording, GroupLabels(recording.Labels(profile.label_sets[i])));
+    }
+    out += text;
+    MEMTOOL_TRY(pieces.HandIfMuch());
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string WriteTop(PprofReport& report) {
@@ -251,34 +299,48 @@ Result<std::string> WriteTree(PprofReport& report) {
   return out;
 }
 
-std::string WriteTraces(PprofReport& report) {
+Result<void> WriteTraces(PprofReport& report, const TakeBytes& take) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
-  std::string out = Lines(ProfileLabels(report));
+  Pieces out(take);
+  out.text() = Lines(ProfileLabels(report));
   const NodeTable table(report.recording, KeyOf(report.settings));
+  std::vector<std::string> names(table.size());                              // as they are shown
+  std::vector<std::string> labels(report.recording.label_set_count(), "?");  // "?": not made yet
   const Profile& profile = *report.recording.profile;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const auto stack = report.recording.Stack(profile.stacks[i]);
     if (stack.empty()) {
       continue;
     }
-    out += kLine;
-    out += LabelLines(report, GroupLabels(report.recording.Labels(profile.label_sets[i])));
+    out.text() += kLine;
+    std::string& label_lines = labels[profile.label_sets[i].value()];
+    if (label_lines == "?") {
+      label_lines = LabelLines(report, GroupLabels(report.recording.Labels(profile.label_sets[i])));
+    }
+    out.text() += label_lines;
     std::int64_t value = profile.values[report.type][i];
     if (report.settings.mean && profile.values[0][i] != 0) {
       value = Quotient(value, profile.values[0][i]);
     }
-    std::string amount = report.Value(value);
+    std::string amount = PadLeft(report.Value(value), 10);
     for (const LocationId place : stack) {
       const auto nodes = table.Of(place);
       for (const NodeId& node : nodes) {
-        out += fmt::format("{}   {}{}\n", PadLeft(amount, 10), Shown(table.Name(node.value())),
-                           &node == &nodes.back() ? "" : " (inline)");
-        amount.clear();
+        std::string& name = names[node.value()];
+        if (name.empty()) {
+          name = "   " + Shown(table.Name(node.value()));
+        }
+        out.text() += amount;
+        out.text() += name;
+        out.text() += &node == &nodes.back() ? "\n" : " (inline)\n";
+        amount.assign(10, ' ');
       }
     }
+    MEMTOOL_TRY(out.HandIfMuch());
   }
-  return out.append(kLine);
+  out.text() += kLine;
+  return out.Hand();
 }
 
 std::string WriteTags(const PprofReport& report) {
@@ -316,20 +378,11 @@ std::string WriteTags(const PprofReport& report) {
   return out;
 }
 
-std::string WriteRaw(const PprofReport& report) {
+Result<void> WriteRaw(const PprofReport& report, const TakeBytes& take) {
   const Recording& recording = report.recording;
-  const Profile& profile = *recording.profile;
-  std::string out = RawHeader(recording);
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    for (const auto& column : profile.values) {
-      out += fmt::format(" {:10}", column[i]);
-    }
-    out += ": ";
-    for (const LocationId location : recording.Stack(profile.stacks[i])) {
-      out += fmt::format("{} ", location.value() + 1);
-    }
-    out += "\n" + RawLabels(recording, GroupLabels(recording.Labels(profile.label_sets[i])));
-  }
+  Pieces pieces(take);
+  MEMTOOL_TRY(RawSamples(recording, pieces));
+  std::string& out = pieces.text();
   out += "Locations\n";
   for (std::size_t i = 0; i < recording.locations.size(); ++i) {
     out += RawLocation(recording, i);
@@ -342,7 +395,7 @@ std::string WriteRaw(const PprofReport& report) {
                        m.has_functions ? "[FN]" : "", m.has_filenames ? "[FL]" : "",
                        m.has_line_numbers ? "[LN]" : "", m.has_inline_frames ? "[IN]" : "");
   }
-  return out;
+  return pieces.Hand();
 }
 
 std::string WriteComments(const PprofReport& report) {

@@ -1,5 +1,6 @@
 #include "memtool/profile/answers/events.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ void Count(const EventsQuery& query, EventsAnswer& answer) {
 }  // namespace
 
 std::string AddressText(std::uint64_t address) {
-  return fmt::format("0x{:x}", address);
+  return fmt::format(FMT_COMPILE("0x{:x}"), address);
 }
 
 void EventSource::PutLife(const ListedEvent& listed, EventRow& row) const {

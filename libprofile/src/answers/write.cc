@@ -5,6 +5,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string>
 
@@ -19,6 +20,10 @@ using Buffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
 using Json = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
 
 void PutText(Json& json, std::string_view bytes) {
+  if (IsPlain(bytes)) {
+    json.String(bytes.data(), static_cast<rapidjson::SizeType>(bytes.size()));
+    return;
+  }
   const std::string text = ToUtf8(bytes);
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
@@ -134,7 +139,11 @@ class RowPrinter {
       Put(json_, row[i]);
     }
     json_.EndObject();
-    line_ = EscapeJson({buffer_.GetString(), buffer_.GetSize()});
+    const std::string_view made(buffer_.GetString(), buffer_.GetSize());
+    if (IsPlain(made)) {
+      return made;
+    }
+    line_ = EscapeJson(made);
     return line_;
   }
 
@@ -149,12 +158,19 @@ struct CsvCell {
   std::string& line;
   void operator()(std::monostate) const {}
   void operator()(bool value) const { line += value ? "true" : "false"; }
-  void operator()(std::int64_t value) const { line += fmt::format_int(value).c_str(); }
-  void operator()(std::uint64_t value) const { line += fmt::format_int(value).c_str(); }
+  void operator()(std::int64_t value) const { Number(fmt::format_int(value)); }
+  void operator()(std::uint64_t value) const { Number(fmt::format_int(value)); }
+  void Number(const fmt::format_int& digits) const { line.append(digits.data(), digits.size()); }
   void operator()(double value) const {
     line += std::isfinite(value) ? std::to_string(value) : std::string{};
   }
-  void operator()(const std::string& text) const { line += EscapeCsv(text); }
+  void operator()(const std::string& text) const {
+    // Nearly all texts: letters, digits and what is harmless everywhere but at the beginning.
+    const bool as_is = IsPlain(text) &&
+                       (text.empty() || std::isalnum(static_cast<unsigned char>(text[0])) != 0) &&
+                       text.find(',') == std::string::npos && text.find('"') == std::string::npos;
+    line += as_is ? text : EscapeCsv(text);
+  }
   void operator()(const Value::List& list) const { line += EscapeCsv(ToJson(list)); }
   void operator()(const Value::Object& object) const { line += EscapeCsv(ToJson(object)); }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <vector>
 
@@ -60,6 +61,17 @@ void AppendVisible(std::string& out, std::uint32_t c) {
 }  // namespace
 
 bool IsPlain(std::string_view bytes) {
+  constexpr std::uint64_t kEach = 0x0101010101010101U;
+  constexpr std::uint64_t kHighBits = 0x80 * kEach;
+  // Eight at a time: a high bit is set in a byte from 0x80, in 0x7f plus 1 and in what is below
+  // 0x20 minus 0x20. Where all are plain, nothing is carried from one byte to the next.
+  for (; bytes.size() >= sizeof kEach; bytes.remove_prefix(sizeof kEach)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    if (((word | (word + kEach) | (word - 0x20 * kEach)) & kHighBits) != 0) {
+      return false;
+    }
+  }
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 

@@ -1,11 +1,13 @@
 #include "memtool/profile/base/sizes.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 namespace memtool {
 
@@ -50,6 +52,43 @@ int PowerOf(std::string_view text, bool* binary) {
   *binary = rest.starts_with('i');
   const bool known = rest.empty() || rest == "b" || rest == "i" || rest == "ib";
   return power == std::string_view::npos || !known ? -1 : static_cast<int>(power) + 1;
+}
+
+constexpr unsigned kBitsPerUnit = 10;
+
+// |bytes| in hundredths of 2^shift bytes, rounded; none where it takes more than whole numbers to
+// say what a double would be rounded to: between two, or beyond its exact range.
+std::optional<std::uint64_t> Hundredths(std::int64_t bytes, unsigned shift) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53U;
+  constexpr std::uint64_t kHundred = 100;
+  if (bytes <= -kExact || bytes >= kExact) {
+    return std::nullopt;
+  }
+  const auto magnitude = static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes);
+  const std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
+  const std::uint64_t half = (mask >> 1U) + 1;
+  const std::uint64_t part = (magnitude & mask) * kHundred;
+  if ((part & mask) == half) {
+    return std::nullopt;
+  }
+  return (magnitude >> shift) * kHundred + ((part + half) >> shift);
+}
+
+// "-12.05 MiB"
+std::string HundredthsText(bool negative, bool sign, std::uint64_t hundredths,
+                           std::string_view unit) {
+  constexpr std::uint64_t kHundred = 100;
+  constexpr std::uint64_t kTen = 10;
+  const fmt::format_int whole(hundredths / kHundred);
+  const std::uint64_t rest = hundredths % kHundred;
+  std::string text(negative ? "-" : sign ? "+" : "");
+  text.append(whole.data(), whole.size());
+  text += '.';
+  text += static_cast<char>('0' + rest / kTen);
+  text += static_cast<char>('0' + rest % kTen);
+  text += ' ';
+  text += unit;
+  return text;
 }
 
 }  // namespace
@@ -129,19 +168,32 @@ std::string FormatSize(std::int64_t bytes, SizeUnit unit, bool sign) {
   if (shown.bytes == 1.0) {
     return FormatCount(bytes, sign) + " B";
   }
+  if (const auto hundredths = Hundredths(bytes, kBitsPerUnit * (static_cast<unsigned>(unit) - 1))) {
+    return HundredthsText(bytes < 0, sign, *hundredths, shown.name);
+  }
   const double value = static_cast<double>(bytes) / shown.bytes;
-  return sign ? fmt::format("{:+.2f} {}", value, shown.name)
-              : fmt::format("{:.2f} {}", value, shown.name);
+  return sign ? fmt::format(FMT_COMPILE("{:+.2f} {}"), value, shown.name)
+              : fmt::format(FMT_COMPILE("{:.2f} {}"), value, shown.name);
 }
 
 std::string FormatCount(std::int64_t count, bool sign) {
-  std::string digits = fmt::format("{}", count);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
+  constexpr std::size_t kGroup = 3;
+  const fmt::format_int digits(count);
+  std::string_view rest(digits.data(), digits.size());
+  std::string text;
+  if (rest.starts_with('-')) {
+    text += '-';
+    rest.remove_prefix(1);
+  } else if (sign && count > 0) {
+    text += '+';
   }
-  return sign && count > 0 ? "+" + digits : digits;
+  while (!rest.empty()) {
+    const std::size_t size = (rest.size() - 1) % kGroup + 1;
+    text += rest.substr(0, size);
+    rest.remove_prefix(size);
+    text += rest.empty() ? "" : ",";
+  }
+  return text;
 }
 
 }  // namespace memtool

@@ -1,5 +1,6 @@
 #include "memtool/profile/history/events.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ Result<BlockId> ParseBlockId(std::string_view text) {
 }
 
 std::string ToString(const BlockId& id) {
-  return fmt::format("{}{:x}_{}", id.segment ? 's' : 'b', id.address, id.version);
+  return fmt::format(FMT_COMPILE("{}{:x}_{}"), id.segment ? 's' : 'b', id.address, id.version);
 }
 
 std::string_view ActionName(Action action) {

@@ -3,7 +3,12 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "memtool/formats/writer.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "profile.pb.h"
 #include "support/files.h"
 #include "support/make_profile.h"
@@ -37,6 +42,34 @@ TEST(PprofWriter, WritesWhatTheReaderReads) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     const Recording recording = test::RandomProfile(seed);
     EXPECT_EQ(Canonical(Again(recording)), Canonical(recording)) << seed;
+  }
+}
+
+// A profile is written in pieces; protobuf, which reads it as one message, would write the same.
+TEST(PprofWriter, PiecesAreOneMessage) {
+  for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+    RecordingBuilder builder(test::RandomProfile(seed));
+    for (int i = 0; i < 1'000; ++i) {
+      const std::size_t row = static_cast<std::size_t>(i) % builder.samples().size();
+      std::vector<std::int64_t> values;
+      for (const auto& column : builder.samples().values) {
+        values.push_back(column[row] + i);
+      }
+      builder.AddSample(builder.samples().stacks[row], builder.samples().label_sets[row], values);
+    }
+    const Recording recording = *std::move(builder).Finish();
+    const std::string written = *WriteAs("pprof", recording);
+    google::protobuf::io::ArrayInputStream bytes(written.data(), static_cast<int>(written.size()));
+    google::protobuf::io::GzipInputStream gzip(&bytes);
+    std::string message;
+    const void* part = nullptr;
+    for (int size = 0; gzip.Next(&part, &size);) {
+      message.append(static_cast<const char*>(part), static_cast<std::size_t>(size));
+    }
+    pprof::Profile profile;
+    ASSERT_TRUE(profile.ParseFromString(message));
+    EXPECT_EQ(profile.sample_size(), static_cast<int>(recording.profile->size()));
+    EXPECT_EQ(profile.SerializeAsString(), message);
   }
 }
 

@@ -66,5 +66,8 @@ std::span<const Writer* const> Writers();
 // when there is no such writer, kUnsupported when this build was made without it.
 Result<std::string> WriteAs(std::string_view name, const Recording& recording,
                             const WriteOptions& options = {});
+// The same, handed to `sink` as they are made. Errors: also those of `sink`.
+Result<void> WriteAs(std::string_view name, const Recording& recording, const WriteOptions& options,
+                     const ByteSink& sink);
 
 }  // namespace memtool::formats

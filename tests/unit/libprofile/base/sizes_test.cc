@@ -1,10 +1,13 @@
 #include "memtool/profile/base/sizes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <limits>
+#include <random>
+#include <string_view>
 
 namespace memtool {
 namespace {
@@ -129,7 +132,7 @@ TEST(FormatSize, KeepsAFixedUnitAndASign) {
   EXPECT_EQ(FormatSize(-5, SizeUnit::kAuto, true), "-5 B");
 }
 
-TEST(FormatCount, GroupsDigits) {
+TEST(FormatCount, GroupsDigitsOfAnyNumber) {
   EXPECT_EQ(FormatCount(0), "0");
   EXPECT_EQ(FormatCount(999), "999");
   EXPECT_EQ(FormatCount(1000), "1,000");
@@ -139,6 +142,35 @@ TEST(FormatCount, GroupsDigits) {
   EXPECT_EQ(FormatCount(-123456), "-123,456");
   EXPECT_EQ(FormatCount(kMin), "-9,223,372,036,854,775,808");
   EXPECT_EQ(FormatCount(1234, true), "+1,234");
+  EXPECT_EQ(FormatCount(0, true), "0");
+}
+
+// Sizes are written in whole numbers where those say the same; doubles say what is right.
+TEST(FormatSize, IsWhatADoubleWouldBeRoundedTo) {
+  constexpr std::array<std::string_view, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200'000; ++round) {
+    const std::size_t unit = 1 + random() % 4;
+    auto bytes = static_cast<std::int64_t>(random() >> (1 + random() % 62));
+    if (round % 4 == 0) {  // between two hundredths, and beside
+      bytes = (bytes % 100'000 * 2 + 1) * ((std::int64_t{1} << (10 * unit)) / 200) +
+              static_cast<std::int64_t>(random() % 3) - 1;
+    }
+    bytes = round % 3 == 0 ? -bytes : bytes;
+    const double value =
+        static_cast<double>(bytes) / static_cast<double>(std::uint64_t{1} << (10 * unit));
+    const auto shown = static_cast<SizeUnit>(unit + 1);
+    EXPECT_EQ(FormatSize(bytes, shown), fmt::format("{:.2f} {}", value, kNames[unit])) << bytes;
+    EXPECT_EQ(FormatSize(bytes, shown, true), fmt::format("{:+.2f} {}", value, kNames[unit]))
+        << bytes;
+  }
+}
+
+TEST(FormatCount, GroupsDigitsOfAnyNumber) {
+  EXPECT_EQ(FormatCount(kMin), "-9,223,372,036,854,775,808");
+  EXPECT_EQ(FormatCount(kMax, true), "+9,223,372,036,854,775,807");
+  EXPECT_EQ(FormatCount(-100), "-100");
+  EXPECT_EQ(FormatCount(-1000, true), "-1,000");
   EXPECT_EQ(FormatCount(0, true), "0");
 }
 
