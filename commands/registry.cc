@@ -23,6 +23,7 @@ std::unique_ptr<Command> MakeEvents();
 std::unique_ptr<Command> MakeOom();
 std::unique_ptr<Command> MakeRanks();
 std::unique_ptr<Command> MakeIndex();
+std::unique_ptr<Command> MakeCheck();
 std::unique_ptr<Command> MakeWhatif();
 std::unique_ptr<Command> MakeFit();
 std::unique_ptr<Command> MakeLeaks();
@@ -62,6 +63,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
 #ifndef __EMSCRIPTEN__  // a page shows a few inputs, and no job
     {"ranks", MakeRanks},
     {"index", MakeIndex},
+    {"check", MakeCheck},
 #endif
     {"whatif", MakeWhatif},
     {"fit", MakeFit},

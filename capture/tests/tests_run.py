@@ -64,6 +64,28 @@ def test_launcher(env):
         child.stdout.close()
 
 
+def test_rank(env):
+    """The log says which rank the process was, as one launcher numbers it, and `ranks` reads it."""
+    deep = {"OMPI_COMM_WORLD_RANK": "1023", "OMPI_COMM_WORLD_SIZE": "1024",
+            "OMPI_COMM_WORLD_LOCAL_RANK": "7"}
+    for variables, want in [
+            ({"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "GROUP_RANK": "2", "SLURM_PROCID": "2",
+              "SLURM_NTASKS": "4"}, ("RANK=5 world=8 local=1 node=2", 5, 1, 2)),
+            ({"SLURM_PROCID": "3", "SLURM_NTASKS": "9", "SLURM_LOCALID": "0", "SLURM_NODEID": "3"},
+             ("SLURM_PROCID=3 world=9 local=0 node=3", 3, 0, 3)),
+            (deep, ("OMPI_COMM_WORLD_RANK=1023 world=1024 local=7", 1023, 7, None)),
+            ({"PMI_RANK": "0", "PMI_SIZE": "2"}, ("PMI_RANK=0 world=2", 0, None, None)),
+            ({**deep, "OMPI_COMM_WORLD_RANK": "1" * 19, "OMPI_COMM_WORLD_SIZE": "2" * 19},
+             ("OMPI_COMM_WORLD_RANK=" + "1" * 19 + " local=7", None, None, None)),
+            ({"RANK": "9" * 20, "SLURM_PROCID": "1"}, ("SLURM_PROCID=1", 1, None, None))]:
+        env.clear()
+        env.program("linked", "calls", MEMTOOL_CAPTURE_OUT=str(env.folder / "x.mtcap"), **variables)
+        same(want[0], env.card(env.log())["format_display"].split(", ", 1)[1], variables)
+        if want[1] is not None:
+            row = json.loads(env.ask("ranks", "--format", "json", env.log()))["rows"][0]
+            same((*want[1:], "content"), (row["rank"], row["local_rank"], row["node"], row["how"]), "ranks")
+
+
 def test_run_summary(env):
     """The summary names the logs of this run, all of them and no others."""
     program = env.programs / "driver_program"

@@ -22,33 +22,6 @@ constexpr double kCharWidth = 6.3;
 constexpr std::size_t kLongestName = 600;  // more than any sane one, in what the pointer shows
 constexpr std::uint64_t kTints = 6;
 
-// Text and attribute values: what EscapeText leaves is UTF-8 without control characters.
-std::string EscapeXml(std::string_view bytes) {
-  std::string out;
-  for (const char c : EscapeText(bytes)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 // The same file has the same tint on every run.
 std::uint64_t TintOf(std::string_view file) {
   std::uint64_t hash = 0xcbf29ce484222325U;

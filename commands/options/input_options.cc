@@ -236,9 +236,13 @@ Result<std::vector<std::string>> InputOptions::GivenNames() const {
 
 Result<std::vector<std::string>> InputOptions::FilesOf(const std::vector<std::string>& names,
                                                        Streams& streams) const {
+#ifdef __EMSCRIPTEN__  // a page has the files that it was given, and no others
+  return WithFoldersRead(names, keep_going_, streams);
+#else
   auto files = WithDigestsRead(names, load_.limits, keep_going_, streams);
   MEMTOOL_TRY(files);
   return WithFoldersRead(*files, keep_going_, streams);
+#endif
 }
 
 Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {

@@ -57,6 +57,32 @@ std::string EscapeMarkdown(std::string_view bytes) {
   return out;
 }
 
+std::string EscapeXml(std::string_view bytes) {
+  std::string out;
+  for (const char c : EscapeText(bytes)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string EscapeDot(std::string_view bytes) {
   std::string out;
   for (const char c : EscapeText(bytes)) {

@@ -15,6 +15,9 @@ std::string EscapeMarkdown(std::string_view bytes);
 // The inside of a DOT "escString": text made visible, backslashes doubled. Quoting is cgraph's job.
 std::string EscapeDot(std::string_view bytes);
 
+// Text and attributes of XML: text made visible, and its special characters as entities.
+std::string EscapeXml(std::string_view bytes);
+
 // Width in terminal cells of text that went through EscapeText.
 std::size_t DisplayWidth(std::string_view text);
 // Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle. A line

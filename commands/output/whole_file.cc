@@ -164,6 +164,26 @@ Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produc
   return Replace(path, *target, produce, &old);
 }
 
+Result<void> AppendToFile(const std::string& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kNewFile);
+  if (fd < 0) {
+    return Fail(NotWritable(path, errno));
+  }
+  int failed = 0;
+  while (!bytes.empty() && failed == 0) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    } else if (errno != EINTR) {
+      failed = errno;
+    }
+  }
+  if (::close(fd) != 0 && failed == 0) {
+    failed = errno;
+  }
+  return failed != 0 ? Result<void>(Fail(NotWritable(path, failed))) : Result<void>();
+}
+
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes) {
   return StreamTemporary(ending, [bytes](const TakeBytes& take) { return take(bytes); });
 }

@@ -25,6 +25,10 @@ using ProduceBytes = std::function<Result<void>(const TakeBytes& take)>;
 Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
                              Streams& streams);
 
+// Adds to the end of a file, which is made where it is not there: logs and summaries that others
+// write to as well. Errors: kOutput.
+Result<void> AppendToFile(const std::string& path, std::string_view bytes);
+
 // Writes a file that only its owner can read, under a name of its own in the folder for temporary
 // files. Returns the path. Errors: kOutput.
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes);

@@ -11,7 +11,6 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/tabulate.h"
 #include "output/text/colors.h"
-#include "rows/rows.h"
 #include "words/words.h"
 
 namespace memtool::commands {

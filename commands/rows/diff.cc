@@ -106,6 +106,7 @@ class DiffCommand final : public RowsCommand {
     return {};
   }
 
+#ifndef __EMSCRIPTEN__  // a page has no folders
   // Two jobs are compared rank by rank.
   std::optional<Result<ExitCode>> RunInstead(Streams& streams) override {
     std::vector<std::string> sides = bases_;
@@ -135,6 +136,7 @@ class DiffCommand final : public RowsCommand {
     }
     return session.exit_code();
   }
+#endif
 
   // BASE NEW..., or --diff-base BASE NEW...: the bases, then the new ones.
   Result<std::vector<std::string>> Names(Streams& streams) override {

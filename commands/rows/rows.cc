@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
 #include "words/words.h"
 
@@ -13,11 +12,6 @@ namespace memtool::commands {
 std::string ViaText(std::string_view via) {
   const std::string_view operation = OperationName(via);
   return operation.empty() ? NameText(via) : std::string(operation);
-}
-
-std::string PlaceText(std::string_view file, std::int64_t line) {
-  std::string place(file == "??" ? std::string_view{} : BaseName(file));
-  return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
 }
 
 std::string InputsText(const Session& session, bool apart) {

@@ -10,13 +10,12 @@
 #include "output/text_table.h"
 #include "session/session.h"
 #include "words/moments.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
 // The call for column VIA: what a program calls the operation, else the name as NameText shows it.
 std::string ViaText(std::string_view via);
-// "leak.py:13", or empty when the row has no place.
-std::string PlaceText(std::string_view file, std::int64_t line);
 // "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the
 // rows keep the inputs apart.
 std::string InputsText(const Session& session, bool apart = false);

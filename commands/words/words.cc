@@ -1,5 +1,9 @@
 #include "words/words.h"
 
+#include <fmt/format.h>
+
+#include "memtool/profile/base/paths.h"
+
 namespace memtool::commands {
 
 std::string OneOf(std::span<const std::string_view> words) {
@@ -9,6 +13,11 @@ std::string OneOf(std::span<const std::string_view> words) {
     text += words[i];
   }
   return text;
+}
+
+std::string PlaceText(std::string_view file, std::int64_t line) {
+  const std::string place(file == "??" ? std::string_view{} : BaseName(file));
+  return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
 }
 
 }  // namespace memtool::commands

@@ -22,6 +22,9 @@ std::string Counted(std::integral auto count, std::string_view noun) {
          std::string(PluralS(count));
 }
 
+// "leak.py:13", or empty where there is no file.
+std::string PlaceText(std::string_view file, std::int64_t line);
+
 // "event", "event or time", "name, time or given".
 std::string OneOf(std::span<const std::string_view> words);
 

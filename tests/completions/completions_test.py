@@ -138,6 +138,10 @@ def check_bash(memtool, script, testdata, folder):
             CASES, bash_offers(script, folder, [case[:2] for case in CASES])):
         if sorted(offered) != sorted(wanted):
             wrong.append(f"{line!r}: offers {offered}, not {wanted}")
+    line = printed(memtool, "-V")
+    facts = printed(memtool, "--version")
+    if not re.fullmatch(r"memtool [\d.]+\n", line) or not facts.startswith(line + "Build:     "):
+        wrong.append(f"--version does not begin with what -V says: {facts}")
     return wrong + check_words(memtool, script, testdata, folder, commands)
 
 

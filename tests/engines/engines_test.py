@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Digests that an engine's workers make are those of one process, whoever was killed or ran twice.
 
-usage: engines_test.py --memtool PATH --engine xargs|parallel|mpirun|srun|dask|duckdb   (exit 77: not here)
+usage: engines_test.py --memtool PATH --engine xargs|parallel|mpirun|srun|sbatch|dask   (exit 77: not here)
 """
 import argparse
 import os
@@ -17,7 +17,8 @@ HERE = Path(__file__).resolve()
 ENGINES = HERE.parents[2] / "share/engines"
 MAKER = HERE.parents[1] / "bench/make_ranks.py"
 RANKS = 608
-NEEDS = {"xargs": "xargs", "parallel": "parallel", "mpirun": "mpirun", "srun": "srun", "duckdb": "node"}
+NEEDS = {"xargs": "xargs", "parallel": "parallel", "mpirun": "mpirun", "srun": "slurmctld",
+         "sbatch": "slurmctld"}
 
 
 def run(words, env, code=0):
@@ -32,8 +33,10 @@ def lines_of(engine, folder, out, env):
             "MPIRUN_OPTIONS": "--oversubscribe"} if engine == "mpirun" else {}
     words = {"xargs": ["xargs.sh", 4, folder, out], "parallel": ["parallel.sh", folder, out],
              "mpirun": ["mpirun.sh", 4, folder, out], "srun": ["srun.sh", folder, out],
-             "dask": ["dask_index.py", "local", folder, out]}[engine]
-    program = [sys.executable] if words[0].endswith(".py") else []
+             "sbatch": ["slurm.sbatch", folder, out], "dask": ["dask_index.py", "local", folder, out]}[engine]
+    slurm = [HERE.parent / "with_slurm.sh", 4]
+    program = {"dask": [sys.executable], "srun": [*slurm, "salloc", "-n", 4],
+               "sbatch": [*slurm, "sbatch", "--wait", "-n", 4, "-o", out.with_suffix(".log")]}.get(engine, [])
     run([*program, ENGINES / words[0], *words[1:]], {**env, **root})
     return out.read_bytes()
 
@@ -62,6 +65,9 @@ def main():
             return 77
     elif shutil.which(NEEDS[args.engine]) is None:
         print(f"skipped: {NEEDS[args.engine]} is not installed")
+        return 77
+    elif NEEDS[args.engine] == "slurmctld" and os.geteuid() != 0:
+        print("skipped: only root starts Slurm")
         return 77
     env = {**os.environ, "MEMTOOL": args.memtool}
     with tempfile.TemporaryDirectory() as folder:

@@ -90,15 +90,49 @@ void ReadSignal() {
   }
 }
 
+// What a launcher calls the rank in the job, how many there are, the rank in the node, and the
+// node; null where it does not say.
+struct Launcher {
+  const char* rank;
+  const char* world;
+  const char* local;
+  const char* node;
+};
+
+constexpr std::size_t kLongestNumber = 19;
+
+// Appends "NAME=VALUE"; nothing where there is no such variable, or no room.
+void AddIdentity(const char* name, const char* variable) {
+  const char* value = variable == nullptr ? nullptr : Variable(variable);
+  const std::size_t length = strlen(g_rank);
+  if (value == nullptr || strlen(value) > kLongestNumber ||
+      length + strlen(name) + strlen(value) + 3 > sizeof g_rank) {
+    return;
+  }
+  char* to = g_rank + length;
+  if (length > 0) {
+    *to++ = ' ';
+  }
+  CopyText(to, static_cast<std::size_t>(g_rank + sizeof g_rank - to), name);
+  to += strlen(name);
+  *to++ = '=';
+  CopyText(to, static_cast<std::size_t>(g_rank + sizeof g_rank - to), value);
+}
+
+// All of one launcher: what another one says, below which it was started, is of other processes.
 void ReadRank() {
-  const char* const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                               "SLURM_PROCID"};
-  for (const char* name : names) {
-    if (const char* value = Variable(name); value != nullptr && strlen(value) < 20) {
-      CopyText(g_rank, sizeof g_rank, name);
-      const std::size_t length = strlen(g_rank);
-      g_rank[length] = '=';
-      CopyText(g_rank + length + 1, sizeof g_rank - length - 1, value);
+  const Launcher launchers[] = {
+      {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", nullptr},
+      {"PMIX_RANK", nullptr, nullptr, nullptr},
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", nullptr},
+      {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID"}};
+  for (const Launcher& launcher : launchers) {
+    AddIdentity(launcher.rank, launcher.rank);
+    if (g_rank[0] != '\0') {
+      AddIdentity("world", launcher.world);
+      AddIdentity("local", launcher.local);
+      AddIdentity("node", launcher.node);
       return;
     }
   }
@@ -178,8 +212,9 @@ struct Writer {
       *at++ = c;
     }
   }
-  void Text(const char* text) {
-    for (; *text != '\0'; ++text) {
+  void Text(const char* text) { Text(text, strlen(text)); }
+  void Text(const char* text, std::size_t length) {
+    for (const char* const stop = text + length; text != stop; ++text) {
       Put(*text == '/' ? '_' : *text);
     }
   }
@@ -204,6 +239,7 @@ void ExpandName(char* to, std::size_t size, const char* pattern) {
   Writer writer{to, to + size - 1};
   const char* rank = strchr(g_rank, '=');
   rank = rank == nullptr ? "" : rank + 1;
+  const std::size_t rank_length = strcspn(rank, " ");
   for (; *pattern != '\0'; ++pattern) {
     if (pattern[0] == '.' && pattern[1] == '%' && pattern[2] == 'r' && *rank == '\0') {
       pattern += 2;
@@ -217,7 +253,7 @@ void ExpandName(char* to, std::size_t size, const char* pattern) {
     if (*pattern == 'p') {
       PutNumber(writer, getpid());
     } else if (*pattern == 'r') {
-      writer.Text(rank);
+      writer.Text(rank, rank_length);
     } else if (*pattern == 'h') {
       utsname names{};
       uname(&names);

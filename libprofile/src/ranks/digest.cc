@@ -312,7 +312,7 @@ Result<Digest> DigestOf(const std::shared_ptr<const Recording>& recording, Diges
   return digest;
 }
 
-Digest DigestOfProblem(DigestedFile file, std::string problem) {
+Digest DigestOfProblem(DigestedFile file, std::string_view problem) {
   Digest digest = Named(std::move(file));
   digest.problem = ToUtf8(problem);
   return digest;

@@ -16,15 +16,16 @@ struct Factor {
   double k;
 };
 
-// The 99th percentile of the largest distance in a group of normally distributed values, in units
-// of kSigma times the median distance, rounded up: measured over 40,000 (of 512) to 1,000,000
-// groups (of up to 32), from 1,024 on worked out from the normal distribution. Odd groups need more
-// than even ones. Groups between two sizes take the smaller one's.
+// The 99.6th percentile of the largest distance in a group of normally distributed values, in units
+// of kSigma times the median distance, rounded up: measured over 20,000 (of 512) to 600,000 groups
+// (of up to 32), from 1,024 on worked out from the normal distribution. So noise makes an outlier
+// in fewer than one of a hundred groups of any size. Odd groups need more than even ones. Groups
+// between two sizes take the smaller one's.
 constexpr std::array kFactors{
-    Factor{4, 16},     Factor{5, 18.7},   Factor{6, 10.2},   Factor{7, 10.8}, Factor{8, 8.0},
-    Factor{9, 8.3},    Factor{10, 7.1},   Factor{12, 6.4},   Factor{14, 6.0}, Factor{16, 5.7},
-    Factor{20, 5.3},   Factor{24, 5.1},   Factor{32, 4.8},   Factor{64, 4.5}, Factor{1024, 4.6},
-    Factor{2048, 4.8}, Factor{4096, 5.0}, Factor{16384, 5.4}};
+    Factor{4, 25.7},   Factor{5, 29.9},   Factor{6, 13.9},   Factor{7, 14.9}, Factor{8, 10.3},
+    Factor{9, 10.7},   Factor{10, 8.9},   Factor{12, 7.8},   Factor{14, 7.1}, Factor{16, 6.6},
+    Factor{20, 6.1},   Factor{24, 5.7},   Factor{32, 5.3},   Factor{64, 4.8}, Factor{1024, 4.9},
+    Factor{2048, 5.0}, Factor{4096, 5.2}, Factor{16384, 5.6}};
 
 double FactorOf(std::size_t group) {
   double k = kFactors.front().k;

@@ -78,6 +78,63 @@ class SuffixMaxima {
   std::vector<Point> points_;
 };
 
+// The highest total without each of several groups, from one pass over the events.
+class PeaksWithout {
+ public:
+  explicit PeaksWithout(std::size_t count) : groups_(count) {}
+
+  // What was there before the first event, then Begin(), then each event's change, in order.
+  void AddBefore(std::span<const std::uint32_t> members, std::int64_t bytes) {
+    total_ = SaturatingAdd(total_, bytes);
+    for (const std::uint32_t row : members) {
+      if (row != Replay::kNoGroup) {
+        groups_[row].held = SaturatingAdd(groups_[row].held, bytes);
+      }
+    }
+  }
+  void Begin() { maxima_.Push(0, total_); }
+  void Change(std::span<const std::uint32_t> members, std::int64_t change, std::uint32_t event) {
+    for (const std::uint32_t row : members) {
+      if (row != Replay::kNoGroup) {
+        Group& group = groups_[row];
+        Settle(group);
+        group.held = SaturatingAdd(group.held, change);
+        group.since = event + 1;
+      }
+    }
+    total_ = SaturatingAdd(total_, change);
+    maxima_.Push(event + 1, total_);
+  }
+  [[nodiscard]] std::vector<std::int64_t> Take() && {
+    std::vector<std::int64_t> peaks;
+    peaks.reserve(groups_.size());
+    for (Group& group : groups_) {
+      Settle(group);
+      peaks.push_back(group.peak);
+    }
+    return peaks;
+  }
+
+ private:
+  struct Group {
+    std::int64_t held = 0;
+    std::uint64_t since = 0;  // the event after the last change
+    std::int64_t peak = INT64_MIN;
+  };
+
+  // While a group's bytes stay the same, the highest total decides, so look only where they change.
+  void Settle(Group& group) const {
+    if (SaturatingSubtract(maxima_.Max(), group.held) > group.peak) {
+      group.peak =
+          std::max(group.peak, SaturatingSubtract(maxima_.MaxSince(group.since), group.held));
+    }
+  }
+
+  std::vector<Group> groups_;
+  SuffixMaxima maxima_;
+  std::int64_t total_ = 0;
+};
+
 }  // namespace
 
 std::int64_t ReservedChange(const Event& event) {
@@ -305,39 +362,17 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
 }
 
 std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const {
-  struct Group {
-    std::int64_t held = 0;
-    std::uint64_t since = 0;  // the event after the last change
-    std::int64_t peak = INT64_MIN;
-  };
-  std::vector<Group> all(groups.count);
-  std::int64_t total = 0;
-  const auto add = [&](std::span<const std::uint32_t> members, std::int64_t bytes) {
-    total = SaturatingAdd(total, bytes);
-    for (const std::uint32_t group : members) {
-      if (group != kNoGroup) {
-        all[group].held = SaturatingAdd(all[group].held, bytes);
-      }
-    }
-  };
+  PeaksWithout peaks(groups.count);
   const std::span<const std::uint32_t> before = groups.before_recording;
   for (const std::uint32_t i : unmatched_) {
-    add(before, events_[i].size);
+    peaks.AddBefore(before, events_[i].size);
   }
   for (const std::uint32_t row : unopened_) {
     const Block& block = recording_.state->blocks[row];
-    add(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
+    peaks.AddBefore(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
   }
-  add(before, trace_.preexisting_bytes);
-  // While a group's bytes stay the same, the highest total decides, so look only where they change.
-  SuffixMaxima maxima;
-  maxima.Push(0, total);
-  const auto settle = [&maxima](Group& group) {
-    if (SaturatingSubtract(maxima.Max(), group.held) > group.peak) {
-      group.peak =
-          std::max(group.peak, SaturatingSubtract(maxima.MaxSince(group.since), group.held));
-    }
-  };
+  peaks.AddBefore(before, trace_.preexisting_bytes);
+  peaks.Begin();
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
     const bool is_free = event.action == Action::kFreeCompleted;
@@ -347,27 +382,11 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
     // ChangeAt(i), which need not be called: a free gives back what its allocation took.
     const std::uint32_t allocation = is_free ? partner_[i] : kNoEvent;
     const std::int64_t size = allocation == kNoEvent ? event.size : events_[allocation].size;
-    const std::int64_t change = is_free ? SaturatingSubtract(0, size) : size;
-    if (event.action != Action::kAdjust) {
-      for (const std::uint32_t row : GroupsOfEvent(groups, i)) {
-        if (row != kNoGroup) {
-          Group& group = all[row];
-          settle(group);
-          group.held = SaturatingAdd(group.held, change);
-          group.since = i + 1;
-        }
-      }
-    }
-    total = SaturatingAdd(total, change);
-    maxima.Push(i + 1, total);
+    const bool of_groups = event.action != Action::kAdjust;
+    peaks.Change(of_groups ? GroupsOfEvent(groups, i) : std::span<const std::uint32_t>(),
+                 is_free ? SaturatingSubtract(0, size) : size, i);
   }
-  std::vector<std::int64_t> peaks;
-  peaks.reserve(all.size());
-  for (Group& group : all) {
-    settle(group);
-    peaks.push_back(group.peak);
-  }
-  return peaks;
+  return std::move(peaks).Take();
 }
 
 }  // namespace memtool

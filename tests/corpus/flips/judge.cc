@@ -25,27 +25,30 @@ double MostSeconds() {
 //  4  --strict, and it was read around its damage
 //  2  where an option asks for something that the damaged file no longer has (`asks`)
 //  6  svg and web: there is no Graphviz on this program's PATH; all else has been done by then
-//  1  `fit`: it is no longer a recording of the same program
+//  1  `fit`, `diff --align`: it is no longer a recording of the same program
 // Never 1 otherwise (nobody set a threshold) and never 5.
 bool IsAnswer(const Line& line, int code) {
   const bool strict = line.words.find("--strict") != std::string_view::npos;
-  const bool fit = line.words.starts_with("fit ");
+  const bool same = line.words.starts_with("fit ") || line.words.starts_with("diff --align ");
   const bool drawn = line.words.starts_with("svg ") || line.words.starts_with("web ");
   return code == 0 || code == 3 || (code == 4 && strict) || (code == 2 && line.asks) ||
-         (code == 6 && drawn) || (code == 1 && fit);
+         (code == 6 && drawn) || (code == 1 && same);
 }
 
 // Where in the input: an offset, a line, a line and column, a record or an address. Errors of the
 // whole file have no place within it: it is empty, it lacks something, two readers may be meant, it
-// is sound and of a kind that has no answer to this question, or it names a file that is not there.
+// is sound and of a kind that has no answer to this question, or it names or stands for a file that
+// is not there.
 bool HasPlace(const std::string& message) {
   static const std::regex place(
       "byte [0-9]|line [0-9]|:[0-9]+:[0-9]+: |\\[[0-9]+\\]|0x[0-9a-f]+|"
       "the input is empty|string_table: missing|: cannot be opened: |"
-      ", which (memtool|this command) does not read|several readers could|"
+      ", which (memtool|this command) does not read|these are digests, and not|stands for a file "
+      "that|several readers could|"
       "does not record the allocator's|does not record what was requested|"
       "holds no events of an allocator|holds no samples|its allocator cannot be replayed|"
-      "trace without memory events|nothing ran out of memory in it");
+      "trace without memory events|without allocations has no steps|nothing ran out of memory in "
+      "it");
   return std::regex_search(message, place);
 }
 
@@ -72,8 +75,9 @@ std::string FaultOfText(const Outcome& outcome) {
   if (outcome.code == 0) {
     return {};
   }
-  // A graph that could be made may have its line about damage first.
-  if (lines != 1 && !(outcome.code == 6 && lines == 2)) {
+  // A graph that could be made, or runs that could be compared, may have their line about damage
+  // first.
+  if (lines != 1 && !((outcome.code == 6 || outcome.code == 1) && lines == 2)) {
     return std::to_string(lines) + " lines: " + WithoutNumbers(errors);
   }
   if (errors.size() > kLongestLine) {

@@ -89,19 +89,46 @@ std::size_t RanksMaker::size() const {
 
 namespace {
 
-// "3", or "3 of 8", and what else the file says of its writer.
+std::optional<std::int64_t> NumberIn(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0
+             ? std::optional(value)
+             : std::nullopt;
+}
+
+// A capture log's "RANK=3 world=8 local=3 node=0", where the first is named as its launcher does.
+void ReadNamed(std::string_view text, RankIdentity& identity) {
+  bool first = true;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(0, equals);
+    const auto number = NumberIn(word.substr(std::min(equals + 1, word.size())));
+    if (std::exchange(first, false)) {
+      identity.rank = number;
+    } else if (name == "world") {
+      identity.world = number;
+    } else if (name == "local") {
+      identity.local_rank = number;
+    } else if (name == "node") {
+      identity.node = number;
+    }
+  }
+}
+
+// "3", "3 of 8" or what a capture log says, and what else the file says of its writer.
 RankIdentity ContentOf(const Digest& digest) {
-  const auto number = [](std::string_view text) -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-  };
   const std::string_view text = digest.rank;
-  const std::size_t of = std::min(text.find(" of "), text.size());
   RankIdentity identity;
-  identity.rank = number(text.substr(0, of));
-  identity.world = number(text.substr(std::min(of + 4, text.size())));
+  if (text.find('=') != std::string_view::npos) {
+    ReadNamed(text, identity);
+  } else {
+    const std::size_t of = std::min(text.find(" of "), text.size());
+    identity.rank = NumberIn(text.substr(0, of));
+    identity.world = NumberIn(text.substr(std::min(of + 4, text.size())));
+  }
   identity.host = digest.host;
   identity.pid = digest.process;
   identity.how = identity.rank ? IdentityHow::kContent : IdentityHow::kNone;
@@ -304,6 +331,7 @@ class AnswerMaker {
 
   [[nodiscard]] std::vector<RankCause> CausesOf(const std::vector<RowDifference>& rows) const {
     std::vector<RankCause> causes;
+    causes.reserve(rows.size());
     for (const RowDifference& row : rows) {
       causes.push_back({names_[row.key].first, names_[row.key].second, row.between});
     }

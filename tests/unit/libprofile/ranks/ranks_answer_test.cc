@@ -118,4 +118,41 @@ TEST(Ranks, DevicesThatRanksShouldNotBeOn) {
 }
 
 }  // namespace
+// What the capture library writes of the environment of a process.
+TEST(RanksAnswer, ReadsWhatACaptureLogSays) {
+  RanksMaker maker;
+  for (int rank = 0; rank < 3; ++rank) {
+    Digest digest = Of(rank, 10);
+    digest.path = "logs/" + std::to_string(9 - rank) + ".mtcap";
+    digest.rank = "SLURM_PROCID=" + std::to_string(rank) +
+                  " world=4 local=" + std::to_string(rank % 2) +
+                  " node=" + std::to_string(rank / 2);
+    maker.Add(std::move(digest));
+  }
+  auto answer = std::move(maker).Make({});
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->ranks.size(), 3U);
+  EXPECT_EQ(answer->ranks[2].path, "logs/7.mtcap");
+  EXPECT_EQ(answer->ranks[1].local_rank, 1);
+  EXPECT_EQ(answer->ranks[2].node, 1);
+  EXPECT_EQ(answer->ranks[2].how, IdentityHow::kContent);
+  EXPECT_EQ(answer->set.missing, std::vector<std::int64_t>{3});
+}
+
+TEST(RanksAnswer, TakesNoNumbersFromNonsense) {
+  for (const char* text : {"=", "= = =", "RANK=-1", "RANK=x world=", "RANK=99999999999999999999",
+                           "RANK=1=2", "3 of", "-3 of 8", " 3"}) {
+    RanksMaker maker;
+    Digest digest = Of(0, 10);
+    digest.path = "logs/a.mtcap";
+    digest.rank = text;
+    maker.Add(std::move(digest));
+    auto answer = std::move(maker).Make({});
+    ASSERT_TRUE(answer) << text;
+    for (const RankFacts& rank : answer->ranks) {
+      EXPECT_NE(rank.how, IdentityHow::kContent) << text;
+    }
+  }
+}
+
 }  // namespace memtool

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,6 @@ struct DigestedFile {
 // in bytes.
 Result<Digest> DigestOf(const std::shared_ptr<const Recording>& recording, DigestedFile file);
 // Of a file that could not be read.
-Digest DigestOfProblem(DigestedFile file, std::string problem);
+Digest DigestOfProblem(DigestedFile file, std::string_view problem);
 
 }  // namespace memtool

@@ -1,0 +1,176 @@
+#include "check/check_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memtool/profile/base/sizes.h"
+#include "output/escape.h"
+#include "output/tabulate.h"
+#include "output/text/colors.h"
+#include "output/text/cpp_names.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+std::string WhatText(const CheckRow& row) {
+  switch (row.what) {
+    case CheckWhat::kDevice:
+      return "peak of device " + row.name;
+    case CheckWhat::kBucket:
+      return "bucket " + row.name;
+    case CheckWhat::kFunction:
+      return "functions " + row.name;
+    default:
+      return std::string(NameOf(row.what));
+  }
+}
+
+std::string CauseText(const CheckCause& cause, bool against_base) {
+  const std::string place = PlaceText(cause.file, 0);
+  const std::string where = NameText(cause.name) + (place.empty() ? "" : " " + place);
+  if (!against_base) {
+    return fmt::format("{} {}", FormatSize(cause.now), where);
+  }
+  return fmt::format(
+      "{} {} ({})", FormatSize(cause.growth(), SizeUnit::kAuto, true), where,
+      cause.base ? fmt::format("{} → {}", FormatSize(*cause.base), FormatSize(cause.now)) : "new");
+}
+
+std::string BecauseText(const CheckRow& row) {
+  std::string text;
+  for (const CheckCause& cause : row.because) {
+    text += (text.empty() ? "" : ", ") + CauseText(cause, row.base.has_value());
+  }
+  return text;
+}
+
+bool HasSeveralInputs(const CheckAnswer& answer) {
+  return std::any_of(answer.rows.begin(), answer.rows.end(),
+                     [&](const CheckRow& row) { return row.input != answer.rows.front().input; });
+}
+
+// The limit that is next to be broken.
+std::string ClosestText(const CheckAnswer& answer) {
+  const auto share = [](const CheckRow& row) {
+    return row.limit <= 0 ? 1.0 : static_cast<double>(row.value) / static_cast<double>(row.limit);
+  };
+  const auto closest =
+      std::max_element(answer.rows.begin(), answer.rows.end(),
+                       [&](const CheckRow& a, const CheckRow& b) { return share(a) < share(b); });
+  return closest == answer.rows.end()
+             ? std::string()
+             : fmt::format("; the closest is {}: {} of {} ({:.1f}%)", WhatText(*closest),
+                           FormatSize(closest->value), FormatSize(closest->limit),
+                           100 * share(*closest));
+}
+
+std::vector<std::string> Head(const CheckAnswer& answer, const std::string& against) {
+  std::vector<std::string> head;
+  const bool several = HasSeveralInputs(answer);
+  for (const CheckRow& row : answer.rows) {
+    if (row.broken()) {
+      head.push_back(
+          fmt::format("FAILED  {}{}", BrokenText(row), several ? " · " + row.input : ""));
+      if (!row.because.empty()) {
+        head.push_back("  because " + BecauseText(row));
+      }
+    }
+  }
+  if (answer.broken == 0) {
+    head.push_back(answer.rows.empty()
+                       ? "OK  there are no limits"
+                       : fmt::format("OK  within {}{}", Counted(answer.rows.size(), "limit"),
+                                     ClosestText(answer)));
+  } else {
+    head.push_back(
+        fmt::format("{} of {} broken", answer.broken, Counted(answer.rows.size(), "limit")));
+  }
+  head.push_back((several || answer.rows.empty() ? "" : answer.rows.front().input + " ") + against);
+  return head;
+}
+
+// Workflow commands end at a line's end, and % begins an escape.
+std::string CommandText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '%' ? "%25" : c == '\n' ? "%0A" : c == '\r' ? "%0D" : std::string(1, c);
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string BrokenText(const CheckRow& row) {
+  const std::string limit = row.base ? fmt::format("the {} allowed ({} in the baseline)",
+                                                   FormatSize(row.limit), FormatSize(*row.base))
+                                     : "its budget of " + FormatSize(row.limit);
+  return fmt::format("{} is {}, {} above {}", WhatText(row), FormatSize(row.value),
+                     FormatSize(row.over()), limit);
+}
+
+TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std::size_t limit) {
+  TextTable table;
+  table.head = Head(answer, against);
+  table.verdict_color = answer.broken > 0 ? kAlarm256 : kNoColor;
+  const bool several = HasSeveralInputs(answer);
+  const auto size = [](std::int64_t bytes) { return Cell(Amount{.value = bytes}); };
+  const std::vector<TableColumn<CheckRow>> columns{
+      {{.title = "VERDICT", .left = true},
+       [](const CheckRow& row) { return Cell(row.broken() ? "FAILED" : "ok"); }},
+      {{.title = "VALUE"}, [&](const CheckRow& row) { return size(row.value); }},
+      {{.title = "LIMIT"}, [&](const CheckRow& row) { return size(row.limit); }},
+      {{.title = "OVER", .drop = 2},
+       [&](const CheckRow& row) { return row.broken() ? size(row.over()) : Cell(); }},
+      {{.title = "BASELINE", .drop = 3},
+       [&](const CheckRow& row) { return row.base ? size(*row.base) : Cell(); }},
+      {{.title = "WHAT", .left = true, .shrink = true},
+       [](const CheckRow& row) { return Cell(WhatText(row)); }},
+      {{.title = several ? "INPUT" : "", .left = true, .shrink = true, .drop = 1, .path = true},
+       [](const CheckRow& row) { return Cell(row.input); }}};
+  Tabulate(answer.rows, columns, limit, 1, table);
+  for (const std::string& note : answer.notes) {
+    table.foot.push_back("note: " + note);
+  }
+  return table;
+}
+
+std::vector<std::string> Annotations(const CheckAnswer& answer) {
+  std::vector<std::string> lines;
+  for (const CheckRow& row : answer.rows) {
+    if (row.broken()) {
+      const std::string because = BecauseText(row);
+      lines.push_back(
+          fmt::format("::error title=memtool check::{}",
+                      CommandText(EscapeText(fmt::format("{}: {}{}{}", row.input, BrokenText(row),
+                                                         because.empty() ? "" : ": ", because)))));
+    }
+  }
+  for (const std::string& note : answer.notes) {
+    lines.push_back("::notice title=memtool check::" + CommandText(EscapeText(note)));
+  }
+  return lines;
+}
+
+std::string JunitXml(const CheckAnswer& answer) {
+  std::string xml = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuite name=\"memtool check\" tests=\"{}\" failures=\"{}\" errors=\"0\" "
+      "skipped=\"0\">\n",
+      answer.rows.size(), answer.broken);
+  for (const CheckRow& row : answer.rows) {
+    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}{}\"", EscapeXml(row.input),
+                       EscapeXml(WhatText(row)), row.base ? " (baseline)" : "");
+    if (!row.broken()) {
+      xml += "/>\n";
+      continue;
+    }
+    xml += fmt::format(">\n    <failure message=\"{}\">{}</failure>\n  </testcase>\n",
+                       EscapeXml(BrokenText(row)), EscapeXml(BecauseText(row)));
+  }
+  return xml + "</testsuite>\n";
+}
+
+}  // namespace memtool::commands
