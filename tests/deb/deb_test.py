@@ -51,7 +51,7 @@ def check_installation(package, root):
             return [f"{command}: {text}"]
     for command, wanted in [
             (["apt-get", "-qq", "-y", "--no-install-recommends", "install", "/tmp/memtool.deb"], ""),
-            (["dpkg-query", "-W", "-f", "${Status}", "memtool"], "deinstall"),
+            (["dpkg-query", "-W", "-f", "${Status}", "memtool"], "not-installed"),
             (["memtool", "--version"], "memtool "),
             (["memtool", "run", "--", "true"], ""),
             (["dpkg", "--purge", "memtool-profile"], "Removing")]:
