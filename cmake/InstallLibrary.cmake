@@ -24,18 +24,19 @@ set_target_properties(libmemtool PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
 install(TARGETS libmemtool EXPORT memtool-targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 foreach(part libprofile formats)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part}/include/memtool
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 endforeach()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/memtool)
-install(EXPORT memtool-targets NAMESPACE memtool:: DESTINATION ${package})
+install(EXPORT memtool-targets NAMESPACE memtool:: DESTINATION ${package} COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/memtool-config.cmake.in
   ${PROJECT_BINARY_DIR}/memtool-config.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/memtool-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/memtool.pc.in ${PROJECT_BINARY_DIR}/memtool.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/memtool-config.cmake
-              ${PROJECT_BINARY_DIR}/memtool-config-version.cmake DESTINATION ${package})
-install(FILES ${PROJECT_BINARY_DIR}/memtool.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+              ${PROJECT_BINARY_DIR}/memtool-config-version.cmake DESTINATION ${package} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/memtool.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

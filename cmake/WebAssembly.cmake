@@ -1,38 +1,7 @@
 # The core for the page, compiled with Emscripten: the distribution has no libraries for that, so
 # they are built from its source packages, which scripts/page unpacks into MEMTOOL_THIRD_PARTY.
 # Defines the targets that find_package and pkg_check_modules define elsewhere.
-set(MEMTOOL_THIRD_PARTY ${PROJECT_BINARY_DIR}/sources CACHE PATH "unpacked sources of libraries")
-set(MEMTOOL_HEADERS ${MEMTOOL_THIRD_PARTY}/headers)  # those of libraries that are headers only
-
-# third_party(<target> [INCLUDES ...] [SOURCES ...] [DEFINES ...]): paths are below the sources.
-function(third_party target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;SOURCES;DEFINES")
-  string(REPLACE "::" "_" name third_party_${target})
-  list(TRANSFORM arg_INCLUDES PREPEND ${MEMTOOL_THIRD_PARTY}/)
-  if(arg_SOURCES)
-    set(sources)
-    foreach(pattern IN LISTS arg_SOURCES)
-      file(GLOB matched ${MEMTOOL_THIRD_PARTY}/${pattern})
-      if(NOT matched)
-        message(FATAL_ERROR "${MEMTOOL_THIRD_PARTY}/${pattern} is missing: scripts/page unpacks it")
-      endif()
-      list(APPEND sources ${matched})
-    endforeach()
-    add_library(${name} STATIC ${sources})
-    target_include_directories(${name} SYSTEM PUBLIC ${arg_INCLUDES} ${MEMTOOL_HEADERS})
-    target_compile_definitions(${name} PUBLIC ${arg_DEFINES})
-    target_compile_options(${name} PRIVATE -w)
-    set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
-  else()
-    add_library(${name} INTERFACE)
-    target_include_directories(${name} SYSTEM INTERFACE ${arg_INCLUDES} ${MEMTOOL_HEADERS})
-    target_compile_definitions(${name} INTERFACE ${arg_DEFINES})
-  endif()
-  if(NOT target STREQUAL name)
-    add_library(${target} ALIAS ${name})
-  endif()
-endfunction()
-
+include(ThirdParty)
 enable_language(C)
 third_party(fmt::fmt DEFINES FMT_HEADER_ONLY)
 third_party(tl::expected)

@@ -49,6 +49,13 @@ class Command {
   virtual std::optional<Result<void>> ParseRaw(std::span<const std::string> /*args*/) {
     return std::nullopt;
   }
+  // How its command line is written; completions go by it.
+  enum class Line : std::uint8_t {
+    kUsual,
+    kOneDash,  // -top: pprof's
+    kProgram   // options end where the command line of a program begins
+  };
+  [[nodiscard]] virtual Line line() const { return Line::kUsual; }
   // Opens inputs and does the work. Errors become one line on stderr and an exit code.
   virtual Result<ExitCode> Run(Streams& streams) = 0;
 

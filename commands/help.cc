@@ -7,12 +7,14 @@
 #include <sstream>
 #include <vector>
 
+#include "completions/completions.h"
 #include "fit_help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/limits.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
 #include "memtool/profile/base/sizes.h"
+#include "options/known_words.h"
 
 namespace memtool::commands {
 
@@ -112,10 +114,20 @@ class HelpCommand final : public Command {
             .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {
-    options.add_options()("file", po::value(&topics_)->value_name("COMMAND"),
-                          "the command to explain (also as a plain argument)");
+    auto add = options.add_options();
+    add("file", ValueOf(&topics_, Topics())->value_name("COMMAND"),
+        "the command to explain (also as a plain argument)");
+#ifndef __EMSCRIPTEN__  // a page has no shell
+    add("completions", ValueOf(&shell_, CompletionShells())->value_name("SHELL"),
+        "print what makes a shell complete memtool's command lines: bash, zsh or fish");
+#endif
   }
   Result<ExitCode> Run(Streams& streams) override {
+#ifndef __EMSCRIPTEN__
+    if (!shell_.empty()) {
+      return Completions(streams);
+    }
+#endif
     const unsigned width = streams.out.TerminalWidth();
     if (topics_.empty()) {
       streams.out.Write(FitHelp(Overview(), width));
@@ -141,14 +153,31 @@ class HelpCommand final : public Command {
   }
 
  private:
+  static KnownWords Topics() {
+    KnownWords known{.words = {"recording", "formats", "limits"}};
+    for (const CommandEntry& entry : Commands()) {
+      known.words.emplace_back(entry.name);
+    }
+    return known;
+  }
+
+#ifndef __EMSCRIPTEN__
+  Result<ExitCode> Completions(Streams& streams) {
+    if (!topics_.empty()) {
+      return Fail(ErrorCode::kUsage, "--completions stands alone");
+    }
+    auto script = CompletionScript(shell_);
+    MEMTOOL_TRY(script);
+    streams.out.Write(*script);
+    return ExitCode::kOk;
+  }
+#endif
+
   std::vector<std::string> topics_;
+  std::string shell_;
 };
 
 }  // namespace
-
-std::string VersionText() {
-  return fmt::format("memtool {}\n", MEMTOOL_VERSION);
-}
 
 std::string Overview() {
   std::string text(kFirstExamples);

@@ -9,6 +9,8 @@
 namespace memtool::commands {
 
 std::string Overview();
+std::string VersionLine();  // "memtool 0.1.0"
+// That line, and how this program was built.
 std::string VersionText();
 // Examples first, then usage and options.
 std::string CommandHelp(std::string_view name, const Command& command,

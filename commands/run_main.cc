@@ -214,7 +214,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
       return Finished(streams);
     }
     if (args[0] == "--version" || args[0] == "-V") {
-      streams.out.Write(VersionText());
+      streams.out.Write(args[0] == "-V" ? VersionLine() : VersionText());
       return Finished(streams);
     }
     const CommandEntry* entry = FindCommand(args[0]);

@@ -13,6 +13,7 @@
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
+#include "options/known_words.h"
 #include "options/plot_options.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -21,6 +22,10 @@
 namespace memtool::commands {
 
 namespace {
+
+constexpr std::array<Choice<Multi>, 3> kMultis{
+    {{"first", Multi::kFirst}, {"all", Multi::kAll}, {"error", Multi::kError}}};
+constexpr std::array<Choice<bool>, 2> kWholes{{{"expected", false}, {"tracked", true}}};
 
 class BucketsCommand final : public RowsCommand {
  public:
@@ -43,11 +48,11 @@ class BucketsCommand final : public RowsCommand {
     keywords_.Declare(group.add_options());
     expected_.Declare(group.add_options());
     auto add = group.add_options();
-    add("percent-of", po::value(&percent_of_)->value_name("WHAT"),
+    add("percent-of", ValueOf(&percent_of_, WordsOf(kWholes))->value_name("WHAT"),
         "what shares are of: expected (default, when there is one) or tracked");
     add("entries", po::value(&query_.entries)->value_name("N"),
         "also list the N largest rows of each bucket (0 = none)");
-    add("multi", po::value(&multi_text_)->value_name("WHICH"),
+    add("multi", ValueOf(&multi_text_, WordsOf(kMultis))->value_name("WHICH"),
         "a row that matches several categories belongs to the first (default), to all, or is an "
         "error");
     plot_.Declare(add,
@@ -55,15 +60,12 @@ class BucketsCommand final : public RowsCommand {
                   "input, a panel for each axis");
     add("explain", po::value(&query_.explain)->value_name("ROW"),
         "which word caught what: of a bucket, or of rows whose name contains ROW");
-    add("print-keywords", po::value(&print_)->value_name("NAME"),
+    add("print-keywords", ValueOf(&print_, {.words = KeywordFiles().words})->value_name("NAME"),
         "print a built-in dictionary, to start your own from, and exit");
     options.add(group);
   }
 
   Result<void> ResolveMore() override {
-    constexpr std::array<Choice<Multi>, 3> kMultis{
-        {{"first", Multi::kFirst}, {"all", Multi::kAll}, {"error", Multi::kError}}};
-    constexpr std::array<Choice<bool>, 2> kWholes{{{"expected", false}, {"tracked", true}}};
     auto multi = Choose("--multi", multi_text_, kMultis);
     MEMTOOL_TRY(multi);
     query_.multi = *multi;

@@ -15,6 +15,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
+#include "options/known_words.h"
 #include "options/output_options.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
@@ -46,6 +47,8 @@ Result<GrowthBand> ParseBand(const std::string& text, SizeBase base) {
   return band;
 }
 
+constexpr std::array<Choice<bool>, 2> kVerdicts{{{"fail", false}, {"ok", true}}};
+
 class CheckCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
@@ -71,7 +74,7 @@ class CheckCommand final : public Command {
         "what an earlier run held: fail where peak, total, reserved or a bucket grew");
     add("max-growth", po::value(&growth_text_)->value_name("AMOUNT"),
         "how much more than the baseline is allowed: 5% or 64MiB (default: 1%, at least 16MiB)");
-    add("missing-baseline", po::value(&missing_text_)->value_name("VERDICT"),
+    add("missing-baseline", ValueOf(&missing_text_, WordsOf(kVerdicts))->value_name("VERDICT"),
         "fail (default), or ok where there is no baseline yet");
     add("write-baseline", po::value(&write_path_)->value_name("FILE"),
         "write what FILE holds as a baseline");
@@ -122,7 +125,6 @@ class CheckCommand final : public Command {
 
  private:
   Result<void> ResolveLimits(Streams& streams) {
-    constexpr std::array<Choice<bool>, 2> kVerdicts{{{"fail", false}, {"ok", true}}};
     const auto missing_is_ok = Choose("--missing-baseline", missing_text_, kVerdicts);
     MEMTOOL_TRY(missing_is_ok);
     if (budget_path_.empty() && baseline_path_.empty() && write_path_.empty()) {

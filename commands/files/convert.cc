@@ -13,6 +13,7 @@
 #include "memtool/profile/select/at_moment.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
+#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "session/session.h"
@@ -33,13 +34,18 @@ std::vector<const formats::Writer*> Choices() {
   return choices;
 }
 
+std::vector<std::string> ChoiceNames() {
+  std::vector<std::string> names;
+  for (const formats::Writer* writer : Choices()) {
+    names.emplace_back(writer->name());
+  }
+  return names;
+}
+
 // "pprof, folded or json".
 std::string ChoicesText() {
-  std::vector<std::string_view> names;
-  for (const formats::Writer* writer : Choices()) {
-    names.push_back(writer->name());
-  }
-  return OneOf(names);
+  const std::vector<std::string> names = ChoiceNames();
+  return OneOf(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 // The writer that the user named; null when there is none.
@@ -120,7 +126,8 @@ class ConvertCommand : public Command {
     po::options_description group("Conversion");
     auto add = group.add_options();
     if (!merge_) {
-      add("to", po::value(&to_)->value_name("FORMAT"), ChoicesText().c_str());
+      add("to", ValueOf(&to_, {.words = ChoiceNames()})->value_name("FORMAT"),
+          ChoicesText().c_str());
     }
     if (!merge_) {
       keywords_.Declare(add);

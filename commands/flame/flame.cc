@@ -16,6 +16,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/table.h"
 #include "options/input_options.h"
+#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "rows/rows.h"
@@ -28,6 +29,14 @@ namespace memtool::commands {
 namespace {
 
 constexpr double kUsualShare = 0.0005;  // half a pixel of a wide window
+
+enum class FlameFormat : std::uint8_t { kSvg, kText, kFolded, kJson, kJsonl, kCsv };
+constexpr std::array<Choice<FlameFormat>, 6> kFormats{{{"svg", FlameFormat::kSvg},
+                                                       {"text", FlameFormat::kText},
+                                                       {"folded", FlameFormat::kFolded},
+                                                       {"json", FlameFormat::kJson},
+                                                       {"jsonl", FlameFormat::kJsonl},
+                                                       {"csv", FlameFormat::kCsv}}};
 
 class FlameCommand final : public Command {
  public:
@@ -46,7 +55,7 @@ class FlameCommand final : public Command {
     view_.Declare(options, ByOption{});
     po::options_description group("Flame graph");
     auto add = group.add_options();
-    add("by", po::value(&by_text_)->value_name("WHAT"),
+    add("by", ValueOf(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
         "frames: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "compare with this input");
     view_.DeclareBase(group);
@@ -55,7 +64,7 @@ class FlameCommand final : public Command {
         po::value(&share_)->value_name("F")->notifier([this](double) { has_share_ = true; }),
         "frames below this part of the whole are one, (smaller); 0 = all (default 0.0005; folded "
         "stacks have all)");
-    add("format", po::value(&format_text_)->value_name("FORMAT"),
+    add("format", ValueOf(&format_text_, WordsOf(kFormats))->value_name("FORMAT"),
         "text, svg, folded, json, jsonl or csv (default: by the ending of FILE, else text)");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
     options.add(group);
@@ -82,36 +91,28 @@ class FlameCommand final : public Command {
   }
 
  private:
-  enum class Format : std::uint8_t { kSvg, kText, kFolded, kJson, kJsonl, kCsv };
-
   [[nodiscard]] unsigned Width(const Streams& streams) const {
     constexpr unsigned kUsual = 80;
     const unsigned width = output_ == "-" ? streams.out.TerminalWidth() : 0;
     return width > 0 ? width : kUsual;
   }
 
-  [[nodiscard]] Format FormatOfOutput() const {
-    constexpr std::array<Choice<Format>, 6> kEndings{{{".txt", Format::kText},
-                                                      {".folded", Format::kFolded},
-                                                      {".json", Format::kJson},
-                                                      {".jsonl", Format::kJsonl},
-                                                      {".csv", Format::kCsv},
-                                                      {".svg", Format::kSvg}}};
+  [[nodiscard]] FlameFormat FormatOfOutput() const {
+    constexpr std::array<Choice<FlameFormat>, 6> kEndings{{{".txt", FlameFormat::kText},
+                                                           {".folded", FlameFormat::kFolded},
+                                                           {".json", FlameFormat::kJson},
+                                                           {".jsonl", FlameFormat::kJsonl},
+                                                           {".csv", FlameFormat::kCsv},
+                                                           {".svg", FlameFormat::kSvg}}};
     for (const auto& ending : kEndings) {
       if (output_.ends_with(ending.word)) {
         return ending.value;
       }
     }
-    return Format::kText;
+    return FlameFormat::kText;
   }
 
   Result<void> ResolveFrames(const Streams& streams) {
-    constexpr std::array<Choice<Format>, 6> kFormats{{{"svg", Format::kSvg},
-                                                      {"text", Format::kText},
-                                                      {"folded", Format::kFolded},
-                                                      {"json", Format::kJson},
-                                                      {"jsonl", Format::kJsonl},
-                                                      {"csv", Format::kCsv}}};
     if (format_text_.empty()) {
       format_ = FormatOfOutput();
     } else {
@@ -130,10 +131,10 @@ class FlameCommand final : public Command {
       return Fail(ErrorCode::kUsage, "--min-share: not a part of the whole",
                   "give 0 to 1, such as 0.001");
     }
-    if (format_ != Format::kFolded) {  // which has every stack and byte
+    if (format_ != FlameFormat::kFolded) {  // which has every stack and byte
       query_.depth = input_.rows().value_or(0);
       // What has less than half a cell could not be told from what is not there.
-      const double usual = format_ == Format::kText ? 0.5 / Width(streams) : kUsualShare;
+      const double usual = format_ == FlameFormat::kText ? 0.5 / Width(streams) : kUsualShare;
       query_.min_share = has_share_ ? share_ : usual;
     }
     return {};
@@ -167,19 +168,19 @@ class FlameCommand final : public Command {
     std::string text;
     const ByteSink sink = [&text](std::string_view bytes) { text += bytes; };
     switch (format_) {
-      case Format::kSvg:
+      case FlameFormat::kSvg:
         return FlameSvg(answer_, style);
-      case Format::kText:
+      case FlameFormat::kText:
         return FlameText(answer_, style);
-      case Format::kFolded:
+      case FlameFormat::kFolded:
         return FlameFolded(answer_);
-      case Format::kJson:
+      case FlameFormat::kJson:
         memtool::WriteJson(ViewOf(answer_), 0, sink);
         break;
-      case Format::kJsonl:
+      case FlameFormat::kJsonl:
         memtool::WriteJsonLines(ViewOf(answer_), 0, sink);
         break;
-      case Format::kCsv:
+      case FlameFormat::kCsv:
         memtool::WriteCsv(ViewOf(answer_), 0, sink);
         break;
     }
@@ -229,7 +230,7 @@ class FlameCommand final : public Command {
   double share_ = 0;
   bool has_share_ = false;
   std::string format_text_;
-  Format format_ = Format::kSvg;
+  FlameFormat format_ = FlameFormat::kSvg;
   std::string output_ = "-";
   FlameQuery query_;
   FlameAnswer answer_;

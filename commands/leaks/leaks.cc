@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
+#include "options/known_words.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
@@ -35,6 +36,11 @@ std::string TimeSpanText(const std::vector<GrowthPoint>& points) {
                             : fmt::format("{:.1f} days", seconds / 86400);
 }
 
+constexpr std::array<Choice<InputOrder>, 3> kOrders{
+    {{"time", InputOrder::kTime}, {"name", InputOrder::kName}, {"given", InputOrder::kGiven}}};
+constexpr std::array<Choice<StepMeasure>, 3> kMeasures{
+    {{"end", StepMeasure::kEnd}, {"low", StepMeasure::kLow}, {"kept", StepMeasure::kKept}}};
+
 class LeaksCommand final : public RowsCommand {
  public:
   LeaksCommand() : RowsCommand(kByRows) {}
@@ -56,7 +62,7 @@ class LeaksCommand final : public RowsCommand {
     po::options_description group("Growth");
     auto add = group.add_options();
     add("all", po::bool_switch(&query_.all), "also rows that stay the same");
-    add("order", po::value(&order_text_)->value_name("ORDER"),
+    add("order", ValueOf(&order_text_, WordsOf(kOrders))->value_name("ORDER"),
         "of several inputs: time, name (memory2 before memory10) or given; default: time when all "
         "inputs give theirs, else name");
     add("steps", po::value<std::size_t>()->value_name("N")->notifier([this](std::size_t parts) {
@@ -65,10 +71,10 @@ class LeaksCommand final : public RowsCommand {
         "of one history: N equal parts (default: its step marks, else 10 parts)");
     add("step-mark", po::value(&query_.steps.mark)->value_name("NAME"),
         "of one history: steps are the marks with this name, any number after '#'");
-    add("measure", po::value(&measure_text_)->value_name("WHAT"),
+    add("measure", ValueOf(&measure_text_, WordsOf(kMeasures))->value_name("WHAT"),
         "of one history, live bytes: end (of each step; default for marks), low (the lowest inside "
         "it; default for parts) or kept (never freed)");
-    add("axis", po::value(&axis_text_)->value_name("AXIS"),
+    add("axis", ValueOf(&axis_text_, AxisWords())->value_name("AXIS"),
         "parts of equal event counts (event, default) or of equal time");
     range_.Declare(add, "of one history: ");
     add("capacity", po::value(&capacity_text_)->value_name("SIZE"),
@@ -87,8 +93,6 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> ResolveOrder() {
-    constexpr std::array<Choice<InputOrder>, 3> kOrders{
-        {{"time", InputOrder::kTime}, {"name", InputOrder::kName}, {"given", InputOrder::kGiven}}};
     if (!order_text_.empty()) {
       auto order = Choose("--order", order_text_, kOrders);
       MEMTOOL_TRY(order);
@@ -115,8 +119,6 @@ class LeaksCommand final : public RowsCommand {
   }
 
   Result<void> ResolveMeasure() {
-    constexpr std::array<Choice<StepMeasure>, 3> kMeasures{
-        {{"end", StepMeasure::kEnd}, {"low", StepMeasure::kLow}, {"kept", StepMeasure::kKept}}};
     if (!measure_text_.empty()) {
       auto measure = Choose("--measure", measure_text_, kMeasures);
       MEMTOOL_TRY(measure);

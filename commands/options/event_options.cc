@@ -7,6 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "options/known_words.h"
 
 namespace memtool::commands {
 
@@ -41,7 +42,12 @@ void EventOptions::Declare(po::options_description_easy_init add) {
       "from A to B seconds after the first event of the file (or @EPOCH); one may be left out");
   add("size", po::value(&size_text_)->value_name("A:B"),
       "of A to B bytes: 1MB:2MB, 64KiB:, :512; one number is exactly that");
-  add("action", po::value(&action_text_)->value_name("NAME,..."),
+  add("action",
+      ValueOf(&action_text_, {.words = {"alloc", "free", "free_requested", "free_completed",
+                                        "segment", "segment_alloc", "segment_free", "segment_map",
+                                        "segment_unmap", "oom", "snapshot"},
+                              .list = true})
+          ->value_name("NAME,..."),
       "alloc, free_requested, free_completed, segment_alloc, segment_free, segment_map, "
       "segment_unmap, oom, snapshot; free and segment stand for all of theirs");
   add("address", po::value(&address_text_)->value_name("ADDRESS"),

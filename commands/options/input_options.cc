@@ -15,10 +15,12 @@
 #include "inputs/digested_files.h"
 #include "inputs/trace_folder.h"
 #include "memory_bound.h"
+#include "memtool/formats/reader.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
+#include "options/known_words.h"
 #include "options/size_option.h"
 
 namespace memtool::commands {
@@ -95,18 +97,38 @@ Result<void> CheckNames(const std::vector<std::string>& names) {
   return {};
 }
 
+namespace {
+
+KnownWords FormatNames() {
+  KnownWords known;
+  for (const formats::Reader* reader : formats::Readers()) {
+    known.words.emplace_back(reader->name());
+  }
+  return known;
+}
+
+KnownWords LimitNames() {
+  KnownWords known;
+  for (const formats::LimitInfo& limit : formats::LimitList()) {
+    known.words.push_back(std::string(limit.name) + "=");
+  }
+  return known;
+}
+
+}  // namespace
+
 void InputOptions::Declare(po::options_description& options, bool with_rows) {
   with_rows_ = with_rows;
   po::options_description group("Input");
   auto add = group.add_options();
   add("file", po::value(&files_)->value_name("FILE"),
       "an input; '-' is stdin (also as a plain argument)");
-  add("files-from", po::value(&files_from_)->value_name("LIST"),
+  add("files-from", ValueOf(&files_from_, {.files = true})->value_name("LIST"),
       "read names of inputs from LIST, one per line; '-' is stdin");
-  add("input-format", po::value(&load_.format)->value_name("NAME"),
+  add("input-format", ValueOf(&load_.format, FormatNames())->value_name("NAME"),
       "read as this format instead of by content");
   if (with_rows) {
-    add("limit,n", po::value(&limits_)->value_name("N"),
+    add("limit,n", ValueOf(&limits_, LimitNames())->value_name("N"),
         takes_card_limit_
             ? "print N rows, 0 = all (default 20 in a table on stdout, else all); or a size with a "
               "unit: what the card gives to the process; or NAME=VALUE: a reading limit, see "
@@ -114,7 +136,7 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
             : "print N rows, 0 = all (default 20 in a table on stdout, else all); "
               "or NAME=VALUE: a reading limit, see memtool help limits");
   } else {
-    add("limit", po::value(&limits_)->value_name("NAME=VALUE"),
+    add("limit", ValueOf(&limits_, LimitNames())->value_name("NAME=VALUE"),
         "a reading limit, see memtool help limits");
   }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
+#include "options/known_words.h"
 #include "output/columns.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
@@ -16,33 +17,44 @@ namespace {
 
 constexpr std::size_t kTableRows = 20;
 
+enum class When : std::uint8_t { kAuto, kAlways, kNever };
+constexpr std::array<Choice<When>, 3> kWhens{
+    {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}}};
+constexpr std::array<Choice<Format>, 5> kFormats{{{"table", Format::kTable},
+                                                  {"json", Format::kJson},
+                                                  {"jsonl", Format::kJsonl},
+                                                  {"csv", Format::kCsv},
+                                                  {"markdown", Format::kMarkdown}}};
+
 }  // namespace
 
 void OutputOptions::Declare(po::options_description& options) {
   po::options_description group("Output");
   auto add = group.add_options();
-  add("format", po::value(&format_text_)->value_name("FORMAT"),
+  add("format", ValueOf(&format_text_, WordsOf(kFormats))->value_name("FORMAT"),
       "table, json, jsonl, csv or markdown (default table)");
-  add("unit", po::value(&unit_text_)->value_name("UNIT"),
+  add("unit",
+      ValueOf(&unit_text_, {.words = {"auto", "B", "KiB", "MiB", "GiB", "TiB"}})
+          ->value_name("UNIT"),
       "auto, B, KiB, MiB, GiB or TiB (default auto)");
   add("columns", po::value(&columns_)->value_name("LIST"),
       "only these columns, in this order, such as flat,where; for tables, markdown and CSV");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
-  add("color", po::value(&color_text_)->value_name("WHEN"),
+  add("color", ValueOf(&color_text_, WordsOf(kWhens))->value_name("WHEN"),
       "auto, always or never (default auto; NO_COLOR counts)");
   options.add(group);
 }
 
 Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::size_t> rows) {
-  const std::map<std::string, Format> formats{
-      {"table", Format::kTable}, {"json", Format::kJson},         {"jsonl", Format::kJsonl},
-      {"csv", Format::kCsv},     {"markdown", Format::kMarkdown}, {"md", Format::kMarkdown}};
-  const auto format = formats.find(format_text_);
-  if (format == formats.end()) {
+  const auto* const format =
+      std::find_if(kFormats.begin(), kFormats.end(), [this](const Choice<Format>& choice) {
+        return choice.word == (format_text_ == "md" ? "markdown" : format_text_);
+      });
+  if (format == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "--format: there is no format '" + format_text_ + "'",
                 "table, json, jsonl, csv or markdown");
   }
-  format_ = format->second;
+  format_ = format->value;
   if (!columns_.empty() && (format_ == Format::kJson || format_ == Format::kJsonl)) {
     return Fail(ErrorCode::kUsage, "--columns is for tables, markdown and CSV",
                 "JSON has every column");
@@ -52,9 +64,6 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
   auto unit = ParseSizeUnit(unit_text_);
   MEMTOOL_TRY(unit);
   unit_ = *unit;
-  enum class When : std::uint8_t { kAuto, kAlways, kNever };
-  constexpr std::array<Choice<When>, 3> kWhens{
-      {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}}};
   auto when = Choose("--color", color_text_, kWhens);
   MEMTOOL_TRY(when);
   const char* no_color = std::getenv("NO_COLOR");

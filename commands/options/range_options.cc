@@ -7,12 +7,18 @@
 
 namespace memtool::commands {
 
+namespace {
+
+constexpr std::array<Choice<bool>, 2> kAxes{{{"event", false}, {"time", true}}};
+
+}  // namespace
+
 void RangeOptions::Declare(po::options_description_easy_init add, const std::string& of) {
-  add("from", po::value(&from_text_)->value_name("MOMENT"),
+  add("from", ValueOf(&from_text_, MomentWords())->value_name("MOMENT"),
       (of + "where it begins: an event's number, or a moment as in --at of memtool top (default "
             "start)")
           .c_str());
-  add("to", po::value(&to_text_)->value_name("MOMENT"),
+  add("to", ValueOf(&to_text_, MomentWords())->value_name("MOMENT"),
       (of + "where it ends (default end)").c_str());
 }
 
@@ -26,8 +32,11 @@ Result<void> RangeOptions::Resolve() {
   return {};
 }
 
+KnownWords AxisWords() {
+  return WordsOf(kAxes);
+}
+
 Result<bool> ChooseAxis(std::string_view word) {
-  constexpr std::array<Choice<bool>, 2> kAxes{{{"event", false}, {"time", true}}};
   return Choose("--axis", word, kAxes);
 }
 

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/replay/moment.h"
+#include "options/known_words.h"
 
 namespace memtool::commands {
 
@@ -32,5 +33,6 @@ class RangeOptions {
 // What --axis says: whether parts are of equal time rather than of equal event counts. Errors:
 // kUsage.
 Result<bool> ChooseAxis(std::string_view word);
+KnownWords AxisWords();
 
 }  // namespace memtool::commands

@@ -34,11 +34,16 @@ constexpr std::array<RegexOption, 12> kRegexOptions{{
     {"tagleaf", &FilterOptions::tag_leaf, "KEY,...", "label values as innermost frames"},
 }};
 
+constexpr std::array<Choice<FrameMode>, 3> kModes{
+    {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
+
 }  // namespace
 
+KnownWords FrameWords() {
+  return WordsOf(kModes);
+}
+
 Result<FrameMode> ParseFrameMode(std::string_view text) {
-  constexpr std::array<Choice<FrameMode>, 3> kModes{
-      {{"app", FrameMode::kApp}, {"python", FrameMode::kPython}, {"all", FrameMode::kAll}}};
   return Choose("--frames", text, kModes);
 }
 
@@ -46,20 +51,21 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
   po::options_description group("Selection");
   auto add = group.add_options();
   if (by.help != nullptr) {
-    add("by", po::value(&by_text_)->value_name("WHAT"), by.help);
+    add("by", ValueOf(&by_text_, ByWords(by.rows))->value_name("WHAT"), by.help);
     keywords_.Declare(add);
   }
   if (by.sorted) {
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
-  add("at", po::value(&moment_text_)->value_name("MOMENT")->notifier([this](const std::string&) {
-    has_moment_ = true;
-  }),
+  add("at",
+      ValueOf(&moment_text_, MomentWords())
+          ->value_name("MOMENT")
+          ->notifier([this](const std::string&) { has_moment_ = true; }),
       "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
       "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
   add("device", po::value(&options_.device)->value_name("DEVICE"),
       "only this device: its number, or its whole name");
-  add("frames", po::value(&frames_text_)->value_name("MODE"),
+  add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
   frames_.Declare(add);
   add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
@@ -74,13 +80,13 @@ void ViewOptions::DeclareForEvents(po::options_description& options) {
   of_events_ = true;
   po::options_description group("Selection");
   auto add = group.add_options();
-  add("by", po::value(&by_text_)->value_name("WHAT"),
+  add("by", ValueOf(&by_text_, ByWords(Rows::kAllocations))->value_name("WHAT"),
       "rows of --summary: function, filefunction (default), line, file, module, stack, label:KEY, "
       "bucket or bucket:AXIS");
   keywords_.Declare(add);
   add("device", po::value(&options_.device)->value_name("DEVICE"),
       "only this device: its number, or its whole name");
-  add("frames", po::value(&frames_text_)->value_name("MODE"),
+  add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
   frames_.Declare(add);
   for (const RegexOption& option : kRegexOptions) {
@@ -94,7 +100,7 @@ void ViewOptions::DeclareForEvents(po::options_description& options) {
 }
 
 void ViewOptions::DeclareBase(po::options_description& options) {
-  options.add_options()("base-at", po::value(&base_moment_text_)->value_name("MOMENT"),
+  options.add_options()("base-at", ValueOf(&base_moment_text_, MomentWords())->value_name("MOMENT"),
                         "the moment of the base (default: the same as --at)");
 }
 

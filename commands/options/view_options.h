@@ -12,16 +12,19 @@
 #include "memtool/profile/select/filter.h"
 #include "options/frames_option.h"
 #include "options/keywords_option.h"
+#include "options/known_words.h"
 
 namespace memtool::commands {
 
 // "app", "python", "all". Errors: kUsage, about --frames.
 Result<FrameMode> ParseFrameMode(std::string_view text);
+KnownWords FrameWords();
 
 // What --by is to a command.
 struct ByOption {
   const char* help = nullptr;  // none: the command does not have it
-  bool sorted = false;         // rows have flat and cumulative values: --cum too
+  Rows rows = Rows::kSamples;
+  bool sorted = false;  // rows have flat and cumulative values: --cum too
 };
 // Of commands that print the rows of a profile.
 inline constexpr ByOption kByRows{

@@ -93,6 +93,8 @@ class PprofCommand final : public Command {
     options.add(*group);
   }
 
+  [[nodiscard]] Line line() const override { return Line::kOneDash; }
+
   std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
     auto settings = pprof::ParseSettings(args);
     MEMTOOL_TRY(settings);

@@ -10,6 +10,7 @@
 #include "inputs/shard.h"
 #include "memtool/formats/digest.h"
 #include "options/input_options.h"
+#include "options/known_words.h"
 #include "output/whole_file.h"
 #include "ranks/read_digests.h"
 #include "words/words.h"
@@ -39,7 +40,7 @@ class IndexCommand final : public Command {
     input_.Declare(options, false);
     po::options_description group("Index");
     auto add = group.add_options();
-    add("shard", po::value(&shard_text_)->value_name("I/N|auto"),
+    add("shard", ValueOf(&shard_text_, {.words = {"auto"}})->value_name("I/N|auto"),
         "take every N-th input from the I-th on, I from 0; auto: as srun, mpirun or another "
         "launcher numbers this process");
     add("name", po::value(&name_)->value_name("PATH"),

@@ -13,6 +13,7 @@
 #include "memtool/profile/answers/graph.h"
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
+#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/graph/browser.h"
 #include "output/graph/dot_writer.h"
@@ -39,7 +40,7 @@ class GraphCommand : public Command {
     view_.Declare(options, ByOption{});
     po::options_description group("Graph");
     auto add = group.add_options();
-    add("by", po::value(&by_text_)->value_name("WHAT"),
+    add("by", ValueOf(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
         "nodes: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "subtract this input");
     view_.DeclareBase(group);

@@ -15,6 +15,7 @@
 #include "../capture/wire.h"
 #include "command.h"
 #include "memtool/profile/base/sizes.h"
+#include "options/known_words.h"
 #include "run/run_logs.h"
 #include "run/run_process.h"
 
@@ -49,6 +50,8 @@ std::uint64_t NewRun() {
   return std::uint64_t{random()} << 32U | random() | 1U;
 }
 
+constexpr std::array<std::string_view, 4> kStackKinds{"off", "native", "python", "both"};
+
 class RunCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
@@ -62,11 +65,13 @@ class RunCommand final : public Command {
 
   void Declare(po::options_description& options) override {
     po::options_description group("Recording");
-    group.add_options()("output,o", po::value(&output_)->value_name("NAME"),
+    group.add_options()("output,o", ValueOf(&output_, {.files = true})->value_name("NAME"),
                         "the log; %h is the host, %p the process, %r the rank")(
-        "stacks", po::value(&stacks_)->value_name("KIND"), "off, native, python or both")(
-        "depth", po::value(&depth_)->value_name("N"), "frames of a stack, 1 to 256")(
-        "backend", po::value(&backend_)->value_name("WAY"),
+        "stacks",
+        ValueOf(&stacks_, {.words = {kStackKinds.begin(), kStackKinds.end()}})->value_name("KIND"),
+        "off, native, python or both")("depth", po::value(&depth_)->value_name("N"),
+                                       "frames of a stack, 1 to 256")(
+        "backend", ValueOf(&backend_, {.words = {"preload", "cupti"}})->value_name("WAY"),
         "preload (default) or cupti: how calls are seen")(
         "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "largest log size (default 1G)")(
         "no-pinned", po::bool_switch(&no_pinned_), "leave pinned host memory out")(
@@ -74,6 +79,8 @@ class RunCommand final : public Command {
         "quiet,q", po::bool_switch(&quiet_), "print nothing at the end");
     options.add(group);
   }
+
+  [[nodiscard]] Line line() const override { return Line::kProgram; }
 
   std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
     // The program's own options are not ours: cut before the first word that is neither an option
@@ -146,8 +153,8 @@ class RunCommand final : public Command {
     if (!backend_.empty() && backend_ != "preload" && backend_ != "cupti") {
       return fmt::format("'{}' is neither preload nor cupti", backend_);
     }
-    constexpr std::array<std::string_view, 5> kStacks{"", "off", "native", "python", "both"};
-    if (std::find(kStacks.begin(), kStacks.end(), stacks_) == kStacks.end()) {
+    if (!stacks_.empty() &&
+        std::find(kStackKinds.begin(), kStackKinds.end(), stacks_) == kStackKinds.end()) {
       return fmt::format("'{}' is not one of off, native, python, both", stacks_);
     }
     int depth = 1;

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
+#include "options/known_words.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
@@ -25,6 +26,9 @@ namespace {
 
 constexpr std::size_t kMostRunsShown = 12;
 constexpr std::size_t kMostLoopsShown = 12;
+
+constexpr std::array<Choice<StepSource>, 3> kSources{
+    {{"mark", StepSource::kMark}, {"phase", StepSource::kPhase}, {"loop", StepSource::kLoop}}};
 
 class StepsCommand final : public Command {
  public:
@@ -43,7 +47,7 @@ class StepsCommand final : public Command {
     auto add = group.add_options();
     add("step-mark", po::value(&query_.search.mark)->value_name("NAME"),
         "steps are the marks with this name, any number after '#'");
-    add("found-by", po::value(&source_text_)->value_name("WHAT"),
+    add("found-by", ValueOf(&source_text_, WordsOf(kSources))->value_name("WHAT"),
         "only by mark, phase or loop (default: the first of these that shows any)");
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
@@ -84,8 +88,6 @@ class StepsCommand final : public Command {
 
  private:
   Result<void> ResolveQuery() {
-    constexpr std::array<Choice<StepSource>, 3> kSources{
-        {{"mark", StepSource::kMark}, {"phase", StepSource::kPhase}, {"loop", StepSource::kLoop}}};
     if (source_text_.empty()) {
       return {};
     }

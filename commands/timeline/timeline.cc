@@ -12,6 +12,7 @@
 #include "options/frames_option.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
+#include "options/known_words.h"
 #include "options/output_options.h"
 #include "options/plot_options.h"
 #include "options/range_options.h"
@@ -50,19 +51,19 @@ class TimelineCommand final : public Command {
     input_.Declare(options, false);
     po::options_description group("Series");
     auto add = group.add_options();
-    add("by", po::value(&by_text_)->value_name("WHAT"),
+    add("by", ValueOf(&by_text_, ByWords(Rows::kAllocations))->value_name("WHAT"),
         "layers: function, filefunction, line, file, module, stack, label:KEY, bucket or "
         "bucket:AXIS");
     keywords_.Declare(add);
     add("top", po::value(&query_.top)->value_name("K"),
         "layers with a name, those that hold most at any one time (default 8)");
-    add("frames", po::value(&frames_text_)->value_name("MODE"),
+    add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
         "app (default): hide framework and runtime frames; python: Python frames; all");
     frames_.Declare(add);
     range_.Declare(add);
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
-    add("axis", po::value(&axis_text_)->value_name("AXIS"), "event (default) or time");
+    add("axis", ValueOf(&axis_text_, AxisWords())->value_name("AXIS"), "event (default) or time");
     add("points", po::value(&query_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
     add("same-scale", po::bool_switch(&same_scale_),

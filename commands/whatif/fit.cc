@@ -16,6 +16,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
+#include "options/known_words.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
@@ -77,7 +78,7 @@ class FitCommand final : public RowsCommand {
         "what differs between the recordings, and its value in each, in the order of the files");
     add("at-x", po::value(&at_text_)->value_name("X,…"),
         "predict at these (default: twice and four times the largest)");
-    add("card", po::value(&card_)->value_name("NAME|SIZE"),
+    add("card", ValueOf(&card_, CardNames())->value_name("NAME|SIZE"),
         "also the largest X that fits a card: a name such as A100-40GB, or its whole memory");
     add("overhead", po::value(&overhead_)->value_name("SIZE"),
         "with --card: what the driver and libraries keep of it (default 1200MiB)");

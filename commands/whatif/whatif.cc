@@ -16,6 +16,7 @@
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
 #include "options/input_options.h"
+#include "options/known_words.h"
 #include "options/output_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
@@ -79,18 +80,19 @@ class WhatifCommand final : public Command {
     add("conf", po::value(&confs_)->value_name("SETTINGS"),
         "settings, as PYTORCH_CUDA_ALLOC_CONF names them; may be given several times (default: a "
         "set of sensible ones)");
-    add("card", po::value(&card_)->value_name("NAME|SIZE"),
+    add("card", ValueOf(&card_, CardNames())->value_name("NAME|SIZE"),
         "on this card: a name such as A100-40GB, or its whole memory");
     add("overhead", po::value(&overhead_)->value_name("SIZE"),
         "with --card: what the driver and libraries keep of it (default 1200MiB)");
     add("fit", po::bool_switch(&query_.fit), "look for the smallest limit of each setting");
-    add("at", po::value(&until_)->value_name("MOMENT"), "only the requests up to a moment");
+    add("at", ValueOf(&until_, MomentWords())->value_name("MOMENT"),
+        "only the requests up to a moment");
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
     add("without", po::value(&without_)->value_name("REGEX"),
         "the run without allocations whose stack has a matching function, file or mapping");
     add("scale", po::value(&query_.scale)->value_name("F"), "every request F times as large");
-    add("empty-cache-at", po::value(&empty_cache_)->value_name("MOMENT"),
+    add("empty-cache-at", ValueOf(&empty_cache_, MomentWords())->value_name("MOMENT"),
         "an empty_cache() at a moment (event:N, mark:NAME: at each mark of that name); may be "
         "given "
         "several times");

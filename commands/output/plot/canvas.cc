@@ -1,4 +1,4 @@
-// The only file that includes Cairo.
+// The only file that draws with Cairo.
 #include "output/plot/canvas.h"
 
 #include <cairo-pdf.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "output/escape.h"
+#include "output/plot/embedded_font.h"
 
 namespace memtool::commands {
 
@@ -46,8 +47,12 @@ void SetStroke(cairo_t* cairo, const Stroke& stroke) {
 }
 
 void SetFont(cairo_t* cairo, const TextStyle& style) {
-  cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                         style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  if (cairo_font_face_t* const face = EmbeddedFont(style.bold); face != nullptr) {
+    cairo_set_font_face(cairo, face);
+  } else {
+    cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  }
   cairo_set_font_size(cairo, style.size);
 }
 

@@ -1,0 +1,124 @@
+// Completions for zsh.
+#include <fmt/format.h>
+
+#include "completions/vocabulary.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::string_view kHead = R"(#compdef memtool
+# zsh completion for memtool, written by `memtool help --completions zsh`
+
+# WORD...: what ends in one of : = @ goes on after that.
+_memtool_words() {
+  local word found=1
+  for word in "$@"; do
+    if [[ $word == *[:=@] ]]; then
+      compadd -S '' -- "$word" && found=0
+    else
+      compadd -- "$word" && found=0
+    fi
+  done
+  return found
+}
+
+_memtool_words_or_files() {
+  local found=1
+  _memtool_words "$@" && found=0
+  _files && found=0
+  return found
+}
+
+_memtool() {
+  local curcontext=$curcontext state line
+  typeset -A opt_args
+  local -a commands=(
+)";
+
+constexpr std::string_view kMiddle = R"(  )
+  _arguments -C \
+    '(- 1 *)'{-h,--help}'[what memtool does]' \
+    '(- 1 *)'{-V,--version}'[which version this is]' \
+    '1:command:->command' \
+    '*::argument:->argument' && return 0
+  case $state in
+    command) _describe -t commands 'memtool command' commands ;;
+    argument)
+      case $words[1] in
+)";
+
+constexpr std::string_view kTail = R"(      esac
+      ;;
+  esac
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _memtool "$@"
+else
+  compdef _memtool memtool
+fi
+)";
+
+std::string Escaped(const std::string& text, std::string_view special) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += special.find(c) != std::string_view::npos ? std::string{'\\', c} : std::string(1, c);
+  }
+  return escaped;
+}
+
+// What completes a value.
+std::string Action(const std::string& value, const KnownWords& known) {
+  const std::string words = Escaped(Spaced(known.words), ":");
+  if (known.list) {
+    return fmt::format("_values -s , {} {}", Escaped(value, ":,."), words);
+  }
+  if (!known.words.empty()) {
+    return (known.files ? "_memtool_words_or_files " : "_memtool_words ") + words;
+  }
+  return known.files ? "_files" : "";
+}
+
+// "'(-o --output)'{-o+,--output=}'[write to FILE]:FILE:_files'".
+std::string Specification(const CommandWords& command, const OptionWords& option) {
+  const std::string name = command.Dashed(option);
+  std::string rest = "[" + Escaped(option.about, "[]:\\") + "]";
+  if (!option.value.empty()) {
+    rest += ":" + Escaped(option.value, ":") + ":" + Action(option.value, option.known);
+  }
+  const std::string with_value = option.value.empty() ? "" : "=";
+  if (option.letter == 0) {
+    return Quoted((option.several ? "*" : "") + name + with_value + rest);
+  }
+  const std::string both = fmt::format("{{-{}{},{}{}}}", option.letter,
+                                       option.value.empty() ? "" : "+", name, with_value);
+  return option.several
+             ? "'*'" + both + Quoted(rest)
+             : fmt::format("'(-{0} {1})'{2}{3}", option.letter, name, both, Quoted(rest));
+}
+
+}  // namespace
+
+std::string ZshScript(const std::vector<CommandWords>& commands) {
+  std::string script(kHead);
+  for (const CommandWords& command : commands) {
+    script += "    " + Quoted(command.name + ":" + Escaped(command.summary, ":")) + "\n";
+  }
+  script += kMiddle;
+  for (const CommandWords& command : commands) {
+    script += fmt::format("        {})\n          _arguments -S : \\\n", command.name);
+    for (const OptionWords& option : command.options) {
+      script += "            " + Specification(command, option) + " \\\n";
+    }
+    if (command.line == Command::Line::kProgram) {
+      script += "            '(-)1:program:_command_names -e' '*::argument:_normal'";
+    } else {
+      script += "            " + Quoted("*:argument:" + Action("argument", command.arguments));
+    }
+    script += "\n          ;;\n";
+  }
+  return script + std::string(kTail);
+}
+
+}  // namespace memtool::commands

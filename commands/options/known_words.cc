@@ -1,0 +1,40 @@
+#include "options/known_words.h"
+
+#include "memtool/formats/keywords.h"
+#include "whatif/cards.h"
+
+namespace memtool::commands {
+
+KnownWords ByWords(Rows rows) {
+  KnownWords known{.words = {"function", "filefunction", "line", "file", "module"}};
+  if (rows != Rows::kFrames) {
+    known.words.insert(known.words.end(), {"stack", "label:", "bucket", "bucket:"});
+  }
+  if (rows == Rows::kSamples) {
+    known.words.insert(known.words.end(), {"tag", "size", "input", "annotation"});
+  }
+  return known;
+}
+
+KnownWords MomentWords() {
+  return {.words = {"end", "start", "peak", "peak:reserved", "job-peak", "oom",
+                    "oom:", "event:", "time:", "mark:", "step:"}};
+}
+
+KnownWords KeywordFiles() {
+  KnownWords known{.files = true};
+  for (const formats::BuiltinKeywords& builtin : formats::BuiltinDictionaries()) {
+    known.words.push_back("builtin:" + std::string(builtin.name));
+  }
+  return known;
+}
+
+KnownWords CardNames() {
+  KnownWords known;
+  for (const Card& card : Cards()) {
+    known.words.emplace_back(card.name);
+  }
+  return known;
+}
+
+}  // namespace memtool::commands
