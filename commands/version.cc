@@ -5,7 +5,6 @@
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
-#include "page/page_file.h"
 
 namespace memtool::commands {
 
@@ -48,8 +47,8 @@ std::string VersionText() {
       text += fmt::format("Left out:  {}\n", fmt::join(names, ", "));
     }
   }
-#ifndef __EMSCRIPTEN__  // which is in a page
-  text += fmt::format("Page:      {}\n", EmbeddedPage().empty() ? "not in this build" : "inside");
+#ifdef MEMTOOL_PAGE_INSIDE
+  text += "Page:      inside\n";
 #endif
   return text;
 }

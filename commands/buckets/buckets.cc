@@ -13,11 +13,11 @@
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
-#include "options/known_words.h"
 #include "options/plot_options.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

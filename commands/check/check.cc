@@ -15,12 +15,12 @@
 #include "memtool/profile/base/sizes.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
-#include "options/known_words.h"
 #include "options/output_options.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
 #include "session/session.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

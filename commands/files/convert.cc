@@ -13,10 +13,10 @@
 #include "memtool/profile/select/at_moment.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
-#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "session/session.h"
+#include "words/known_words.h"
 #include "words/words.h"
 
 namespace memtool::commands {

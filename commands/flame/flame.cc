@@ -16,12 +16,12 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/table.h"
 #include "options/input_options.h"
-#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/session.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 #include "words/words.h"
 
 namespace memtool::commands {

@@ -13,7 +13,6 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
-#include "options/known_words.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
@@ -21,6 +20,7 @@
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

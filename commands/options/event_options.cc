@@ -7,7 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

@@ -20,8 +20,8 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
-#include "options/known_words.h"
 #include "options/size_option.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

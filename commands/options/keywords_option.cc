@@ -3,7 +3,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <utility>
 
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

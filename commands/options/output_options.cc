@@ -5,11 +5,11 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
-#include "options/known_words.h"
 #include "output/columns.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

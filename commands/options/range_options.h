@@ -8,7 +8,7 @@
 #include "command.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/replay/moment.h"
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

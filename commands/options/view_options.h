@@ -12,7 +12,7 @@
 #include "memtool/profile/select/filter.h"
 #include "options/frames_option.h"
 #include "options/keywords_option.h"
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

@@ -10,9 +10,9 @@
 #include "inputs/shard.h"
 #include "memtool/formats/digest.h"
 #include "options/input_options.h"
-#include "options/known_words.h"
 #include "output/whole_file.h"
 #include "ranks/read_digests.h"
+#include "words/known_words.h"
 #include "words/words.h"
 
 namespace memtool::commands {

@@ -13,7 +13,6 @@
 #include "memtool/profile/answers/graph.h"
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
-#include "options/known_words.h"
 #include "options/view_options.h"
 #include "output/graph/browser.h"
 #include "output/graph/dot_writer.h"
@@ -22,6 +21,7 @@
 #include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/session.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

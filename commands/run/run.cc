@@ -15,9 +15,9 @@
 #include "../capture/wire.h"
 #include "command.h"
 #include "memtool/profile/base/sizes.h"
-#include "options/known_words.h"
 #include "run/run_logs.h"
 #include "run/run_process.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

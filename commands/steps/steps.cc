@@ -11,13 +11,13 @@
 #include "command.h"
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
-#include "options/known_words.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "session/session.h"
 #include "steps/loop_words.h"
 #include "words/choice.h"
+#include "words/known_words.h"
 #include "words/words.h"
 
 namespace memtool::commands {

@@ -12,7 +12,6 @@
 #include "options/frames_option.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
-#include "options/known_words.h"
 #include "options/output_options.h"
 #include "options/plot_options.h"
 #include "options/range_options.h"
@@ -24,6 +23,7 @@
 #include "session/session.h"
 #include "steps/loop_words.h"
 #include "timeline/timeline_chart.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

@@ -48,6 +48,14 @@ std::span<const Card> Cards() {
   return kCards;
 }
 
+KnownWords CardNames() {
+  KnownWords known;
+  for (const Card& card : Cards()) {
+    known.words.emplace_back(card.name);
+  }
+  return known;
+}
+
 Result<std::int64_t> ParseCard(std::string_view text, SizeBase base) {
   const auto* const card = std::find_if(
       kCards.begin(), kCards.end(), [text](const Card& one) { return SameName(one.name, text); });

@@ -8,6 +8,7 @@
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 
@@ -16,6 +17,7 @@ struct Card {
   std::int64_t total = 0;  // bytes, as cudaMemGetInfo tells them
 };
 std::span<const Card> Cards();
+KnownWords CardNames();
 
 // What of a card no process gets for its tensors unless told otherwise: the context of the driver
 // and the libraries' own memory.

@@ -16,12 +16,12 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
-#include "options/known_words.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "whatif/cards.h"
+#include "words/known_words.h"
 #include "words/words.h"
 
 namespace memtool::commands {

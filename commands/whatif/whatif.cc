@@ -16,13 +16,13 @@
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
 #include "options/input_options.h"
-#include "options/known_words.h"
 #include "options/output_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "session/session.h"
 #include "whatif/cards.h"
 #include "whatif/whatif_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

@@ -94,7 +94,7 @@ def case_table(memtool, samples):
           for name, args in AS_TOP.items()),
         *(row(f"events-{form}", lambda f, form=form: [memtool, "events", "-n", "0", "--format", form, f],
               "memtool top", lambda f: top(f), [snapshot]) for form in ("table", "csv", "json")),
-        row("mxnet-cat", lambda f: top(f), "wc -l", lambda f: ["wc", "-l", f], [mxnet]),
+        row("mxnet-lines", lambda f: top(f), "wc -l", lambda f: ["wc", "-l", f], [mxnet]),
         row("top-pprof", lambda b: top(b), "go tool pprof -top",
             lambda b: pprof + ["-top", "-nodecount=20", b], [base], slow=True),
         row("diff-pprof", lambda b, n: [memtool, "diff", b, n], "go tool pprof -diff_base",

@@ -1,7 +1,7 @@
 // Completions for zsh.
 #include <fmt/format.h>
 
-#include "completions/vocabulary.h"
+#include "help/vocabulary.h"
 
 namespace memtool::commands {
 

@@ -1,16 +1,19 @@
 // Values of an option of which the program knows the words; completions offer them.
 #pragma once
 
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
-#include <span>
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "command.h"
 #include "words/choice.h"
 
 namespace memtool::commands {
+
+namespace po = boost::program_options;
 
 struct KnownWords {
   std::vector<std::string> words{};  // what ends in ':', '=' or '@' goes on after that
@@ -33,7 +36,6 @@ enum class Rows : std::uint8_t { kFrames, kAllocations, kSamples };
 KnownWords ByWords(Rows rows);
 KnownWords MomentWords();   // of ParseMoment
 KnownWords KeywordFiles();  // a file, or "builtin:pytorch" and so on
-KnownWords CardNames();
 
 // Beside an option's value.
 class WithWords {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "completions/vocabulary.h"
+#include "help/vocabulary.h"
 
 namespace memtool::commands {
 

@@ -1,7 +1,6 @@
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 #include "memtool/formats/keywords.h"
-#include "whatif/cards.h"
 
 namespace memtool::commands {
 
@@ -25,14 +24,6 @@ KnownWords KeywordFiles() {
   KnownWords known{.files = true};
   for (const formats::BuiltinKeywords& builtin : formats::BuiltinDictionaries()) {
     known.words.push_back("builtin:" + std::string(builtin.name));
-  }
-  return known;
-}
-
-KnownWords CardNames() {
-  KnownWords known;
-  for (const Card& card : Cards()) {
-    known.words.emplace_back(card.name);
   }
   return known;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "command.h"
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 

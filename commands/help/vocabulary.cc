@@ -1,11 +1,11 @@
-#include "completions/vocabulary.h"
+#include "help/vocabulary.h"
 
 #include <algorithm>
 #include <boost/program_options/cmdline.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <typeinfo>
 
-#include "completions/completions.h"
+#include "help/completions.h"
 #include "words/choice.h"
 
 namespace memtool::commands {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "memtool/profile/base/result.h"
-#include "options/known_words.h"
+#include "words/known_words.h"
 
 namespace memtool::commands {
 
