@@ -69,9 +69,9 @@ class TagTable {
 class StackTags {
  public:
   struct Sum {
-    std::uint32_t tag;
-    std::size_t first;  // the first of its samples
-    std::int64_t number;
+    std::uint32_t tag = 0;
+    std::size_t first = 0;  // the first of its samples
+    std::int64_t number = 0;
     Weight weight;
   };
 
@@ -96,10 +96,10 @@ class NodeTagSums {
 
  private:
   struct Entry {
-    std::uint32_t node;
-    std::uint32_t tag;
-    std::size_t first;
-    std::int64_t number;
+    std::uint32_t node = 0;
+    std::uint32_t tag = 0;
+    std::size_t first = 0;
+    std::int64_t number = 0;
     Weight flat;
     Weight cum;
   };
