@@ -2,6 +2,7 @@
 # Sourced by page and portable: sources of libraries, from Debian's source packages. Who sources it
 # sets `sources`, the folder for them, and `package_of`, source packages by the name of their folder
 # there, and defines unpack_source NAME FOLDER TARGET.
+# shellcheck disable=SC2154  # of these
 
 # source_lists FOLDER: the system's Debian archives, for source packages. The system's own lists stay
 # as they are.
