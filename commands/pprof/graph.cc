@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "pprof/go_text.h"
 #include "pprof/measure.h"
+#include "pprof/text/go_text.h"
 
 namespace memtool::commands::pprof {
 

@@ -11,8 +11,8 @@
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/at_moment.h"
 #include "pprof/edits.h"
-#include "pprof/go_text.h"
 #include "pprof/merge.h"
+#include "pprof/text/go_text.h"
 #include "session/session.h"
 
 namespace memtool::commands::pprof {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "profile.pb.h"
-#include "support/gzip_writer.h"
+#include "support/packing/gzip_writer.h"
 
 namespace memtool::formats {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memtool/formats/source.h"
-#include "support/inflaters.h"
+#include "support/packing/inflaters.h"
 
 namespace memtool::formats {
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "pprof/go_text.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
+#include "pprof/text/go_text.h"
 
 namespace memtool::commands::pprof {
 

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <map>
 
-#include "pprof/go_text.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
+#include "pprof/text/go_text.h"
 
 namespace memtool::commands::pprof {
 

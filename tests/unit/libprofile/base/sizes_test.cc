@@ -166,7 +166,7 @@ TEST(FormatSize, IsWhatADoubleWouldBeRoundedTo) {
   }
 }
 
-TEST(FormatCount, GroupsDigitsOfAnyNumber) {
+TEST(FormatCount, GroupsTheDigitsOfExtremes) {
   EXPECT_EQ(FormatCount(kMin), "-9,223,372,036,854,775,808");
   EXPECT_EQ(FormatCount(kMax, true), "+9,223,372,036,854,775,807");
   EXPECT_EQ(FormatCount(-100), "-100");

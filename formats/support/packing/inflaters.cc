@@ -1,4 +1,4 @@
-#include "support/inflaters.h"
+#include "support/packing/inflaters.h"
 
 #include <zlib.h>
 #include <zstd.h>

@@ -1,4 +1,4 @@
-#include "pprof/go_text.h"
+#include "pprof/text/go_text.h"
 
 #include <fmt/format.h>
 

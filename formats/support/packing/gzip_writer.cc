@@ -1,4 +1,4 @@
-#include "support/gzip_writer.h"
+#include "support/packing/gzip_writer.h"
 
 #include <algorithm>
 #include <array>
