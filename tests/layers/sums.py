@@ -38,7 +38,7 @@ EXEMPT = {
     "formats/capture_log/stacks/stack_maker.cc": 1,  # unsigned addresses
     "formats/capture_log/calls/call_interpreter.cc": 1,  # unsigned and limited
     "commands/output/plot/charts.cc": 1,  # points on paper
-    "commands/pprof/go_text.cc": 1,  # nanoseconds within a second
+    "commands/pprof/text/go_text.cc": 1,  # nanoseconds within a second
     "commands/pprof/reports/dot.cc": 1,  # floating point
 }
 

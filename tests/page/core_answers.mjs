@@ -33,11 +33,11 @@ function casesOf(path) {
   return cases;
 }
 
-// What a page cannot: terminals, files that are written, other programs, formats that it leaves out.
+// What a page cannot: folders of a job, terminals, files that are written, other programs, formats that it leaves out.
 const kNeedsMore = ["stdin", "env", "widths", "writes", "then", "stdout", "scratch"];
 // They list what a build has.
 const kAboutTheBuild = new Set(["convert-help", "help-overview", "help-option", "help-formats"]);
-const kLeftOut = /not in this build|pictures are not drawn/;
+const kLeftOut = /not in this build|pictures are not drawn|a folder without a profiler's trace/;
 
 const core = await startCore(coreFolder);
 core.copy(testdata, "/testdata");

@@ -54,7 +54,7 @@ ProgramSteps StepsByMarks(std::span<const Event> events, const Trace& trace,
                           const StepSpans& spans) {
   ProgramSteps found{.source = StepSource::kMark, .mark = std::move(mark), .steps = {}};
   const std::vector<std::int64_t> clock = ForwardClock(events);
-  const auto last_by = [&clock](std::int64_t time) {
+  const auto last_by = [&clock](std::int64_t time) -> std::int64_t {
     return std::upper_bound(clock.begin(), clock.end(), time) - clock.begin() - 1;
   };
   // An optimizer's mark ends a step and does not hold it.
