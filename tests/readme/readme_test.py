@@ -3,10 +3,10 @@
 
 usage: readme_test.py --memtool PATH --source FOLDER [--driver FOLDER] [--readme FILE]
 
-Command lines are the lines "$ ..." in fenced blocks, and indented lines. A new one is run without
-being named here; files that it needs stand in FILES under the names that the README gives them. In
-what is shown, "…" stands for anything, and alone in a line for any number of lines. Each cell of the
-table of inputs is asked of the program, and pictures are made again.
+Command lines are the lines "$ ..." in fenced blocks (where "# ..." is a comment), and indented lines. A
+new one is run without being named here; files that it needs stand in FILES under the names that the
+README gives them. In what is shown, "…" stands for anything, and alone in a line for any number of
+lines. Each cell of the table of inputs is asked of the program, and pictures are made again.
 """
 import argparse
 import collections
@@ -46,11 +46,12 @@ CODES = {
     "memtool check --baseline memory.json --max-growth 1% new.json.gz": 1,  # it grew
     "memtool index -o job.jsonl memory_snapshot/": 4,  # of these ranks one is cut and one empty
 }
-# What is not run here: why, and a file that must exist because it does run it, or is it.
+# What is not run here: why, and the file that runs it or is it. Of scripts/memtool all but the building
+# is run.
 ELSEWHERE = {
     "git clone URL memtool && cd memtool": ("needs the network", "LICENSE"),
-    "scripts/memtool top testdata/pprof/jax_leak/memory9.prof": ("builds; the program runs as `memtool`", "scripts/memtool"),
-    "scripts/test": ("runs this test", "scripts/test"),
+    "scripts/memtool top testdata/pprof/jax_leak/memory9.prof": ("builds; its arguments are tried", "scripts/memtool"),
+    "scripts/test": ("runs this test; .ci/run runs it", "scripts/test"),
     "cmake --build build/release && cmake --install build/release --prefix ~/.local":
         ("builds; install.examples installs", "tests/install/examples_test.py"),
 }
@@ -59,12 +60,14 @@ INPUTS = {
     "pprof": ["pprof/jax_leak/memory9.prof"],
     "PyTorch snapshot": [FILES["snapshot.pickle"], "steps/base.json.gz", "fit/train_256.json.gz"],
     "MXNet": ["mxnet/forms/official.csv", "mxnet/sockeye/memory.log", "mxnet/forms/echo_bytes.csv"],
-    "XLA or TensorFlow": ["xplane/train.xplane.pb", "xplane/train.trace.json"],
-    "XLA program": ["hlo/small/program.hlo.pb", "hlo/small/program.json"],
+    "XLA or TensorFlow": ["xplane/train.xplane.pb", "xplane/train.trace.json",
+                          "xplane/json_only/plugins/profile/2026_02_21_08_00_00/worker-3.trace.json.gz"],
+    "XLA program": ["hlo/small/program.hlo.pb", "hlo/small/program.json",
+                    "hlo/text/module_0003.jit_f.sm_8.0_gpu_after_optimizations-buffer-assignment.txt"],
     "PyTorch profiler": ["kineto/trace.json", "torch_timeline/raw.json"],
     "Nsight": ["nsys/small.sqlite"],
     "memtool run": ["capture_log/small/log.mtcap"],
-    "text": ["oom_text/torch_2.3.log"],
+    "text": ["oom_text/torch_2.3.log", "oom_text/xla_gpu.log"],
     ".memtool": ["{folder}/base.memtool"],  # made of base.json.gz
 }
 # Columns: the arguments of a command, before the file's name, where they are more than its name.
@@ -102,14 +105,17 @@ class Readme:
                 self.lines.append(Line(at, line[2:].strip(), shown))
             elif fenced and line.startswith("# "):
                 shown = None
-            elif fenced and shown is None:
-                self.wrong.append(f"line {at}: neither a command nor what one prints: {line}")
-            elif fenced:
+            elif fenced and shown is not None:
                 shown.append(line.rstrip())
+            elif fenced and line.strip():
+                self.wrong.append(f"line {at}: neither a command nor what one prints: {line}")
             elif line.startswith("    ") and line.strip():
                 self.lines.append(Line(at, line.strip(), []))
             elif line.startswith("|") and not line.startswith("|---"):
                 self.rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        for line in self.lines:
+            while line.shown and not line.shown[-1]:
+                line.shown.pop()
 
 
 def matches(shown, printed):
@@ -169,11 +175,22 @@ def written(line):
     return re.findall(r"(?:-o|--plot|(?<!2)>) +([^ |]+)", line)
 
 
+def check_elsewhere(text, place, source):
+    runs = source / ELSEWHERE[text][1]
+    if not runs.exists():
+        return f"not run, and {runs} is not there"
+    if runs.parent.name == "scripts" and not (os.access(runs, os.X_OK) and not place.run(f"bash -n {runs}", source).returncode):
+        return f"{runs} is no script that runs"
+    if text.startswith("scripts/memtool "):
+        done = place.run(text.removeprefix("scripts/"), source)
+        return f"exit {done.returncode}\n{done.stderr}" if done.returncode else None
+    return None
+
+
 def check_line(line, place, source):
     """What is wrong with a command line of the README; or ("skipped", why)."""
     if line.text in ELSEWHERE:
-        missing = not (source / ELSEWHERE[line.text][1]).exists()
-        return f"not run, and {ELSEWHERE[line.text][1]} is not there" if missing else None
+        return check_elsewhere(line.text, place, source)
     if not line.text.startswith("memtool "):
         return "not a command line of memtool; if it cannot be run here, say in ELSEWHERE why"
     skipped = place.why_not(line.text)
@@ -185,9 +202,8 @@ def check_line(line, place, source):
         return f"exit {done.returncode}\n{done.stderr[:500]}"
     if line.shown and not matches(line.shown, done.stdout):
         return "prints\n" + done.stdout[:3000]
-    if not line.shown and not written(line.text) and not done.stdout and "run --" not in line.text:
-        if "--web" not in line.text:
-            return "prints nothing"
+    if not done.stdout and not written(line.text) and not re.search(" run -- | --web ", line.text):
+        return "prints nothing"
     for name in written(line.text):
         if not (work / name).exists() or not (work / name).stat().st_size:
             return f"did not write {name}"
@@ -320,7 +336,8 @@ BAD = [("3.85", "3.86"), ("memory9.prof\n", "memory99.prof\n"), ("…\n11", "11"
        ("…\n11 executables of unknown size (the runtime wrote -1): not in the sums\n", ""),
        ("memtool diff", "memtool diffs"), ("$ memtool diff", "memtool diff"), ("$ memtool", "$ true; memtool"),
        ("```\n", "`memtool nonesuch`\n```\n"), ("\n```", "\n    rm -r x\n```"), ("\n```", "\n[x](nonesuch.md)\n```"),
-       ("\n```", "\n![x](LICENSE)\n```")]
+       ("\n```", "\n![x](LICENSE)\n```"),
+       (GOOD, "\n    scripts/memtool top nonesuch\n")]
 TABLE = "\n| Input | `top` | `timeline` |\n|---|---|---|\n| pprof | yes | – |\n"
 
 
