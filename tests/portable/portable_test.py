@@ -28,6 +28,9 @@ LINES = [
     ("timeline --plot x.png snapshot.pickle", 0, "."),
     ("timeline --plot x.pdf snapshot.pickle", 0, "."),
     ("top --at peak snapshot.pickle.gz", 0, "FLAT"),
+    ("check --budget budget.yaml base.json.gz", 0, "ok +118.00 MiB +120.00 MiB .* peak"),
+    ("check --budget budget.yaml new.json.gz", 1, "FAILED +peak is 129.00 MiB"),
+    ("check --baseline memory.json --max-growth 1% --junit memory.xml new.json.gz", 1, "FAILED +reserved"),
     ("convert --to sqlite -o x.sqlite memory9.prof", 0, ""),
     ("convert --to pprof -o x.pb.gz memory9.prof", 0, ""),
     ("svg -o graph.svg memory9.prof", 6, "!memtool dot"),
@@ -118,7 +121,8 @@ def check(archive, testdata, root):
 
 def inputs(testdata):
     sockeye = [path for path in (testdata / "mxnet/sockeye").iterdir() if path.is_file()]
-    return [(path, "") for path in [*sockeye, testdata / "oom_text/libraries.log"]]
+    steps = [testdata / "steps" / name for name in ("base.json.gz", "new.json.gz", "budget.yaml", "memory.json")]
+    return [(path, "") for path in [*sockeye, *steps, testdata / "oom_text/libraries.log"]]
 
 
 def main():
