@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "command.h"
+#include "memory_bound.h"
 #include "output/temporary_file.h"
 
 namespace {
 
 int Main(int argc, char** argv) {
+  memtool::commands::OwnProcess();
   memtool::commands::SurviveFileSizeLimit();
   memtool::commands::FdSink out(STDOUT_FILENO);
   memtool::commands::FdSink err(STDERR_FILENO);

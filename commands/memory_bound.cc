@@ -49,7 +49,16 @@ void SetSoftLimit(rlim_t bytes) {
   }
 }
 
+bool& IsOwnProcess() {
+  static bool is_own = false;
+  return is_own;
+}
+
 }  // namespace
+
+void OwnProcess() {
+  IsOwnProcess() = true;
+}
 
 std::uint64_t DefaultMemoryBound() {
   return std::max(kLeastBound, MachineMemory() / 4 * 3);
@@ -57,7 +66,9 @@ std::uint64_t DefaultMemoryBound() {
 
 void BoundMemory([[maybe_unused]] std::uint64_t bytes) {
 #ifndef MEMTOOL_SANITIZED
-  SetSoftLimit(bytes);
+  if (IsOwnProcess()) {
+    SetSoftLimit(bytes);
+  }
 #endif
 }
 

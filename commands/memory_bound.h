@@ -9,8 +9,13 @@ namespace memtool::commands {
 // The larger of 4 GiB and three quarters of what the machine, or the container, has.
 std::uint64_t DefaultMemoryBound();
 
+// Says that the process is this program's own, to be called by its main(): a process that only runs
+// command lines among other things is not bounded.
+void OwnProcess();
+
 // From now on, allocations beyond `bytes` fail. Processes that are started inherit it. Does nothing
-// in a build with sanitizers, whose own tables are larger than any bound.
+// in a process that is not this program's own, nor in a build with sanitizers, whose own tables are
+// larger than any bound.
 void BoundMemory(std::uint64_t bytes);
 
 // The bound in force; 0 when there is none.

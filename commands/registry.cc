@@ -76,7 +76,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"convert", MakeConvert},
     {"cut", MakeCut},
     {"merge", MakeMerge},
-#ifndef __EMSCRIPTEN__  // a page starts no processes, and has its own ways to draw
+#ifndef MEMTOOL_EMBEDDED  // starts no processes, and draws in other ways
     {"pprof", MakePprof},
     {"run", MakeRun},
     {"report", MakeReport},

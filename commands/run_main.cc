@@ -133,6 +133,7 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
 
 int Report(const Error& error, Streams& streams) {
   streams.out.Discard();
+  streams.error = error;
   Warn(streams, Worded(error));
   (void)streams.err.Flush();
   return static_cast<int>(ExitCodeFor(error));

@@ -86,6 +86,12 @@ class FlameCommand final : public Command {
     Session session(input_, streams);
     MEMTOOL_TRY(Answer(session, *names));
     session.Finish();
+    const bool data = format_ == FlameFormat::kJson || format_ == FlameFormat::kJsonl ||
+                      format_ == FlameFormat::kCsv;
+    if (streams.take && data) {
+      streams.take(ViewOf(answer_), 0);
+      return session.exit_code();
+    }
     MEMTOOL_TRY(WriteWholeFile(output_, Picture(session, streams), streams));
     return session.exit_code();
   }

@@ -133,6 +133,9 @@ class OomCommand final : public RowsCommand {
   }
 
   Result<void> AddTo(OomInputsMaker& maker, Session& session, const std::string& name) const {
+    if (auto kept = session.Kept(name)) {
+      return AddRecording(maker, session, name, std::move(kept));
+    }
     auto either = formats::Open(name, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     if (either->kind() == formats::DocumentKind::kOomLog) {
@@ -143,8 +146,13 @@ class OomCommand final : public RowsCommand {
       return maker.Add(MessagesOf(log), view().device(), name) ? Result<void>()
                                                                : NoMessageOfDevice(log);
     }
-    auto selection = AtFailure(session, name,
-                               std::make_shared<const Recording>((*std::move(either)).recording()));
+    return AddRecording(maker, session, name,
+                        std::make_shared<const Recording>((*std::move(either)).recording()));
+  }
+
+  Result<void> AddRecording(OomInputsMaker& maker, Session& session, const std::string& name,
+                            std::shared_ptr<const Recording> recording) const {
+    auto selection = AtFailure(session, name, std::move(recording));
     MEMTOOL_TRY(selection);
     maker.Add(*selection);
     return {};
@@ -154,6 +162,17 @@ class OomCommand final : public RowsCommand {
 
   Result<void> Explain(Session& session, const std::string& name) {
     path_ = name;
+    auto done = ExplainFile(session, name);
+    if (!done && done.error().input.empty()) {
+      done.error().input = path_;
+    }
+    return done;
+  }
+
+  Result<void> ExplainFile(Session& session, const std::string& name) {
+    if (auto kept = session.Kept(name)) {
+      return FromRecording(session, std::move(kept));
+    }
     auto either = formats::Open(path_, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
@@ -166,12 +185,10 @@ class OomCommand final : public RowsCommand {
         log = nullptr;
       }
     }
-    auto done = log != nullptr ? FromLog(session, *log)
-                               : FromRecording(session, (*std::move(either)).recording());
-    if (!done && done.error().input.empty()) {
-      done.error().input = path_;
-    }
-    return done;
+    return log != nullptr
+               ? FromLog(session, *log)
+               : FromRecording(session,
+                               std::make_shared<const Recording>((*std::move(either)).recording()));
   }
 
   // The answer with what the session says about its inputs.
@@ -264,9 +281,8 @@ class OomCommand final : public RowsCommand {
     return session.SelectAt(name, std::move(shared), view(), moment, device);
   }
 
-  Result<void> FromRecording(Session& session, Recording recording) {
-    auto selection =
-        AtFailure(session, path_, std::make_shared<const Recording>(std::move(recording)));
+  Result<void> FromRecording(Session& session, std::shared_ptr<const Recording> recording) {
+    auto selection = AtFailure(session, path_, std::move(recording));
     MEMTOOL_TRY(selection);
     Keep(session,
          Oom(*selection, {.by = view().by(), .sort = view().sort(), .partial = view().selects()}));

@@ -113,6 +113,10 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     chosen = *std::move(fields);
   }
   const AnswerView& view = chosen ? *chosen : answer;
+  if (streams.take) {
+    streams.take(view, limit);
+    return {};
+  }
   StringSink file;
   const bool to_file = output_ != "-";
   Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;

@@ -4,13 +4,19 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+
+namespace memtool {
+struct AnswerView;
+}
 
 namespace memtool::commands {
 
@@ -81,6 +87,11 @@ struct Streams {
   InputFiles inputs{};
   // Where inputs stay for the next command line; null = they are forgotten.
   KeptRecordings* kept = nullptr;
+  // Takes answers as data, in place of text on `out`; `limit`: how many of the rows that are held
+  // were asked for, 0 = all. Empty = all is text.
+  std::function<void(const AnswerView& answer, std::size_t limit)> take{};
+  // Why the command failed, when it did.
+  std::optional<Error> error{};
 };
 
 }  // namespace memtool::commands

@@ -30,7 +30,7 @@ Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign = false);
 // How a table shows a declared field: its title, and its values by their unit.
 template <class Row>
 TableColumn<Row> ColumnOf(const Field<Row>& field, bool bytes, bool sign = false) {
-  const bool text = field.unit == Unit::kText;
+  const bool text = field.unit == Unit::kText || field.unit == Unit::kAddress;
   return {.style = {.title = field.title, .left = text, .shrink = text, .key = field.key},
           .get = [field, bytes, sign](const Row& row) {
             return CellOf(field.Of(row), field.unit, bytes, sign);

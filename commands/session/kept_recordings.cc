@@ -10,8 +10,9 @@ std::shared_ptr<const Recording> KeptRecordings::Find(const std::string& key) co
   return found == kept_.end() ? nullptr : found->second.recording;
 }
 
-void KeptRecordings::Keep(const std::string& key, std::shared_ptr<const Recording> recording) {
-  kept_[key] = {.recording = std::move(recording), .index = nullptr};
+void KeptRecordings::Keep(const std::string& key, std::shared_ptr<const Recording> recording,
+                          std::shared_ptr<const HistoryIndex> index) {
+  kept_[key] = {.recording = std::move(recording), .index = std::move(index)};
 }
 
 std::shared_ptr<const HistoryIndex> KeptRecordings::IndexOf(

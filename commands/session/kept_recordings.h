@@ -13,9 +13,15 @@ namespace memtool::commands {
 
 class KeptRecordings {
  public:
-  // `key`: the input's name, and as what it was read. Null: it was not read yet.
+  // What inputs are found by: their name, and as what they are read ("" = by content).
+  static std::string KeyOf(const std::string& name, const std::string& format) {
+    return name + '\0' + format;
+  }
+  // Null: it was not read yet.
   [[nodiscard]] std::shared_ptr<const Recording> Find(const std::string& key) const;
-  void Keep(const std::string& key, std::shared_ptr<const Recording> recording);
+  // `index`: of its history, where it is known already.
+  void Keep(const std::string& key, std::shared_ptr<const Recording> recording,
+            std::shared_ptr<const HistoryIndex> index = nullptr);
   // Of a recording with a history; replayed once where the recording is kept.
   std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
   // All inputs; what still uses them keeps them.

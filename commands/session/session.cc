@@ -89,15 +89,14 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
 }
 
 // What a kept input is found by: none where it is read in a way of its own.
-std::optional<std::string> KeyOf(const std::string& name, const formats::OpenOptions& options,
-                                 const Conf& conf) {
+std::optional<std::string> KeyOf(const std::string& name, const formats::OpenOptions& options) {
   const formats::Limits defaults;
   const bool usual = std::all_of(formats::LimitList().begin(), formats::LimitList().end(),
                                  [&](const formats::LimitInfo& limit) {
                                    return limit.value == &formats::Limits::memory ||
                                           options.limits.*limit.value == defaults.*limit.value;
                                  });
-  return usual && !conf ? std::optional(name + '\0' + options.format) : std::nullopt;
+  return usual ? std::optional(KeptRecordings::KeyOf(name, options.format)) : std::nullopt;
 }
 
 // Reads on a thread of its own if `ahead`; else, and where there is no thread to be had, when the
@@ -116,7 +115,6 @@ std::future<Result<Recording>> StartReading(const std::string& name,
 
 struct HowToRead {
   const formats::OpenOptions& options;
-  const Conf& conf;
   KeptRecordings* kept = nullptr;
   bool ahead = false;
 };
@@ -127,7 +125,7 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
     return reading;
   }
   if (how.kept != nullptr) {
-    reading.key = KeyOf(name, how.options, how.conf);
+    reading.key = KeyOf(name, how.options);
     reading.kept = reading.key ? how.kept->Find(*reading.key) : nullptr;
   }
   if (reading.kept == nullptr) {
@@ -137,14 +135,14 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
 }
 
 // The recording under other settings of its allocator.
-Result<Shared> Under(const whatif::AllocatorSettings& conf, Recording recording) {
-  const std::string display = recording.metadata.format_display;
-  if (!recording.history) {
+Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& recording) {
+  const std::string display = recording->metadata.format_display;
+  if (!recording->history) {
     return Fail(ErrorCode::kUnsupported,
                 fmt::format("--conf: a {} does not record what was requested and when", display),
                 "PyTorch snapshots with a history do: see memtool help recording");
   }
-  const HistoryIndex index(std::move(recording));
+  const HistoryIndex index(recording);
   auto made = whatif::RecordedUnder(index, conf);
   if (!made) {
     made.error().message = "--conf: " + made.error().message;
@@ -156,33 +154,35 @@ Result<Shared> Under(const whatif::AllocatorSettings& conf, Recording recording)
   return std::make_shared<const Recording>(*std::move(made));
 }
 
-// What was read; null when it was named before and could not be read then.
-Result<Shared> Finished(Reading& reading, ReadBefore& before, const Conf& conf) {
+// As it is in the file; kept for later command lines, where there may be any.
+Result<Shared> ReadFrom(Reading& reading, KeptRecordings* kept) {
   if (reading.kept != nullptr) {
-    before.Keep(reading.name, reading.kept);
     return reading.kept;
   }
-  if (!reading.result.valid()) {
+  Result<Recording> recording = reading.result.get();
+  MEMTOOL_TRY(recording);
+  auto shared = std::make_shared<const Recording>(*std::move(recording));
+  if (reading.key) {
+    kept->Keep(*reading.key, shared);
+  }
+  return shared;
+}
+
+// What was read; null when it was named before and could not be read then.
+Result<Shared> Finished(Reading& reading, ReadBefore& before, KeptRecordings* kept,
+                        const Conf& conf) {
+  if (reading.kept == nullptr && !reading.result.valid()) {
     return before.Take(reading.name);
   }
-  Result<Recording> recording = reading.result.get();
-  if (!recording) {
-    return Fail(std::move(recording.error()));
+  Result<Shared> shared = ReadFrom(reading, kept);
+  if (shared && conf) {
+    shared = Under(*conf, *shared);
   }
-  Result<Shared> shared = conf ? Under(*conf, *std::move(recording))
-                               : std::make_shared<const Recording>(*std::move(recording));
   if (!shared && shared.error().input.empty()) {
     shared.error().input = reading.name;
   }
   before.Keep(reading.name, shared ? *shared : nullptr);
   return shared;
-}
-
-// For later command lines, where there may be any.
-void KeepFor(const Reading& reading, const Result<Shared>& shared, KeptRecordings* kept) {
-  if (shared && *shared != nullptr && reading.key) {
-    kept->Keep(*reading.key, *shared);
-  }
 }
 
 }  // namespace
@@ -221,7 +221,6 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   std::size_t visited = 0;
   Error last;
   const HowToRead how{.options = options,
-                      .conf = inputs_.conf(),
                       .kept = streams_.kept,
                       .ahead = kHasThreads && inputs_.jobs() > 1 && names.size() > 1};
   const auto start_more = [&] {
@@ -232,8 +231,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    auto shared = Finished(reading, before, inputs_.conf());
-    KeepFor(reading, shared, streams_.kept);
+    auto shared = Finished(reading, before, streams_.kept, inputs_.conf());
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {
@@ -254,6 +252,11 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
     }
   }
   return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
+}
+
+Shared Session::Kept(const std::string& name) const {
+  const auto key = streams_.kept == nullptr ? std::nullopt : commands::KeyOf(name, inputs_.load());
+  return key ? streams_.kept->Find(*key) : nullptr;
 }
 
 std::shared_ptr<const HistoryIndex> Session::IndexOf(const Shared& recording) const {

@@ -49,6 +49,8 @@ class Session {
   Result<Selection> SelectAt(const std::string& name, std::shared_ptr<const Recording> recording,
                              const ViewOptions& view, const MomentSpec& moment,
                              const std::string& device);
+  // What an earlier command line read under this name; null where there is none.
+  [[nodiscard]] std::shared_ptr<const Recording> Kept(const std::string& name) const;
   // The replayed history of a recording that has one.
   [[nodiscard]] std::shared_ptr<const HistoryIndex> IndexOf(
       const std::shared_ptr<const Recording>& recording) const;

@@ -6,7 +6,7 @@ usage: readme_test.py --memtool PATH --source FOLDER [--driver FOLDER] [--readme
 Command lines are the lines "$ ..." in fenced blocks (where "# ..." is a comment), and indented lines. A
 new one is run without being named here; files that it needs stand in FILES under the names that the
 README gives them. In what is shown, "…" stands for anything, and alone in a line for any number of
-lines. Each cell of the table of inputs is asked of the program, and pictures are made again.
+lines. Blocks of Python are run by tests/python/python_test.py. Each cell of the table of inputs is asked of the program, and pictures are made again.
 """
 import argparse
 import collections
@@ -96,10 +96,12 @@ class Readme:
         self.pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
         self.links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
         self.inline = re.findall(r"`memtool ([a-z]+)[^`\n]*`", text)
-        fenced, shown = False, None
+        fenced, shown, python = False, None, False
         for at, line in enumerate(text.splitlines(), 1):
             if line.startswith("```"):
-                fenced, shown = not fenced, None
+                fenced, shown, python = not fenced, None, line == "```python"
+            elif python:
+                continue
             elif fenced and line.startswith("$ "):
                 shown = []
                 self.lines.append(Line(at, line[2:].strip(), shown))

@@ -136,6 +136,10 @@ AnswerView ViewOf(const EventsAnswer& answer) {
     std::erase_if(fields, [](const Field<EventRow>& field) { return field.key == "stack"; });
   }
   AnswerView view = ViewRows<EventRow>(answer.head, {}, answer.rows, fields);
+  view.columns = [&answer](std::span<const FieldInfo> wanted) {
+    return EventColumns(*answer.source, wanted,
+                        answer.streamed ? std::nullopt : std::optional(answer.rows.size()));
+  };
   if (!answer.streamed) {
     view.unmade_rows = *answer.count - answer.rows.size();
     return view;

@@ -238,6 +238,44 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
           .layers = one.timeline.LayersOf(row - one.first_row)};
 }
 
+namespace {
+
+// One field of all points.
+AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
+  AnswerColumn column{
+      .key = std::string(field.key), .title = std::string(field.title), .unit = field.unit};
+  const auto layer =
+      std::find_if(answer.layers.begin(), answer.layers.end(),
+                   [&field](const TimelineLayer& one) { return one.key == field.key; });
+  const auto number = static_cast<std::size_t>(layer - answer.layers.begin());
+  std::vector<std::int64_t> values;
+  values.reserve(answer.row_count());
+  for (const TimelineOfTrace& one : answer.traces) {
+    const Timeline& timeline = one.timeline;
+    for (std::size_t i = 0; i < timeline.points.size(); ++i) {
+      const TimelinePoint& point = timeline.points[i];
+      const bool timeless = field.key == "time_us" && point.time == kNoTime;
+      values.push_back(layer != answer.layers.end() ? timeline.LayersOf(i)[number]
+                       : field.key == "event"       ? point.event
+                       : field.key == "device"      ? one.device
+                       : field.key == "allocated"   ? point.allocated
+                       : field.key == "reserved"    ? point.reserved
+                       : timeless                   ? 0
+                                                    : point.time / 1000);
+      if (timeless && column.missing.empty()) {
+        column.missing.resize(answer.row_count(), 0);
+      }
+      if (timeless) {
+        column.missing[values.size() - 1] = 1;
+      }
+    }
+  }
+  column.data = std::move(values);
+  return column;
+}
+
+}  // namespace
+
 AnswerView ViewOf(const TimelineAnswer& answer) {
   AnswerView view{.head = &answer.head, .row_count = answer.row_count()};
   for (const Field<TimelineRow>& field : kTimelineFields) {
@@ -253,6 +291,13 @@ AnswerView ViewOf(const TimelineAnswer& answer) {
       values.push_back(field.Of(row));
     }
     values.insert(values.end(), row.layers.begin(), row.layers.end());
+  };
+  view.columns = [&answer](std::span<const FieldInfo> wanted) {
+    AnswerColumns made{.columns = {}, .rows = answer.row_count()};
+    for (const FieldInfo& field : wanted) {
+      made.columns.push_back(ColumnOf(answer, field));
+    }
+    return made;
   };
   return view;
 }

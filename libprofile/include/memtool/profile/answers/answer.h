@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/answers/column.h"
 #include "memtool/profile/answers/field.h"
 #include "memtool/profile/answers/value.h"
 #include "memtool/profile/model/recording.h"
@@ -41,12 +42,6 @@ struct AnswerHead {
 // Makes one row per call, until it returns false.
 using NextRow = std::function<bool(std::vector<Value>&)>;
 
-struct FieldInfo {
-  std::string_view key;
-  std::string_view title;
-  Unit unit = Unit::kText;
-};
-
 // An answer without its types, by reference: valid as long as the answer is.
 struct AnswerView {
   const AnswerHead* head = nullptr;
@@ -58,6 +53,9 @@ struct AnswerView {
   // For answers too long to hold: begins a pass over further rows, which no limit cuts.
   std::function<NextRow()> further;
   std::uint64_t unmade_rows = 0;  // rows that a limit kept from being made at all
+  // All rows as columns, where that takes much less than making them one by one; else empty. For
+  // those of `fields` at the time of the call, in their order.
+  std::function<AnswerColumns(std::span<const FieldInfo> fields)> columns;
 };
 
 template <class Row>

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,9 +68,10 @@ inline constexpr auto kEventFields = Fields<EventRow>({
     {"allocated", "LIVE", Unit::kBytes, &EventRow::allocated},
     {"time_us", "", Unit::kMicroseconds,
      [](const EventRow& row) { return row.time == kNoTime ? Value() : Value(row.time / 1000); }},
-    {"address", "", Unit::kText,
+    {"address", "", Unit::kAddress,
      [](const EventRow& row) { return row.id ? Value(AddressText(row.id->address)) : Value(); }},
-    {"stream", "", Unit::kText, [](const EventRow& row) { return Value(AddressText(row.stream)); }},
+    {"stream", "", Unit::kAddress,
+     [](const EventRow& row) { return Value(AddressText(row.stream)); }},
     {"partner", "", Unit::kOrdinal, &EventRow::partner},
     {"lived_events", "", Unit::kCount, &EventRow::lived_events},
     {"lived_us", "", Unit::kMicroseconds,
@@ -111,6 +113,10 @@ class EventSource {
   EventFilter filter_;
   StackNames names_;
 };
+
+// The first `limit` events of the source as columns, without a row of each; none = all.
+AnswerColumns EventColumns(EventSource& source, std::span<const FieldInfo> fields,
+                           std::optional<std::size_t> limit);
 
 // What became of a block or segment, as far as the chosen events tell.
 struct BlockStory {

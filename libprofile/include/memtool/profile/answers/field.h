@@ -27,7 +27,14 @@ enum class Unit : std::uint8_t {
   kOrdinal,  // which one: a line, a device, an event
   kRatio,    // 0.25 = 25 %
   kMicroseconds,
-  kNested,  // lists and objects
+  kAddress,  // an address or a handle: "0x7f00" in text, where 2^53 is not enough
+  kNested,   // lists and objects
+};
+
+struct FieldInfo {
+  std::string_view key;
+  std::string_view title;
+  Unit unit = Unit::kText;
 };
 
 template <class Row>

@@ -1,0 +1,19 @@
+"""What held the memory of a GPU or TPU, from the files that jobs leave behind.
+
+    import memtool
+    run = memtool.load("snapshot.pickle", at="peak")
+    run.top(by="line")                      # a table; in a notebook it shows itself
+    pandas.DataFrame(run.top())             # columns that pandas and Polars take
+    run.diff(memtool.load("yesterday.pickle", at="peak"))
+
+Each question is a command of memtool, with that command's options as keywords: `--tag-focus X` is
+`tag_focus="X"`. Answers have the columns of its `--format json`; sizes are in bytes, times in
+microseconds. Files are data: nothing in them is run, a pickle is never unpickled.
+"""
+from ._answer import Answer, Column
+from ._core import __version__
+from ._errors import Error, InputError, MemtoolWarning, UsageError
+from ._recording import Recording, ask, load
+
+__all__ = ["Answer", "Column", "Error", "InputError", "MemtoolWarning", "Recording", "UsageError",
+           "__version__", "ask", "load"]
