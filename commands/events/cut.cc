@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "memtool/formats/writer.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/history/redact.h"
@@ -70,9 +71,9 @@ class CutCommand final : public Command {
     const Recording& recording = *shared;
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
-                  fmt::format("a {} does not hold both events and segments of a caching allocator: "
+                  fmt::format("{} does not hold both events and segments of a caching allocator: "
                               "only PyTorch snapshots can be cut",
-                              recording.metadata.format_display));
+                              WithArticle(recording.metadata.format_display)));
     }
     const HistoryIndex index(shared);
     auto ranges = EventsBetween(index, range_.range(), device_);

@@ -8,6 +8,7 @@
 #include "events/events_story.h"
 #include "events/events_summary.h"
 #include "events/events_table.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "options/event_options.h"
 #include "options/input_options.h"
@@ -85,8 +86,8 @@ class EventsCommand final : public Command {
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!recording.history) {
-      return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no events",
-                                                 recording.metadata.format_display));
+      return Fail(ErrorCode::kUsage, fmt::format("{} is one moment and has no events",
+                                                 WithArticle(recording.metadata.format_display)));
     }
     const auto kept = session.IndexOf(shared);
     const HistoryIndex& index = *kept;

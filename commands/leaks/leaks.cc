@@ -11,6 +11,7 @@
 #include "leaks/leaks_table.h"
 #include "leaks/leaks_verdict.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/view.h"
 #include "options/range_options.h"
@@ -236,8 +237,8 @@ class LeaksCommand final : public RowsCommand {
   Result<void> CheckHistory(const Recording& recording) const {
     if (!recording.history || recording.history->events.empty()) {
       return Fail(ErrorCode::kUsage,
-                  fmt::format("a {} is one moment: growth needs several of them, or a history",
-                              recording.metadata.format_display),
+                  fmt::format("{} is one moment: growth needs several of them, or a history",
+                              WithArticle(recording.metadata.format_display)),
                   "memtool leaks memory*.prof; PyTorch snapshots need "
                   "torch.cuda.memory._record_memory_history()");
     }

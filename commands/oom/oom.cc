@@ -11,6 +11,7 @@
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/oom_inputs.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/base/result.h"
 #include "oom/oom_overview.h"
@@ -267,8 +268,8 @@ class OomCommand final : public RowsCommand {
     }
     if (!recording.history || !recording.state) {
       return Fail(ErrorCode::kUnsupported,
-                  fmt::format("a {} does not record the allocator's state",
-                              recording.metadata.format_display),
+                  fmt::format("{} does not record the allocator's state",
+                              WithArticle(recording.metadata.format_display)),
                   "PyTorch snapshots and logs with the message do: see memtool help recording");
     }
     MomentSpec moment = view().moment();

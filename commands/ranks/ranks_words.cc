@@ -116,7 +116,7 @@ std::string PeaksText(const RanksAnswer& answer) {
     }
   }
   if (most == nullptr) {
-    return "none could be read";
+    return answer.ranks.empty() ? "the inputs tell none" : "none could be read";
   }
   if (most->peak == least->peak) {
     return answer.ranks.size() == 1 ? fmt::format("peak {}", SizeOf(most->peak))

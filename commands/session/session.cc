@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/recorded.h"
 #include "session/kept_recordings.h"
@@ -138,9 +139,10 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
 Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& recording) {
   const std::string display = recording->metadata.format_display;
   if (!recording->history) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("--conf: a {} does not record what was requested and when", display),
-                "PyTorch snapshots with a history do: see memtool help recording");
+    return Fail(
+        ErrorCode::kUnsupported,
+        fmt::format("--conf: {} does not record what was requested and when", WithArticle(display)),
+        "PyTorch snapshots with a history do: see memtool help recording");
   }
   const HistoryIndex index(recording);
   auto made = whatif::RecordedUnder(index, conf);

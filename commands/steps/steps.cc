@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "command.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
@@ -67,8 +68,9 @@ class StepsCommand final : public Command {
     MEMTOOL_TRY(session.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
           if (!recording->history) {
-            return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no steps",
-                                                       recording->metadata.format_display));
+            return Fail(ErrorCode::kUsage,
+                        fmt::format("{} is one moment and has no steps",
+                                    WithArticle(recording->metadata.format_display)));
           }
           return maker.Add(*session.IndexOf(recording), name);
         }));

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "events/events_words.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "options/frames_option.h"
 #include "options/input_options.h"
@@ -125,8 +126,8 @@ class TimelineCommand final : public Command {
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!recording.history) {
-      return Fail(ErrorCode::kUsage, fmt::format("a {} is one moment and has no history to draw",
-                                                 recording.metadata.format_display));
+      return Fail(ErrorCode::kUsage, fmt::format("{} is one moment and has no history to draw",
+                                                 WithArticle(recording.metadata.format_display)));
     }
     if (query_.by_time && recording.history->clock == Clock::kAbsent) {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "command.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
@@ -180,10 +181,10 @@ class WhatifCommand final : public Command {
 
   Result<void> Ask(Session& session, const std::shared_ptr<const Recording>& recording) {
     if (!recording->history) {
-      return Fail(
-          ErrorCode::kUnsupported,
-          fmt::format("a {} holds no events of an allocator", recording->metadata.format_display),
-          "PyTorch snapshots do: see memtool help recording");
+      return Fail(ErrorCode::kUnsupported,
+                  fmt::format("{} holds no events of an allocator",
+                              WithArticle(recording->metadata.format_display)),
+                  "PyTorch snapshots do: see memtool help recording");
     }
     const View view(*recording, filter_);
     if (!without_.empty()) {

@@ -220,7 +220,7 @@ Result<Recording> OfProgram(const OomProgram& program, const Others& others) {
   builder.Intern({});
   Metadata& metadata = builder.metadata();
   metadata.format_display =
-      fmt::format("buffers of a program in an XLA out-of-memory message{}",
+      fmt::format("list of a program's buffers in an XLA out-of-memory message{}",
                   program.space.empty() ? std::string() : " (" + program.space + ")");
   metadata.origin = {.framework = IsJax(program) ? Framework::kJax : Framework::kUnknown,
                      .kind = RecordingKind::kProfile};

@@ -10,6 +10,7 @@
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/request_sizes.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/at_moment.h"
@@ -124,8 +125,8 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   const Recording& recording = selection.recording();
   if (!recording.state || !recording.history) {
     return Fail(ErrorCode::kUnsupported,
-                fmt::format("a {} does not record the allocator's segments",
-                            recording.metadata.format_display),
+                fmt::format("{} does not record the allocator's segments",
+                            WithArticle(recording.metadata.format_display)),
                 "PyTorch snapshots do: see memtool help recording");
   }
   auto groups = GroupAllocations(selection.view(), query_.by);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
@@ -19,11 +20,12 @@ Result<void> RefuseMoment(const Recording& recording, const MomentSpec& moment) 
   if (moment.kind == MomentSpec::Kind::kEnd) {
     return {};
   }
-  return Fail(ErrorCode::kUsage, moment.subject,
-              fmt::format("{} {}: a {} is one moment and has no history to stand in",
-                          Mention(moment.subject), moment.text, recording.metadata.format_display),
-              fmt::format("leave {} out; to compare two moments, give two files to {}",
-                          Mention(moment.subject), Mention(Subject::kComparison)));
+  return Fail(
+      ErrorCode::kUsage, moment.subject,
+      fmt::format("{} {}: {} is one moment and has no history to stand in", Mention(moment.subject),
+                  moment.text, WithArticle(recording.metadata.format_display)),
+      fmt::format("leave {} out; to compare two moments, give two files to {}",
+                  Mention(moment.subject), Mention(Subject::kComparison)));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "memtool/profile/answers/answer.h"
-#include "memtool/profile/answers/events.h"
 #include "memtool/profile/answers/column.h"
+#include "memtool/profile/answers/events.h"
 
 namespace memtool {
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 
@@ -32,8 +33,8 @@ Result<HistorySide> SideOf(const Selection& selection) {
   }
   if (traces.empty()) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("a {} without allocations has no steps to compare",
-                            selection.source().metadata.format_display),
+                fmt::format("{} without allocations has no steps to compare",
+                            WithArticle(selection.source().metadata.format_display)),
                 "two moments can be compared without --align");
   }
   if (traces.size() > 1) {

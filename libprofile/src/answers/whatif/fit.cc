@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/replay/replay.h"
@@ -289,8 +290,8 @@ Result<void> FitMaker::Add(Selection selection) {
   const HistoryIndex* index = selection.history();
   if (index == nullptr) {
     return Fail(ErrorCode::kUnsupported,
-                fmt::format("a {} does not record what was requested and when",
-                            source.metadata.format_display),
+                fmt::format("{} does not record what was requested and when",
+                            WithArticle(source.metadata.format_display)),
                 "PyTorch snapshots with a history do: see memtool help recording");
   }
   std::vector<std::size_t> traces;

@@ -1,0 +1,21 @@
+// Articles go by sound, not by letter.
+#include "memtool/profile/base/article.h"
+
+#include <gtest/gtest.h>
+
+namespace memtool {
+namespace {
+
+TEST(WithArticle, GoesBySound) {
+  for (const char* noun : {"PyTorch CUDA snapshot", "JAX device memory profile", "capture log",
+                           "dump", "TensorFlow trace", "Nimble profile", ""}) {
+    EXPECT_EQ(WithArticle(noun), std::string("a ") + noun);
+  }
+  for (const char* noun : {"MXNet memory log", "XLA trace", "HLO program", "Nsight Systems export",
+                           "export", "AOT program", "oracle"}) {
+    EXPECT_EQ(WithArticle(noun), std::string("an ") + noun);
+  }
+}
+
+}  // namespace
+}  // namespace memtool
