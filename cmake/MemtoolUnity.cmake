@@ -7,7 +7,7 @@
 # So the same local name may be used in any number of files, and nobody has to think of units. The
 # remaining case, two namespaces with the same name, does not compile: there
 # SKIP_UNITY_BUILD_INCLUSION helps.
-set(MEMTOOL_UNITY_FILES 10 CACHE STRING "At most so many sources in a unit")
+set(MEMTOOL_UNITY_FILES 16 CACHE STRING "At most so many sources in a unit")
 set(memtool_headers libprofile formats commands capture tests)
 list(TRANSFORM memtool_headers REPLACE ".+" "${PROJECT_SOURCE_DIR}/\\0/*.h")
 file(GLOB_RECURSE memtool_headers CONFIGURE_DEPENDS ${memtool_headers})
@@ -56,6 +56,8 @@ function(memtool_words_of_header include)
   foreach(file IN LISTS files)
     memtool_read(text includes ${file})
     string(REPLACE "return " "return=" text "${text}")
+    # Enumerators of a scoped enumeration are looked up in it.
+    string(REGEX REPLACE "enum class ([A-Za-z_0-9]+)[^{};=]*{[^}]*}" "enum class \\1 {}" text "${text}")
     string(REGEX REPLACE "(\n +[A-Za-z][^\n={}()]*[ &*])[A-Za-z_0-9]+\\(" "\\1(" text "${text}")
     memtool_words(words "${text}" "${includes}")
     list(APPEND all ${words})
@@ -85,6 +87,7 @@ function(memtool_local_names out text)
   list(APPEND names ${wrapped} ${types})
   list(TRANSFORM names REPLACE " ?[(={]$" "")
   list(TRANSFORM names REPLACE "^.*[^A-Za-z_0-9]" "")
+  list(REMOVE_ITEM names static_assert)
   list(REMOVE_DUPLICATES names)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()

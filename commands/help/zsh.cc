@@ -7,7 +7,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kHead = R"(#compdef memtool
+constexpr std::string_view kZshHead = R"(#compdef memtool
 # zsh completion for memtool, written by `memtool help --completions zsh`
 
 # WORD...: what ends in one of : = @ goes on after that.
@@ -69,7 +69,7 @@ std::string Escaped(const std::string& text, std::string_view special) {
 }
 
 // What completes a value.
-std::string Action(const std::string& value, const KnownWords& known) {
+std::string ZshAction(const std::string& value, const KnownWords& known) {
   const std::string words = Escaped(Spaced(known.words), ":");
   if (known.list) {
     return fmt::format("_values -s , {} {}", Escaped(value, ":,."), words);
@@ -85,7 +85,7 @@ std::string Specification(const CommandWords& command, const OptionWords& option
   const std::string name = command.Dashed(option);
   std::string rest = "[" + Escaped(option.about, "[]:\\") + "]";
   if (!option.value.empty()) {
-    rest += ":" + Escaped(option.value, ":") + ":" + Action(option.value, option.known);
+    rest += ":" + Escaped(option.value, ":") + ":" + ZshAction(option.value, option.known);
   }
   const std::string with_value = option.value.empty() ? "" : "=";
   if (option.letter == 0) {
@@ -101,7 +101,7 @@ std::string Specification(const CommandWords& command, const OptionWords& option
 }  // namespace
 
 std::string ZshScript(const std::vector<CommandWords>& commands) {
-  std::string script(kHead);
+  std::string script(kZshHead);
   for (const CommandWords& command : commands) {
     script += "    " + Quoted(command.name + ":" + Escaped(command.summary, ":")) + "\n";
   }
@@ -114,7 +114,7 @@ std::string ZshScript(const std::vector<CommandWords>& commands) {
     if (command.line == Command::Line::kProgram) {
       script += "            '(-)1:program:_command_names -e' '*::argument:_normal'";
     } else {
-      script += "            " + Quoted("*:argument:" + Action("argument", command.arguments));
+      script += "            " + Quoted("*:argument:" + ZshAction("argument", command.arguments));
     }
     script += "\n          ;;\n";
   }

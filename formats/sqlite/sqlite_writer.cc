@@ -28,7 +28,7 @@ using sqlite::Database;
 using sqlite::Execute;
 using sqlite::Statement;
 
-std::string_view NameOf(Role role) {
+std::string_view SqlName(Role role) {
   switch (role) {
     case Role::kCount:
       return "count";
@@ -42,23 +42,23 @@ std::string_view NameOf(Role role) {
   return "other";
 }
 
-std::string_view NameOf(LedgerKind kind) {
+std::string_view SqlName(LedgerKind kind) {
   constexpr std::array<std::string_view, 6> kNames{"device", "managed", "pinned",
                                                    "host",   "vmm",     "cpu"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string_view NameOf(LedgerLevel level) {
+std::string_view SqlName(LedgerLevel level) {
   constexpr std::array<std::string_view, 3> kNames{"driver", "allocator", "user"};
   return kNames[static_cast<std::size_t>(level)];
 }
 
-std::string_view NameOf(BlockState state) {
+std::string_view SqlName(BlockState state) {
   constexpr std::array<std::string_view, 3> kNames{"active", "pending_free", "inactive"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
-std::string_view NameOf(Severity severity) {
+std::string_view SqlName(Severity severity) {
   constexpr std::array<std::string_view, 3> kNames{"note", "warning", "damage"};
   return kNames[static_cast<std::size_t>(severity)];
 }
@@ -190,7 +190,7 @@ void Filler::FillMeta() {
   }
   Table diagnostics = Into("diagnostics", 4);
   for (const Diagnostic& one : recording_.diagnostics) {
-    diagnostics.Add(NameOf(one.severity), one.code, ToUtf8(one.message), one.count);
+    diagnostics.Add(SqlName(one.severity), one.code, ToUtf8(one.message), one.count);
   }
 }
 
@@ -249,7 +249,7 @@ void Filler::FillSamples() {
   Table types = Into("sample_types", 4);
   for (std::size_t i = 0; i < profile.types.size(); ++i) {
     const SampleType& type = profile.types[i];
-    types.Add(i, Text(type.type), Text(type.unit), NameOf(type.role));
+    types.Add(i, Text(type.type), Text(type.unit), SqlName(type.role));
   }
   Table samples = Into("samples", 4);
   Table values = Into("sample_values", 3);
@@ -271,7 +271,7 @@ void Filler::FillHistory() {
   Table ledgers = Into("ledgers", 7);
   for (std::size_t i = 0; i < history.ledgers.size(); ++i) {
     const Ledger& ledger = history.ledgers[i];
-    ledgers.Add(i, ToUtf8(ledger.name), ledger.device, NameOf(ledger.kind), NameOf(ledger.level),
+    ledgers.Add(i, ToUtf8(ledger.name), ledger.device, SqlName(ledger.kind), SqlName(ledger.level),
                 Ref(ledger.parent), ledger.capacity);
   }
   Table marks = Into("marks", 5);
@@ -341,7 +341,7 @@ void Filler::FillState() {
       const Block& block = state.blocks[segment.first_block + k];
       blocks.Add(segment.first_block + k, i, block.address, block.size,
                  block.state == BlockState::kInactive ? Null() : Null(block.requested),
-                 NameOf(block.state), Ref(block.stack));
+                 SqlName(block.state), Ref(block.stack));
     }
   }
 }

@@ -39,9 +39,10 @@ std::string Address(const Node* before, std::uint64_t address) {
   return relative.size() < absolute.size() ? relative : absolute;
 }
 
-class Writer {
+class CallgrindWriter {
  public:
-  explicit Writer(PprofReport& report) : report_(report), graph_(MakeGraph(report, true)) {}
+  explicit CallgrindWriter(PprofReport& report)
+      : report_(report), graph_(MakeGraph(report, true)) {}
 
   std::string Run() {
     NameNodes();
@@ -118,7 +119,7 @@ class Writer {
 }  // namespace
 
 std::string WriteCallgrind(PprofReport& report) {
-  return Writer(report).Run();
+  return CallgrindWriter(report).Run();
 }
 
 }  // namespace memtool::commands::pprof

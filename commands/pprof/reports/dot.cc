@@ -104,7 +104,7 @@ double Distance(const Tag& a, const Tag& b) {
 }
 
 // "64kB..1MB" for several, with the sums of all.
-Tag Group(const std::vector<const Tag*>& tags) {
+Tag TagGroup(const std::vector<const Tag*>& tags) {
   const Tag* smallest = tags[0];
   const Tag* largest = tags[0];
   Tag group{.name = ScaledLabel(tags[0]->number, tags[0]->unit, "auto")};
@@ -152,7 +152,7 @@ std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
     members[nearest].push_back(tags[i]);
   }
   for (const auto& group : members) {
-    groups.push_back(Group(group));
+    groups.push_back(TagGroup(group));
   }
   std::vector<const Tag*> order;
   order.reserve(groups.size());
@@ -168,9 +168,10 @@ std::vector<Tag> Collapse(std::vector<const Tag*> tags, bool flat) {
   return sorted;
 }
 
-class Writer {
+class DotReport {
  public:
-  explicit Writer(PprofReport& report) : report_(report), report_graph_(MakeGraph(report, true)) {}
+  explicit DotReport(PprofReport& report)
+      : report_(report), report_graph_(MakeGraph(report, true)) {}
 
   std::string Run() {
     const PprofGraph& graph = report_graph_.graph();
@@ -360,7 +361,7 @@ class Writer {
 }  // namespace
 
 std::string WriteGraph(PprofReport& report) {
-  return Writer(report).Run();
+  return DotReport(report).Run();
 }
 
 }  // namespace memtool::commands::pprof

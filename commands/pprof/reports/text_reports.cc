@@ -36,7 +36,7 @@ class Pieces {
   std::string text_;
 };
 
-std::string Lines(const std::vector<std::string>& labels) {
+std::string ReportLines(const std::vector<std::string>& labels) {
   return fmt::format("{}\n", fmt::join(labels, "\n"));
 }
 
@@ -245,7 +245,7 @@ Result<void> RawSamples(const Recording& recording, Pieces& pieces) {
 
 std::string WriteTop(PprofReport& report) {
   const GraphReport graph = MakeGraph(report, false);
-  std::string out = Lines(ReportLabels(report, graph, false));
+  std::string out = ReportLines(ReportLabels(report, graph, false));
   out += "      flat  flat%   sum%        cum   cum%\n";
   std::int64_t sum = 0;
   for (const std::uint32_t row : graph.graph().shown) {
@@ -269,7 +269,7 @@ Result<std::string> WriteTree(PprofReport& report) {
                                                report.settings.symbol, wanted.error()));
   }
   const GraphReport graph = MakeGraph(report, true);
-  std::string out = Lines(ReportLabels(report, graph, false));
+  std::string out = ReportLines(ReportLabels(report, graph, false));
   out += kLine;
   out += "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
   std::int64_t sum = 0;
@@ -303,7 +303,7 @@ Result<void> WriteTraces(PprofReport& report, const TakeBytes& take) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
   Pieces out(take);
-  out.text() = Lines(ProfileLabels(report));
+  out.text() = ReportLines(ProfileLabels(report));
   const NodeTable table(report.recording, KeyOf(report.settings));
   std::vector<std::string> names(table.size());                              // as they are shown
   std::vector<std::string> labels(report.recording.label_set_count(), "?");  // "?": not made yet

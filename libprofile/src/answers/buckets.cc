@@ -14,7 +14,7 @@ namespace {
 constexpr double kManyOthers = 0.3;
 constexpr double kGreedy = 0.95;
 
-BucketRow RowOf(std::string_view axis, Bucket bucket, std::size_t entries) {
+BucketRow BucketRowOf(std::string_view axis, Bucket bucket, std::size_t entries) {
   BucketRow row{.axis = std::string(axis),
                 .name = std::move(bucket.name),
                 .kind = bucket.others ? BucketRow::Kind::kUnmatched : BucketRow::Kind::kCategory,
@@ -94,7 +94,7 @@ void BucketsMaker::AddAxis(const BucketAxis& axis, BucketsAnswer& answer) const 
     return std::tuple(a.others, b.sum.bytes) < std::tuple(b.others, a.sum.bytes);
   });
   for (Bucket& bucket : buckets) {
-    answer.rows.push_back(RowOf(axis.name, std::move(bucket), query_.entries));
+    answer.rows.push_back(BucketRowOf(axis.name, std::move(bucket), query_.entries));
   }
   if (answer.untrackable) {
     answer.rows.push_back(UntrackableRow(axis.name, *answer.untrackable));
@@ -130,7 +130,7 @@ BucketsPart BucketsMaker::PartOf(std::size_t input) const {
       .input = head_.inputs[input].path, .total = total, .whole = WholeOf(total), .rows = {}};
   for (BucketAxis& axis : table.Axes()) {
     for (Bucket& bucket : axis.buckets) {
-      part.rows.push_back(RowOf(axis.name, std::move(bucket), 0));
+      part.rows.push_back(BucketRowOf(axis.name, std::move(bucket), 0));
     }
     if (query_.expected) {
       part.rows.push_back(

@@ -14,7 +14,7 @@ namespace memtool {
 namespace {
 
 template <class Code, std::size_t kCount>
-std::string_view At(const std::array<std::string_view, kCount>& words, Code code) {
+std::string_view WordAt(const std::array<std::string_view, kCount>& words, Code code) {
   return words[static_cast<std::size_t>(code)];
 }
 
@@ -129,57 +129,57 @@ Value ListOf(const std::vector<T>& values) {
 std::string_view CodeOf(GrowthKind kind) {
   constexpr std::array<std::string_view, 5> kWords{"constant", "steady", "stepwise", "shrinking",
                                                    "noisy"};
-  return At(kWords, kind);
+  return WordAt(kWords, kind);
 }
 
 std::string_view CodeOf(GrowthDetail detail) {
   constexpr std::array<std::string_view, 12> kWords{"",         "even",   "accelerating", "slowing",
                                                     "uneven",   "once",   "stopped",      "late",
                                                     "repeated", "rising", "falling",      "level"};
-  return At(kWords, detail);
+  return WordAt(kWords, detail);
 }
 
 std::string_view CodeOf(GrowthEvidence evidence) {
   constexpr std::array<std::string_view, 4> kWords{"", "weak", "strong", "freed"};
-  return At(kWords, evidence);
+  return WordAt(kWords, evidence);
 }
 
 std::string_view CodeOf(GrowthShape shape) {
   constexpr std::array<std::string_view, 4> kWords{"", "steady", "repeated", "rising"};
-  return At(kWords, shape);
+  return WordAt(kWords, shape);
 }
 
 std::string_view CodeOf(FindingCode code) {
   constexpr std::array<std::string_view, 11> kWords{
       "one_step", "growing",   "maybe", "freed",   "given_back", "one_iteration",
       "late",     "last_jump", "jump",  "stopped", "constant"};
-  return At(kWords, code);
+  return WordAt(kWords, code);
 }
 
 std::string_view CodeOf(Doubt doubt) {
   constexpr std::array<std::string_view, 4> kWords{"", "few_rises", "few_points", "chance"};
-  return At(kWords, doubt);
+  return WordAt(kWords, doubt);
 }
 
 std::string_view CodeOf(Phase phase) {
   constexpr std::array<std::string_view, 3> kWords{"", "backward", "optimizer"};
-  return At(kWords, phase);
+  return WordAt(kWords, phase);
 }
 
 std::string_view CodeOf(ReachCode code) {
   constexpr std::array<std::string_view, 6> kWords{"reached",  "not_growing",  "never",
                                                    "at_least", "accelerating", "even"};
-  return At(kWords, code);
+  return WordAt(kWords, code);
 }
 
 std::string_view CodeOf(InputOrder order) {
   constexpr std::array<std::string_view, 3> kWords{"name", "time", "given"};
-  return At(kWords, order);
+  return WordAt(kWords, order);
 }
 
 std::string_view CodeOf(StepMeasure measure) {
   constexpr std::array<std::string_view, 3> kWords{"end", "low", "kept"};
-  return At(kWords, measure);
+  return WordAt(kWords, measure);
 }
 
 void LeaksMaker::Add(const Selection& selection) {

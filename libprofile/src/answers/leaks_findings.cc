@@ -12,7 +12,7 @@ namespace memtool {
 
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Int128 = __int128;
 
 constexpr std::array kShapes{GrowthShape::kSteady, GrowthShape::kRepeated, GrowthShape::kRising};
 
@@ -201,8 +201,8 @@ class Finder {
 // than the one before; neither is negative, and at least one is positive.
 std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t bend) {
   const auto reached = [&](std::int64_t n) {
-    const Wide steps = n;
-    const Wide bends = steps * (steps + 1) / 2;
+    const Int128 steps = n;
+    const Int128 bends = steps * (steps + 1) / 2;
     // Divided first: the product may not fit.
     return (bend > 0 && bends > more / bend) || steps * step + bends * bend >= more;
   };

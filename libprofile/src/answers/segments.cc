@@ -90,8 +90,8 @@ class Holders {
   AllocationGroups groups_;
 };
 
-SegmentRow RowOf(const Segment& segment, std::span<const Block> blocks, const SegmentUse& use,
-                 const Holders& holders, std::size_t slices) {
+SegmentRow SegmentRowOf(const Segment& segment, std::span<const Block> blocks,
+                        const SegmentUse& use, const Holders& holders, std::size_t slices) {
   SegmentRow row{.segment = segment,
                  .gives = use.gives,
                  .request = use.request,
@@ -144,7 +144,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
       const Segment& segment = at.state.segments[i];
       const auto blocks =
           std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-      SegmentRow row = RowOf(segment, blocks, uses[i], holders, query_.slices);
+      SegmentRow row = SegmentRowOf(segment, blocks, uses[i], holders, query_.slices);
       row.stream = recording.history->streams[segment.stream];
       row.estimated = at.estimated[i] != 0;
       for (const Block& block : blocks) {

@@ -15,41 +15,41 @@ namespace memtool {
 
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Int128 = __int128;
 
-std::int64_t Clamp(Wide value) {
-  constexpr Wide kLow = INT64_MIN;
-  constexpr Wide kHigh = INT64_MAX;
+std::int64_t Clamp(Int128 value) {
+  constexpr Int128 kLow = INT64_MIN;
+  constexpr Int128 kHigh = INT64_MAX;
   return static_cast<std::int64_t>(std::clamp(value, kLow, kHigh));
 }
 
 // Rounded to the nearest, halves away from zero; `divisor` > 0.
-std::int64_t Quotient(Wide value, Wide divisor) {
-  const Wide half = value < 0 ? -divisor : divisor;
+std::int64_t Quotient(Int128 value, Int128 divisor) {
+  const Int128 half = value < 0 ? -divisor : divisor;
   return Clamp((2 * value + half) / (2 * divisor));
 }
 
 // Twice the covariance sum with x = 0 … n-1: the mean of x is half a number, 2x - (n-1) is whole.
 // Below 2^104 for kMostPoints points.
-Wide Moment(std::span<const std::int64_t> series) {
-  const auto n = static_cast<Wide>(series.size());
-  Wide sum = 0;
+Int128 Moment(std::span<const std::int64_t> series) {
+  const auto n = static_cast<Int128>(series.size());
+  Int128 sum = 0;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    sum += (2 * static_cast<Wide>(i) - (n - 1)) * series[i];
+    sum += (2 * static_cast<Int128>(i) - (n - 1)) * series[i];
   }
   return sum;
 }
 
 // Σ(2x - (n-1))² = n(n² - 1) / 3.
-Wide SpreadOfSteps(std::size_t points) {
-  const auto n = static_cast<Wide>(points);
+Int128 SpreadOfSteps(std::size_t points) {
+  const auto n = static_cast<Int128>(points);
   return n * (n * n - 1) / 3;
 }
 
-double FitOf(std::span<const std::int64_t> series, Wide moment) {
+double FitOf(std::span<const std::int64_t> series, Int128 moment) {
   // From the first value, so that a small change of a large value keeps its digits.
   const auto from_first = [&series](std::int64_t value) {
-    return static_cast<double>(static_cast<Wide>(value) - series.front());
+    return static_cast<double>(static_cast<Int128>(value) - series.front());
   };
   double mean = 0;
   for (const std::int64_t value : series) {
@@ -103,8 +103,8 @@ struct Steps {
       last_step = step;
     }
     if (growth.steps > 1) {
-      growth.bend =
-          Quotient(static_cast<Wide>(last_step) - first_step, static_cast<Wide>(growth.steps) - 1);
+      growth.bend = Quotient(static_cast<Int128>(last_step) - first_step,
+                             static_cast<Int128>(growth.steps) - 1);
     }
     growth.last_step = last_step;
   }
@@ -142,9 +142,9 @@ std::size_t LastRise(std::span<const std::int64_t> series) {
 
 GrowthDetail PaceOf(const Steps& steps) {
   const Growth& growth = steps.growth;
-  const Wide spread = static_cast<Wide>(growth.most_step) - growth.least_step;
-  const Wide all = static_cast<Wide>(growth.last) - growth.first;
-  if (spread * 10 * static_cast<Wide>(growth.steps) <= all) {
+  const Int128 spread = static_cast<Int128>(growth.most_step) - growth.least_step;
+  const Int128 all = static_cast<Int128>(growth.last) - growth.first;
+  if (spread * 10 * static_cast<Int128>(growth.steps) <= all) {
     return GrowthDetail::kEven;
   }
   // Two increments always differ one way or the other.
@@ -286,7 +286,7 @@ Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kep
   Growth& growth = steps.growth;
   growth.kind = KindOf(growth);
   if (growth.kind != GrowthKind::kConstant) {
-    const Wide moment = Moment(series);
+    const Int128 moment = Moment(series);
     growth.slope = Quotient(2 * moment, SpreadOfSteps(series.size()));
     if (growth.steps > 1) {
       growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);

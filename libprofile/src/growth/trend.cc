@@ -9,7 +9,7 @@ namespace memtool {
 
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Int128 = __int128;
 
 struct Pairs {
   std::int64_t falling = 0;  // the later value is the smaller
@@ -158,13 +158,13 @@ bool LowsRise(std::span<const std::int64_t> series, std::int64_t slope) {
     return false;
   }
   const auto low = [](std::span<const std::int64_t> part) {
-    return Wide{*std::min_element(part.begin(), part.end())};
+    return Int128{*std::min_element(part.begin(), part.end())};
   };
-  const Wide early = low(series.first(third));
-  const Wide middle = low(series.subspan(third, series.size() - 2 * third));
-  const Wide late = low(series.last(third));
-  const auto follows = [&](Wide rise) {
-    return rise > 0 && 12 * rise >= static_cast<Wide>(slope) * static_cast<Wide>(series.size());
+  const Int128 early = low(series.first(third));
+  const Int128 middle = low(series.subspan(third, series.size() - 2 * third));
+  const Int128 late = low(series.last(third));
+  const auto follows = [&](Int128 rise) {
+    return rise > 0 && 12 * rise >= static_cast<Int128>(slope) * static_cast<Int128>(series.size());
   };
   return follows(middle - early) && follows(late - middle) && 4 * (late - middle) >= middle - early;
 }

@@ -9,7 +9,7 @@ namespace memtool {
 namespace {
 
 using Kind = PathWord::Kind;
-using Words = std::span<const PathWord>;
+using WordRun = std::span<const PathWord>;
 
 struct WordRule {
   std::string_view word;
@@ -47,8 +47,9 @@ constexpr std::array kRules{
     WordRule{"device", IdentityField::kLocalRank, kRankDigits, WordTrust::kOften},
 };
 
-// Words before a field's word that make a setting, a count or another thing of it: "lora_rank_8",
-// "tp_rank_1" (a rank, but of a group), "warmup_step_100", "micro_batch_4", "multi_gpu_8".
+// Words before a field's word that make a setting, a count or another thing of it:
+// "lora_rank_8", "tp_rank_1" (a rank, but of a group), "warmup_step_100", "micro_batch_4",
+// "multi_gpu_8".
 constexpr std::array<std::string_view, 33> kOtherThings{
     "lora", "low",   "matrix", "tensor", "svd",      "top",     "page",   "tp",    "pp",
     "dp",   "ep",    "cp",     "sp",     "mp",       "etp",     "edp",    "dcp",   "pcp",
@@ -71,7 +72,7 @@ const WordRule* RuleOf(const PathWord& word) {
 }
 
 // The word before row `at`, behind one separator or none; empty for none.
-std::string_view WordBefore(Words words, std::size_t at) {
+std::string_view WordBefore(WordRun words, std::size_t at) {
   if (at > 0 && IsSeparator(words[at - 1])) {
     --at;
   }
@@ -96,14 +97,14 @@ bool Refine(std::string_view before, WordRule& rule) {
 }
 
 // The row behind `at` and a separator, if there is one.
-std::size_t Behind(Words words, std::size_t at) {
+std::size_t Behind(WordRun words, std::size_t at) {
   const bool separated = at + 1 < words.size() && IsSeparator(words[at + 1]);
   return separated ? at + 2 : at + 1;
 }
 
 // The row of the number that belongs to the word at `at`: behind one separator or none, and not
 // the beginning of another word ("rank1st").
-std::optional<std::size_t> NumberRow(Words words, std::size_t at) {
+std::optional<std::size_t> NumberRow(WordRun words, std::size_t at) {
   const std::size_t row = Behind(words, at);
   if (row >= words.size() || words[row].kind != Kind::kNumber) {
     return std::nullopt;
@@ -114,7 +115,7 @@ std::optional<std::size_t> NumberRow(Words words, std::size_t at) {
 }
 
 // "rank3of8", "rank_3_of_8": what follows the number in row `at`.
-std::optional<WordField> WorldBehind(Words words, std::size_t at) {
+std::optional<WordField> WorldBehind(WordRun words, std::size_t at) {
   const std::size_t row = Behind(words, at);
   if (row >= words.size() || words[row].text != "of") {
     return std::nullopt;
@@ -128,7 +129,7 @@ std::optional<WordField> WorldBehind(Words words, std::size_t at) {
 }
 
 // "world8", "world_size_8": the number of ranks.
-std::optional<WordField> WorldAt(Words words, std::size_t at) {
+std::optional<WordField> WorldAt(WordRun words, std::size_t at) {
   const std::size_t begin = at;
   if (words[at].text == "world" && at + 2 < words.size() && IsSeparator(words[at + 1]) &&
       words[at + 2].text == "size") {
@@ -143,7 +144,7 @@ std::optional<WordField> WorldAt(Words words, std::size_t at) {
   return WordField{IdentityField::kWorld, *value, WordTrust::kMade, begin, *number + 1};
 }
 
-std::optional<WordField> FieldAt(Words words, std::size_t at) {
+std::optional<WordField> FieldAt(WordRun words, std::size_t at) {
   const WordRule* const known = RuleOf(words[at]);
   const auto row = known != nullptr ? NumberRow(words, at) : std::nullopt;
   if (!row) {
@@ -164,7 +165,7 @@ constexpr std::array<std::string_view, 19> kRoles{
 
 }  // namespace
 
-std::vector<WordField> WordFieldsOf(Words words) {
+std::vector<WordField> WordFieldsOf(WordRun words) {
   std::vector<WordField> fields;
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (words[at].kind != Kind::kWord) {
@@ -184,7 +185,7 @@ std::vector<WordField> WordFieldsOf(Words words) {
   return fields;
 }
 
-std::optional<std::int64_t> LoneR(Words words) {
+std::optional<std::int64_t> LoneR(WordRun words) {
   for (std::size_t at = words.size(); at-- > 2;) {
     if (words[at].text != "r" || words[at - 1].text != "_" || at + 1 == words.size() ||
         words[at + 1].kind != Kind::kNumber) {
@@ -202,7 +203,7 @@ std::optional<std::int64_t> LoneR(Words words) {
   return std::nullopt;
 }
 
-std::string RoleIn(Words words) {
+std::string RoleIn(WordRun words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (words[at].text == "replica") {
       const auto number = NumberRow(words, at);
@@ -225,7 +226,7 @@ std::string RoleIn(Words words) {
   return {};
 }
 
-bool SaysOom(Words words, bool is_folder) {
+bool SaysOom(WordRun words, bool is_folder) {
   for (const PathWord& word : words) {
     if (word.kind == Kind::kWord && word.text == "oom") {
       return true;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostFrames = 8'000'000;
 // More than the classes of any file: such lines come from a script that made them up.
 constexpr std::size_t kMostParts = 64;
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoName = UINT32_MAX;
 
 using Calls = std::set<std::pair<std::int64_t, std::int64_t>>;
 
@@ -65,8 +65,9 @@ class Names {
   static void NoteCaller(const Line& caller, std::span<const Seen> called);
   void NoteNested(Name& name, std::int64_t line) const;
   [[nodiscard]] Name* OpenNameOf(const Line& line) {
-    const std::uint32_t name = line.function.valid() ? of_function_[line.function.value()] : kNone;
-    return name != kNone && all_[name].open && !all_[name].recurses ? &all_[name] : nullptr;
+    const std::uint32_t name =
+        line.function.valid() ? of_function_[line.function.value()] : kNoName;
+    return name != kNoName && all_[name].open && !all_[name].recurses ? &all_[name] : nullptr;
   }
   static std::map<std::int64_t, std::int64_t> FirstLines(const Name& name);
 
@@ -92,7 +93,7 @@ void Names::Collect() {
                        : file.ends_with("torch/nn/modules/container.py") ? Caller::kHides
                                                                          : Caller::kSays);
     if (name == "<module>" || !python) {
-      of_function_.push_back(kNone);
+      of_function_.push_back(kNoName);
       continue;
     }
     const auto [it, added] = index.try_emplace({function.name, function.filename},
@@ -104,8 +105,9 @@ void Names::Collect() {
     all_[it->second].starts.insert(function.start_line);
   }
   for (const Line& line : recording_.lines) {
-    const std::uint32_t name = line.function.valid() ? of_function_[line.function.value()] : kNone;
-    if (name != kNone) {
+    const std::uint32_t name =
+        line.function.valid() ? of_function_[line.function.value()] : kNoName;
+    if (name != kNoName) {
       all_[name].lines.try_emplace(line.line);
     }
   }
@@ -198,8 +200,9 @@ std::vector<std::int64_t> Names::Parts() const {
   std::vector<std::int64_t> parts(recording_.lines.size(), 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Line& line = recording_.lines[i];
-    const std::uint32_t name = line.function.valid() ? of_function_[line.function.value()] : kNone;
-    if (name != kNone && all_[name].shared) {
+    const std::uint32_t name =
+        line.function.valid() ? of_function_[line.function.value()] : kNoName;
+    if (name != kNoName && all_[name].shared) {
       parts[i] = all_[name].open ? first[name].at(line.line)
                                  : recording_.functions[line.function.value()].start_line;
     }

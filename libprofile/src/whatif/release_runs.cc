@@ -12,7 +12,7 @@ namespace memtool::whatif {
 
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoRequest = UINT32_MAX;
 
 bool Releases(Action action) {
   return action == Action::kSegmentFree || action == Action::kSegmentUnmap;
@@ -50,7 +50,7 @@ class Finder {
     }
     Wish wish;
     for (std::size_t i = runs_.size(); i-- > 0;) {
-      wish = WishAfter(runs_[i].last, i + 1 < runs_.size() ? runs_[i + 1].first : kNone, wish);
+      wish = WishAfter(runs_[i].last, i + 1 < runs_.size() ? runs_[i + 1].first : kNoRequest, wish);
       Judge(runs_[i], wish);
     }
     return std::move(runs_);
@@ -59,7 +59,7 @@ class Finder {
  private:
   // What the allocator was asked for next, and the segment that it needed for it.
   struct Wish {
-    std::uint32_t request = kNone;
+    std::uint32_t request = kNoRequest;
     std::int64_t bytes = 0;
   };
   // `next_run`: where the next run begins, whose wish is `of_next`.
@@ -112,12 +112,12 @@ class Finder {
     if (CallsEmptyCache(stack)) {
       return;
     }
-    if (HasFrames(stack) && wish.request != kNone && HasFrames(events_[wish.request].stack)) {
+    if (HasFrames(stack) && wish.request != kNoRequest && HasFrames(events_[wish.request].stack)) {
       const bool same = events_[wish.request].stack == stack;
       run.cause = same ? ReleaseRun::Cause::kRefused : ReleaseRun::Cause::kProgram;
       return;
     }
-    if (wish.request == kNone || wish.bytes == 0) {
+    if (wish.request == kNoRequest || wish.bytes == 0) {
       run.by = ReleaseRun::By::kNoWant;
     } else if (events_[wish.request].action != Action::kOom &&
                SaturatingAdd(run.reserved_before, run.wanted) <= highest_) {

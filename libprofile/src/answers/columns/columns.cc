@@ -14,14 +14,12 @@ namespace memtool {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Addresses = std::vector<std::uint64_t>;
+using AddressNumbers = std::vector<std::uint64_t>;
 using Reals = std::vector<double>;
-using Words = AnswerColumn::Words;
-using Truths = AnswerColumn::Truths;
 using Values = std::vector<Value>;
 
 // "0x7f00"
-std::optional<std::uint64_t> AddressOf(std::string_view text) {
+std::optional<std::uint64_t> AddressIn(std::string_view text) {
   if (!text.starts_with("0x")) {
     return std::nullopt;
   }
@@ -36,11 +34,11 @@ std::optional<std::uint64_t> AddressOf(std::string_view text) {
 AnswerColumn::Data Typeless(Unit unit) {
   switch (unit) {
     case Unit::kText:
-      return Words{};
+      return AnswerColumn::Words{};
     case Unit::kRatio:
       return Reals{};
     case Unit::kAddress:
-      return Addresses{};
+      return AddressNumbers{};
     case Unit::kNested:
       return Values{};
     default:
@@ -60,14 +58,14 @@ struct ColumnBuilder::Impl {
     std::visit(
         [this](auto& data) {
           using Data = std::decay_t<decltype(data)>;
-          if constexpr (std::is_same_v<Data, Words>) {
+          if constexpr (std::is_same_v<Data, AnswerColumn::Words>) {
             data.codes.push_back(-1);
           } else if constexpr (std::is_same_v<Data, Values>) {
             data.emplace_back();
           } else {
             column.missing.resize(rows, 0);
             column.missing.push_back(1);
-            if constexpr (std::is_same_v<Data, Truths>) {
+            if constexpr (std::is_same_v<Data, AnswerColumn::Truths>) {
               data.values.push_back(0);
             } else {
               data.push_back({});
@@ -100,9 +98,9 @@ struct ColumnBuilder::Impl {
     if (data == nullptr) {
       return false;
     }
-    if constexpr (std::is_same_v<Data, Truths>) {
+    if constexpr (std::is_same_v<Data, AnswerColumn::Truths>) {
       data->values.push_back(value ? 1 : 0);
-    } else if constexpr (std::is_same_v<Data, Words>) {
+    } else if constexpr (std::is_same_v<Data, AnswerColumn::Words>) {
       data->codes.push_back(NumberOf(std::move(value), *data));
     } else {
       data->push_back(value);
@@ -114,7 +112,7 @@ struct ColumnBuilder::Impl {
     return true;
   }
 
-  std::int32_t NumberOf(const std::string& word, Words& words) {
+  std::int32_t NumberOf(const std::string& word, AnswerColumn::Words& words) {
     const auto [found, added] =
         numbers.emplace(word, static_cast<std::int32_t>(words.words.size()));
     if (added) {
@@ -151,12 +149,12 @@ struct ColumnBuilder::Impl {
       return PutReal(*real);
     }
     if (const auto* truth = std::get_if<bool>(&value.data())) {
-      return Put<Truths>(*truth);
+      return Put<AnswerColumn::Truths>(*truth);
     }
     if (const auto* text = std::get_if<std::string>(&value.data())) {
       const auto address =
-          column.unit == Unit::kAddress ? AddressOf(*text) : std::optional<std::uint64_t>();
-      return address ? Put<Addresses>(*address) : Put<Words>(*text);
+          column.unit == Unit::kAddress ? AddressIn(*text) : std::optional<std::uint64_t>();
+      return address ? Put<AddressNumbers>(*address) : Put<AnswerColumn::Words>(*text);
     }
     return Put<Values>(value);
   }
@@ -168,13 +166,13 @@ struct ColumnBuilder::Impl {
     return std::visit(
         [row](const auto& data) -> Value {
           using Data = std::decay_t<decltype(data)>;
-          if constexpr (std::is_same_v<Data, Words>) {
+          if constexpr (std::is_same_v<Data, AnswerColumn::Words>) {
             return data.codes[row] < 0
                        ? Value()
                        : Value(data.words[static_cast<std::size_t>(data.codes[row])]);
-          } else if constexpr (std::is_same_v<Data, Truths>) {
+          } else if constexpr (std::is_same_v<Data, AnswerColumn::Truths>) {
             return Value(data.values[row] != 0);
-          } else if constexpr (std::is_same_v<Data, Addresses>) {
+          } else if constexpr (std::is_same_v<Data, AddressNumbers>) {
             return Value(AddressText(data[row]));
           } else {
             return Value(data[row]);

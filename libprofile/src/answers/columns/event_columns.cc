@@ -90,7 +90,7 @@ class Texts {
   std::int32_t last_ = -1;
 };
 
-class Actions final : public Filler {
+class ActionFiller final : public Filler {
  public:
   void Put(const Listed& listed) override {
     texts_.Put(texts_.NumberOf(ActionName(listed.row.action)));
@@ -101,7 +101,7 @@ class Actions final : public Filler {
   Texts texts_;
 };
 
-class Labels final : public Filler {
+class LabelFiller final : public Filler {
  public:
   void Put(const Listed& listed) override { texts_.Put(texts_.NumberOf(listed.row.labels)); }
   void Finish(AnswerColumn& column) override { texts_.Finish(column); }
@@ -150,7 +150,7 @@ std::unique_ptr<Filler> FillerOf(std::string_view key) {
        [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.number; }); }},
       {"device",
        [] { return NumbersOf<std::int32_t>([](const EventRow& row) { return row.device; }); }},
-      {"action", []() -> std::unique_ptr<Filler> { return std::make_unique<Actions>(); }},
+      {"action", []() -> std::unique_ptr<Filler> { return std::make_unique<ActionFiller>(); }},
       {"size",
        [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.size; }); }},
       {"id",
@@ -198,7 +198,7 @@ std::unique_ptr<Filler> FillerOf(std::string_view key) {
            return who.via.empty() ? std::nullopt : MaybeText(who.via);
          });
        }},
-      {"labels", []() -> std::unique_ptr<Filler> { return std::make_unique<Labels>(); }},
+      {"labels", []() -> std::unique_ptr<Filler> { return std::make_unique<LabelFiller>(); }},
       {"stack",
        [] { return OfStackBy([](const StackName& who) { return MaybeText(who.stack); }); }},
   };

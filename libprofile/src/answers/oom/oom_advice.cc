@@ -17,7 +17,7 @@ std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
   return quantity ? quantity->bytes : 0;
 }
 
-const Setting* Find(const OomCase& found, std::string_view name) {
+const Setting* SettingNamed(const OomCase& found, std::string_view name) {
   const auto at = std::find_if(found.settings.begin(), found.settings.end(),
                                [name](const Setting& setting) { return setting.name == name; });
   return at == found.settings.end() ? nullptr : &*at;
@@ -224,14 +224,14 @@ class Adviser {
   }
 
   void ForFragmentedSnapshot() {
-    const Setting* expandable = Find(found_, "expandable_segments");
+    const Setting* expandable = SettingNamed(found_, "expandable_segments");
     const bool on = expandable != nullptr && expandable->value == "true";
     if (on) {
       Add({.kind = Kind::kExpandableIsOn});
     } else {
       AddExpandable(expandable != nullptr ? State::kOff : State::kUntold);
     }
-    const Setting* split = Find(found_, "max_split_size");
+    const Setting* split = SettingNamed(found_, "max_split_size");
     if (split != nullptr && split->value == "-1" && !on) {
       AddMaxSplit(State::kNotSet);
     }

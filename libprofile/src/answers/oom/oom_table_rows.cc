@@ -109,7 +109,7 @@ std::vector<OomRow> Chunks(const OomPool& pool) {
   return rows;
 }
 
-Value ValueOf(const Number& number) {
+Value FigureOf(const Number& number) {
   return number ? Value(Value::Object{{"bytes", number->bytes}, {"precision", number->precision}})
                 : Value();
 }
@@ -118,7 +118,7 @@ Value TextOf(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
-Value ValueOf(const OomBuffer& buffer) {
+Value FigureOf(const OomBuffer& buffer) {
   return Value::Object{{"bytes", buffer.size.bytes},
                        {"precision", buffer.size.precision},
                        {"kind", buffer.argument ? "argument" : "other"},
@@ -129,11 +129,11 @@ Value ValueOf(const OomBuffer& buffer) {
                        {"shape", TextOf(buffer.shape)},
                        {"instruction", TextOf(buffer.instruction)},
                        {"allocation", TextOf(buffer.allocation)},
-                       {"unpadded", ValueOf(buffer.unpadded)},
-                       {"padding", ValueOf(buffer.padding)}};
+                       {"unpadded", FigureOf(buffer.unpadded)},
+                       {"padding", FigureOf(buffer.padding)}};
 }
 
-Value ValueOf(const OomProgram& program) {
+Value FigureOf(const OomProgram& program) {
   Value::Object object{{"line", program.first_line}, {"memory", TextOf(program.space)}};
   const std::array<std::pair<const char*, const Number*>, 15> parts{
       {{"total", &program.total},
@@ -152,18 +152,18 @@ Value ValueOf(const OomProgram& program) {
        {"padded", &program.padded},
        {"capacity", &program.capacity}}};
   for (const auto& [key, number] : parts) {
-    object.emplace_back(key, ValueOf(*number));
+    object.emplace_back(key, FigureOf(*number));
   }
   Value::List buffers;
   for (const OomBuffer& buffer : program.buffers) {
-    buffers.push_back(ValueOf(buffer));
+    buffers.push_back(FigureOf(buffer));
   }
   object.emplace_back("buffers", std::move(buffers));
   object.emplace_back("damaged", program.damaged);
   return object;
 }
 
-Value ValueOf(const OomPool& pool) {
+Value FigureOf(const OomPool& pool) {
   std::int64_t in_use = 0;
   std::int64_t free = 0;
   for (const OomChunk& chunk : pool.chunks) {
@@ -172,11 +172,11 @@ Value ValueOf(const OomPool& pool) {
   }
   return Value::Object{{"line", pool.first_line},
                        {"allocator", TextOf(pool.allocator)},
-                       {"limit", ValueOf(pool.limit)},
-                       {"in_use", ValueOf(pool.in_use)},
-                       {"peak", ValueOf(pool.peak)},
-                       {"reserved", ValueOf(pool.reserved)},
-                       {"largest_free", ValueOf(pool.largest_free)},
+                       {"limit", FigureOf(pool.limit)},
+                       {"in_use", FigureOf(pool.in_use)},
+                       {"peak", FigureOf(pool.peak)},
+                       {"reserved", FigureOf(pool.reserved)},
+                       {"largest_free", FigureOf(pool.largest_free)},
                        {"regions", static_cast<std::int64_t>(pool.regions)},
                        {"chunks_in_use", in_use},
                        {"chunks_free", free},
@@ -217,16 +217,16 @@ std::vector<OomRow> TableHolders(const OomCase& found) {
 
 void AddTables(const OomMessage& message, std::vector<NamedValue>& figures) {
   if (message.program) {
-    figures.emplace_back("program", ValueOf(*message.program));
+    figures.emplace_back("program", FigureOf(*message.program));
   }
   if (message.pool) {
-    figures.emplace_back("pool", ValueOf(*message.pool));
+    figures.emplace_back("pool", FigureOf(*message.pool));
   }
   if (message.remat) {
     figures.emplace_back("remat",
                          Value::Object{{"line", message.remat->line},
-                                       {"goal", ValueOf(Number(message.remat->goal))},
-                                       {"reached", ValueOf(Number(message.remat->reached))}});
+                                       {"goal", FigureOf(Number(message.remat->goal))},
+                                       {"reached", FigureOf(Number(message.remat->reached))}});
   }
 }
 
