@@ -7,7 +7,7 @@ Makes a virtual environment that sees the distribution's packages, installs the 
 and runs itself in it (--inside): for every file of DIR, and of the folders in MEMTOOL_REFERENCE_DATA, every
 line of LINES must have the columns, figures and notes of the program's --format json; errors must be
 the program's errors. Then what only Python has: pandas, Arrow, threads, hostile names.
-Skipped (77) without a wheel, or without pandas.
+Skipped (77) without a wheel, with one that is older than the program, and without pandas.
 """
 import argparse
 import ctypes
@@ -65,6 +65,9 @@ def outside(args):
     wheels = sorted(Path(args.wheel).glob("memtool_profile-*.whl"))
     if not wheels:
         print(f"no wheel in {args.wheel}: scripts/wheel makes one")
+        return SKIPPED
+    if wheels[-1].stat().st_mtime < Path(args.memtool).stat().st_mtime:
+        print(f"{wheels[-1].name} is older than the program: scripts/wheel makes a new one")
         return SKIPPED
     if subprocess.run([args.python, "-c", "import pandas"], capture_output=True, check=False).returncode:
         print("pandas is not installed")
