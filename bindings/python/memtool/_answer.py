@@ -165,10 +165,11 @@ class Answer(Dict[str, Column]):
     code:        1 where a threshold was crossed (check, fail_on_growth), else 0
     """
 
-    def __init__(self, table: "_core.Table", code: int, again: Callable[..., str]):
+    def __init__(self, table: "_core.Table", code: int, again: Callable[..., str], limit: int = 0):
         super().__init__((column.key, Column(column)) for column in table.columns)
         self._table = table
         self._again = again
+        self._limit = limit
         self.code = code
         self.question: str = table.question
         self.unit: str = table.unit
@@ -196,9 +197,10 @@ class Answer(Dict[str, Column]):
         """What the command's --format json says."""
         return json.loads(self._again(format="json", n=0))
 
-    def text(self, n: int = _SHOWN) -> str:
-        """The table as the command prints it."""
-        return self._again(format="table", n=n)
+    def text(self, n: Optional[int] = None) -> str:
+        """The table as the command prints it: n rows, 0 = all; else as many as were asked for, but not
+        more than 20."""
+        return self._again(format="table", n=min(self._limit or _SHOWN, _SHOWN) if n is None else n)
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
         return self._table.stream()
@@ -210,52 +212,5 @@ class Answer(Dict[str, Column]):
         return f"<memtool.Answer of {self.question}: {self.rows:,} rows of {', '.join(self)}>"
 
     def _repr_html_(self) -> str:
-        shown = [column for column in self.values() if column.title] or list(self.values())
-        head = "".join(f'<th style="text-align:{_side(column)}">{html.escape(column.title or column.key)}</th>'
-                       for column in shown)
-        rows = min(self.rows, _SHOWN)
-        body = "".join(
-            "<tr>" + "".join(f'<td style="text-align:{_side(column)}">{_cell(column, row)}</td>'
-                             for column in shown) + "</tr>" for row in range(rows))
-        more = f"<p>{self.rows - rows:,} more rows</p>" if self.rows > rows else ""
-        return (f"<table><caption>{html.escape(self._caption())}</caption>"
-                f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}")
-
-    def _caption(self) -> str:
-        names = [entry["path"].rsplit("/", 1)[-1] for entry in self.inputs]
-        of = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        moments = sorted({entry["moment"] for entry in self.inputs})
-        total = self.figures.get("total")
-        parts = [f"{self.question} of {of}" + (f" at {moments[0]}" if len(moments) == 1 else "")]
-        if isinstance(total, int):
-            parts.append(f"{self.sample_type} {_amount(total) if self.unit == 'bytes' else f'{total:,}'}")
-        return " · ".join(parts)
-
-
-def _side(column: Column) -> str:
-    return "left" if column.unit in ("text", "address", "nested") else "right"
-
-
-def _amount(value: float) -> str:
-    size, units = abs(value), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while size >= 1024 and len(units) > 1:
-        size, units = size / 1024, units[1:]
-    number = f"{size:,.0f}" if units[0] == "B" else f"{size:,.2f}"
-    return f"{'-' if value < 0 else ''}{number} {units[0]}"
-
-
-def _cell(column: Column, row: int) -> str:
-    value = column[row]
-    if value is None:
-        return ""
-    if column.unit == "bytes":
-        return _amount(value)
-    if column.unit == "ratio":
-        return f"{100 * value:.1f}%"
-    if column.unit == "address":
-        return hex(value) if isinstance(value, int) else html.escape(str(value))
-    if column.unit == "nested":
-        return html.escape(json.dumps(value, ensure_ascii=False))
-    if isinstance(value, int) and column.unit == "count":
-        return f"{value:,}"
-    return html.escape(str(value))
+        return ('<pre style="line-height:1.35;overflow-x:auto;white-space:pre">'
+                f"{html.escape(self.text())}</pre>")

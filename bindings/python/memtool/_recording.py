@@ -92,7 +92,7 @@ def _ask(command: str, names: Sequence[bytes], inputs: Sequence[Tuple[bytes, "_c
             words = line(**changed)
             return _core.run(words, list(inputs), False).out
 
-    return Answer(outcome.table, outcome.code, again)
+    return Answer(outcome.table, outcome.code, again, int(given.get("limit") or 0))
 
 
 def _option_or_none(command: str, keyword: str) -> Optional[str]:
