@@ -240,6 +240,46 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
 
 namespace {
 
+// `get` of every point, with its trace and its row there.
+template <class Get>
+std::vector<std::int64_t> ValuesOf(const TimelineAnswer& answer, Get get) {
+  std::vector<std::int64_t> values;
+  values.reserve(answer.row_count());
+  for (const TimelineOfTrace& one : answer.traces) {
+    for (std::size_t row = 0; row < one.timeline.points.size(); ++row) {
+      values.push_back(get(one, row));
+    }
+  }
+  return values;
+}
+
+std::vector<std::int64_t> LayerValues(const TimelineAnswer& answer, std::size_t layer) {
+  return ValuesOf(answer, [layer](const TimelineOfTrace& one, std::size_t row) {
+    return one.timeline.LayersOf(row)[layer];
+  });
+}
+
+std::vector<std::int64_t> PointValues(const TimelineAnswer& answer,
+                                      std::int64_t TimelinePoint::*member) {
+  return ValuesOf(answer, [member](const TimelineOfTrace& one, std::size_t row) {
+    return one.timeline.points[row].*member;
+  });
+}
+
+// Microseconds.
+void PutTimes(const TimelineAnswer& answer, AnswerColumn& column) {
+  std::vector<std::int64_t> times = PointValues(answer, &TimelinePoint::time);
+  if (std::find(times.begin(), times.end(), kNoTime) != times.end()) {
+    for (const std::int64_t time : times) {
+      column.missing.push_back(time == kNoTime ? 1 : 0);
+    }
+  }
+  for (std::int64_t& time : times) {
+    time = time == kNoTime ? 0 : time / 1000;
+  }
+  column.data = std::move(times);
+}
+
 // One field of all points.
 AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
   AnswerColumn column{
@@ -247,30 +287,19 @@ AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
   const auto layer =
       std::find_if(answer.layers.begin(), answer.layers.end(),
                    [&field](const TimelineLayer& one) { return one.key == field.key; });
-  const auto number = static_cast<std::size_t>(layer - answer.layers.begin());
-  std::vector<std::int64_t> values;
-  values.reserve(answer.row_count());
-  for (const TimelineOfTrace& one : answer.traces) {
-    const Timeline& timeline = one.timeline;
-    for (std::size_t i = 0; i < timeline.points.size(); ++i) {
-      const TimelinePoint& point = timeline.points[i];
-      const bool timeless = field.key == "time_us" && point.time == kNoTime;
-      values.push_back(layer != answer.layers.end() ? timeline.LayersOf(i)[number]
-                       : field.key == "event"       ? point.event
-                       : field.key == "device"      ? one.device
-                       : field.key == "allocated"   ? point.allocated
-                       : field.key == "reserved"    ? point.reserved
-                       : timeless                   ? 0
-                                                    : point.time / 1000);
-      if (timeless && column.missing.empty()) {
-        column.missing.resize(answer.row_count(), 0);
-      }
-      if (timeless) {
-        column.missing[values.size() - 1] = 1;
-      }
-    }
+  if (layer != answer.layers.end()) {
+    column.data = LayerValues(answer, static_cast<std::size_t>(layer - answer.layers.begin()));
+  } else if (field.key == "time_us") {
+    PutTimes(answer, column);
+  } else if (field.key == "device") {
+    column.data = ValuesOf(answer, [](const TimelineOfTrace& one, std::size_t /*row*/) {
+      return std::int64_t{one.device};
+    });
+  } else {
+    column.data = PointValues(answer, field.key == "event"       ? &TimelinePoint::event
+                                      : field.key == "allocated" ? &TimelinePoint::allocated
+                                                                 : &TimelinePoint::reserved);
   }
-  column.data = std::move(values);
   return column;
 }
 

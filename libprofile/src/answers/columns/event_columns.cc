@@ -145,7 +145,7 @@ std::optional<std::uint64_t> AddressIn(const EventRow& row) {
 // Of a field of kEventFields.
 std::unique_ptr<Filler> FillerOf(std::string_view key) {
   using Make = std::unique_ptr<Filler> (*)();
-  static const std::unordered_map<std::string_view, Make> kMakers{
+  static const std::unordered_map<std::string_view, Make> makers{
       {"event",
        [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.number; }); }},
       {"device",
@@ -202,7 +202,7 @@ std::unique_ptr<Filler> FillerOf(std::string_view key) {
       {"stack",
        [] { return OfStackBy([](const StackName& who) { return MaybeText(who.stack); }); }},
   };
-  return kMakers.at(key)();
+  return makers.at(key)();
 }
 
 }  // namespace
