@@ -38,6 +38,9 @@ double Lightness(const Color& color) {
 
 struct Canvas::State {};
 Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Result<void> Canvas::Prepare() {
+  return NotDrawn();
+}
 Canvas Canvas::Measuring() {
   return Canvas(std::make_unique<State>());
 }

@@ -1,11 +1,13 @@
 // memtool dot, memtool svg and memtool web: the call graph.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <new>
 #include <span>
 #include <string_view>
 
@@ -135,20 +137,27 @@ class GraphCommand : public Command {
 
   // Opens a browser when there is one; else says where the picture is.
   Result<void> Show(const std::string& picture, Streams& streams) const {
-    std::string path = output_;
-    if (path == "-") {
-      auto made = WriteTemporary(".svg", picture);
-      MEMTOOL_TRY(made);
-      path = *std::move(made);
-    } else {
-      MEMTOOL_TRY(WriteWholeFile(path, picture, streams));
+    if (output_ != "-") {
+      MEMTOOL_TRY(WriteWholeFile(output_, picture, streams));
+      Open(output_, streams);
+      return {};
     }
+    const auto made = WriteTemporary(".svg", picture);
+    MEMTOOL_TRY(made);
+    try {
+      Open(*made, streams);
+    } catch (const std::bad_alloc&) {
+      ::unlink(made->c_str());  // nobody has been told of it
+      throw;
+    }
+    return {};
+  }
+  static void Open(const std::string& path, Streams& streams) {
     const std::string browser = OpenInBrowser(path);
     streams.out.Write(path + "\n");
     if (browser.empty()) {
       Warn(streams, "found no browser to open; the picture is in the file above");
     }
-    return {};
   }
 
   [[nodiscard]] std::string Title(const Session& session) const {

@@ -200,10 +200,9 @@ class TimelineCommand final : public Command {
       if (!layers.empty()) {
         const std::string of =
             answer.traces.size() == 1 ? "" : fmt::format("device {}: ", one.device);
+        const std::string steps = StepsText(one.steps, one.steps_from, one.step_mark);
         for (const std::string& line :
-             WrapText(of + StepsText(one.steps, one.steps_from, one.step_mark) + " · " + layers +
-                          " (memtool steps)",
-                      width)) {
+             WrapText(fmt::format("{}{} · {} (memtool steps)", of, steps, layers), width)) {
           text += EscapeText(line) + "\n";
         }
       }

@@ -36,6 +36,7 @@ Result<Recording> CaptureLogReader::Read(ByteWindow& in, const Limits& /*limits*
   Symbols symbols(FixedText(header.executable));
   StackMaker stacks(builder, definitions, symbols);
   builder.SetHistory(history.Finish(stacks));
+  NoteSymbols(builder, symbols.without_libdw());
   return std::move(builder).Finish();
 }
 

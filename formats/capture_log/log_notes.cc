@@ -110,6 +110,12 @@ void NoteCounters(RecordingBuilder& builder, const wire::Header& header) {
 
 }  // namespace
 
+void NoteSymbols(RecordingBuilder& builder, std::uint64_t without_libdw) {
+  Add(builder, Severity::kWarning, "no_libdw",
+      "native addresses without names, because libdw is not installed (Debian: libdw1)",
+      without_libdw);
+}
+
 void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events) {
   if (const char* why = StopText(static_cast<wire::Stop>(header.stop_reason)); why != nullptr) {
     Add(builder, Severity::kWarning, "stopped_early", fmt::format("recording ended early: {}", why),

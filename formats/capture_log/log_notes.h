@@ -14,6 +14,8 @@ namespace memtool::formats::capture_log {
 void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events);
 // For a log that has Python frames.
 void NotePython(RecordingBuilder& builder, const wire::Header& header);
+// Native addresses without names because libdw is not installed.
+void NoteSymbols(RecordingBuilder& builder, std::uint64_t without_libdw);
 void NoteCalls(RecordingBuilder& builder, const CallCounts& counts);
 // Metadata, settings and blind spots.
 void Describe(RecordingBuilder& builder, const wire::Header& header);

@@ -1,7 +1,6 @@
 #include "output/graph/dot_writer.h"
 
 #include <fmt/format.h>
-#include <graphviz/cgraph.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +8,14 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 #include "output/escape.h"
+#include "output/graph/cgraph_library.h"
 #include "output/text/cpp_names.h"
 
 namespace memtool::commands {
@@ -32,8 +33,11 @@ constexpr double kEdgeLength = 100;  // with the amount next to it
 constexpr double kLetterWidth = 0.55;
 constexpr double kLineHeight = 1.25;
 
+// cgraph's Agdirected.
+constexpr Agdesc_t kDirected = {.directed = 1, .strict = 0, .no_loop = 0, .maingraph = 1};
+
 struct CloseGraph {
-  void operator()(Agraph_t* graph) const { ::agclose(graph); }
+  void operator()(Agraph_t* graph) const { cgraph::agclose(graph); }
 };
 using GraphHandle = std::unique_ptr<Agraph_t, CloseGraph>;
 
@@ -81,7 +85,7 @@ class DotBuilder {
   DotBuilder(const Graph& graph, const NodeSpace& space, const DotStyle& style)
       : graph_(graph), space_(space), style_(style), largest_flat_(LargestFlat(graph)) {
     const std::string title = Shown(style.title);
-    handle_.reset(::agopen(Mutable(title), Agdirected, &disciplines_));
+    handle_.reset(cgraph::agopen(Mutable(title), kDirected, &disciplines_));
   }
   DotBuilder(const DotBuilder&) = delete;
   DotBuilder& operator=(const DotBuilder&) = delete;
@@ -90,6 +94,16 @@ class DotBuilder {
     if (handle_ == nullptr) {
       return Fail(ErrorCode::kOutput, "Graphviz cannot build the graph");
     }
+    try {
+      return Write();
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(handle_.release());  // half changed, see kCgraphMemory
+      throw;
+    }
+  }
+
+ private:
+  std::string Write() {
     Default(AGNODE, "style", "filled");
     Default(AGNODE, "fillcolor", "#f8f8f8");
     Default(AGNODE, "shape", "box");
@@ -104,27 +118,26 @@ class DotBuilder {
     }
     FoldRows();
     if (IsFlat()) {
-      ::agattr(handle_.get(), AGRAPH, Mutable("rankdir"), Mutable("LR"));
+      cgraph::agattr(handle_.get(), AGRAPH, Mutable("rankdir"), Mutable("LR"));
     }
     std::string text;
-    ::agwrite(handle_.get(), &text);
+    cgraph::agwrite(handle_.get(), &text);
     return text;
   }
 
- private:
   // cgraph's interface is not const-correct; it copies what it is given.
   static char* Mutable(const char* text) { return const_cast<char*>(text); }
   static char* Mutable(const std::string& text) { return Mutable(text.c_str()); }
 
   void Default(int kind, const char* name, const char* value) {
-    ::agattr(handle_.get(), kind, Mutable(name), Mutable(value));
+    cgraph::agattr(handle_.get(), kind, Mutable(name), Mutable(value));
   }
   static void Set(void* object, const char* name, const std::string& value) {
-    ::agsafeset(object, Mutable(name), Mutable(value), Mutable(""));
+    cgraph::agsafeset(object, Mutable(name), Mutable(value), Mutable(""));
   }
 
   Agnode_t* Node(const std::string& name) const {
-    return ::agnode(handle_.get(), Mutable(name), 1);
+    return cgraph::agnode(handle_.get(), Mutable(name), 1);
   }
 
   void AddLegend() {
@@ -132,8 +145,8 @@ class DotBuilder {
     for (const std::string& line : style_.legend) {
       label += Shown(line, kLongestTooltip) + "\\l";
     }
-    Agraph_t* cluster = ::agsubg(handle_.get(), Mutable("cluster_L"), 1);
-    Agnode_t* node = ::agnode(cluster, Mutable("legend"), 1);
+    Agraph_t* cluster = cgraph::agsubg(handle_.get(), Mutable("cluster_L"), 1);
+    Agnode_t* node = cgraph::agnode(cluster, Mutable("legend"), 1);
     Set(node, "label", label);
     Set(node, "fontsize", "16");
     Set(node, "tooltip", Shown(style_.title));
@@ -227,7 +240,7 @@ class DotBuilder {
       Set(box, "shape", "box3d");
       Set(box, "fontsize", "8");
       Set(box, "tooltip", weight);
-      Agedge_t* edge = ::agedge(handle_.get(), drawn, box, nullptr, 1);
+      Agedge_t* edge = cgraph::agedge(handle_.get(), drawn, box, nullptr, 1);
       Set(edge, "label", " " + weight);
       Set(edge, "weight", "100");
       Set(edge, "tooltip", weight);
@@ -237,7 +250,7 @@ class DotBuilder {
   void AddEdge(const GraphEdge& edge) {
     const auto node_id = [](std::uint32_t index) { return fmt::format("N{}", index + 1); };
     Agedge_t* drawn =
-        ::agedge(handle_.get(), Node(node_id(edge.from)), Node(node_id(edge.to)), nullptr, 1);
+        cgraph::agedge(handle_.get(), Node(node_id(edge.from)), Node(node_id(edge.to)), nullptr, 1);
     const std::string weight = style_.amount(edge.weight);
     const double share =
         graph_.total == 0
@@ -285,8 +298,8 @@ class DotBuilder {
           std::max(kWidestRow,
                    static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(row.size())))));
       for (std::size_t i = wide; i < row.size(); ++i) {
-        Agedge_t* held = ::agedge(handle_.get(), Node(fmt::format("N{}", row[i - wide] + 1)),
-                                  Node(fmt::format("N{}", row[i] + 1)), nullptr, 1);
+        Agedge_t* held = cgraph::agedge(handle_.get(), Node(fmt::format("N{}", row[i - wide] + 1)),
+                                        Node(fmt::format("N{}", row[i] + 1)), nullptr, 1);
         Set(held, "style", "invis");
         held_.emplace_back(row[i - wide], row[i]);
       }
@@ -393,7 +406,8 @@ class DotBuilder {
   const DotStyle& style_;
   std::int64_t largest_flat_;
   Agiodisc_t io_{nullptr, Append, NoFlush};
-  Agdisc_t disciplines_{&AgMemDisc, &AgIdDisc, &io_};
+  Agmemdisc_t memory_ = kCgraphMemory;
+  Agdisc_t disciplines_{&memory_, nullptr, &io_};  // its own ids
   GraphHandle handle_;
   std::vector<Box> boxes_;                                 // of the nodes
   std::vector<std::pair<std::size_t, std::size_t>> held_;  // edges that are not drawn
@@ -402,6 +416,7 @@ class DotBuilder {
 }  // namespace
 
 Result<std::string> WriteDot(const Graph& graph, const NodeSpace& space, const DotStyle& style) {
+  MEMTOOL_TRY(LoadCgraph());
   return DotBuilder(graph, space, style).Run();
 }
 

@@ -1,10 +1,6 @@
 // The only file that draws with Cairo.
 #include "output/plot/canvas.h"
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
-#include <cairo.h>
-
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -12,6 +8,7 @@
 #include <vector>
 
 #include "output/escape.h"
+#include "output/plot/cairo_library.h"
 #include "output/plot/embedded_font.h"
 
 namespace memtool::commands {
@@ -33,27 +30,27 @@ cairo_status_t Append(void* closure, const unsigned char* data, unsigned length)
 }
 
 void SetColor(cairo_t* cairo, const Color& color) {
-  cairo_set_source_rgb(cairo, color.red, color.green, color.blue);
+  cairo::set_source_rgb(cairo, color.red, color.green, color.blue);
 }
 
 void SetStroke(cairo_t* cairo, const Stroke& stroke) {
   SetColor(cairo, stroke.color);
-  cairo_set_line_width(cairo, stroke.width);
+  cairo::set_line_width(cairo, stroke.width);
   if (stroke.dash > 0) {
-    cairo_set_dash(cairo, &stroke.dash, 1, 0);
+    cairo::set_dash(cairo, &stroke.dash, 1, 0);
   } else {
-    cairo_set_dash(cairo, nullptr, 0, 0);
+    cairo::set_dash(cairo, nullptr, 0, 0);
   }
 }
 
 void SetFont(cairo_t* cairo, const TextStyle& style) {
   if (cairo_font_face_t* const face = EmbeddedFont(style.bold); face != nullptr) {
-    cairo_set_font_face(cairo, face);
+    cairo::set_font_face(cairo, face);
   } else {
-    cairo_select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo::select_font_face(cairo, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                            style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
   }
-  cairo_set_font_size(cairo, style.size);
+  cairo::set_font_size(cairo, style.size);
 }
 
 // Places `step` apart in [from, to), beginning `offset` after a multiple of it at or before `from`.
@@ -71,15 +68,15 @@ std::vector<double> Places(double from, double to, double offset = 0) {
 void SlantedLines(cairo_t* cairo, const Rect& box, double slope) {
   const double reach = std::abs(slope) * box.height;
   for (const double x : Places(box.x - reach, box.x + box.width + reach)) {
-    cairo_move_to(cairo, slope < 0 ? x : x + reach, box.y);
-    cairo_line_to(cairo, slope < 0 ? x + reach : x, box.y + box.height);
+    cairo::move_to(cairo, slope < 0 ? x : x + reach, box.y);
+    cairo::line_to(cairo, slope < 0 ? x + reach : x, box.y + box.height);
   }
 }
 
 void LevelLines(cairo_t* cairo, const Rect& box) {
   for (const double y : Places(box.y, box.y + box.height)) {
-    cairo_move_to(cairo, box.x, y);
-    cairo_line_to(cairo, box.x + box.width, y);
+    cairo::move_to(cairo, box.x, y);
+    cairo::line_to(cairo, box.x + box.width, y);
   }
 }
 
@@ -88,8 +85,8 @@ void Dots(cairo_t* cairo, const Rect& box) {
   for (const double y : Places(box.y, box.y + box.height + kHatchStep)) {
     for (const double x :
          Places(box.x, box.x + box.width + kHatchStep, shifted ? kHatchStep / 2 : 0)) {
-      cairo_move_to(cairo, x + 0.5, y);
-      cairo_arc(cairo, x, y, 0.5, 0, 2 * std::numbers::pi);
+      cairo::move_to(cairo, x + 0.5, y);
+      cairo::arc(cairo, x, y, 0.5, 0, 2 * std::numbers::pi);
     }
     shifted = !shifted;
   }
@@ -103,7 +100,7 @@ void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color)
       return;
     case Hatch::kDots:
       Dots(cairo, box);
-      cairo_fill(cairo);
+      cairo::fill(cairo);
       return;
     case Hatch::kRising:
       SlantedLines(cairo, box, 1);
@@ -122,7 +119,7 @@ void DrawHatch(cairo_t* cairo, const Rect& box, Hatch hatch, const Color& color)
       LevelLines(cairo, box);
       break;
   }
-  cairo_stroke(cairo);
+  cairo::stroke(cairo);
 }
 
 // Cairo numbers the surfaces of a process, but the same plot must give the same bytes.
@@ -138,20 +135,21 @@ void NamePage(std::string& svg) {
 cairo_surface_t* MakeSurface(PlotFormat format, const Point& size, std::string* bytes) {
   switch (format) {
     case PlotFormat::kPng:
-      return cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                        static_cast<int>(std::lround(size.x * kPngScale)),
-                                        static_cast<int>(std::lround(size.y * kPngScale)));
+      return cairo::image_surface_create(CAIRO_FORMAT_RGB24,
+                                         static_cast<int>(std::lround(size.x * kPngScale)),
+                                         static_cast<int>(std::lround(size.y * kPngScale)));
     case PlotFormat::kPdf: {
-      cairo_surface_t* surface = cairo_pdf_surface_create_for_stream(Append, bytes, size.x, size.y);
+      cairo_surface_t* surface =
+          cairo::pdf_surface_create_for_stream(Append, bytes, size.x, size.y);
       // Without an explicit date a file would carry the current time.
-      cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
-                                     "1970-01-01T00:00:00Z");
+      cairo::pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
+                                      "1970-01-01T00:00:00Z");
       return surface;
     }
     case PlotFormat::kSvg:
       break;
   }
-  return cairo_svg_surface_create_for_stream(Append, bytes, size.x, size.y);
+  return cairo::svg_surface_create_for_stream(Append, bytes, size.x, size.y);
 }
 
 }  // namespace
@@ -165,8 +163,8 @@ struct Canvas::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    cairo_destroy(cairo);
-    cairo_surface_destroy(surface);
+    cairo::destroy(cairo);
+    cairo::surface_destroy(surface);
   }
   PlotFormat format = PlotFormat::kSvg;
   bool measuring = false;
@@ -176,20 +174,24 @@ struct Canvas::State {
 };
 
 Canvas::Canvas(std::unique_ptr<State> state) : state_(std::move(state)) {
-  state_->cairo = cairo_create(state_->surface);
+  state_->cairo = cairo::create(state_->surface);
   // Letters at their true widths: layout must not depend on the resolution.
-  cairo_font_options_t* options = cairo_font_options_create();
-  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-  cairo_set_font_options(state_->cairo, options);
-  cairo_font_options_destroy(options);
+  cairo_font_options_t* options = cairo::font_options_create();
+  cairo::font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo::font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  cairo::font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo::set_font_options(state_->cairo, options);
+  cairo::font_options_destroy(options);
+}
+
+Result<void> Canvas::Prepare() {
+  return LoadCairo();
 }
 
 Canvas Canvas::Measuring() {
   auto state = std::make_unique<State>();
   state->measuring = true;
-  state->surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, nullptr);
+  state->surface = cairo::recording_surface_create(CAIRO_CONTENT_COLOR, nullptr);
   return Canvas(std::move(state));
 }
 
@@ -201,10 +203,10 @@ Canvas::Canvas(PlotFormat format, Point size)
         return state;
       }()) {
   if (format == PlotFormat::kPng) {
-    cairo_scale(state_->cairo, kPngScale, kPngScale);
+    cairo::scale(state_->cairo, kPngScale, kPngScale);
   }
   SetColor(state_->cairo, kPaper);
-  cairo_paint(state_->cairo);
+  cairo::paint(state_->cairo);
 }
 
 Canvas::~Canvas() = default;
@@ -214,21 +216,21 @@ void Canvas::PaintPath(const Rect& bounds, const Paint& paint) {
   cairo_t* cairo = state_->cairo;
   SetColor(cairo, paint.color);
   if (paint.hatch == Hatch::kNone) {
-    cairo_fill(cairo);
+    cairo::fill(cairo);
     return;
   }
-  cairo_fill_preserve(cairo);
-  cairo_save(cairo);
-  cairo_clip(cairo);
+  cairo::fill_preserve(cairo);
+  cairo::save(cairo);
+  cairo::clip(cairo);
   DrawHatch(cairo, bounds, paint.hatch, paint.lines);
-  cairo_restore(cairo);
+  cairo::restore(cairo);
 }
 
 void Canvas::Fill(const Rect& rect, const Paint& paint) {
   if (state_->measuring) {
     return;
   }
-  cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo::rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
   PaintPath(rect, paint);
 }
 
@@ -239,11 +241,11 @@ void Canvas::Fill(const std::vector<Point>& outline, const Paint& paint) {
   Point low = outline[0];
   Point high = outline[0];
   for (const Point& point : outline) {
-    cairo_line_to(state_->cairo, point.x, point.y);
+    cairo::line_to(state_->cairo, point.x, point.y);
     low = {std::min(low.x, point.x), std::min(low.y, point.y)};
     high = {std::max(high.x, point.x), std::max(high.y, point.y)};
   }
-  cairo_close_path(state_->cairo);
+  cairo::close_path(state_->cairo);
   PaintPath({low.x, low.y, high.x - low.x, high.y - low.y}, paint);
 }
 
@@ -252,8 +254,8 @@ void Canvas::Outline(const Rect& rect, const Stroke& stroke) {
     return;
   }
   SetStroke(state_->cairo, stroke);
-  cairo_rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_stroke(state_->cairo);
+  cairo::rectangle(state_->cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo::stroke(state_->cairo);
 }
 
 void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
@@ -261,11 +263,11 @@ void Canvas::Lines(const std::vector<Point>& points, const Stroke& stroke) {
     return;
   }
   SetStroke(state_->cairo, stroke);
-  cairo_set_line_join(state_->cairo, CAIRO_LINE_JOIN_ROUND);
+  cairo::set_line_join(state_->cairo, CAIRO_LINE_JOIN_ROUND);
   for (const Point& point : points) {
-    cairo_line_to(state_->cairo, point.x, point.y);
+    cairo::line_to(state_->cairo, point.x, point.y);
   }
-  cairo_stroke(state_->cairo);
+  cairo::stroke(state_->cairo);
 }
 
 void Canvas::Text(const Point& at, std::string_view text, const TextStyle& style) {
@@ -278,15 +280,15 @@ void Canvas::Text(const Point& at, std::string_view text, const TextStyle& style
   }
   SetFont(state_->cairo, style);
   SetColor(state_->cairo, style.color);
-  cairo_move_to(state_->cairo, x, at.y);
-  cairo_show_text(state_->cairo, std::string(text).c_str());
-  cairo_new_path(state_->cairo);
+  cairo::move_to(state_->cairo, x, at.y);
+  cairo::show_text(state_->cairo, std::string(text).c_str());
+  cairo::new_path(state_->cairo);
 }
 
 double Canvas::Width(std::string_view text, const TextStyle& style) const {
   SetFont(state_->cairo, style);
   cairo_text_extents_t extents;
-  cairo_text_extents(state_->cairo, std::string(text).c_str(), &extents);
+  cairo::text_extents(state_->cairo, std::string(text).c_str(), &extents);
   return extents.x_advance;
 }
 
@@ -306,17 +308,17 @@ std::string Canvas::Elide(std::string_view text, double width, const TextStyle& 
 }
 
 Result<std::string> Canvas::Finish() {
-  cairo_status_t status = cairo_status(state_->cairo);
+  cairo_status_t status = cairo::status(state_->cairo);
   if (status == CAIRO_STATUS_SUCCESS && state_->format == PlotFormat::kPng) {
-    status = cairo_surface_write_to_png_stream(state_->surface, Append, &state_->bytes);
+    status = cairo::surface_write_to_png_stream(state_->surface, Append, &state_->bytes);
   }
-  cairo_surface_finish(state_->surface);
+  cairo::surface_finish(state_->surface);
   if (status == CAIRO_STATUS_SUCCESS) {
-    status = cairo_surface_status(state_->surface);
+    status = cairo::surface_status(state_->surface);
   }
   if (status != CAIRO_STATUS_SUCCESS) {
     return Fail(ErrorCode::kOutput,
-                std::string("the plot could not be drawn: ") + cairo_status_to_string(status));
+                std::string("the plot could not be drawn: ") + cairo::status_to_string(status));
   }
   if (state_->format == PlotFormat::kSvg) {
     NamePage(state_->bytes);

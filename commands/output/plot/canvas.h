@@ -60,6 +60,9 @@ struct TextStyle {
 
 class Canvas {
  public:
+  // Before the first canvas; any number of times. Errors: kUnsupported where this program, or this
+  // machine, has nothing to draw with.
+  static Result<void> Prepare();
   // A page that only measures: nothing drawn on it is kept.
   static Canvas Measuring();
   Canvas(PlotFormat format, Point size);

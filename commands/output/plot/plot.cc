@@ -22,6 +22,7 @@ Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& s
                   Streams& streams) {
   auto format = PlotFormatOf(path);
   MEMTOOL_TRY(format);
+  MEMTOOL_TRY(Canvas::Prepare());
   const double width = size.width_mm * kPointsPerMm;
   Canvas measuring = Canvas::Measuring();
   const double height = Draw(chart, width, measuring);

@@ -1,15 +1,14 @@
 #include "capture_log/stacks/symbols.h"
 
 #include <cxxabi.h>
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+
+#include "capture_log/stacks/libdw.h"
 
 namespace memtool::formats::capture_log {
 
@@ -33,7 +32,7 @@ int FindDebugFile(Dwfl_Module* module, void** /*user*/, const char* /*name*/, Dw
                   const char* /*file*/, const char* /*link*/, GElf_Word /*crc*/, char** found) {
   const unsigned char* id = nullptr;
   GElf_Addr address = 0;
-  const int size = dwfl_module_build_id(module, &id, &address);
+  const int size = libdw::dwfl_module_build_id(module, &id, &address);
   if (size < 2) {
     return -1;
   }
@@ -52,22 +51,26 @@ int FindDebugFile(Dwfl_Module* module, void** /*user*/, const char* /*name*/, Dw
   return fd;
 }
 
-constexpr Dwfl_Callbacks kCallbacks = {.find_elf = nullptr,
-                                       .find_debuginfo = FindDebugFile,
-                                       .section_address = dwfl_offline_section_address,
-                                       .debuginfo_path = nullptr};
+// Once libdw is loaded.
+const Dwfl_Callbacks& Callbacks() {
+  static const Dwfl_Callbacks callbacks = {.find_elf = nullptr,
+                                           .find_debuginfo = FindDebugFile,
+                                           .section_address = libdw::dwfl_offline_section_address,
+                                           .debuginfo_path = nullptr};
+  return callbacks;
+}
 
 std::string NameOf(Dwarf_Die* die, std::string* system_name) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
-    if (dwarf_attr_integrate(die, name, &attribute) != nullptr) {
-      if (const char* text = dwarf_formstring(&attribute); text != nullptr) {
+    if (libdw::dwarf_attr_integrate(die, name, &attribute) != nullptr) {
+      if (const char* text = libdw::dwarf_formstring(&attribute); text != nullptr) {
         *system_name = text;
         return Demangle(text);
       }
     }
   }
-  const char* plain = dwarf_diename(die);
+  const char* plain = libdw::dwarf_diename(die);
   *system_name = plain == nullptr ? "" : plain;
   return *system_name;
 }
@@ -82,27 +85,38 @@ class Symbols::Module {
         stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
       return;
     }
-    dwfl_ = dwfl_begin(&kCallbacks);
-    module_ =
-        dwfl_ == nullptr ? nullptr : dwfl_report_offline(dwfl_, path.c_str(), path.c_str(), -1);
+    closed_ = !LoadLibdw().empty();
+    if (closed_) {
+      return;
+    }
+    dwfl_ = libdw::dwfl_begin(&Callbacks());
+    module_ = dwfl_ == nullptr ? nullptr
+                               : libdw::dwfl_report_offline(dwfl_, path.c_str(), path.c_str(), -1);
     if (module_ == nullptr) {
       return;
     }
-    dwfl_report_end(dwfl_, nullptr, nullptr);
+    libdw::dwfl_report_end(dwfl_, nullptr, nullptr);
     const unsigned char* id = nullptr;
     GElf_Addr address = 0;
     Dwarf_Addr bias = 0;
-    dwfl_module_getelf(module_, &bias);
+    libdw::dwfl_module_getelf(module_, &bias);
     bias_ = bias;
-    const int size = dwfl_module_build_id(module_, &id, &address);
+    const int size = libdw::dwfl_module_build_id(module_, &id, &address);
     if (size < 0 || std::string_view(reinterpret_cast<const char*>(id),
                                      static_cast<std::size_t>(size)) != build_id) {
       module_ = nullptr;
     }
   }
-  ~Module() { dwfl_end(dwfl_); }
+  ~Module() {
+    if (dwfl_ != nullptr) {
+      libdw::dwfl_end(dwfl_);
+    }
+  }
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
+
+  // The file is there, and nothing to read it with.
+  [[nodiscard]] bool closed() const { return closed_; }
 
   // `address` as in the file.
   std::vector<Symbol> At(std::uint64_t address) {
@@ -114,8 +128,8 @@ class Symbols::Module {
     if (symbols.empty()) {
       GElf_Off offset = 0;
       GElf_Sym symbol;
-      const char* name = dwfl_module_addrinfo(module_, address + bias_, &offset, &symbol, nullptr,
-                                              nullptr, nullptr);
+      const char* name = libdw::dwfl_module_addrinfo(module_, address + bias_, &offset, &symbol,
+                                                     nullptr, nullptr, nullptr);
       if (name != nullptr) {
         symbols.push_back({.name = Demangle(name), .system_name = name});
         LineAt(address + bias_, &symbols.back().file, &symbols.back().line);
@@ -126,9 +140,9 @@ class Symbols::Module {
 
  private:
   void LineAt(std::uint64_t address, std::string* file, std::int64_t* line) {
-    if (Dwfl_Line* at = dwfl_module_getsrc(module_, address); at != nullptr) {
+    if (Dwfl_Line* at = libdw::dwfl_module_getsrc(module_, address); at != nullptr) {
       int number = 0;
-      const char* name = dwfl_lineinfo(at, nullptr, &number, nullptr, nullptr, nullptr);
+      const char* name = libdw::dwfl_lineinfo(at, nullptr, &number, nullptr, nullptr, nullptr);
       *file = name == nullptr ? "" : name;
       *line = number;
     }
@@ -137,7 +151,7 @@ class Symbols::Module {
   // Small debug information describes no functions but those with something inlined in them.
   void FromDwarf(std::uint64_t address, std::vector<Symbol>& symbols) {
     Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    Dwarf_Die* unit = libdw::dwfl_module_addrdie(module_, address, &bias);
     if (unit == nullptr) {
       return;
     }
@@ -145,11 +159,11 @@ class Symbols::Module {
     std::int64_t line = 0;
     LineAt(address, &file, &line);
     Dwarf_Die* scopes = nullptr;
-    const int count = dwarf_getscopes(unit, address - bias, &scopes);
+    const int count = libdw::dwarf_getscopes(unit, address - bias, &scopes);
     const std::unique_ptr<Dwarf_Die, Free> owned(count > 0 ? scopes : nullptr);
     for (int i = 0; i < count && symbols.size() < kMostInlined; ++i) {
       Dwarf_Die* die = &scopes[i];
-      const int tag = dwarf_tag(die);
+      const int tag = libdw::dwarf_tag(die);
       if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
         continue;
       }
@@ -169,15 +183,15 @@ class Symbols::Module {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
     *line = 0;
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &value) == 0) {
+    if (libdw::dwarf_formudata(libdw::dwarf_attr(die, DW_AT_call_line, &attribute), &value) == 0) {
       *line = static_cast<std::int64_t>(value);
     }
     Dwarf_Files* files = nullptr;
     std::size_t count = 0;
     file->clear();
-    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &value) == 0 &&
-        dwarf_getsrcfiles(unit, &files, &count) == 0 && value < count) {
-      const char* name = dwarf_filesrc(files, value, nullptr, nullptr);
+    if (libdw::dwarf_formudata(libdw::dwarf_attr(die, DW_AT_call_file, &attribute), &value) == 0 &&
+        libdw::dwarf_getsrcfiles(unit, &files, &count) == 0 && value < count) {
+      const char* name = libdw::dwarf_filesrc(files, value, nullptr, nullptr);
       *file = name == nullptr ? "" : name;
     }
   }
@@ -185,6 +199,7 @@ class Symbols::Module {
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   std::uint64_t bias_ = 0;
+  bool closed_ = false;
 };
 
 Symbols::Symbols(std::string executable) : executable_(std::move(executable)) {}
@@ -204,7 +219,9 @@ Symbols::Module* Symbols::Open(const MappingRow& mapping) {
 }
 
 std::vector<Symbol> Symbols::At(const MappingRow& mapping, std::uint64_t address) {
-  return Open(mapping)->At(address - mapping.bias);
+  Module& module = *Open(mapping);
+  without_libdw_ += module.closed() ? 1 : 0;
+  return module.At(address - mapping.bias);
 }
 
 }  // namespace memtool::formats::capture_log

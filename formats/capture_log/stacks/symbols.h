@@ -32,12 +32,15 @@ class Symbols {
   std::vector<Symbol> At(const MappingRow& mapping, std::uint64_t address);
   // The mapping's file, with the main program's name filled in.
   [[nodiscard]] std::string PathOf(const MappingRow& mapping) const;
+  // Addresses so far whose file is here, and that have no names because libdw is not installed.
+  [[nodiscard]] std::uint64_t without_libdw() const { return without_libdw_; }
 
  private:
   class Module;
   Module* Open(const MappingRow& mapping);
 
   std::string executable_;
+  std::uint64_t without_libdw_ = 0;
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;  // by path and build id
 };
 
