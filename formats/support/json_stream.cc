@@ -102,6 +102,24 @@ std::string_view JsonStream::ArrayAhead() {
   return {};
 }
 
+std::string_view JsonStream::ArrayBegins() {
+  if (Offset() < looked_ || injected_) {
+    return {};
+  }
+  const std::size_t open = text_.find_first_not_of(" \t\r\n:", at_);
+  if (open == std::string_view::npos || text_[open] != '[') {
+    return {};
+  }
+  array_end_ = open;
+  return text_.substr(open);
+}
+
+void JsonStream::SkipArray(std::size_t size) {
+  array_end_ += size;
+  looked_ = in_.offset() + array_end_;
+  SkipArray();
+}
+
 void JsonStream::SkipArray() {
   in_.Advance(array_end_);
   text_ = kNull;

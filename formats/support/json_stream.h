@@ -47,8 +47,12 @@ class JsonStream {
   // empty when it is no array, too long to be worth looking at, or inside one looked at before (so
   // that no byte is looked at more than a few times).
   std::string_view ArrayAhead();
+  // Of that array what is in memory, as long as its end is not known; empty likewise. Its first
+  // `size` bytes, when these are all of it, may be skipped as well.
+  std::string_view ArrayBegins();
   // Skips that array; the parser will see null.
   void SkipArray();
+  void SkipArray(std::size_t size);
   // Leaves the window at the position reached.
   void Release();
 

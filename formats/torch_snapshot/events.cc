@@ -204,7 +204,7 @@ void EventTable::Forget(const Value& value) {
   if (!event || value.shared || std::uint64_t{value.Low()} + value.High() != events_.size()) {
     return;
   }
-  events_.Shrink(value.Low());
+  events_.resize(value.Low());
   labels_.resize(std::min<std::size_t>(labels_.size(), events_.size()),
                  LabelSetId(std::uint32_t{0}));
   while (!moments_.empty() && moments_.back().row >= events_.size()) {
@@ -260,9 +260,9 @@ void EventTable::MoveTo(History& history) {
     MoveTrace(*trace, kept, history);
     kept += trace->event_count;
   }
-  events_.Shrink(kept);
+  events_.resize(kept);
   labels_.resize(labels_.empty() ? 0 : kept);
-  history.events = std::move(events_).Take();
+  history.events = std::move(events_);
   history.labels = std::move(labels_);
 }
 

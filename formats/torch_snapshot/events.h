@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "support/piece_vector.h"
 #include "torch_snapshot/context.h"
 #include "torch_snapshot/generics.h"
 #include "torch_snapshot/meaning/metadata.h"
@@ -65,7 +64,7 @@ class EventTable {
   GenericStore& generics_;
   void MoveTrace(Trace& trace, std::uint64_t to, History& history);
 
-  PieceVector<Event, std::size_t{1} << 18U> events_;
+  RowVector<Event> events_;
   std::vector<LabelSetId> labels_;  // empty until an event has labels
   std::vector<Moment> moments_;
   bool timed_ = false;

@@ -7,6 +7,7 @@
 
 #include "support/byte_interner.h"
 #include "support/json_stream.h"
+#include "support/known_runs.h"
 #include "support/pickle/value_stack.h"
 #include "support/read_error.h"
 
@@ -93,6 +94,7 @@ class Handler {
       unknown_ = false;
       known_.resize(texts_.size());
       known_[unknown_text_] = made;
+      runs_.Add(texts_[unknown_text_], made);
     }
     const std::size_t floor = begins_.empty() ? 0 : begins_.back();
     if (stack_.size() <= floor || !JoinRows(stack_.top(), made)) {
@@ -103,6 +105,11 @@ class Handler {
 
   // An array of frames follows: has the same text been read before?
   void LookAhead() {
+    const std::string_view begins = stream_.ArrayBegins();
+    if (const auto* run = runs_.Find(std::as_bytes(std::span(begins))); run != nullptr) {
+      stream_.SkipArray(run->size);
+      return Replace(run->value);
+    }
     const std::string_view text = stream_.ArrayAhead();
     if (text.empty() || remembered_ > kMostRemembered) {
       return;
@@ -110,15 +117,19 @@ class Handler {
     const std::size_t before = texts_.size();
     const std::uint32_t id = texts_.Intern(std::as_bytes(std::span(text)));
     if (id < before && id < known_.size() && known_[id].kind != ValueKind::kNone) {
-      replaced_ = true;
-      replacement_ = known_[id];
       stream_.SkipArray();
-      return;
+      return Replace(known_[id]);
     }
     remembered_ += text.size();
     unknown_ = true;
     unknown_text_ = id;
     unknown_depth_ = begins_.size();
+  }
+
+  // What the null that the parser sees next stands for.
+  void Replace(const Value& value) {
+    replaced_ = true;
+    replacement_ = value;
   }
 
   JsonStream& stream_;
@@ -128,6 +139,7 @@ class Handler {
   std::vector<std::size_t> begins_;
   ByteInterner texts_;
   std::vector<Value> known_;  // by text: what the array became; kNone = not yet
+  KnownRuns runs_;            // the same, found by how they begin
   std::size_t remembered_ = 0;
   Value replacement_;
   bool replaced_ = false;

@@ -109,7 +109,7 @@ class EventMaker {
 
   std::array<StackId, kCategories.size()> stacks_{};
   std::array<LabelSetId, kCategories.size()> labels_{};
-  std::vector<Event> events_;
+  RowVector<Event> events_;
   std::vector<LabelSetId> event_labels_;
   std::map<std::pair<std::size_t, std::int64_t>, std::vector<std::uint64_t>> live_;
   std::array<std::int64_t, kCategories.size()> held_{};

@@ -11,6 +11,8 @@ import gzip
 import json
 import os
 import pickle
+import pickletools
+import random
 import struct
 import sys
 
@@ -255,8 +257,53 @@ def page(data):
             '</script></body></html>\n').encode()
 
 
+def unshaped(data):
+    """The same pickle with an empty FRAME after each EMPTY_DICT, and no other: no dict begins as
+    another did, so that a reader has to follow each of them opcode by opcode."""
+    ops = list(pickletools.genops(data))
+    ends = [place for _, _, place in ops[1:]] + [len(data)]
+    out = bytearray()
+    for (op, _, begin), end in zip(ops, ends):
+        out += b'' if op.name == 'FRAME' else data[begin:end]
+        out += b'\x95' + bytes(8) if op.name == 'EMPTY_DICT' else b''
+    return bytes(out)
+
+
+def varied(highest=(1 << 64) - 4096):
+    """Events whose numbers have all lengths, whose keys differ, and whose lists are shared, empty,
+    and repeated."""
+    chance = random.Random(5)
+    frames = [{'name': f'f{i}', 'filename': f'a{i}.py', 'line': i} for i in range(300)]
+    stacks = [[chance.choice(frames) for _ in range(chance.choice([1, 2, 12, 40]))] for _ in range(20)]
+    events = []
+    for i in range(3000):
+        event = {'action': chance.choice(['alloc', 'free_requested', 'free_completed']),
+                 'addr': chance.choice([7, 300, 70000, 1 << 33, 1 << 47, (1 << 63) - 512, highest]) + i % 64,
+                 'size': chance.choice([0, 255, 256, 65535, 65536, (1 << 31) - 1, 1 << 31, 1 << 40]),
+                 'stream': chance.choice([0, 0, 0, 1 << 40])}
+        if chance.random() < 0.9:
+            event['time_us'] = chance.choice([0, 2.0, 1 << 50]) if i % 100 == 0 else 1_700_000_000_000_000 + i
+        if chance.random() < 0.3:
+            event['user_metadata'] = chance.choice(['', 'forward', {'step': i % 3}])
+        stack = chance.choice(stacks)
+        event['frames'] = chance.choice([stack, list(stack), list(stack), [], [frames[i % 300]]])
+        if chance.random() < 0.1:
+            event = dict(chance.sample(list(event.items()), len(event)))
+        events.append(event)
+    return {'segments': [], 'device_traces': [events]}
+
+
 def forms():
     snap = snapshot()
+    yield 'varied.pickle', pickle.dumps(varied(), protocol=4)
+    low = varied(1 << 20)
+    yield 'varied_low.pickle', pickle.dumps(low, protocol=4)
+    yield 'varied_native.pickle', native_pickle(low)
+    for name, data in [('proto2', pickle.dumps(snap, protocol=2)), ('proto4', pickle.dumps(snap, protocol=4)),
+                       ('native', native_pickle(snap)), ('waves', pickle.dumps(waves(), protocol=4)),
+                       ('varied', pickle.dumps(varied(), protocol=4)),
+                       ('varied_native', native_pickle(low))]:
+        yield f'{name}_unshaped.pickle', unshaped(data)
     yield 'proto2.pickle', pickle.dumps(snap, protocol=2)
     yield 'proto3.pickle', pickle.dumps(snap, protocol=3)
     yield 'proto4.pickle', pickle.dumps(snap, protocol=4)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/pickle/pickle_opcodes.h"
+#include "support/pickle/pickle_push.h"
 #include "support/read_error.h"
 
 namespace memtool::formats {
@@ -91,63 +92,15 @@ void PickleMachine::Protocol() {
   }
 }
 
-// Reads one opcode that only pushes a value; false, without consuming it, when the next one does
-// more. kLongestPush bytes are buffered.
-[[gnu::always_inline]] inline bool PickleMachine::PushNext(ByteCursor& cursor, Value& value) {
-  const std::uint64_t operand = cursor.WordAhead(1);
-  std::size_t size = 0;
-  switch (cursor.Peek()) {
-    case pickle::kLongBinGet:
-      size = 5;
-      if (!memo_.Get(static_cast<std::uint32_t>(operand), value)) {
-        return false;
-      }
-      break;
-    case pickle::kBinGet:
-      size = 2;
-      if (!memo_.Get(static_cast<std::uint8_t>(operand), value)) {
-        return false;
-      }
-      break;
-    case pickle::kBinInt1:
-      size = 2;
-      value = Value::OfInt(static_cast<std::uint8_t>(operand));
-      break;
-    case pickle::kBinInt2:
-      size = 3;
-      value = Value::OfInt(static_cast<std::uint16_t>(operand));
-      break;
-    case pickle::kBinInt:
-      size = 5;
-      value = Value::OfInt(static_cast<std::int32_t>(operand));
-      break;
-    case pickle::kLong1: {
-      const auto digits = static_cast<std::uint8_t>(operand);
-      if (digits == 0 || digits > 8) {
-        return false;
-      }
-      const unsigned unused = 64U - 8U * digits;
-      size = std::size_t{2} + digits;
-      value = Value::OfInt(static_cast<std::int64_t>(cursor.WordAhead(2) << unused) >> unused);
-      break;
-    }
-    default:
-      return false;
-  }
-  cursor.Skip(size);
-  return true;
-}
-
 // Two thirds of a snapshot's opcodes push a key or a number: they are read in one go, with all
 // state in registers. False when there was none.
 bool PickleMachine::PushRun() {
   constexpr std::size_t kRun = 64;
-  constexpr std::size_t kLongestPush = 10;
   stack_.Reserve(kRun);
   const std::span<Value> room = stack_.Room(kRun);
   ByteCursor cursor = cursor_;
   std::size_t count = 0;
-  while (count < kRun && cursor.left() >= kLongestPush && PushNext(cursor, room[count])) {
+  while (count < kRun && cursor.left() >= kLongestPush && PushNext(cursor, memo_, room[count])) {
     ++count;
   }
   cursor_ = cursor;
@@ -188,11 +141,14 @@ inline void PickleMachine::Step(std::uint8_t opcode) {
     case pickle::kLongBinPut:
       return Put(cursor_.Fixed32());
     case pickle::kEmptyDict:
-      return stack_.Push(Value::Of(ValueKind::kEmptyDict, 0));
+      if (!ShapedDict()) {
+        stack_.Push(Value::Of(ValueKind::kEmptyDict, 0));
+      }
+      return;
     case pickle::kEmptyList:
       return stack_.Push(Value::Of(ValueKind::kEmptyList, 0));
     case pickle::kSetItems:
-      return Fill(PopMark(), true);
+      return FillDict(PopMark());
     case pickle::kAppends:
       return Fill(PopMark(), false);
     case pickle::kShortBinUnicode:
@@ -303,7 +259,7 @@ bool PickleMachine::KnownRun() {
     return false;
   }
   const auto ahead = cursor_.rest();
-  const PickleRuns::Run* run = runs_.Find(ahead);
+  const KnownRuns::Run* run = runs_.Find(ahead);
   if (run == nullptr) {
     WatchRun(ahead);
     return false;
@@ -449,20 +405,33 @@ void PickleMachine::Fill(std::size_t begin, bool dict) {
   if (dict && values.size() % 2 != 0) {
     Malformed("a dict with a key that has no value");
   }
-  Value filled = dict ? builder_.Dict(target, values, op_) : builder_.List(target, values, op_);
+  const Value filled =
+      dict ? builder_.Dict(target, values, op_) : builder_.List(target, values, op_);
   if (op_ == watched_end_ && std::none_of(values.begin(), values.end(), [](const Value& value) {
         return IsContainer(value.kind);
       })) {
     runs_.Add(watched_, filled);
   }
-  if (target.memo != 0) {
-    memo_.Set(target.memo - 1, filled);
+  Replace(begin - 1, target.memo, filled);
+}
+
+// Puts a container in the place where it began, and into its entry of the memo.
+void PickleMachine::Replace(std::size_t at, std::uint32_t memo, Value filled) {
+  if (memo != 0) {
+    memo_.Set(memo - 1, filled);
   }
-  filled.memo = target.memo;
-  stack_.Truncate(begin - 1);
+  filled.memo = memo;
+  stack_.Truncate(at);
   if (marks_.empty() || stack_.size() <= floor() || !JoinRows(stack_.top(), filled)) {
     stack_.Push(filled);
   }
+}
+
+void PickleMachine::FillDict(std::size_t begin) {
+  if (begin <= stack_.size()) {
+    shapes_.Learn(stack_.From(begin));
+  }
+  Fill(begin, true);
 }
 
 void PickleMachine::FillOne(std::size_t values, bool dict) {

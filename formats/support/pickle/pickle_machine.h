@@ -13,8 +13,9 @@
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
 #include "support/data_value.h"
+#include "support/known_runs.h"
 #include "support/pickle/pickle_memo.h"
-#include "support/pickle/pickle_runs.h"
+#include "support/pickle/pickle_shapes.h"
 #include "support/pickle/value_stack.h"
 
 namespace memtool::formats {
@@ -29,6 +30,8 @@ class PickleMachine {
   [[nodiscard]] int protocol() const { return protocol_; }
 
  private:
+  struct MadeLists;
+
   void Loop();
   void Step(std::uint8_t opcode);
   void RareStep(std::uint8_t opcode);
@@ -39,7 +42,10 @@ class PickleMachine {
   void Frame();
   bool PushRun();
   void Get(std::size_t entry);
-  bool PushNext(ByteCursor& cursor, Value& value);
+  bool ShapedDict();
+  bool ReadShaped(const PickleShapes::Shape& shape);
+  bool ReadShapedList(ByteCursor& cursor, std::size_t entry, Value& list, bool& in_memo) const;
+  void AddToMemo(Value& value);
   void Put(std::size_t entry);
   void Mark();
   bool KnownRun();
@@ -53,6 +59,8 @@ class PickleMachine {
   void Tuple(std::size_t begin);
   // Adds the values from `begin` on to the container below them.
   void Fill(std::size_t begin, bool dict);
+  void Replace(std::size_t at, std::uint32_t memo, Value filled);
+  void FillDict(std::size_t begin);
   void FillOne(std::size_t values, bool dict);
   void MakeFromMark(bool dict);
   void CheckTarget(const Value& target, bool dict) const;
@@ -75,7 +83,8 @@ class PickleMachine {
   ValueStack stack_;
   std::vector<std::size_t> marks_;
   PickleMemo memo_;
-  PickleRuns runs_;
+  KnownRuns runs_;
+  PickleShapes shapes_;
   std::vector<std::byte> watched_;  // a list of references that is not yet remembered
   std::uint64_t watched_end_ = 0;   // offset of the opcode that ends it
 };

@@ -2,11 +2,11 @@
 // list and string, so an entry takes 8 bytes; the few values that need more lie in a side table.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "memtool/profile/base/row_vector.h"
 #include "support/data_value.h"
 
 namespace memtool::formats {
@@ -19,16 +19,16 @@ class PickleMemo {
   }
 
   void Set(std::size_t at, const Value& value) {
-    if (at >= entries_.size()) {
-      entries_.resize(at + 1, kHole);
+    while (at >= entries_.size()) {
+      entries_.push_back(kHole);
     }
     entries_[at] = Pack(value);
   }
-  void Add(const Value& value) { Append(Pack(value)); }
+  void Add(const Value& value) { entries_.push_back(Pack(value)); }
 
   // Writes a copy of entry `at`; false when there is none. A container is marked as used, so that
   // nothing can be added to it afterwards unnoticed.
-  bool Get(std::size_t at, Value& value) {
+  [[gnu::always_inline]] bool Get(std::size_t at, Value& value) {
     if (at >= entries_.size()) {
       return false;
     }
@@ -42,7 +42,6 @@ class PickleMemo {
   [[nodiscard]] bool Used(std::size_t at) const { return (entries_[at] & kUsed) != 0; }
 
  private:
-  static constexpr std::size_t kFirstEntries = 4096;
   static constexpr unsigned kPayloadShift = 8;
   static constexpr std::uint64_t kKindMask = 0x3f;
   static constexpr std::uint64_t kBoxed = 0x40;
@@ -64,14 +63,6 @@ class PickleMemo {
     }
     return true;
   }
-  void Append(std::uint64_t entry) {
-    // Grows fourfold: memory that is not reached costs nothing, copies do.
-    if (entries_.size() == entries_.capacity()) {
-      entries_.reserve(std::max<std::size_t>(entries_.size() * 4, kFirstEntries));
-    }
-    entries_.push_back(entry);
-  }
-
   std::uint64_t Pack(const Value& value) {
     std::uint64_t payload = value.payload;
     // Of a run of rows, the last one is what the memo means; it stands alone.
@@ -86,7 +77,7 @@ class PickleMemo {
     return (boxes_.size() - 1) << kPayloadShift | kBoxed | kind;
   }
 
-  std::vector<std::uint64_t> entries_;
+  RowVector<std::uint64_t> entries_;
   std::vector<std::uint64_t> boxes_;  // payloads that do not fit an entry
 };
 

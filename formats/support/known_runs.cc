@@ -1,4 +1,4 @@
-#include "support/pickle/pickle_runs.h"
+#include "support/known_runs.h"
 
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ std::uint64_t HashPrefix(std::span<const std::byte> bytes, std::size_t prefix) {
 
 }  // namespace
 
-std::size_t PickleRuns::Slot(std::uint64_t hash) const {
+std::size_t KnownRuns::Slot(std::uint64_t hash) const {
   std::size_t slot = (hash >> 8U) & (kGroups - 1);
   while (groups_[slot].hash != 0 && groups_[slot].hash != hash) {
     slot = (slot + 1) & (kGroups - 1);
@@ -25,7 +25,7 @@ std::size_t PickleRuns::Slot(std::uint64_t hash) const {
   return slot;
 }
 
-const PickleRuns::Run* PickleRuns::Find(std::span<const std::byte> ahead) const {
+const KnownRuns::Run* KnownRuns::Find(std::span<const std::byte> ahead) const {
   for (std::size_t prefix = kFirstPrefix; prefix <= ahead.size() && !groups_.empty(); prefix *= 2) {
     const Group& group = groups_[Slot(HashPrefix(ahead, prefix))];
     for (std::size_t i = 0; i < group.count; ++i) {
@@ -42,7 +42,7 @@ const PickleRuns::Run* PickleRuns::Find(std::span<const std::byte> ahead) const 
   return nullptr;
 }
 
-void PickleRuns::Add(std::span<const std::byte> run, const Value& value) {
+void KnownRuns::Add(std::span<const std::byte> run, const Value& value) {
   if (run.size() < kFirstPrefix || bytes_.size() + run.size() > kMostBytes) {
     return;
   }
@@ -55,7 +55,7 @@ void PickleRuns::Add(std::span<const std::byte> run, const Value& value) {
 }
 
 // Puts a run into the group of its prefix, or of a longer one.
-void PickleRuns::Place(std::uint32_t run, std::size_t prefix) {
+void KnownRuns::Place(std::uint32_t run, std::size_t prefix) {
   for (; prefix <= runs_[run].size && used_ < kGroups / 2; prefix *= 2) {
     const std::uint64_t hash = HashPrefix(Bytes(runs_[run]), prefix);
     Group& group = groups_[Slot(hash)];
@@ -76,7 +76,7 @@ void PickleRuns::Place(std::uint32_t run, std::size_t prefix) {
   }
 }
 
-void PickleRuns::Split(Group& group, std::size_t prefix) {
+void KnownRuns::Split(Group& group, std::size_t prefix) {
   const Group before = group;
   group.deeper = true;
   group.count = 0;

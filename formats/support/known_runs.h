@@ -1,5 +1,7 @@
-// Remembers lists that consist of memo references only, by their bytes. A snapshot repeats a few
-// hundred stacks a million times: comparing bytes is several times faster than following them.
+// Remembers lists by their bytes: those of a pickle that consist of memo references only, arrays of
+// JSON. A snapshot repeats a few hundred stacks a million times: comparing bytes is several times
+// faster than following them. What begins with the bytes of a whole list is that list, so its end
+// need not be searched for.
 #pragma once
 
 #include <array>
@@ -12,7 +14,7 @@
 
 namespace memtool::formats {
 
-class PickleRuns {
+class KnownRuns {
  public:
   struct Run {
     std::size_t begin = 0;  // in bytes_
@@ -22,7 +24,7 @@ class PickleRuns {
 
   // The remembered run that `ahead` begins with, or nullptr.
   [[nodiscard]] const Run* Find(std::span<const std::byte> ahead) const;
-  // `run`: from the first reference to the opcode that ends the list.
+  // `run`: all of a list, from its first byte to the one that ends it.
   void Add(std::span<const std::byte> run, const Value& value);
 
  private:
