@@ -278,6 +278,7 @@ class CountedSource final : public Source {
     Reach(offset);
     return true;
   }
+  [[nodiscard]] bool MayWait() const override { return source_->MayWait(); }
 
  private:
   // Bytes that are read twice count once.

@@ -19,7 +19,7 @@ class SamplesByStack {
  public:
   // Calls visit(i) twice for each sample that counts.
   template <class ForEach>
-  SamplesByStack(std::size_t stack_count, const std::vector<StackId>& stacks, ForEach for_each)
+  SamplesByStack(std::size_t stack_count, std::span<const StackId> stacks, ForEach for_each)
       : end_(stack_count, 0) {
     for_each([&](std::size_t i) {
       if (end_[stacks[i].value()]++ == 0) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/edits.h"
 #include "pprof/measure.h"
@@ -60,7 +60,7 @@ class LabelFrames {
   // Rows are made in the order of samples, because -raw shows that order.
   void Run() {
     std::vector<std::optional<Added>> added(builder_.label_set_count());
-    std::unordered_map<std::uint64_t, StackId> rows;  // (stack, label set) → stack with frames
+    RowMap rows;  // (stack, label set) → stack with frames
     std::vector<LocationId> places;
     Profile& profile = builder_.samples();
     for (std::size_t i = 0; i < profile.size(); ++i) {
@@ -72,16 +72,17 @@ class LabelFrames {
         frames->roots = Make(labels, roots_, root_found_);
         frames->leaves = Make(labels, leaves_, leaf_found_);
       }
-      const auto [row, fresh] =
-          rows.try_emplace(std::uint64_t{profile.stacks[i].value()} << 32U | set.value());
-      if (fresh) {
+      const auto next = static_cast<std::uint32_t>(builder_.recording().stacks.size());
+      const std::uint32_t row =
+          rows.GetOrPut(std::uint64_t{profile.stacks[i].value()} << 32U | set.value(), next);
+      if (row == next) {
         places.assign(frames->leaves.begin(), frames->leaves.end());
         const auto old = builder_.recording().Stack(profile.stacks[i]);
         places.insert(places.end(), old.begin(), old.end());
         places.insert(places.end(), frames->roots.begin(), frames->roots.end());
-        row->second = builder_.AddStack(places);
+        builder_.AddStack(places);
       }
-      profile.stacks[i] = row->second;
+      profile.stacks[i] = StackId(row);
     }
   }
   [[nodiscard]] bool root_found() const { return root_found_; }

@@ -170,7 +170,7 @@ Result<Recording> ScaleValues(Recording recording, std::span<const double> facto
 
 Result<Recording> Normalize(Recording recording, const Recording& base) {
   MEMTOOL_TRY(CheckSameTypes(recording, base));
-  const auto sum = [](const std::vector<std::int64_t>& column) {
+  const auto sum = [](std::span<const std::int64_t> column) {
     std::int64_t total = 0;
     for (const std::int64_t value : column) {
       total = WrapAdd(total, value);

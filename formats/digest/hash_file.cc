@@ -71,6 +71,7 @@ class HashingSource final : public Source {
     moved_ = moved_ || done;
     return done;
   }
+  [[nodiscard]] bool MayWait() const override { return source_->MayWait(); }
   [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override { return source_->EndedAt(); }
 
  private:

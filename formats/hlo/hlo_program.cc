@@ -12,6 +12,7 @@
 #include "hlo/packed.h"
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "support/wire.h"
 
 namespace memtool::formats::hlo {
@@ -399,8 +400,8 @@ class Decoder {
   HloProgram program_;
   FrameIndex frames_;
   std::vector<ByteCursor> traces_;
-  std::unordered_map<std::uint64_t, std::size_t> by_id_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_instruction_;
+  KeyMap<std::size_t> by_id_;
+  KeyMap<std::vector<std::size_t>> by_instruction_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
 };
 

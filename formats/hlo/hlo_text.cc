@@ -12,6 +12,7 @@
 
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "support/trimmed.h"
 
 namespace memtool::formats::hlo {
@@ -381,7 +382,7 @@ class Scanner {
   bool report_;
   TextProgram read_;
   std::size_t current_ = kNone;  // allocation of the header read last
-  std::unordered_map<std::uint64_t, std::size_t> allocations_;
+  KeyMap<std::size_t> allocations_;
   std::unordered_map<std::string, std::size_t> instructions_;
   std::vector<std::int64_t> rounding_;  // per buffer of a report
 };

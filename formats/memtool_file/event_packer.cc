@@ -21,7 +21,7 @@ std::uint64_t Hash(std::uint64_t key) {
 
 }  // namespace
 
-LastOfKey::LastOfKey(const std::vector<Event>& events)
+LastOfKey::LastOfKey(const RowVector<Event>& events)
     : events_(events), slots_(kFirstSlots, kNone) {}
 
 std::size_t LastOfKey::Slot(std::uint64_t key) const {

@@ -15,7 +15,7 @@ namespace memtool::formats::memtool_file {
 // The last event of each address: a hash table of rows, because there are as many as events.
 class LastOfKey {
  public:
-  explicit LastOfKey(const std::vector<Event>& events);
+  explicit LastOfKey(const RowVector<Event>& events);
   static constexpr std::uint32_t kNone = 0xffffffffU;
   // The row that was stored for the key of `row`, which takes its place.
   std::uint32_t Exchange(std::uint32_t row);
@@ -24,7 +24,7 @@ class LastOfKey {
   void Grow();
   [[nodiscard]] std::size_t Slot(std::uint64_t key) const;
 
-  const std::vector<Event>& events_;
+  const RowVector<Event>& events_;
   std::vector<std::uint32_t> slots_;
   std::size_t used_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "nsys/database_file.h"
 #include "nsys/export.h"
@@ -341,7 +342,7 @@ class HistoryMaker {
   OpenRanges open_;
   std::map<Place, Rows> rows_;
   std::map<std::pair<std::int64_t, std::uint64_t>, Live> live_;  // by process and address
-  std::unordered_map<std::uint64_t, std::uint16_t> streams_{{0, 0}};
+  KeyMap<std::uint16_t> streams_{{0, 0}};
   std::uint64_t unknown_frees_ = 0;
   std::uint64_t left_out_ = 0;
   History history_;

@@ -6,14 +6,6 @@
 namespace memtool::formats::pprof {
 
 Error Decoder::WithRecord(Error error) const {
-  if (record_ != nullptr) {
-    const std::string place = fmt::format("{}[{}]", record_, row_);
-    error.field = error.field.empty() ? place : place + "." + error.field;
-  }
-  return error;
-}
-
-void Decoder::Begin(std::uint64_t number) {
   struct Table {
     const char* name;
     std::size_t rows;
@@ -25,9 +17,21 @@ void Decoder::Begin(std::uint64_t number) {
                                      {"location", locations_.size()},
                                      {"function", functions_.size()},
                                      {"string_table", strings_.size()}}};
-  const Table& table = tables[number < tables.size() ? number : 0];
-  record_ = table.name;
-  row_ = table.rows;
+  const Table& table = tables[number_ < tables.size() ? number_ : 0];
+  if (table.name != nullptr) {
+    const std::string place = fmt::format("{}[{}]", table.name, table.rows);
+    error.field = error.field.empty() ? place : place + "." + error.field;
+  }
+  return error;
+}
+
+void Decoder::Sample(ByteCursor message) {
+  if (samples_.size() >= limits_.samples) {
+    ThrowRead(ErrorCode::kLimit, message.offset(), {},
+              fmt::format("more than {} samples", samples_.size()),
+              "lift it with --limit samples=N");
+  }
+  samples_.Add(message);
 }
 
 void Decoder::Field(const wire::Field& field) {
@@ -42,11 +46,7 @@ void Decoder::Field(const wire::Field& field) {
       types_.push_back(ValueType(message));
       break;
     case 2:
-      if (row_ >= limits_.samples) {
-        ThrowRead(ErrorCode::kLimit, field.offset, {}, fmt::format("more than {} samples", row_),
-                  "lift it with --limit samples=N");
-      }
-      samples_.Add(message);
+      Sample(message);
       break;
     case 3:
       AddMapping(message);

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "memtool/formats/limits.h"
+#include "memtool/profile/base/row_vector.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "pprof/id_map.h"
 #include "pprof/sample_columns.h"
-#include "support/piece_vector.h"
 #include "support/wire.h"
 
 namespace memtool::formats::pprof {
@@ -20,10 +20,12 @@ class Decoder {
  public:
   explicit Decoder(const Limits& limits) : limits_(limits) {}
 
-  // Names the top-level field that is about to be read, for errors.
-  void Begin(std::uint64_t number);
+  // Notes the number of the top-level field that is about to be read, for errors; 0 = not known.
+  void Begin(std::uint64_t number) { number_ = number; }
   // Takes a top-level field, after Begin() with its number.
   void Field(const wire::Field& field);
+  // Likewise one of field `sample`: nearly all there are.
+  void Sample(ByteCursor message);
   // Samples keep spans into the window; call this before it moves.
   void BeforeBytesMove() { samples_.Flush(); }
   // Adds the record that was being read ("sample[12]") to an error from deeper down.
@@ -86,8 +88,7 @@ class Decoder {
 
   Limits limits_;
   RecordingBuilder builder_;
-  const char* record_ = nullptr;  // what is being read, for errors
-  std::size_t row_ = 0;
+  std::uint64_t number_ = 0;  // of the field that is being read, for errors
 
   std::vector<WireValueType> types_;
   SampleColumns samples_;
@@ -99,7 +100,7 @@ class Decoder {
   std::vector<WireFunction> functions_;
   std::vector<std::uint64_t> function_ids_;
   // Wire index → id. In pieces, because a table of empty strings costs an input next to nothing.
-  PieceVector<StringId, std::size_t{1} << 20U> strings_;
+  RowVector<StringId> strings_;
 
   std::uint64_t unknown_mappings_ = 0;
   IdMap mapping_rows_;

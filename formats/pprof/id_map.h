@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include "memtool/profile/base/row_map.h"
 
 namespace memtool::formats::pprof {
 
@@ -27,7 +28,7 @@ class IdMap {
         return row;
       }
       if (dense_.empty()) {
-        sparse_.emplace(ids[row], row);
+        sparse_.Put(ids[row], row);
       } else {
         dense_[ids[row]] = row;
       }
@@ -39,16 +40,12 @@ class IdMap {
     if (id < dense_.size()) {
       return dense_[id];
     }
-    if (sparse_.empty()) {
-      return kNone;
-    }
-    const auto found = sparse_.find(id);
-    return found == sparse_.end() ? kNone : found->second;
+    return sparse_.size() == 0 ? kNone : sparse_.Get(id);
   }
 
  private:
   std::vector<std::uint32_t> dense_;
-  std::unordered_map<std::uint64_t, std::uint32_t> sparse_;
+  RowMap sparse_;
 };
 
 }  // namespace memtool::formats::pprof

@@ -9,6 +9,7 @@ namespace {
 
 // Tag and length of a length-delimited field are at most 20 bytes.
 constexpr std::size_t kHeaderBytes = 20;
+constexpr std::uint64_t kSampleTag = 2U << 3U | wire::kLength;  // field `sample` of Profile
 
 // Reads the payload of one top-level field from the window into `decoder`.
 void ReadTopLevel(ByteWindow& in, pprof::Decoder& decoder, const Limits& limits) {
@@ -47,6 +48,10 @@ void ReadTopLevel(ByteWindow& in, pprof::Decoder& decoder, const Limits& limits)
   }
   const auto bytes = in.buffered().subspan(header_size, static_cast<std::size_t>(size));
   in.Advance(whole);
+  if (tag == kSampleTag) {
+    decoder.Sample(ByteCursor(bytes, start + header_size));
+    return;
+  }
   decoder.Field({.number = tag >> 3U,
                  .type = wire::kLength,
                  .value = 0,

@@ -1,5 +1,6 @@
 #include "pprof/pprof_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <limits>
@@ -36,7 +37,7 @@ class Pieces {
   void Add(std::size_t count, Fill fill) {
     constexpr std::size_t kPerPiece = 256;
     for (std::size_t i = 0; i < count && state_; ++i) {
-      fill(i, piece_);
+      fill(i, *piece_);
       if ((i + 1) % kPerPiece == 0 || i + 1 == count) {
         Hand();
       }
@@ -44,9 +45,9 @@ class Pieces {
   }
   void Hand() {
     if (state_) {
-      state_ = take_(piece_);
+      state_ = take_(*piece_);
     }
-    piece_.Clear();
+    piece_->Clear();
   }
   // The first error of `take`.
   [[nodiscard]] const Result<void>& state() const { return state_; }
@@ -54,7 +55,11 @@ class Pieces {
  private:
   Take take_;
   Result<void> state_;
-  memtool::pprof::Profile piece_;
+  // On an arena nothing takes a message apart: after an exception from within, that may not go
+  // well.
+  google::protobuf::Arena arena_;
+  memtool::pprof::Profile* piece_ =
+      google::protobuf::Arena::CreateMessage<memtool::pprof::Profile>(&arena_);
 };
 
 void FillMapping(std::size_t row, const Mapping& from, memtool::pprof::Mapping& mapping) {
@@ -97,10 +102,10 @@ void FillLocation(const Recording& recording, std::size_t row, memtool::pprof::L
 void FillSample(const Recording& recording, std::size_t row, memtool::pprof::Sample& sample) {
   const Profile& profile = *recording.profile;
   const auto stack = recording.Stack(profile.stacks[row]);
-  sample.mutable_location_id()->Reserve(static_cast<int>(stack.size()));
-  for (const LocationId location : stack) {
-    sample.add_location_id(WireId(location));
-  }
+  auto& ids = *sample.mutable_location_id();
+  ids.Resize(static_cast<int>(stack.size()), 0);
+  std::transform(stack.begin(), stack.end(), ids.mutable_data(),
+                 [](LocationId location) { return WireId(location); });
   for (const auto& column : profile.values) {
     sample.add_value(column[row]);
   }

@@ -1,5 +1,6 @@
 // The second half of reading: the file's own ids and string indices become rows of the Recording.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "pprof/decoder.h"
@@ -19,7 +20,7 @@ namespace {
 // The bytes were interned, so their offset is lost; the first sample that has them serves as the
 // place.
 template <class Id>
-ReadError InSample(const ReadError& inner, const std::vector<Id>& column, std::uint32_t id,
+ReadError InSample(const ReadError& inner, const RowVector<Id>& column, std::uint32_t id,
                    const char* field) {
   Error error = inner.error();
   error.offset.reset();
@@ -105,6 +106,7 @@ void Decoder::ResolveFunctions() {
 
 void Decoder::ResolveLocations() {
   BuildRows(location_rows_, location_ids_, "location");
+  builder_.ReserveLocations(locations_.size(), lines_.size());
   std::vector<Line> lines;
   for (std::size_t i = 0; i < locations_.size(); ++i) {
     const WireLocation& wire = locations_[i];
@@ -137,6 +139,8 @@ void Decoder::ResolveLocations() {
 }
 
 void Decoder::ResolveStack(std::span<const std::byte> bytes) {
+  std::array<LocationId, 64> part;
+  std::size_t count = 0;
   ByteCursor cursor(bytes, 0);
   while (!cursor.done()) {
     const std::uint64_t location = cursor.Varint();
@@ -144,8 +148,13 @@ void Decoder::ResolveStack(std::span<const std::byte> bytes) {
     if (row == IdMap::kNone) {
       ThrowAt({}, fmt::format("refers to location id {}, which does not exist", location));
     }
-    builder_.AddStackLocation(LocationId(row));
+    if (count == part.size()) {
+      builder_.AddStackLocations(part);
+      count = 0;
+    }
+    part[count++] = LocationId(row);
   }
+  builder_.AddStackLocations(std::span(part).first(count));
   builder_.EndStack();
 }
 

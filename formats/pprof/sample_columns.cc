@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <iterator>
 
 #include "support/wire.h"
 
@@ -82,7 +80,46 @@ void SampleColumns::AddPackedValues(Parts& parts, ByteCursor cursor) {
   }
 }
 
-void SampleColumns::Add(ByteCursor message) {
+// A sample as writers lay it out: all locations, all values, then the labels. False, and nothing
+// has changed, for any other, which AddScattered() reads or refuses.
+bool SampleColumns::AddPlain(ByteCursor message) {
+  constexpr std::size_t kMostValues = 8;
+  const std::size_t value_count = values_.size();
+  if (!any_ || value_count > kMostValues || message.done() || message.Byte() != kLocationPacked) {
+    return false;
+  }
+  const std::span<const std::byte> locations = message.Take(message.Varint());
+  if (message.done() || message.Byte() != kValuePacked) {
+    return false;
+  }
+  const std::uint64_t size = message.Varint();
+  const std::uint64_t offset = message.offset();
+  ByteCursor packed(message.Take(size), offset);
+  std::array<std::int64_t, kMostValues> values{};
+  for (std::size_t i = 0; i < value_count; ++i) {
+    if (packed.done()) {
+      return false;
+    }
+    values[i] = static_cast<std::int64_t>(packed.Varint());
+  }
+  if (!packed.done()) {
+    return false;
+  }
+  const std::span<const std::byte> labels = message.rest();
+  while (!message.done()) {
+    if (message.Byte() != kLabel) {
+      return false;
+    }
+    message.Skip(message.Varint());
+  }
+  for (std::size_t i = 0; i < value_count; ++i) {
+    values_[i].push_back(values[i]);
+  }
+  Append(locations, InternLabels(labels));
+  return true;
+}
+
+void SampleColumns::AddScattered(ByteCursor message) {
   Parts parts;
   const std::uint64_t start = message.offset();
   while (!message.done()) {
@@ -119,26 +156,45 @@ void SampleColumns::Add(ByteCursor message) {
         fmt::format("{} values, but the samples before have {}", parts.values, values_.size()));
   }
   any_ = true;
-  pending_stacks_[pending_] = parts.locations.bytes();
-  pending_labels_[pending_] = parts.labels.bytes();
-  ++pending_;
-  if (pending_ == ByteInterner::kBatch || !parts.locations.in_place() || !parts.labels.in_place()) {
+  Append(parts.locations.bytes(), InternLabels(parts.labels.bytes()));
+  if (!parts.locations.in_place()) {
     Flush();
   }
 }
 
-void SampleColumns::Flush() {
-  if (pending_ == 0) {
-    return;
+void SampleColumns::Add(ByteCursor message) {
+  if (!AddPlain(message)) {
+    AddScattered(message);
   }
+}
+
+void SampleColumns::Append(std::span<const std::byte> locations, std::uint32_t labels) {
+  label_sets_.emplace_back(labels);
+  pending_stacks_[pending_] = locations;
+  if (++pending_ == ByteInterner::kBatch) {
+    Flush();
+  }
+}
+
+std::uint32_t SampleColumns::InternLabels(std::span<const std::byte> bytes) {
+  std::uint64_t end = bytes.size();
+  if (bytes.size() >= sizeof(end)) {
+    std::memcpy(&end, bytes.last(sizeof(end)).data(), sizeof(end));
+  }
+  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+  std::uint32_t& recent = recent_labels_[(end + bytes.size()) * kSpread >> 56U];
+  if (recent == 0 || AsText(label_bytes_[recent - 1]) != AsText(bytes)) {
+    recent = label_bytes_.Intern(bytes) + 1;
+  }
+  return recent - 1;
+}
+
+void SampleColumns::Flush() {
   std::array<std::uint32_t, ByteInterner::kBatch> ids{};
   stack_bytes_.InternBatch(std::span(pending_stacks_).first(pending_), ids.data());
-  const auto interned = std::span(ids).first(pending_);
-  std::transform(interned.begin(), interned.end(), std::back_inserter(stacks_),
-                 [](std::uint32_t id) { return StackId(id); });
-  label_bytes_.InternBatch(std::span(pending_labels_).first(pending_), ids.data());
-  std::transform(interned.begin(), interned.end(), std::back_inserter(label_sets_),
-                 [](std::uint32_t id) { return LabelSetId(id); });
+  for (const std::uint32_t id : std::span(ids).first(pending_)) {
+    stacks_.emplace_back(id);
+  }
   pending_ = 0;
 }
 
@@ -151,7 +207,8 @@ std::uint64_t SampleColumns::CountFrames() const {
     for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
       std::uint64_t word = 0;
       std::memcpy(&word, bytes.data(), sizeof(word));
-      frames += static_cast<std::uint64_t>(std::popcount(~word & kHighBits));
+      // Σ of eight 0s and 1s: the top byte of their product with eight 1s.
+      frames += ((~word & kHighBits) >> 7U) * 0x0101010101010101ULL >> 56U;
     }
     frames += static_cast<std::uint64_t>(
         std::count_if(bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));

@@ -21,15 +21,15 @@ class SampleColumns {
   // Interns what is pending; before the bytes of added samples move.
   void Flush();
 
-  [[nodiscard]] std::size_t size() const { return stacks_.size() + pending_; }
+  [[nodiscard]] std::size_t size() const { return label_sets_.size(); }
   // Values per sample; 0 when there is no sample.
   [[nodiscard]] std::size_t value_count() const { return values_.size(); }
 
   // Rows of stack_bytes() and label_bytes(), per sample. Typed as what they become, so that the
   // columns need not be copied.
-  std::vector<StackId>& stacks() { return stacks_; }
-  std::vector<LabelSetId>& label_sets() { return label_sets_; }
-  std::vector<std::vector<std::int64_t>>& values() { return values_; }
+  RowVector<StackId>& stacks() { return stacks_; }
+  RowVector<LabelSetId>& label_sets() { return label_sets_; }
+  std::vector<RowVector<std::int64_t>>& values() { return values_; }
   ByteInterner& stack_bytes() { return stack_bytes_; }  // packed varints of location ids
   ByteInterner& label_bytes() { return label_bytes_; }  // label fields with tag and length
   // Location ids over all distinct stacks.
@@ -37,18 +37,23 @@ class SampleColumns {
 
  private:
   struct Parts;
+  bool AddPlain(ByteCursor message);
+  void AddScattered(ByteCursor message);
+  void Append(std::span<const std::byte> locations, std::uint32_t labels);
+  std::uint32_t InternLabels(std::span<const std::byte> bytes);
   void AddValue(Parts& parts, std::uint64_t value, std::uint64_t offset);
   void AddPackedValues(Parts& parts, ByteCursor cursor);
 
   std::array<std::span<const std::byte>, ByteInterner::kBatch> pending_stacks_{};
-  std::array<std::span<const std::byte>, ByteInterner::kBatch> pending_labels_{};
   std::size_t pending_ = 0;
+  // Samples share few label sets: ids + 1 of those seen last, by what their bytes end with.
+  std::array<std::uint32_t, 256> recent_labels_{};
 
   ByteInterner stack_bytes_;
   ByteInterner label_bytes_;
-  std::vector<StackId> stacks_;
-  std::vector<LabelSetId> label_sets_;
-  std::vector<std::vector<std::int64_t>> values_;
+  RowVector<StackId> stacks_;
+  RowVector<LabelSetId> label_sets_;
+  std::vector<RowVector<std::int64_t>> values_;
   bool any_ = false;
 };
 

@@ -41,6 +41,9 @@ class ByteCursor {
   }
   void Skip(std::uint64_t size) { Take(size); }
 
+  // Skips bytes of which the caller has checked that they are there.
+  void Pass(std::size_t size) { at_ += size; }
+
   // Base-128 varint of protobuf, at most 10 bytes; bits above 64 are an error.
   std::uint64_t Varint() {
     // One and two bytes cover nearly all tags, lengths and ids.

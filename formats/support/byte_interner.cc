@@ -12,24 +12,32 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr std::size_t kFirstSlots = 4096;
+constexpr std::size_t kFirstSlots = 256;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMostAhead = 4 * kCacheLine;
+// The first holds what a small input has; the others are few, and large enough for large pages.
+constexpr std::size_t kFirstBlock = std::size_t{256} << 10U;
+constexpr std::size_t kBlockBytes = std::size_t{8} << 20U;
 
 std::uint64_t Hash(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::uint32_t High(std::uint64_t hash) {
-  return static_cast<std::uint32_t>(hash >> 32U);
+constexpr std::size_t kLargeSize = 0xffff;  // from here on, tags tell no size
+
+std::uint32_t Tag(std::size_t size, std::uint64_t hash) {
+  return static_cast<std::uint32_t>(std::min(size, kLargeSize) << 16U | hash >> 48U);
 }
 
 }  // namespace
 
-ByteInterner::ByteInterner() : slots_(kFirstSlots) {}
+ByteInterner::ByteInterner() {
+  slots_.resize(kFirstSlots);
+}
 
 void ByteInterner::Grow() {
-  std::vector<Slot> old(slots_.size() * 2);
+  RowVector<Slot> old;
+  old.resize(slots_.size() * 2);
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
@@ -49,9 +57,10 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
   const auto id = static_cast<std::uint32_t>(entries_.size());
   // The first key may be empty; it needs an address too.
   if (blocks_.empty() || bytes.size() > block_left_) {
-    const std::size_t size = std::max(kBlockBytes, bytes.size());
-    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), id});
-    block_at_ = blocks_.back().bytes.get();
+    const std::size_t size = std::max(blocks_.empty() ? kFirstBlock : kBlockBytes, bytes.size());
+    blocks_.push_back({{}, id});
+    blocks_.back().bytes.reserve(size);
+    block_at_ = blocks_.back().bytes.data();
     block_left_ = size;
   }
   if (!bytes.empty()) {
@@ -61,7 +70,7 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
       {block_at_, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(hash)});
   block_at_ += bytes.size();
   block_left_ -= bytes.size();
-  slots_[slot] = {High(hash), id + 1};
+  slots_[slot] = {entries_.back().data, Tag(bytes.size(), hash), id + 1};
   if (entries_.size() * 2 > slots_.size()) {
     Grow();
   }
@@ -70,16 +79,15 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
 
 std::uint32_t ByteInterner::Lookup(std::span<const std::byte> bytes, std::uint64_t hash) {
   const std::size_t mask = slots_.size() - 1;
+  const std::uint32_t tag = Tag(bytes.size(), hash);
   std::size_t at = hash & mask;
-  while (slots_[at].entry != 0) {
-    if (slots_[at].hash == High(hash)) {
-      const Entry& entry = entries_[slots_[at].entry - 1];
-      if (entry.size == bytes.size() &&
-          (bytes.empty() || std::memcmp(entry.data, bytes.data(), bytes.size()) == 0)) {
-        return slots_[at].entry - 1;
-      }
+  for (; slots_[at].entry != 0; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.tag == tag &&
+        (bytes.size() < kLargeSize || entries_[slot.entry - 1].size == bytes.size()) &&
+        (bytes.empty() || std::memcmp(slot.data, bytes.data(), bytes.size()) == 0)) {
+      return slot.entry - 1;
     }
-    at = (at + 1) & mask;
   }
   return Add(bytes, hash, at);
 }
@@ -90,8 +98,8 @@ std::uint32_t ByteInterner::Intern(std::span<const std::byte> bytes) {
 
 void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
                                std::uint32_t* out) {
-  // A lookup misses the cache three times in a row: slot, entry, bytes. Each pass below asks for
-  // the next of them for the whole batch before any is needed.
+  // A lookup misses the cache twice in a row: slot, bytes. Each pass below asks for the next of
+  // them for the whole batch before any is needed.
   std::array<std::uint64_t, kBatch> hashes{};
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -99,16 +107,10 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
     __builtin_prefetch(&slots_[hashes[i] & mask]);
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Slot& slot = slots_[hashes[i] & mask];
-    if (slot.entry != 0) {
-      __builtin_prefetch(&entries_[slot.entry - 1]);
-    }
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Slot& slot = slots_[hashes[i] & mask];
-    if (slot.entry != 0) {
-      __builtin_prefetch(entries_[slot.entry - 1].data);
-      __builtin_prefetch(entries_[slot.entry - 1].data + kCacheLine);
+    const std::byte* data = slots_[hashes[i] & mask].data;
+    const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMostAhead);
+    for (std::size_t line = 0; line < size; line += kCacheLine) {
+      __builtin_prefetch(data + line);
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -118,7 +120,7 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
 
 void ByteInterner::ReleaseBefore(std::uint32_t id) {
   while (released_ + 1 < blocks_.size() && blocks_[released_ + 1].first_id <= id) {
-    blocks_[released_++].bytes.reset();
+    blocks_[released_++].bytes = {};
   }
 }
 

@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
+
+#include "memtool/profile/base/row_vector.h"
 
 namespace memtool::formats {
 
@@ -28,8 +29,11 @@ class ByteInterner {
   void ReleaseBefore(std::uint32_t id);
 
  private:
+  // Leads to the bytes at once: each place in memory that a lookup visits costs more than the rest
+  // of it.
   struct Slot {
-    std::uint32_t hash = 0;   // high half of the hash: saves most comparisons
+    const std::byte* data = nullptr;
+    std::uint32_t tag = 0;    // of size and hash: saves most comparisons
     std::uint32_t entry = 0;  // id + 1; 0 = free
   };
   struct Entry {
@@ -38,7 +42,7 @@ class ByteInterner {
     std::uint32_t hash;  // low half of the hash, for growing
   };
   struct Block {
-    std::unique_ptr<std::byte[]> bytes;
+    RowVector<std::byte> bytes;
     std::uint32_t first_id;
   };
 
@@ -46,8 +50,8 @@ class ByteInterner {
   std::uint32_t Add(std::span<const std::byte> bytes, std::uint64_t hash, std::size_t slot);
   void Grow();
 
-  std::vector<Slot> slots_;
-  std::vector<Entry> entries_;
+  RowVector<Slot> slots_;
+  RowVector<Entry> entries_;
   std::vector<Block> blocks_;
   std::size_t released_ = 0;
   std::size_t block_left_ = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -70,6 +71,7 @@ class FdSource final : public Source {
     return true;
   }
 
+  [[nodiscard]] bool MayWait() const override { return !size_; }
   [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override {
     return grew_ ? size_ : std::nullopt;
   }
@@ -77,7 +79,7 @@ class FdSource final : public Source {
  private:
   int fd_;
   bool owned_;
-  bool grew_ = false;
+  std::atomic<bool> grew_ = false;     // a thread may read while another asks
   std::optional<std::uint64_t> size_;  // where a regular file ends
   std::uint64_t at_ = 0;
   std::uint64_t begin_ = 0;  // where the descriptor stood
@@ -104,6 +106,7 @@ class MemorySource final : public Source {
     at_ = static_cast<std::size_t>(offset);
     return true;
   }
+  [[nodiscard]] bool MayWait() const override { return false; }
 
  private:
   std::span<const std::byte> bytes_;

@@ -9,6 +9,7 @@
 
 #include "memtool/formats/source.h"
 #include "support/packing/inflaters.h"
+#include "support/packing/read_ahead.h"
 
 namespace memtool::formats {
 
@@ -73,16 +74,16 @@ class UnpackingSource final : public Source {
       : packed_(std::move(packed)),
         inflater_(std::move(inflater)),
         limits_(limits),
-        window_(kPackedWindow) {}
+        window_(std::make_unique_for_overwrite<std::byte[]>(kPackedWindow)) {}
 
   Result<std::size_t> Read(std::span<std::byte> buffer) override {
     while (true) {
       if (input_.empty() && !packed_ended_) {
-        auto got = packed_->Read(window_);
+        auto got = packed_->Read({window_.get(), kPackedWindow});
         MEMTOOL_TRY(got);
         packed_ended_ = *got == 0;
         packed_bytes_ += *got;
-        input_ = std::span<const std::byte>(window_).first(*got);
+        input_ = {window_.get(), *got};
       }
       auto made = inflater_->Inflate(&input_, buffer, packed_ended_);
       if (!made) {
@@ -121,7 +122,7 @@ class UnpackingSource final : public Source {
   std::unique_ptr<Source> packed_;
   std::unique_ptr<Inflater> inflater_;
   Limits limits_;
-  std::vector<std::byte> window_;
+  std::unique_ptr<std::byte[]> window_;  // NOLINT(*-avoid-c-arrays): bytes that are not zeroed
   std::span<const std::byte> input_;
   bool packed_ended_ = false;
   std::uint64_t packed_bytes_ = 0;
@@ -143,27 +144,42 @@ Result<std::vector<std::byte>> ReadMagic(Source& source) {
   return head;
 }
 
+struct Unpacker {
+  std::string_view name;
+  std::unique_ptr<Inflater> inflater;
+};
+
+// For one of the three kinds that are packed.
+Unpacker UnpackerOf(Packing kind) {
+  switch (kind) {
+    case Packing::kGzip:
+      return {"gzip", MakeGzipInflater()};
+    case Packing::kZlib:
+      return {"zlib", MakeZlibInflater()};
+    default:
+      return {"zstd", MakeZstdInflater()};
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Limits& limits,
                                        std::string* packing) {
   packing->clear();
+  const bool may_wait = source->MayWait();
   for (std::size_t layer = 0; layer <= kMaxLayers; ++layer) {
     auto head = ReadMagic(*source);
     MEMTOOL_TRY(head);
     const Packing kind = PackingOf(*head);
     source = std::make_unique<PrefixedSource>(*std::move(head), std::move(source));
     if (kind == Packing::kNone) {
-      return source;
+      return layer == 0 || may_wait ? std::move(source) : MakeReadAhead(std::move(source));
     }
     if (layer == kMaxLayers) {
       break;
     }
-    const char* name = kind == Packing::kGzip ? "gzip" : kind == Packing::kZlib ? "zlib" : "zstd";
-    *packing += (packing->empty() ? "" : "+") + std::string(name);
-    auto inflater = kind == Packing::kGzip   ? MakeGzipInflater()
-                    : kind == Packing::kZlib ? MakeZlibInflater()
-                                             : MakeZstdInflater();
+    auto [name, inflater] = UnpackerOf(kind);
+    packing->append(packing->empty() ? "" : "+").append(name);
     source = std::make_unique<UnpackingSource>(std::move(source), std::move(inflater), limits);
   }
   return Fail(ErrorCode::kLimit, fmt::format("packed more than {} times over", kMaxLayers));

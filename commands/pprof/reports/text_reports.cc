@@ -299,13 +299,43 @@ Result<std::string> WriteTree(PprofReport& report) {
   return out;
 }
 
+namespace {
+
+// The functions of a stack, a line each; the first has the amount in front.
+class StackLines {
+ public:
+  explicit StackLines(const PprofReport& report)
+      : table_(report.recording, KeyOf(report.settings)), names_(table_.size()) {}
+
+  void Add(std::span<const LocationId> stack, std::string amount, std::string& to) {
+    for (const LocationId place : stack) {
+      const auto nodes = table_.Of(place);
+      for (const NodeId& node : nodes) {
+        std::string& name = names_[node.value()];
+        if (name.empty()) {
+          name = "   " + Shown(table_.Name(node.value()));
+        }
+        to += amount;
+        to += name;
+        to += &node == &nodes.back() ? "\n" : " (inline)\n";
+        amount.assign(10, ' ');
+      }
+    }
+  }
+
+ private:
+  NodeTable table_;
+  std::vector<std::string> names_;  // as they are shown
+};
+
+}  // namespace
+
 Result<void> WriteTraces(PprofReport& report, const TakeBytes& take) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
   Pieces out(take);
   out.text() = ReportLines(ProfileLabels(report));
-  const NodeTable table(report.recording, KeyOf(report.settings));
-  std::vector<std::string> names(table.size());                              // as they are shown
+  StackLines lines(report);
   std::vector<std::string> labels(report.recording.label_set_count(), "?");  // "?": not made yet
   const Profile& profile = *report.recording.profile;
   for (std::size_t i = 0; i < profile.size(); ++i) {
@@ -323,20 +353,7 @@ Result<void> WriteTraces(PprofReport& report, const TakeBytes& take) {
     if (report.settings.mean && profile.values[0][i] != 0) {
       value = Quotient(value, profile.values[0][i]);
     }
-    std::string amount = PadLeft(report.Value(value), 10);
-    for (const LocationId place : stack) {
-      const auto nodes = table.Of(place);
-      for (const NodeId& node : nodes) {
-        std::string& name = names[node.value()];
-        if (name.empty()) {
-          name = "   " + Shown(table.Name(node.value()));
-        }
-        out.text() += amount;
-        out.text() += name;
-        out.text() += &node == &nodes.back() ? "\n" : " (inline)\n";
-        amount.assign(10, ' ');
-      }
-    }
+    lines.Add(stack, PadLeft(report.Value(value), 10), out.text());
     MEMTOOL_TRY(out.HandIfMuch());
   }
   out.text() += kLine;

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "capture_log/calls/call.h"
 #include "capture_log/log/definitions.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -37,7 +37,7 @@ class Attribution {
   };
 
   const Definitions& definitions_;
-  std::unordered_map<std::uint64_t, PoolRow> pools_;
+  KeyMap<PoolRow> pools_;
   LedgerRow moved_;
   std::uint64_t unknown_ = 0;
 };

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "capture_log/calls/allocation.h"
 #include "capture_log/calls/call.h"
 #include "capture_log/calls/history_builder.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -60,8 +60,8 @@ class HandleTable {
 
   HistoryBuilder& history_;
   std::vector<Handle> handles_;
-  std::unordered_map<std::uint64_t, std::size_t> index_;  // by value
-  std::unordered_map<std::uint64_t, std::uint64_t> uses_;
+  KeyMap<std::size_t> index_;  // by value
+  KeyMap<std::uint64_t> uses_;
   std::map<std::uint64_t, Mapping> mapped_;  // by address
 };
 

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "capture_log/calls/allocation.h"
 #include "capture_log/calls/call.h"
 #include "capture_log/log/definitions.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {
@@ -83,8 +83,8 @@ class HistoryBuilder {
   std::vector<Ledger> ledgers_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> ledger_index_;  // by trace and name
   std::vector<std::uint64_t> streams_{0};
-  std::unordered_map<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
-  std::unordered_map<std::uint64_t, KnownLabels> label_index_;  // by attribute set
+  KeyMap<std::uint16_t> stream_index_{{0, 0}};
+  KeyMap<KnownLabels> label_index_;  // by attribute set
   std::vector<Mark> marks_;
   std::vector<Range> ranges_;
 };

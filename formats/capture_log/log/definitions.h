@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "../../../capture/wire.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -39,7 +39,7 @@ class IdTable {
 
  private:
   std::vector<T> dense_;
-  std::unordered_map<std::uint64_t, T> sparse_;
+  KeyMap<T> sparse_;
 };
 
 struct MappingRow {

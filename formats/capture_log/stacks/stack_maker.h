@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "capture_log/log/definitions.h"
 #include "capture_log/stacks/symbols.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {
@@ -36,11 +36,11 @@ class StackMaker {
   RecordingBuilder& builder_;
   const Definitions& definitions_;
   Symbols& symbols_;
-  std::unordered_map<std::uint64_t, StackId> stacks_;
+  KeyMap<StackId> stacks_;
   std::map<std::vector<LocationId>, StackId> same_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Native> natives_;      // mapping, address
   std::map<std::pair<std::uint64_t, std::uint64_t>, LocationId> pythons_;  // code, position
-  std::unordered_map<std::uint64_t, MappingId> mappings_;
+  KeyMap<MappingId> mappings_;
 };
 
 }  // namespace memtool::formats::capture_log

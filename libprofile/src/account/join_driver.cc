@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/replay/history_index.h"
@@ -114,7 +114,7 @@ class FrameworkSegments::Match {
   std::int64_t LeaveOut(History& history) const {
     std::int64_t holding = 0;
     for (const Trace& trace : history.traces) {
-      std::unordered_map<std::uint64_t, std::int64_t> left;  // by key, of what is live
+      KeyMap<std::int64_t> left;  // by key, of what is live
       for (std::uint64_t row = trace.first_event; row < trace.first_event + trace.event_count;
            ++row) {
         Event& event = history.events[row];
@@ -150,7 +150,7 @@ class FrameworkSegments::Match {
     }
   }
 
-  static void Shrink(Event& event, std::unordered_map<std::uint64_t, std::int64_t>& left) {
+  static void Shrink(Event& event, KeyMap<std::int64_t>& left) {
     if (event.action != Action::kAlloc && event.action != Action::kFreeRequested &&
         event.action != Action::kFreeCompleted) {
       return;
@@ -167,7 +167,7 @@ class FrameworkSegments::Match {
     }
   }
 
-  std::unordered_map<std::uint64_t, std::int64_t> taken_;  // by row of the allocation
+  KeyMap<std::int64_t> taken_;  // by row of the allocation
   std::int64_t found_ = 0;
   std::int64_t whole_ = 0;  // of that, in allocations that the segments cover
   std::int64_t missing_ = 0;

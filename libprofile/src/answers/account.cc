@@ -92,7 +92,7 @@ Result<Selection> Cut(const Selection& selection, const Slice& slice) {
   }
   for (std::size_t i = 0; i < profile.size(); ++i) {
     if (goes(profile.label_sets[i])) {
-      for (std::vector<std::int64_t>& values : profile.values) {
+      for (RowVector<std::int64_t>& values : profile.values) {
         values[i] = 0;
       }
     }

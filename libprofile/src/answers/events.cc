@@ -16,7 +16,8 @@ namespace memtool {
 namespace {
 
 const Event& EntryOf(const Recording& recording, const Trace& trace, std::int64_t number) {
-  return recording.history->events[trace.first_event + static_cast<std::uint64_t>(number)];
+  return recording.history
+      ->events[static_cast<std::size_t>(trace.first_event + static_cast<std::uint64_t>(number))];
 }
 
 void PutLabels(const View& view, LabelSetId set, std::string& text) {

@@ -21,7 +21,7 @@ constexpr std::uint32_t kDropped = UINT32_MAX;
 // Finds the sum of a sample: sums are sorted by (stack, group), and most stacks have one.
 class SumFinder {
  public:
-  SumFinder(const std::vector<StackSum>& sums, std::size_t stack_count)
+  SumFinder(const RowVector<StackSum>& sums, std::size_t stack_count)
       : sums_(sums), begin_(stack_count + 1, 0) {
     for (const StackSum& sum : sums) {
       ++begin_[sum.stack.value() + 1];
@@ -41,7 +41,7 @@ class SumFinder {
   }
 
  private:
-  const std::vector<StackSum>& sums_;
+  const RowVector<StackSum>& sums_;
   std::vector<std::ptrdiff_t> begin_;  // per stack: its first sum
 };
 
@@ -63,7 +63,7 @@ std::size_t TracesMaker::StackHash::operator()(std::uint32_t stack) const {
     hash = (hash ^ node.value()) * 0x9e3779b97f4a7c15U;
     hash ^= hash >> 32U;
   }
-  return hash;
+  return static_cast<std::size_t>(hash);
 }
 
 TracesMaker::TracesMaker() : stacks_(0, {&texts_->stacks}, {&texts_->stacks}) {}
@@ -106,11 +106,11 @@ std::vector<StringId> TracesMaker::LabelsOf(const View& view) {
 
 TraceRow& TracesMaker::RowOf(std::uint32_t stack, StringId labels) {
   const std::uint64_t key = std::uint64_t{stack} << 32U | labels.value();
-  const auto [at, added] = row_of_.try_emplace(key, rows_.size());
-  if (added) {
+  const std::uint32_t row = row_of_.GetOrPut(key, static_cast<std::uint32_t>(rows_.size()));
+  if (row == rows_.size()) {
     rows_.push_back({.stack = stack, .labels = labels, .texts = texts_.get()});
   }
-  return rows_[at->second];
+  return rows_[row];
 }
 
 void TracesMaker::Add(const Selection& selection) {

@@ -180,20 +180,20 @@ std::string FormatCount(std::int64_t count, bool sign) {
   constexpr std::size_t kGroup = 3;
   const fmt::format_int digits(count);
   std::string_view rest(digits.data(), digits.size());
-  std::string text;
-  if (rest.starts_with('-')) {
-    text += '-';
-    rest.remove_prefix(1);
-  } else if (sign && count > 0) {
-    text += '+';
+  rest.remove_prefix(count < 0 ? 1 : 0);
+  std::array<char, 32> text;  // of which 64 bits need 26
+  char* const end = text.data() + text.size();
+  char* begin = end;
+  for (std::size_t i = rest.size(); i > 0; --i) {
+    if (i < rest.size() && (rest.size() - i) % kGroup == 0) {
+      *--begin = ',';
+    }
+    *--begin = rest[i - 1];
   }
-  while (!rest.empty()) {
-    const std::size_t size = (rest.size() - 1) % kGroup + 1;
-    text += rest.substr(0, size);
-    rest.remove_prefix(size);
-    text += rest.empty() ? "" : ",";
+  if (count < 0 || (sign && count > 0)) {
+    *--begin = count < 0 ? '-' : '+';
   }
-  return text;
+  return {begin, end};
 }
 
 }  // namespace memtool

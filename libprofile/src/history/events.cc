@@ -8,8 +8,8 @@
 #include <charconv>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/select/view.h"
-#include "replay/address_map.h"
 
 namespace memtool {
 
@@ -85,7 +85,10 @@ Result<BlockId> ParseBlockId(std::string_view text) {
 }
 
 std::string ToString(const BlockId& id) {
-  return fmt::format(FMT_COMPILE("{}{:x}_{}"), id.segment ? 's' : 'b', id.address, id.version);
+  std::array<char, 48> text;  // of which two numbers of 64 bits need 38
+  char* const end = fmt::format_to(text.data(), FMT_COMPILE("{}{:x}_{}"), id.segment ? 's' : 'b',
+                                   id.address, id.version);
+  return {text.data(), end};
 }
 
 std::string_view ActionName(Action action) {
@@ -207,23 +210,23 @@ bool EventCursor::EnterTrace() {
 // Requests that complete in the very next event, as nearly all do, share that event's allocation;
 // the others are matched here, by following only their addresses.
 void EventCursor::MatchRequests() {
-  AddressMap waiting;
+  RowMap waiting;
   for (std::size_t i = 0; i < events_.size(); ++i) {
     if (events_[i].action == Action::kFreeRequested && !CompletesNext(i)) {
       waiting.Put(events_[i].key, 0);
     }
   }
-  AddressMap open;
+  RowMap open;
   for (std::size_t i = 0; waiting.size() > 0 && i < events_.size(); ++i) {
     const Event& event = events_[i];
-    if (event.action > Action::kFreeCompleted || waiting.Get(event.key) == AddressMap::kNone) {
+    if (event.action > Action::kFreeCompleted || waiting.Get(event.key) == RowMap::kNone) {
       continue;
     }
     if (event.action == Action::kAlloc) {
       open.Put(event.key, static_cast<std::uint32_t>(i));
     } else if (event.action == Action::kFreeCompleted) {
       open.Take(event.key);
-    } else if (const std::uint32_t opened = open.Get(event.key); opened != AddressMap::kNone) {
+    } else if (const std::uint32_t opened = open.Get(event.key); opened != RowMap::kNone) {
       others_[static_cast<std::int64_t>(i)] = opened;
     }
   }
@@ -235,7 +238,7 @@ bool EventCursor::CompletesNext(std::size_t request) const {
 }
 
 void EventCursor::MatchSegments() {
-  AddressMap open;
+  RowMap open;
   for (std::size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
     if (!OfSegment(event.action)) {
@@ -247,7 +250,7 @@ void EventCursor::MatchSegments() {
     }
     const std::uint32_t opened = open.Take(event.key);
     // Memory may be unmapped in other pieces than it was mapped: those are not pairs.
-    if (opened != AddressMap::kNone && events_[opened].size == event.size) {
+    if (opened != RowMap::kNone && events_[opened].size == event.size) {
       others_[static_cast<std::int64_t>(i)] = opened;
       others_[opened] = static_cast<std::int64_t>(i);
     }
@@ -260,11 +263,11 @@ std::optional<BlockId> EventCursor::Count(const Event& event) {
   }
   const bool segment = OfSegment(event.action);
   const bool ends = event.action == Action::kFreeCompleted || EndsSegment(event.action);
-  Versions& versions = segment ? segment_versions_ : block_versions_;
-  const auto known = versions.find(event.key);
-  const std::uint32_t version = known == versions.end() ? 0 : known->second;
+  RowMap& versions = segment ? segment_versions_ : block_versions_;
+  const std::uint32_t known = versions.Get(event.key);
+  const std::uint32_t version = known == RowMap::kNone ? 0 : known;
   if (ends) {
-    versions[event.key] = version + 1;
+    versions.Put(event.key, version + 1);
   }
   return BlockId{.segment = segment, .address = event.key, .version = version};
 }

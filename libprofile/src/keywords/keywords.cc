@@ -165,15 +165,18 @@ WordSetId KeywordMatches::Union(WordSetId a, WordSetId b) {
   if (b == none) {
     return a;
   }
-  const auto [it, added] = unions_.try_emplace(std::minmax(a, b));
-  if (added) {
-    std::vector<std::uint32_t> words;
-    const auto& left = sets_[a.value()];
-    const auto& right = sets_[b.value()];
-    std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(words));
-    it->second = Intern(std::move(words));
+  const auto [low, high] = std::minmax({a.value(), b.value()});
+  const std::uint64_t pair = static_cast<std::uint64_t>(low) << 32U | high;
+  if (const std::uint32_t known = unions_.Get(pair); known != RowMap::kNone) {
+    return WordSetId(known);
   }
-  return it->second;
+  std::vector<std::uint32_t> words;
+  const auto& left = sets_[a.value()];
+  const auto& right = sets_[b.value()];
+  std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(words));
+  const WordSetId both = Intern(std::move(words));
+  unions_.Put(pair, both.value());
+  return both;
 }
 
 void KeywordMatches::MatchLabels() {

@@ -33,6 +33,21 @@ Error Inconsistent(std::string message) {
   return Error{.code = ErrorCode::kMalformed, .input = {}, .message = std::move(message)};
 }
 
+// The first of some rows that is not below `count`. Nearly always there is none, so all are looked
+// at without a branch for each.
+template <class RowId>
+std::optional<std::uint32_t> FirstBeyond(std::span<const RowId> rows, std::size_t count) {
+  std::uint64_t any = 0;  // its highest bit: a difference was negative
+  for (const RowId row : rows) {
+    any |= std::uint64_t{count} - 1 - row.value();
+  }
+  if (any >> 63U == 0) {
+    return std::nullopt;
+  }
+  return std::find_if(rows.begin(), rows.end(), [count](RowId row) { return row.value() >= count; })
+      ->value();
+}
+
 // Every reference between the tables of symbols.
 std::optional<Error> CheckSymbols(const Recording& recording) {
   for (const Line& line : recording.lines) {
@@ -59,12 +74,11 @@ std::optional<Error> CheckProfile(const Recording& recording, const Profile& pro
   if (!even) {
     return Inconsistent("sample columns differ in length");
   }
-  const auto stacks = static_cast<std::uint32_t>(recording.stack_count());
-  const auto sets = static_cast<std::uint32_t>(recording.label_set_count());
-  for (std::size_t i = 0; i < samples; ++i) {
-    if (profile.stacks[i].value() >= stacks || profile.label_sets[i].value() >= sets) {
-      return Inconsistent(fmt::format("sample {} refers to a stack or label set out of range", i));
-    }
+  const std::span<const StackId> stacks = profile.stacks;
+  const std::span<const LabelSetId> sets = profile.label_sets;
+  if (FirstBeyond(stacks, recording.stack_count()) ||
+      FirstBeyond(sets, recording.label_set_count())) {
+    return Inconsistent("a sample refers to a stack or label set out of range");
   }
   if (!std::is_sorted(profile.unknown_size.begin(), profile.unknown_size.end()) ||
       (!profile.unknown_size.empty() && profile.unknown_size.back() >= samples)) {
@@ -193,6 +207,11 @@ LocationId RecordingBuilder::AddLocation(Location location, std::span<const Line
   return LocationId(recording_.locations.size() - 1);
 }
 
+void RecordingBuilder::ReserveLocations(std::size_t locations, std::size_t lines) {
+  recording_.locations.reserve(locations);
+  recording_.lines.reserve(lines);
+}
+
 void RecordingBuilder::ReserveStacks(std::size_t stacks, std::size_t locations) {
   recording_.stacks.Reserve(stacks, locations);
 }
@@ -225,8 +244,8 @@ void RecordingBuilder::StartProfile(std::vector<SampleType> types, StringId defa
   recording_.profile->default_type = default_type;
 }
 
-void RecordingBuilder::SetSamples(std::vector<StackId> stacks, std::vector<LabelSetId> label_sets,
-                                  std::vector<std::vector<std::int64_t>> values) {
+void RecordingBuilder::SetSamples(RowVector<StackId> stacks, RowVector<LabelSetId> label_sets,
+                                  std::vector<RowVector<std::int64_t>> values) {
   recording_.profile->stacks = std::move(stacks);
   recording_.profile->label_sets = std::move(label_sets);
   recording_.profile->values = std::move(values);
@@ -256,12 +275,9 @@ Result<Recording> RecordingBuilder::Finish() && {
       return Fail(ErrorCode::kLimit, "more than 4,294,967,294 rows in one table");
     }
   }
-  const auto locations = static_cast<std::uint32_t>(recording_.locations.size());
-  for (const LocationId id : recording_.stacks.items()) {
-    if (id.value() >= locations) {
-      return Fail(Inconsistent(
-          fmt::format("a stack refers to location row {}, which does not exist", id.value())));
-    }
+  if (const auto beyond = FirstBeyond(recording_.stacks.items(), recording_.locations.size())) {
+    return Fail(Inconsistent(
+        fmt::format("a stack refers to location row {}, which does not exist", *beyond)));
   }
   if (auto error = CheckSymbols(recording_)) {
     return Fail(*std::move(error));

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "replay/address_map.h"
+#include "memtool/profile/base/row_map.h"
 
 namespace memtool {
 
@@ -169,15 +169,15 @@ std::span<const Event> EventsOf(const Recording& recording, const Trace& trace) 
 Replay::Replay(const Recording& recording, const Trace& trace)
     : recording_(recording), trace_(trace), events_(EventsOf(recording, trace)) {
   partner_.assign(events_.size(), kNoEvent);
-  AddressMap live;
+  RowMap live;
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
     if (event.action == Action::kAlloc) {
-      double_allocs_ += live.Put(event.key, i) != AddressMap::kNone ? 1 : 0;
+      double_allocs_ += live.Put(event.key, i) != RowMap::kNone ? 1 : 0;
     } else if (event.action == Action::kFreeCompleted) {
       const std::uint32_t opened = live.Take(event.key);
       partner_[i] = opened;
-      if (opened == AddressMap::kNone) {
+      if (opened == RowMap::kNone) {
         unmatched_.push_back(i);
       } else {
         partner_[opened] = i;
@@ -186,7 +186,7 @@ Replay::Replay(const Recording& recording, const Trace& trace)
     }
   }
   ForEachLiveBlock(recording, trace, [&](std::uint32_t row, const Block& block) {
-    if (live.Get(block.address) == AddressMap::kNone) {
+    if (live.Get(block.address) == RowMap::kNone) {
       unopened_.push_back(row);
     }
   });
@@ -264,8 +264,8 @@ namespace {
 
 // Addresses whose free was requested before event `end` and has not completed. Most requests
 // complete in the very next event: those never count.
-AddressMap PendingAt(std::span<const Event> events, std::uint32_t end) {
-  AddressMap pending;
+RowMap PendingAt(std::span<const Event> events, std::uint32_t end) {
+  RowMap pending;
   for (std::uint32_t i = 0; i < end; ++i) {
     const Event& event = events[i];
     if (event.action == Action::kFreeRequested) {
@@ -286,10 +286,10 @@ AddressMap PendingAt(std::span<const Event> events, std::uint32_t end) {
 
 std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   const auto end = static_cast<std::uint32_t>(last + 1);
-  const AddressMap pending = PendingAt(events_, end);
+  const RowMap pending = PendingAt(events_, end);
   std::vector<LiveBlock> blocks;
   const auto is_pending = [&pending](std::uint64_t address) {
-    return pending.Get(address) != AddressMap::kNone;
+    return pending.Get(address) != RowMap::kNone;
   };
   for (std::uint32_t i = 0; i < end; ++i) {
     if (events_[i].action == Action::kAlloc && partner_[i] >= end) {

@@ -54,9 +54,9 @@ class Applier {
   }
 
   void AddSamples(const Profile& profile) {
-    std::vector<StackId> stacks;
-    std::vector<LabelSetId> label_sets;
-    std::vector<std::vector<std::int64_t>> values(profile.values.size());
+    RowVector<StackId> stacks;
+    RowVector<LabelSetId> label_sets;
+    std::vector<RowVector<std::int64_t>> values(profile.values.size());
     std::vector<std::uint32_t> unknown;
     auto next_unknown = profile.unknown_size.begin();
     stack_rows_.assign(from_.stack_count(), kUnseen);

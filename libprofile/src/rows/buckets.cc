@@ -142,36 +142,51 @@ class BucketTable::InputRows {
 
   Key Of(const SampleValue& sample) {
     const WordSetId set = matches_.Of(sample.stack, sample.labels);
-    const auto [it, added] = words_.try_emplace(set.value());
-    it->second = added ? table_.InternWords(matches_.Words(set)) : it->second;
-    return {it->second, EntryOf(sample)};
+    while (words_.size() <= set.value()) {
+      const WordSetId next(words_.size());
+      words_.push_back(table_.InternWords(matches_.Words(next)));
+    }
+    return {words_[set.value()], EntryOf(sample)};
   }
 
  private:
   std::uint32_t EntryOf(const SampleValue& sample) {
     if (const StringId tag = matches_.TagOf(sample.labels); tag.valid()) {
-      const auto [it, added] = of_tag_.try_emplace(tag.value());
-      it->second = added ? table_.InternEntry(recording_.Text(tag), {}) : it->second;
-      return it->second;
+      std::uint32_t entry = of_tag_.Get(tag.value());
+      if (entry == RowMap::kNone) {
+        entry = table_.InternEntry(recording_.Text(tag), {});
+        of_tag_.Put(tag.value(), entry);
+      }
+      return entry;
     }
     const NodeId node = nodes_.Of(sample.stack);
-    const auto [it, added] = of_node_.try_emplace(node.value());
-    if (added) {
+    std::uint32_t entry = of_node_.Get(node.value());
+    if (entry == RowMap::kNone) {
       const NodeSpace& space = table_.space_;
-      it->second = node.valid() ? table_.InternEntry(space.Name(node), space.File(node))
-                                : table_.InternEntry(kNoStack, {});
+      entry = node.valid() ? table_.InternEntry(space.Name(node), space.File(node))
+                           : table_.InternEntry(kNoStack, {});
+      of_node_.Put(node.value(), entry);
     }
-    return it->second;
+    return entry;
   }
 
   BucketTable& table_;
   const Recording& recording_;
   KeywordMatches& matches_;
   EntryNodes nodes_;
-  std::unordered_map<std::uint32_t, std::uint32_t> of_tag_;
-  std::unordered_map<std::uint32_t, std::uint32_t> of_node_;
-  std::unordered_map<std::uint32_t, std::uint32_t> words_;
+  RowMap of_tag_;                     // tag → entry
+  RowMap of_node_;                    // node → entry
+  std::vector<std::uint32_t> words_;  // set of words → row of the table
 };
+
+BucketSum& BucketTable::SumOf(Key key) {
+  const std::uint64_t pair = std::uint64_t{key.words} << 32U | key.entry;
+  const std::uint32_t row = row_of_key_.GetOrPut(pair, static_cast<std::uint32_t>(sums_.size()));
+  if (row == sums_.size()) {
+    sums_.emplace_back(key, BucketSum{});
+  }
+  return sums_[row].second;
+}
 
 void BucketTable::AddSamples(const Input& input) {
   const View& view = *input.view;
@@ -187,7 +202,7 @@ void BucketTable::AddSamples(const Input& input) {
         .bytes = input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale),
         .count = sample.count,
         .unknown = sample.unknown};
-    sums_[key].Add(sum);
+    SumOf(key).Add(sum);
     total_.Add(sum);
     if (explaining_) {
       Note(matches, sample, key, sum);
@@ -209,7 +224,7 @@ Result<void> BucketTable::Add(const Input& input) {
 }
 
 std::vector<std::pair<BucketTable::Key, BucketSum>> BucketTable::Sorted() const {
-  std::vector<std::pair<Key, BucketSum>> sorted(sums_.begin(), sums_.end());
+  std::vector<std::pair<Key, BucketSum>> sorted = sums_;
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.first.words, a.first.entry) < std::tuple(b.first.words, b.first.entry);
   });

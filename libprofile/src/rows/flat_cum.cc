@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -82,8 +83,11 @@ void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
   if (stack.via.valid()) {
     const std::uint64_t pair =
         static_cast<std::uint64_t>(stack.nodes.front().value()) << 32U | stack.via.value();
-    std::int64_t& weight = via_[pair];
-    weight = SaturatingAdd(weight, Magnitude(sum.value));
+    const std::uint32_t row = via_rows_.GetOrPut(pair, static_cast<std::uint32_t>(vias_.size()));
+    if (row == vias_.size()) {
+      vias_.push_back({.node = stack.nodes.front(), .via = stack.via});
+    }
+    vias_[row].weight = SaturatingAdd(vias_[row].weight, Magnitude(sum.value));
   }
 }
 
@@ -122,27 +126,35 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
 void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_line,
                          std::span<const std::int64_t> weight) {
   // Locations are (code object, instruction): several share a line, so sum per line first.
-  struct Key {
-    std::uint32_t node;
-    std::uint32_t function;
+  struct Part {
+    NodeId node;
+    FunctionId function;
     std::int64_t line;
-    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
+    std::int64_t weight;
+    [[nodiscard]] auto Key() const { return std::make_tuple(node.value(), function.value(), line); }
   };
-  std::map<Key, std::int64_t> by_line;
+  std::vector<Part> parts;
+  parts.reserve(recording.lines.size());
   for (std::uint32_t i = 0; i < recording.lines.size(); ++i) {
     const Line& line = recording.lines[i];
     if (line.function.valid()) {
-      std::int64_t& sum = by_line[{of_line[i].value(), line.function.value(), line.line}];
-      sum = SaturatingAdd(sum, weight[i]);
+      parts.push_back({of_line[i], line.function, line.line, weight[i]});
     }
   }
-  for (const auto& [key, sum] : by_line) {
-    Best& best = places_[key.node];
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.Key() < b.Key(); });
+  for (std::size_t i = 0, end = 0; i < parts.size(); i = end) {
+    const Part& part = parts[i];
+    std::int64_t sum = 0;
+    for (end = i; end < parts.size() && parts[end].Key() == part.Key(); ++end) {
+      sum = SaturatingAdd(sum, parts[end].weight);
+    }
+    Best& best = places_[part.node.value()];
     if (sum > best.weight) {
-      const Function& function = recording.functions[key.function];
+      const Function& function = recording.functions[part.function.value()];
       best.weight = sum;
       best.place = {std::string(recording.Text(function.filename)),
-                    key.line != 0 ? key.line : function.start_line};
+                    part.line != 0 ? part.line : function.start_line};
     }
   }
 }
@@ -159,13 +171,12 @@ std::vector<NodeId> FlatCum::Vias() const {
     NodeId node;
   };
   std::map<std::pair<std::size_t, std::string_view>, Call> calls;
-  for (const auto& [pair, weight] : via_) {
-    const NodeId via(static_cast<std::uint32_t>(pair));
+  for (const auto& [node, via, weight] : vias_) {
     const std::string_view name = space_.Name(via);
     const std::string_view operation = OperationName(name);
-    Call& call = calls[{pair >> 32U, operation.empty() ? name : operation}];
+    Call& call = calls[{node.value(), operation.empty() ? name : operation}];
     call.weight = SaturatingAdd(call.weight, weight);
-    // Ties by name, so that the answer does not depend on the hash table's order.
+    // Ties by name, so that the answer does not depend on the order of the input.
     if (weight > call.heaviest || (weight == call.heaviest && name < space_.Name(call.node))) {
       call.heaviest = weight;
       call.node = via;

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "replay/address_map.h"
 #include "rows/merge_types.h"
 
 namespace memtool {
 
 namespace {
 
-constexpr std::uint32_t kNone = AddressMap::kNone;
+constexpr std::uint32_t kNone = RowMap::kNone;
 
 // Symbols, stacks and label sets of one input after another as rows of one recording.
 class RowMerger {
@@ -206,7 +206,7 @@ class RowMerger {
   std::map<std::tuple<StringId, StringId, std::uint64_t, std::uint64_t>, MappingId> mappings_;
   std::map<std::tuple<StringId, StringId, StringId, std::int64_t>, FunctionId> functions_;
   std::map<std::vector<std::int64_t>, LocationId> locations_;
-  AddressMap stack_heads_;
+  RowMap stack_heads_;
   std::vector<std::uint32_t> stack_next_;
 
   // For the current input: its rows to ours.
@@ -258,7 +258,7 @@ class Merger {
   [[nodiscard]] bool cancelled() const { return cancelled_; }
 
  private:
-  [[nodiscard]] static bool IsZero(const std::vector<std::vector<std::int64_t>>& values,
+  [[nodiscard]] static bool IsZero(const std::vector<RowVector<std::int64_t>>& values,
                                    std::size_t sample) {
     return std::all_of(values.begin(), values.end(),
                        [sample](const auto& column) { return column[sample] == 0; });
@@ -287,7 +287,7 @@ class Merger {
   std::size_t RowOf(StackId stack, LabelSetId labels, bool unknown) {
     // Stacks below: they differ more than labels, and the map hashes low bits better.
     const std::uint64_t key = std::uint64_t{labels.value()} << 32U | stack.value();
-    AddressMap& samples = unknown ? unknown_samples_ : samples_;
+    RowMap& samples = unknown ? unknown_samples_ : samples_;
     std::uint32_t row = samples.Get(key);
     if (row == kNone) {
       row = static_cast<std::uint32_t>(stacks_.size());
@@ -401,12 +401,12 @@ class Merger {
   std::set<StringId> comments_;
 
   // Samples, by columns, and where each (stack, labels) is.
-  std::vector<StackId> stacks_;
-  std::vector<LabelSetId> label_sets_;
-  std::vector<std::vector<std::int64_t>> values_;  // [type][sample]
+  RowVector<StackId> stacks_;
+  RowVector<LabelSetId> label_sets_;
+  std::vector<RowVector<std::int64_t>> values_;  // [type][sample]
   std::vector<std::uint32_t> unknown_rows_;
-  AddressMap samples_;
-  AddressMap unknown_samples_;
+  RowMap samples_;
+  RowMap unknown_samples_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
 #include "memtool/profile/select/view.h"
@@ -31,7 +32,7 @@ std::size_t NodeSpace::Hash::operator()(const Node& node) const {
   for (const std::uint64_t part :
        {static_cast<std::uint64_t>(node.line), node.address,
         static_cast<std::uint64_t>(node.start_line), std::uint64_t{node.binary.value()}}) {
-    hash = (hash ^ part) * 0x9e3779b97f4a7c15ULL;
+    hash = (hash ^ part) * KeyFactor();
     hash ^= hash >> 32U;
   }
   return hash;
@@ -94,7 +95,7 @@ void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes)
     return recording.lines[row].function.valid() && IsPythonFile(File(nodes[row]));
   };
   std::map<std::pair<NodeId, std::int64_t>, NodeId> known;  // by name and part
-  for (std::size_t row = 0; row < nodes.size(); ++row) {
+  for (std::size_t row = 0; row < nodes.size() && !parts_.empty(); ++row) {
     if (separable(row)) {
       const auto part = parts_.find(key_of(row));
       if (part != parts_.end()) {
@@ -119,10 +120,24 @@ void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes)
 
 std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity granularity) {
   std::vector<NodeId> nodes(recording.lines.size());
+  const bool by_function =
+      granularity == Granularity::kFunction || granularity == Granularity::kFileFunction;
+  std::vector<NodeId> of_function(by_function ? recording.functions.size() : 0);
   for (const Location& location : recording.locations) {
     for (std::uint32_t i = 0; i < location.line_count; ++i) {
-      const std::uint32_t line = location.first_line + i;
-      nodes[line] = OfLine(recording, location, recording.lines[line], granularity);
+      const std::uint32_t row = location.first_line + i;
+      const Line& line = recording.lines[row];
+      // One without a name is called after its binary, which is the location's.
+      const bool named = by_function && line.function.valid() &&
+                         !recording.Text(recording.functions[line.function.value()].name).empty();
+      if (named && of_function[line.function.value()].valid()) {
+        nodes[row] = of_function[line.function.value()];
+        continue;
+      }
+      nodes[row] = OfLine(recording, location, line, granularity);
+      if (named) {
+        of_function[line.function.value()] = nodes[row];
+      }
     }
   }
   if (granularity == Granularity::kFileFunction) {

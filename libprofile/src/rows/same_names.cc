@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/select/frame_class.h"
 
 namespace memtool {
@@ -19,23 +20,34 @@ constexpr std::size_t kMostFrames = 8'000'000;
 // More than the classes of any file: such lines come from a script that made them up.
 constexpr std::size_t kMostParts = 64;
 constexpr std::uint32_t kNoName = UINT32_MAX;
+constexpr std::int64_t kNone = INT64_MIN;
 
 using Calls = std::set<std::pair<std::int64_t, std::int64_t>>;
 
-struct Name {
-  std::set<std::int64_t> starts;
+// A name with several lines, where the format does not say of how many functions.
+struct OpenName {
   // Each line with the lines of any function that call it.
   std::map<std::int64_t, Calls> lines;
   Calls nested;  // outer and inner line of this name in one stack
   bool lambda = false;
-  bool open = false;  // several lines, and the format does not say of how many functions
-  bool shared = false;
   bool recurses = false;
+};
+
+// A name and file; kNone and kNoName: not known yet.
+struct Name {
+  std::int64_t start = kNone;
+  std::int64_t line = kNone;
+  std::uint32_t open = kNoName;  // row of open_
+  bool lambda = false;
+  bool told = false;  // the format says where functions start
+  bool several_starts = false;
+  bool several_lines = false;
+  bool shared = false;
 };
 
 // A line of a stack.
 struct Seen {
-  Name* name;
+  OpenName* name;
   std::int64_t line;
 };
 
@@ -43,14 +55,16 @@ class Names {
  public:
   explicit Names(const Recording& recording) : recording_(recording) {
     Collect();
-    bool open = false;
     for (Name& name : all_) {
-      const bool told = *name.starts.rbegin() > 0;
-      name.shared = told && name.starts.size() > 1;
-      name.open = !told && name.lines.size() > 1;
-      open = open || name.open;
+      name.shared = name.told && name.several_starts;
+      if (!name.told && name.several_lines) {
+        name.open = static_cast<std::uint32_t>(open_.size());
+        open_.emplace_back().lambda = name.lambda;
+      }
     }
-    if (open) {
+    if (!open_.empty()) {
+      CollectCallers();
+      CollectLines();
       LookAtStacks();
     }
   }
@@ -60,19 +74,28 @@ class Names {
 
  private:
   void Collect();
+  void CollectCallers();
+  void CollectLines();
   void LookAtStacks();
   void LookAt(std::span<const LocationId> stack);
   static void NoteCaller(const Line& caller, std::span<const Seen> called);
-  void NoteNested(Name& name, std::int64_t line) const;
-  [[nodiscard]] Name* OpenNameOf(const Line& line) {
-    const std::uint32_t name =
-        line.function.valid() ? of_function_[line.function.value()] : kNoName;
-    return name != kNoName && all_[name].open && !all_[name].recurses ? &all_[name] : nullptr;
+  void NoteNested(OpenName& name, std::int64_t line) const;
+  static void Note(std::int64_t number, std::int64_t& first, bool& several) {
+    several = several || (first != kNone && first != number);
+    first = number;
   }
-  static std::map<std::int64_t, std::int64_t> FirstLines(const Name& name);
+  [[nodiscard]] std::uint32_t NameOf(const Line& line) const {
+    return line.function.valid() ? of_function_[line.function.value()] : kNoName;
+  }
+  [[nodiscard]] std::uint32_t OpenRowOf(const Line& line) const {
+    const std::uint32_t name = NameOf(line);
+    return name != kNoName ? all_[name].open : kNoName;
+  }
+  static std::map<std::int64_t, std::int64_t> FirstLines(const OpenName& name);
 
   const Recording& recording_;
   std::vector<Name> all_;
+  std::vector<OpenName> open_;
   std::vector<std::uint32_t> of_function_;  // row of all_
   // Per function: frames through which every call passes, and what calls whatever it was given.
   enum class Caller : std::uint8_t { kSays, kPasses, kHides };
@@ -81,34 +104,49 @@ class Names {
 };
 
 void Names::Collect() {
+  RowMap index;  // by name and file
+  for (const Function& function : recording_.functions) {
+    const std::string_view name = recording_.Text(function.name);
+    if (name == "<module>" || !IsPythonFile(recording_.Text(function.filename))) {
+      of_function_.push_back(kNoName);
+      continue;
+    }
+    const std::uint64_t key =
+        std::uint64_t{function.name.value()} << 32U | function.filename.value();
+    const std::uint32_t row = index.GetOrPut(key, static_cast<std::uint32_t>(all_.size()));
+    if (row == all_.size()) {
+      all_.emplace_back().lambda = name == "<lambda>";
+    }
+    of_function_.push_back(row);
+    all_[row].told = all_[row].told || function.start_line > 0;
+    Note(function.start_line, all_[row].start, all_[row].several_starts);
+  }
+  for (const Line& line : recording_.lines) {
+    const std::uint32_t name = NameOf(line);
+    if (name != kNoName) {
+      Note(line.line, all_[name].line, all_[name].several_lines);
+    }
+  }
+}
+
+void Names::CollectCallers() {
   const std::vector<std::string>& through = BuiltinFrameRules().through;
-  std::map<std::pair<StringId, StringId>, std::uint32_t> index;
   for (const Function& function : recording_.functions) {
     const std::string_view name = recording_.Text(function.name);
     const std::string_view file = recording_.Text(function.filename);
-    const bool python = IsPythonFile(file);
-    const bool passes = !python || name == "__call__" ||
+    const bool passes = !IsPythonFile(file) || name == "__call__" ||
                         std::find(through.begin(), through.end(), name) != through.end();
     callers_.push_back(passes                                            ? Caller::kPasses
                        : file.ends_with("torch/nn/modules/container.py") ? Caller::kHides
                                                                          : Caller::kSays);
-    if (name == "<module>" || !python) {
-      of_function_.push_back(kNoName);
-      continue;
-    }
-    const auto [it, added] = index.try_emplace({function.name, function.filename},
-                                               static_cast<std::uint32_t>(all_.size()));
-    if (added) {
-      all_.emplace_back().lambda = name == "<lambda>";
-    }
-    of_function_.push_back(it->second);
-    all_[it->second].starts.insert(function.start_line);
   }
+}
+
+void Names::CollectLines() {
   for (const Line& line : recording_.lines) {
-    const std::uint32_t name =
-        line.function.valid() ? of_function_[line.function.value()] : kNoName;
-    if (name != kNoName) {
-      all_[name].lines.try_emplace(line.line);
+    const std::uint32_t open = OpenRowOf(line);
+    if (open != kNoName) {
+      open_[open].lines.try_emplace(line.line);
     }
   }
 }
@@ -128,9 +166,10 @@ void Names::LookAt(std::span<const LocationId> stack) {
         }
         waiting = seen_.size();
       }
-      if (Name* name = OpenNameOf(line)) {
-        NoteNested(*name, line.line);
-        seen_.push_back({name, line.line});
+      const std::uint32_t open = OpenRowOf(line);
+      if (open != kNoName && !open_[open].recurses) {
+        NoteNested(open_[open], line.line);
+        seen_.push_back({&open_[open], line.line});
       }
     }
   }
@@ -142,7 +181,7 @@ void Names::NoteCaller(const Line& caller, std::span<const Seen> called) {
   }
 }
 
-void Names::NoteNested(Name& name, std::int64_t line) const {
+void Names::NoteNested(OpenName& name, std::int64_t line) const {
   for (const Seen& inner : seen_) {
     if (inner.name == &name) {
       name.nested.emplace(line, inner.line);
@@ -160,13 +199,15 @@ void Names::LookAtStacks() {
     LookAt(stack);
   }
   for (Name& name : all_) {
-    name.shared = name.shared || (name.open && !name.recurses && !name.nested.empty()) ||
-                  (name.open && name.lambda);
+    if (name.open != kNoName) {
+      const OpenName& open = open_[name.open];
+      name.shared = open.lambda || (!open.recurses && !open.nested.empty());
+    }
   }
 }
 
 // Per line the first line of its function; 0 where there are too many.
-std::map<std::int64_t, std::int64_t> Names::FirstLines(const Name& name) {
+std::map<std::int64_t, std::int64_t> Names::FirstLines(const OpenName& name) {
   std::map<std::int64_t, std::int64_t> first;
   const Calls* before = nullptr;
   std::int64_t line_before = 0;
@@ -191,19 +232,19 @@ std::map<std::int64_t, std::int64_t> Names::FirstLines(const Name& name) {
 }
 
 std::vector<std::int64_t> Names::Parts() const {
-  std::vector<std::map<std::int64_t, std::int64_t>> first(all_.size());
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (all_[i].shared && all_[i].open) {
-      first[i] = FirstLines(all_[i]);
+  std::vector<std::map<std::int64_t, std::int64_t>> first(open_.size());
+  for (const Name& name : all_) {
+    if (name.shared && name.open != kNoName) {
+      first[name.open] = FirstLines(open_[name.open]);
     }
   }
   std::vector<std::int64_t> parts(recording_.lines.size(), 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Line& line = recording_.lines[i];
-    const std::uint32_t name =
-        line.function.valid() ? of_function_[line.function.value()] : kNoName;
+    const std::uint32_t name = NameOf(line);
     if (name != kNoName && all_[name].shared) {
-      parts[i] = all_[name].open ? first[name].at(line.line)
+      const std::uint32_t open = all_[name].open;
+      parts[i] = open != kNoName ? first[open].at(line.line)
                                  : recording_.functions[line.function.value()].start_line;
     }
   }

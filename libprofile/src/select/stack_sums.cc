@@ -1,10 +1,10 @@
 #include "memtool/profile/select/stack_sums.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
 
@@ -12,59 +12,59 @@ namespace memtool {
 
 namespace {
 
-// Sums per stack, or per (stack, group) when label frames split stacks.
-class Summer {
+// Sums per stack: a row for each, of which those without a kept sample are taken out at the end.
+class ByStack {
  public:
-  Summer(const View& view, StackSums& sums)
-      : view_(view), sums_(sums), dense_(view.group_count() == 1) {
-    if (dense_) {
-      row_of_stack_.assign(view.recording().stack_count(), kNone);
-    }
+  explicit ByStack(const View& view) { rows_.resize(view.recording().stack_count()); }
+
+  StackSum& Row(const SampleValue& sample) {
+    StackSum& row = rows_[sample.stack.value()];
+    row.stack = sample.stack;
+    return row;
   }
 
-  void Add(const SampleValue& sample, std::int64_t amount) {
-    StackSum& row = RowOf(sample.stack, view_.GroupOf(sample.labels));
-    row.value = SaturatingAdd(row.value, amount);
-    row.unknown = SaturatingAdd(row.unknown, sample.unknown);
-  }
-
-  void Finish() {
-    std::sort(sums_.rows.begin(), sums_.rows.end(), [](const StackSum& a, const StackSum& b) {
-      return std::pair(a.stack, a.group) < std::pair(b.stack, b.group);
-    });
+  RowVector<StackSum> Finish() && {
+    const StackSum* const end = std::remove_if(
+        rows_.begin(), rows_.end(), [](const StackSum& row) { return !row.stack.valid(); });
+    rows_.resize(static_cast<std::size_t>(end - rows_.begin()));
+    return std::move(rows_);
   }
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
-  StackSum& RowOf(StackId stack, std::uint32_t group) {
-    if (dense_) {
-      return Row(row_of_stack_[stack.value()], stack, group);
-    }
-    const std::uint64_t key = static_cast<std::uint64_t>(stack.value()) << 32U | group;
-    return Row(row_of_key_.try_emplace(key, kNone).first->second, stack, group);
-  }
-
-  StackSum& Row(std::uint32_t& row, StackId stack, std::uint32_t group) {
-    if (row == kNone) {
-      row = static_cast<std::uint32_t>(sums_.rows.size());
-      sums_.rows.push_back({.stack = stack, .group = group});
-    }
-    return sums_.rows[row];
-  }
-
-  const View& view_;
-  StackSums& sums_;
-  bool dense_;
-  std::vector<std::uint32_t> row_of_stack_;
-  std::unordered_map<std::uint64_t, std::uint32_t> row_of_key_;
+  RowVector<StackSum> rows_;
 };
 
-}  // namespace
+// Sums per (stack, group): label frames split stacks.
+class ByStackAndGroup {
+ public:
+  explicit ByStackAndGroup(const View& view) : view_(view) {}
 
-StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
+  StackSum& Row(const SampleValue& sample) {
+    const std::uint32_t group = view_.GroupOf(sample.labels);
+    const std::uint64_t key = static_cast<std::uint64_t>(sample.stack.value()) << 32U | group;
+    const std::uint32_t row = row_of_key_.GetOrPut(key, static_cast<std::uint32_t>(rows_.size()));
+    if (row == rows_.size()) {
+      rows_.push_back({.stack = sample.stack, .group = group});
+    }
+    return rows_[row];
+  }
+
+  RowVector<StackSum> Finish() && {
+    std::sort(rows_.begin(), rows_.end(), [](const StackSum& a, const StackSum& b) {
+      return std::pair(a.stack, a.group) < std::pair(b.stack, b.group);
+    });
+    return std::move(rows_);
+  }
+
+ private:
+  const View& view_;
+  RowVector<StackSum> rows_;
+  RowMap row_of_key_;
+};
+
+template <class Rows>
+StackSums SumInto(Rows rows, const View& view, const ValueChoice& choice, double scale) {
   StackSums sums;
-  Summer summer(view, sums);
   MagnitudeSum raw;
   MagnitudeSum amounts;
   MagnitudeSum unknown;
@@ -79,7 +79,9 @@ StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) 
     sums.total = SaturatingAdd(sums.total, amount);
     scaled_too_far = scaled_too_far || (scale != 1.0 && Magnitude(amount) == INT64_MAX);
     if (view.Keeps(sample.labels)) {
-      summer.Add(sample, amount);
+      StackSum& row = rows.Row(sample);
+      row.value = SaturatingAdd(row.value, amount);
+      row.unknown = SaturatingAdd(row.unknown, sample.unknown);
     }
   });
   sums.total_abs = raw.Clamped();
@@ -88,8 +90,15 @@ StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) 
   // No sum over some of the amounts leaves the range unless that of their magnitudes does.
   sums.saturated = scaled_too_far || !raw.Fits() || !amounts.Fits() || !unknown.Fits();
   sums.counts_saturated = !counts.Fits();
-  summer.Finish();
+  sums.rows = std::move(rows).Finish();
   return sums;
+}
+
+}  // namespace
+
+StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
+  return view.group_count() == 1 ? SumInto(ByStack(view), view, choice, scale)
+                                 : SumInto(ByStackAndGroup(view), view, choice, scale);
 }
 
 std::vector<char> KeptStacks(const View& view, const StackSums& sums) {

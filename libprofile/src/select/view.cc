@@ -347,14 +347,17 @@ std::span<const LocationId> View::CutRange(std::span<const LocationId> stack) co
   return stack;
 }
 
-void View::CollectLines(std::span<const LocationId> stack,
-                        std::vector<std::uint32_t>& lines) const {
+unsigned View::CollectLines(std::span<const LocationId> stack,
+                            std::vector<std::uint32_t>& lines) const {
+  const std::uint16_t* const classes = line_class_.empty() ? nullptr : line_class_.data();
+  unsigned any = 0;
   if (one_line_each_ && !filters_frames_) {
     lines.resize(stack.size());
     for (std::size_t i = 0; i < stack.size(); ++i) {
       lines[i] = stack[i].value();
+      any |= classes != nullptr ? classes[lines[i]] : 0U;
     }
-    return;
+    return any;
   }
   lines.clear();
   for (const LocationId id : stack) {
@@ -363,9 +366,11 @@ void View::CollectLines(std::span<const LocationId> stack,
       const std::uint32_t line = location.first_line + k;
       if (!filters_frames_ || line_hidden_[line] == 0) {
         lines.push_back(line);
+        any |= classes != nullptr ? classes[line] : 0U;
       }
     }
   }
+  return any;
 }
 
 // Leaves the visible part of a stack; false when its samples are filtered out.
@@ -401,9 +406,9 @@ bool View::Expand(StackId id, VisibleStack& out) const {
   if (!Cut(stack)) {
     return false;
   }
-  CollectLines(stack, out.lines);
+  const unsigned any = CollectLines(stack, out.lines);
   if (!line_class_.empty()) {
-    KeepMode(out);
+    KeepMode(any, out);
   }
   return true;
 }

@@ -75,14 +75,7 @@ void View::ClassifyLines() {
 }
 
 // Leaves the frames that the mode shows; all where it would show none.
-void View::KeepMode(VisibleStack& out) const {
-  unsigned any = ~0U;
-  if (has_python_) {
-    any = 0;
-    for (const std::uint32_t line : out.lines) {
-      any |= line_class_[line];
-    }
-  }
+void View::KeepMode(unsigned any, VisibleStack& out) const {
   const bool python = has_python_ && (any & kPython) != 0;
   const bool app = filter_.options.frames == FrameMode::kApp;
   constexpr std::array<std::uint16_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/requests.h"
@@ -12,8 +12,8 @@
 namespace memtool::whatif {
 
 struct BaseTags {
-  std::unordered_map<std::uint64_t, std::uint32_t> of;  // by address
-  std::uint32_t freed = 0;  // those below are of what is freed in the trace; the others live on
+  KeyMap<std::uint32_t> of;  // by address
+  std::uint32_t freed = 0;   // those below are of what is freed in the trace; the others live on
 };
 // Number of a private pool, by its two numbers.
 using OwnerOf = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/replay/replay.h"
 #include "whatif/player.h"
 
@@ -190,7 +190,7 @@ class Comparison {
 
   // The blocks that the file ends with: in use, at an address, of a size.
   void CompareEnd() {
-    std::unordered_map<std::uint64_t, std::pair<std::int64_t, bool>> got;
+    KeyMap<std::pair<std::int64_t, bool>> got;
     for (const CachingAllocator::View& block : player_.allocator().Blocks()) {
       got[block.address] = {block.size, block.used};
     }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/whatif/fidelity.h"
@@ -199,8 +199,8 @@ class TraceWriter {
   const RunOptions& options_;
   bool expandable_;
   Player player_;
-  std::vector<std::uint64_t> addresses_;                   // by tag
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // recorded address → tag
+  std::vector<std::uint64_t> addresses_;  // by tag
+  KeyMap<std::uint32_t> live_;            // recorded address → tag
   Owners owners_;
   History* history_ = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/replay/replay.h"
 #include "whatif/base_state.h"
 #include "whatif/release_runs.h"
@@ -227,7 +228,7 @@ class Collector {
   Requests requests_;
   BaseTags base_;
   std::unordered_set<std::uint64_t> delayed_;
-  std::unordered_map<std::uint64_t, std::uint32_t> open_;  // of delayed_, address → tag
+  KeyMap<std::uint32_t> open_;  // of delayed_, address → tag
   std::unordered_set<std::uint32_t> freed_base_;
   std::vector<std::uint32_t> tags_;  // per event that allocates, or frees what was there before
   std::vector<std::uint32_t> free_tags_;

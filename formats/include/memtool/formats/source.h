@@ -22,6 +22,8 @@ class Source {
   // Goes on reading at `offset`, counted from where it began. False, and nothing changes, where it
   // cannot or ends before.
   virtual bool SeekTo(std::uint64_t /*offset*/) { return false; }
+  // Whether Read() may wait for a writer, perhaps for ever: a pipe, a terminal.
+  [[nodiscard]] virtual bool MayWait() const { return true; }
   // For a file that grew while it was read: its size when it was opened, where reading ends.
   [[nodiscard]] virtual std::optional<std::uint64_t> EndedAt() const { return std::nullopt; }
 

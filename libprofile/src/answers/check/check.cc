@@ -95,7 +95,7 @@ std::string PercentOf(std::int64_t now, std::int64_t base) {
 
 std::int64_t GrowthBand::Limit(std::int64_t base) const {
   const double share = std::floor(static_cast<double>(base) * ratio);
-  constexpr auto kMost = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
+  constexpr auto kMost = static_cast<double>(std::int64_t{1} << 62U);
   return SaturatingAdd(base,
                        std::max(amount, static_cast<std::int64_t>(std::clamp(share, 0.0, kMost))));
 }

@@ -17,7 +17,8 @@ namespace {
 Recording TwoDevices(std::uint32_t seed) {
   const Recording first = test::RandomHistory(seed);
   History history = *first.history;
-  test::AddTrace(history, test::RandomHistory(seed + 1).history->events);
+  const auto other = test::RandomHistory(seed + 1);
+  test::AddTrace(history, {other.history->events.begin(), other.history->events.end()});
   return test::MakeRecording(std::move(history), *first.state, RecordingBuilder(first));
 }
 

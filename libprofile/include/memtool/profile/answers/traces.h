@@ -8,11 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/selection.h"
@@ -85,7 +85,7 @@ class TracesMaker {
   AnswerHead head_{.question = "traces"};
   std::shared_ptr<TraceTexts> texts_ = std::make_shared<TraceTexts>();
   std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
-  std::unordered_map<std::uint64_t, std::size_t> row_of_;  // (stack, labels) → row
+  RowMap row_of_;  // (stack, labels) → row
   std::vector<TraceRow> rows_;
 };
 

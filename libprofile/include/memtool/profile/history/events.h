@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
@@ -110,13 +111,6 @@ class EventCursor {
   bool Next(ListedEvent& out);
 
  private:
-  struct AddressHash {
-    std::size_t operator()(std::uint64_t address) const {
-      return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> 16U);
-    }
-  };
-  using Versions = std::unordered_map<std::uint64_t, std::uint32_t, AddressHash>;
-
   bool EnterTrace();
   void MatchRequests();
   void MatchSegments();
@@ -139,8 +133,8 @@ class EventCursor {
   std::span<const Event> events_;
   std::optional<Replay> replay_;
   std::unordered_map<std::int64_t, std::int64_t> others_;  // partners that a replay does not match
-  Versions block_versions_;
-  Versions segment_versions_;
+  RowMap block_versions_;
+  RowMap segment_versions_;
 };
 
 }  // namespace memtool

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool {
@@ -141,7 +142,7 @@ class KeywordMatches {
   const Recording& recording_;
   std::vector<std::vector<std::uint32_t>> sets_;  // [0] is empty
   std::map<std::vector<std::uint32_t>, WordSetId> index_;
-  std::map<std::pair<WordSetId, WordSetId>, WordSetId> unions_;
+  RowMap unions_;                       // of two sets, the smaller first
   std::vector<StringId> tags_;          // per label set
   std::vector<WordSetId> label_words_;  // per label set: of the tag and of labels
   // None = not asked yet.

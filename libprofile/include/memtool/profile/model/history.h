@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/row_vector.h"
 
 namespace memtool {
 
@@ -123,7 +124,7 @@ enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 struct History {
   std::vector<Ledger> ledgers;
   std::vector<Trace> traces;
-  std::vector<Event> events;
+  RowVector<Event> events;
   // Per event, when any event has labels (pool, compile context, user metadata); else empty.
   std::vector<LabelSetId> labels;
   std::vector<std::uint64_t> streams;  // raw stream handles; [0] is 0, the default stream

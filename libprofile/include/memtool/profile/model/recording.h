@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/row_vector.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/model/origin.h"
@@ -125,10 +126,10 @@ struct Metadata {
 // Samples as columns: row i of every column is one sample.
 struct Profile {
   std::vector<SampleType> types;
-  StringId default_type;                          // may be empty
-  std::vector<StackId> stacks;                    // per sample
-  std::vector<LabelSetId> label_sets;             // per sample
-  std::vector<std::vector<std::int64_t>> values;  // [type][sample]
+  StringId default_type;                        // may be empty
+  RowVector<StackId> stacks;                    // per sample
+  RowVector<LabelSetId> label_sets;             // per sample
+  std::vector<RowVector<std::int64_t>> values;  // [type][sample]
   // Samples whose size their writer did not know (JAX executables, written as -1), ascending. Their
   // bytes values keep what the file says; analyses count them apart and add no bytes for them.
   std::vector<std::uint32_t> unknown_size;
@@ -149,11 +150,13 @@ class Runs {
   [[nodiscard]] std::span<const Item> items() const { return items_; }
 
   RowId Add(std::span<const Item> items) {
-    items_.insert(items_.end(), items.begin(), items.end());
+    Append(items);
     return EndRow();
   }
-  // The same, item by item: a row is what came since the row before.
-  void Append(Item item) { items_.push_back(item); }
+  // The same in parts: a row is what came since the row before.
+  void Append(std::span<const Item> items) {
+    items_.insert(items_.end(), items.begin(), items.end());
+  }
   RowId EndRow() {
     begin_.push_back(static_cast<std::uint32_t>(items_.size()));
     return RowId(size() - 1);
@@ -164,8 +167,8 @@ class Runs {
   }
 
  private:
-  std::vector<std::uint32_t> begin_{0};
-  std::vector<Item> items_;
+  RowVector<std::uint32_t> begin_{0};
+  RowVector<Item> items_;
 };
 
 // Members are public for analyses to read; only a RecordingBuilder fills one.

@@ -40,7 +40,9 @@ class RecordingBuilder {
   // works once per distinct stack.
   StackId AddStack(std::span<const LocationId> locations);
   // The same without a copy: a stack is what was added since the stack before.
-  void AddStackLocation(LocationId location) { recording_.stacks.Append(location); }
+  void AddStackLocations(std::span<const LocationId> locations) {
+    recording_.stacks.Append(locations);
+  }
   StackId EndStack() { return recording_.stacks.EndRow(); }
   // Equal sets get one id. The empty set is id 0.
   LabelSetId InternLabels(std::span<const Label> labels);
@@ -48,8 +50,8 @@ class RecordingBuilder {
   // Declares the sample types; before the first AddSample.
   void StartProfile(std::vector<SampleType> types, StringId default_type);
   // Takes over whole columns of samples (values[type][sample]).
-  void SetSamples(std::vector<StackId> stacks, std::vector<LabelSetId> label_sets,
-                  std::vector<std::vector<std::int64_t>> values);
+  void SetSamples(RowVector<StackId> stacks, RowVector<LabelSetId> label_sets,
+                  std::vector<RowVector<std::int64_t>> values);
   void AddSample(StackId stack, LabelSetId labels, std::span<const std::int64_t> values);
   void SetUnknownSizes(std::vector<std::uint32_t> samples);
   [[nodiscard]] const Profile& profile() const { return *recording_.profile; }
@@ -70,6 +72,7 @@ class RecordingBuilder {
   void AddCounter(const Counter& counter) { recording_.counters.push_back(counter); }
   void AddSetting(std::string name, std::string value);
 
+  void ReserveLocations(std::size_t locations, std::size_t lines);
   void ReserveStacks(std::size_t stacks, std::size_t locations);
 
   // Errors: kMalformed for a reference out of range or columns of unequal length, kLimit when a

@@ -10,11 +10,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/rows/table.h"
@@ -99,11 +99,6 @@ class BucketTable {
     std::uint32_t entry = 0;  // row of entries_
     friend bool operator==(const Key&, const Key&) = default;
   };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return std::hash<std::uint64_t>{}(std::uint64_t{key.words} << 32U | key.entry);
-    }
-  };
   struct Entry {
     std::string name;
     std::string file;
@@ -120,6 +115,7 @@ class BucketTable {
                                std::string_view entry) const;
   void Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
             const BucketSum& sum);
+  BucketSum& SumOf(Key key);
   void AddSamples(const Input& input);
   class InputRows;
   [[nodiscard]] std::optional<Explanation> ExplanationOf(std::size_t axis, std::uint32_t words,
@@ -135,7 +131,8 @@ class BucketTable {
   std::map<std::pair<std::string, std::string>, std::uint32_t> entry_index_;
   std::vector<std::vector<std::uint32_t>> word_sets_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> word_index_;
-  std::unordered_map<Key, BucketSum, Hash> sums_;
+  std::vector<std::pair<Key, BucketSum>> sums_;
+  RowMap row_of_key_;  // key → row of sums_
   // Per (key, word): the texts in which the word was found.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>,
            std::map<std::string, BucketSum, std::less<>>>

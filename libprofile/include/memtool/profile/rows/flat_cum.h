@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
@@ -86,7 +86,13 @@ class FlatCum {
   std::vector<std::uint32_t> last_seen_;  // per node: the last stack that was counted for cum
   std::uint32_t epoch_ = 0;
   std::vector<Best> places_;
-  std::unordered_map<std::uint64_t, std::int64_t> via_;  // (node, via node) → Σ|flat|
+  struct Via {
+    NodeId node;
+    NodeId via;
+    std::int64_t weight = 0;  // Σ|flat|
+  };
+  std::vector<Via> vias_;
+  RowMap via_rows_;  // (node, via node) → row of vias_
   NodeValue without_stack_;
   std::int64_t total_ = 0;
   std::int64_t unknown_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "memtool/profile/base/row_vector.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
@@ -19,7 +20,7 @@ struct StackSum {
 };
 
 struct StackSums {
-  std::vector<StackSum> rows;  // stacks that have a kept sample, by (stack, group)
+  RowVector<StackSum> rows;  // stacks that have a kept sample, by (stack, group)
   // Over all samples before any filter:
   std::int64_t total = 0;
   // Σ|value|, unscaled, sizes of -1 included: what pprof calls the total

@@ -44,7 +44,7 @@ struct SampleValue {
 template <class Visit>
 void ForEachSample(const Profile& profile, const ValueChoice& choice, Visit visit) {
   const auto& values = profile.values[choice.type];
-  const std::vector<std::int64_t>* counts =
+  const RowVector<std::int64_t>* counts =
       choice.count_type ? &profile.values[*choice.count_type] : nullptr;
   auto next_unknown = profile.unknown_size.begin();
   for (std::uint32_t i = 0; i < profile.size(); ++i) {

@@ -88,9 +88,10 @@ class View {
   [[nodiscard]] std::span<const LocationId> CutRange(std::span<const LocationId> stack) const;
   [[nodiscard]] std::size_t CutDropped(std::span<const LocationId> stack) const;
   bool Cut(std::span<const LocationId>& stack) const;
-  void CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
+  // Returns the classes of all of them, or-ed, where lines have any.
+  unsigned CollectLines(std::span<const LocationId> stack, std::vector<std::uint32_t>& lines) const;
   void ClassifyLines();
-  void KeepMode(VisibleStack& out) const;
+  void KeepMode(unsigned any, VisibleStack& out) const;
   bool KeepClass(std::uint16_t kept, VisibleStack& out) const;
 
   const Recording& recording_;
