@@ -161,7 +161,7 @@ std::string JunitXml(const CheckAnswer& answer) {
       "skipped=\"0\">\n",
       answer.rows.size(), answer.broken);
   for (const CheckRow& row : answer.rows) {
-    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}{}\"", EscapeXml(row.input),
+    xml += fmt::format(R"(  <testcase classname="{}" name="{}{}")", EscapeXml(row.input),
                        EscapeXml(WhatText(row)), row.base ? " (baseline)" : "");
     if (!row.broken()) {
       xml += "/>\n";

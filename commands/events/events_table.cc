@@ -67,6 +67,10 @@ Cell LivedCell(const EventRow& row) {
   return row.action == Action::kFreeCompleted ? Cell(std::string("from before")) : Cell();
 }
 
+std::size_t LivedCellWidth(const EventRow& row) {
+  return row.lived_events ? LivedWidth(*row.lived_events, row.lived_nanos) : SIZE_MAX;
+}
+
 TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
   TableColumn<EventRow> column = ColumnOf(FieldNamed(kEventFields, key), true);
   column.style.shrink = false;
@@ -91,15 +95,22 @@ TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
           }};
 }
 
+TableColumn<EventRow> IdColumn() {
+  TableColumn<EventRow> column = FieldColumn("id", 7);
+  column.at_most = [](const EventRow& row) { return row.id ? IdWidth(*row.id) : 0; };
+  return column;
+}
+
 std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
   return {FieldColumn("event", 1),
           {{.title = "TIME", .drop = 5},
-           [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); }},
+           [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); },
+           [zero = answer.zero](const EventRow& row) { return SinceWidth(row.time, zero); }},
           FieldColumn("device", 4),
           FieldColumn("action"),
           FieldColumn("size"),
-          FieldColumn("id", 7),
-          {{.title = "LIVED", .drop = 6}, LivedCell},
+          IdColumn(),
+          {{.title = "LIVED", .drop = 6}, LivedCell, LivedCellWidth},
           FieldColumn("allocated", 3),
           ByColumn(answer)};
 }

@@ -3,8 +3,9 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
+#include <bit>
+#include <iterator>
+#include <string_view>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
@@ -16,39 +17,77 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::uint64_t kTen = 10;
+constexpr std::int64_t kMicrosecond = 1'000;
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
 
-// number / unit with `digits` digits that count, trailing zeros left out: what "{:.4g}" makes of a
-// quotient from 1 to below 1,000, in whole numbers. None for others, and where the quotient lies
-// between two such numbers, of which a double chooses.
-std::optional<std::string> FourDigits(std::int64_t number, std::int64_t unit) {
+// Appends number / kUnit with four digits that count, trailing zeros left out: what "{:.4g}" makes
+// of a quotient from 1 to below 1,000, in whole numbers. Appends nothing for others, nor where the
+// quotient lies between two such numbers, of which a double chooses.
+template <std::uint64_t kUnit>
+bool AppendFourDigits(std::int64_t number, std::string& text) {
+  constexpr std::uint64_t kTen = 10;
+  constexpr std::uint64_t kHundred = 100;
   constexpr std::uint64_t kThousand = 1000;
-  const auto size = static_cast<std::uint64_t>(unit);
-  if (number < unit || static_cast<std::uint64_t>(number) / kThousand >= size) {
-    return std::nullopt;
+  const auto magnitude = static_cast<std::uint64_t>(number);
+  const std::uint64_t whole = magnitude / kUnit;
+  if (number < 0 || whole == 0 || whole >= kThousand) {
+    return false;
   }
-  auto scaled = static_cast<std::uint64_t>(number);
-  unsigned decimals = 0;
-  for (; scaled / size < kThousand; scaled *= kTen) {
-    ++decimals;
+  unsigned decimals = whole >= kHundred ? 1 : whole >= kTen ? 2 : 3;
+  const std::uint64_t scaled = magnitude * (decimals == 1   ? kTen
+                                            : decimals == 2 ? kHundred
+                                                            : kThousand);
+  if (scaled % kUnit * 2 == kUnit) {
+    return false;
   }
-  if (scaled % size * 2 == size) {
-    return std::nullopt;
-  }
-  std::uint64_t rounded = (scaled + size / 2) / size;
+  std::uint64_t rounded = (scaled + kUnit / 2) / kUnit;
   for (; decimals > 0 && rounded % kTen == 0; rounded /= kTen) {
     --decimals;
   }
-  std::string text(fmt::format_int(rounded).str());
+  const fmt::format_int digits(rounded);
+  text.append(digits.data(), digits.size() - decimals);
   if (decimals > 0) {
-    text.insert(text.size() - decimals, 1, '.');
+    text += '.';
+    text.append(digits.data() + digits.size() - decimals, decimals);
   }
-  return text;
+  return true;
 }
+
+void AppendDuration(std::int64_t nanos, std::string& text) {
+  const auto beyond = [nanos](std::int64_t unit) { return nanos >= unit || nanos <= -unit; };
+  const auto append = [nanos, &text]<std::int64_t kUnit>(std::string_view unit) {
+    if (AppendFourDigits<kUnit>(nanos, text)) {
+      text += ' ';
+      text += unit;
+      return;
+    }
+    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{:.4g} {}"),
+                   static_cast<double>(nanos) / static_cast<double>(kUnit), unit);
+  };
+  if (beyond(kSecond)) {
+    append.operator()<kSecond>("s");
+  } else if (beyond(kMillisecond)) {
+    append.operator()<kMillisecond>("ms");
+  } else {
+    append.operator()<kMicrosecond>("us");
+  }
+}
+
+std::size_t DigitsOf(std::uint64_t number) {
+  constexpr std::uint64_t kTen = 10;
+  std::size_t digits = 1;
+  for (; number >= kTen; number /= kTen) {
+    ++digits;
+  }
+  return digits;
+}
+
+// Nanoseconds up to which a double has their microseconds right.
+constexpr std::int64_t kExact = 100'000'000'000'000;
 
 // "+41.018097 s", in whole numbers; none where a double decides how it is rounded.
 std::optional<std::string> Microseconds(std::int64_t nanos) {
-  constexpr std::int64_t kExact = 100'000'000'000'000;
   constexpr std::int64_t kThousand = 1000;
   constexpr std::int64_t kMillion = 1'000'000;
   if (nanos < 0 || nanos > kExact || nanos % kThousand == kThousand / 2) {
@@ -68,17 +107,9 @@ std::optional<std::string> Microseconds(std::int64_t nanos) {
 }  // namespace
 
 std::string DurationText(std::int64_t nanos) {
-  constexpr std::array<std::pair<std::int64_t, const char*>, 3> kUnits{
-      {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}}};
-  for (const auto& [size, unit] : kUnits) {
-    if (nanos >= size || nanos <= -size || size == kUnits.back().first) {
-      const auto text = FourDigits(nanos, size);
-      return text ? *text + ' ' + unit
-                  : fmt::format(FMT_COMPILE("{:.4g} {}"),
-                                static_cast<double>(nanos) / static_cast<double>(size), unit);
-    }
-  }
-  return {};
+  std::string text;
+  AppendDuration(nanos, text);
+  return text;
 }
 
 std::string SinceText(std::int64_t time, std::int64_t zero) {
@@ -87,18 +118,50 @@ std::string SinceText(std::int64_t time, std::int64_t zero) {
   }
   const std::int64_t nanos = SaturatingSubtract(time, zero);
   const auto text = Microseconds(nanos);
-  return text ? *text : fmt::format(FMT_COMPILE("+{:.6f} s"), static_cast<double>(nanos) / 1e9);
+  return text ? *text : fmt::format("+{:.6f} s", static_cast<double>(nanos) / 1e9);
 }
 
 std::string LivedText(std::int64_t events, const std::optional<std::int64_t>& nanos) {
-  std::string text = FormatCount(events);
+  constexpr std::size_t kUsual = 40;
+  std::string text;
+  text.reserve(kUsual);
+  text += FormatCount(events);
   text += " event";
   text += PluralS(events);
   if (nanos) {
     text += ", ";
-    text += DurationText(*nanos);
+    AppendDuration(*nanos, text);
   }
   return text;
+}
+
+std::size_t SinceWidth(std::int64_t time, std::int64_t zero) {
+  if (time == kNoTime) {
+    return 0;
+  }
+  const std::int64_t nanos = SaturatingSubtract(time, zero);
+  if (nanos < 0 || nanos > kExact) {
+    return SIZE_MAX;
+  }
+  constexpr std::string_view kRest = "+.000000 s";
+  return DigitsOf(static_cast<std::uint64_t>(nanos + kMicrosecond / 2) / kSecond) + kRest.size();
+}
+
+std::size_t LivedWidth(std::int64_t events, const std::optional<std::int64_t>& nanos) {
+  constexpr std::int64_t kThousandSeconds = 1000 * kSecond;
+  if (events < 0 || (nanos && (*nanos < 0 || *nanos >= kThousandSeconds))) {
+    return SIZE_MAX;
+  }
+  constexpr std::string_view kEvents = " events";
+  constexpr std::string_view kWidestTime = ", 99.99 ms";
+  const std::size_t digits = DigitsOf(static_cast<std::uint64_t>(events));
+  return digits + (digits - 1) / 3 + kEvents.size() + (nanos ? kWidestTime.size() : 0);
+}
+
+std::size_t IdWidth(const BlockId& id) {
+  constexpr std::size_t kBitsPerDigit = 4;
+  const auto bits = static_cast<std::size_t>(std::bit_width(id.address | 1U));
+  return (bits + kBitsPerDigit - 1) / kBitsPerDigit + DigitsOf(id.version) + 2;
 }
 
 std::string FrameText(std::string_view name, std::string_view file, std::int64_t line) {

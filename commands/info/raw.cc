@@ -2,9 +2,12 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.h"
@@ -31,7 +34,16 @@ const char* ActionName(Action action) {
 
 class Dump {
  public:
-  Dump(const Recording& recording, Sink& out) : recording_(recording), out_(out) {}
+  // `limit`: of records of each kind, 0 = all. Locations and mappings are then those that the
+  // printed records refer to.
+  Dump(const Recording& recording, std::size_t limit, Sink& out)
+      : recording_(recording), limit_(limit), out_(out) {
+    if (limit_ != 0) {
+      printed_stacks_.resize(recording.stack_count());
+      printed_locations_.resize(recording.locations.size());
+      printed_mappings_.resize(recording.mappings.size());
+    }
+  }
 
   void Run(const std::string& name) {
     Line(fmt::format("input {}: {}", EscapeText(name), recording_.metadata.format_display));
@@ -54,6 +66,29 @@ class Dump {
 
  private:
   void Line(const std::string& text) { out_.Write(text + "\n"); }
+  // How many of so many records are printed.
+  [[nodiscard]] std::size_t Printed(std::size_t count) const {
+    return limit_ == 0 ? count : std::min(limit_, count);
+  }
+  // After the records of a kind: what the limit left out.
+  void Rest(std::string_view indent, std::size_t printed, std::size_t count) {
+    if (printed < count) {
+      Line(fmt::format("{}({} more)", indent, count - printed));
+    }
+  }
+  void Print(StackId stack) {
+    if (limit_ == 0 || !stack.valid() || printed_stacks_[stack.value()] != 0) {
+      return;
+    }
+    printed_stacks_[stack.value()] = 1;
+    for (const LocationId id : recording_.Stack(stack)) {
+      printed_locations_[id.value()] = 1;
+      const MappingId mapping = recording_.At(id).mapping;
+      if (mapping.valid()) {
+        printed_mappings_[mapping.value()] = 1;
+      }
+    }
+  }
   [[nodiscard]] std::string Text(StringId id) const { return EscapeText(recording_.Text(id)); }
 
   void Header() {
@@ -86,7 +121,9 @@ class Dump {
     }
     Line(types + ":");
     std::vector<std::string> labels(recording_.label_set_count());
-    for (std::size_t i = 0; i < profile.size(); ++i) {
+    const std::size_t printed = Printed(profile.size());
+    for (std::size_t i = 0; i < printed; ++i) {
+      Print(profile.stacks[i]);
       line_.clear();
       line_.push_back(' ');
       for (const auto& column : profile.values) {
@@ -109,6 +146,7 @@ class Dump {
       }
       out_.Write({line_.data(), line_.size()});
     }
+    Rest("  ", printed, profile.size());
   }
 
   // Made once per label set, because samples share them.
@@ -129,6 +167,7 @@ class Dump {
     if (!stack.valid()) {
       return {};
     }
+    Print(stack);
     stack_texts_.resize(recording_.stack_count());
     std::string& text = stack_texts_[stack.value()];
     if (text.empty()) {
@@ -148,7 +187,8 @@ class Dump {
     for (const Trace& trace : history.traces) {
       Line(fmt::format("trace of {}: {} events{}", EscapeText(TraceText(trace)), trace.event_count,
                        trace.overflowed ? ", overflowed" : ""));
-      for (std::uint64_t i = 0; i < trace.event_count; ++i) {
+      const std::size_t printed = Printed(trace.event_count);
+      for (std::uint64_t i = 0; i < printed; ++i) {
         const std::uint64_t row = trace.first_event + i;
         const Event& event = history.events[row];
         // By far the most lines of a history are these: composed in place, without copies.
@@ -168,36 +208,48 @@ class Dump {
         line_.push_back('\n');
         out_.Write({line_.data(), line_.size()});
       }
+      Rest("  ", printed, trace.event_count);
     }
-    for (const Mark& mark : history.marks) {
+    const std::size_t marks = Printed(history.marks.size());
+    for (const Mark& mark : std::span(history.marks).first(marks)) {
       const auto time = [](std::int64_t nanos) {
         return nanos == kNoTime ? std::string("-") : fmt::format("{}", nanos);
       };
       Line(fmt::format("mark {} device={} {} {}", EscapeText(mark.name), mark.device,
                        time(mark.begin), time(mark.end)));
     }
+    Rest("mark ", marks, history.marks.size());
   }
 
   void Segments(const AllocatorState& state) {
     constexpr std::array<const char*, 3> kStates{"active", "pending_free", "inactive"};
     Line("segments:");
-    for (const Segment& segment : state.segments) {
+    const std::size_t printed = Printed(state.segments.size());
+    for (const Segment& segment : std::span(state.segments).first(printed)) {
       Line(fmt::format("  {:#x} size={} device={}{} {}{} pool=({}, {}):{}", segment.address,
                        segment.size, segment.device, segment.host ? " host" : "",
                        segment.small ? "small" : "large", segment.expandable ? " expandable" : "",
                        segment.pool_owner, segment.pool_id, StackText(segment.stack)));
-      for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+      const std::size_t blocks = Printed(segment.block_count);
+      for (std::uint32_t i = 0; i < blocks; ++i) {
         const Block& block = state.blocks[segment.first_block + i];
         Line(fmt::format("    {:#x} size={} requested={} {}:{}", block.address, block.size,
                          block.requested, kStates[static_cast<std::size_t>(block.state)],
                          StackText(block.stack)));
       }
+      Rest("    ", blocks, segment.block_count);
     }
+    Rest("  ", printed, state.segments.size());
   }
 
   void Locations() {
     Line("locations:");
+    std::size_t printed = 0;
     for (std::size_t i = 0; i < recording_.locations.size(); ++i) {
+      if (limit_ != 0 && printed_locations_[i] == 0) {
+        continue;
+      }
+      ++printed;
       const Location& location = recording_.locations[i];
       std::string line = fmt::format("  {}: {:#x}", i + 1, location.address);
       line += location.mapping.valid() ? fmt::format(" M={}", location.mapping.value() + 1) : "";
@@ -218,21 +270,33 @@ class Dump {
         line.assign(line.size(), ' ');
       }
     }
+    Rest("  ", printed, recording_.locations.size());
   }
 
   void Mappings() {
     Line("mappings:");
+    std::size_t printed = 0;
     for (std::size_t i = 0; i < recording_.mappings.size(); ++i) {
+      if (limit_ != 0 && printed_mappings_[i] == 0) {
+        continue;
+      }
+      ++printed;
       const Mapping& m = recording_.mappings[i];
       Line(fmt::format("  {}: {:#x}/{:#x}/{:#x} {} {}{}{}{}{}", i + 1, m.start, m.limit, m.offset,
                        Text(m.filename), Text(m.build_id), m.has_functions ? " [FN]" : "",
                        m.has_filenames ? " [FL]" : "", m.has_line_numbers ? " [LN]" : "",
                        m.has_inline_frames ? " [IN]" : ""));
     }
+    Rest("  ", printed, recording_.mappings.size());
   }
 
   const Recording& recording_;
+  std::size_t limit_;
   Sink& out_;
+  // With a limit, by row: 1 for what a printed record refers to.
+  std::vector<char> printed_stacks_;
+  std::vector<char> printed_locations_;
+  std::vector<char> printed_mappings_;
   std::vector<std::string> stack_texts_;
   fmt::memory_buffer line_;
 };
@@ -242,10 +306,10 @@ class RawCommand final : public Command {
   [[nodiscard]] Doc doc() const override {
     return {.summary = "every record of an input, as text",
             .usage = "[options] [FILE...]",
-            .examples = "memtool raw memory9.prof | less"};
+            .examples = "memtool raw memory9.prof | less\nmemtool raw -n 20 memory9.prof"};
   }
 
-  void Declare(po::options_description& options) override { input_.Declare(options, false); }
+  void Declare(po::options_description& options) override { input_.Declare(options); }
 
   Result<ExitCode> Run(Streams& streams) override {
     MEMTOOL_TRY(input_.Resolve());
@@ -258,7 +322,8 @@ class RawCommand final : public Command {
     Session session(input_, streams);
     auto done = session.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
-          Dump(*recording, out).Run(name == "-" ? "standard input" : name);
+          Dump(*recording, input_.rows().value_or(0), out)
+              .Run(name == "-" ? "standard input" : name);
           return {};
         });
     MEMTOOL_TRY(done);

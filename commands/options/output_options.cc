@@ -79,17 +79,15 @@ Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) cons
   auto columns = columns_.empty() ? Result<std::vector<std::size_t>>(ShownColumns(table))
                                   : ChooseColumns(table, columns_);
   MEMTOOL_TRY(columns);
-  StringSink file;
-  const bool to_file = output_ != "-";
-  Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
   const std::size_t limit = table.blocks.empty() ? limit_ : 0;
   const TableStyle style{.limit = limit,
-                         .width = to_file ? 0 : streams.out.TerminalWidth(),
+                         .width = output_ == "-" ? streams.out.TerminalWidth() : 0,
                          .color = color_,
                          .unit = unit_,
                          .columns = *std::move(columns)};
-  (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
-  return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
+  return Deliver(streams, [&](Sink& out) {
+    (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
+  });
 }
 
 Result<void> OutputOptions::Print(const AnswerView& answer,
@@ -117,21 +115,35 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     streams.take(view, limit);
     return {};
   }
-  StringSink file;
-  const bool to_file = output_ != "-";
-  Sink& out = to_file ? static_cast<Sink&>(file) : streams.out;
-  const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
-  switch (format_) {
-    case Format::kJson:
-      memtool::WriteJson(view, limit, sink);
-      break;
-    case Format::kJsonl:
-      memtool::WriteJsonLines(view, limit, sink);
-      break;
-    default:
-      memtool::WriteCsv(view, limit, sink);
+  return Deliver(streams, [&](Sink& out) {
+    const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+    switch (format_) {
+      case Format::kJson:
+        memtool::WriteJson(view, limit, sink);
+        break;
+      case Format::kJsonl:
+        memtool::WriteJsonLines(view, limit, sink);
+        break;
+      default:
+        memtool::WriteCsv(view, limit, sink);
+    }
+  });
+}
+
+Result<void> OutputOptions::Deliver(Streams& streams,
+                                    const std::function<void(Sink& out)>& write) const {
+  if (output_ == "-") {
+    write(streams.out);
+    return {};
   }
-  return to_file ? WriteWholeFile(output_, file.text(), streams) : Result<void>();
+  return StreamWholeFile(
+      output_,
+      [&write](const TakeBytes& take) {
+        TakingSink out(take);
+        write(out);
+        return out.Flush();
+      },
+      streams);
 }
 
 Result<void> OutputOptions::PrintText(std::string_view text, Streams& streams) const {

@@ -46,6 +46,8 @@ class OutputOptions {
 
  private:
   Result<void> PrintRows(const AnswerView& answer, std::size_t limit, Streams& streams) const;
+  // Calls `write` with where the output goes.
+  Result<void> Deliver(Streams& streams, const std::function<void(Sink& out)>& write) const;
 
   std::string format_text_ = "table";
   std::string unit_text_ = "auto";

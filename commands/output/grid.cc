@@ -124,41 +124,56 @@ Grid::Grid(const TextTable& table, const TableStyle& style) : table_(table), sty
   }
 }
 
+// What the cells of a column need.
+struct Grid::Measured {
+  bool says = false;            // something, in any row
+  std::set<std::string> names;  // as far as they may have to be cut
+  NumberWidths numbers;
+};
+
+void Grid::MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured& measured,
+                       std::size_t& widest, std::string& room) const {
+  const Column& column = table_.columns[at];
+  const bool named = style_.width > 0 && column.shrink && measured.names.size() < kMostNames;
+  const bool made = !std::holds_alternative<std::monostate>(cell);
+  if (!named && (!made || !measured.numbers.MayWiden(cell, unit))) {
+    return;
+  }
+  const Said said = Say(cell, at, unit, room);
+  measured.says = measured.says || !said.text.empty();
+  widest = std::max(widest, column.lines ? LinesWidth(said.text) : said.width);
+  if (named) {
+    measured.names.emplace(said.text);
+  }
+}
+
 // A column that may shrink and says nothing in any row (no calls into a framework, say) is left
 // out.
 void Grid::Measure() {
   const std::vector<std::size_t> columns = shown_;
-  std::vector<std::size_t> widest(columns.size(), 0);
-  std::vector<char> says(columns.size(), 0);
-  std::vector<std::set<std::string>> names(columns.size());
-  std::vector<NumberWidths> numbers(columns.size());
+  std::vector<Measured> measured(columns.size());
+  std::vector<std::size_t> widest(table_.columns.size());
   std::string room;
-  ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
-    empty_ = false;
-    const SizeUnit unit = RowUnit(table_, row, columns, style_.unit);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Column& column = table_.columns[columns[i]];
-      const bool named = style_.width > 0 && column.shrink && names[i].size() < kMostNames;
-      if (!named && !numbers[i].MayWiden(row[columns[i]], unit)) {
-        continue;
-      }
-      const Said said = Say(row[columns[i]], columns[i], unit, room);
-      says[i] = says[i] != 0 || !said.text.empty() ? 1 : 0;
-      widest[i] = std::max(widest[i], column.lines ? LinesWidth(said.text) : said.width);
-      if (named) {
-        names[i].emplace(said.text);
-      }
-    }
-  });
+  ForEachRow(
+      table_, style_.limit,
+      [&](const std::vector<Cell>& row) {
+        empty_ = false;
+        const SizeUnit unit = RowUnit(table_, row, columns, style_.unit);
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+          const std::size_t at = columns[i];
+          MeasureCell(row[at], at, unit, measured[i], widest[at], room);
+        }
+      },
+      widest);
   shown_.clear();
   widths_.clear();
   names_.clear();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Column& column = table_.columns[columns[i]];
-    if (says[i] != 0 || !column.shrink) {
+    if (measured[i].says || !column.shrink) {
       shown_.push_back(columns[i]);
-      widths_.push_back(std::max(widest[i], DisplayWidth(column.title)));
-      names_.push_back(std::move(names[i]));
+      widths_.push_back(std::max(widest[columns[i]], DisplayWidth(column.title)));
+      names_.push_back(std::move(measured[i].names));
     }
   }
 }

@@ -29,7 +29,12 @@ class Grid {
   [[nodiscard]] bool Shows(std::string_view title) const;
 
  private:
+  struct Measured;
   void Measure();
+  // `at`: the table's column, `widest`: its widest cell so far. `room`: for a text that has to be
+  // made.
+  void MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured& measured,
+                   std::size_t& widest, std::string& room) const;
   void Fit(std::size_t terminal);
   // Leaves out columns until the others have room; true when there were any.
   bool DropForWidth(std::size_t terminal);

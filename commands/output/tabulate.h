@@ -22,6 +22,8 @@ template <class Row>
 struct TableColumn {
   Column style;
   std::function<Cell(const Row&)> get;
+  // Of a table that is streamed: a width that the cell does not exceed, said without making it.
+  std::function<std::size_t(const Row&)> at_most = {};
 };
 
 // The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.

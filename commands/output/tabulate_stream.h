@@ -2,7 +2,9 @@
 // written; what tabulate.h does for those that are held.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,14 +24,17 @@ void TabulateStream(std::function<NextOf<Row>()> begin, std::vector<TableColumn<
   for (const TableColumn<Row>& column : columns) {
     table.columns.push_back(column.style);
   }
-  table.further = [begin = std::move(begin), columns = std::move(columns)]() -> NextCells {
-    return [next = begin(), columns, row = Row{}](std::vector<Cell>& cells) mutable {
+  table.further = [begin = std::move(begin),
+                   columns = std::move(columns)](std::span<const std::size_t> known) -> NextCells {
+    return [next = begin(), columns, known, row = Row{}](std::vector<Cell>& cells) mutable {
       if (!next(row)) {
         return false;
       }
-      cells.clear();
-      for (const TableColumn<Row>& column : columns) {
-        cells.push_back(column.get(row));
+      cells.resize(columns.size());
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const TableColumn<Row>& column = columns[i];
+        const bool measured = !known.empty() && column.at_most && column.at_most(row) <= known[i];
+        cells[i] = measured ? Cell() : column.get(row);
       }
       return true;
     };

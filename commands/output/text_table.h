@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,8 +56,9 @@ struct TextTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
   // Tables too long to hold: begins a pass over further rows, which no limit cuts. Writers of
-  // tables make two passes, the first for the widths of columns.
-  std::function<NextCells()> further;
+  // tables make two passes, the first for the widths of columns: it says which it has `known`, per
+  // column, and cells that are no wider may be null.
+  std::function<NextCells(std::span<const std::size_t> known)> further;
   std::uint64_t unmade_rows = 0;   // rows that a limit kept from being made at all
   std::int64_t unmade_amount = 0;  // the sum of their measure column
   std::size_t measure = 0;         // the column whose bytes the cut rows are summed by
@@ -72,16 +74,17 @@ struct TextTable {
   std::vector<std::pair<std::string_view, std::string>> column_notes;
 };
 
-// Every row that is to be printed, in order.
+// Every row that is to be printed, in order. `known`: see TextTable::further.
 template <class Visit>
-void ForEachRow(const TextTable& table, std::size_t limit, Visit visit) {
+void ForEachRow(const TextTable& table, std::size_t limit, Visit visit,
+                std::span<const std::size_t> known = {}) {
   const std::size_t held = limit == 0 ? table.rows.size() : std::min(limit, table.rows.size());
   for (std::size_t r = 0; r < held; ++r) {
     visit(table.rows[r]);
   }
   if (table.further) {
     std::vector<Cell> row;
-    for (const NextCells next = table.further(); next(row);) {
+    for (const NextCells next = table.further(known); next(row);) {
       visit(row);
     }
   }

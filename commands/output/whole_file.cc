@@ -125,6 +125,22 @@ Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Str
       path, [bytes](const TakeBytes& take) { return take(bytes); }, streams);
 }
 
+void TakingSink::Write(std::string_view text) {
+  constexpr std::size_t kPiece = std::size_t{256} << 10U;
+  pending_ += text;
+  if (pending_.size() >= kPiece) {
+    static_cast<void>(Flush());  // the state stays
+  }
+}
+
+Result<void> TakingSink::Flush() {
+  if (state_ && !pending_.empty()) {
+    state_ = take_(pending_);
+  }
+  pending_.clear();
+  return state_;
+}
+
 Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
                              Streams& streams) {
   if (path == "-") {
@@ -196,13 +212,14 @@ Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes&
   if (failed != 0) {
     return Fail(NotWritable(folder, failed));
   }
-  const std::string path = folder + "/" + file.name();
+  std::string path = folder + "/" + file.name();
   MEMTOOL_TRY(produce([&](std::string_view bytes) -> Result<void> {
     const int wrote = file.Write(bytes);
     return wrote != 0 ? Result<void>(Fail(NotWritable(path, wrote))) : Result<void>();
   }));
   failed = file.Keep();
-  return failed != 0 ? Result<std::string>(Fail(NotWritable(path, failed))) : path;
+  return failed != 0 ? Result<std::string>(Fail(NotWritable(path, failed)))
+                     : Result<std::string>(std::move(path));
 }
 
 bool SameTarget(const std::string& one, const std::string& other) {

@@ -25,6 +25,20 @@ using ProduceBytes = std::function<Result<void>(const TakeBytes& take)>;
 Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
                              Streams& streams);
 
+// What is written to it goes to `take` in pieces, until that fails; Flush() tells.
+class TakingSink final : public Sink {
+ public:
+  explicit TakingSink(const TakeBytes& take) : take_(take) {}
+  void Write(std::string_view text) override;
+  Result<void> Flush() override;
+  void Discard() override { pending_.clear(); }
+
+ private:
+  const TakeBytes& take_;
+  std::string pending_;
+  Result<void> state_;
+};
+
 // Adds to the end of a file, which is made where it is not there: logs and summaries that others
 // write to as well. Errors: kOutput.
 Result<void> AppendToFile(const std::string& path, std::string_view bytes);

@@ -37,5 +37,30 @@ TEST(EventsWords, TimesAreWhatADoubleWouldBeRoundedTo) {
   EXPECT_EQ(SinceText(kNoTime, 0), "");
 }
 
+// No text is wider than said, and most are as wide: else nothing would be spared.
+TEST(EventsWords, WidthsAreWhatTheTextsNeed) {
+  std::mt19937_64 random(12);
+  const auto number = [&random] {
+    return static_cast<std::int64_t>(random() >> (1 + random() % 63));
+  };
+  int exact = 0;
+  constexpr int kRounds = 100'000;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::int64_t nanos = round % 8 == 0 ? -number() : number();
+    const std::int64_t events = number();
+    const BlockId id{.segment = round % 2 == 0,
+                     .address = static_cast<std::uint64_t>(number()),
+                     .version = static_cast<decltype(BlockId::version)>(number())};
+    EXPECT_GE(SinceWidth(nanos, 0), SinceText(nanos, 0).size()) << nanos;
+    EXPECT_GE(LivedWidth(events, nanos), LivedText(events, nanos).size()) << events << " " << nanos;
+    EXPECT_EQ(LivedWidth(events, {}), LivedText(events, {}).size() + (events == 1 ? 1 : 0));
+    EXPECT_EQ(IdWidth(id), ToString(id).size()) << ToString(id);
+    exact += SinceWidth(nanos, 0) == SinceText(nanos, 0).size() ? 1 : 0;
+  }
+  EXPECT_GT(exact, kRounds / 2);
+  EXPECT_EQ(SinceWidth(kNoTime, 0), 0U);
+  EXPECT_EQ(IdWidth({}), ToString(BlockId{}).size());
+}
+
 }  // namespace
 }  // namespace memtool::commands

@@ -183,7 +183,7 @@ TEST(WriteTable, FurtherRowsArePrintedAsHeldOnes) {
     held.rows.push_back({Amount{.value = i * i}, std::string(static_cast<std::size_t>(i), 'x')});
   }
   int passes = 0;
-  given.further = [&]() -> NextCells {
+  given.further = [&](std::span<const std::size_t> /*known*/) -> NextCells {
     ++passes;
     return [&held, i = std::size_t{0}](std::vector<Cell>& row) mutable {
       if (i == held.rows.size()) {

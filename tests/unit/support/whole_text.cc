@@ -37,6 +37,9 @@ std::string Text(const History& row);
 std::string Text(const AllocatorState& row);
 
 template <class T>
+std::string Text(const RowVector<T>& values);
+
+template <class T>
 std::string Text(const T& value) {
   if constexpr (std::is_enum_v<T>) {
     return std::to_string(static_cast<int>(value));
@@ -55,13 +58,21 @@ template <class T>
 std::string Text(const std::optional<T>& value) {
   return value ? Text(*value) : "absent";
 }
-template <class T>
-std::string Text(const std::vector<T>& values) {
+template <class Values>
+std::string TextOfAll(const Values& values) {
   std::string all = "[";
-  for (const T& value : values) {
+  for (const auto& value : values) {
     all += Text(value) + " ";
   }
   return all + "]";
+}
+template <class T>
+std::string Text(const std::vector<T>& values) {
+  return TextOfAll(values);
+}
+template <class T>
+std::string Text(const RowVector<T>& values) {
+  return TextOfAll(values);
 }
 template <class First, class... More>
 std::string Row(const First& first, const More&... more) {
