@@ -4,9 +4,14 @@
 // MEMTOOL_FAULT="KIND CODE FROM UNTIL": of the calls of this kind, counted from 1 since main()
 // began, those from FROM to UNTIL fail. CODE is the errno, or for `read` and `write` -1: at most
 // one byte is transferred; for `clock` the seconds by which the clock is off.
+// MEMTOOL_FAULT_SPARED=FILE: "BEGIN SIZE" in hexadecimal, a line each: functions of the program
+// below which memory is given all the same, as it is to Graphviz's own code; the next call fails in
+// its place.
 // MEMTOOL_FAULT_COUNTS=FILE: how many calls of each kind there were, written when main() ends.
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -60,6 +65,11 @@ constexpr std::array<const char*, kKinds> kNames{
 
 using Main = int (*)(int, char**, char**);
 
+struct Range {
+  unsigned long begin = 0;
+  unsigned long size = 0;
+};
+
 struct State {
   std::array<std::atomic<long>, kKinds> counts{};
   std::atomic<bool> armed{false};
@@ -69,6 +79,9 @@ struct State {
   long until = 0;
   const char* counts_file = nullptr;
   Main real_main = nullptr;
+  std::array<Range, 64> spared{};  // addresses in the program
+  std::size_t spared_count = 0;
+  unsigned long program = 0;  // where it was loaded
 };
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of a library made of hooks
 constinit State g_state;
@@ -88,6 +101,45 @@ bool Fails(Kind kind) {
     errno = static_cast<int>(code);
   }
   return code != 0;
+}
+
+// Called by a library that goes on with a null pointer, or below a function that is to be spared.
+bool IsSpared(void* caller) {
+  Dl_info info{};
+  if (::dladdr(caller, &info) != 0 && (std::strstr(info.dli_fname, "libcgraph.so") != nullptr ||
+                                       std::strstr(info.dli_fname, "libcdt.so") != nullptr)) {
+    return true;
+  }
+  std::array<void*, 48> frames{};
+  const int count = g_state.spared_count == 0 ? 0 : ::backtrace(frames.data(), frames.size());
+  for (int i = 0; i < count; ++i) {
+    const auto at = reinterpret_cast<unsigned long>(frames[static_cast<std::size_t>(i)]);
+    for (std::size_t k = 0; k < g_state.spared_count; ++k) {
+      // One past the end too: a function that ends in a call.
+      const unsigned long begin = g_state.program + g_state.spared[k].begin;
+      if (at > begin && at <= begin + g_state.spared[k].size) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool FailsMemory(void* caller) {
+  if (Fault(kMalloc) == 0) {
+    return false;
+  }
+  const bool was = g_state.armed.exchange(false);
+  const bool spared = IsSpared(caller);
+  g_state.armed = was;
+  if (spared) {
+    if (g_state.from == g_state.until) {
+      g_state.from = ++g_state.until;
+    }
+    return false;
+  }
+  errno = static_cast<int>(g_state.code);
+  return true;
 }
 
 // The next definition of a function. Looking it up may allocate, which is not counted.
@@ -139,8 +191,31 @@ void ReadFault(const char* text) {
   }
 }
 
+void ReadSpared(const char* path) {
+  std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "r");
+  if (file == nullptr) {
+    return;
+  }
+  Range range;
+  // NOLINTNEXTLINE(cert-err34-c): numbers of a test
+  while (g_state.spared_count < g_state.spared.size() &&
+         std::fscanf(file, "%lx %lx", &range.begin, &range.size) == 2) {
+    g_state.spared[g_state.spared_count++] = range;
+  }
+  std::fclose(file);
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t /*size*/, void* /*data*/) {
+        g_state.program = info->dlpi_addr;  // the program comes first
+        return 1;
+      },
+      nullptr);
+  std::array<void*, 1> frame{};
+  ::backtrace(frame.data(), frame.size());  // the first call loads a library
+}
+
 int CountedMain(int count, char** arguments, char** environment) {
   ReadFault(std::getenv("MEMTOOL_FAULT"));
+  ReadSpared(std::getenv("MEMTOOL_FAULT_SPARED"));
   g_state.counts_file = std::getenv("MEMTOOL_FAULT_COUNTS");
   ::unsetenv("LD_PRELOAD");  // programs that are started from here have no faults
   g_state.armed = true;
@@ -154,22 +229,22 @@ int CountedMain(int count, char** arguments, char** environment) {
 extern "C" {
 
 void* malloc(std::size_t size) noexcept {
-  return Fails(kMalloc) ? nullptr : __libc_malloc(size);
+  return FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
 }
 void* calloc(std::size_t count, std::size_t size) noexcept {
-  return Fails(kMalloc) ? nullptr : __libc_calloc(count, size);
+  return FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
 }
 void* realloc(void* old, std::size_t size) noexcept {
-  return Fails(kMalloc) ? nullptr : __libc_realloc(old, size);
+  return FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_realloc(old, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  return Fails(kMalloc) ? nullptr : __libc_memalign(alignment, size);
+  return FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return Fails(kMalloc) ? nullptr : __libc_memalign(alignment, size);
+  return FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
 }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
-  *memory = Fails(kMalloc) ? nullptr : __libc_memalign(alignment, size);
+  *memory = FailsMemory(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size);
   return *memory == nullptr ? ENOMEM : 0;
 }
 

@@ -131,6 +131,14 @@ INPUTS = {
 }
 
 
+def spared(program, path):
+    """Writes to path the functions of RE2 that do not survive an exception from operator new."""
+    symbols = subprocess.run(["nm", "-S", "-C", "--defined-only", program], capture_output=True, text=True)
+    path.write_text("".join(
+        " ".join(line.split()[:2]) + "\n" for line in symbols.stdout.splitlines()
+        if " re2::Regexp::Parse(" in line))
+
+
 def steps(calls, every):
     """Which calls fail: each so many-th, or 1, 2, 3, 5, 8, ..."""
     if every:
@@ -161,6 +169,7 @@ class Command:
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent",
             "TMPDIR": str(folder), "BROWSER": "true", "LD_PRELOAD": args.shim,
+            "MEMTOOL_FAULT_SPARED": str(folder.parent / "spared"),
             "MEMTOOL_FAULT_COUNTS": str(self.counts_file)}
 
     def clear(self, old):
@@ -294,6 +303,7 @@ def main():
         Path(inputs["LIST"]).write_text(f"{inputs['P']}\n{inputs['Q']}\n")
         folder = Path(base) / "work"
         folder.mkdir()
+        spared(args.memtool, Path(base) / "spared")
         for text in COMMANDS:
             if text.startswith(args.only) and (has_dot or not text.startswith(("svg", "web"))):
                 test.all_of(Command(text, args, folder, inputs))
