@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes a large PyTorch-like memory snapshot: the shape of real ones, the same bytes on every run.
 
-usage: gen_snapshot.py EVENTS OUT [--writer py|native] [--seed S]
+usage: gen_snapshot.py EVENTS OUT [--form py|native|json] [--seed S]
 
 As in real files, each captured stack is a list of its own, its frames are shared dicts, and a list is
 shared only between an allocation, its free pair and the block that lives on.
 """
 import argparse
+import json
 import pickle
 import random
 import sys
@@ -58,13 +59,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("events", type=int)
     parser.add_argument("out")
-    parser.add_argument("--writer", choices=("py", "native"), default="py")
+    parser.add_argument("--form", choices=("py", "native", "json"), default="py",
+                        help="a pickle by Python (default), a pickle by PyTorch's own writer, or JSON")
     parser.add_argument("--seed", type=int, default=20240607)
     args = parser.parse_args()
     snapshot = make(args.events, args.seed)
     with open(args.out, "wb") as out:
-        if args.writer == "py":
+        if args.form == "py":
             pickle.dump(snapshot, out, protocol=4)
+        elif args.form == "json":
+            out.write(json.dumps(snapshot).encode())
         else:
             from make_snapshots import native_pickle
             out.write(native_pickle(snapshot))

@@ -13,13 +13,11 @@ other work on the machine only adds to it, and the largest memory.
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from bench import HERE, measure
 from load_plot import draw
+from measuring import HERE, cached, default_cache, measure
 
 KEEP = 1_000_000_000  # bytes: a larger input is removed once it is measured
 M = 1_000_000
@@ -40,16 +38,8 @@ SUFFIX = {"pprof": ".pb.gz", "snapshot": ".pickle", "csv": ".csv", "snapshots": 
 
 def make(cache, kind, rows, seed=1):
     """In a process of its own: what that one holds must not be counted as ours."""
-    path = cache / f"load-{kind}-{rows}-{seed}{SUFFIX[kind]}"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        part = path.with_name("part-" + path.name)
-        if part.is_dir():
-            shutil.rmtree(part)
-        subprocess.run([sys.executable, str(HERE / "load_inputs.py"), kind, str(rows), str(part), "--seed", str(seed)],
-                       check=True)
-        part.rename(path)
-    return path
+    return cached(cache, f"load-{kind}-{rows}-{seed}{SUFFIX[kind]}", lambda out: [
+        sys.executable, "-B", str(HERE / "load_inputs.py"), kind, str(rows), out, "--seed", str(seed)])
 
 
 def files_of(path):
@@ -164,14 +154,13 @@ def report(done, path, machine):
 
 
 def main():
-    default_cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "memtool-bench"
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memtool", help="the program to measure")
     parser.add_argument("--results", type=Path, required=True, help="where figures are kept, JSON")
     parser.add_argument("--again", action="store_true", help="measure everything once more")
     parser.add_argument("--only", default=",".join(KINDS), help="kinds, separated by commas")
     parser.add_argument("--scale", type=float, default=1, help="of all sizes, for a quick look")
-    parser.add_argument("--cache", type=Path, default=default_cache, help=f"inputs (default {default_cache})")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help=f"inputs (default {default_cache()})")
     parser.add_argument("--report", type=Path, help="write the tables here")
     parser.add_argument("--plot", type=Path, help="write the picture here, SVG")
     parser.add_argument("--machine", default="", help="a line about the machine, for the report")
