@@ -33,19 +33,19 @@ Error Inconsistent(std::string message) {
   return Error{.code = ErrorCode::kMalformed, .input = {}, .message = std::move(message)};
 }
 
-// The first of some rows that is not below `count`. Nearly always there is none, so all are looked
-// at without a branch for each.
+// Where the first of some rows is that is not below `count`; their number = nowhere. Nearly always
+// it is nowhere, so all are looked at without a branch for each.
 template <class RowId>
-std::optional<std::uint32_t> FirstBeyond(std::span<const RowId> rows, std::size_t count) {
+std::size_t FirstBeyond(std::span<const RowId> rows, std::size_t count) {
   std::uint64_t any = 0;  // its highest bit: a difference was negative
   for (const RowId row : rows) {
     any |= std::uint64_t{count} - 1 - row.value();
   }
   if (any >> 63U == 0) {
-    return std::nullopt;
+    return rows.size();
   }
-  return std::find_if(rows.begin(), rows.end(), [count](RowId row) { return row.value() >= count; })
-      ->value();
+  const auto beyond = [count](RowId row) { return row.value() >= count; };
+  return static_cast<std::size_t>(std::find_if(rows.begin(), rows.end(), beyond) - rows.begin());
 }
 
 // Every reference between the tables of symbols.
@@ -76,9 +76,11 @@ std::optional<Error> CheckProfile(const Recording& recording, const Profile& pro
   }
   const std::span<const StackId> stacks = profile.stacks;
   const std::span<const LabelSetId> sets = profile.label_sets;
-  if (FirstBeyond(stacks, recording.stack_count()) ||
-      FirstBeyond(sets, recording.label_set_count())) {
-    return Inconsistent("a sample refers to a stack or label set out of range");
+  const std::size_t beyond = std::min(FirstBeyond(stacks, recording.stack_count()),
+                                      FirstBeyond(sets, recording.label_set_count()));
+  if (beyond != samples) {
+    return Inconsistent(
+        fmt::format("sample {} refers to a stack or label set out of range", beyond));
   }
   if (!std::is_sorted(profile.unknown_size.begin(), profile.unknown_size.end()) ||
       (!profile.unknown_size.empty() && profile.unknown_size.back() >= samples)) {
@@ -275,9 +277,10 @@ Result<Recording> RecordingBuilder::Finish() && {
       return Fail(ErrorCode::kLimit, "more than 4,294,967,294 rows in one table");
     }
   }
-  if (const auto beyond = FirstBeyond(recording_.stacks.items(), recording_.locations.size())) {
-    return Fail(Inconsistent(
-        fmt::format("a stack refers to location row {}, which does not exist", *beyond)));
+  const std::span<const LocationId> in_stacks = recording_.stacks.items();
+  if (const auto at = FirstBeyond(in_stacks, recording_.locations.size()); at != in_stacks.size()) {
+    return Fail(Inconsistent(fmt::format("a stack refers to location row {}, which does not exist",
+                                         in_stacks[at].value())));
   }
   if (auto error = CheckSymbols(recording_)) {
     return Fail(*std::move(error));
