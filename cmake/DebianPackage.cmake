@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_PACKAGE_CONFLICTS memtool)
 set(CPACK_DEBIAN_PACKAGE_REPLACES memtool)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What the program opens only when it is needed: none of the libraries that it starts with names them.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "sensible-utils, libcairo2, libcgraph6, libdw1")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "sensible-utils, libcairo2, libcgraph6, libdw1, libsqlite3-0")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "fonts-dejavu-core, graphviz, python3:any")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

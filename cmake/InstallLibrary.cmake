@@ -12,7 +12,7 @@ target_sources(libmemtool PRIVATE $<TARGET_OBJECTS:libprofile> $<TARGET_OBJECTS:
 # The objects know what they need; whoever links the archive has to be told again.
 target_link_libraries(libmemtool PUBLIC tl::expected
   PRIVATE fmt::fmt PkgConfig::xxhash PkgConfig::re2 EXPAT::EXPAT PkgConfig::libdw PkgConfig::zstd
-          ZLIB::ZLIB yaml-cpp protobuf::libprotobuf PkgConfig::sqlite3 Threads::Threads)
+          ZLIB::ZLIB yaml-cpp protobuf::libprotobuf-lite PkgConfig::sqlite3 Threads::Threads)
 if(ISAL_INCLUDE AND ISAL_LIBRARY)
   target_link_libraries(libmemtool PRIVATE ${ISAL_LIBRARY})
   set(MEMTOOL_ISAL_FLAGS -lisal)

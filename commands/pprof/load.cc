@@ -77,6 +77,19 @@ Result<Recording> WithProgram(Recording recording, const Program& program) {
   return std::move(builder).Finish();
 }
 
+// What is live at the end of a history. Samples are handed on: copied, they would be held twice.
+Result<Recording> WithSamples(Recording recording) {
+  if (recording.history) {
+    const auto live = RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
+    MEMTOOL_TRY(live);
+    recording = **live;
+  }
+  if (!recording.profile) {
+    return Fail(ErrorCode::kUnsupported, "holds no samples");
+  }
+  return recording;
+}
+
 Result<Recording> LoadOne(const std::string& name, const Program& program) {
   if (name.find("://") != std::string::npos) {
     return Fail(Error{.code = ErrorCode::kUsage,
@@ -86,17 +99,9 @@ Result<Recording> LoadOne(const std::string& name, const Program& program) {
   }
   BoundMemory(DefaultMemoryBound());
   auto loaded =
-      formats::OpenRecording(name)
-          .and_then([](Recording recording) {
-            return RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
-          })
-          .and_then(
-              [&program](const std::shared_ptr<const Recording>& recording) -> Result<Recording> {
-                if (!recording->profile) {
-                  return Fail(ErrorCode::kUnsupported, "holds no samples");
-                }
-                return WithProgram(*recording, program);
-              });
+      formats::OpenRecording(name).and_then(WithSamples).and_then([&program](Recording recording) {
+        return WithProgram(std::move(recording), program);
+      });
   if (!loaded) {
     Error error = std::move(loaded.error());
     error.input = error.input.empty() ? name : error.input;

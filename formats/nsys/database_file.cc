@@ -30,22 +30,22 @@ int Allow(void* /*data*/, int action, const char* first, const char* /*second*/,
 }
 
 void Harden(sqlite3* db, const Limits& limits) {
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
-  sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
-                static_cast<int>(std::min(limits.string_bytes, kMostLength)));
+  sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
+                             static_cast<int>(std::min(limits.string_bytes, kMostLength)));
   constexpr int kMostSql = 100'000;
   constexpr int kMostColumns = 500;
   constexpr int kMostDepth = 50;
-  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMostSql);
-  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMostColumns);
-  sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, kMostDepth);
-  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMostSql);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMostColumns);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, kMostDepth);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
 std::string Quoted(std::string_view name) {
@@ -122,14 +122,15 @@ DatabaseFile::DatabaseFile(DatabaseFile&&) noexcept = default;
 DatabaseFile::~DatabaseFile() = default;
 
 Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
+  MEMTOOL_TRY(sqlite::LoadSqlite());
   auto file = ScratchFile::Make();
   MEMTOOL_TRY(file);
   // It is opened while it is still empty, so that it has a name for a moment only; SQLite looks at
   // its size later.
   sqlite3* opened = nullptr;
-  const int status =
-      sqlite3_open_v2(UriOf(file->path()).c_str(), &opened,
-                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int status = sqlite::api::sqlite3_open_v2(
+      UriOf(file->path()).c_str(), &opened,
+      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   sqlite::Database db(opened);
   file->Unlink();
   if (status != SQLITE_OK) {
@@ -143,8 +144,8 @@ Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
       ErrorCode::kMalformed));
   auto work = std::make_unique<Work>();
   work->most = kFreeSteps + *size * kStepsPerByte;
-  sqlite3_progress_handler(db.get(), kStepsBetween, &Work::Look, work.get());
-  sqlite3_set_authorizer(db.get(), &Allow, nullptr);
+  sqlite::api::sqlite3_progress_handler(db.get(), kStepsBetween, &Work::Look, work.get());
+  sqlite::api::sqlite3_set_authorizer(db.get(), &Allow, nullptr);
   return DatabaseFile(std::move(db), std::move(work), limits);
 }
 

@@ -19,18 +19,18 @@ std::string MessageOf(sqlite3* db) {
     return "out of memory";
   }
   // SQLite keeps the system's reason for some failures only; errno has it for the others.
-  const bool system = (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
-  const int kept = system ? sqlite3_system_errno(db) : 0;
+  const bool system = (api::sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
+  const int kept = system ? api::sqlite3_system_errno(db) : 0;
   const int number = system && kept == 0 ? errno : kept;
-  return number == 0
-             ? std::string(sqlite3_errmsg(db))
-             : fmt::format("{}: {}", sqlite3_errmsg(db), std::generic_category().message(number));
+  return number == 0 ? std::string(api::sqlite3_errmsg(db))
+                     : fmt::format("{}: {}", api::sqlite3_errmsg(db),
+                                   std::generic_category().message(number));
 }
 
 Result<Statement> Statement::Prepare(sqlite3* db, std::string_view text, ErrorCode code) {
   sqlite3_stmt* handle = nullptr;
   const int status =
-      sqlite3_prepare_v2(db, text.data(), static_cast<int>(text.size()), &handle, nullptr);
+      api::sqlite3_prepare_v2(db, text.data(), static_cast<int>(text.size()), &handle, nullptr);
   Statement statement(handle, code);
   if (status != SQLITE_OK) {
     return Fail(code, "SQLite: " + MessageOf(db));
@@ -39,12 +39,12 @@ Result<Statement> Statement::Prepare(sqlite3* db, std::string_view text, ErrorCo
 }
 
 void Statement::Bind(int parameter, std::string_view text) {
-  sqlite3_bind_text64(handle_.get(), parameter, text.data() == nullptr ? "" : text.data(),
-                      text.size(), kStatic, SQLITE_UTF8);
+  api::sqlite3_bind_text64(handle_.get(), parameter, text.data() == nullptr ? "" : text.data(),
+                           text.size(), kStatic, SQLITE_UTF8);
 }
 
 Error Statement::Failure(int status) const {
-  sqlite3* db = sqlite3_db_handle(handle_.get());
+  sqlite3* db = api::sqlite3_db_handle(handle_.get());
   switch (status & 0xff) {
     case SQLITE_NOMEM:
       return {.code = ErrorCode::kLimit, .input = {}, .message = "SQLite: out of memory"};
@@ -64,7 +64,7 @@ Error Statement::Failure(int status) const {
 
 Result<bool> Statement::Step() {
   errno = 0;
-  const int status = sqlite3_step(handle_.get());
+  const int status = api::sqlite3_step(handle_.get());
   if (status == SQLITE_ROW || status == SQLITE_DONE) {
     return status == SQLITE_ROW;
   }
@@ -73,17 +73,17 @@ Result<bool> Statement::Step() {
 
 Result<void> Statement::Run() {
   errno = 0;
-  const int status = sqlite3_step(handle_.get());
+  const int status = api::sqlite3_step(handle_.get());
   if (status != SQLITE_DONE && status != SQLITE_ROW) {
     return Fail(Failure(status));
   }
-  sqlite3_reset(handle_.get());
+  api::sqlite3_reset(handle_.get());
   return {};
 }
 
 std::string_view Statement::Text(int column) const {
-  const unsigned char* text = sqlite3_column_text(handle_.get(), column);
-  const int size = sqlite3_column_bytes(handle_.get(), column);
+  const unsigned char* text = api::sqlite3_column_text(handle_.get(), column);
+  const int size = api::sqlite3_column_bytes(handle_.get(), column);
   const auto* bytes = static_cast<const char*>(static_cast<const void*>(text));
   return text == nullptr ? std::string_view()
                          : std::string_view(bytes, static_cast<std::size_t>(size));
@@ -91,7 +91,7 @@ std::string_view Statement::Text(int column) const {
 
 Result<void> Execute(sqlite3* db, const std::string& statements, ErrorCode code) {
   errno = 0;
-  if (sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+  if (api::sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return Fail(code, "SQLite: " + MessageOf(db));
   }
   return {};

@@ -1,8 +1,6 @@
 // SQLite's C interface with owners and errors as values.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,11 +9,12 @@
 #include <utility>
 
 #include "memtool/profile/base/result.h"
+#include "sqlite/sqlite_library.h"
 
 namespace memtool::formats::sqlite {
 
 struct CloseDatabase {
-  void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+  void operator()(sqlite3* db) const { api::sqlite3_close_v2(db); }
 };
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
@@ -30,11 +29,11 @@ class Statement {
 
   // Parameters count from 1 and keep their values between rows.
   void Bind(int parameter, std::int64_t value) {
-    sqlite3_bind_int64(handle_.get(), parameter, value);
+    api::sqlite3_bind_int64(handle_.get(), parameter, value);
   }
   // The bytes are needed until the next Step() or Run().
   void Bind(int parameter, std::string_view text);
-  void BindNull(int parameter) { sqlite3_bind_null(handle_.get(), parameter); }
+  void BindNull(int parameter) { api::sqlite3_bind_null(handle_.get(), parameter); }
   template <class Value>
   void Bind(int parameter, const std::optional<Value>& value) {
     value ? Bind(parameter, static_cast<std::int64_t>(*value)) : BindNull(parameter);
@@ -46,17 +45,17 @@ class Statement {
 
   // Columns of the current row count from 0.
   [[nodiscard]] bool IsInteger(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
+    return api::sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
   }
   [[nodiscard]] std::int64_t Number(int column) const {
-    return sqlite3_column_int64(handle_.get(), column);
+    return api::sqlite3_column_int64(handle_.get(), column);
   }
   // Valid until the next Step().
   [[nodiscard]] std::string_view Text(int column) const;
 
  private:
   struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+    void operator()(sqlite3_stmt* statement) const { api::sqlite3_finalize(statement); }
   };
   Statement(sqlite3_stmt* handle, ErrorCode code) : handle_(handle), code_(code) {}
   [[nodiscard]] Error Failure(int status) const;

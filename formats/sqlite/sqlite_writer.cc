@@ -353,9 +353,10 @@ constexpr const char* kBegin =
     "PRAGMA cache_size = -16000; BEGIN";
 
 Result<void> MakeDatabase(const Recording& recording, ScratchFile& file) {
+  MEMTOOL_TRY(sqlite::LoadSqlite());
   sqlite3* opened = nullptr;
-  const int status = sqlite3_open_v2(file.path().c_str(), &opened,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int status = sqlite::api::sqlite3_open_v2(
+      file.path().c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   const Database db(opened);
   file.Unlink();
   if (status != SQLITE_OK) {

@@ -288,10 +288,9 @@ class Merger {
     // Stacks below: they differ more than labels, and the map hashes low bits better.
     const std::uint64_t key = std::uint64_t{labels.value()} << 32U | stack.value();
     RowMap& samples = unknown ? unknown_samples_ : samples_;
-    std::uint32_t row = samples.Get(key);
-    if (row == kNone) {
-      row = static_cast<std::uint32_t>(stacks_.size());
-      samples.Put(key, row);
+    const auto fresh = static_cast<std::uint32_t>(stacks_.size());
+    const std::uint32_t row = samples.GetOrPut(key, fresh);
+    if (row == fresh) {
       stacks_.push_back(stack);
       label_sets_.push_back(labels);
       std::for_each(values_.begin(), values_.end(), [](auto& column) { column.push_back(0); });
