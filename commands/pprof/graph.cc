@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "memtool/profile/base/row_map.h"
 #include "pprof/measure.h"
 #include "pprof/text/go_text.h"
 
@@ -21,34 +21,39 @@ class SamplesByStack {
   template <class ForEach>
   SamplesByStack(std::size_t stack_count, std::span<const StackId> stacks, ForEach for_each)
       : end_(stack_count, 0) {
-    for_each([&](std::size_t i) {
+    for_each([&](std::uint32_t i) {
       if (end_[stacks[i].value()]++ == 0) {
         order_.push_back(stacks[i]);
       }
     });
-    std::size_t at = 0;
+    std::uint32_t at = 0;
     for (const StackId stack : order_) {
       at += std::exchange(end_[stack.value()], at);
     }
     samples_.resize(at);
-    for_each([&](std::size_t i) { samples_[end_[stacks[i].value()]++] = i; });
+    for_each([&](std::uint32_t i) { samples_[end_[stacks[i].value()]++] = i; });
   }
 
-  // Calls visit(stack, samples).
-  template <class Visit>
-  void ForEachStack(Visit visit) const {
+  // Calls visit(stack, samples). `columns`: what it looks at of each sample, which lies all over
+  // them and is fetched some samples ahead.
+  template <class Visit, class... Columns>
+  void ForEachStack(Visit visit, const Columns&... columns) const {
+    constexpr std::size_t kAhead = 16;
     std::size_t begin = 0;
     for (const StackId stack : order_) {
       const std::size_t end = end_[stack.value()];
+      for (std::size_t at = begin + kAhead; at < std::min(end + kAhead, samples_.size()); ++at) {
+        (__builtin_prefetch(&columns[samples_[at]]), ...);
+      }
       visit(stack, std::span(samples_).subspan(begin, end - begin));
       begin = end;
     }
   }
 
  private:
-  std::vector<std::size_t> end_;  // per stack: where its samples end
+  std::vector<std::uint32_t> end_;  // per stack: where its samples end
   std::vector<StackId> order_;
-  std::vector<std::size_t> samples_;
+  std::vector<std::uint32_t> samples_;
 };
 
 // Samples of one stack are one: the sums are the same, and profiles have many samples per stack.
@@ -79,15 +84,16 @@ class Samples {
     const SamplesByStack groups(input_.recording.stack_count(), profile_.stacks,
                                 [this](auto take) { ForEach(take); });
     StackTags tags(input_.tags->size());
-    groups.ForEachStack([&](StackId stack, std::span<const std::size_t> samples) {
+    const auto visit_stack = [&](StackId stack, std::span<const std::uint32_t> samples) {
       Weight sum;
-      for (const std::size_t i : samples) {
+      for (const std::uint32_t i : samples) {
         Add(sum, WeightOf(i));
         tags.Add(input_.tags->Of(profile_.label_sets[i]), i, WeightOf(i));
       }
       visit(stack, sum, tags.sums());
       tags.Clear();
-    });
+    };
+    groups.ForEachStack(visit_stack, profile_.values[input_.type], profile_.label_sets);
   }
 
  private:
@@ -96,7 +102,7 @@ class Samples {
   }
   template <class Visit>
   void ForEach(Visit visit) const {
-    for (std::size_t i = 0; i < profile_.size(); ++i) {
+    for (std::uint32_t i = 0; i < profile_.size(); ++i) {
       const Weight weight = WeightOf(i);
       if (weight.value != 0 || weight.divisor != 0) {
         visit(i);
@@ -175,15 +181,13 @@ class Builder {
     std::uint64_t above = std::uint64_t{kNoRow} << 32U;
     for (std::size_t i = nodes_.size(); i-- > 0;) {
       const std::uint32_t row = nodes_[i].value();
-      const auto [child, added] = children_.try_emplace(above | row);
-      if (added) {
-        const auto fresh = static_cast<std::uint32_t>(graph_.info.size());
-        const auto function =
-            functions_.try_emplace(above | input_.table.FunctionOf(row), fresh).first->second;
-        child->second = AddNode(row, function);
+      const auto fresh = static_cast<std::uint32_t>(graph_.info.size());
+      const std::uint32_t child = children_.GetOrPut(above | row, fresh);
+      if (child == fresh) {
+        AddNode(row, functions_.GetOrPut(above | input_.table.FunctionOf(row), fresh));
       }
-      nodes_[i] = NodeId(child->second);
-      above = std::uint64_t{child->second} << 32U;
+      nodes_[i] = NodeId(child);
+      above = std::uint64_t{child} << 32U;
     }
   }
 
@@ -192,8 +196,8 @@ class Builder {
   PprofGraph graph_;
   std::vector<NodeId> nodes_;  // of the current stack, innermost first
   std::vector<char> inlined_;
-  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // (parent, row of the table) → node
-  std::unordered_map<std::uint64_t, std::uint32_t> functions_;  // (parent, function) → number
+  RowMap children_;   // (parent, row of the table) → node
+  RowMap functions_;  // (parent, function) → number
 };
 
 }  // namespace

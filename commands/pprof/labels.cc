@@ -60,7 +60,7 @@ class LabelFrames {
   // Rows are made in the order of samples, because -raw shows that order.
   void Run() {
     std::vector<std::optional<Added>> added(builder_.label_set_count());
-    RowMap rows;  // (stack, label set) → stack with frames
+    RowMap rows;  // (stack, number of its frames) → stack with frames
     std::vector<LocationId> places;
     Profile& profile = builder_.samples();
     for (std::size_t i = 0; i < profile.size(); ++i) {
@@ -71,10 +71,11 @@ class LabelFrames {
         frames.emplace();
         frames->roots = Make(labels, roots_, root_found_);
         frames->leaves = Make(labels, leaves_, leaf_found_);
+        frames->number = NumberOf(*frames);
       }
       const auto next = static_cast<std::uint32_t>(builder_.recording().stacks.size());
       const std::uint32_t row =
-          rows.GetOrPut(std::uint64_t{profile.stacks[i].value()} << 32U | set.value(), next);
+          rows.GetOrPut(std::uint64_t{profile.stacks[i].value()} << 32U | frames->number, next);
       if (row == next) {
         places.assign(frames->leaves.begin(), frames->leaves.end());
         const auto old = builder_.recording().Stack(profile.stacks[i]);
@@ -93,7 +94,14 @@ class LabelFrames {
   struct Added {
     std::vector<LocationId> roots;
     std::vector<LocationId> leaves;
+    std::uint32_t number = 0;  // the same for the same frames
   };
+
+  std::uint32_t NumberOf(const Added& frames) {
+    return numbers_
+        .try_emplace({frames.roots, frames.leaves}, static_cast<std::uint32_t>(numbers_.size()))
+        .first->second;
+  }
 
   // Locations for `keys`, the last key's first: innermost first.
   std::vector<LocationId> Make(const LabelSet& set, const std::vector<std::string>& keys,
@@ -126,6 +134,7 @@ class LabelFrames {
   bool root_found_ = false;
   bool leaf_found_ = false;
   std::map<std::pair<std::string, StringId>, LocationId> rows_;
+  std::map<std::pair<std::vector<LocationId>, std::vector<LocationId>>, std::uint32_t> numbers_;
 };
 
 // The first unit of each key counts; `others` are those found later.

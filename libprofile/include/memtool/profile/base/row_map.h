@@ -63,7 +63,7 @@ class RowMap {
   [[nodiscard]] std::size_t size() const { return used_; }
 
  private:
-  static constexpr std::size_t kFirst = 1024;
+  static constexpr std::size_t kFirst = 64;
   struct Slot {
     std::uint64_t key = 0;
     std::uint32_t row = kNone;
