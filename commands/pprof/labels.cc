@@ -61,7 +61,7 @@ class LabelFrames {
   void Run() {
     std::vector<std::optional<Added>> added(builder_.label_set_count());
     RowMap rows;  // (stack, number of its frames) → stack with frames
-    std::vector<LocationId> places;
+    Runs<StackId, LocationId> stacks;
     Profile& profile = builder_.samples();
     for (std::size_t i = 0; i < profile.size(); ++i) {
       const LabelSetId set = profile.label_sets[i];
@@ -73,18 +73,18 @@ class LabelFrames {
         frames->leaves = Make(labels, leaves_, leaf_found_);
         frames->number = NumberOf(*frames);
       }
-      const auto next = static_cast<std::uint32_t>(builder_.recording().stacks.size());
+      const auto next = static_cast<std::uint32_t>(stacks.size());
       const std::uint32_t row =
           rows.GetOrPut(std::uint64_t{profile.stacks[i].value()} << 32U | frames->number, next);
       if (row == next) {
-        places.assign(frames->leaves.begin(), frames->leaves.end());
-        const auto old = builder_.recording().Stack(profile.stacks[i]);
-        places.insert(places.end(), old.begin(), old.end());
-        places.insert(places.end(), frames->roots.begin(), frames->roots.end());
-        builder_.AddStack(places);
+        stacks.Append(frames->leaves);
+        stacks.Append(builder_.recording().Stack(profile.stacks[i]));
+        stacks.Append(frames->roots);
+        stacks.EndRow();
       }
       profile.stacks[i] = StackId(row);
     }
+    builder_.SetStacks(std::move(stacks));
   }
   [[nodiscard]] bool root_found() const { return root_found_; }
   [[nodiscard]] bool leaf_found() const { return leaf_found_; }

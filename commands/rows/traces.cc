@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/escape.h"
-#include "output/tabulate.h"
+#include "output/tabulate_stream.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -23,23 +24,38 @@ namespace {
 // ours. Each frame's line is made once: stacks share frames.
 class StackTexts {
  public:
-  std::string operator()(const TraceRow& row) {
-    const NodeSpace& frames = row.texts->frames;
-    lines_.resize(frames.size());
-    std::string text = row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
+  std::string Of(const TraceRow& row) {
+    std::string text = LabelsOf(row);
     for (const NodeId node : row.Stack()) {
-      std::string& line = lines_[node.value()];
-      if (line.empty()) {
-        const std::string place = PlaceText(frames.File(node), frames[node].line);
-        line = '\n' + EscapeText(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place));
-      }
-      text += line;
+      text += '\n';
+      text += LineOf(row.texts->frames, node);
     }
     text += row.Stack().empty() ? "\n(no stack)" : "";
     return text;
   }
+  // A width that none of its lines exceeds: no byte is wider than one place.
+  std::size_t AtMost(const TraceRow& row) {
+    std::size_t most = std::max(LabelsOf(row).size(), std::string_view("(no stack)").size());
+    for (const NodeId node : row.Stack()) {
+      most = std::max(most, LineOf(row.texts->frames, node).size());
+    }
+    return most;
+  }
 
  private:
+  static std::string LabelsOf(const TraceRow& row) {
+    return row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
+  }
+  const std::string& LineOf(const NodeSpace& frames, NodeId node) {
+    lines_.resize(frames.size());
+    std::string& line = lines_[node.value()];
+    if (line.empty()) {
+      const std::string place = PlaceText(frames.File(node), frames[node].line);
+      line = EscapeText(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place));
+    }
+    return line;
+  }
+
   std::vector<std::string> lines_;  // per node
 };
 
@@ -69,21 +85,37 @@ class TracesCommand final : public RowsCommand {
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
+  // All of them, one by one: their texts together may take more memory than all else.
+  static NextOf<TraceRow> RowsOf(const std::vector<TraceRow>& rows) {
+    return [&rows, next = std::size_t{0}](TraceRow& row) mutable {
+      const bool found = next < rows.size();
+      row = found ? rows[next++] : row;
+      return found;
+    };
+  }
+
+  static std::vector<TableColumn<TraceRow>> Columns(bool bytes) {
+    auto count = ColumnOf(FieldNamed(kTracesFields, "count"), bytes);
+    count.style.drop = 1;
+    const auto texts = std::make_shared<StackTexts>();
+    return {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
+            count,
+            {{.title = "LABELS AND STACK, INNERMOST FIRST",
+              .left = true,
+              .lines = true,
+              .key = "stack"},
+             [texts](const TraceRow& row) { return texts->Of(row); },
+             [texts](const TraceRow& row) { return texts->AtMost(row); }}};
+  }
+
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
     const bool bytes = session.is_bytes();
-    auto count = ColumnOf(FieldNamed(kTracesFields, "count"), bytes);
-    count.style.drop = 1;
-    Tabulate(
-        answer_.rows,
-        {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
-         count,
-         {{.title = "LABELS AND STACK, INNERMOST FIRST",
-           .left = true,
-           .lines = true,
-           .key = "stack"},
-          [texts = std::make_shared<StackTexts>()](const TraceRow& row) { return (*texts)(row); }}},
-        output().limit(), 0, table);
+    if (output().limit() == 0) {
+      TabulateStream<TraceRow>([this] { return RowsOf(answer_.rows); }, Columns(bytes), table);
+    } else {
+      Tabulate(answer_.rows, Columns(bytes), output().limit(), 0, table);
+    }
     table.head =
         Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),
                                   session.choice().name, AmountText(session, answer_.total),

@@ -44,6 +44,8 @@ class RecordingBuilder {
     recording_.stacks.Append(locations);
   }
   StackId EndStack() { return recording_.stacks.EndRow(); }
+  // Takes over all stacks, in place of those that there were.
+  void SetStacks(Runs<StackId, LocationId> stacks) { recording_.stacks = std::move(stacks); }
   // Equal sets get one id. The empty set is id 0.
   LabelSetId InternLabels(std::span<const Label> labels);
 
