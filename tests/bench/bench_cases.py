@@ -87,9 +87,9 @@ def case_table(memtool, samples):
     base, new, snapshot, native = ["base.pb.gz"], ["new.pb.gz"], ["snapshot.pickle"], ["native.pickle"]
     return [
         Case("start", ours("--version"), "rg --version", rg, [], {"cpu": 1.3}, runs=START_RUNS),
-        Case("start-top", ours("top", str(PROFILE)), "rg --version", rg, [], runs=START_RUNS),
+        Case("start-top", ours("top", str(PROFILE)), "rg --version", rg, [], {"cpu": 1.3}, runs=START_RUNS),
         Case("top-gzip", top, "gzip -dc", gzip, base, {"cpu": 0.85, "wall": 0.6}),
-        Case("top-gzip-200k", top, "gzip -dc", gzip, ["200k.pb.gz"], {"cpu": 1.0}),
+        Case("top-gzip-200k", top, "gzip -dc", gzip, ["200k.pb.gz"], {"cpu": 1.0}, runs=START_RUNS),
         Case("snapshot-info", info, "pickle.load", load, snapshot, sixteenth),
         Case("snapshot-peak", peak, "pickle.load", load, snapshot, sixteenth),
         Case("native-info", info, "pickle.load", load, native, sixteenth),
