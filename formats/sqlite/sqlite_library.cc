@@ -30,7 +30,8 @@ std::string FindSqlite() {
 Result<void> LoadSqlite() {
   static const std::string missing = FindSqlite();
   if (!missing.empty()) {
-    return Fail(ErrorCode::kUnsupported, "cannot be read or written without SQLite: " + missing,
+    return Fail(ErrorCode::kUnsupported,
+                "databases need SQLite, which cannot be opened: " + missing,
                 "install it (Debian: libsqlite3-0)");
   }
   return {};
