@@ -71,6 +71,8 @@ void Release(void* /*state*/, void* memory) {
 }  // namespace
 
 // No function to close it: where there is one, agclose() leaves to it whatever the graph has.
-const Agmemdisc_t kCgraphMemory{OpenMemory, Allocate, Resize, Release, nullptr};
+Agmemdisc_t CgraphMemory() {
+  return {OpenMemory, Allocate, Resize, Release, nullptr};
+}
 
 }  // namespace memtool::commands

@@ -33,6 +33,6 @@ Result<void> LoadCgraph();
 
 // Memory of a graph. Where there is none its functions throw std::bad_alloc, through cgraph, which
 // would go on with a null pointer; the graph is then to be left as it is.
-extern const Agmemdisc_t kCgraphMemory;
+Agmemdisc_t CgraphMemory();
 
 }  // namespace memtool::commands

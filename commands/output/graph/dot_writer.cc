@@ -97,7 +97,7 @@ class DotBuilder {
     try {
       return Write();
     } catch (const std::bad_alloc&) {
-      static_cast<void>(handle_.release());  // half changed, see kCgraphMemory
+      static_cast<void>(handle_.release());  // half changed, see CgraphMemory()
       throw;
     }
   }
@@ -406,7 +406,7 @@ class DotBuilder {
   const DotStyle& style_;
   std::int64_t largest_flat_;
   Agiodisc_t io_{nullptr, Append, NoFlush};
-  Agmemdisc_t memory_ = kCgraphMemory;
+  Agmemdisc_t memory_ = CgraphMemory();
   Agdisc_t disciplines_{&memory_, nullptr, &io_};  // its own ids
   GraphHandle handle_;
   std::vector<Box> boxes_;                                 // of the nodes
