@@ -99,7 +99,7 @@ class Decoder {
   std::vector<WireLine> lines_;
   std::vector<WireFunction> functions_;
   std::vector<std::uint64_t> function_ids_;
-  // Wire index → id. In pieces, because a table of empty strings costs an input next to nothing.
+  // Wire index → id. Never held twice: a table of empty strings costs an input next to nothing.
   RowVector<StringId> strings_;
 
   std::uint64_t unknown_mappings_ = 0;
