@@ -51,6 +51,14 @@ Result<std::vector<std::string>> LinesOf(const std::string& name) {
     return Fail(about(std::move(source.error())));
   }
   std::vector<std::string> lines(1);
+  const auto end_line = [&lines] {
+    if (lines.back().ends_with('\r')) {  // a list from Windows
+      lines.back().pop_back();
+    }
+    if (!lines.back().empty()) {
+      lines.emplace_back();
+    }
+  };
   std::array<std::byte, 4096> buffer{};
   while (true) {
     const auto got = (*source)->Read(buffer);
@@ -63,14 +71,13 @@ Result<std::vector<std::string>> LinesOf(const std::string& name) {
     for (const std::byte byte : std::span(buffer).first(*got)) {
       if (byte != std::byte{'\n'}) {
         lines.back() += static_cast<char>(byte);
-      } else if (!lines.back().empty()) {
-        lines.emplace_back();
+      } else {
+        end_line();
       }
     }
   }
-  if (lines.back().empty()) {
-    lines.pop_back();
-  }
+  end_line();
+  lines.pop_back();
   return lines;
 }
 

@@ -14,18 +14,12 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/ranks/identity.h"
 #include "session/progress.h"
+#include "session/start_work.h"
 #include "words/subjects.h"
 
 namespace memtool::commands {
 
 namespace {
-
-// A page has no threads.
-#ifdef __EMSCRIPTEN__
-constexpr bool kHasThreads = false;
-#else
-constexpr bool kHasThreads = true;
-#endif
 
 struct ReadFile {
   std::vector<Digest> digests;
@@ -111,10 +105,11 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
   others = tree.others;
   for (const TreeFile& file : tree.files) {
     while (next < tree.files.size() && ahead.size() < jobs) {
-      ahead.push_back(std::async(jobs > 1 ? std::launch::async : std::launch::deferred,
-                                 [&options, &stdin_name, path = tree.files[next++].path] {
-                                   return ReadOne(path, path == "-" ? stdin_name : path, options);
-                                 }));
+      ahead.push_back(StartWork(
+          [&options, &stdin_name, path = tree.files[next++].path] {
+            return ReadOne(path, path == "-" ? stdin_name : path, options);
+          },
+          jobs > 1));
     }
     ReadFile read = ahead.front().get();
     ahead.pop_front();

@@ -2,7 +2,7 @@
 """Damaged and malformed capture logs: what is whole is read, the rest is said; a file that is no log
 ends with exit code 3.
 
-usage: damaged_logs_test.py --memtool PATH --testdata testdata --replay replay_capture_log
+usage: damaged_logs_test.py --memtool PATH --testdata testdata --replay PATH
 """
 import argparse
 import json
@@ -163,7 +163,7 @@ def main():
                 failed += 1
                 print(f"{name}: {why}")
         paths += mutants(args.testdata, folder)
-        done = subprocess.run([args.replay, *map(str, paths)], capture_output=True, text=True)
+        done = subprocess.run([args.replay, "capture_log", *map(str, paths)], capture_output=True, text=True)
         if done.returncode:
             failed += 1
             print(f"replay: exit {done.returncode}: {done.stderr[-2000:]}")

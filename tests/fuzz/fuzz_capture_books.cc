@@ -15,6 +15,7 @@
 #include "common/log_maker.h"
 #include "common/reading.h"
 #include "memtool/profile/replay/replay.h"
+#include "targets.h"
 
 namespace {
 
@@ -172,7 +173,7 @@ class Driver {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzCaptureBooks(const std::uint8_t* data, std::size_t size) {
   // Enough for several chunks; every further one costs 64 KiB.
   constexpr std::size_t kMostSteps = 2000;
   if (size == 0) {

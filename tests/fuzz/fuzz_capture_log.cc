@@ -11,6 +11,7 @@
 #include "../../capture/wire.h"
 #include "common/reading.h"
 #include "memtool/profile/replay/replay.h"
+#include "targets.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ std::vector<std::byte> AsLog(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzCaptureLog(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::byte> log = AsLog(std::as_bytes(std::span(data, size)));
   const auto recording = fuzz::ReadAs("capture_log", log);
   if (!recording) {

@@ -17,6 +17,7 @@
 #include "common/reading.h"
 #include "common/strict_text.h"
 #include "output/sink.h"
+#include "targets.h"
 
 namespace {
 
@@ -108,7 +109,7 @@ void Run(Words words, const std::string& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzCommands(const std::uint8_t* data, std::size_t size) {
   static const int file = ::memfd_create("input", MFD_CLOEXEC);
   static const std::string name = "/proc/self/fd/" + std::to_string(file);
   if (file < 0 || ::ftruncate(file, 0) != 0 ||

@@ -16,6 +16,7 @@
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/select/at_moment.h"
 #include "memtool/profile/select/view.h"
+#include "targets.h"
 
 namespace {
 
@@ -62,7 +63,7 @@ void CheckStates(const HistoryIndex& index, const Trace& trace) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzHistory(const std::uint8_t* data, std::size_t size) {
   formats::OpenOptions options;
   options.limits.unpacked_bytes = 16U << 20U;
   auto recording = formats::OpenRecording(

@@ -12,8 +12,9 @@
 #include "common/round_trip.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/at_moment.h"
+#include "targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzMemtoolFile(const std::uint8_t* data, std::size_t size) {
   using namespace memtool;
   using namespace memtool::fuzz;
   const auto bytes = WithGoodSums(std::as_bytes(std::span(data, size)));

@@ -11,6 +11,7 @@
 #include "memtool/profile/answers/oom.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "oom/oom_words.h"
+#include "targets.h"
 
 namespace {
 
@@ -36,7 +37,7 @@ void Check(const memtool::OomAnswer& answer) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzOom(const std::uint8_t* data, std::size_t size) {
   using namespace memtool;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the bytes are the text.
   const std::string_view text(reinterpret_cast<const char*>(data), size);

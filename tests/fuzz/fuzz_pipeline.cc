@@ -21,6 +21,7 @@
 #include "output/graph/dot_writer.h"
 #include "output/tabulate.h"
 #include "output/writers.h"
+#include "targets.h"
 
 namespace {
 
@@ -79,7 +80,7 @@ void Grow(const Recording& recording) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzPipeline(const std::uint8_t* data, std::size_t size) {
   formats::OpenOptions options;
   options.limits.unpacked_bytes = 16U << 20U;
   const auto recording = formats::OpenRecording(

@@ -11,6 +11,7 @@
 #include "common/recording_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/formats/writer.h"
+#include "targets.h"
 
 namespace {
 
@@ -33,7 +34,7 @@ void Compare(const Result<Recording>& ours, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzPprof(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const auto recording = ReadAs("pprof", bytes);
   Compare(recording, bytes);

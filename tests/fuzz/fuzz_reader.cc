@@ -1,8 +1,9 @@
-// One reader alone, whatever its sniffing says: MEMTOOL_READER, its name. What it accepts must
+// One reader alone, whatever its sniffing says: `reader`, its name. What it accepts must
 // replay, be summed up and told.
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,11 +12,12 @@
 #include "common/round_trip.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/at_moment.h"
+#include "targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzReader(std::string_view reader, const std::uint8_t* data, std::size_t size) {
   using namespace memtool;
   using namespace memtool::fuzz;
-  auto recording = ReadAs(MEMTOOL_READER, std::as_bytes(std::span(data, size)));
+  auto recording = ReadAs(reader, std::as_bytes(std::span(data, size)));
   if (!recording) {
     return 0;
   }

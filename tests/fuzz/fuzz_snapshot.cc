@@ -9,8 +9,9 @@
 #include "common/reading.h"
 #include "common/recording_text.h"
 #include "common/round_trip.h"
+#include "targets.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzSnapshot(const std::uint8_t* data, std::size_t size) {
   using namespace memtool;
   using namespace memtool::fuzz;
   constexpr std::string_view kReader = "torch_snapshot";

@@ -20,6 +20,7 @@
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/frame_class.h"
 #include "memtool/profile/whatif/allocator_settings.h"
+#include "targets.h"
 
 namespace {
 
@@ -63,7 +64,7 @@ void Truth(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzWords(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;
   }

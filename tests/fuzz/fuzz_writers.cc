@@ -16,6 +16,7 @@
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/rows/merge.h"
 #include "memtool/profile/select/at_moment.h"
+#include "targets.h"
 
 namespace {
 
@@ -52,7 +53,7 @@ void Histories(const HistoryIndex& index) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int memtool::fuzz::FuzzWriters(const std::uint8_t* data, std::size_t size) {
   formats::OpenOptions options;
   options.limits = SmallLimits();
   auto recording = formats::OpenRecording(

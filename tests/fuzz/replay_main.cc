@@ -1,3 +1,4 @@
+// usage: replay TARGET [--mutations=N] FILE...
 // Runs a fuzz target over files, without a fuzzer: the corpus as an ordinary test. With
 // --mutations=N, also over N changed copies of each file, the same ones on every run. An archive
 // (.tar.gz) stands for the files in it, which are not changed.
@@ -15,13 +16,15 @@
 #include <utility>
 
 #include "memtool/formats/source.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "targets.h"
 
 namespace {
 
+std::string_view target;  // NOLINT: set once by main
+
 void Run(const std::string& bytes) {
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  memtool::fuzz::RunTarget(target, reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                           bytes.size());
 }
 
 // A few bytes changed, doubled or left out, or the end cut off.
@@ -69,7 +72,7 @@ bool RunFile(const std::string& name, unsigned mutations) {
   for (unsigned n = 0; n < mutations; ++n) {
     const std::string changed = Mutated(bytes, random);
     // What crashes is left behind to look at.
-    std::ofstream("mutated.input", std::ios::binary | std::ios::trunc) << changed;
+    std::ofstream(std::string(target) + ".mutated", std::ios::binary | std::ios::trunc) << changed;
     Run(changed);
   }
   return true;
@@ -125,7 +128,12 @@ int main(int argc, char** argv) {
   constexpr std::string_view kMutations = "--mutations=";
   unsigned mutations = 0;
   int files = 0;
-  for (int i = 1; i < argc; ++i) {
+  if (argc < 2) {
+    std::fputs("usage: replay TARGET [--mutations=N] FILE...\n", stderr);
+    return 2;
+  }
+  target = argv[1];
+  for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with(kMutations)) {
       std::from_chars(word.data() + kMutations.size(), word.data() + word.size(), mutations);

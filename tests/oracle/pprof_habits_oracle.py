@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compares `memtool pprof ARGS` with `go tool pprof -symbolize=none ARGS`.
 
-usage: pprof_habits_oracle.py --memtool PATH [--seed N] [--combinations N] [--only SUBSTR] FILE...
+usage: pprof_habits_oracle.py --memtool PATH [--seed N] [--combinations N] [--sample N] [--only SUBSTR] FILE...
 
 Every option alone under every command, then random combinations.  Text is compared byte for byte, graphs
 and written profiles by content.  Also takes jax/*.prof, go-heap/* and four files of pprof-testdata below
-every folder in the colon separated MEMTOOL_REFERENCE_DATA.  What pprof printed is kept in a cache in the
+every folder in the colon separated MEMTOOL_REFERENCE_DATA.  With --sample only that many of all these, chosen
+by MEMTOOL_SAMPLE_SEED, or all with MEMTOOL_TEST_FULL=1.  What pprof printed is kept in a cache in the
 temporary folder.  Without go: exit 77.
 """
 import argparse
 import multiprocessing
 import os
+import random
 import re
 import shlex
 import shutil
@@ -222,11 +224,22 @@ def partner_of(paths):
     return partner
 
 
+def sampled(jobs, count):
+    """-> the same jobs with `count` cases in all, others for another MEMTOOL_SAMPLE_SEED."""
+    seed = os.environ.get("MEMTOOL_SAMPLE_SEED", "1")
+    places = [(job, case) for job, (_, cases) in enumerate(jobs) for case in range(len(cases))]
+    chosen = set(random.Random(seed).sample(places, min(count, len(places))))
+    print(f"a sample of {len(chosen)} of {len(places)} comparisons, MEMTOOL_SAMPLE_SEED={seed}")
+    return [(name, [c for at, c in enumerate(cases) if (job, at) in chosen])
+            for job, (name, cases) in enumerate(jobs)]
+
+
 def options_of_this():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memtool", required=True, help="the program")
     parser.add_argument("--seed", default="1", help="of the regular expressions and combinations")
     parser.add_argument("--combinations", type=int, default=300, metavar="N")
+    parser.add_argument("--sample", type=int, metavar="N", help="only this many of all comparisons")
     parser.add_argument("--only", default="", metavar="SUBSTR",
                         help="only command lines that contain this (--only=-top)")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="failures shown per file")
@@ -244,13 +257,15 @@ def main():
     partner = partner_of(paths)
     jobs = [(path.name, cases_of(path, *partner(path), args.seed)) for path in paths]
     jobs.append(("combinations", combinations(paths, partner, args.seed, args.combinations)))
+    jobs = [(name, list(dict.fromkeys(c for c in cases if args.only in told(c)))) for name, cases in jobs]
+    if args.sample is not None and os.environ.get("MEMTOOL_TEST_FULL") != "1":
+        jobs = sampled(jobs, args.sample)
     summary = Summary(args.show)
     with tempfile.TemporaryDirectory(prefix="pprof_habits.") as scratch, \
             multiprocessing.Pool(2, begin, (args.memtool, make_cache(args.cache), scratch)) as pool:
         for name, cases in jobs:
-            wanted = list(dict.fromkeys(c for c in cases if args.only in told(c)))
-            if wanted:
-                summary.report(name, pool.map(work, wanted, chunksize=4))
+            if cases:
+                summary.report(name, pool.map(work, cases, chunksize=4))
         pool.close()
         pool.join()
     return summary.close(time.monotonic() - started)
