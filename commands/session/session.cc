@@ -109,9 +109,9 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
     reading.kept = reading.key ? how.kept->Find(*reading.key) : nullptr;
   }
   if (reading.kept == nullptr) {
-    reading.result = StartWork(
-        [name, &options = how.options] { return formats::OpenRecording(name, options); },
-        how.ahead);
+    reading.result =
+        StartWork([name, &options = how.options] { return formats::OpenRecording(name, options); },
+                  how.ahead);
   }
   return reading;
 }
