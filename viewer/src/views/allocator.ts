@@ -1,15 +1,15 @@
 // Allocator: segments at the moment with what lies free in them, and the events around it, one at a
 // time; an address or a block's id finds both.
-import { asNumber, asText, type Answer, type Row } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { Context, View } from "../context";
-import { clear, field, h } from "../dom";
-import { count, percent, size } from "../format";
-import { grid, kPlace, kWhere } from "../grid";
-import { chosenEvent, deviceWords, firstDevice } from "../moment";
-import { theme } from "../palette";
-import type { Picture } from "../pen";
-import { lifeOf, sentence } from "../words";
+import { theme } from "../charts/palette";
+import type { Picture } from "../charts/pen";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { clear, field, h } from "../core/dom";
+import { count, percent, size } from "../core/format";
+import { lifeOf, sentence } from "../core/words";
+import { byChoice, byWords } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
+import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket"];
 const kLevels = "·▁▂▃▄▅▆▇█";
@@ -218,7 +218,7 @@ async function events(context: Context): Promise<HTMLElement> {
 export const allocator: View = {
   id: "allocator",
   title: "Allocator",
-  shows: (context) => context.first.hasSegments || context.first.hasHistory,
+  shows: (context) => context.first.can("segments") || context.first.hasHistory,
   async draw(context, into) {
     const above = h("div", { class: "slot" });
     const below = h("div", { class: "slot" });

@@ -1,14 +1,15 @@
 // The largest blocks of a range, each as a bar from its allocation to its free.
-import { asNumber, asText, type Row } from "../answers";
-import type { Chart } from "../chart";
-import type { Context, DeviceFacts } from "../context";
-import { clear, h } from "../dom";
-import { size } from "../format";
-import { deviceWords } from "../moment";
-import { isDark, kOnColor, kRest, shadeOf, theme } from "../palette";
-import { paint, type Picture } from "../pen";
-import { kLeft, kRight } from "../plot";
-import { lifeOf, place } from "../words";
+import type { Chart } from "../charts/chart";
+import { isDark, kOnColor, kRest, shadeOf, theme } from "../charts/palette";
+import { paint, type Picture } from "../charts/pen";
+import { kLeft, kRight } from "../charts/plot";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { size } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { lifeOf, place } from "../core/words";
+import type { Context } from "../ui/context";
+import { deviceWords } from "../ui/moment";
 
 const kWanted = 24; // at least, where there are as many
 const kMost = 300;

@@ -1,12 +1,12 @@
 // Call graph: who calls the function that is looked at, and what it calls; a click moves on. Lines
 // are as thick as what passes through them.
-import { asNumber, asText, type Row } from "../answers";
-import type { View } from "../context";
-import { clear, h } from "../dom";
-import { count, percent, size, visible } from "../format";
-import { isDark, theme } from "../palette";
-import { paint, type Pen } from "../pen";
-import { shortName, shortPlace } from "../words";
+import { isDark, theme } from "../charts/palette";
+import { paint, type Pen } from "../charts/pen";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, percent, size, visible } from "../core/format";
+import { shortName, shortPlace } from "../core/words";
+import type { View } from "../ui/context";
 import { exactly } from "./table";
 
 const kMost = 12; // callers, callees: those with the most bytes
@@ -75,7 +75,7 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
 export const graph: View = {
   id: "graph",
   title: "Call graph",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("peek"),
   async draw(context, into) {
     let name = context.state.pick;
     const first = async (): Promise<string> =>

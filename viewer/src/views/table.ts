@@ -1,11 +1,11 @@
 // Table: rows of top or, with a base, of diff; the callers and callees of the one that is picked.
-import { asNumber, asText, type Row } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { Context, View } from "../context";
-import { clear, h } from "../dom";
-import { grid, kPlace, kWhere, type Column } from "../grid";
-import { count, size } from "../format";
-import { place, sentence } from "../words";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size } from "../core/format";
+import { place, sentence } from "../core/words";
+import { byChoice, byWords } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere, type Column } from "../ui/grid";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "size", "bucket", "tag", "label", "input"];
 
@@ -68,7 +68,7 @@ function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean):
 export const table: View = {
   id: "table",
   title: "Table",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("top"),
   async draw(context, into) {
     const { state } = context;
     const by = byWords(context, kBy, "filefunction");

@@ -1,15 +1,16 @@
 // Timeline: live bytes by layer over events or time, what is reserved above them, and the largest
 // blocks below. A click chooses the moment that every other view shows.
-import { asNumber, asText, type Answer, type Row } from "../answers";
-import { byChoice } from "../by";
-import { Chart } from "../chart";
-import type { Context, DeviceFacts, View } from "../context";
-import { clear, h } from "../dom";
-import { count, size } from "../format";
-import { grid, kPlace, kWhere } from "../grid";
-import { chosenEvent, deviceWords, firstDevice } from "../moment";
-import { Colors } from "../series";
-import { lifeOf, place, shortName } from "../words";
+import { Chart } from "../charts/chart";
+import { Colors } from "../charts/series";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { lifeOf, place, shortName } from "../core/words";
+import { byChoice } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
+import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
 import { blocks } from "./blocks";
 
 const kFewEvents = 200_000;

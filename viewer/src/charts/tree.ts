@@ -1,5 +1,5 @@
 // Rows of `flame` as a tree with places, straight or from the innermost frame.
-import { asNumber, asText, type Row } from "./answers";
+import { asNumber, asText, type Row } from "../core/answers";
 
 export interface Node {
   row: Row;

@@ -1,17 +1,15 @@
 // One device's plot with its minimap, legend and the line that says what is under the pointer.
 // Wheel, drag and keys move it at once; what the range holds more exactly is asked for after that.
-import type { Answer, Row } from "./answers";
-import { asNumber } from "./answers";
-import type { DeviceFacts } from "./context";
-import { clear, h } from "./dom";
-import { count, size, visible } from "./format";
-import { eventOf } from "./moment";
+import { asNumber, type Answer, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size, visible } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { eventOf, type State } from "../core/state";
+import { shortName } from "../core/words";
 import { isDark, shadeOf, theme } from "./palette";
 import { paint, type Picture } from "./pen";
 import { kLeft, kRight, Plot } from "./plot";
 import { pointAt, seriesOf, type Colors, type Layer, type Mark, type Series } from "./series";
-import type { State } from "./state";
-import { shortName } from "./words";
 
 export interface ChartOptions {
   device: DeviceFacts;

@@ -1,6 +1,6 @@
 // What rows, layers or frames stand for: the words of --by that a command takes.
+import { h } from "../core/dom";
 import type { Context } from "./context";
-import { h } from "./dom";
 
 // `usual`: what the command does without --by. A choice that it does not take is not sent.
 export function byOf(context: Context, choices: string[], usual: string): string {

@@ -1,5 +1,5 @@
 // A stacked plot over time, as a picture: layers from the largest up, what is reserved above them.
-import { count, size } from "./format";
+import { count, size } from "../core/format";
 import { shadeOf, theme } from "./palette";
 import type { Pen } from "./pen";
 import { pointAt, type Mark, type Series } from "./series";

@@ -1,10 +1,7 @@
 // Moments of the command line as events, where the page itself has to draw them.
-import type { Context, DeviceFacts } from "./context";
-
-export function eventOf(moment: string): number | undefined {
-  const found = /^event:(\d+)$/.exec(moment);
-  return found === null ? undefined : Number(found[1]);
-}
+import type { DeviceFacts } from "../core/inputs";
+import { eventOf } from "../core/state";
+import type { Context } from "./context";
 
 // Of what the page knows by heart; others, such as time:S, only the core can tell.
 export function chosenEvent(context: Context, device: DeviceFacts): number | undefined {

@@ -1,5 +1,5 @@
 // What pictures are drawn with: onto the screen, or into a file. A view draws once for both.
-import { visible } from "./format";
+import { visible } from "../core/format";
 
 export interface TextStyle {
   color: string;

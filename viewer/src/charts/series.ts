@@ -1,5 +1,5 @@
 // Rows of `timeline` as columns, and the colours of their layers.
-import { asNumber, type Answer } from "./answers";
+import { asNumber, type Answer } from "../core/answers";
 import { kBefore, kLayers, kRest } from "./palette";
 
 export interface Layer {
