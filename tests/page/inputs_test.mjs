@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { load } from "./front_end.mjs";
 
-const { inputsOf } = await load("core/inputs.ts");
+const { readInputs } = await load("core/inputs.ts");
 
-const [profile, history] = inputsOf({ inputs: [
+const [profile, history] = readInputs({ inputs: [
   { path: "a.prof", answers: ["top", "flame"], labels: ["kind"] },
   { path: "b.pickle", devices: [{ device: 1, name: "cuda:1", events: 7, peak_event: 3, peak_bytes: 2n ** 60n, oom_events: [5] }] },
 ] });

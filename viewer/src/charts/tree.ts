@@ -34,7 +34,7 @@ function place(nodes: Node[]): Node[] {
   return nodes;
 }
 
-export function nodesOf(rows: Row[]): Node[] {
+export function readNodes(rows: Row[]): Node[] {
   const open: number[] = []; // by depth
   const nodes = rows.map((row, i): Node => {
     const depth = asNumber(row["depth"]);

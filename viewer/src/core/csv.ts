@@ -10,6 +10,6 @@ function cell(text: string): string {
   return `"${guard}${text.replace(/"/g, '""')}"`;
 }
 
-export function csvOf(rows: string[][]): string {
+export function toCsv(rows: string[][]): string {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

@@ -18,7 +18,7 @@ export interface InputFacts {
   devices: DeviceFacts[];
 }
 
-export function inputsOf(info: Answer): InputFacts[] {
+export function readInputs(info: Answer): InputFacts[] {
   return info.inputs.map((note): InputFacts => {
     const devices = ((note["devices"] as Record<string, unknown>[] | undefined) ?? []).map((device): DeviceFacts => ({
       device: asNumber(device["device"]),
@@ -31,7 +31,7 @@ export function inputsOf(info: Answer): InputFacts[] {
     const answers = note["answers"] as string[] | undefined;
     return {
       name: note.path,
-      // A core that does not say is asked, and says why it cannot.
+      // Where the core does not list them, every view is offered and shows why it has nothing.
       can: (command) => answers === undefined || answers.includes(command),
       hasHistory: devices.some((device) => device.events > 0),
       labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),

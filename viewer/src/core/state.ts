@@ -61,7 +61,7 @@ export function momentWords(state: State): string[] {
   return state.at === "" ? [] : ["--at", state.at];
 }
 
-export function eventOf(moment: string): number | undefined {
+export function parseEvent(moment: string): number | undefined {
   const found = /^event:(\d+)$/.exec(moment);
   return found === null ? undefined : Number(found[1]);
 }

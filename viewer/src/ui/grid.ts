@@ -1,4 +1,4 @@
-// A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
+// A table of rows: sizes to the right, names to the left, sorted by a click, and more rows on request.
 import { asNumber, asText, type Row } from "../core/answers";
 import { h } from "../core/dom";
 import { count, percent, size, visible } from "../core/format";

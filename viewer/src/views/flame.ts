@@ -2,7 +2,7 @@
 // whole width. With a base, widths are the larger side and colours say what grew and shrank.
 import { changeColor, frameColor, isDark, theme } from "../charts/palette";
 import { paint, type Pen, type Picture } from "../charts/pen";
-import { fromLeaves, nodesOf, type Node } from "../charts/tree";
+import { fromLeaves, readNodes, type Node } from "../charts/tree";
 import { asText } from "../core/answers";
 import { clear, h } from "../core/dom";
 import { percent, size } from "../core/format";
@@ -196,7 +196,7 @@ export const flame: View = {
     clear(into, h("div", { class: "tools" }, byChoice(context, "frames are", kBy, "filefunction"), shapeChoice(context), search, found,
       compared && h("span", { class: "key" }, h("i", { class: "grew" }), "grew ", h("i", { class: "shrank" }), "shrank"),
       h("span", { class: "note" }, "click zooms, double click: the table, Escape: all")), holder);
-    const straight = nodesOf(answer.rows);
+    const straight = readNodes(answer.rows);
     const nodes = state.up === "leaves" ? fromLeaves(straight) : straight;
     if (nodes.length === 0 || nodes[0]!.bytes === 0) {
       clear(holder, h("p", { class: "note" }, `nothing is held${asText(answer.total) === "0" ? "" : " that has a stack"}`));

@@ -98,7 +98,7 @@ export const overview: View = {
   async draw(context, into) {
     const parts: [boolean, (context: Context) => Promise<HTMLElement>][] = [
       [context.inputs.some((input) => input.devices.some((d) => d.oomEvents.length > 0)), verdict],
-      [context.first.can("diff") && context.bases.length > 0, changes],
+      [context.first.can("top") && context.bases.length > 0, changes],
       [context.first.can("top"), holders],
       [context.first.can("buckets"), buckets],
       [context.first.hasHistory, account],

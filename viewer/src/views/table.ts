@@ -39,7 +39,7 @@ async function neighbours(context: Context, name: string): Promise<HTMLElement> 
       h("button", { type: "button", click: () => context.change({ pick: "" }) }, "close")));
 }
 
-function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
+function tableColumns(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
   const total = asNumber(answer.total);
   const names: Column[] = [
     kWhere,
@@ -76,7 +76,7 @@ export const table: View = {
     const answer = compared
       ? await context.json(["diff", "-n", "0", ...by, ...context.baseWords, ...context.momentAndFilters, ...context.names])
       : await context.json(["top", "-n", "0", ...by, ...context.momentAndFilters, ...context.names]);
-    const columns = columnsOf(answer, compared);
+    const columns = tableColumns(answer, compared);
     const shown = h("div", { class: "slot" });
     const found = h("span", { class: "note" });
     const find = h("input", { type: "search", id: "search", value: state.search, placeholder: "rows with…", size: 22 });
