@@ -26,7 +26,7 @@ function bundle(entry, format) {
   return outputFiles[0].text;
 }
 
-// The letters that src/armour.ts reads; none of them means anything in HTML.
+// The letters that src/core/armour.ts reads; none of them means anything in HTML.
 const letters = [...Array(94).keys()].map((i) => String.fromCharCode(33 + i)).filter((letter) => !"&<>".includes(letter));
 function armoured(bytes) {
   let text = "", held = 0, bits = 0;
@@ -53,10 +53,10 @@ const deflated = (text) => armoured(deflateRawSync(text, { level: 9, memLevel: 9
 const xz = (path) => execFileSync("xz", ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0", "--stdout", path], { maxBuffer: 1 << 28 });
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const style = buildSync({ entryPoints: [join(here, "src/style.css")], minify: true, write: false }).outputFiles[0].text;
+const style = buildSync({ entryPoints: [join(here, "src/ui/style.css")], minify: true, write: false }).outputFiles[0].text;
 const main = bundle("src/main.ts", "iife");
 const boot = bundle("src/boot.ts", "iife");
-const worker = `${readFileSync(join(values.core, "memtool.js"), "utf8")}\n${bundle("src/worker.ts", "iife")}`;
+const worker = `${readFileSync(join(values.core, "memtool.js"), "utf8")}\n${bundle("src/core/worker.ts", "iife")}`;
 
 const policy = [
   "default-src 'none'",

@@ -1,6 +1,6 @@
 // The only script that the page holds as such: unpacks the other one, whose hash the policy knows.
-import { unarmoured } from "./armour";
-import { inflated, taken } from "./packed";
+import { unarmoured } from "./core/armour";
+import { inflated, taken } from "./core/packed";
 
 async function boot(): Promise<void> {
   const script = document.createElement("script");

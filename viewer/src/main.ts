@@ -1,15 +1,18 @@
 // The page: opens what a report carries or what is dropped on it, and shows one view at a time.
-import { asNumber, asText, type Answer } from "./answers";
-import { Context, Outdated, type InputFacts, type View } from "./context";
-import { Core } from "./core";
-import { unarmoured } from "./armour";
-import { inflated, taken } from "./packed";
-import { append, clear, field, h } from "./dom";
-import { commandLine, size } from "./format";
-import { svgOf } from "./pen";
-import type { Mounted } from "./protocol";
-import { save } from "./save";
-import { readState, writeState, type State } from "./state";
+import { toSvg } from "./charts/pen";
+import type { Answer } from "./core/answers";
+import { unarmoured } from "./core/armour";
+import { Core } from "./core/core";
+import { toCsv } from "./core/csv";
+import { append, clear, field, h } from "./core/dom";
+import { commandLine, size } from "./core/format";
+import { readInputs, type InputFacts } from "./core/inputs";
+import { inflated, taken } from "./core/packed";
+import type { Mounted } from "./core/protocol";
+import { readState, writeState, type State } from "./core/state";
+import { sentence } from "./core/words";
+import { Context, Outdated, type View } from "./ui/context";
+import { save } from "./ui/save";
 import { allocator } from "./views/allocator";
 import { buckets } from "./views/buckets";
 import { facts } from "./views/facts";
@@ -20,11 +23,10 @@ import { leaks } from "./views/leaks";
 import { overview } from "./views/overview";
 import { table } from "./views/table";
 import { timeline } from "./views/timeline";
-import { sentence } from "./words";
 
 const kViews: View[] = [overview, timeline, flame, table, allocator, graph, buckets, leaks, labels, facts];
 
-const kLongestLink = 60_000;
+const kMaxLinkLength = 60_000;
 const kKeys: [string, string][] = [
   ["1 … 9, 0", "the views"],
   ["/", "search, or the first filter"],
@@ -40,7 +42,7 @@ interface Job {
   bases: Mounted[];
 }
 
-function bytesOf(element: Element): Uint8Array {
+function decodeData(element: Element): Uint8Array {
   const text = atob((element.textContent ?? "").trim());
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) {
@@ -52,7 +54,7 @@ function bytesOf(element: Element): Uint8Array {
 async function carried(): Promise<Job> {
   const job: Job = { inputs: [], bases: [] };
   for (const element of document.querySelectorAll("script.memtool-data")) {
-    const bytes = bytesOf(element);
+    const bytes = decodeData(element);
     const data = element.getAttribute("data-encoding") === "deflate-raw"
       ? await inflated(bytes) : new Blob([bytes as BlobPart]);
     const input = { name: element.getAttribute("data-name") ?? "input", data };
@@ -153,25 +155,7 @@ class Page {
       await this.core.mount([...job.inputs, ...job.bases]);
       this.info = await this.core.json(["info", ...job.inputs.map((input) => input.name)]);
       this.bases = job.bases.map((base) => base.name);
-      this.inputs = this.info.inputs.map((note): InputFacts => {
-        const devices = (note["devices"] as Record<string, unknown>[] | undefined) ?? [];
-        return {
-          name: note.path,
-          format: note.format,
-          hasHistory: devices.some((device) => asNumber(device["events"]) > 0),
-          hasSegments: note.format.startsWith("torch_snapshot") || note.format.startsWith("hlo"),
-          hasRows: true,
-          labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),
-          devices: devices.map((device) => ({
-            device: asNumber(device["device"]),
-            name: asText(device["name"]),
-            events: asNumber(device["events"]),
-            peakEvent: asNumber(device["peak_event"]),
-            peakBytes: asNumber(device["peak_bytes"]),
-            oomEvents: ((device["oom_events"] as number[] | undefined) ?? []).map(asNumber),
-          })),
-        };
-      });
+      this.inputs = readInputs(this.info);
       clear(this.title, ...this.inputs.map((input) => h("span", { class: "input" }, input.name)),
         ...this.bases.map((name) => h("span", { class: "input base" }, `against ${name}`)));
       document.title = `${this.inputs[0]?.name ?? ""} · memtool`;
@@ -188,7 +172,7 @@ class Page {
     this.state = { ...this.state, ...patch };
     const address = writeState(this.state);
     // A name of a megabyte is in no link: browsers refuse such addresses.
-    if (location.hash !== address && address.length < kLongestLink) {
+    if (location.hash !== address && address.length < kMaxLinkLength) {
       history.pushState(null, "", address);
     }
   }
@@ -330,15 +314,15 @@ class Page {
 
   private saveCsv(): void {
     const rows = [...this.content.querySelectorAll("table tr")].map((row) =>
-      [...row.children].map((cell) => `"${(cell.textContent ?? "").replace(/"/g, '""')}"`).join(","));
-    save(`${this.state.view}.csv`, `${rows.join("\r\n")}\r\n`, "text/csv");
+      [...row.children].map((cell) => cell.textContent ?? ""));
+    save(`${this.state.view}.csv`, toCsv(rows), "text/csv");
   }
 
   // The title is the line that has the same figures.
   private saveSvg(): void {
     const picture = this.context?.picture?.();
     if (picture !== undefined) {
-      save(`${this.state.view}.svg`, svgOf(picture, commandLine(this.context!.lines[0] ?? [])), "image/svg+xml");
+      save(`${this.state.view}.svg`, toSvg(picture, commandLine(this.context!.lines[0] ?? [])), "image/svg+xml");
     }
   }
 

@@ -195,7 +195,8 @@ AnswerView ViewOf(const BucketsAnswer& answer) {
                    {"expected_sum", answer.expected},
                    {"untrackable", answer.untrackable},
                    {"ambiguous_bytes", ambiguous},
-                   {"repeated_bytes", repeated}},
+                   {"repeated_bytes", repeated},
+                   {"dictionary", answer.dictionary}},
                   answer.rows, kBucketFields);
 }
 

@@ -1,19 +1,19 @@
 // Allocator: segments at the moment with what lies free in them, and the events around it, one at a
 // time; an address or a block's id finds both.
-import { asNumber, asText, type Answer, type Row } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { Context, View } from "../context";
-import { clear, field, h } from "../dom";
-import { count, percent, size } from "../format";
-import { grid, kPlace, kWhere } from "../grid";
-import { chosenEvent, deviceWords, firstDevice } from "../moment";
-import { theme } from "../palette";
-import type { Picture } from "../pen";
-import { lifeOf, sentence } from "../words";
+import { theme } from "../charts/palette";
+import type { Picture } from "../charts/pen";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { clear, field, h } from "../core/dom";
+import { count, percent, size } from "../core/format";
+import { lifetime, sentence } from "../core/words";
+import { byChoice, byWords } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
+import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket"];
 const kLevels = "·▁▂▃▄▅▆▇█";
-const kFew = 150;
+const kFirstShown = 150;
 
 interface Segment {
   row: Row;
@@ -21,7 +21,7 @@ interface Segment {
 }
 
 // The program's own pictures, from its table; in the order of the rows.
-function slicesOf(table: string): Map<string, string[]> {
+function parseSlices(table: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [, address, slices] of table.matchAll(/^[^\n]*?\s(0x[0-9a-f]+)\s+([·▁▂▃▄▅▆▇█▒]+)/gm)) {
     found.set(address!, [...(found.get(address!) ?? []), slices!]);
@@ -39,7 +39,7 @@ function isIn(address: string, row: Row): boolean {
 }
 
 // The address that is looked for: also the one in an id such as b7f064c000000_0.
-function addressOf(pick: string): string | undefined {
+function parseAddress(pick: string): string | undefined {
   const id = /^[bs]([0-9a-f]+)_\d+$/i.exec(pick);
   return id !== null ? `0x${id[1]}` : /^0x[0-9a-f]+$/i.test(pick) ? pick : undefined;
 }
@@ -69,13 +69,13 @@ function runs(slices: string): Slice[] {
 }
 
 // Widths are sizes, but the smallest can still be seen.
-function widthOf(row: Row, most: number): number {
+function barWidth(row: Row, most: number): number {
   return 0.06 + 0.94 * (asNumber(row["size"]) / Math.max(1, most));
 }
 
 function bar(segment: Segment, most: number): HTMLElement {
   const element = h("div", { class: "fill" });
-  element.style.width = `${100 * widthOf(segment.row, most)}%`;
+  element.style.width = `${100 * barWidth(segment.row, most)}%`;
   for (const slice of runs(segment.slices)) {
     const part = h("span", { class: slice.kind });
     part.style.width = `${100 * (slice.end - slice.begin)}%`;
@@ -86,10 +86,10 @@ function bar(segment: Segment, most: number): HTMLElement {
 }
 
 function segmentTable(context: Context, segments: Segment[], most: number): HTMLElement {
-  const address = addressOf(context.state.pick);
+  const address = parseAddress(context.state.pick);
   const titles = ["Address", "Size", "In use", "Live", "Free", "Largest free", "Blocks", "Pool", "Stream", "", "Held by"];
   const body = h("tbody");
-  let shown = kFew;
+  let shown = kFirstShown;
   const line = ({ row, slices }: Segment): HTMLElement => {
     const text = (key: string): string => asText(row[key]);
     const bytes = (key: string): HTMLElement => h("td", { class: "size" }, row[key] === null ? "?" : size(asNumber(row[key])));
@@ -122,10 +122,10 @@ function picture(context: Context, segments: Segment[], most: number): Picture {
   const width = 1000;
   return { width, height: 20 * shown.length + 8, draw: (pen, dark) => {
     const colors = theme(dark);
-    const address = addressOf(context.state.pick);
+    const address = parseAddress(context.state.pick);
     shown.forEach(({ row, slices }, i) => {
       const y = 4 + 20 * i;
-      const wide = 420 * widthOf(row, most);
+      const wide = 420 * barWidth(row, most);
       pen.text(0, y + 9, asText(row["address"]), { color: colors.soft });
       pen.text(190, y + 9, size(asNumber(row["size"])), { color: colors.ink, align: "right" });
       pen.rect(200, y + 2, wide, 14, colors.shade, address !== undefined && isIn(address, row) ? colors.ink : colors.line);
@@ -174,7 +174,7 @@ function eventGrid(context: Context, rows: Row[], chosen: number | undefined): H
       { key: "size", title: "Size", kind: "size" },
       { key: "allocated", title: "Live after", kind: "size" },
       { key: "id", title: "Block", kind: "text" },
-      { key: "lived_events", title: "Lived", kind: "text", text: (row) => (asText(row["id"]) === "" ? "" : lifeOf(row)) },
+      { key: "lived_events", title: "Lived", kind: "text", text: (row) => (asText(row["id"]) === "" ? "" : lifetime(row)) },
       { key: "partner", title: "Other end", kind: "count" },
       kWhere,
       kPlace,
@@ -218,7 +218,7 @@ async function events(context: Context): Promise<HTMLElement> {
 export const allocator: View = {
   id: "allocator",
   title: "Allocator",
-  shows: (context) => context.first.hasSegments || context.first.hasHistory,
+  shows: (context) => context.first.can("segments") || context.first.hasHistory,
   async draw(context, into) {
     const above = h("div", { class: "slot" });
     const below = h("div", { class: "slot" });
@@ -234,11 +234,11 @@ export const allocator: View = {
     const words = ["segments", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.momentAndFilters, context.first.name];
     try {
       const answer = await context.json(words);
-      const slices = slicesOf(await context.text(words));
+      const slices = parseSlices(await context.text(words));
       const segments = answer.rows.map((row): Segment =>
         ({ row, slices: slices.get(asText(row["address"]))?.shift() ?? "" }));
       const most = Math.max(1, ...segments.map(({ row }) => asNumber(row["size"])));
-      const address = addressOf(context.state.pick);
+      const address = parseAddress(context.state.pick);
       // What is looked for comes first.
       const order = address === undefined ? segments
         : [...segments.filter(({ row }) => isIn(address, row)), ...segments.filter(({ row }) => !isIn(address, row))];

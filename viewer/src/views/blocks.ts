@@ -1,17 +1,18 @@
 // The largest blocks of a range, each as a bar from its allocation to its free.
-import { asNumber, asText, type Row } from "../answers";
-import type { Chart } from "../chart";
-import type { Context, DeviceFacts } from "../context";
-import { clear, h } from "../dom";
-import { size } from "../format";
-import { deviceWords } from "../moment";
-import { isDark, kOnColor, kRest, shadeOf, theme } from "../palette";
-import { paint, type Picture } from "../pen";
-import { kLeft, kRight } from "../plot";
-import { lifeOf, place } from "../words";
+import type { Chart } from "../charts/chart";
+import { isDark, kOnColor, kRest, toShade, theme } from "../charts/palette";
+import { paint, type Picture } from "../charts/pen";
+import { kLeft, kRight } from "../charts/plot";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { size } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { lifetime, place } from "../core/words";
+import type { Context } from "../ui/context";
+import { deviceWords } from "../ui/moment";
 
 const kWanted = 24; // at least, where there are as many
-const kMost = 300;
+const kMaxBlocks = 300;
 const kRows = 40;
 const kHeight = 15;
 
@@ -32,16 +33,16 @@ async function largest(context: Context, device: DeviceFacts): Promise<Row[]> {
     const middle = (low + high) / 2;
     const answer = await context.quietly([...words(middle), "-n", "1", context.first.name]);
     const found = answer.rows.length + asNumber(answer["rows_cut"]);
-    if (found >= kWanted && found <= kMost) {
+    if (found >= kWanted && found <= kMaxBlocks) {
       low = middle;
       break;
     }
-    [low, high] = found > kMost ? [middle, high] : [low, middle];
+    [low, high] = found > kMaxBlocks ? [middle, high] : [low, middle];
   }
-  return (await context.json([...words(low), "-n", String(kMost), context.first.name])).rows;
+  return (await context.json([...words(low), "-n", String(kMaxBlocks), context.first.name])).rows;
 }
 
-function barsOf(rows: Row[], last: number, from: number, to: number): Bar[] {
+function makeBars(rows: Row[], last: number, from: number, to: number): Bar[] {
   const bars = rows
     .map((row): Bar => ({ row, lane: 0, from: asNumber(row["event"]),
       to: row["partner"] === null ? last + 1 : asNumber(row["partner"]) }))
@@ -68,29 +69,29 @@ export async function blocks(context: Context, chart: Chart, into: HTMLElement):
   let at = -1;
   let bars: Bar[] = [];
   const { from, to } = chart.span;
-  bars = barsOf(rows, device.events, from, to);
+  bars = makeBars(rows, device.events, from, to);
   clear(into, h("div", { class: "tools" }, h("h2", {}, "the largest blocks"), says), canvas);
   if (bars.length === 0) {
     clear(into);
     return;
   }
   const lanes = 1 + Math.max(...bars.map((bar) => bar.lane));
-  const boxOf = (bar: Bar, width: number): [number, number, number, number] => {
+  const toBox = (bar: Bar, width: number): [number, number, number, number] => {
     const { low, high } = chart.span;
     const inner = width - kLeft - kRight;
-    const xOf = (event: number): number =>
-      kLeft + Math.max(0, Math.min(inner, (((chart.xOfEvent(event) ?? 0) - low) / (high - low)) * inner));
-    const begin = xOf(bar.from);
-    const end = bar.to > device.events - 1 ? Math.max(begin, xOf(device.events - 1)) : xOf(bar.to);
+    const toX = (event: number): number =>
+      kLeft + Math.max(0, Math.min(inner, (((chart.eventX(event) ?? 0) - low) / (high - low)) * inner));
+    const begin = toX(bar.from);
+    const end = bar.to > device.events - 1 ? Math.max(begin, toX(device.events - 1)) : toX(bar.to);
     return [begin, bar.lane * kHeight, Math.max(2, end - begin - 0.5), kHeight - 2];
   };
   const picture = (width: number): Picture => ({ width, height: lanes * kHeight, draw: (pen, dark) => {
     const colors = theme(dark);
     bars.forEach((bar, i) => {
-      const [x, y, wide, high] = boxOf(bar, width);
+      const [x, y, wide, high] = toBox(bar, width);
       const name = asText(bar.row["name"]) || "(stack unknown)";
-      const color = chart.colorOf(bar.row);
-      pen.rect(x, y, wide, high, color ?? shadeOf(kRest, dark), i === at ? colors.ink : undefined);
+      const color = chart.layerColor(bar.row);
+      pen.rect(x, y, wide, high, color ?? toShade(kRest, dark), i === at ? colors.ink : undefined);
       if (wide > 40) {
         pen.text(x + 4, y + high / 2, `${size(asNumber(bar.row["size"]))}  ${name}`, { color: color === undefined ? colors.ink : kOnColor, room: wide - 8 });
       }
@@ -106,11 +107,11 @@ export async function blocks(context: Context, chart: Chart, into: HTMLElement):
     at = bar;
     const row = bars[bar]?.row;
     clear(says, row === undefined ? "size, life, where allocated; a click shows where it was freed"
-      : `${size(asNumber(row["size"]))} · ${asText(row["name"]) || "(stack unknown)"}  ${place(row)} · lived ${lifeOf(row)} · ${asText(row["id"])}`);
+      : `${size(asNumber(row["size"]))} · ${asText(row["name"]) || "(stack unknown)"}  ${place(row)} · lived ${lifetime(row)} · ${asText(row["id"])}`);
     draw();
   };
   const barAt = (event: MouseEvent): number => bars.findIndex((bar) => {
-    const [x, y, wide, high] = boxOf(bar, into.clientWidth);
+    const [x, y, wide, high] = toBox(bar, into.clientWidth);
     return event.offsetX >= x && event.offsetX <= x + wide && event.offsetY >= y && event.offsetY <= y + high;
   });
   const open = (bar: number): void => {

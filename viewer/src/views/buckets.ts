@@ -1,18 +1,30 @@
 // Buckets: bytes by category; the words can be edited here, and Others shrinks.
-import { asNumber, asText } from "../answers";
-import type { Context, View } from "../context";
-import { clear, h } from "../dom";
-import { save } from "../save";
-import { percent, size } from "../format";
-import { grid, type Column } from "../grid";
-import { sentence } from "../words";
+import { asNumber, asText } from "../core/answers";
+import { CoreError } from "../core/core";
+import { clear, h } from "../core/dom";
+import { percent, size } from "../core/format";
+import { sentence } from "../core/words";
+import type { Context, View } from "../ui/context";
+import { grid, type Column } from "../ui/grid";
+import { save } from "../ui/save";
 
 const kOwn = "/own/SETME.yaml";
 let edited = "";
 
-function builtin(format: string): string {
-  return format.startsWith("mxnet") ? "builtin:mxnet" : format.startsWith("torch") || format === "kineto" ? "builtin:pytorch"
-    : format === "capture_log" ? "builtin:driver" : "builtin:jax";
+const bucketsLine = (context: Context, own: string[] = []): string[] =>
+  ["buckets", ...own, ...context.momentAndFilters, ...context.names];
+
+// The dictionary that the program takes for these inputs. Where it has none that fits, one shows
+// what dictionaries look like.
+async function builtin(context: Context): Promise<string> {
+  try {
+    return asText((await context.quietly(bucketsLine(context)))["dictionary"]) || "builtin:jax";
+  } catch (error) {
+    if (error instanceof CoreError) {
+      return "builtin:jax";
+    }
+    throw error;
+  }
 }
 
 const kWhole: Column[] = [
@@ -26,7 +38,7 @@ async function fill(context: Context, into: HTMLElement): Promise<void> {
   try {
     const answer = await context.json(compared
       ? ["diff", "--by", "bucket", ...own, ...context.baseWords, ...context.momentAndFilters, ...context.names]
-      : ["buckets", ...own, ...context.momentAndFilters, ...context.names]);
+      : bucketsLine(context, own));
     const key = compared ? "delta" : "bytes";
     const most = Math.max(...answer.rows.map((row) => Math.abs(asNumber(row[key]))), 1);
     const axes = [...new Set(answer.rows.map((row) => asText(row["axis"])))];
@@ -52,12 +64,12 @@ async function fill(context: Context, into: HTMLElement): Promise<void> {
 export const buckets: View = {
   id: "buckets",
   title: "Buckets",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("buckets"),
   async draw(context, into) {
     const shown = h("div", { class: "slot" });
     const words = h("textarea", { id: "keywords", spellcheck: "false", rows: 26, "aria-label": "keywords, as YAML" });
     words.value = edited === ""
-      ? await context.text(["buckets", "--print-keywords", builtin(context.first.format)]) : edited;
+      ? await context.text(["buckets", "--print-keywords", await builtin(context)]) : edited;
     let wait = 0;
     words.addEventListener("input", () => {
       clearTimeout(wait);

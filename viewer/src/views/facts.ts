@@ -1,8 +1,8 @@
 // Facts: everything that info says, and what reading noted.
-import { asText } from "../answers";
-import type { View } from "../context";
-import { clear, h } from "../dom";
-import { grid } from "../grid";
+import { asText } from "../core/answers";
+import { clear, h } from "../core/dom";
+import type { View } from "../ui/context";
+import { grid } from "../ui/grid";
 
 export const facts: View = {
   id: "facts",

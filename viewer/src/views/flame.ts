@@ -1,14 +1,14 @@
 // Flame graph: an icicle with the outermost frame on top, or turned over; a click makes a frame the
 // whole width. With a base, widths are the larger side and colours say what grew and shrank.
-import { asText } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { Context, View } from "../context";
-import { clear, h } from "../dom";
-import { percent, size } from "../format";
-import { changeColor, frameColor, isDark, theme } from "../palette";
-import { paint, type Pen, type Picture } from "../pen";
-import { fromLeaves, nodesOf, type Node } from "../tree";
-import { place } from "../words";
+import { changeColor, frameColor, isDark, theme } from "../charts/palette";
+import { paint, type Pen, type Picture } from "../charts/pen";
+import { fromLeaves, readNodes, type Node } from "../charts/tree";
+import { asText } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { percent, size } from "../core/format";
+import { place } from "../core/words";
+import { byChoice, byWords } from "../ui/by";
+import type { Context, View } from "../ui/context";
 
 const kHeight = 18;
 const kBy = ["function", "filefunction", "line", "file", "module"];
@@ -184,7 +184,7 @@ function shapeChoice(context: Context): HTMLElement {
 export const flame: View = {
   id: "flame",
   title: "Flame graph",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("flame"),
   async draw(context, into) {
     const { state } = context;
     const answer = await context.json(["flame", ...byWords(context, kBy, "filefunction"), ...(state.up === "flame" ? ["--up"] : []),
@@ -196,7 +196,7 @@ export const flame: View = {
     clear(into, h("div", { class: "tools" }, byChoice(context, "frames are", kBy, "filefunction"), shapeChoice(context), search, found,
       compared && h("span", { class: "key" }, h("i", { class: "grew" }), "grew ", h("i", { class: "shrank" }), "shrank"),
       h("span", { class: "note" }, "click zooms, double click: the table, Escape: all")), holder);
-    const straight = nodesOf(answer.rows);
+    const straight = readNodes(answer.rows);
     const nodes = state.up === "leaves" ? fromLeaves(straight) : straight;
     if (nodes.length === 0 || nodes[0]!.bytes === 0) {
       clear(holder, h("p", { class: "note" }, `nothing is held${asText(answer.total) === "0" ? "" : " that has a stack"}`));

@@ -1,15 +1,15 @@
 // Call graph: who calls the function that is looked at, and what it calls; a click moves on. Lines
 // are as thick as what passes through them.
-import { asNumber, asText, type Row } from "../answers";
-import type { View } from "../context";
-import { clear, h } from "../dom";
-import { count, percent, size, visible } from "../format";
-import { isDark, theme } from "../palette";
-import { paint, type Pen } from "../pen";
-import { shortName, shortPlace } from "../words";
+import { isDark, theme } from "../charts/palette";
+import { paint, type Pen } from "../charts/pen";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, percent, size, visible } from "../core/format";
+import { shortName, shortPlace } from "../core/words";
+import type { View } from "../ui/context";
 import { exactly } from "./table";
 
-const kMost = 12; // callers, callees: those with the most bytes
+const kMaxNeighbours = 12; // callers, callees: those with the most bytes
 
 interface Box {
   element: HTMLElement;
@@ -20,7 +20,7 @@ interface Box {
 }
 
 // Rows come as callers, the function, callees, and so on for the next of the name.
-function groupsOf(rows: Row[]): Map<Row, number> {
+function groupRows(rows: Row[]): Map<Row, number> {
   const groups = new Map<Row, number>();
   let group = 0;
   let named = false;
@@ -75,7 +75,7 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
 export const graph: View = {
   id: "graph",
   title: "Call graph",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("peek"),
   async draw(context, into) {
     let name = context.state.pick;
     const first = async (): Promise<string> =>
@@ -87,7 +87,7 @@ export const graph: View = {
     const answer = await context.json(peek(name));
     const total = asNumber(answer.total);
     const boxes: Box[] = [];
-    const groups = groupsOf(answer.rows);
+    const groups = groupRows(answer.rows);
     const box = (row: Row, bytes: number, side: Box["side"]): HTMLElement => {
       const element = h("button", { type: "button", class: "node",
         title: visible(asText(row["name"]).slice(0, 2000)),
@@ -104,8 +104,8 @@ export const graph: View = {
     const of = (relation: string): Row[] => answer.rows.filter((row) => row["relation"] === relation);
     const neighbours = (relation: "caller" | "callee"): HTMLElement[] => {
       const rows = of(relation);
-      const rest = rows.length - kMost;
-      return [...rows.slice(0, kMost).map((row) => box(row, asNumber(row["weight"]), relation)),
+      const rest = rows.length - kMaxNeighbours;
+      return [...rows.slice(0, kMaxNeighbours).map((row) => box(row, asNumber(row["weight"]), relation)),
         ...(rest > 0 ? [h("button", { type: "button", title: "all of them, in the table",
           click: () => context.change({ view: "table", pick: name }) }, `${count(rest)} more`)] : [])];
     };

@@ -1,13 +1,13 @@
 // Labels: bytes by each value of each label.
-import { asNumber, asText, type Row } from "../answers";
-import type { View } from "../context";
-import { clear, h } from "../dom";
-import { grid } from "../grid";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import type { View } from "../ui/context";
+import { grid } from "../ui/grid";
 
 export const labels: View = {
   id: "labels",
   title: "Labels",
-  shows: (context) => context.first.hasRows && context.first.labels.length > 0,
+  shows: (context) => context.first.can("tags") && context.first.labels.length > 0,
   async draw(context, into) {
     const answer = await context.json(["tags", "-n", "0", ...context.momentAndFilters, ...context.names]);
     const byKey = new Map<string, Row[]>();

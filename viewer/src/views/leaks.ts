@@ -1,9 +1,9 @@
 // Leaks: what keeps growing over a history or over several inputs.
-import { asNumber, asText, type Row } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { View } from "../context";
-import { clear, h } from "../dom";
-import { grid, kPlace, kWhere } from "../grid";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { byChoice, byWords } from "../ui/by";
+import type { View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket", "label"];
 

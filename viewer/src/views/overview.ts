@@ -1,10 +1,10 @@
 // Overview: what the file is, why it ran out, what holds most, in which categories.
-import { asNumber, asText } from "../answers";
-import type { Context, View } from "../context";
-import { clear, h } from "../dom";
-import { size } from "../format";
-import { grid, kPlace, kWhere } from "../grid";
-import { sentence } from "../words";
+import { asNumber, asText } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { size } from "../core/format";
+import { sentence } from "../core/words";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
 
 function card(title: string, ...content: Node[]): HTMLElement {
   return h("section", { class: "card" }, h("h2", {}, title), ...content);
@@ -98,9 +98,9 @@ export const overview: View = {
   async draw(context, into) {
     const parts: [boolean, (context: Context) => Promise<HTMLElement>][] = [
       [context.inputs.some((input) => input.devices.some((d) => d.oomEvents.length > 0)), verdict],
-      [context.first.hasRows && context.bases.length > 0, changes],
-      [context.first.hasRows, holders],
-      [context.first.hasRows, buckets],
+      [context.first.can("top") && context.bases.length > 0, changes],
+      [context.first.can("top"), holders],
+      [context.first.can("buckets"), buckets],
       [context.first.hasHistory, account],
       [true, facts],
     ];

@@ -1,11 +1,11 @@
 // Table: rows of top or, with a base, of diff; the callers and callees of the one that is picked.
-import { asNumber, asText, type Row } from "../answers";
-import { byChoice, byWords } from "../by";
-import type { Context, View } from "../context";
-import { clear, h } from "../dom";
-import { grid, kPlace, kWhere, type Column } from "../grid";
-import { count, size } from "../format";
-import { place, sentence } from "../words";
+import { asNumber, asText, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size } from "../core/format";
+import { place, sentence } from "../core/words";
+import { byChoice, byWords } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere, type Column } from "../ui/grid";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "size", "bucket", "tag", "label", "input"];
 
@@ -39,7 +39,7 @@ async function neighbours(context: Context, name: string): Promise<HTMLElement> 
       h("button", { type: "button", click: () => context.change({ pick: "" }) }, "close")));
 }
 
-function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
+function tableColumns(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
   const total = asNumber(answer.total);
   const names: Column[] = [
     kWhere,
@@ -68,7 +68,7 @@ function columnsOf(answer: { total?: unknown; rows: Row[] }, compared: boolean):
 export const table: View = {
   id: "table",
   title: "Table",
-  shows: (context) => context.first.hasRows,
+  shows: (context) => context.first.can("top"),
   async draw(context, into) {
     const { state } = context;
     const by = byWords(context, kBy, "filefunction");
@@ -76,7 +76,7 @@ export const table: View = {
     const answer = compared
       ? await context.json(["diff", "-n", "0", ...by, ...context.baseWords, ...context.momentAndFilters, ...context.names])
       : await context.json(["top", "-n", "0", ...by, ...context.momentAndFilters, ...context.names]);
-    const columns = columnsOf(answer, compared);
+    const columns = tableColumns(answer, compared);
     const shown = h("div", { class: "slot" });
     const found = h("span", { class: "note" });
     const find = h("input", { type: "search", id: "search", value: state.search, placeholder: "rows with…", size: 22 });

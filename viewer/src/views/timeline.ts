@@ -1,18 +1,19 @@
 // Timeline: live bytes by layer over events or time, what is reserved above them, and the largest
 // blocks below. A click chooses the moment that every other view shows.
-import { asNumber, asText, type Answer, type Row } from "../answers";
-import { byChoice } from "../by";
-import { Chart } from "../chart";
-import type { Context, DeviceFacts, View } from "../context";
-import { clear, h } from "../dom";
-import { count, size } from "../format";
-import { grid, kPlace, kWhere } from "../grid";
-import { chosenEvent, deviceWords, firstDevice } from "../moment";
-import { Colors } from "../series";
-import { lifeOf, place, shortName } from "../words";
+import { Chart } from "../charts/chart";
+import { Colors } from "../charts/series";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { lifetime, place, shortName } from "../core/words";
+import { byChoice } from "../ui/by";
+import type { Context, View } from "../ui/context";
+import { grid, kPlace, kWhere } from "../ui/grid";
+import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
 import { blocks } from "./blocks";
 
-const kFewEvents = 200_000;
+const kMaxEventsForBlocks = 200_000;
 
 // What happened at the chosen event: size, life, where allocated, where freed.
 async function story(context: Context, device: DeviceFacts, event: number): Promise<HTMLElement> {
@@ -38,7 +39,7 @@ async function story(context: Context, device: DeviceFacts, event: number): Prom
         click: () => context.change({ view: "allocator", pick: id }) }, id)),
     isBlock && h("dt", {}, "allocated"), isBlock && h("dd", {}, where(born, "before the recording")),
     isBlock && h("dt", {}, "freed"), isBlock && h("dd", {}, where(gone, "not in the recording")),
-    isBlock && h("dt", {}, "lived"), isBlock && h("dd", {}, lifeOf(row)),
+    isBlock && h("dt", {}, "lived"), isBlock && h("dd", {}, lifetime(row)),
     !isBlock && h("dt", {}, "by"), !isBlock && h("dd", {}, where(row, "")));
 }
 
@@ -208,7 +209,7 @@ class Timeline {
     if (chart === undefined) {
       return;
     }
-    if (context.state.blocks !== "1" && events > kFewEvents) {
+    if (context.state.blocks !== "1" && events > kMaxEventsForBlocks) {
       clear(this.lane, h("button", { type: "button", click: () => context.change({ blocks: "1" }) }, "show the largest blocks"));
       return;
     }

@@ -148,6 +148,7 @@ TEST(BucketsAnswer, AsJson) {
   EXPECT_STREQ(document["schema"].GetString(), "memtool.buckets/1");
   EXPECT_EQ(document["total"].GetInt64(), 200);
   EXPECT_EQ(document["untrackable"].GetInt64(), 300);
+  EXPECT_EQ(document["dictionary"].GetString(), keywords.dictionary().name);
   EXPECT_EQ(document["rows"].Size(), 5U);
   EXPECT_STREQ(document["rows"][1]["entries"][0]["name"].GetString(), "rnn_cls");
   EXPECT_TRUE(document["rows"][4]["count"].IsNull());

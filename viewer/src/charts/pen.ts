@@ -1,5 +1,5 @@
 // What pictures are drawn with: onto the screen, or into a file. A view draws once for both.
-import { visible } from "./format";
+import { visible } from "../core/format";
 
 export interface TextStyle {
   color: string;
@@ -34,10 +34,10 @@ export function textWidth(text: string, bold?: boolean): number {
 
 // Half of a character that takes two units is none.
 const kLone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-const kMostLetters = 400;  // no picture is wider
+const kMaxLetters = 400;  // no picture is wider
 
 function fitting(raw: string, style: TextStyle): string {
-  const text = visible(raw.slice(0, kMostLetters)).replace(/[\t\n]/g, " ");
+  const text = visible(raw.slice(0, kMaxLetters)).replace(/[\t\n]/g, " ");
   if (style.room === undefined || textWidth(text, style.bold) <= style.room) {
     return text;
   }
@@ -190,7 +190,7 @@ class SvgPen implements Pen {
 }
 
 // For paper: always light. The title is the command line that gives the same figures.
-export function svgOf(picture: Picture, title: string): string {
+export function toSvg(picture: Picture, title: string): string {
   const pen = new SvgPen();
   picture.draw(pen, false);
   return pen.ended(picture.width, picture.height, title);

@@ -1,4 +1,4 @@
-// The page's side of the core: command lines go in, answers come out. Equal lines are asked once.
+// The page's side of the core: command lines go in, answers come out. Equal lines are run once.
 import { parseAnswer, type Answer } from "./answers";
 import type { FromWorker, Mounted, Ran, ToWorker } from "./protocol";
 

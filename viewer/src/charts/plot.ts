@@ -1,6 +1,6 @@
 // A stacked plot over time, as a picture: layers from the largest up, what is reserved above them.
-import { count, size } from "./format";
-import { shadeOf, theme } from "./palette";
+import { count, size } from "../core/format";
+import { toShade, theme } from "./palette";
 import type { Pen } from "./pen";
 import { pointAt, type Mark, type Series } from "./series";
 
@@ -60,21 +60,21 @@ export class Plot {
     }
     this.most = most * 1.04;
   }
-  xOf(value: number): number {
+  toX(value: number): number {
     return kLeft + ((value - this.is.low) / Math.max(1e-9, this.is.high - this.is.low)) * this.inner;
   }
   valueAt(x: number): number {
     return this.is.low + ((x - kLeft) / this.inner) * (this.is.high - this.is.low);
   }
-  yOf(bytes: number): number {
+  toY(bytes: number): number {
     const room = this.is.height - kTop - kBottom;
     return kTop + room * (1 - bytes / this.most);
   }
   // Which layer is below the pointer, if any.
   layerAt(x: number, y: number): number | undefined {
     const point = pointAt(this.is.series.x, this.valueAt(x));
-    const found = this.is.series.tops.findIndex((top) => point >= 0 && y >= this.yOf(top[point]!));
-    return point < 0 || found < 0 || y > this.yOf(0) ? undefined : found;
+    const found = this.is.series.tops.findIndex((top) => point >= 0 && y >= this.toY(top[point]!));
+    return point < 0 || found < 0 || y > this.toY(0) ? undefined : found;
   }
 
   draw(pen: Pen, dark: boolean): void {
@@ -88,7 +88,7 @@ export class Plot {
     for (let layer = is.series.tops.length - 1; layer >= 0; --layer) {
       pen.faint(is.lit === undefined || is.lit === layer ? 1 : 0.35);
       const top = this.steps(is.series.tops[layer]!, first, last, true);
-      pen.shape(top, shadeOf(is.series.layers[layer]!.color, dark));
+      pen.shape(top, toShade(is.series.layers[layer]!.color, dark));
       pen.line(top.slice(2, -2), colors.paper, dark ? 0.4 : 0.6);
       // Covers the layers below, which the next turns of the loop draw.
       if (is.lit !== undefined && layer > 0) {
@@ -110,16 +110,16 @@ export class Plot {
     if (first >= last) {
       return points;
     }
-    const end = Math.max(this.xOf(this.is.high), this.xOf(x[last - 1]!));
+    const end = Math.max(this.toX(this.is.high), this.toX(x[last - 1]!));
     if (closed) {
-      points.push(this.xOf(x[first]!), this.yOf(0));
+      points.push(this.toX(x[first]!), this.toY(0));
     }
     for (let i = first; i < last; ++i) {
-      const y = closed ? this.yOf(values[i]!) : Math.round(this.yOf(values[i]!)) + 0.5;
-      points.push(this.xOf(x[i]!), y, i + 1 < last ? this.xOf(x[i + 1]!) : end, y);
+      const y = closed ? this.toY(values[i]!) : Math.round(this.toY(values[i]!)) + 0.5;
+      points.push(this.toX(x[i]!), y, i + 1 < last ? this.toX(x[i + 1]!) : end, y);
     }
     if (closed) {
-      points.push(end, this.yOf(0));
+      points.push(end, this.toY(0));
     }
     return points;
   }
@@ -129,13 +129,13 @@ export class Plot {
     const colors = theme(dark);
     const step = niceStep(this.most / 5, true);
     for (let at = 0; at <= this.most; at += step) {
-      pen.line([kLeft, Math.round(this.yOf(at)) + 0.5, is.width - kRight, Math.round(this.yOf(at)) + 0.5], colors.line, 1);
-      pen.text(kLeft - 8, this.yOf(at), axisSize(at), { color: colors.soft, align: "right" });
+      pen.line([kLeft, Math.round(this.toY(at)) + 0.5, is.width - kRight, Math.round(this.toY(at)) + 0.5], colors.line, 1);
+      pen.text(kLeft - 8, this.toY(at), axisSize(at), { color: colors.soft, align: "right" });
     }
     const width = is.high - is.low;
     const every = is.time ? niceStep(width / (this.inner / 110), false) : Math.max(1, niceStep(width / (this.inner / 110), false));
     for (let at = Math.ceil(Math.max(0, is.low) / every) * every; at <= is.high; at += every) {
-      const x = Math.round(this.xOf(at)) + 0.5;
+      const x = Math.round(this.toX(at)) + 0.5;
       pen.line([x, kTop, x, is.height - kBottom + 3], colors.line, 1);
       const text = is.time ? axisTime(at, every) : count(Math.round(at));
       pen.text(Math.min(x, is.width - 3.3 * text.length), is.height - kBottom + 12, text, { color: colors.soft, align: "center" });
@@ -149,7 +149,7 @@ export class Plot {
     const bottom = is.height - kBottom;
     let free = -1;
     for (const mark of is.marks) {
-      const x = this.xOf(mark.x);
+      const x = this.toX(mark.x);
       if (x < kLeft || x > is.width) {
         continue;
       }
@@ -161,21 +161,21 @@ export class Plot {
       }
     }
     for (const oom of is.ooms) {
-      const x = this.xOf(oom);
+      const x = this.toX(oom);
       pen.line([x, kTop, x, bottom], colors.alarm, 1.5, [6, 4]);
       pen.shape([x - 5, kTop - 8, x + 5, kTop - 8, x, kTop], colors.alarm);
     }
     if (is.brush !== undefined) {
-      const [from, to] = is.brush.map((value) => this.xOf(value)) as [number, number];
+      const [from, to] = is.brush.map((value) => this.toX(value)) as [number, number];
       pen.faint(0.18);
       pen.rect(Math.min(from, to), kTop, Math.abs(to - from), bottom - kTop, colors.ink);
       pen.faint(1);
     }
     if (is.pointer !== undefined) {
-      pen.line([this.xOf(is.pointer), kTop, this.xOf(is.pointer), bottom], colors.soft, 1);
+      pen.line([this.toX(is.pointer), kTop, this.toX(is.pointer), bottom], colors.soft, 1);
     }
     if (is.chosen !== undefined) {
-      const x = this.xOf(is.chosen);
+      const x = this.toX(is.chosen);
       pen.line([x, kTop, x, bottom], colors.ink, 1.5);
       pen.shape([x - 4, bottom, x + 4, bottom, x, bottom - 6], colors.ink);
     }

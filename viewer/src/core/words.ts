@@ -25,7 +25,7 @@ function duration(us: number): string {
 }
 
 // Of a row of `events`.
-export function lifeOf(row: Row): string {
+export function lifetime(row: Row): string {
   const events = row["lived_events"];
   const us = row["lived_us"];
   if (events === null || events === undefined) {

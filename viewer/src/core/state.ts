@@ -60,3 +60,8 @@ export function filterWords(state: State, taken: Filter[] = kFilters): string[] 
 export function momentWords(state: State): string[] {
   return state.at === "" ? [] : ["--at", state.at];
 }
+
+export function parseEvent(moment: string): number | undefined {
+  const found = /^event:(\d+)$/.exec(moment);
+  return found === null ? undefined : Number(found[1]);
+}

@@ -1,28 +1,10 @@
 // What a view gets: inputs, state, and a way to ask. A view draws into its own element and asks
 // with command lines; those are listed below it.
-import type { Answer } from "./answers";
-import type { Core } from "./core";
-import type { Picture } from "./pen";
-import { filterWords, momentWords, type State } from "./state";
-
-export interface DeviceFacts {
-  device: number;
-  name: string; // for --device
-  events: number;
-  peakEvent: number;
-  peakBytes: number;
-  oomEvents: number[];
-}
-
-export interface InputFacts {
-  name: string;
-  format: string;
-  hasHistory: boolean;
-  hasSegments: boolean;
-  hasRows: boolean;
-  labels: string[];
-  devices: DeviceFacts[];
-}
+import type { Picture } from "../charts/pen";
+import type { Answer } from "../core/answers";
+import type { Core } from "../core/core";
+import type { InputFacts } from "../core/inputs";
+import { filterWords, momentWords, type State } from "../core/state";
 
 // The page shows something else by now; what a view still wants to know is not asked.
 export class Outdated extends Error {

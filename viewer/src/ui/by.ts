@@ -1,20 +1,20 @@
 // What rows, layers or frames stand for: the words of --by that a command takes.
+import { h } from "../core/dom";
 import type { Context } from "./context";
-import { h } from "./dom";
 
 // `usual`: what the command does without --by. A choice that it does not take is not sent.
-export function byOf(context: Context, choices: string[], usual: string): string {
+export function chosenBy(context: Context, choices: string[], usual: string): string {
   const { by } = context.state;
   return choices.includes(by) || (by.startsWith("label:") && choices.includes("label")) ? by : usual;
 }
 
 export function byWords(context: Context, choices: string[], usual: string): string[] {
-  const by = byOf(context, choices, usual);
+  const by = chosenBy(context, choices, usual);
   return by === usual ? [] : ["--by", by];
 }
 
 export function byChoice(context: Context, title: string, choices: string[], usual: string): HTMLElement {
-  const chosen = byOf(context, choices, usual);
+  const chosen = chosenBy(context, choices, usual);
   const select = h("select", { id: "by", change: () => context.change({ by: select.value === usual ? "" : select.value }) });
   const labels = choices.includes("label") ? context.first.labels.map((label) => `label:${label}`) : [];
   for (const by of [...choices.filter((one) => one !== "label"), ...labels]) {

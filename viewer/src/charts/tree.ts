@@ -1,5 +1,5 @@
 // Rows of `flame` as a tree with places, straight or from the innermost frame.
-import { asNumber, asText, type Row } from "./answers";
+import { asNumber, asText, type Row } from "../core/answers";
 
 export interface Node {
   row: Row;
@@ -34,7 +34,7 @@ function place(nodes: Node[]): Node[] {
   return nodes;
 }
 
-export function nodesOf(rows: Row[]): Node[] {
+export function readNodes(rows: Row[]): Node[] {
   const open: number[] = []; // by depth
   const nodes = rows.map((row, i): Node => {
     const depth = asNumber(row["depth"]);

@@ -1,4 +1,4 @@
-// Tol's light scheme: quiet, told apart by people who see no red or no green, and dark text stands
+// Tol's light scheme: quiet, distinct for people who see no red or no green, and dark text stands
 // well on each.
 export const kLayers = [
   "#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00",
@@ -7,7 +7,7 @@ export const kRest = "#d2d2d8";
 export const kBefore = "#aeaeb8";
 
 // Greys are as far from the paper on a dark screen as on a light one.
-export function shadeOf(color: string, dark: boolean): string {
+export function toShade(color: string, dark: boolean): string {
   return !dark ? color : color === kRest ? "#4a4a53" : color === kBefore ? "#6d6d78" : color;
 }
 
@@ -36,7 +36,7 @@ const kDark: Theme = {
 };
 export const theme = (dark: boolean): Theme => (dark ? kDark : kLight);
 
-export function hashOf(text: string): number {
+export function hashText(text: string): number {
   let hash = 2166136261;
   for (let i = 0; i < text.length; ++i) {
     hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
@@ -46,8 +46,8 @@ export function hashOf(text: string): number {
 
 // Frames of one file have one hue; functions differ a little in lightness.
 export function frameColor(file: string, name: string, dark: boolean): string {
-  const hue = 20 + (hashOf(file) % 12) * 17;
-  const light = (dark ? 30 : 76) + (hashOf(name) % 5) * 2.5;
+  const hue = 20 + (hashText(file) % 12) * 17;
+  const light = (dark ? 30 : 76) + (hashText(name) % 5) * 2.5;
   return `hsl(${hue} ${dark ? 30 : 52}% ${light}%)`;
 }
 

@@ -1,14 +1,9 @@
 // The page's reading of the program's JSON: integers of any size, fractions of any length, names that
-// look like either. usage: node answers.mjs
+// look like either. usage: node answers_test.mjs
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { load } from "./front_end.mjs";
 
-const viewer = join(dirname(fileURLToPath(import.meta.url)), "../../viewer/");
-const { buildSync } = createRequire(viewer)("esbuild");
-const { outputFiles } = buildSync({ entryPoints: [join(viewer, "src/answers.ts")], bundle: true, write: false, format: "esm" });
-const { parseAnswer, asNumber } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+const { parseAnswer, asNumber } = await load("core/answers.ts");
 
 const read = (text) => parseAnswer(`{"x":${text}}`).x;
 for (const whole of ["9007199254740993", "-9223372036854775808", "18446744073709551615", "123456789012345678901234567890"]) {

@@ -1,18 +1,15 @@
 // Moments of the command line as events, where the page itself has to draw them.
-import type { Context, DeviceFacts } from "./context";
+import type { DeviceFacts } from "../core/inputs";
+import { parseEvent } from "../core/state";
+import type { Context } from "./context";
 
-export function eventOf(moment: string): number | undefined {
-  const found = /^event:(\d+)$/.exec(moment);
-  return found === null ? undefined : Number(found[1]);
-}
-
-// Of what the page knows by heart; others, such as time:S, only the core can tell.
+// For moments that the page can resolve itself; others, such as time:S, only the core can.
 export function chosenEvent(context: Context, device: DeviceFacts): number | undefined {
   const { at } = context.state;
   return at === "start" ? -1
     : at === "" || at === "end" ? device.events - 1
     : at === "peak" ? device.peakEvent
-    : eventOf(at);
+    : parseEvent(at);
 }
 
 // The first with a history, of those that are shown.

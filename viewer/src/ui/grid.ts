@@ -1,8 +1,8 @@
-// A table of rows: sizes to the right, names to the left, sorted by a click, as many rows as asked.
-import { asNumber, asText, type Row } from "./answers";
-import { h } from "./dom";
-import { place, shortName, shortPlace } from "./words";
-import { count, percent, size, visible } from "./format";
+// A table of rows: sizes to the right, names to the left, sorted by a click, and more rows on request.
+import { asNumber, asText, type Row } from "../core/answers";
+import { h } from "../core/dom";
+import { count, percent, size, visible } from "../core/format";
+import { place, shortName, shortPlace } from "../core/words";
 
 export interface Column {
   key: string;

@@ -1,17 +1,15 @@
 // One device's plot with its minimap, legend and the line that says what is under the pointer.
 // Wheel, drag and keys move it at once; what the range holds more exactly is asked for after that.
-import type { Answer, Row } from "./answers";
-import { asNumber } from "./answers";
-import type { DeviceFacts } from "./context";
-import { clear, h } from "./dom";
-import { count, size, visible } from "./format";
-import { eventOf } from "./moment";
-import { isDark, shadeOf, theme } from "./palette";
+import { asNumber, type Answer, type Row } from "../core/answers";
+import { clear, h } from "../core/dom";
+import { count, size, visible } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { parseEvent, type State } from "../core/state";
+import { shortName } from "../core/words";
+import { isDark, toShade, theme } from "./palette";
 import { paint, type Picture } from "./pen";
 import { kLeft, kRight, Plot } from "./plot";
-import { pointAt, seriesOf, type Colors, type Layer, type Mark, type Series } from "./series";
-import type { State } from "./state";
-import { shortName } from "./words";
+import { pointAt, readSeries, type Colors, type Layer, type Mark, type Series } from "./series";
 
 export interface ChartOptions {
   device: DeviceFacts;
@@ -69,7 +67,7 @@ export class Chart {
   }
 
   private series(answer: Answer): Series {
-    return seriesOf(answer, this.is.device.device, this.is.time, this.firstTime, this.is.colors);
+    return readSeries(answer, this.is.device.device, this.is.time, this.firstTime, this.is.colors);
   }
 
   // When the recording began, in µs: times and marks can be drawn.
@@ -86,19 +84,19 @@ export class Chart {
     this.partAnswer = part;
     this.part = part === undefined ? undefined : this.series(part);
     const { from, to } = this.is.state();
-    this.low = from === "" ? this.least : this.xOfEvent(eventOf(from)) ?? this.part?.x[0] ?? this.least;
-    this.high = to === "" ? this.most : this.xOfEvent(eventOf(to)) ?? this.part?.x.at(-1) ?? this.most;
+    this.low = from === "" ? this.least : this.eventX(parseEvent(from)) ?? this.part?.x[0] ?? this.least;
+    this.high = to === "" ? this.most : this.eventX(parseEvent(to)) ?? this.part?.x.at(-1) ?? this.most;
     if (this.high <= this.low) {
       this.high = this.low + (this.is.time ? 1e-6 : 1);
     }
-    this.chosen = chosen === undefined ? undefined : this.xOfEvent(chosen);
+    this.chosen = chosen === undefined ? undefined : this.eventX(chosen);
     this.fillLegend();
     this.say();
     this.draw();
   }
 
   // Where an event lies on the axis; on a time axis as near as the points allow.
-  xOfEvent(event: number | undefined): number | undefined {
+  eventX(event: number | undefined): number | undefined {
     if (event === undefined) {
       return undefined;
     }
@@ -143,7 +141,7 @@ export class Chart {
       .map((mark) => ({ ...mark, x: xOfTime(mark.begin_us) }))
       .filter((mark): mark is Mark & { x: number } => mark.x !== undefined);
     const ooms = ((info?.["ooms"] as Mark[] | undefined) ?? []).filter((oom) => oom.device === this.is.device.device)
-      .map((oom) => this.xOfEvent(oom.event)!);
+      .map((oom) => this.eventX(oom.event)!);
     return new Plot({ series, width, height: this.is.height, low: this.low, high: this.high, time: this.is.time,
       reserved: this.is.state().reserved !== "off", chosen: this.chosen,
       pointer: this.pointer, lit: this.lit, brush: this.brush, marks, ooms });
@@ -180,7 +178,7 @@ export class Chart {
         const x = kLeft + (i % 2) * (width - kLeft) / 2;
         const y = this.is.height + 12 + Math.trunc(i / 2) * 18;
         pen.rect(x, y - 5, 10, 10, layer.color);
-        pen.text(x + 16, y, nameOf(layer), { color: theme(dark).ink, room: (width - kLeft) / 2 - 30 });
+        pen.text(x + 16, y, layerName(layer), { color: theme(dark).ink, room: (width - kLeft) / 2 - 30 });
       });
     } };
   }
@@ -192,24 +190,24 @@ export class Chart {
       const inner = width - kLeft - kRight;
       const live = this.whole.tops.at(-1)!;
       const most = live.reduce((high, value) => Math.max(high, value), 1);
-      const xOf = (x: number): number => kLeft + ((x - this.least) / (this.most - this.least)) * inner;
-      const points = [xOf(this.whole.x[0]!), kMap];
+      const toX = (x: number): number => kLeft + ((x - this.least) / (this.most - this.least)) * inner;
+      const points = [toX(this.whole.x[0]!), kMap];
       this.whole.x.forEach((x, i) => {
         const y = kMap - 2 - ((kMap - 6) * live[i]!) / most;
-        points.push(xOf(x), y, i + 1 < this.whole.x.length ? xOf(this.whole.x[i + 1]!) : kLeft + inner, y);
+        points.push(toX(x), y, i + 1 < this.whole.x.length ? toX(this.whole.x[i + 1]!) : kLeft + inner, y);
       });
       points.push(kLeft + inner, kMap);
       pen.rect(kLeft, 0, inner, kMap, colors.shade);
       pen.shape(points, dark ? "#4a5a70" : "#b9c6d8");
-      const from = xOf(this.low);
-      const to = xOf(this.high);
+      const from = toX(this.low);
+      const to = toX(this.high);
       pen.faint(0.55);
       pen.rect(kLeft, 0, Math.max(0, from - kLeft), kMap, colors.paper);
       pen.rect(to, 0, Math.max(0, kLeft + inner - to), kMap, colors.paper);
       pen.faint(1);
       pen.line([from, 0.5, Math.max(to, from + 3), 0.5, Math.max(to, from + 3), kMap - 0.5, from, kMap - 0.5, from, 0.5], colors.accent, 1.5);
       if (this.chosen !== undefined) {
-        pen.line([xOf(this.chosen), 0, xOf(this.chosen), kMap], colors.ink, 1);
+        pen.line([toX(this.chosen), 0, toX(this.chosen), kMap], colors.ink, 1);
       }
     } };
   }
@@ -221,12 +219,12 @@ export class Chart {
         return false;
       }
       const swatch = h("span", { class: "swatch" });
-      swatch.style.background = shadeOf(layer.color, isDark());
+      swatch.style.background = toShade(layer.color, isDark());
       return h("button", { type: "button", title: visible(layer.name.slice(0, 2000)),
         click: () => layer.name.startsWith("(") || this.is.layer(layer),
         mouseenter: () => this.light(i), mouseleave: () => this.light(undefined),
         focus: () => this.light(i), blur: () => this.light(undefined) },
-        swatch, h("span", { class: "name" }, nameOf(layer)), h("span", { class: "size" }));
+        swatch, h("span", { class: "name" }, layerName(layer)), h("span", { class: "size" }));
     }));
     this.fillSizes();
   }
@@ -267,7 +265,7 @@ export class Chart {
       h("b", {}, event < 0 ? "at the start" : `event ${count(event)}`),
       seconds === undefined || event < 0 ? "" : ` · ${seconds.toFixed(6)} s`,
       ` · ${size(series.tops.at(-1)![point]!)} live · ${size(series.reserved[point]!)} reserved`,
-      layer !== undefined && ` · ${nameOf(layer)} ${size(series.tops[this.lit!]![point]! - below)}`);
+      layer !== undefined && ` · ${layerName(layer)} ${size(series.tops[this.lit!]![point]! - below)}`);
     this.fillSizes();
   }
 
@@ -381,7 +379,7 @@ export class Chart {
   }
 
   // Of the layer that a row of another answer belongs to, where layers are functions or lines.
-  colorOf(row: Row): string | undefined {
+  layerColor(row: Row): string | undefined {
     return this.shown().layers.find((layer) => layer.name === row["name"] &&
       (layer.file === "" || layer.file === row["file"]) && (layer.line === null || layer.line === 0 || layer.line === row["line"]))?.color;
   }
@@ -392,7 +390,7 @@ export class Chart {
   }
 }
 
-function nameOf(layer: Layer): string {
+function layerName(layer: Layer): string {
   const name = shortName(layer.name);
   return layer.file === "" ? name : `${name}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
 }

@@ -1,5 +1,5 @@
 // Rows of `timeline` as columns, and the colours of their layers.
-import { asNumber, type Answer } from "./answers";
+import { asNumber, type Answer } from "../core/answers";
 import { kBefore, kLayers, kRest } from "./palette";
 
 export interface Layer {
@@ -46,7 +46,7 @@ export class Colors {
   }
 }
 
-export function layersOf(answer: Answer, colors: Colors): Layer[] {
+export function readLayers(answer: Answer, colors: Colors): Layer[] {
   const given = (answer.inputs[0]?.["layers"] as Omit<Layer, "color">[] | undefined) ?? [];
   const layers = given.map((layer): Layer =>
     ({ ...layer, color: colors.of(layer.name, `${layer.name}\0${layer.file}\0${layer.line}`) }));
@@ -54,9 +54,9 @@ export function layersOf(answer: Answer, colors: Colors): Layer[] {
     : [{ key: "allocated", name: "live", file: "", line: null, color: kLayers[0]! }];
 }
 
-export function seriesOf(answer: Answer, device: number, time: boolean, firstUs: number | undefined, colors: Colors): Series {
+export function readSeries(answer: Answer, device: number, time: boolean, firstUs: number | undefined, colors: Colors): Series {
   const rows = answer.rows.filter((row) => asNumber(row["device"]) === device);
-  const layers = layersOf(answer, colors);
+  const layers = readLayers(answer, colors);
   const column = (key: string): Float64Array => Float64Array.from(rows, (row) => asNumber(row[key]));
   const events = column("event");
   const seconds = firstUs === undefined ? undefined

@@ -10,7 +10,7 @@ declare module "*/lzma1/lib/streams.js" {
   }
 }
 declare module "*/lzma1/lib/decoder.js" {
-  import type { InputBuffer, OutputBuffer } from "../node_modules/lzma1/lib/streams.js";
+  import type { InputBuffer, OutputBuffer } from "../../node_modules/lzma1/lib/streams.js";
   export class Decoder {
     decompress(input: InputBuffer, output: OutputBuffer): void;
   }

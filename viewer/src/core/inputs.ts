@@ -1,0 +1,41 @@
+// What `info` says of each input: what it can answer, its devices and its labels.
+import { asNumber, asText, type Answer } from "./answers";
+
+export interface DeviceFacts {
+  device: number;
+  name: string; // for --device
+  events: number;
+  peakEvent: number;
+  peakBytes: number;
+  oomEvents: number[];
+}
+
+export interface InputFacts {
+  name: string;
+  can: (command: string) => boolean; // whether the command has an answer for it
+  hasHistory: boolean;
+  labels: string[];
+  devices: DeviceFacts[];
+}
+
+export function readInputs(info: Answer): InputFacts[] {
+  return info.inputs.map((note): InputFacts => {
+    const devices = ((note["devices"] as Record<string, unknown>[] | undefined) ?? []).map((device): DeviceFacts => ({
+      device: asNumber(device["device"]),
+      name: asText(device["name"]),
+      events: asNumber(device["events"]),
+      peakEvent: asNumber(device["peak_event"]),
+      peakBytes: asNumber(device["peak_bytes"]),
+      oomEvents: ((device["oom_events"] as number[] | undefined) ?? []).map(asNumber),
+    }));
+    const answers = note["answers"] as string[] | undefined;
+    return {
+      name: note.path,
+      // Where the core does not list them, every view is offered and shows why it has nothing.
+      can: (command) => answers === undefined || answers.includes(command),
+      hasHistory: devices.some((device) => device.events > 0),
+      labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),
+      devices,
+    };
+  });
+}
