@@ -11,6 +11,15 @@ namespace {
 using Keys = std::span<const std::uint32_t>;
 using Index = std::int32_t;
 
+// Myers' algorithm in linear space. An alignment is a path through the rectangle a x b: right = an
+// element of `a` alone, down = an element of `b` alone, diagonal = a pair. The shortest path has
+// the fewest edits (right or down) and so the most pairs.
+//
+// Searching from both corners at once finds a point in the middle of a shortest path (Middle) with
+// memory for one row of diagonals only; the two rectangles on either side of the point are then
+// aligned the same way. They are kept on an explicit stack, because hostile inputs would nest
+// deeper than the call stack allows. Equal ends are paired beforehand (Trim): runs of one program
+// share nearly everything, so this is where most elements go.
 constexpr Index kUnreached = -1;
 
 // How far one can get from the beginning (or, for reversed sequences, the end) of a rectangle of
@@ -146,6 +155,8 @@ class Aligner {
     return std::nullopt;
   }
 
+  // The paths from the beginning with `edits` edits. Each diagonal keeps only its furthest point:
+  // any path through a nearer one can be exchanged for it without more edits.
   std::optional<Point> Forward(const Box& box, Index edits) {
     const Index width = box.a_end - box.a_begin;
     const Index height = box.b_end - box.b_begin;
@@ -157,7 +168,8 @@ class Aligner {
         ++x;
       }
       forward_.At(k) = x;
-      // The other way has made one edit less: they meet where the sum is odd.
+      // The search from the end has made one edit less, so together the edits are odd in number, as
+      // they are on every path when `delta` is odd. For an even `delta` Backward() finds the point.
       const Index other = delta - k;
       if (x != kUnreached && (delta & 1) != 0 && other >= -(edits - 1) && other <= edits - 1 &&
           backward_.At(other) != kUnreached && x + backward_.At(other) >= width) {

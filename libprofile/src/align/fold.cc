@@ -19,6 +19,14 @@ struct Pair {
   std::uint32_t b = 0;
 };
 
+// Why not simply Align(): its time grows with the square of the differences. Two runs with a
+// different number of iterations differ by whole iterations, often hundreds of thousands of
+// elements, although nothing in the program changed. So each loop is folded into one element
+// before aligning, and its iterations are paired afterwards, from one aligned body (JoinRepeats).
+// What is still too different is cut at anchors: elements that are unique on both sides and in
+// the same order correspond almost certainly, and only the short stretches between them are
+// aligned exactly. (Patience diff.)
+
 // Elements that occur once on both sides, in the order of the first.
 std::vector<Pair> UniqueOnBoth(Keys a, Keys b) {
   struct Places {
@@ -45,7 +53,8 @@ std::vector<Pair> UniqueOnBoth(Keys a, Keys b) {
   return pairs;
 }
 
-// The longest part of `pairs` that rises on the second side, too.
+// The longest part of `pairs` that rises on the second side, too: a longest increasing subsequence
+// by patience sorting, in n log n. Anchors that cross would contradict each other.
 std::vector<Pair> Rising(const std::vector<Pair>& pairs) {
   std::vector<std::size_t> tops;  // per length, the pair that ends a rise with the lowest b
   std::vector<std::size_t> before(pairs.size(), SIZE_MAX);
@@ -168,8 +177,9 @@ class FoldedAligner {
     return static_cast<std::uint32_t>(kMostBodies + ++unlike_);
   }
 
-  // How far the body of `b` is turned against that of `a`: by the first element that either has
-  // once.
+  // By how many elements the body of `b` is rotated against that of `a`: by the first element that
+  // is unique in both. A loop has no natural beginning; where FindLoops sees it begin depends on
+  // what happens to stand before it.
   static std::size_t TurnOf(Keys a, Keys b) {
     const std::vector<Pair> pairs = UniqueOnBoth(a, b);
     return pairs.empty() ? 0 : (pairs[0].b + b.size() - pairs[0].a % b.size()) % b.size();

@@ -11,6 +11,18 @@ namespace {
 
 __extension__ using Int128 = __int128;
 
+// The Mann-Kendall test. Memory that grows by chance and memory that leaks can have the same slope,
+// but only a trend rises in nearly all pairs of points. S is the number of rising pairs less that
+// of falling ones: it needs no assumption about the size of steps or their distribution, and a
+// single outlier moves it little, unlike a least-squares line.
+//
+// The chance of an S at least this large without a trend is computed exactly for short series,
+// where every order of the points is equally likely and falling pairs are inversions of a
+// permutation. For long ones S is close to normal; its variance is n(n-1)(2n+5)/18.
+//
+// Series that repeat a pattern (a buffer that fills and is emptied) are compared place by place:
+// the first points of all cycles with each other, the second ones, and so on (the seasonal form of
+// the test). Otherwise the rise within each cycle would pass for a trend.
 struct Pairs {
   std::int64_t falling = 0;  // the later value is the smaller
   std::int64_t equal = 0;
@@ -126,6 +138,7 @@ double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle) {
     // Where equal values make the number odd, the greater number of inversions counts.
     return ShareUpTo((pairs - s + 1) / 2, series.size(), cycle);
   }
+  // S moves in steps of two: less one is the usual correction for continuity.
   return UpperTail((static_cast<double>(s) - 1) / std::sqrt(variance));
 }
 
@@ -148,6 +161,7 @@ std::size_t CycleOf(std::span<const std::int64_t> series) {
     }
     last = i;
   }
+  // Two falls have one distance, which proves nothing; and the ends must fit into the pattern.
   const bool whole = falls > 2 && first <= cycle && last + cycle >= series.size();
   return whole && cycle > 1 ? cycle : 1;
 }
@@ -163,6 +177,8 @@ bool LowsRise(std::span<const std::int64_t> series, std::int64_t slope) {
   const Int128 early = low(series.first(third));
   const Int128 middle = low(series.subspan(third, series.size() - 2 * third));
   const Int128 late = low(series.last(third));
+  // A leak raises the floor that the series returns to, not only its peaks. Between the lows of
+  // neighbouring thirds the line itself rises by a third of its whole; a quarter of that suffices.
   const auto follows = [&](Int128 rise) {
     return rise > 0 && 12 * rise >= static_cast<Int128>(slope) * static_cast<Int128>(series.size());
   };

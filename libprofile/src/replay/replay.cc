@@ -44,7 +44,12 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
   return bytes;
 }
 
-// The highest value since any earlier point: a stack of suffix maxima, with falling values.
+// Answers "what was the highest value since time T?" for any T while values are still arriving.
+//
+// Only values that no later value has reached can ever be the answer, so a new value removes all
+// smaller or equal ones before it. What remains is a stack with rising times and falling values:
+// its first point at or after T is the maximum since T. Each value is pushed and removed at most
+// once: a trace costs linear time, and a question a search.
 class SuffixMaxima {
  public:
   void Push(std::uint64_t time, std::int64_t value) {
@@ -57,7 +62,8 @@ class SuffixMaxima {
   [[nodiscard]] std::int64_t Max() const { return points_.front().value; }
   // The maximum of the values pushed at `since` or later.
   [[nodiscard]] std::int64_t MaxSince(std::uint64_t since) const {
-    // Most questions are about the last few points: strides that double, then halving.
+    // A galloping search: groups that allocate often ask about the last few points, for which a
+    // plain binary search over the whole stack would be the larger part of the cost.
     const std::size_t size = points_.size();
     std::size_t stride = 1;
     while (stride < size && points_[size - stride].time >= since) {
@@ -79,6 +85,12 @@ class SuffixMaxima {
 };
 
 // The highest total without each of several groups, from one pass over the events.
+//
+// For a group G this is max over t of total(t) - held_G(t). Replaying the trace once per group
+// would be rows x events. But held_G is constant between two events of G, and there the maximum of
+// the difference is the maximum of the total, less a constant. So a group is looked at only when
+// its own bytes change (Settle), and the maximum of the total since its last change comes from
+// SuffixMaxima: the whole is events x (groups of an allocation) x log.
 class PeaksWithout {
  public:
   explicit PeaksWithout(std::size_t count) : groups_(count) {}
@@ -122,7 +134,9 @@ class PeaksWithout {
     std::int64_t peak = INT64_MIN;
   };
 
-  // While a group's bytes stay the same, the highest total decides, so look only where they change.
+  // Closes the stretch in which the group's bytes stayed the same. The test before the search is
+  // what makes it cheap: not even the highest total of the whole trace so far, with what the group
+  // holds now, beats the peak that it has already, so the search cannot either.
   void Settle(Group& group) const {
     if (SaturatingSubtract(maxima_.Max(), group.held) > group.peak) {
       group.peak =
@@ -168,6 +182,12 @@ std::span<const Event> EventsOf(const Recording& recording, const Trace& trace) 
 
 Replay::Replay(const Recording& recording, const Trace& trace)
     : recording_(recording), trace_(trace), events_(EventsOf(recording, trace)) {
+  // Pairs every free with the allocation that it ends, by address. Files begin and end in the
+  // middle of a program, so some blocks have only one end:
+  //   * a free without an allocation (unmatched_): allocated before the recording began;
+  //   * a block in the final state that no event allocated (unopened_): likewise, and still live;
+  //   * an allocation without a partner: still live at the end.
+  // The first two count as live before the first event.
   partner_.assign(events_.size(), kNoEvent);
   RowMap live;
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
@@ -192,6 +212,8 @@ Replay::Replay(const Recording& recording, const Trace& trace)
   });
 }
 
+// A free gives back the size of its allocation, not the size in its own event: where the two differ
+// (size_changes_), the running total would otherwise drift from what is live.
 std::int64_t Replay::ChangeAt(std::uint32_t event) const {
   const std::uint32_t other = partner_[event];
   const bool ends = events_[event].action == Action::kFreeCompleted && other != kNoEvent;
@@ -217,6 +239,8 @@ TraceSummary Replay::Summarize() const {
         block.state == BlockState::kActive ? s.live_block_bytes : s.pending_free_bytes;
     sum = SaturatingAdd(sum, block.requested);
   });
+  // No event says how much was reserved at the start: it is what there is at the end less the sum
+  // of all changes.
   std::int64_t net = 0;
   std::int64_t lowest = 0;
   for (const Event& event : events_) {

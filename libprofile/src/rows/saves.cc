@@ -18,7 +18,11 @@ namespace memtool {
 
 namespace {
 
-// The groups of each stack, for one replay: row R's own allocations are group R, those with its
+// What a row saves is not what it holds at the peak: without it the peak may move to a moment when
+// other rows hold more. So each row needs the peak of a replay without its allocations, and
+// Replay::PeakWithout computes these for any number of groups in one pass.
+//
+// The groups of each stack, for that replay: row R's own allocations are group R, those with its
 // callees' are group R plus the number of rows.
 class GroupsOfRows {
  public:
@@ -62,7 +66,9 @@ class GroupsOfRows {
 
  private:
   // Leaves one of the groups that are of the same stacks: a leaf's own allocations are those with
-  // its callees, main() and what it calls once have all there are.
+  // its callees, main() and what it calls once have all there are. The cost of the replay grows
+  // with the number of groups per stack, and in deep Python stacks most of the outer frames are
+  // such duplicates.
   void ShareEqualGroups() {
     constexpr std::uint32_t kBefore = UINT32_MAX - 1;  // in place of a stack
     constexpr std::uint32_t kWithout = UINT32_MAX;

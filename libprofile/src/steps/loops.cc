@@ -12,11 +12,25 @@ namespace {
 
 using Sequence = std::span<const std::uint32_t>;
 
+// Loops are runs in which element i equals element i + period. Testing every period would be
+// quadratic, so candidates are guessed first and then verified exactly:
+//   1. Suggest: hash every window of a few elements (rolling, linear time) and count the distances
+//      between equal windows that follow each other. A loop of period P yields P at nearly every
+//      position, so the few most frequent distances contain the true periods.
+//   2. AddRuns: for each suggested period, one pass that compares elements finds all runs. A wrong
+//      suggestion costs a pass and nothing else; hashes never decide.
+//   3. FindLoops: the longest runs win. A run that is partly covered by a longer one comes back as
+//      its free parts. Of equally long runs the shorter period wins, because every multiple of a
+//      period is a period, too.
+// Three windows: short ones see short loops and survive noise, long ones tell the iteration of an
+// outer loop from that of an inner one.
 constexpr std::array<std::size_t, 3> kWindows{8, 32, 128};
 constexpr std::size_t kDistances = 12;  // of each window
 // Pieces of runs that are looked at: hostile sequences have many that overlap.
 constexpr std::size_t kMostPieces = std::size_t{1} << 20U;
 
+// Keys are small consecutive numbers: without mixing, a polynomial hash of neighbouring windows
+// would collide often. (The finalizer of splitmix64.)
 std::uint64_t Mixed(std::uint32_t value) {
   std::uint64_t x = value + 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;

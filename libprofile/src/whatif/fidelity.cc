@@ -47,6 +47,17 @@ struct Changes {
   std::vector<std::int64_t> released;
 };
 
+// Runs the model next to the recording and compares them after every request, because a figure of
+// the model is worth something only as far as the model reproduces what really happened.
+//
+// All of the recording's segment events up to a request's own event belong to that request: the
+// caching allocator talks to the driver only while it serves one. Per request they are compared as
+// multisets of sizes, not in order, because segments released together have no meaningful order.
+//
+// The model is given what no model can compute (driver_model.h): the addresses of new segments and
+// whether the driver refused. Otherwise one different address would make every later placement
+// differ, and the comparison would measure the driver, not the allocator's rules. With a limit,
+// refusals are the model's own, and comparing them with the recorded ones tests the limit.
 class Comparison {
  public:
   Comparison(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
@@ -96,6 +107,9 @@ class Comparison {
   // What the file says about segments up to the request's event.
   Changes Recorded(const Request& request, Told& told) {
     Changes changes;
+    // The order of events within a request says what the driver did: segments before the first
+    // release were granted; a release means that it refused and the allocator gave memory back;
+    // segments after that come from the second attempt.
     for (; cursor_ <= request.event; ++cursor_) {
       const Event& event = events_[cursor_];
       if (event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap) {
@@ -220,7 +234,8 @@ class Comparison {
   Fidelity fidelity_;
 };
 
-// How many allocations lie in no segment that the file ever tells of.
+// How many allocations lie in no known segment. Many such allocations mean that the file lacks the
+// segment events, and then comparing placements would compare nothing (Obstacle::kOutside).
 std::uint64_t Outside(const Recording& recording, const Trace& trace) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   const auto add = [&ranges](std::uint64_t address, std::int64_t size) {
