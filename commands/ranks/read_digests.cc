@@ -14,6 +14,7 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/ranks/identity.h"
 #include "session/progress.h"
+#include "session/start_reading.h"
 #include "words/subjects.h"
 
 namespace memtool::commands {
@@ -111,10 +112,11 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
   others = tree.others;
   for (const TreeFile& file : tree.files) {
     while (next < tree.files.size() && ahead.size() < jobs) {
-      ahead.push_back(std::async(jobs > 1 ? std::launch::async : std::launch::deferred,
-                                 [&options, &stdin_name, path = tree.files[next++].path] {
-                                   return ReadOne(path, path == "-" ? stdin_name : path, options);
-                                 }));
+      ahead.push_back(StartReading(
+          [&options, &stdin_name, path = tree.files[next++].path] {
+            return ReadOne(path, path == "-" ? stdin_name : path, options);
+          },
+          jobs > 1));
     }
     ReadFile read = ahead.front().get();
     ahead.pop_front();

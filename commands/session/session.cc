@@ -8,7 +8,6 @@
 #include <future>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -16,6 +15,7 @@
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/recorded.h"
 #include "session/kept_recordings.h"
+#include "session/start_reading.h"
 #include "words/moments.h"
 #include "words/subjects.h"
 #include "words/words.h"
@@ -100,20 +100,6 @@ std::optional<std::string> KeyOf(const std::string& name, const formats::OpenOpt
   return usual ? std::optional(KeptRecordings::KeyOf(name, options.format)) : std::nullopt;
 }
 
-// Reads on a thread of its own if `ahead`; else, and where there is no thread to be had, when the
-// result is asked for.
-std::future<Result<Recording>> StartReading(const std::string& name,
-                                            const formats::OpenOptions& options, bool ahead) {
-  const auto read = [name, &options] { return formats::OpenRecording(name, options); };
-  if (ahead) {
-    try {
-      return std::async(std::launch::async, read);
-    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): read below
-    }
-  }
-  return std::async(std::launch::deferred, read);
-}
-
 struct HowToRead {
   const formats::OpenOptions& options;
   KeptRecordings* kept = nullptr;
@@ -130,7 +116,9 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
     reading.kept = reading.key ? how.kept->Find(*reading.key) : nullptr;
   }
   if (reading.kept == nullptr) {
-    reading.result = StartReading(name, how.options, how.ahead);
+    reading.result = StartReading(
+        [name, &options = how.options] { return formats::OpenRecording(name, options); },
+        how.ahead);
   }
   return reading;
 }
