@@ -7,12 +7,13 @@ if(MEMTOOL_SHARED)
 else()
   add_library(libmemtool STATIC)
 endif()
-target_sources(libmemtool PRIVATE $<TARGET_OBJECTS:libprofile> $<TARGET_OBJECTS:formats>
-                                  $<TARGET_OBJECTS:pprof_proto>)
+target_sources(libmemtool PRIVATE $<TARGET_OBJECTS:libprofile> $<TARGET_OBJECTS:formats>)
+if(TARGET pprof_proto)
+  target_sources(libmemtool PRIVATE $<TARGET_OBJECTS:pprof_proto>)
+endif()
 # The objects know what they need; whoever links the archive has to be told again.
 target_link_libraries(libmemtool PUBLIC tl::expected
-  PRIVATE fmt::fmt PkgConfig::xxhash PkgConfig::re2 EXPAT::EXPAT PkgConfig::libdw PkgConfig::zstd
-          ZLIB::ZLIB yaml-cpp protobuf::libprotobuf-lite PkgConfig::sqlite3 Threads::Threads)
+  PRIVATE fmt::fmt PkgConfig::xxhash PkgConfig::re2 PkgConfig::zstd ZLIB::ZLIB ${MEMTOOL_FORMATS_LINKS} Threads::Threads)
 if(ISAL_INCLUDE AND ISAL_LIBRARY)
   target_link_libraries(libmemtool PRIVATE ${ISAL_LIBRARY})
   set(MEMTOOL_ISAL_FLAGS -lisal)

@@ -1,6 +1,4 @@
-// What a subcommand is. To add one: its file, one line in registry.cc and one in CMakeLists.txt
-// (the command list), its man page, its golden cases; the build fails when page or cases are
-// missing.
+// What a subcommand is. To add one: ARCHITECTURE.md.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>
@@ -32,7 +30,6 @@ ExitCode ExitCodeFor(const Error& error);
 void Warn(Streams& streams, std::string_view message);
 
 struct Doc {
-  std::string_view summary;   // one line, lower case
   std::string_view usage;     // "[options] [FILE...]"
   std::string_view examples;  // one command per line
 };
@@ -64,8 +61,11 @@ class Command {
   Command& operator=(const Command&) = delete;
 };
 
+// A line of commands.def.
 struct CommandEntry {
   std::string_view name;
+  std::string_view question;  // that it helps to answer; a heading
+  std::string_view summary;   // one line, lower case
   std::unique_ptr<Command> (*make)();
 };
 

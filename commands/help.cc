@@ -34,7 +34,7 @@ std::string Overview() {
   std::string text(kFirstExamples);
   text += "\nCommands:\n";
   for (const CommandEntry& entry : Commands()) {
-    text += fmt::format("  {:<9} {}\n", entry.name, entry.make()->doc().summary);
+    text += fmt::format("  {:<9} {}\n", entry.name, entry.summary);
   }
   text += "\nReads:\n";
   for (const formats::Reader* reader : formats::Readers()) {
@@ -43,17 +43,17 @@ std::string Overview() {
   return text + std::string(kExitCodes);
 }
 
-std::string CommandHelp(std::string_view name, const Command& command,
+std::string CommandHelp(const CommandEntry& entry, const Command& command,
                         const po::options_description& options) {
   const Doc doc = command.doc();
-  std::string text = fmt::format("memtool {}: {}\n\nExamples:\n", name, doc.summary);
+  std::string text = fmt::format("memtool {}: {}\n\nExamples:\n", entry.name, entry.summary);
   std::string_view examples = doc.examples;
   while (!examples.empty()) {
     const std::size_t end = examples.find('\n');
     text += fmt::format("  {}\n", examples.substr(0, end));
     examples = end == std::string_view::npos ? std::string_view{} : examples.substr(end + 1);
   }
-  text += fmt::format("\nUsage: memtool {} {}\n", name, doc.usage);
+  text += fmt::format("\nUsage: memtool {} {}\n", entry.name, doc.usage);
   std::ostringstream list;
   list << options;
   return text + list.str();

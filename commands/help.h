@@ -13,7 +13,7 @@ std::string VersionLine();  // "memtool 0.1.0"
 // That line, and how this program was built.
 std::string VersionText();
 // Examples first, then usage and options.
-std::string CommandHelp(std::string_view name, const Command& command,
+std::string CommandHelp(const CommandEntry& entry, const Command& command,
                         const po::options_description& options);
 
 }  // namespace memtool::commands

@@ -1,4 +1,4 @@
-// The only file that names every command.
+// All commands, as commands.def lists them.
 #include <algorithm>
 #include <array>
 
@@ -6,86 +6,17 @@
 
 namespace memtool::commands {
 
-std::unique_ptr<Command> MakeTop();
-std::unique_ptr<Command> MakeDiff();
-std::unique_ptr<Command> MakeBuckets();
-std::unique_ptr<Command> MakeAccount();
-std::unique_ptr<Command> MakeTags();
-std::unique_ptr<Command> MakeTree();
-std::unique_ptr<Command> MakePeek();
-std::unique_ptr<Command> MakeFlame();
-std::unique_ptr<Command> MakeTraces();
-std::unique_ptr<Command> MakeWeb();
-std::unique_ptr<Command> MakeTimeline();
-std::unique_ptr<Command> MakeSteps();
-std::unique_ptr<Command> MakeSegments();
-std::unique_ptr<Command> MakeEvents();
-std::unique_ptr<Command> MakeOom();
-std::unique_ptr<Command> MakeRanks();
-std::unique_ptr<Command> MakeIndex();
-std::unique_ptr<Command> MakeCheck();
-std::unique_ptr<Command> MakeWhatif();
-std::unique_ptr<Command> MakeFit();
-std::unique_ptr<Command> MakeLeaks();
-std::unique_ptr<Command> MakeInfo();
-std::unique_ptr<Command> MakeDot();
-std::unique_ptr<Command> MakeSvg();
-std::unique_ptr<Command> MakeRaw();
-std::unique_ptr<Command> MakeConvert();
-std::unique_ptr<Command> MakeCut();
-std::unique_ptr<Command> MakeMerge();
-std::unique_ptr<Command> MakePprof();
-std::unique_ptr<Command> MakeRun();
-std::unique_ptr<Command> MakePage();
-std::unique_ptr<Command> MakeReport();
-std::unique_ptr<Command> MakeOpen();
-std::unique_ptr<Command> MakeHelp();
+#define MEMTOOL_COMMAND(name, make, question, summary) std::unique_ptr<Command> make();
+#include "commands.def"
+#undef MEMTOOL_COMMAND
 
 namespace {
 
-// One per line.
-constexpr auto kCommands = std::to_array<CommandEntry>({
-    // clang-format off
-    {"top", MakeTop},
-    {"diff", MakeDiff},
-    {"buckets", MakeBuckets},
-    {"account", MakeAccount},
-    {"tags", MakeTags},
-    {"tree", MakeTree},
-    {"peek", MakePeek},
-    {"flame", MakeFlame},
-    {"traces", MakeTraces},
-    {"timeline", MakeTimeline},
-    {"steps", MakeSteps},
-    {"segments", MakeSegments},
-    {"events", MakeEvents},
-    {"oom", MakeOom},
-#ifndef __EMSCRIPTEN__  // a page shows a few inputs, and no job
-    {"ranks", MakeRanks},
-    {"index", MakeIndex},
-    {"check", MakeCheck},
-#endif
-    {"whatif", MakeWhatif},
-    {"fit", MakeFit},
-    {"leaks", MakeLeaks},
-    {"info", MakeInfo},
-    {"dot", MakeDot},
-    {"svg", MakeSvg},
-    {"web", MakeWeb},
-    {"raw", MakeRaw},
-    {"convert", MakeConvert},
-    {"cut", MakeCut},
-    {"merge", MakeMerge},
-#ifndef MEMTOOL_EMBEDDED  // starts no processes, and draws in other ways
-    {"pprof", MakePprof},
-    {"run", MakeRun},
-    {"report", MakeReport},
-    {"open", MakeOpen},
-    {"page", MakePage},
-#endif
-    {"help", MakeHelp},
-    // clang-format on
+#define MEMTOOL_COMMAND(name, make, question, summary) CommandEntry{#name, question, summary, make},
+constexpr auto kCommands = std::to_array({
+#include "commands.def"
 });
+#undef MEMTOOL_COMMAND
 
 }  // namespace
 

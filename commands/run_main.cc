@@ -154,8 +154,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, 
       args.begin(), std::find(args.begin(), args.end(), "--"),
       [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
   if (help) {
-    streams.out.Write(
-        FitHelp(CommandHelp(entry.name, *command, options), streams.out.TerminalWidth()));
+    streams.out.Write(FitHelp(CommandHelp(entry, *command, options), streams.out.TerminalWidth()));
     return Finished(streams);
   }
   auto parsed = command->ParseRaw(args);

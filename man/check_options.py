@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every option of `memtool COMMAND --help` is in its page, and no other; memtool(1) lists the
-commands as `memtool help` does.
+commands of `memtool help`, and memtool-formats(5) explains the formats of `memtool help formats`.
 
 usage: check_options.py MEMTOOL FOLDER COMMAND...   (FOLDER holds the expanded *.md)
 """
@@ -32,6 +32,11 @@ def commands_of_help(memtool):
     return re.findall(r"^  (\S+) +(.+)$", listed, re.M)
 
 
+def formats_of_help(memtool):
+    text = subprocess.run([memtool, "help", "formats"], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^([\w-]+)  +", text[:text.index("\nWhat it writes")], re.M)
+
+
 def main():
     memtool, folder, *commands = sys.argv[1:]
     wrong = []
@@ -42,10 +47,13 @@ def main():
             wrong.append(f"memtool {command} --help lists no option")
         wrong += [f"memtool-{command}(1) lacks --{name}" for name in sorted(real - documented)]
         wrong += [f"memtool-{command}(1) invents --{name}" for name in sorted(documented - real)]
+    # By questions, hence in another order.
     listed = re.findall(r"^memtool-(\S+)\(1\)\n:   (.+)$", (Path(folder) / "memtool.1.md").read_text(),
                         re.M)
-    if listed != commands_of_help(memtool):
+    if sorted(listed) != sorted(commands_of_help(memtool)):
         wrong.append("memtool(1) does not list the commands of memtool help")
+    explained = re.findall(r"^`([\w-]+)`\n:   ", (Path(folder) / "memtool-formats.5.md").read_text(), re.M)
+    wrong += [f"memtool-formats(5) lacks {name}" for name in formats_of_help(memtool) if name not in explained]
     print("\n".join(wrong) or f"{len(commands)} pages agree with the program")
     return 1 if wrong else 0
 

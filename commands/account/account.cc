@@ -42,8 +42,7 @@ class AccountCommand final : public RowsCommand {
   AccountCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "from the device's capacity down to what the program's rows hold",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool account snapshot.pickle --expected-sum @smi.csv --pid 4242\n"
                 "memtool account snapshot.pickle smi.csv --capacity 80GiB\n"

@@ -32,8 +32,7 @@ class BucketsCommand final : public RowsCommand {
   BucketsCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "bytes by category, and what nobody tracks",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool buckets --keywords SETME.yaml --expected-sum 11GB\n"
                 "memtool buckets --at peak snapshot.pickle\n"

@@ -53,7 +53,6 @@ class CheckCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
     return {
-        .summary = "fail where memory is over a budget, or grew since a baseline",
         .usage = "[options] FILE...",
         .examples =
             "memtool check --budget budget.yaml snapshot.pickle\n"

@@ -24,8 +24,7 @@ namespace {
 class CutCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "a part of a PyTorch snapshot as a small snapshot",
-            .usage = "[options] -o FILE [FILE]",
+    return {.usage = "[options] -o FILE [FILE]",
             .examples =
                 "memtool cut --from 120000 --to 125000 -o small.pickle snapshot.pickle\n"
                 "memtool cut --from step:3 --to step:4 --device 0 -o step.pickle snapshot.pickle\n"

@@ -25,8 +25,7 @@ namespace {
 class EventsCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the events of a history, and what is allocated only briefly",
-            .usage = "[options] [FILE]",
+    return {.usage = "[options] [FILE]",
             .examples =
                 "memtool events --from peak -n 10 --stacks snapshot.pickle\n"
                 "memtool events --size 1GiB: --action alloc snapshot.pickle\n"

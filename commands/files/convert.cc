@@ -104,14 +104,12 @@ class ConvertCommand : public Command {
 
   [[nodiscard]] Doc doc() const override {
     if (merge_) {
-      return {.summary = "several profiles as one pprof file",
-              .usage = "[options] FILE...",
+      return {.usage = "[options] FILE...",
               .examples =
                   "memtool merge -o all.pb.gz rank*.prof\n"
                   "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof"};
     }
-    return {.summary = "write an input as a file that other tools read",
-            .usage = "--to FORMAT [options] [FILE...]",
+    return {.usage = "--to FORMAT [options] [FILE...]",
             .examples =
                 "memtool convert --to folded memory9.prof | flamegraph.pl > flame.svg\n"
                 "memtool convert --to json -o memory9.json memory9.prof\n"

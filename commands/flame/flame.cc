@@ -41,8 +41,7 @@ constexpr std::array<Choice<FlameFormat>, 6> kFormats{{{"svg", FlameFormat::kSvg
 class FlameCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what holds memory, as a flame graph",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool flame memory9.prof\n"
                 "memtool flame -o flame.svg memory9.prof\n"

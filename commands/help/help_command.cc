@@ -91,8 +91,7 @@ std::string Topic(std::string_view name) {
 class HelpCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "explain a command",
-            .usage = "[COMMAND|recording|formats|limits]",
+    return {.usage = "[COMMAND|recording|formats|limits]",
             .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {
@@ -130,7 +129,7 @@ class HelpCommand final : public Command {
     const auto command = entry->make();
     po::options_description options;
     command->Declare(options);
-    streams.out.Write(FitHelp(CommandHelp(entry->name, *command, options), width));
+    streams.out.Write(FitHelp(CommandHelp(*entry, *command, options), width));
     return ExitCode::kOk;
   }
 

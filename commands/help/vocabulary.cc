@@ -49,7 +49,7 @@ OptionWords WordsOfOption(const po::option_description& declared) {
 CommandWords WordsOfCommand(const CommandEntry& entry) {
   const auto command = entry.make();
   CommandWords words{.name = std::string(entry.name),
-                     .summary = std::string(command->doc().summary),
+                     .summary = std::string(entry.summary),
                      .line = command->line()};
   po::options_description declared;
   command->Declare(declared);

@@ -55,8 +55,7 @@ bool AnyClamped(const InfoAnswer& answer) {
 class InfoCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what a file holds, and what it cannot know",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples = "memtool info memory9.prof\nmemtool info --format json *.prof"};
   }
 

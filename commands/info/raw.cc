@@ -304,8 +304,7 @@ class Dump {
 class RawCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "every record of an input, as text",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples = "memtool raw memory9.prof | less\nmemtool raw -n 20 memory9.prof"};
   }
 

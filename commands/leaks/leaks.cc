@@ -47,8 +47,7 @@ class LeaksCommand final : public RowsCommand {
   LeaksCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what keeps growing, over several files or one history",
-            .usage = "[options] FILE...",
+    return {.usage = "[options] FILE...",
             .examples =
                 "memtool leaks memory*.prof\n"
                 "memtool leaks --by line --all memory*.prof\n"

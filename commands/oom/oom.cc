@@ -48,8 +48,7 @@ class OomCommand final : public RowsCommand {
   OomCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "why memory ran out: from a snapshot, or from the message in a log",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool oom train.log\n"
                 "memtool oom snapshot.pickle\n"

@@ -96,9 +96,7 @@ class PageCommand final : public PageCommandBase {
  public:
   PageCommand() : PageCommandBase(Kind::kEmpty) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "a page for a browser, to drop files on",
-            .usage = "[options]",
-            .examples = "memtool page -o memtool.html"};
+    return {.usage = "[options]", .examples = "memtool page -o memtool.html"};
   }
 };
 
@@ -106,8 +104,7 @@ class ReportCommand final : public PageCommandBase {
  public:
   ReportCommand() : PageCommandBase(Kind::kReport) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "a page for a browser, with inputs inside",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool report -o report.html snapshot.pickle\n"
                 "memtool report --diff-base memory1.prof -o grown.html memory9.prof"};
@@ -118,8 +115,7 @@ class OpenCommand final : public PageCommandBase {
  public:
   OpenCommand() : PageCommandBase(Kind::kBrowser) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "inputs in a browser",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool open snapshot.pickle\n"
                 "memtool open --diff-base memory1.prof memory9.prof"};

@@ -60,8 +60,7 @@ std::string FreeName(std::string_view suffix) {
 class PprofCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "pprof's command line and output",
-            .usage = "REPORT [options] FILE...",
+    return {.usage = "REPORT [options] FILE...",
             .examples =
                 "memtool pprof -top memory9.prof\n"
                 "memtool pprof -web -diff_base memory1.prof memory9.prof\n"

@@ -26,8 +26,7 @@ const char* Environment(const char* name) {
 class IndexCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "a digest of each input, a line of JSON, for answers about many",
-            .usage = "[options] DIR|FILE...",
+    return {.usage = "[options] DIR|FILE...",
             .examples =
                 "memtool index -o job.jsonl memory_snapshot/\n"
                 "srun memtool index --shard auto -o 'part.%s.jsonl' memory_snapshot/\n"

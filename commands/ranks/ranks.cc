@@ -23,8 +23,7 @@ namespace {
 class RanksCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "a job's ranks: how much each holds, which differ, who ran out first",
-            .usage = "[options] DIR|FILE...",
+    return {.usage = "[options] DIR|FILE...",
             .examples =
                 "memtool ranks memory_snapshot/\n"
                 "memtool ranks --step 10 --all -n 0 memory_snapshot/\n"

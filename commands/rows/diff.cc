@@ -52,8 +52,7 @@ class DiffCommand final : public RowsCommand {
   DiffCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what grew between two profiles",
-            .usage = "[options] BASE NEW...",
+    return {.usage = "[options] BASE NEW...",
             .examples =
                 "memtool diff memory1.prof memory9.prof\n"
                 "memtool diff --by line --frames all memory1.prof memory9.prof\n"

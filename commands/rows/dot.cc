@@ -254,8 +254,7 @@ class DotCommand final : public GraphCommand {
  public:
   DotCommand() : GraphCommand(Kind::kText) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the call graph, for Graphviz",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool dot memory9.prof | dot -Tsvg > graph.svg\n"
                 "memtool dot -o graph.svg memory9.prof\n"
@@ -267,8 +266,7 @@ class SvgCommand final : public GraphCommand {
  public:
   SvgCommand() : GraphCommand(Kind::kPicture) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the call graph as a picture",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool svg memory9.prof > graph.svg\n"
                 "memtool svg -o graph.png memory9.prof\n"
@@ -280,8 +278,7 @@ class WebCommand final : public GraphCommand {
  public:
   WebCommand() : GraphCommand(Kind::kBrowser) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the call graph in a browser",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool web memory9.prof\n"
                 "memtool web --diff-base memory1.prof memory9.prof"};

@@ -19,8 +19,7 @@ class TagsCommand final : public RowsCommand {
   TagsCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "bytes per label: device, kind, ...",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool tags memory9.prof\n"
                 "memtool tags --tagshow device --focus train memory9.prof"};

@@ -23,7 +23,6 @@ class TopCommand final : public RowsCommand {
 
   [[nodiscard]] Doc doc() const override {
     return {
-        .summary = "what holds the memory",
         .usage = "[options] [FILE...]",
         .examples =
             "memtool top memory9.prof\n"

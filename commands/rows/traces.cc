@@ -64,8 +64,7 @@ class TracesCommand final : public RowsCommand {
   TracesCommand() : RowsCommand(ByOption{}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "every stack with its labels, largest first",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool traces -n 5 memory9.prof\n"
                 "memtool traces --frames all --focus anotherfunc memory9.prof"};

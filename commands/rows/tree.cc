@@ -124,8 +124,7 @@ class Tree final : public TreeCommand {
  public:
   Tree() : TreeCommand(false) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "each function between its callers and callees",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool tree memory9.prof\n"
                 "memtool tree --cum -n 5 --frames all memory9.prof"};
@@ -136,8 +135,7 @@ class Peek final : public TreeCommand {
  public:
   Peek() : TreeCommand(true) {}
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "callers and callees of the functions that match",
-            .usage = "[options] REGEX [FILE...]",
+    return {.usage = "[options] REGEX [FILE...]",
             .examples =
                 "memtool peek anotherfunc memory9.prof\n"
                 "memtool peek --frames all '^normal$' memory9.prof"};

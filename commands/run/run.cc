@@ -55,8 +55,7 @@ constexpr std::array<std::string_view, 4> kStackKinds{"off", "native", "python",
 class RunCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "run a program and record its device allocations",
-            .usage = "[options] -- PROGRAM [ARGUMENT...]",
+    return {.usage = "[options] -- PROGRAM [ARGUMENT...]",
             .examples =
                 "memtool run -- python train.py\n"
                 "memtool run -o /scratch/%h.%p.%r.mtcap -- torchrun train.py\n"

@@ -68,8 +68,7 @@ class SegmentsCommand final : public RowsCommand {
                      "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the allocator's segments at a moment, and what fragments them",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool segments snapshot.pickle\n"
                 "memtool segments --at peak:reserved -n 10 snapshot.pickle"};

@@ -34,8 +34,7 @@ constexpr std::array<Choice<StepSource>, 3> kSources{
 class StepsCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "the steps of a run, and the layers that repeat inside them",
-            .usage = "[options] [FILE...]",
+    return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool steps snapshot.pickle\n"
                 "memtool steps --found-by phase snapshot.pickle\n"

@@ -37,8 +37,7 @@ constexpr std::size_t kMostLayers = 24;
 class TimelineCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "live and reserved bytes over a history",
-            .usage = "[options] [FILE]",
+    return {.usage = "[options] [FILE]",
             .examples =
                 "memtool timeline snapshot.pickle\n"
                 "memtool timeline --by function --top 5 snapshot.pickle\n"

@@ -61,8 +61,7 @@ class FitCommand final : public RowsCommand {
                              "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what a program needs at another batch size or length: will it fit",
-            .usage = "[options] --x NAME=A,B[,C...] FILE FILE [FILE...]",
+    return {.usage = "[options] --x NAME=A,B[,C...] FILE FILE [FILE...]",
             .examples =
                 "memtool fit --x batch=8,16 batch8.pickle batch16.pickle\n"
                 "memtool fit --x batch=8,16 --at-x 64 --card A100-40GB batch8.pickle "

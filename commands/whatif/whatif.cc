@@ -64,8 +64,7 @@ void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
 class WhatifCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.summary = "what other allocator settings, or another card, would have done",
-            .usage = "[options] [FILE]",
+    return {.usage = "[options] [FILE]",
             .examples =
                 "memtool whatif snapshot.pickle\n"
                 "memtool whatif --conf expandable_segments:True --limit 24GiB snapshot.pickle\n"

@@ -11,9 +11,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command.h"
+#include "common/command_lines.h"
 #include "common/reading.h"
 #include "common/strict_text.h"
 #include "output/sink.h"
@@ -23,54 +25,28 @@ namespace {
 
 using namespace memtool::fuzz;
 
-// Lines that are taken together lie this far apart: has no divisor in common with their number.
-constexpr std::size_t kStride = 7;
+// Lines that are taken together lie this far apart: a prime, above their number.
+constexpr std::size_t kStride = 1009;
 
 using Words = std::vector<std::string>;
 
-// FILE stands for the input.
-const std::vector<Words>& CommandLines() {
-  static const std::vector<Words> lines{
-      {"top", "FILE"},
-      {"top", "--format", "json", "--by", "line", "--cum", "FILE"},
-      {"top", "--frames", "all", "--at", "peak", "--format", "csv", "FILE"},
-      {"diff", "--base-at", "start", "--at", "end", "FILE"},
-      {"diff", "FILE", "FILE"},
-      {"buckets", "--expected-sum", "1GiB", "FILE"},
-      {"account", "--format", "json", "FILE"},
-      {"tags", "FILE"},
-      {"tags", "--format", "csv", "FILE"},
-      {"tree", "FILE"},
-      {"tree", "--format", "json", "FILE"},
-      {"peek", "a", "FILE"},
-      {"traces", "FILE"},
-      {"timeline", "FILE"},
-      {"timeline", "--format", "csv", "FILE"},
-      {"segments", "FILE"},
-      {"segments", "--format", "json", "FILE"},
-      {"events", "FILE"},
-      {"events", "--format", "json", "FILE"},
-      {"events", "--summary", "FILE"},
-      {"oom", "FILE"},
-      {"whatif", "FILE"},
-      {"whatif", "--fit", "--limit", "1GiB", "--format", "json", "FILE"},
-      {"segments", "--conf", "expandable_segments:True", "FILE"},
-      {"oom", "--format", "json", "FILE"},
-      {"leaks", "FILE"},
-      {"leaks", "--steps", "3", "FILE"},
-      {"info", "FILE"},
-      {"info", "--format", "json", "FILE"},
-      {"dot", "FILE"},
-      {"raw", "FILE"},
-      {"convert", "--to", "json", "FILE"},
-      {"convert", "--to", "folded", "FILE"},
-      {"merge", "FILE", "FILE"},
-      {"cut", "--from", "event:1", "FILE"},
-      {"pprof", "-top", "FILE"},
-      {"pprof", "-dot", "-lines", "FILE"},
-      {"top", "--expected-sum", "@FILE", "FILE"},
-      {"buckets", "--keywords", "FILE", "FILE"},
-  };
+// Here every file is the input; pictures and browsers are other programs.
+std::vector<Words> LinesOfOneFile() {
+  std::vector<Words> lines;
+  for (const CommandLine& line : CommandLines()) {
+    Words words = WordsOf(line.words);
+    if (words[0] == "svg" || words[0] == "web") {
+      continue;
+    }
+    for (std::string& word : words) {
+      for (const std::string_view other : {"WHOLE", "OTHER"}) {
+        if (const std::size_t at = word.find(other); at != std::string::npos) {
+          word.replace(at, other.size(), "FILE");
+        }
+      }
+    }
+    lines.push_back(std::move(words));
+  }
   return lines;
 }
 
@@ -116,11 +92,11 @@ int memtool::fuzz::FuzzCommands(const std::uint8_t* data, std::size_t size) {
       ::pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) {
     std::abort();
   }
-  const std::vector<Words>& lines = CommandLines();
-#ifdef MEMTOOL_REPLAY
-  const std::size_t count = lines.size();
-#else
+  static const std::vector<Words> lines = LinesOfOneFile();
   // Fuzzing gets further with more inputs: a few lines of each, which follow from its bytes.
+#ifdef MEMTOOL_REPLAY
+  const std::size_t count = 40;
+#else
   const std::size_t count = 6;
 #endif
   const std::size_t first = std::hash<std::string_view>()(TextOf(data, size));

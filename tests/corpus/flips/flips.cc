@@ -1,6 +1,6 @@
 // Damaged files through every command, in one process, because there are millions of runs: each
 // file cut at every byte and with random flips, each of these through every command line of
-// inputs.cc. What an answer may be is in judge.cc.
+// common/command_lines.h. What an answer may be is in judge.cc.
 //
 // usage: flips [OPTION=VALUE...]
 //   --testdata=FOLDER  of the repository
@@ -95,16 +95,6 @@ std::size_t PeakKb() {
 #endif
 }
 
-std::vector<std::string> Split(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
 std::string BytesOf(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -153,6 +143,7 @@ class Run {
   void Print(const Format& format, std::size_t peak_before) const;
 
   Settings settings_;
+  std::vector<Line> lines_ = fuzz::CommandLines();
   Figures figures_;
   std::size_t turn_ = 0;
   std::size_t kept_ = 0;
@@ -184,7 +175,7 @@ void Run::Ask(const Line& line, const Format& format, const std::string& whole) 
   const fs::path input = settings_.folder / format.place;
   const std::array<std::pair<std::string_view, std::string>, 3> names{
       {{"FILE", input}, {"WHOLE", whole}, {"OTHER", settings_.testdata / kOther}}};
-  std::vector<std::string> words = Split(line.words);
+  std::vector<std::string> words = fuzz::WordsOf(line.words);
   for (std::string& word : words) {
     for (const auto& [name, path] : names) {
       if (const std::size_t at = word.find(name); at != std::string::npos) {
@@ -196,7 +187,7 @@ void Run::Ask(const Line& line, const Format& format, const std::string& whole) 
   if (words[0] != "pprof") {
     words.insert(words.begin() + 1, {"--limit", "memory=512MiB"});
   }
-  Watch(std::string(line.words));
+  Watch(line.words);
   commands::StringSink out;
   commands::StringSink err;
   commands::Streams streams{out, err};
@@ -212,9 +203,8 @@ void Run::Ask(const Line& line, const Format& format, const std::string& whole) 
 
 void Run::Damaged(const Format& format, const std::string& whole, const std::string& bytes) {
   std::ofstream(settings_.folder / format.place, std::ios::binary | std::ios::trunc) << bytes;
-  const auto lines = Lines();
-  for (std::size_t n = std::min(settings_.lines, lines.size()); n > 0; --n) {
-    Ask(lines[turn_++ % lines.size()], format, whole);
+  for (std::size_t n = std::min(settings_.lines, lines_.size()); n > 0; --n) {
+    Ask(lines_[turn_++ % lines_.size()], format, whole);
   }
 }
 
@@ -222,10 +212,9 @@ void Run::Print(const Format& format, std::size_t peak_before) const {
   std::printf(
       "%-20s %6zu bytes %6zu cuts %6zu flips %8zu runs; exit 0: %zu, 2: %zu, 3: %zu, "
       "4: %zu, 6: %zu; worst %.3f s (%s); peak %zu KiB, %zu more\n",
-      std::string(format.name).c_str(), figures_.bytes, figures_.cuts, figures_.flips,
-      figures_.runs, figures_.codes[0], figures_.codes[2], figures_.codes[3], figures_.codes[4],
-      figures_.codes[6], figures_.worst, figures_.worst_line.c_str(), PeakKb(),
-      PeakKb() - peak_before);
+      format.name.c_str(), figures_.bytes, figures_.cuts, figures_.flips, figures_.runs,
+      figures_.codes[0], figures_.codes[2], figures_.codes[3], figures_.codes[4], figures_.codes[6],
+      figures_.worst, figures_.worst_line.c_str(), PeakKb(), PeakKb() - peak_before);
   for (const auto& [fault, sample] : faults_) {
     std::printf("  FAULT %zu times: %s\n    memtool %s, FILE=%s\n    %s", sample.times,
                 fault.substr(0, 300).c_str(), sample.words.c_str(), sample.kept.c_str(),
@@ -241,7 +230,7 @@ bool Run::Of(const Format& format) {
   ::setenv("XDG_CONFIG_HOME",
            format.place.starts_with("memtool/") ? settings_.folder.c_str() : "/nonexistent", 1);
   const std::size_t peak = PeakKb();
-  const std::vector<std::string> files = Split(format.files);
+  const std::vector<std::string> files = fuzz::WordsOf(format.files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string whole = settings_.testdata / files[i];
     const std::string bytes = BytesOf(whole);
@@ -300,23 +289,6 @@ bool Take(std::string_view word, Settings& settings) {
          TakeNumber(word, "--lines=", settings.lines) || TakeNumber(word, "--seed=", settings.seed);
 }
 
-// A command that somebody adds needs a line.
-bool EveryCommandHasALine() {
-  bool all = true;
-  for (const commands::CommandEntry& entry : commands::Commands()) {
-    const auto lines = Lines();
-    const bool has = std::any_of(lines.begin(), lines.end(), [&entry](const Line& line) {
-      return line.words.starts_with(std::string(entry.name) + ' ');
-    });
-    if (!has && !ReadsNoFile(entry.name)) {
-      std::fprintf(stderr, "no command line in inputs.cc for '%s'\n",
-                   std::string(entry.name).c_str());
-      all = false;
-    }
-  }
-  return all;
-}
-
 int Main(const std::vector<std::string>& words) {
   Settings settings;
   for (const std::string& word : words) {
@@ -334,11 +306,11 @@ int Main(const std::vector<std::string>& words) {
     std::signal(signal, Died);
   }
   ::setenv("PATH", "/nonexistent", 1);  // no Graphviz and no browser
-  bool well = EveryCommandHasALine();
+  bool well = true;
   Run run(settings);
   std::size_t formats = 0;
   std::printf("seed %zu\n", settings.seed);
-  for (const Format& format : Formats()) {
+  for (const Format& format : Formats(settings.testdata)) {
     if (settings.format.empty() || settings.format == format.name) {
       ++formats;
       well = run.Of(format) && well;

@@ -1,11 +1,51 @@
 #include "inputs.h"
 
+#include <algorithm>
 #include <array>
+#include <fstream>
+#include <optional>
+#include <span>
+
+#include "memtool/formats/reader.h"
 
 namespace memtool::flips {
 
-std::span<const Format> Formats() {
-  static constexpr auto kFormats = std::to_array<Format>({
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::byte> Head(const fs::path& path) {
+  constexpr std::size_t kHead = 65536;
+  std::string head(kHead, '\0');
+  std::ifstream file(path, std::ios::binary);
+  head.resize(static_cast<std::size_t>(
+      file.read(head.data(), static_cast<std::streamsize>(head.size())).gcount()));
+  const auto bytes = std::as_bytes(std::span(head));
+  return {bytes.begin(), bytes.end()};
+}
+
+// The smallest file of the reader's own folder that the reader takes.
+std::optional<Format> Smallest(const formats::Reader& reader, const fs::path& testdata) {
+  const fs::path folder = testdata / reader.name();
+  if (!fs::is_directory(folder)) {
+    return std::nullopt;
+  }
+  fs::path smallest;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() &&
+        (smallest.empty() || entry.file_size() < fs::file_size(smallest)) &&
+        reader.Sniff(Head(entry)) == formats::Match::kCertain) {
+      smallest = entry;
+    }
+  }
+  return Format{std::string(reader.name()), smallest.lexically_relative(testdata)};
+}
+
+}  // namespace
+
+std::vector<Format> Formats(const fs::path& testdata) {
+  std::vector<Format> formats{
+
       {"pprof", "pprof/forms/packed.pb pprof/forms/unpacked.pb"},
       {"pprof, gzip", "pprof/series/timed_a.pb.gz pprof/jax_leak/memory1.prof"},
       {"pprof, zlib", "pprof/forms/packed.pb.zz"},
@@ -15,14 +55,11 @@ std::span<const Format> Formats() {
       {"torch pickle, gzip", "torch/small/packed.pickle.gz"},
       {"torch JSON", "torch/states/unlisted.json torch/fresh/annotated.json"},
       {"torch HTML", "torch/small/page.html"},
-      {"torch_timeline", "torch_timeline/raw.json"},
-      {"kineto", "kineto/bare.json"},
       {"xplane", "xplane/program.xplane.pb xplane/strange.xplane.pb"},
       {"trace-json", "xplane/train.trace.json"},
       {"xplane, gzip", "xplane/packed.xplane.pb.gz"},
       {"mxnet CSV", "mxnet/forms/official.csv mxnet/forms/echo_mib.csv mxnet/forms/scoped.csv"},
       {"mxnet log", "mxnet/sockeye/memory.log mxnet/forms/unknown_tags_echo.log"},
-      {"capture_log", "capture_log/join/log.mtcap"},
       {"memtool",
        "memtool_file/snapshot.memtool memtool_file/log.memtool memtool_file/profile.memtool"},
       {"memtool, good sums",
@@ -45,86 +82,17 @@ std::span<const Format> Formats() {
        "ground_truth/jax.json ground_truth/number.txt"},
       {"keywords", "mxnet/sockeye/SETME.yaml mxnet/sockeye/both.yaml"},
       {"frames", "torch/blame/home/.config/memtool/frames.yaml", "memtool/frames.yaml"},
-  });
-  return kFormats;
-}
-
-std::span<const Line> Lines() {
-  static constexpr auto kLines = std::to_array<Line>({
-      {"top FILE"},
-      {"top --strict --by line --cum --format json FILE"},
-      {"top --frames all --by stack --format csv FILE"},
-      {"top --at peak FILE", true},
-      {"top --by bucket FILE", true},
-      {"top --expected-sum @FILE OTHER", true},
-      {"top --print-frames OTHER"},
-      {"top --by line OTHER"},
-      {"diff WHOLE FILE", true},
-      {"diff FILE OTHER", true},
-      {"diff --base-at start --at end --format json FILE", true},
-      {"buckets --expected-sum 1GiB FILE", true},
-      {"buckets --keywords FILE OTHER"},
-      {"buckets --keywords FILE --multi all --entries 2 --format json OTHER"},
-      {"account FILE", true},
-      {"account --format json WHOLE FILE", true},
-      {"account --capacity 1GiB --expected-sum @FILE OTHER", true},
-      {"tags FILE"},
-      {"tree FILE"},
-      {"tree --frames all --format json FILE"},
-      {"peek a FILE"},
-      {"traces FILE"},
-      {"traces --frames all --format jsonl FILE"},
-      {"timeline FILE", true},
-      {"timeline --format json --axis time FILE", true},
-      {"steps FILE", true},
-      {"steps --format json FILE", true},
-      {"diff --align WHOLE FILE", true},
-      {"diff --align --format json FILE OTHER", true},
-      {"segments FILE", true},
-      {"segments --at peak --format json FILE", true},
-      {"events FILE", true},
-      {"events --summary --format json FILE", true},
-      {"events --stacks --from 1 --to 5 FILE", true},
-      {"oom FILE"},
-      {"ranks --all FILE"},
-      {"ranks --format json WHOLE FILE"},
-      {"index --strict FILE"},
-      {"check --write-baseline - FILE"},
-      {"check --baseline FILE OTHER"},
-      {"check --budget FILE --format json OTHER"},
-      {"whatif FILE"},
-      {"whatif --limit 100MiB --format json FILE"},
-      {"segments --conf expandable_segments:True FILE"},
-      {"fit --x 1,2 WHOLE FILE", true},
-      {"oom --format json WHOLE FILE", true},
-      {"leaks WHOLE FILE", true},
-      {"leaks --steps 3 FILE", true},
-      {"info FILE"},
-      {"info --strict --format json FILE"},
-      {"dot FILE"},
-      {"svg FILE"},
-      {"web FILE"},
-      {"raw FILE"},
-      {"flame FILE"},
-      {"flame --format json FILE"},
-      {"convert --to json FILE"},
-      {"convert --to folded FILE"},
-      {"convert --to pprof FILE"},
-      {"convert --to memtool FILE"},
-      {"merge FILE WHOLE", true},
-      {"cut --from event:1 FILE", true},
-      {"cut --redact FILE", true},
-      {"pprof -top FILE"},
-      {"pprof -dot -lines FILE"},
-      {"pprof -traces -diff_base=WHOLE FILE", true},
-  });
-  return kLines;
-}
-
-bool ReadsNoFile(std::string_view command) {
-  // What goes into a page is packed, not read.
-  return command == "help" || command == "run" || command == "report" || command == "open" ||
-         command == "page";
+  };
+  for (const formats::Reader* reader : formats::Readers()) {
+    const std::string folder = std::string(reader->name()) + '/';
+    const bool listed = std::any_of(
+        formats.begin(), formats.end(),
+        [&folder](const Format& format) { return format.files.find(folder) != std::string::npos; });
+    if (auto format = listed ? std::nullopt : Smallest(*reader, testdata)) {
+      formats.push_back(*std::move(format));
+    }
+  }
+  return formats;
 }
 
 }  // namespace memtool::flips

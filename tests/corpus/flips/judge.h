@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "inputs.h"
+#include "common/command_lines.h"
 
 namespace memtool::flips {
+
+using Line = fuzz::CommandLine;
 
 // One run of a command line.
 struct Outcome {

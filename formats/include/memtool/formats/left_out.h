@@ -1,4 +1,4 @@
-// What this build of the library was made without (MEMTOOL_FORMATS, cmake/MemtoolFormats.cmake):
+// What this build of the library was made without (MEMTOOL_FORMATS, formats/formats.cmake):
 // those readers and writers are not in Readers() and Writers(), and the other files that such a
 // component would read are refused.
 #pragma once

@@ -40,7 +40,7 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 };
 
-// All readers, in the order in which they are asked. registry.cc is the only file that names them.
+// All readers, in the order in which they are asked. formats.cmake lists them.
 std::span<const Reader* const> Readers();
 
 // A format that we can name but do not read.
