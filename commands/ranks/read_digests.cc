@@ -20,13 +20,6 @@ namespace memtool::commands {
 
 namespace {
 
-// A page has no threads.
-#ifdef __EMSCRIPTEN__
-constexpr bool kHasThreads = false;
-#else
-constexpr bool kHasThreads = true;
-#endif
-
 struct ReadFile {
   std::vector<Digest> digests;
   bool unknown = false;  // no reader knows its bytes

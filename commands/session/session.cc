@@ -24,13 +24,6 @@ namespace memtool::commands {
 
 namespace {
 
-// A page has none, and there std::async waits for ever for a thread that cannot be made.
-#ifdef __EMSCRIPTEN__
-constexpr bool kHasThreads = false;
-#else
-constexpr bool kHasThreads = true;
-#endif
-
 using Shared = std::shared_ptr<const Recording>;
 using Conf = std::optional<whatif::AllocatorSettings>;
 
