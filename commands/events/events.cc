@@ -46,7 +46,11 @@ class EventsCommand final : public Command {
         "what --summary calls short-lived: freed within so many events (default 100), or a time "
         "such as 5ms");
     options.add(group);
-    view_.DeclareForEvents(options);
+    view_.Declare(options,
+                  {.help = "rows of --summary: function, filefunction (default), line, file, "
+                           "module, stack, label:KEY, bucket or bucket:AXIS",
+                   .rows = Rows::kAllocations,
+                   .events = true});
     output_.Declare(options);
   }
 

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "events/events_words.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/tabulate.h"
 #include "words/words.h"
@@ -91,18 +91,16 @@ Result<ShortLived> ParseShortLived(std::string_view text) {
                                   [text](const auto& one) { return text.ends_with(one.first); });
   const std::string_view digits =
       text.substr(0, text.size() - (unit == kUnits.end() ? 0 : unit->first.size()));
-  const char* end = digits.data() + digits.size();
   ShortLived limit;
   if (unit == kUnits.end()) {
-    const auto [at, error] = std::from_chars(digits.data(), end, limit.events);
-    if (error == std::errc{} && at == end && limit.events >= 0) {
+    const auto events = ParseNumber<decltype(limit.events)>(digits);
+    if (events && *events >= 0) {
+      limit.events = *events;
       return limit;
     }
   } else {
-    double value = 0;
-    const auto [at, error] = std::from_chars(digits.data(), end, value);
-    const double nanos = value * unit->second;
-    if (error == std::errc{} && at == end && nanos >= 0 && nanos < 9e18) {
+    const double nanos = ParseNumber<double>(digits).value_or(-1) * unit->second;
+    if (nanos >= 0 && nanos < 9e18) {
       limit.nanos = static_cast<std::int64_t>(nanos);
       return limit;
     }

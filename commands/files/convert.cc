@@ -158,7 +158,6 @@ class ConvertCommand : public Command {
     MEMTOOL_TRY(CheckOptions(*writer, streams));
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    MEMTOOL_TRY(CheckNames(bases_));
     auto bases = input_.FilesOf(bases_, streams);
     MEMTOOL_TRY(bases);
     bases_ = *std::move(bases);

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::commands {
 
@@ -22,14 +23,6 @@ constexpr std::array<Launcher, 6> kLaunchers{{{"OMPI_COMM_WORLD_RANK", "OMPI_COM
                                               {"RANK", "WORLD_SIZE"}}};
 constexpr std::size_t kMostShards = 10'000'000;
 
-std::optional<std::size_t> NumberOf(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty()
-             ? std::optional(number)
-             : std::nullopt;
-}
-
 Result<Shard> Checked(std::optional<std::size_t> index, std::optional<std::size_t> count,
                       std::string_view what) {
   if (!index || !count || *count == 0 || *count > kMostShards || *index >= *count) {
@@ -47,15 +40,15 @@ Result<Shard> ParseShard(std::string_view text, const char* (*get)(const char*))
     if (slash == std::string_view::npos) {
       return Checked({}, {}, fmt::format("'{}'", text));
     }
-    return Checked(NumberOf(text.substr(0, slash)), NumberOf(text.substr(slash + 1)),
-                   fmt::format("'{}'", text));
+    return Checked(ParseNumber<std::size_t>(text.substr(0, slash)),
+                   ParseNumber<std::size_t>(text.substr(slash + 1)), fmt::format("'{}'", text));
   }
   for (const Launcher& launcher : kLaunchers) {
     const char* const index = get(launcher.index);
     const char* const count = get(launcher.count);
     if (index != nullptr && count != nullptr) {
       auto shard =
-          Checked(NumberOf(index), NumberOf(count),
+          Checked(ParseNumber<std::size_t>(index), ParseNumber<std::size_t>(count),
                   fmt::format("{}={} of {}={}", launcher.index, index, launcher.count, count));
       if (shard) {
         shard->from = launcher.index;

@@ -22,20 +22,11 @@
 #include "rows/rows_command.h"
 #include "words/choice.h"
 #include "words/known_words.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
 namespace {
-
-// From the first to the last point: "90 s", "12.5 min", "3.0 h".
-std::string TimeSpanText(const std::vector<GrowthPoint>& points) {
-  const double seconds =
-      static_cast<double>(SaturatingSubtract(points.back().time, points.front().time)) / 1e9;
-  return seconds < 120      ? fmt::format("{:.3g} s", seconds)
-         : seconds < 7200   ? fmt::format("{:.1f} min", seconds / 60)
-         : seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
-                            : fmt::format("{:.1f} days", seconds / 86400);
-}
 
 constexpr std::array<Choice<InputOrder>, 3> kOrders{
     {{"time", InputOrder::kTime}, {"name", InputOrder::kName}, {"given", InputOrder::kGiven}}};
@@ -228,7 +219,9 @@ class LeaksCommand final : public RowsCommand {
                        points.front().name, points.back().name, session.choice().name,
                        AmountText(session, answer_.whole.first),
                        AmountText(session, answer_.whole.last)) +
-           (order == InputOrder::kTime ? " in " + TimeSpanText(points) : "");
+           (order == InputOrder::kTime
+                ? " in " + TimeSpanText(SaturatingSubtract(points.back().time, points.front().time))
+                : "");
   }
 
   // --- one history

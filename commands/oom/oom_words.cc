@@ -425,15 +425,11 @@ std::vector<std::string> Doubts(const OomCase& found) {
 }
 
 std::string OrderText(const OomOrder& order) {
-  constexpr double kNanos = 1e9;
-  const double seconds = static_cast<double>(order.nanos) / kNanos;
   if (order.nanos == 0) {
     return fmt::format("rank {} and rank {} at the same time", order.first, order.next);
   }
-  const std::string time = seconds < 1      ? fmt::format("{:.3g} ms", seconds * 1000)
-                           : seconds < 3600 ? fmt::format("{:.1f} s", seconds)
-                                            : fmt::format("{:.1f} h", seconds / 3600);
-  return fmt::format("rank {} first, {} before rank {}", order.first, time, order.next);
+  return fmt::format("rank {} first, {} before rank {}", order.first, TimeSpanText(order.nanos),
+                     order.next);
 }
 
 std::string OtherMessagesText(const OomAnswer& answer) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <boost/program_options/value_semantic.hpp>
-#include <charconv>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/result.h"
 #include "words/known_words.h"
 
@@ -24,14 +24,12 @@ std::pair<std::string, std::string> SplitRange(const std::string& text) {
 Result<std::uint64_t> ParseAddress(std::string_view text) {
   std::string_view digits = text;
   digits.remove_prefix(digits.starts_with("0x") ? 2 : 0);
-  std::uint64_t address = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [parsed, error] = std::from_chars(digits.data(), end, address, 16);
-  if (error != std::errc{} || parsed != end) {
+  const auto address = ParseNumber<std::uint64_t>(digits, 16);
+  if (!address) {
     return Fail(ErrorCode::kUsage, fmt::format("--address: '{}' is not an address", text),
                 "hexadecimal, such as 0x7f064c000000");
   }
-  return address;
+  return *address;
 }
 
 }  // namespace

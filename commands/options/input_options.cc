@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
-#include <charconv>
 #include <cstddef>
 #include <span>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "memory_bound.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/source.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
@@ -28,16 +28,6 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::size_t kMostJobs = 4;
-
-std::optional<std::uint64_t> WholeNumber(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || parsed != end) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 // The lines of a list of inputs that are not empty.
 Result<std::vector<std::string>> LinesOf(const std::string& name) {
@@ -181,14 +171,14 @@ Result<void> InputOptions::Resolve() {
   MEMTOOL_TRY(ResolveConf());
   for (const std::string& text : limits_) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos && takes_card_limit_ && !WholeNumber(text)) {
+    if (equals == std::string::npos && takes_card_limit_ && !ParseNumber<std::uint64_t>(text)) {
       auto bytes = ParseDeviceSize("--limit", text, size_base());
       MEMTOOL_TRY(bytes);
       card_limit_ = *bytes;
       continue;
     }
     if (equals == std::string::npos) {
-      const auto rows = with_rows_ ? WholeNumber(text) : std::nullopt;
+      const auto rows = with_rows_ ? ParseNumber<std::uint64_t>(text) : std::nullopt;
       if (!rows && !with_rows_) {
         return Fail(ErrorCode::kUsage, fmt::format("--limit: '{}' is not NAME=VALUE", text));
       }
@@ -243,6 +233,7 @@ Result<std::vector<std::string>> InputOptions::GivenNames() const {
 
 Result<std::vector<std::string>> InputOptions::FilesOf(const std::vector<std::string>& names,
                                                        Streams& streams) const {
+  MEMTOOL_TRY(CheckNames(names));
 #ifdef __EMSCRIPTEN__  // a page has the files that it was given, and no others
   return WithFoldersRead(names, keep_going_, streams);
 #else

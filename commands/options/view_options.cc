@@ -48,6 +48,7 @@ Result<FrameMode> ParseFrameMode(std::string_view text) {
 }
 
 void ViewOptions::Declare(po::options_description& options, const ByOption& by) {
+  of_events_ = by.events;
   po::options_description group("Selection");
   auto add = group.add_options();
   if (by.help != nullptr) {
@@ -57,41 +58,26 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
   if (by.sorted) {
     add("cum", po::bool_switch(&cum_), "sort by cumulative instead of flat");
   }
-  add("at",
-      ValueOf(&moment_text_, MomentWords())
-          ->value_name("MOMENT")
-          ->notifier([this](const std::string&) { has_moment_ = true; }),
-      "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
-      "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
-  add("device", po::value(&options_.device)->value_name("DEVICE"),
-      "only this device: its number, or its whole name");
-  add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
-      "app (default): hide framework and runtime frames; python: Python frames; all");
-  frames_.Declare(add);
-  add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
-      "sample type by name or number (default: bytes)");
-  for (const RegexOption& option : kRegexOptions) {
-    add(option.name, po::value(&(options_.*option.member))->value_name(option.value), option.help);
+  if (!by.events) {
+    add("at",
+        ValueOf(&moment_text_, MomentWords())
+            ->value_name("MOMENT")
+            ->notifier([this](const std::string&) { has_moment_ = true; }),
+        "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
+        "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
   }
-  options.add(group);
-}
-
-void ViewOptions::DeclareForEvents(po::options_description& options) {
-  of_events_ = true;
-  po::options_description group("Selection");
-  auto add = group.add_options();
-  add("by", ValueOf(&by_text_, ByWords(Rows::kAllocations))->value_name("WHAT"),
-      "rows of --summary: function, filefunction (default), line, file, module, stack, label:KEY, "
-      "bucket or bucket:AXIS");
-  keywords_.Declare(add);
   add("device", po::value(&options_.device)->value_name("DEVICE"),
       "only this device: its number, or its whole name");
   add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
   frames_.Declare(add);
+  if (!by.events) {
+    add("sample-index", po::value(&sample_index_)->value_name("TYPE"),
+        "sample type by name or number (default: bytes)");
+  }
   for (const RegexOption& option : kRegexOptions) {
-    if (!std::string_view(option.name).starts_with("tagroot") &&
-        !std::string_view(option.name).starts_with("tagleaf")) {
+    const std::string_view name(option.name);
+    if (!by.events || (name != "tagroot" && name != "tagleaf")) {
       add(option.name, po::value(&(options_.*option.member))->value_name(option.value),
           option.help);
     }

@@ -25,6 +25,9 @@ struct ByOption {
   const char* help = nullptr;  // none: the command does not have it
   Rows rows = Rows::kSamples;
   bool sorted = false;  // rows have flat and cumulative values: --cum too
+  // They are events: no moment, no sample type and no labels as frames, and device() is for the
+  // command to apply, because events have no device label.
+  bool events = false;
 };
 // Of commands that print the rows of a profile.
 inline constexpr ByOption kByRows{
@@ -36,9 +39,6 @@ inline constexpr ByOption kByRows{
 class ViewOptions {
  public:
   void Declare(po::options_description& options, const ByOption& by);
-  // Declares what chooses events: --by, --device, --frames and the filters. There is no moment, and
-  // device() is for the caller to apply, because events have no device label.
-  void DeclareForEvents(po::options_description& options);
   // Declares --base-at, for comparisons.
   void DeclareBase(po::options_description& options);
   Result<void> Resolve();

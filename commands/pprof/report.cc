@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "memtool/profile/base/numbers.h"
 #include "pprof/measure.h"
 #include "pprof/text/go_text.h"
 
@@ -31,16 +31,13 @@ Result<std::size_t> ChooseType(const Recording& recording, const std::string& wa
     const std::size_t found = find(own, own);
     return !own.empty() && found < profile.types.size() ? found : profile.types.size() - 1;
   }
-  std::int64_t number = 0;
-  const char* end = wanted.data() + wanted.size();
-  const char* begin = wanted.data() + (wanted.starts_with('+') ? 1 : 0);
-  if (const auto parsed = std::from_chars(begin, end, number);
-      parsed.ec == std::errc() && parsed.ptr == end) {
-    if (number < 0 || static_cast<std::size_t>(number) >= profile.types.size()) {
+  if (const auto number =
+          ParseNumber<std::int64_t>(wanted.substr(wanted.starts_with('+') ? 1 : 0))) {
+    if (*number < 0 || static_cast<std::size_t>(*number) >= profile.types.size()) {
       return Fail(ErrorCode::kUsage, fmt::format("sample_index {} is outside the range [0..{}]",
                                                  wanted, profile.types.size() - 1));
     }
-    return static_cast<std::size_t>(number);
+    return static_cast<std::size_t>(*number);
   }
   const std::string_view name = wanted;
   const std::size_t found = find(name, name.substr(name.starts_with("inuse_") ? 6 : 0));

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <variant>
 
 #include "command.h"
+#include "memtool/profile/base/numbers.h"
 #include "words/nearest.h"
 
 namespace memtool::commands::pprof {
@@ -149,14 +149,15 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-bool ParseNumber(std::string_view text, double& to) {
+bool ReadNumber(std::string_view text, double& to) {
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), to);
-  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  const auto number = memtool::ParseNumber<double>(text);
+  to = number.value_or(to);
+  return number.has_value();
 }
 
 // As Go reads it: 10, 0x10, 0b10, 0o10 and 010.
-bool ParseNumber(std::string_view text, std::int64_t& to) {
+bool ReadNumber(std::string_view text, std::int64_t& to) {
   std::string digits(text.starts_with('-') ? "-" : "");
   text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
   constexpr std::array<std::pair<std::string_view, int>, 7> kBases{
@@ -173,9 +174,9 @@ bool ParseNumber(std::string_view text, std::int64_t& to) {
     return false;
   }
   digits += text;
-  const char* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, to, base);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+  const auto number = memtool::ParseNumber<std::int64_t>(digits, base);
+  to = number.value_or(to);
+  return number.has_value();
 }
 
 class Parser {
@@ -272,9 +273,9 @@ class Parser {
     if (const auto* text = std::get_if<std::string Settings::*>(&option.place)) {
       settings_.** text = value;
     } else if (const auto* whole = std::get_if<std::int64_t Settings::*>(&option.place)) {
-      good = ParseNumber(value, settings_.**whole);
+      good = ReadNumber(value, settings_.**whole);
     } else if (const auto* number = std::get_if<double Settings::*>(&option.place)) {
-      good = ParseNumber(value, settings_.**number);
+      good = ReadNumber(value, settings_.**number);
     } else if (!value.empty()) {
       // Debian's pprof keeps the last of repeated bases.
       (name == "base" ? plain_bases_ : diff_bases_) = {value};

@@ -50,13 +50,6 @@ std::string ClockText(std::int64_t nanos) {
                      nanos % kNanos / 1'000'000);
 }
 
-std::string SecondsText(std::int64_t nanos) {
-  const double seconds = static_cast<double>(nanos) / 1e9;
-  return seconds < 10    ? fmt::format("{:.1f} s", seconds)
-         : seconds < 120 ? fmt::format("{:.0f} s", seconds)
-                         : fmt::format("{:.1f} min", seconds / 60);
-}
-
 std::string_view HowText(const RanksAnswer& answer) {
   std::map<IdentityHow, std::size_t> counts;
   for (const RankFacts& rank : answer.ranks) {
@@ -187,7 +180,7 @@ std::string OomText(const FirstOom& oom, std::size_t ranks) {
     text +=
         fmt::format("; rank{} {} at the same time", PluralS(oom.with.size()), RangesText(oom.with));
   } else if (oom.before_next && oom.next_rank) {
-    text += fmt::format("; {} before rank {}", SecondsText(*oom.before_next), *oom.next_rank);
+    text += fmt::format("; {} before rank {}", TimeSpanText(*oom.before_next), *oom.next_rank);
   }
   if (oom.failed > 1) {
     text += fmt::format("; {} of {} ranks failed", oom.failed, ranks);

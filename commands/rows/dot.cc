@@ -74,7 +74,6 @@ class GraphCommand : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    MEMTOOL_TRY(CheckNames(bases_));
     auto bases = input_.FilesOf(bases_, streams);
     MEMTOOL_TRY(bases);
     bases_ = *std::move(bases);

@@ -7,13 +7,13 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <boost/program_options/variables_map.hpp>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
 
 #include "../capture/wire.h"
 #include "command.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "run/run_logs.h"
 #include "run/run_process.h"
@@ -156,11 +156,8 @@ class RunCommand final : public Command {
         std::find(kStackKinds.begin(), kStackKinds.end(), stacks_) == kStackKinds.end()) {
       return fmt::format("'{}' is not one of off, native, python, both", stacks_);
     }
-    int depth = 1;
-    const char* const depth_end = depth_.data() + depth_.size();
-    if (const auto [end, error] = std::from_chars(depth_.data(), depth_end, depth);
-        !depth_.empty() &&
-        (error != std::errc{} || end != depth_end || depth < 1 || depth > kMostFrames)) {
+    const auto depth = ParseNumber<int>(depth_);
+    if (!depth_.empty() && (!depth || *depth < 1 || *depth > kMostFrames)) {
       return fmt::format("--depth '{}' is not a number of frames from 1 to {}", depth_,
                          kMostFrames);
     }

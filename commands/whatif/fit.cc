@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
 #include "options/size_option.h"
@@ -41,14 +41,12 @@ Result<std::vector<double>> ParseNumbers(std::string_view option, std::string_vi
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string_view word = text.substr(at, end - at);
-    double number = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc{} || stop != word.data() + word.size() || !(number > 0) ||
-        number > kLargestX) {
+    const auto number = ParseNumber<double>(word);
+    if (!number || !(*number > 0) || *number > kLargestX) {
       return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is no number above 0", option, word),
                   "numbers separated by commas: 8,16");
     }
-    numbers.push_back(number);
+    numbers.push_back(*number);
     at = end + 1;
   }
   return numbers;

@@ -6,6 +6,15 @@
 
 namespace memtool::commands {
 
+std::string TimeSpanText(std::int64_t nanos) {
+  const double seconds = static_cast<double>(nanos) / 1e9;
+  return seconds < 1        ? fmt::format("{:.3g} ms", seconds * 1000)
+         : seconds < 120    ? fmt::format("{:.3g} s", seconds)
+         : seconds < 7200   ? fmt::format("{:.1f} min", seconds / 60)
+         : seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
+                            : fmt::format("{:.1f} days", seconds / 86400);
+}
+
 std::string OneOf(std::span<const std::string_view> words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {

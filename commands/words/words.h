@@ -25,6 +25,9 @@ std::string Counted(std::integral auto count, std::string_view noun) {
 // "leak.py:13", or empty where there is no file.
 std::string PlaceText(std::string_view file, std::int64_t line);
 
+// A span of time in nanoseconds: "250 ms", "90 s", "12.5 min", "3.0 h", "2.5 days".
+std::string TimeSpanText(std::int64_t nanos);
+
 // "event", "event or time", "name, time or given".
 std::string OneOf(std::span<const std::string_view> words);
 

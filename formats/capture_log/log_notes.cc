@@ -70,77 +70,74 @@ std::string BackendText(const wire::Header& header) {
   }
 }
 
-// Nothing where the count is 0.
-void Add(RecordingBuilder& builder, Severity severity, const char* code, std::string message,
-         std::uint64_t count) {
-  if (count > 0) {
-    builder.AddDiagnostic(
-        {.severity = severity, .code = code, .message = std::move(message), .count = count});
-  }
-}
-
 // Counters of the writer. The codes are part of memtool's JSON output.
 void NoteCounters(RecordingBuilder& builder, const wire::Header& header) {
-  Add(builder, Severity::kWarning, "dropped_events", "events that were not written",
-      header.dropped);
-  Add(builder, Severity::kWarning, "folded_stacks", "stacks that were cut because a table was full",
-      header.folded);
-  Add(builder, Severity::kWarning, "shared_lanes",
-      "events without their thread, stream and tag, because a table was full",
-      header.shared_attributes);
-  Add(builder, Severity::kWarning, "lost_tags",
+  builder.AddDiagnostic(Severity::kWarning, "dropped_events", "events that were not written",
+                        header.dropped);
+  builder.AddDiagnostic(Severity::kWarning, "folded_stacks",
+                        "stacks that were cut because a table was full", header.folded);
+  builder.AddDiagnostic(Severity::kWarning, "shared_lanes",
+                        "events without their thread, stream and tag, because a table was full",
+                        header.shared_attributes);
+  builder.AddDiagnostic(
+      Severity::kWarning, "lost_tags",
       "tags that are missing: pushed more than 16 deep, or with more names than a table holds",
       header.lost_tags);
-  Add(builder, Severity::kWarning, "lost_domains",
-      "events of more allocators than a table holds: they are in 'other domains'",
-      header.lost_domains);
-  Add(builder, Severity::kNote, "unwind_stops",
-      "native stacks whose outer part could not be followed", header.unwind_stops);
-  Add(builder, Severity::kNote, "cut_stacks",
-      "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)", header.cut_stacks);
-  Add(builder, Severity::kWarning, "lost_mappings",
-      "loaded objects that are not in the log, because a table was full: "
-      "addresses in them have no names",
-      header.lost_mappings);
-  Add(builder, Severity::kWarning, "unknown_entries",
-      "functions of the driver that are newer than the capture library: "
-      "what they allocate is not seen",
-      header.unknown_entries);
+  builder.AddDiagnostic(Severity::kWarning, "lost_domains",
+                        "events of more allocators than a table holds: they are in 'other domains'",
+                        header.lost_domains);
+  builder.AddDiagnostic(Severity::kNote, "unwind_stops",
+                        "native stacks whose outer part could not be followed",
+                        header.unwind_stops);
+  builder.AddDiagnostic(Severity::kNote, "cut_stacks",
+                        "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)",
+                        header.cut_stacks);
+  builder.AddDiagnostic(Severity::kWarning, "lost_mappings",
+                        "loaded objects that are not in the log, because a table was full: "
+                        "addresses in them have no names",
+                        header.lost_mappings);
+  builder.AddDiagnostic(Severity::kWarning, "unknown_entries",
+                        "functions of the driver that are newer than the capture library: "
+                        "what they allocate is not seen",
+                        header.unknown_entries);
 }
 
 }  // namespace
 
 void NoteSymbols(RecordingBuilder& builder, std::uint64_t without_libdw) {
-  Add(builder, Severity::kWarning, "no_libdw",
+  builder.AddDiagnostic(
+      Severity::kWarning, "no_libdw",
       "native addresses without names, because libdw is not installed (Debian: libdw1)",
       without_libdw);
 }
 
 void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint64_t events) {
   if (const char* why = StopText(static_cast<wire::Stop>(header.stop_reason)); why != nullptr) {
-    Add(builder, Severity::kWarning, "stopped_early", fmt::format("recording ended early: {}", why),
-        1);
+    builder.AddDiagnostic(Severity::kWarning, "stopped_early",
+                          fmt::format("recording ended early: {}", why), 1);
   }
   if (header.backend_status != 0) {
-    Add(builder, Severity::kWarning, "no_backend", "nothing was recorded: " + BackendText(header),
-        1);
+    builder.AddDiagnostic(Severity::kWarning, "no_backend",
+                          "nothing was recorded: " + BackendText(header), 1);
   }
   NoteCounters(builder, header);
   if ((header.flags & wire::kEndedCleanly) == 0) {
-    Add(builder, Severity::kNote, "not_ended",
-        "the process did not end by exit: "
-        "it was killed, left by _exit, ran another program, or is still running",
-        1);
+    builder.AddDiagnostic(Severity::kNote, "not_ended",
+                          "the process did not end by exit: "
+                          "it was killed, left by _exit, ran another program, or is still running",
+                          1);
   }
   if (events < header.events) {
-    Add(builder, Severity::kDamage, "lost_events",
-        "events that were written and are not readable here", header.events - events);
+    builder.AddDiagnostic(Severity::kDamage, "lost_events",
+                          "events that were written and are not readable here",
+                          header.events - events);
   }
   if (const char* why = PythonText(static_cast<wire::PythonState>(header.python_state));
       why != nullptr) {
-    Add(builder, Severity::kWarning, "no_python", why, 1);
+    builder.AddDiagnostic(Severity::kWarning, "no_python", why, 1);
   }
-  Add(builder, Severity::kNote, "lost_python",
+  builder.AddDiagnostic(
+      Severity::kNote, "lost_python",
       "stacks without their Python part: the thread may have been in any of several interpreters, "
       "and did not hold their lock",
       header.lost_python);
@@ -148,35 +145,40 @@ void NoteHeader(RecordingBuilder& builder, const wire::Header& header, std::uint
 
 void NotePython(RecordingBuilder& builder, const wire::Header& header) {
   if (static_cast<wire::PythonState>(header.python_state) == wire::PythonState::kUnverified) {
-    Add(builder, Severity::kNote, "unverified_python",
-        "Python frames were never compared with the interpreter's own: "
-        "no call came from a thread that held its lock",
-        1);
+    builder.AddDiagnostic(Severity::kNote, "unverified_python",
+                          "Python frames were never compared with the interpreter's own: "
+                          "no call came from a thread that held its lock",
+                          1);
   }
 }
 
 void NoteCalls(RecordingBuilder& builder, const CallCounts& counts) {
-  Add(builder, Severity::kNote, "unknown_frees",
+  builder.AddDiagnostic(
+      Severity::kNote, "unknown_frees",
       "frees of memory that was allocated before the recording, or while it was off",
       counts.unknown_frees);
-  Add(builder, Severity::kNote, "refused_frees", "frees that the driver refused",
-      counts.refused_frees);
-  Add(builder, Severity::kNote, "failed_calls",
-      "allocations that failed for other reasons than memory", counts.failed_calls);
-  Add(builder, Severity::kNote, "graph_nodes",
+  builder.AddDiagnostic(Severity::kNote, "refused_frees", "frees that the driver refused",
+                        counts.refused_frees);
+  builder.AddDiagnostic(Severity::kNote, "failed_calls",
+                        "allocations that failed for other reasons than memory",
+                        counts.failed_calls);
+  builder.AddDiagnostic(
+      Severity::kNote, "graph_nodes",
       fmt::format("allocations in graphs, {} in all, which the calls do not take: what launches "
                   "of CUDA graphs took is in the ledger 'graphs'",
                   FormatSize(static_cast<std::int64_t>(
                       std::min<std::uint64_t>(counts.graph_bytes, INT64_MAX)))),
       counts.graph_nodes);
-  Add(builder, Severity::kNote, "estimated_sizes",
-      "arrays, whose sizes were worked out from their descriptors", counts.estimated);
-  Add(builder, Severity::kNote, "shared_memory",
-      "pieces of other processes' memory that were opened here: not counted", counts.imports);
-  Add(builder, Severity::kDamage, "lost_definitions", "events whose definitions are lost",
-      counts.unknown_attributes);
-  Add(builder, Severity::kNote, "reused_addresses",
-      "allocations at an address whose free was not recorded", counts.reopened);
+  builder.AddDiagnostic(Severity::kNote, "estimated_sizes",
+                        "arrays, whose sizes were worked out from their descriptors",
+                        counts.estimated);
+  builder.AddDiagnostic(Severity::kNote, "shared_memory",
+                        "pieces of other processes' memory that were opened here: not counted",
+                        counts.imports);
+  builder.AddDiagnostic(Severity::kDamage, "lost_definitions", "events whose definitions are lost",
+                        counts.unknown_attributes);
+  builder.AddDiagnostic(Severity::kNote, "reused_addresses",
+                        "allocations at an address whose free was not recorded", counts.reopened);
 }
 
 void Describe(RecordingBuilder& builder, const wire::Header& header) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "support/read_error.h"
 
@@ -94,12 +95,8 @@ Place PlaceOf(const Line& line, std::string_view part) {
 }
 
 std::optional<std::int64_t> WholeNumber(std::string_view text) {
-  std::int64_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size() || value < 0) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = ParseNumber<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 Amount ReadAmount(std::string_view text, std::string_view unit, Place place) {

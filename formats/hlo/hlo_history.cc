@@ -364,29 +364,19 @@ class Maker {
     Damaged("outside_allocation", program_.damage.outside, "buffers reach beyond their allocation");
     Damaged("unmatched_heap_event", unmatched_,
             "heap events free what is not live, or take what is");
-    if (divided_ > 0) {
-      builder_.AddDiagnostic(
-          {.severity = Severity::kNote,
-           .code = "no_heap_trace",
-           .message = "temporary allocations whose buffers have no times: the largest that lie "
-                      "beside each other stand for those that share their places",
-           .count = divided_});
-    }
-    if (whole_ > 0) {
-      builder_.AddDiagnostic({.severity = Severity::kNote,
-                              .code = "no_lifetime",
-                              .message =
-                                  "temporary allocations have no heap trace of their own and "
-                                  "count whole for the whole program",
-                              .count = whole_});
-    }
+    builder_.AddDiagnostic(
+        Severity::kNote, "no_heap_trace",
+        "temporary allocations whose buffers have no times: the largest that lie beside each other "
+        "stand for those that share their places",
+        divided_);
+    builder_.AddDiagnostic(Severity::kNote, "no_lifetime",
+                           "temporary allocations have no heap trace of their own and count whole "
+                           "for the whole program",
+                           whole_);
   }
 
   void Damaged(const char* code, std::uint64_t count, const char* message) {
-    if (count > 0) {
-      builder_.AddDiagnostic(
-          {.severity = Severity::kDamage, .code = code, .message = message, .count = count});
-    }
+    builder_.AddDiagnostic(Severity::kDamage, code, message, count);
   }
 
   const HloProgram& program_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "hlo/shape.h"
+#include "memtool/profile/base/numbers.h"
 #include "support/json_stream.h"
 #include "support/read_error.h"
 
@@ -297,18 +297,14 @@ class Handler {
   }
 
   void Digits(const Member& member, std::string_view text) {
-    std::int64_t value = 0;
-    std::uint64_t id = 0;
-    const char* const end = text.data() + text.size();
-    const auto whole = std::from_chars(text.data(), end, value);
-    if (whole.ec == std::errc{} && whole.ptr == end) {
-      return Number(member, value);
+    if (const auto value = ParseNumber<std::int64_t>(text)) {
+      return Number(member, *value);
     }
-    const auto wide = std::from_chars(text.data(), end, id);
-    if (member.kind != Kind::kInt || wide.ec != std::errc{} || wide.ptr != end) {
+    const auto id = ParseNumber<std::uint64_t>(text);
+    if (member.kind != Kind::kInt || !id) {
       Refuse(member);
     }
-    Put(member, id);
+    Put(member, *id);
   }
 
   JsonStream& stream_;

@@ -81,33 +81,22 @@ void AddTextFacts(const hlo::TextProgram& read, RecordingBuilder& builder) {
   const std::int64_t off = read.total ? SaturatingSubtract(*read.total, sum) : 0;
   if (read.not_shown > 0 && off > read.off) {
     builder.AddDiagnostic(
-        {.severity = Severity::kNote,
-         .code = "not_shown",
-         .message =
-             fmt::format("allocations that the report does not show, {} together", FormatSize(off)),
-         .count = read.not_shown});
+        Severity::kNote, "not_shown",
+        fmt::format("allocations that the report does not show, {} together", FormatSize(off)),
+        read.not_shown);
   } else if (off > read.off || off < -read.off) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kDamage,
-         .code = "total_differs",
-         .message = fmt::format("the allocations add up to {} bytes, the text states {}",
-                                FormatCount(sum), FormatCount(*read.total)),
-         .count = 1});
+    builder.AddDiagnostic(Severity::kDamage, "total_differs",
+                          fmt::format("the allocations add up to {} bytes, the text states {}",
+                                      FormatCount(sum), FormatCount(*read.total)),
+                          1);
   }
-  if (read.damaged > 0) {
-    builder.AddDiagnostic({.severity = Severity::kDamage,
-                           .code = "damaged_line",
-                           .message = "lines of allocations or values that could not be read",
-                           .count = read.damaged});
-  }
-  if (read.precision > 0) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kNote,
-         .code = "rounded_sizes",
-         .message = fmt::format("sizes are rounded as the report prints them: up to {} off, each",
-                                FormatSize(read.precision)),
-         .count = 1});
-  }
+  builder.AddDiagnostic(Severity::kDamage, "damaged_line",
+                        "lines of allocations or values that could not be read", read.damaged);
+  builder.AddDiagnostic(
+      Severity::kNote, "rounded_sizes",
+      fmt::format("sizes are rounded as the report prints them: up to {} off, each",
+                  FormatSize(read.precision)),
+      read.precision > 0 ? 1 : 0);
   builder.AddBlindSpot("when buffers are in use",
                        "the text has no heap trace; --xla_dump_hlo_as_proto writes it (*.hlo.pb)");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/numbers.h"
 #include "support/trimmed.h"
 
 namespace memtool::formats::hlo {
@@ -23,13 +23,7 @@ constexpr std::string_view kReportColumns = "cumulative_size; total_size - cumul
 
 // A number without sign at the beginning, which is cut off.
 std::optional<std::int64_t> TakeNumber(std::string_view& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || value < 0) {
-    return std::nullopt;
-  }
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
+  return text.starts_with('-') ? std::nullopt : memtool::TakeNumber<std::int64_t>(text);
 }
 
 // Steps over what stands before `mark` and over it.
@@ -47,7 +41,6 @@ struct Rounded {
 // "16", "16B", "205.03MiB", at the beginning.
 std::optional<Rounded> TakeSize(std::string_view& text) {
   constexpr std::array<std::string_view, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = 0;
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::size_t point = text.substr(0, digits).find('.');
   std::string_view whole = text;
@@ -55,8 +48,8 @@ std::optional<Rounded> TakeSize(std::string_view& text) {
   if (!exact) {
     return std::nullopt;
   }
-  const auto parsed = std::from_chars(text.data(), text.data() + digits, value);
-  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + digits) {
+  const auto parsed = ParseNumber<double>(text.substr(0, digits));
+  if (!parsed) {
     return std::nullopt;
   }
   text.remove_prefix(digits);
@@ -73,10 +66,11 @@ std::optional<Rounded> TakeSize(std::string_view& text) {
   }
   constexpr double kMost = 4.6e18;  // 2^62
   const std::size_t decimals = point == std::string_view::npos ? 0 : digits - point - 1;
-  if (!(value * scale < kMost)) {
+  const double value = *parsed * scale;
+  if (!(value < kMost)) {
     return std::nullopt;
   }
-  return Rounded{static_cast<std::int64_t>(std::llround(value * scale)),
+  return Rounded{static_cast<std::int64_t>(std::llround(value)),
                  static_cast<std::int64_t>(
                      std::ceil(scale / std::pow(10.0, static_cast<double>(decimals)) / 2))};
 }

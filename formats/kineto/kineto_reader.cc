@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "kineto/trace_events.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
 #include "support/code_stacks.h"
@@ -33,11 +33,11 @@ CodePlace PlaceOf(std::string_view name) {
   if (colon == std::string_view::npos || open == std::string_view::npos || open == 0) {
     return {.function = name, .file = {}};
   }
-  CodePlace place{.function = name.substr(colon + 3), .file = name.substr(0, open)};
-  const std::string_view line = name.substr(open + 1, colon - open - 1);
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), place.line);
-  const bool whole = error == std::errc{} && end == line.data() + line.size();
-  return whole && !place.function.empty() ? place : CodePlace{.function = name, .file = {}};
+  const std::string_view function = name.substr(colon + 3);
+  const auto line = ParseNumber<std::int64_t>(name.substr(open + 1, colon - open - 1));
+  return line && !function.empty()
+             ? CodePlace{.function = function, .file = name.substr(0, open), .line = *line}
+             : CodePlace{.function = name, .file = {}};
 }
 
 // The stack around each memory event, by its row; none where no span is open.
@@ -210,21 +210,13 @@ class HistoryMaker {
 };
 
 void AddNotes(RecordingBuilder& builder, const TraceEvents& trace, std::uint64_t cut) {
-  const auto add = [&builder](Severity severity, std::string code, std::string message,
-                              std::uint64_t count) {
-    if (count > 0) {
-      builder.AddDiagnostic({.severity = severity,
-                             .code = std::move(code),
-                             .message = std::move(message),
-                             .count = count});
-    }
-  };
-  add(Severity::kWarning, "bad_event", "events without a usable time, length or size: left out",
-      trace.bad_times);
-  add(Severity::kNote, "no_address", "memory events without an address: only their sums count",
-      trace.without_address);
-  add(Severity::kNote, "deep_stack", "stacks deeper than --limit depth: outermost frames left out",
-      cut);
+  builder.AddDiagnostic(Severity::kWarning, "bad_event",
+                        "events without a usable time, length or size: left out", trace.bad_times);
+  builder.AddDiagnostic(Severity::kNote, "no_address",
+                        "memory events without an address: only their sums count",
+                        trace.without_address);
+  builder.AddDiagnostic(Severity::kNote, "deep_stack",
+                        "stacks deeper than --limit depth: outermost frames left out", cut);
   builder.AddBlindSpot("the allocator's segments and blocks", "a trace holds only their sums");
   if (trace.spans.empty()) {
     builder.AddBlindSpot("what allocated", "the trace has no operations and no Python functions");

@@ -314,10 +314,8 @@ Result<Recording> RecordingReader::Finish() {
     builder_.SetState(std::move(state_));
   }
   for (const auto& [what, count] : skipped_) {
-    builder_.AddDiagnostic({.severity = Severity::kNote,
-                            .code = "skipped_section",
-                            .message = "parts that a newer memtool wrote are passed over: " + what,
-                            .count = count});
+    builder_.AddDiagnostic(Severity::kNote, "skipped_section",
+                           "parts that a newer memtool wrote are passed over: " + what, count);
   }
   auto recording = std::move(builder_).Finish();
   if (!recording) {

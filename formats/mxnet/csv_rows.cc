@@ -1,6 +1,6 @@
 #include "mxnet/csv_rows.h"
 
-#include <charconv>
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::mxnet {
 
@@ -38,8 +38,9 @@ bool TakeFirst(std::string_view& line, std::string_view& field) {
 
 template <class T>
 bool ParseField(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+  const auto number = ParseNumber<T>(text);
+  value = number.value_or(value);
+  return number.has_value();
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "mxnet/forms.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::mxnet {
 
@@ -16,16 +16,6 @@ constexpr std::string_view kGpuMemory = " GPU memory (";
 constexpr std::string_view kUnknownTag = "with unknown ";
 constexpr std::string_view kBacktrace = "[bt] (";
 constexpr double kNoSizeMib = 8796093022208.0;  // 2^63 bytes
-
-template <class T>
-std::optional<T> Parse(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 bool HasLetter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
@@ -60,12 +50,8 @@ bool AreBareRows(std::string_view head) {
 
 }  // namespace
 
-std::optional<std::int64_t> ParseWhole(std::string_view text) {
-  return Parse<std::int64_t>(text);
-}
-
-std::optional<double> ParseNumber(std::string_view text) {
-  const auto number = Parse<double>(text);
+std::optional<double> ParseFinite(std::string_view text) {
+  const auto number = ParseNumber<double>(text);
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
@@ -96,8 +82,8 @@ std::optional<BareRow> ParseBareRow(std::string_view line) {
     return std::nullopt;
   }
   const std::string_view digits = line.substr(comma + 1);
-  const auto number = ParseNumber(digits);
-  const auto whole = ParseWhole(digits);
+  const auto number = ParseFinite(digits);
+  const auto whole = ParseNumber<std::int64_t>(digits);
   const bool only_digits = digits.find_first_not_of("0123456789") == std::string_view::npos;
   if (!number || *number < 0 || (only_digits && !whole) || (!whole && *number >= kNoSizeMib)) {
     return std::nullopt;
@@ -125,11 +111,11 @@ std::optional<AllocateLine> ParseAllocateLine(std::string_view line) {
   }
   tag = tag.substr(0, close);
   if (unit == "bytes") {
-    const auto bytes = ParseWhole(amount.substr(0, space));
+    const auto bytes = ParseNumber<std::int64_t>(amount.substr(0, space));
     return bytes && *bytes >= 0 ? std::optional(AllocateLine{.tag = tag, .bytes = *bytes})
                                 : std::nullopt;
   }
-  const auto mebibytes = ParseNumber(amount.substr(0, space));
+  const auto mebibytes = ParseFinite(amount.substr(0, space));
   if (unit != "MB" || !mebibytes || *mebibytes < 0 || *mebibytes >= kNoSizeMib) {
     return std::nullopt;
   }
@@ -145,7 +131,7 @@ std::optional<UnknownTagLine> ParseUnknownTagLine(std::string_view line) {
   }
   std::string_view amount = line.substr(at + kAllocating.size(), with - at - kAllocating.size());
   amount = amount.substr(0, amount.find(' '));
-  const auto mebibytes = ParseNumber(amount);
+  const auto mebibytes = ParseFinite(amount);
   std::string_view tag = line.substr(with + kUnknownTag.size());
   const bool echo = tag.starts_with("Memory Tag");
   constexpr std::size_t kWordsBefore = std::string_view("memory tag ").size();

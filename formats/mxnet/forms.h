@@ -49,7 +49,6 @@ struct BacktraceLine {
 std::optional<BacktraceLine> ParseBacktraceLine(std::string_view line);
 
 // A number that a whole text is; nothing for anything else.
-std::optional<std::int64_t> ParseWhole(std::string_view text);
-std::optional<double> ParseNumber(std::string_view text);
+std::optional<double> ParseFinite(std::string_view text);
 
 }  // namespace memtool::formats::mxnet

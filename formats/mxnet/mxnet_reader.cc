@@ -72,15 +72,11 @@ void AddBlindSpots(RecordingBuilder& builder, bool frees) {
 }
 
 void NoteRows(RecordingBuilder& builder, const RowTable& rows) {
-  if (rows.pinned_rows() > 0) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kNote,
-         .code = "pinned_host",
-         .message = fmt::format("rows of pinned host memory, {} bytes, listed with their device "
-                                "(--tagignore memory=pinned leaves them out)",
-                                rows.pinned_bytes()),
-         .count = rows.pinned_rows()});
-  }
+  builder.AddDiagnostic(Severity::kNote, "pinned_host",
+                        fmt::format("rows of pinned host memory, {} bytes, listed with their "
+                                    "device (--tagignore memory=pinned leaves them out)",
+                                    rows.pinned_bytes()),
+                        rows.pinned_rows());
 }
 
 // --- forms with a header
@@ -211,8 +207,8 @@ struct DeviceMemory {
       return;
     }
     const std::string_view rest = line.substr(at + kFree.size());
-    const auto free_mb = mxnet::ParseNumber(line.substr(mem + kMem.size(), at - mem - kMem.size()));
-    const auto total_mb = mxnet::ParseNumber(rest.substr(0, rest.find(' ')));
+    const auto free_mb = mxnet::ParseFinite(line.substr(mem + kMem.size(), at - mem - kMem.size()));
+    const auto total_mb = mxnet::ParseFinite(rest.substr(0, rest.find(' ')));
     if (free_mb && total_mb) {
       free = std::min(free, Scaled(1048576, *free_mb));
       total = Scaled(1048576, *total_mb);
@@ -248,12 +244,8 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
     builder.AddCounter({.kind = CounterKind::kDeviceTotal, .value = device.total});
     builder.AddCounter({.kind = CounterKind::kDeviceFreeLowest, .value = device.free});
   }
-  if (releases > 0) {
-    builder.AddDiagnostic({.severity = Severity::kNote,
-                           .code = "releases",
-                           .message = "releases, whose sizes the log does not give: not subtracted",
-                           .count = releases});
-  }
+  builder.AddDiagnostic(Severity::kNote, "releases",
+                        "releases, whose sizes the log does not give: not subtracted", releases);
   bad.MoveTo(builder, "allocations");
   return std::move(builder).Finish();
 }
@@ -354,11 +346,8 @@ Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
     }
   }
   log.End();
-  if (log.cut() > 0) {
-    builder.AddDiagnostic({.code = "deep_stack",
-                           .message = "frames deeper than --limit depth: left out",
-                           .count = log.cut()});
-  }
+  builder.AddDiagnostic(Severity::kWarning, "deep_stack",
+                        "frames deeper than --limit depth: left out", log.cut());
   Describe(builder, "mxnet-stacks", RecordingKind::kTagStacks, "MXNet call stacks of unknown tags");
   builder.AddBlindSpot("tags that are known", "they are in the log beside this one");
   return std::move(builder).Finish();

@@ -366,24 +366,19 @@ void Describe(const Export& input, RecordingBuilder& builder) {
   }
 }
 
-void Note(RecordingBuilder& builder, Severity severity, const char* code, std::string message,
-          std::uint64_t count) {
-  if (count > 0) {
-    builder.AddDiagnostic(
-        {.severity = severity, .code = code, .message = std::move(message), .count = count});
-  }
-}
-
 void AddNotes(const Export& input, const HistoryMaker& maker, RecordingBuilder& builder) {
-  Note(builder, Severity::kDamage, "skipped_row",
-       "memory events without a time, an address, an operation or a size", input.damaged_rows);
-  Note(builder, Severity::kWarning, "unknown_free",
-       "frees without a size whose allocation the export does not hold", maker.unknown_frees());
-  Note(builder, Severity::kDamage, "skipped_row",
-       "memory events beyond 250 combinations of process, device and kind of memory",
-       maker.left_out());
-  Note(builder, Severity::kWarning, "skipped_mark", "NVTX ranges beyond the first 200,000",
-       input.ranges_left_out);
+  builder.AddDiagnostic(Severity::kDamage, "skipped_row",
+                        "memory events without a time, an address, an operation or a size",
+                        input.damaged_rows);
+  builder.AddDiagnostic(Severity::kWarning, "unknown_free",
+                        "frees without a size whose allocation the export does not hold",
+                        maker.unknown_frees());
+  builder.AddDiagnostic(
+      Severity::kDamage, "skipped_row",
+      "memory events beyond 250 combinations of process, device and kind of memory",
+      maker.left_out());
+  builder.AddDiagnostic(Severity::kWarning, "skipped_mark", "NVTX ranges beyond the first 200,000",
+                        input.ranges_left_out);
   if (!maker.has_chains()) {
     builder.AddBlindSpot("the code that allocated",
                          "recorded without --cudabacktrace=memory: no call stacks, at most the "

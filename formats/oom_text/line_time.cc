@@ -1,9 +1,10 @@
 #include "oom_text/line_time.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::oom_text {
 
@@ -14,13 +15,9 @@ constexpr int kNoYear = 1972;          // HasYear() is false for it; a leap year
 
 // The number of exactly `digits` digits at `at`; -1 when there is none.
 int NumberAt(std::string_view text, std::size_t at, std::size_t digits) {
-  int number = -1;
-  if (at + digits > text.size() || text[at] == '-' || text[at] == '+') {
-    return -1;
-  }
-  const char* const end = text.data() + at + digits;
-  const auto [stop, error] = std::from_chars(text.data() + at, end, number);
-  return error == std::errc{} && stop == end ? number : -1;
+  return at + digits > text.size() || text[at] == '-'
+             ? -1
+             : ParseNumber<int>(text.substr(at, digits)).value_or(-1);
 }
 
 // ".123456" → nanoseconds.

@@ -1,12 +1,12 @@
 #include "oom_text/scan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "oom_text/line_time.h"
 #include "oom_text/words/phrases.h"
 #include "support/byte_cursor.h"
@@ -24,10 +24,6 @@ constexpr std::size_t kMostKept = 10'000;                 // messages in the ans
 constexpr std::size_t kLongestProcess = 128;
 constexpr int kPatience = 64;
 constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Where the escape sequence at `at` (which is ESC) ends: CSI, OSC, or two characters.
 std::size_t EscapeEnd(std::string_view line, std::size_t at) {
@@ -108,9 +104,8 @@ std::string_view ProcessOf(std::string_view tag) {
 }
 
 std::optional<int> NumberAt(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && number >= 0 ? std::optional(number) : std::nullopt;
+  const auto number = TakeNumber<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // From "[rank3]", "rank=3", "Rank 3", "[1,3]<stderr>", "3:".

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
@@ -11,10 +12,6 @@ namespace memtool::formats::oom_text {
 namespace {
 
 constexpr std::size_t kReach = 400;  // how far a message extends past its figures
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // "0x0x1_HBM0" of "(0x0x1_HBM0)": which chip of the machine, and which of its memories.
 std::string_view ChipIn(std::string_view text) {

@@ -5,6 +5,16 @@
 
 namespace memtool::formats::pprof {
 
+namespace {
+
+void CheckId(std::uint64_t id, std::uint64_t offset) {
+  if (id == 0) {
+    ThrowRead(ErrorCode::kMalformed, offset, "id", "is the reserved id 0");
+  }
+}
+
+}  // namespace
+
 Error Decoder::WithRecord(Error error) const {
   struct Table {
     const char* name;
@@ -157,9 +167,7 @@ void Decoder::AddMapping(ByteCursor message) {
         break;
     }
   }
-  if (id == 0) {
-    ThrowRead(ErrorCode::kMalformed, offset, "id", "is the reserved id 0");
-  }
+  CheckId(id, offset);
   mapping_ids_.push_back(id);
   mappings_.push_back(wire);
 }
@@ -190,9 +198,7 @@ void Decoder::AddLocation(ByteCursor message) {
         break;
     }
   }
-  if (id == 0) {
-    ThrowRead(ErrorCode::kMalformed, offset, "id", "is the reserved id 0");
-  }
+  CheckId(id, offset);
   location.line_count = static_cast<std::uint32_t>(lines_.size()) - location.first_line;
   location_ids_.push_back(id);
   locations_.push_back(location);
@@ -239,9 +245,7 @@ void Decoder::AddFunction(ByteCursor message) {
         break;
     }
   }
-  if (id == 0) {
-    ThrowRead(ErrorCode::kMalformed, offset, "id", "is the reserved id 0");
-  }
+  CheckId(id, offset);
   function_ids_.push_back(id);
   functions_.push_back(function);
 }

@@ -130,12 +130,8 @@ void Decoder::ResolveLocations() {
     }
     builder_.AddLocation(location, lines);
   }
-  if (unknown_mappings_ > 0) {
-    builder_.AddDiagnostic({.severity = Severity::kDamage,
-                            .code = "unknown_mapping",
-                            .message = "locations refer to mappings that do not exist",
-                            .count = unknown_mappings_});
-  }
+  builder_.AddDiagnostic(Severity::kDamage, "unknown_mapping",
+                         "locations refer to mappings that do not exist", unknown_mappings_);
 }
 
 void Decoder::ResolveStack(std::span<const std::byte> bytes) {
@@ -278,13 +274,10 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
       executables += static_cast<std::uint64_t>(count);
     }
   }
-  if (!unknown.empty()) {
-    builder_.AddDiagnostic({.severity = Severity::kNote,
-                            .code = "unknown_size",
-                            .message = "executables whose size the runtime did not know (-1); "
-                                       "counted apart, not as bytes",
-                            .count = executables});
-  }
+  builder_.AddDiagnostic(Severity::kNote, "unknown_size",
+                         "executables whose size the runtime did not know (-1); counted apart, not "
+                         "as bytes",
+                         executables);
   builder_.SetUnknownSizes(std::move(unknown));
 }
 

@@ -9,71 +9,14 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/select/xla_names.h"
 #include "support/byte_cursor.h"
-#include "xplane/stats.h"
 
 namespace memtool::formats::xplane {
 
 namespace {
 
-enum class Key : std::uint8_t {
-  kNone,
-  kAllocator,
-  kReserved,
-  kAllocated,
-  kAvailable,
-  kPeak,
-  kRequested,
-  kBytes,
-  kAddress,
-  kOp,
-  kRegion,
-  kDataType,
-  kShape,
-  kDevice,
-  kStep,
-};
-
-Key KeyNamed(std::string_view name) {
-  static constexpr std::pair<std::string_view, Key> kKeys[]{
-      {"allocator_name", Key::kAllocator},
-      {"bytes_reserved", Key::kReserved},
-      {"bytes_allocated", Key::kAllocated},
-      {"bytes_available", Key::kAvailable},
-      {"peak_bytes_in_use", Key::kPeak},
-      {"requested_bytes", Key::kRequested},
-      {"allocation_bytes", Key::kBytes},
-      {"addr", Key::kAddress},
-      {"tf_op", Key::kOp},
-      {"region_type", Key::kRegion},
-      {"data_type", Key::kDataType},
-      {"shape", Key::kShape},
-      {"device_ordinal", Key::kDevice},
-      {"index_on_host", Key::kDevice},
-      {"step_num", Key::kStep},
-  };
-  const auto* it = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                [name](const auto& each) { return each.first == name; });
-  return it == std::end(kKeys) ? Key::kNone : it->second;
-}
-
-// The stats of a memory event that are not kept as they are.
-struct MemoryFigures {
-  std::optional<std::int64_t> bytes;
-  std::optional<std::int64_t> address;
-  std::optional<std::int64_t> available;
-  std::int64_t reserved = 0;
-};
-
 class Collector {
  public:
-  Collector(Plane& plane, HostEvents& host) : plane_(plane), host_(host) {
-    for (const auto& [id, name] : plane.stat_names) {
-      const Key key = KeyNamed(name);
-      if (key != Key::kNone) {
-        keys_.emplace(id, key);
-      }
-    }
-  }
+  Collector(Plane& plane, HostEvents& host) : plane_(plane), host_(host) {}
 
   void Collect() {
     LookAtNames();
@@ -82,17 +25,22 @@ class Collector {
       JoinFlows();
       nodes_ = Resolved();
     }
+    host_.bad_events += plane_.bad_memory;
     host_.memory.reserve(host_.memory.size() + plane_.memory.size());
-    for (const RawEvent& event : plane_.memory) {
+    for (MemoryEvent& event : plane_.memory) {
       if (const auto begin = BeginOf(event.line)) {
-        AddMemory(event, SaturatingAdd(*begin, event.offset_ps));
+        event.time_ps = SaturatingAdd(*begin, event.time_ps);
+        event.node = nodes_[event.node];
+        host_.memory.push_back(event);
       } else {
         ++host_.bad_events;
       }
     }
-    for (const RawEvent& event : plane_.steps) {
-      if (const auto begin = BeginOf(event.line)) {
-        AddStep(event, SaturatingAdd(*begin, event.offset_ps));
+    for (Step& step : plane_.steps) {
+      if (const auto begin = BeginOf(step.line)) {
+        step.begin_ps = SaturatingAdd(*begin, step.begin_ps);
+        step.end_ps = SaturatingAdd(*begin, step.end_ps);
+        host_.steps.push_back(std::move(step));
       }
     }
   }
@@ -118,95 +66,6 @@ class Collector {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4000;
     const std::int64_t since = SaturatingSubtract(begin_ns, *host_.base_ns);
     return since > -kMost && since < kMost ? std::optional(since * 1000) : std::nullopt;
-  }
-
-  void NoteText(Key key, const Stat& stat, MemoryEvent& memory) {
-    switch (key) {
-      case Key::kAllocator:
-        memory.allocator = TextOf(stat);
-        break;
-      case Key::kDevice:
-        memory.allocator = memory.allocator == kNoText ? TextOf(stat) : memory.allocator;
-        break;
-      case Key::kOp:
-        memory.op = TextOf(stat);
-        break;
-      case Key::kRegion:
-        memory.region = TextOf(stat);
-        break;
-      case Key::kShape:
-        memory.shape = TextOf(stat);
-        break;
-      default:
-        break;
-    }
-  }
-
-  static void NoteFigure(Key key, const Stat& stat, MemoryEvent& memory, MemoryFigures& figures) {
-    switch (key) {
-      case Key::kReserved:
-        figures.reserved = FigureOf(stat).value_or(0);
-        break;
-      case Key::kAllocated:
-        memory.allocated = FigureOf(stat);
-        break;
-      case Key::kAvailable:
-        figures.available = FigureOf(stat);
-        break;
-      case Key::kPeak:
-        memory.peak = FigureOf(stat);
-        break;
-      case Key::kRequested:
-        memory.requested = FigureOf(stat).value_or(0);
-        break;
-      case Key::kBytes:
-        figures.bytes = FigureOf(stat);
-        break;
-      case Key::kAddress:
-        figures.address = FigureOf(stat);
-        break;
-      case Key::kDataType:
-        memory.data_type = FigureOf(stat).value_or(0);
-        break;
-      default:
-        break;
-    }
-  }
-
-  void AddMemory(const RawEvent& event, std::int64_t time) {
-    const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
-    MemoryEvent memory{
-        .time_ps = time, .allocator = kNoText, .node = nodes_.empty() ? 0 : nodes_[event.node]};
-    MemoryFigures figures;
-    ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) {
-      const Key key = KeyOf(stat);
-      NoteText(key, stat, memory);
-      NoteFigure(key, stat, memory, figures);
-    });
-    const auto& [bytes, address, available, reserved] = figures;
-    if (!bytes || *bytes < 0 || !address) {
-      ++host_.bad_events;
-      return;
-    }
-    memory.bytes = allocation ? *bytes : SaturatingSubtract(0, *bytes);
-    memory.address = static_cast<std::uint64_t>(*address);
-    if (memory.allocated && available && *available >= 0) {
-      memory.capacity = SaturatingAdd(SaturatingAdd(*memory.allocated, *available), reserved);
-    }
-    host_.memory.push_back(memory);
-  }
-
-  void AddStep(const RawEvent& event, std::int64_t time) {
-    std::optional<std::int64_t> step;
-    ForEachStat(plane_.StatsOf(event), 4, [&](const Stat& stat) {
-      step = KeyOf(stat) == Key::kStep ? FigureOf(stat) : step;
-    });
-    if (step) {
-      host_.steps.push_back(
-          {.name = plane_.event_names.at(event.name) + "#" + std::to_string(*step),
-           .begin_ps = time,
-           .end_ps = SaturatingAdd(time, event.duration_ps)});
-    }
   }
 
   // Ids are used again: the last producer that began before the consumer is meant.
@@ -273,27 +132,6 @@ class Collector {
     return resolved;
   }
 
-  [[nodiscard]] Key KeyOf(const Stat& stat) const {
-    const auto found = keys_.find(stat.name);
-    return found == keys_.end() ? Key::kNone : found->second;
-  }
-
-  std::uint32_t TextOf(const Stat& stat) {
-    std::string_view text;
-    std::string number;
-    if (stat.kind == Stat::Kind::kText) {
-      text = AsText(stat.bytes);
-    } else if (stat.kind == Stat::Kind::kReference) {
-      const auto found = plane_.stat_names.find(static_cast<std::uint32_t>(stat.integer));
-      text = found == plane_.stat_names.end() ? std::string_view{} : found->second;
-    } else if (const auto figure = FigureOf(stat)) {
-      text = number = std::to_string(*figure);  // an operation can be called "12"
-    }
-    return text.empty() || text == "(null)"
-               ? kNoText
-               : host_.texts.Intern(std::as_bytes(std::span(text.data(), text.size())));
-  }
-
   // "PjitFunction(f)" under the name that operations have for it: "jit(f)".
   std::uint32_t NameOf(std::uint32_t key) {
     const auto [it, added] = name_of_.try_emplace(key, 0);
@@ -309,7 +147,6 @@ class Collector {
 
   Plane& plane_;
   HostEvents& host_;
-  std::unordered_map<std::uint32_t, Key> keys_;
   std::unordered_map<std::uint32_t, std::uint32_t> name_of_;
   std::unordered_map<std::uint32_t, std::uint32_t> begun_by_;  // a consumer's node, its producer's
   std::vector<std::uint32_t> nodes_;                           // those of the plane in the host's
@@ -324,7 +161,6 @@ void Collect(Plane& plane, HostEvents& host) {
   plane.producers = {};
   plane.consumers = {};
   plane.spans = {};
-  plane.stats_pool = {};
   plane.event_names = {};
 }
 

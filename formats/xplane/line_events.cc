@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -21,17 +20,47 @@ constexpr std::uint8_t TagOf(unsigned number, wire::Type type) {
   return static_cast<std::uint8_t>(number << 3U | type);
 }
 
-}  // namespace
+// The stats of a memory event that are not kept as they are.
+struct MemoryFigures {
+  std::optional<std::int64_t> bytes;
+  std::optional<std::int64_t> address;
+  std::optional<std::int64_t> available;
+  std::int64_t reserved = 0;
+};
 
-LineEvents::Key LineEvents::KeyNamed(std::string_view name) {
-  static constexpr std::pair<std::string_view, Key> kKeys[]{
-      {"step_num", Key::kStep}, {"_p", Key::kProducer},      {"_pt", Key::kProducerType},
-      {"_c", Key::kConsumer},   {"_ct", Key::kConsumerType},
-  };
-  const auto* it = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                [name](const auto& each) { return each.first == name; });
-  return it == std::end(kKeys) ? Key::kNone : it->second;
+void NoteFigure(const KeyedStat& keyed, MemoryEvent& memory, MemoryFigures& figures) {
+  const auto figure = [&keyed] { return FigureOf(keyed.stat); };
+  switch (keyed.key) {
+    case StatKey::kReserved:
+      figures.reserved = figure().value_or(0);
+      break;
+    case StatKey::kAllocated:
+      memory.allocated = figure();
+      break;
+    case StatKey::kAvailable:
+      figures.available = figure();
+      break;
+    case StatKey::kPeak:
+      memory.peak = figure();
+      break;
+    case StatKey::kRequested:
+      memory.requested = figure().value_or(0);
+      break;
+    case StatKey::kBytes:
+      figures.bytes = figure();
+      break;
+    case StatKey::kAddress:
+      figures.address = figure();
+      break;
+    case StatKey::kDataType:
+      memory.data_type = figure().value_or(0);
+      break;
+    default:
+      break;
+  }
 }
+
+}  // namespace
 
 LineEvents::LineEvents(Plane& plane, Space& space, const Limits& limits)
     : plane_(plane), space_(space), limits_(limits) {
@@ -40,7 +69,7 @@ LineEvents::LineEvents(Plane& plane, Space& space, const Limits& limits)
     roles_.Set(key, memory ? Role::kMemory : Role::kSpan);
   }
   for (const auto& [key, name] : plane.stat_names) {
-    if (const Key meaning = KeyNamed(name); meaning != Key::kNone) {
+    if (const StatKey meaning = ToStatKey(name); meaning != StatKey::kNone) {
       keys_.Set(key, meaning);
     }
   }
@@ -49,9 +78,9 @@ LineEvents::LineEvents(Plane& plane, Space& space, const Limits& limits)
 void LineEvents::Add(ByteCursor cursor) {
   ++space_.events;
   at_ = cursor.offset();
-  RawEvent event;
+  LineEvent event;
   std::uint64_t id = 0;
-  std::span<const std::byte> stats;
+  ByteCursor stats({}, 0);
   const auto number = [&cursor] {
     cursor.Byte();
     return cursor.Varint();
@@ -60,7 +89,7 @@ void LineEvents::Add(ByteCursor cursor) {
     // Three numbers, then stats, as all are written.
     const std::uint8_t tag = cursor.Peek();
     if (tag == TagOf(4, wire::kLength)) {
-      stats = cursor.rest();  // the rest are stats, or is read as such
+      stats = cursor;  // the rest are stats, or is read as such
       break;
     }
     if (tag == TagOf(1, wire::kVarint)) {
@@ -74,25 +103,56 @@ void LineEvents::Add(ByteCursor cursor) {
     }
   }
   const auto key = KeyOf(id);
-  if (!key || event.duration_ps < 0) {
+  const Role role = key ? roles_[*key] : Role::kNone;
+  // An event without either says neither who nor what.
+  if (key && event.duration_ps == 0 && stats.done()) {
+    return;
+  }
+  if (role == Role::kNone || event.duration_ps < 0) {
     ++space_.bad_events;
     return;
   }
-  // An event without either says neither who nor what.
-  if (event.duration_ps == 0 && stats.empty()) {
-    return;
-  }
   event.name = *key;
-  switch (roles_[*key]) {
-    case Role::kNone:
-      ++space_.bad_events;
-      break;
-    case Role::kSpan:
-      AddSpan(event, stats);
-      break;
-    case Role::kMemory:
-      AddMemory(event, stats);
-      break;
+  ReadStats(stats, role == Role::kSpan);
+  AddByRole(role, event, stats_);
+}
+
+void LineEvents::Add(const LineEvent& event, std::span<const KeyedStat> stats) {
+  ++space_.events;
+  AddByRole(roles_[event.name], event, stats);
+}
+
+void LineEvents::AddByRole(Role role, const LineEvent& event, std::span<const KeyedStat> stats) {
+  if (role == Role::kMemory) {
+    AddMemory(event, stats);
+  } else {
+    AddSpan(event, stats);
+  }
+}
+
+// Decodes the stats that have a key; most have none.
+void LineEvents::ReadStats(ByteCursor cursor, bool of_spans) {
+  const auto matters = [of_spans](StatKey key) {
+    return key != StatKey::kNone && (!of_spans || IsOfSpans(key));
+  };
+  stats_.clear();
+  while (!cursor.done()) {
+    const wire::Field field = wire::Next(cursor);
+    if (field.number != 4 || field.type != wire::kLength) {
+      continue;
+    }
+    // The id comes first in all but strange files.
+    ByteCursor head(field.bytes, field.offset);
+    if (!head.done() && head.Byte() == TagOf(1, wire::kVarint)) {
+      const auto key = KeyOf(head.Varint());
+      if (!key || !matters(keys_[*key])) {
+        continue;
+      }
+    }
+    const Stat stat = StatOf(ByteCursor(field.bytes, field.offset));
+    if (const StatKey key = keys_[stat.name]; matters(key)) {
+      stats_.push_back({.key = key, .stat = stat});
+    }
   }
 }
 
@@ -103,18 +163,27 @@ void LineEvents::CheckRows(std::size_t rows) const {
   }
 }
 
-void LineEvents::Keep(RawEvent event, std::span<const std::byte> stats,
-                      std::vector<RawEvent>& rows) {
-  CheckRows(rows.size());
-  event.line = static_cast<std::uint32_t>(plane_.lines.size());
-  event.stats_at = plane_.stats_pool.size();
-  event.stats_size = static_cast<std::uint32_t>(stats.size());
-  plane_.stats_pool.insert(plane_.stats_pool.end(), stats.begin(), stats.end());
-  rows.push_back(event);
-}
-
-void LineEvents::AddMemory(const RawEvent& event, std::span<const std::byte> stats) {
-  Keep(event, stats, plane_.memory);
+void LineEvents::AddMemory(const LineEvent& event, std::span<const KeyedStat> stats) {
+  MemoryEvent memory{.time_ps = event.offset_ps};
+  MemoryFigures figures;
+  for (const KeyedStat& keyed : stats) {
+    NoteText(keyed, memory);
+    NoteFigure(keyed, memory, figures);
+  }
+  const auto& [bytes, address, available, reserved] = figures;
+  if (!bytes || *bytes < 0 || !address) {
+    ++plane_.bad_memory;
+    return;
+  }
+  const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
+  memory.bytes = allocation ? *bytes : SaturatingSubtract(0, *bytes);
+  memory.address = static_cast<std::uint64_t>(*address);
+  if (memory.allocated && available && *available >= 0) {
+    memory.capacity = SaturatingAdd(SaturatingAdd(*memory.allocated, *available), reserved);
+  }
+  CheckRows(plane_.memory.size());
+  memory.line = static_cast<std::uint32_t>(plane_.lines.size());
+  plane_.memory.push_back(memory);
   Push({.begin = event.offset_ps,
         .end = event.offset_ps,
         .name = event.name,
@@ -122,72 +191,80 @@ void LineEvents::AddMemory(const RawEvent& event, std::span<const std::byte> sta
         .memory = true});
 }
 
-void LineEvents::AddSpan(const RawEvent& event, std::span<const std::byte> stats) {
+void LineEvents::NoteText(const KeyedStat& keyed, MemoryEvent& memory) {
+  switch (keyed.key) {
+    case StatKey::kAllocator:
+      memory.allocator = TextOf(keyed.stat);
+      break;
+    case StatKey::kDevice:
+      memory.allocator = memory.allocator == kNoText ? TextOf(keyed.stat) : memory.allocator;
+      break;
+    case StatKey::kOp:
+      memory.op = TextOf(keyed.stat);
+      break;
+    case StatKey::kRegion:
+      memory.region = TextOf(keyed.stat);
+      break;
+    case StatKey::kShape:
+      memory.shape = TextOf(keyed.stat);
+      break;
+    default:
+      break;
+  }
+}
+
+// A row of Space::texts, or kNoText.
+std::uint32_t LineEvents::TextOf(const Stat& stat) {
+  std::string_view text;
+  std::string number;
+  if (stat.kind == Stat::Kind::kText) {
+    text = AsText(stat.bytes);
+  } else if (stat.kind == Stat::Kind::kReference) {
+    const auto found = plane_.stat_names.find(static_cast<std::uint32_t>(stat.integer));
+    text = found == plane_.stat_names.end() ? std::string_view{} : found->second;
+  } else if (const auto figure = FigureOf(stat)) {
+    text = number = std::to_string(*figure);  // an operation can be called "12"
+  }
+  return text.empty() || text == "(null)"
+             ? kNoText
+             : space_.texts.Intern(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void LineEvents::AddSpan(const LineEvent& event, std::span<const KeyedStat> stats) {
   Item item{.begin = event.offset_ps,
             .end = SaturatingAdd(event.offset_ps, event.duration_ps),
             .name = event.name};
-  if (!stats.empty()) {
-    const Marks marks = MarksOf(stats);
-    if (event.duration_ps == 0 && !marks.produces) {
-      return;
+  Marks marks;
+  std::optional<std::int64_t> step;
+  for (const auto& [key, stat] : stats) {
+    const auto figure = IsOfSpans(key) ? FigureOf(stat) : std::nullopt;
+    if (figure) {
+      (key == StatKey::kStep           ? step
+       : key == StatKey::kProducer     ? marks.produces
+       : key == StatKey::kProducerType ? marks.producer_type
+       : key == StatKey::kConsumer     ? marks.consumes
+                                       : marks.consumer_type) = figure;
     }
-    if (marks.step) {
-      Keep(event, stats, plane_.steps);
-    }
-    if (marks.produces || marks.consumes) {
-      item.row = static_cast<std::uint32_t>(marks_.size());
-      marks_.push_back(marks);
-    }
+  }
+  if (event.duration_ps == 0 && !marks.produces) {
+    return;
+  }
+  if (step) {
+    AddStep(event, *step);
+  }
+  if (marks.produces || marks.consumes) {
+    item.row = static_cast<std::uint32_t>(marks_.size());
+    marks_.push_back(marks);
   }
   Push(item);
 }
 
-LineEvents::Marks LineEvents::MarksOf(std::span<const std::byte> stats) const {
-  Marks marks;
-  ByteCursor cursor(stats, 0);
-  while (!cursor.done()) {
-    const wire::Field field = wire::Next(cursor);
-    if (field.number != 4 || field.type != wire::kLength) {
-      continue;
-    }
-    // The id comes first in all but strange files; most are of stats that do not matter.
-    ByteCursor head(field.bytes, 0);
-    if (!head.done() && head.Byte() == TagOf(1, wire::kVarint)) {
-      const auto key = KeyOf(head.Varint());
-      if (!key || keys_[*key] == Key::kNone) {
-        continue;
-      }
-    }
-    const Stat stat = StatOf(ByteCursor(field.bytes, 0));
-    if (const Key key = keys_[stat.name]; key != Key::kNone) {
-      if (const auto figure = FigureOf(stat)) {
-        Note(key, *figure, marks);
-      }
-    }
-  }
-  return marks;
-}
-
-void LineEvents::Note(Key key, std::int64_t figure, Marks& marks) const {
-  switch (key) {
-    case Key::kStep:
-      marks.step = figure;
-      break;
-    case Key::kProducer:
-      marks.produces = figure;
-      break;
-    case Key::kConsumer:
-      marks.consumes = figure;
-      break;
-    case Key::kProducerType:
-      marks.producer_type = figure;
-      break;
-    case Key::kConsumerType:
-      marks.consumer_type = figure;
-      break;
-    case Key::kNone:
-      break;
-  }
+void LineEvents::AddStep(const LineEvent& event, std::int64_t number) {
+  CheckRows(plane_.steps.size());
+  plane_.steps.push_back({.name = plane_.event_names.at(event.name) + "#" + std::to_string(number),
+                          .begin_ps = event.offset_ps,
+                          .end_ps = SaturatingAdd(event.offset_ps, event.duration_ps),
+                          .line = static_cast<std::uint32_t>(plane_.lines.size())});
 }
 
 void LineEvents::Push(const Item& item) {
@@ -254,14 +331,14 @@ void LineEvents::EnterMarked(const Item& item) {
   const auto line = static_cast<std::uint32_t>(plane_.lines.size());
   if (marks.consumes) {
     open_.back().consumes = true;
-    consumed_.push_back({.type = marks.consumer_type,
+    consumed_.push_back({.type = marks.consumer_type.value_or(0),
                          .id = *marks.consumes,
                          .offset_ps = item.begin,
                          .line = line});
   }
   if (marks.produces) {
     CheckRows(plane_.producers.size());
-    plane_.producers.push_back({.type = marks.producer_type,
+    plane_.producers.push_back({.type = marks.producer_type.value_or(0),
                                 .id = *marks.produces,
                                 .offset_ps = item.begin,
                                 .line = line,

@@ -6,15 +6,22 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string_view>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "memtool/formats/limits.h"
 #include "support/byte_cursor.h"
 #include "xplane/plane.h"
+#include "xplane/stats.h"
 
 namespace memtool::formats::xplane {
+
+struct LineEvent {
+  std::uint32_t name = 0;      // key of Plane::event_names
+  std::int64_t offset_ps = 0;  // from its line's begin
+  std::int64_t duration_ps = 0;
+};
 
 class LineEvents {
  public:
@@ -23,20 +30,13 @@ class LineEvents {
 
   // One event's message. Throws ReadError.
   void Add(ByteCursor cursor);
+  // One event that has been decoded, with those of its stats that have a key. Throws ReadError.
+  void Add(const LineEvent& event, std::span<const KeyedStat> stats);
   // The line that the events since the last one are of. Throws ReadError.
   void EndLine(std::int64_t begin_ns);
 
  private:
   enum class Role : std::uint8_t { kNone, kSpan, kMemory };
-  enum class Key : std::uint8_t {
-    kNone,
-    kStep,
-    kProducer,
-    kProducerType,
-    kConsumer,
-    kConsumerType
-  };
-
   // What a key of a map means. Keys are small numbers, as a rule.
   template <class Meaning>
   class Table {
@@ -67,11 +67,10 @@ class LineEvents {
 
   // The stats of a span that matter.
   struct Marks {
-    std::optional<std::int64_t> step;
     std::optional<std::int64_t> produces;
     std::optional<std::int64_t> consumes;
-    std::int64_t producer_type = 0;
-    std::int64_t consumer_type = 0;
+    std::optional<std::int64_t> producer_type;
+    std::optional<std::int64_t> consumer_type;
   };
   static constexpr std::uint32_t kPlain = std::numeric_limits<std::uint32_t>::max();
   // An event that waits for its turn.
@@ -89,18 +88,19 @@ class LineEvents {
     bool consumes = false;   // its flow is the next of consumed_
   };
 
-  static Key KeyNamed(std::string_view name);
-  void AddMemory(const RawEvent& event, std::span<const std::byte> stats);
-  void AddSpan(const RawEvent& event, std::span<const std::byte> stats);
-  [[nodiscard]] Marks MarksOf(std::span<const std::byte> stats) const;
-  void Note(Key key, std::int64_t figure, Marks& marks) const;
+  void ReadStats(ByteCursor cursor, bool of_spans);
+  void AddByRole(Role role, const LineEvent& event, std::span<const KeyedStat> stats);
+  void AddMemory(const LineEvent& event, std::span<const KeyedStat> stats);
+  void AddSpan(const LineEvent& event, std::span<const KeyedStat> stats);
+  void AddStep(const LineEvent& event, std::int64_t number);
+  void NoteText(const KeyedStat& keyed, MemoryEvent& memory);
+  [[nodiscard]] std::uint32_t TextOf(const Stat& stat);
   void Push(const Item& item);
   void Flush(bool last);
   void Enter(const Item& item);
   void EnterMarked(const Item& item);
   void Close();
   std::uint32_t NodeOfInnermost();
-  void Keep(RawEvent event, std::span<const std::byte> stats, std::vector<RawEvent>& rows);
   void CheckRows(std::size_t rows) const;
 
   std::uint64_t at_ = 0;  // of the last event
@@ -108,7 +108,8 @@ class LineEvents {
   Space& space_;
   const Limits& limits_;
   Table<Role> roles_;
-  Table<Key> keys_;
+  Table<StatKey> keys_;
+  std::vector<KeyedStat> stats_;  // of the last event
 
   std::vector<Item> items_;
   std::vector<Marks> marks_;  // of items_

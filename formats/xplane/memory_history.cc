@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
@@ -29,12 +29,12 @@ std::int32_t DeviceOf(std::string_view allocator) {
     return -1;
   }
   const std::size_t digit = allocator.find_first_of("0123456789");
-  std::int32_t device = -1;
   if (digit != std::string_view::npos &&
       (digit == 0 || allocator[digit - 1] == '_' || allocator[digit - 1] == ':')) {
-    std::from_chars(allocator.data() + digit, allocator.data() + allocator.size(), device);
+    allocator.remove_prefix(digit);
+    return TakeNumber<std::int32_t>(allocator).value_or(-1);
   }
-  return device;
+  return -1;
 }
 
 // TensorFlow's DataType by number (tensorflow/core/framework/types.proto).

@@ -5,24 +5,43 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "support/byte_interner.h"
 #include "xplane/span_tree.h"
+#include "xplane/stats.h"
 
 namespace memtool::formats::xplane {
 
-// An event of an allocator, or one that counts a step.
-struct RawEvent {
-  std::int64_t offset_ps = 0;  // from its line's begin
-  std::int64_t duration_ps = 0;
-  std::uint64_t stats_at = 0;  // in Plane::stats_pool
-  std::uint32_t stats_size = 0;
-  std::uint32_t name = 0;  // key of Plane::event_names
+inline constexpr std::uint32_t kNoText = UINT32_MAX;
+
+// One MemoryAllocation or MemoryDeallocation, which allocators of XLA and TensorFlow write after
+// the operation. Sizes in bytes; what is absent was not in the file.
+struct MemoryEvent {
+  std::int64_t time_ps = 0;  // from its line's begin; in HostEvents since base_ns
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;                   // of the chunk; negative: freed
+  std::int64_t requested = 0;               // likewise
+  std::optional<std::int64_t> allocated{};  // in use after the event
+  std::optional<std::int64_t> capacity{};   // in use + available + reserved
+  std::optional<std::int64_t> peak{};       // highest ever in use, as the allocator counts
+  std::uint32_t allocator = kNoText;        // rows of Space::texts, or kNoText
+  std::uint32_t op = kNoText;
+  std::uint32_t region = kNoText;
+  std::uint32_t shape = kNoText;
+  std::uint32_t line = 0;      // row of Plane::lines
+  std::uint32_t node = 0;      // of Plane::spans, then of HostEvents::spans: what was running
+  std::int64_t data_type = 0;  // TensorFlow's DataType
+};
+
+struct Step {
+  std::string name;           // "train#3"
+  std::int64_t begin_ps = 0;  // as MemoryEvent::time_ps
+  std::int64_t end_ps = 0;
   std::uint32_t line = 0;  // row of Plane::lines
-  std::uint32_t node = 0;  // of Plane::spans: the innermost span around it
 };
 
 // A span that began work for another thread, or one that does such work: ends with the same type
@@ -42,24 +61,21 @@ struct Program {
 };
 
 struct Plane {
-  std::string name;                   // "/host:CPU", "/device:GPU:0"
-  std::vector<std::int64_t> lines;    // begins of those that hold something of what follows: ns,
-                                      // unix, or since the profile began
-  std::vector<RawEvent> memory;       // by line, then in the file's order
-  std::vector<RawEvent> steps;        // spans with the stat step_num
-  std::vector<FlowEnd> producers;     // all that there are
-  std::vector<FlowEnd> consumers;     // those around a memory event or a producer
-  SpanTree spans;                     // likewise; names: keys of event_names
-  std::vector<std::byte> stats_pool;  // each event's stats: XEvent's bytes from its first stat on
-  std::uint64_t late = 0;             // memory events far from their place: without a stack
+  std::string name;                 // "/host:CPU", "/device:GPU:0"
+  std::vector<std::int64_t> lines;  // begins of those that hold something of what follows: ns,
+                                    // unix, or since the profile began
+  std::vector<MemoryEvent> memory;  // by line, then in the file's order
+  std::vector<Step> steps;          // spans with the stat step_num
+  std::vector<FlowEnd> producers;   // all that there are
+  std::vector<FlowEnd> consumers;   // those around a memory event or a producer
+  SpanTree spans;                   // likewise; names: keys of event_names
+  std::uint64_t late = 0;           // memory events far from their place: without a stack
+  std::uint64_t bad_memory = 0;     // those without a size or an address: left out
   std::unordered_map<std::uint32_t, std::string> event_names;
   std::unordered_map<std::uint32_t, std::string> stat_names;
-  std::vector<std::byte> stats;  // of the plane: fields 6, one after the other
+  std::vector<Stat> stats;  // of the plane, without texts
   std::vector<Program> programs;
 
-  [[nodiscard]] std::span<const std::byte> StatsOf(const RawEvent& event) const {
-    return std::span(stats_pool).subspan(event.stats_at, event.stats_size);
-  }
   // Events of other planes are kernels and copies.
   [[nodiscard]] bool IsHost() const { return name.empty() || name.starts_with("/host:"); }
 };
@@ -71,6 +87,7 @@ struct Space {
   std::vector<std::string> warnings;  // likewise
   std::uint64_t events = 0;           // of the host, of any kind
   std::uint64_t bad_events = 0;       // ids, names or times that cannot be: left out
+  ByteInterner texts;                 // of memory events
 };
 
 }  // namespace memtool::formats::xplane

@@ -177,20 +177,9 @@ class SpaceReader {
       case 5:
         Metadata(plane, ByteCursor(bytes, offset), false);
         break;
-      default: {
-        // As it was, with its head, so that ForEachStat reads it.
-        const auto size = static_cast<std::uint64_t>(bytes.size());
-        constexpr std::byte kTag{6U << 3U | wire::kLength};
-        plane.stats.push_back(kTag);
-        for (std::uint64_t rest = size;; rest >>= 7U) {
-          const bool last = rest < 0x80;
-          plane.stats.push_back(static_cast<std::byte>((rest & 0x7fU) | (last ? 0 : 0x80U)));
-          if (last) {
-            break;
-          }
-        }
-        plane.stats.insert(plane.stats.end(), bytes.begin(), bytes.end());
-      }
+      default:
+        plane.stats.push_back(StatOf(ByteCursor(bytes, offset)));
+        plane.stats.back().bytes = {};  // the window moves on
     }
   }
 

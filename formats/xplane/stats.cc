@@ -1,13 +1,42 @@
 #include "xplane/stats.h"
 
+#include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <string_view>
+#include <iterator>
+#include <utility>
 
+#include "memtool/profile/base/numbers.h"
 #include "support/wire.h"
 
 namespace memtool::formats::xplane {
+
+StatKey ToStatKey(std::string_view name) {
+  static constexpr std::pair<std::string_view, StatKey> kKeys[]{
+      {"allocator_name", StatKey::kAllocator},
+      {"bytes_reserved", StatKey::kReserved},
+      {"bytes_allocated", StatKey::kAllocated},
+      {"bytes_available", StatKey::kAvailable},
+      {"peak_bytes_in_use", StatKey::kPeak},
+      {"requested_bytes", StatKey::kRequested},
+      {"allocation_bytes", StatKey::kBytes},
+      {"addr", StatKey::kAddress},
+      {"tf_op", StatKey::kOp},
+      {"region_type", StatKey::kRegion},
+      {"data_type", StatKey::kDataType},
+      {"shape", StatKey::kShape},
+      {"device_ordinal", StatKey::kDevice},
+      {"index_on_host", StatKey::kDevice},
+      {"step_num", StatKey::kStep},
+      {"_p", StatKey::kProducer},
+      {"_pt", StatKey::kProducerType},
+      {"_c", StatKey::kConsumer},
+      {"_ct", StatKey::kConsumerType},
+  };
+  const auto* it = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                [name](const auto& each) { return each.first == name; });
+  return it == std::end(kKeys) ? StatKey::kNone : it->second;
+}
 
 Stat StatOf(ByteCursor cursor) {
   Stat stat;
@@ -51,26 +80,10 @@ std::optional<std::int64_t> FigureOf(const Stat& stat) {
       return stat.integer;
     case Stat::Kind::kReal:
       return std::abs(stat.real) < kMost ? std::optional(std::llround(stat.real)) : std::nullopt;
-    case Stat::Kind::kText: {
-      const std::string_view text = AsText(stat.bytes);
-      std::int64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                      : std::nullopt;
-    }
+    case Stat::Kind::kText:
+      return ParseNumber<std::int64_t>(AsText(stat.bytes));
     default:
       return std::nullopt;
-  }
-}
-
-void ForEachStat(std::span<const std::byte> bytes, std::uint64_t number,
-                 const std::function<void(const Stat&)>& visit) {
-  ByteCursor cursor(bytes, 0);
-  while (!cursor.done()) {
-    const wire::Field field = wire::Next(cursor);
-    if (field.number == number && field.type == wire::kLength) {
-      visit(StatOf(ByteCursor(field.bytes, 0)));
-    }
   }
 }
 

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "support/byte_cursor.h"
 
@@ -18,6 +18,38 @@ struct Stat {
   std::int64_t integer = 0;  // also the bits of unsigned values; a reference's key of stat_names
   double real = 0;
   std::span<const std::byte> bytes;  // of texts
+};
+
+// What a stat of an event says, by its name; those of spans come last.
+enum class StatKey : std::uint8_t {
+  kNone,
+  kAllocator,
+  kReserved,
+  kAllocated,
+  kAvailable,
+  kPeak,
+  kRequested,
+  kBytes,
+  kAddress,
+  kOp,
+  kRegion,
+  kDataType,
+  kShape,
+  kDevice,
+  kStep,
+  kProducer,
+  kProducerType,
+  kConsumer,
+  kConsumerType,
+};
+StatKey ToStatKey(std::string_view name);
+inline bool IsOfSpans(StatKey key) {
+  return key >= StatKey::kStep;
+}
+
+struct KeyedStat {
+  StatKey key{};
+  Stat stat;
 };
 
 // Ids are small numbers in practice; 0 is none.
@@ -32,10 +64,5 @@ Stat StatOf(ByteCursor cursor);
 
 // The figure of a stat; texts that hold a figure count, because the profiler guesses types.
 std::optional<std::int64_t> FigureOf(const Stat& stat);
-
-// Calls visit(Stat) for each stat in bytes of fields `number` (4 in events, 6 in planes, 5 in event
-// metadata); other fields are passed over. Throws ReadError.
-void ForEachStat(std::span<const std::byte> bytes, std::uint64_t number,
-                 const std::function<void(const Stat&)>& visit);
 
 }  // namespace memtool::formats::xplane

@@ -1,334 +1,199 @@
 #include "xplane/trace_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "support/json_stream.h"
-#include "support/wire.h"
+#include "memtool/profile/base/numbers.h"
+#include "support/trace_event_handler.h"
+#include "xplane/line_events.h"
 
 namespace memtool::formats::xplane {
 
 namespace {
 
-// Messages of protobuf, written end to end; numbers of fields: xplane.proto.
-class Message {
- public:
-  void Number(std::uint64_t field, std::uint64_t value) {
-    Varint(field << 3U | wire::kVarint);
-    Varint(value);
-  }
-  void Bytes(std::uint64_t field, std::string_view bytes) {
-    Varint(field << 3U | wire::kLength);
-    Varint(bytes.size());
-    bytes_ += bytes;
-  }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  void Clear() { bytes_.clear(); }
-
- private:
-  void Varint(std::uint64_t value) {
-    while (value >= 0x80) {
-      bytes_ += static_cast<char>(value | 0x80U);
-      value >>= 7U;
-    }
-    bytes_ += static_cast<char>(value);
-  }
-  std::string bytes_;
+// A stat whose text is a row of Process::texts.
+struct HeldStat {
+  StatKey key{};
+  Stat::Kind kind{};
+  std::int64_t integer = 0;  // of texts: the row
+  double real = 0;
 };
 
-// Names with keys, as a plane has them for its events and their stats.
-class Names {
- public:
-  std::uint32_t Key(const std::string& name) {
-    return keys_.try_emplace(name, static_cast<std::uint32_t>(keys_.size() + 1)).first->second;
-  }
-  // Entries of a map<int64, {id 1, name 2}>.
-  void Write(std::uint64_t field, Message& plane) const {
-    for (const auto& [name, key] : keys_) {
-      Message value;
-      value.Number(1, key);
-      value.Bytes(2, name);
-      Message entry;
-      entry.Number(1, key);
-      entry.Bytes(2, value.bytes());
-      plane.Bytes(field, entry.bytes());
-    }
-  }
-
- private:
-  std::map<std::string, std::uint32_t> keys_;
-};
-
-struct LineEvent {
-  std::int64_t begin_ps = 0;
-  std::int64_t duration_ps = 0;
-  std::string event;  // XEvent
+struct HeldEvent {
+  LineEvent event;
+  std::uint32_t first_stat = 0;  // in Process::stats
+  std::uint32_t stat_count = 0;
 };
 
 struct Process {
   std::string name;
-  std::map<std::string, std::vector<LineEvent>> threads;
-  Names events;
-  Names stats;
+  std::map<std::string, std::vector<HeldEvent>> threads;
+  std::vector<HeldStat> stats;
+  ByteInterner texts;
+  std::map<std::string, std::uint32_t> event_names;  // with their keys
 
   [[nodiscard]] bool IsDevice() const { return name.starts_with("/device:"); }
 };
 
 // Picoseconds of microseconds with a fraction.
-std::optional<std::int64_t> Picos(double micros) {
+std::optional<std::int64_t> Picos(const std::optional<double>& micros) {
   constexpr double kMost = 1e12;
-  return micros > -kMost && micros < kMost ? std::optional(std::llround(micros * 1e6))
-                                           : std::nullopt;
+  return micros && *micros > -kMost && *micros < kMost ? std::optional(std::llround(*micros * 1e6))
+                                                       : std::nullopt;
 }
 
 // All arguments are text; those that are numbers are meant as such. Addresses take all 64 bits.
-std::optional<std::uint64_t> WholeNumber(std::string_view text) {
+std::optional<std::int64_t> WholeNumber(std::string_view text) {
   const bool negative = text.starts_with('-');
-  std::uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data() + (negative ? 1 : 0), text.data() + text.size(), number);
-  if (text.size() == (negative ? 1 : 0) || error != std::errc{} ||
-      end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return negative ? std::uint64_t{0} - number : number;
+  const auto number = ParseNumber<std::uint64_t>(text.substr(negative ? 1 : 0));
+  return number ? std::optional(static_cast<std::int64_t>(negative ? 0 - *number : *number))
+                : std::nullopt;
 }
 
-// RapidJSON's handler; the names are RapidJSON's.
-class Handler {
+// Visitor of TraceEventHandler.
+class Visitor {
  public:
-  Handler(JsonStream& stream, const Limits& limits) : stream_(stream), limits_(limits) {}
+  Visitor(TraceJson& out, const Limits& limits) : out_(out), limits_(limits) {}
 
-  bool Null() { return Skip(); }
-  bool Bool(bool /*value*/) { return Skip(); }
-  bool Int(int value) { return Whole(value); }
-  bool Uint(unsigned value) { return Whole(value); }
-  bool Int64(std::int64_t value) { return Whole(value); }
-  bool Uint64(std::uint64_t value) {
-    Value(std::to_string(value));
-    return Number(static_cast<double>(value));
+  void OnRootKey(std::string_view /*key*/) {}
+  void OnRootInteger(std::int64_t /*value*/) {}
+  void OnEventBegin() {
+    stats_.clear();
+    texts_.clear();
+    process_name_.clear();
   }
-  bool Double(double value) {
-    Value(fmt::format("{}", value));
-    return Number(value);
+  void OnArgumentKey(std::string_view key) {
+    key_ = ToStatKey(key);
+    name_next_ = key == "name";
   }
-  static bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }
-  bool String(const char* text, rapidjson::SizeType size, bool) {
-    Value({text, size});
-    return Skip();
-  }
-  bool Key(const char* text, rapidjson::SizeType size, bool) {
-    stream_.TokenEnded();
-    key_.assign(text, size);
-    return true;
-  }
-  bool StartObject() {
-    if (events_depth_ > 0 && depth_ == events_depth_) {
-      Begin();
-    } else if (InEvent() && key_ == "args") {
-      args_depth_ = depth_ + 1;
-    }
-    return Enter();
-  }
-  bool EndObject(rapidjson::SizeType) {
-    if (InEvent()) {
-      EndEvent();
-    } else if (InArgs()) {
-      args_depth_ = 0;
-    }
-    return Leave();
-  }
-  bool StartArray() {
-    if (depth_ == 0 || (depth_ == 1 && key_ == "traceEvents")) {
-      events_depth_ = depth_ + 1;
-    }
-    return Enter();
-  }
-  bool EndArray(rapidjson::SizeType) {
-    if (depth_ == events_depth_) {
-      events_depth_ = 0;
-    }
-    return Leave();
-  }
-
-  TraceJson Finish() {
-    TraceJson made{.space = {}, .events = events_, .bad_events = bad_events_};
-    for (auto& [pid, process] : processes_) {
-      const std::string plane = PlaneOf(process);
-      Message space;
-      space.Bytes(1, plane);
-      const auto bytes = std::as_bytes(std::span(space.bytes()));
-      made.space.insert(made.space.end(), bytes.begin(), bytes.end());
-      process = {};
-    }
-    return made;
-  }
-
- private:
-  [[nodiscard]] bool InEvent() const { return events_depth_ > 0 && depth_ == events_depth_ + 1; }
-  [[nodiscard]] bool InArgs() const { return args_depth_ > 0 && depth_ == args_depth_; }
-
-  void Begin() {
-    phase_.clear();
-    name_.clear();
-    pid_.clear();
-    tid_.clear();
-    args_.clear();
-    time_ = std::numeric_limits<double>::quiet_NaN();
-    duration_ = 0;
-    args_depth_ = 0;
-  }
-  bool Enter() {
-    stream_.TokenEnded();
-    if (depth_ >= limits_.depth) {
-      ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
-                "containers nested deeper than " + std::to_string(limits_.depth),
-                "lift it with --limit depth=N");
-    }
-    ++depth_;
-    return true;
-  }
-  bool Leave() {
-    stream_.TokenEnded();
-    --depth_;
-    return true;
-  }
-  bool Skip() {
-    stream_.TokenEnded();
-    return true;
-  }
-  bool Whole(std::int64_t value) {
-    Value(std::to_string(value));
-    return Number(static_cast<double>(value));
-  }
-  bool Number(double value) {
-    if (InEvent() && key_ == "ts") {
-      time_ = value;
-    } else if (InEvent() && key_ == "dur") {
-      duration_ = value;
-    }
-    return Skip();
-  }
-  void Value(std::string_view text) {
-    if (InArgs()) {
-      args_.emplace_back(key_, text);
-    } else if (InEvent()) {
-      std::string* const field = key_ == "ph"     ? &phase_
-                                 : key_ == "name" ? &name_
-                                 : key_ == "pid"  ? &pid_
-                                 : key_ == "tid"  ? &tid_
-                                                  : nullptr;
-      if (field != nullptr) {
-        *field = text;
-      }
+  void OnArgument(std::int64_t value) { Hold({.kind = Stat::Kind::kInteger, .integer = value}); }
+  void OnArgument(std::uint64_t value) { OnArgument(static_cast<std::int64_t>(value)); }
+  void OnArgument(double value) { Hold({.kind = Stat::Kind::kReal, .real = value}); }
+  void OnArgument(std::string_view text) {
+    if (name_next_) {
+      process_name_ = text;
+    } else if (key_ == StatKey::kNone) {
+      return;
+    } else if (const auto number = WholeNumber(text)) {
+      OnArgument(*number);
+    } else {
+      Hold({.kind = Stat::Kind::kText, .integer = static_cast<std::int64_t>(texts_.size())});
+      texts_.emplace_back(text);
     }
   }
 
-  void EndEvent() {
-    if (phase_ == "M") {
-      if (name_ == "process_name") {
-        for (const auto& [key, value] : args_) {
-          processes_[pid_].name = key == "name" ? value : processes_[pid_].name;
-        }
+  void OnEvent(const TraceEvent& event) {
+    if (event.phase == "M") {
+      if (event.name == "process_name" && !process_name_.empty()) {
+        processes_[event.process].name = process_name_;
       }
       return;
     }
-    if (phase_ != "X" && phase_ != "i" && phase_ != "I") {
+    if (event.phase != "X" && event.phase != "i" && event.phase != "I") {
       return;
     }
-    ++events_;
-    Process& process = processes_[pid_];
+    ++out_.events;
+    Process& process = processes_[event.process];
     if (process.IsDevice()) {
       return;
     }
-    const auto begin = Picos(time_);
-    const auto duration = Picos(duration_);
-    if (!begin || !duration || *duration < 0 || name_.empty()) {
-      ++bad_events_;
+    const auto begin = Picos(event.time);
+    const auto duration = Picos(event.duration.value_or(0));
+    if (!begin || !duration || *duration < 0 || event.name.empty()) {
+      ++out_.bad_events;
       return;
     }
-    process.threads[tid_].push_back({.begin_ps = *begin,
-                                     .duration_ps = *duration,
-                                     .event = EventOf(process, *begin, *duration)});
-  }
-
-  std::string EventOf(Process& process, std::int64_t begin, std::int64_t duration) {
-    Message event;
-    event.Number(1, process.events.Key(name_));
-    event.Number(2, static_cast<std::uint64_t>(begin));
-    if (duration > 0) {
-      event.Number(3, static_cast<std::uint64_t>(duration));
-    }
-    for (const auto& [key, value] : args_) {
-      Message stat;
-      stat.Number(1, process.stats.Key(key));
-      if (const auto number = WholeNumber(value)) {
-        stat.Number(4, *number);
-      } else {
-        stat.Bytes(5, value);
+    const auto name = process.event_names.try_emplace(
+        event.name, static_cast<std::uint32_t>(process.event_names.size() + 1));
+    process.threads[event.thread].push_back(
+        {.event = {.name = name.first->second, .offset_ps = *begin, .duration_ps = *duration},
+         .first_stat = static_cast<std::uint32_t>(process.stats.size()),
+         .stat_count = static_cast<std::uint32_t>(stats_.size())});
+    for (HeldStat stat : stats_) {
+      if (stat.kind == Stat::Kind::kText) {
+        const std::string& text = texts_[static_cast<std::size_t>(stat.integer)];
+        stat.integer = process.texts.Intern(std::as_bytes(std::span(text)));
       }
-      event.Bytes(4, stat.bytes());
+      process.stats.push_back(stat);
     }
-    return event.bytes();
   }
 
-  static std::string PlaneOf(Process& process) {
-    Message plane;
-    plane.Bytes(2, process.name.empty() ? std::string_view("/host:CPU") : process.name);
-    std::uint64_t id = 0;
+  // Once all events are there.
+  void Finish() {
+    for (auto& [pid, process] : processes_) {
+      AddPlane(process);
+      process = {};
+    }
+  }
+
+ private:
+  void Hold(HeldStat stat) {
+    stat.key = key_;
+    if (key_ != StatKey::kNone) {
+      stats_.push_back(stat);
+    }
+  }
+
+  void AddPlane(Process& process) {
+    Plane& plane = out_.space.planes.emplace_back();
+    plane.name = process.name.empty() ? "/host:CPU" : process.name;
+    if (!plane.IsHost()) {
+      return;
+    }
+    for (const auto& [name, key] : process.event_names) {
+      plane.event_names.emplace(key, name);
+    }
+    LineEvents line(plane, out_.space, limits_);
+    std::vector<KeyedStat> stats;
     for (auto& [tid, events] : process.threads) {
       // A caller and what it calls may begin at one time.
-      std::stable_sort(events.begin(), events.end(), [](const LineEvent& a, const LineEvent& b) {
-        return std::pair(a.begin_ps, -a.duration_ps) < std::pair(b.begin_ps, -b.duration_ps);
+      std::stable_sort(events.begin(), events.end(), [](const HeldEvent& a, const HeldEvent& b) {
+        return std::pair(a.event.offset_ps, -a.event.duration_ps) <
+               std::pair(b.event.offset_ps, -b.event.duration_ps);
       });
-      Message line;
-      line.Number(1, ++id);
-      line.Bytes(2, tid);
-      for (const LineEvent& event : events) {
-        line.Bytes(4, event.event);
+      for (const HeldEvent& held : events) {
+        stats.clear();
+        for (const HeldStat& stat :
+             std::span(process.stats).subspan(held.first_stat, held.stat_count)) {
+          stats.push_back(
+              {.key = stat.key,
+               .stat = {.kind = stat.kind, .integer = stat.integer, .real = stat.real}});
+          if (stat.kind == Stat::Kind::kText) {
+            stats.back().stat.bytes = process.texts[static_cast<std::uint32_t>(stat.integer)];
+          }
+        }
+        line.Add(held.event, stats);
       }
-      plane.Bytes(3, line.bytes());
+      line.EndLine(0);
       events = {};
     }
-    process.events.Write(4, plane);
-    process.stats.Write(5, plane);
-    return plane.bytes();
   }
 
-  JsonStream& stream_;
+  TraceJson& out_;
   const Limits& limits_;
-  std::uint64_t depth_ = 0;
-  std::uint64_t events_depth_ = 0;
-  std::uint64_t args_depth_ = 0;
-  std::string key_;
-  std::string phase_;
-  std::string name_;
-  std::string pid_;
-  std::string tid_;
-  double time_ = 0;
-  double duration_ = 0;
-  std::vector<std::pair<std::string, std::string>> args_;
+  StatKey key_{};
+  bool name_next_ = false;
+  std::string process_name_;                  // of the event that is read
+  std::vector<HeldStat> stats_;               // likewise; of texts: rows of texts_
+  std::vector<std::string> texts_;            // likewise
   std::map<std::string, Process> processes_;  // by pid
-  std::uint64_t events_ = 0;
-  std::uint64_t bad_events_ = 0;
 };
 
 }  // namespace
 
 TraceJson ReadTraceJson(ByteWindow& in, const Limits& limits) {
-  JsonStream stream(in, limits);
-  Handler handler(stream, limits);
-  ParseJson(stream, handler);
-  return handler.Finish();
+  TraceJson trace;
+  Visitor visitor(trace, limits);
+  ReadTraceEvents(in, limits, visitor);
+  visitor.Finish();
+  return trace;
 }
 
 }  // namespace memtool::formats::xplane

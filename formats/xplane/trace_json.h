@@ -2,17 +2,16 @@
 // that it was made from, as far as it goes: what such a trace means is decided in one place.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/limits.h"
+#include "xplane/plane.h"
 
 namespace memtool::formats::xplane {
 
 struct TraceJson {
-  std::vector<std::byte> space;  // an XSpace message: a plane per process, a line per thread
+  Space space;                   // a plane per process, a line per thread
   std::uint64_t events = 0;      // spans of any process
   std::uint64_t bad_events = 0;  // spans without a name or a usable time: left out
 };

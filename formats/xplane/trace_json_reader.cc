@@ -1,10 +1,10 @@
 #include "xplane/trace_json_reader.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "memtool/formats/byte_window.h"
-#include "memtool/formats/source.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
 #include "xplane/trace_json.h"
@@ -45,37 +45,28 @@ Match TraceJsonReader::Sniff(std::span<const std::byte> head) const {
 }
 
 Result<Recording> TraceJsonReader::Read(ByteWindow& in, const Limits& limits) const {
-  const xplane::TraceJson trace = xplane::ReadTraceJson(in, limits);
-  ByteWindow space(MakeMemorySource(trace.space));
-  auto read = XplaneReader().Read(space, limits);
-  if (!read) {
-    Error error = read.error();
+  xplane::TraceJson trace = xplane::ReadTraceJson(in, limits);
+  RecordingBuilder builder;
+  builder.metadata().format = name();
+  if (auto added = xplane::AddSpace(std::move(trace.space), limits, builder); !added) {
+    Error error = std::move(added).error();
     // What a device never writes is in no form.
     if (!error.hint.starts_with("TPUs")) {
       error.hint = kBetter;
     }
     return Fail(std::move(error));
   }
-  RecordingBuilder builder(*std::move(read));
-  builder.metadata().format = name();
   builder.metadata().format_display = builder.metadata().origin.framework == Framework::kJax
                                           ? "JAX profiler trace (JSON)"
                                           : "profiler trace of XLA (JSON)";
   builder.AddBlindSpot("the compiler's buffers, the device's memory, flows between threads",
                        std::string("this form leaves them out: ") + std::string(kBetter));
-  if (trace.bad_events > 0) {
-    builder.AddDiagnostic({.severity = Severity::kWarning,
-                           .code = "bad_event",
-                           .message = "events without a usable name or time: left out",
-                           .count = trace.bad_events});
-  }
-  if (MayBeCut(trace.events)) {
-    builder.AddDiagnostic({.severity = Severity::kWarning,
-                           .code = "events_dropped",
-                           .message =
-                               "as many events as the profiler writes into this form: it may "
-                               "have left out all after the last"});
-  }
+  builder.AddDiagnostic(Severity::kWarning, "bad_event",
+                        "events without a usable name or time: left out", trace.bad_events);
+  builder.AddDiagnostic(Severity::kWarning, "events_dropped",
+                        "as many events as the profiler writes into this form: it may have left "
+                        "out all after the last",
+                        MayBeCut(trace.events) ? 1 : 0);
   return std::move(builder).Finish();
 }
 

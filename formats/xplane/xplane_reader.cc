@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/xla_names.h"
 #include "support/code_stacks.h"
@@ -44,10 +44,9 @@ CodePlace PlaceOf(std::string_view name) {
   CodePlace place{.function = name.substr(space + 1), .file = {}};
   const std::size_t colon = where.rfind(':');
   if (colon != std::string_view::npos && colon > 0) {
-    const std::string_view line = where.substr(colon + 1);
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), place.line);
-    if (error == std::errc{} && end == line.data() + line.size()) {
-      place.start_line = place.line;
+    if (const auto number = ParseNumber<std::int64_t>(where.substr(colon + 1))) {
+      place.line = *number;
+      place.start_line = *number;
       place.file = where.substr(0, colon);
     }
   }
@@ -65,11 +64,7 @@ struct Surroundings {
 
 // The ordinal at the end of "/device:GPU:1".
 std::optional<std::int32_t> OrdinalOf(std::string_view plane) {
-  const std::string_view text = plane.substr(plane.rfind(':') + 1);
-  std::int32_t ordinal = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(ordinal)
-                                                                  : std::nullopt;
+  return ParseNumber<std::int32_t>(plane.substr(plane.rfind(':') + 1));
 }
 
 void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
@@ -78,10 +73,10 @@ void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
   around.programs += plane.programs.size();
   const std::optional<std::int32_t> ordinal =
       plane.name.starts_with("/device:") ? OrdinalOf(plane.name) : std::nullopt;
-  xplane::ForEachStat(plane.stats, 6, [&](const xplane::Stat& stat) {
+  for (const xplane::Stat& stat : plane.stats) {
     const auto name = plane.stat_names.find(stat.name);
     if (name == plane.stat_names.end() || stat.kind != xplane::Stat::Kind::kInteger) {
-      return;
+      continue;
     }
     if (name->second == "memory_size" && ordinal && stat.integer > 0) {
       builder.AddCounter(
@@ -91,7 +86,7 @@ void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
     } else if (name->second == "profile_stop_time") {
       around.stop_ns = stat.integer;
     }
-  });
+  }
 }
 
 // Why a trace has no memory events, and what would record them.
@@ -193,25 +188,19 @@ xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
 
 void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& host,
               std::uint64_t cut) {
-  const auto add = [&builder](Severity severity, std::string code, std::string message,
-                              std::uint64_t count) {
-    if (count > 0) {
-      builder.AddDiagnostic({.severity = severity,
-                             .code = std::move(code),
-                             .message = std::move(message),
-                             .count = count});
-    }
-  };
-  add(Severity::kWarning, "bad_event", "events without a usable name, time or size: left out",
-      SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
-                    static_cast<std::int64_t>(host.bad_events)));
-  add(Severity::kWarning, "late_event",
+  builder.AddDiagnostic(Severity::kWarning, "bad_event",
+                        "events without a usable name, time or size: left out",
+                        SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
+                                      static_cast<std::int64_t>(host.bad_events)));
+  builder.AddDiagnostic(
+      Severity::kWarning, "late_event",
       "memory events that stand far from their place among others of their thread: without a stack",
       host.late);
-  add(Severity::kNote, "deep_stack", "stacks deeper than --limit depth: outermost frames left out",
-      cut);
+  builder.AddDiagnostic(Severity::kNote, "deep_stack",
+                        "stacks deeper than --limit depth: outermost frames left out", cut);
   for (const std::string& error : space.errors) {
-    add(Severity::kWarning, "profiler_error", "the profiler itself says: " + error, 1);
+    builder.AddDiagnostic(Severity::kWarning, "profiler_error",
+                          "the profiler itself says: " + error, 1);
   }
   builder.AddBlindSpot("the allocator's regions and chunks", "a trace holds only its sums");
   if (!host.python) {
@@ -255,13 +244,20 @@ Match XplaneReader::Sniff(std::span<const std::byte> head) const {
 }
 
 Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const {
-  Space space = xplane::ReadSpace(in, limits);
   RecordingBuilder builder;
+  builder.metadata().format = name();
+  if (auto added = xplane::AddSpace(xplane::ReadSpace(in, limits), limits, builder); !added) {
+    return tl::unexpected(std::move(added).error());
+  }
+  return std::move(builder).Finish();
+}
+
+Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilder& builder) {
   builder.Intern({});
   Metadata& metadata = builder.metadata();
-  metadata.format = name();
   Surroundings around;
   HostEvents host;
+  host.texts = std::move(space.texts);
   for (Plane& plane : space.planes) {
     Look(plane, builder, around);
     xplane::Collect(plane, host);
@@ -292,7 +288,7 @@ Result<Recording> XplaneReader::Read(ByteWindow& in, const Limits& limits) const
   builder.SetHistory(xplane::MakeHistory(builder, host, causes, join, around.start_ns, figures));
   AddJoin(builder, join, figures);
   AddNotes(builder, space, host, code.cut());
-  return std::move(builder).Finish();
+  return {};
 }
 
 }  // namespace memtool::formats

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "memtool/formats/reader.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "xplane/plane.h"
 
 namespace memtool::formats {
 
@@ -18,5 +20,13 @@ class XplaneReader final : public Reader {
   [[nodiscard]] Match Sniff(std::span<const std::byte> head) const override;
   Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
 };
+
+namespace xplane {
+
+// Adds what a trace's planes say, but not the name of its form. Errors: kMalformed where it has no
+// memory events. Throws ReadError.
+Result<void> AddSpace(Space space, const Limits& limits, RecordingBuilder& builder);
+
+}  // namespace xplane
 
 }  // namespace memtool::formats

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
 
+#include "memtool/profile/base/numbers.h"
 #include "output/plot/canvas.h"
 #include "output/plot/charts.h"
 #include "output/whole_file.h"
@@ -48,9 +48,8 @@ Result<PlotFormat> PlotFormatOf(const std::string& path, std::string_view option
 }
 
 Result<PlotSize> ParsePlotWidth(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  std::string_view unit = text;
+  const double value = TakeNumber<double>(unit).value_or(0);
   double scale = 0;
   if (unit.empty() || unit == "mm") {
     scale = 1;
@@ -60,7 +59,7 @@ Result<PlotSize> ParsePlotWidth(std::string_view text) {
     scale = 25.4;
   }
   const double width = value * scale;
-  if (error != std::errc{} || !(width >= kNarrowest && width <= kWidest)) {
+  if (!(width >= kNarrowest && width <= kWidest)) {
     return Fail(ErrorCode::kUsage, fmt::format("--plot-width: '{}' is not a width", text),
                 "40mm to 1000mm; a column is 84mm, a page 178mm; also cm and in");
   }

@@ -1,10 +1,10 @@
 // What the allocator of XLA and TensorFlow prints of its memory when it runs out.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "oom_text/tables/table_rows.h"
 #include "oom_text/words/phrases.h"
 #include "support/trimmed.h"
@@ -36,13 +36,6 @@ std::string_view Told(std::string_view row, std::string_view key) {
     end = std::min(end, rest.find(other));
   }
   return Trimmed(rest.substr(0, end));
-}
-
-template <class Number>
-bool Parse(std::string_view digits, int base, Number& number) {
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
-  return error == std::errc{} && end == digits.data() + digits.size();
 }
 
 // "Limit:   16106127360" as bytes, "Limit: 15.00GiB" since 2024.
@@ -103,15 +96,14 @@ bool PoolDump::TakeChunk(std::string_view row) {
   std::string_view address = Trimmed(in.rest());
   address = address.substr(0, address.find(' '));
   address.remove_prefix(address.starts_with("0x") ? 2 : 0);
-  OomChunk chunk{.in_use = !free};
   constexpr int kHex = 16;
-  constexpr int kDecimal = 10;
-  if (!Parse(address, kHex, chunk.address) ||
-      !Parse(Told(row, " of size "), kDecimal, chunk.size) || chunk.size <= 0 ||
-      chunk.address > UINT64_MAX - static_cast<std::uint64_t>(chunk.size)) {
+  const auto begin = ParseNumber<std::uint64_t>(address, kHex);
+  const auto size = ParseNumber<std::int64_t>(Told(row, " of size "));
+  if (!begin || !size || *size <= 0 || *begin > UINT64_MAX - static_cast<std::uint64_t>(*size)) {
     ++pool_.damaged;
     return true;
   }
+  OomChunk chunk{.address = *begin, .size = *size, .in_use = !free};
   if (pool_.chunks.size() >= kMostChunks) {
     ++pool_.left_out;
     return true;

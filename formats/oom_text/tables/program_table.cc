@@ -1,10 +1,10 @@
 // What XLA's compiler prints of a program that does not fit.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 
+#include "memtool/profile/base/numbers.h"
 #include "oom_text/tables/table_rows.h"
 #include "oom_text/words/phrases.h"
 #include "support/trimmed.h"
@@ -292,9 +292,8 @@ void ProgramTable::TakeOperator(std::string_view row) {
     buffer.op_name = Attribute(row, "op_type=").substr(0, kMostText);
   }
   buffer.file = Attribute(row, "source_file=").substr(0, kMostText);
-  const std::string_view line = Attribute(row, "source_line=");
-  std::from_chars(line.data(), line.data() + line.size(), buffer.line);
-  buffer.line = std::max<std::int64_t>(buffer.line, 0);
+  std::string_view line = Attribute(row, "source_line=");
+  buffer.line = std::max<std::int64_t>(TakeNumber<std::int64_t>(line).value_or(0), 0);
 }
 
 // A row of a buffer with a size in it.
@@ -316,10 +315,9 @@ bool ProgramTable::TakeFigure(std::string_view row) {
   if (in.Take("(")) {
     // No device has a thousand times a thousand: a number that long is damage.
     constexpr double kMost = 1e9;
-    const std::string rest(in.rest().substr(0, in.rest().find('x')));
-    double times = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), times);
-    buffer.expansion = error == std::errc{} && times > 0 && times < kMost ? times : 0;
+    std::string_view rest = in.rest().substr(0, in.rest().find('x'));
+    const double times = TakeNumber<double>(rest).value_or(0);
+    buffer.expansion = times > 0 && times < kMost ? times : 0;
   }
   return true;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "xla/op_name.h"
@@ -183,29 +183,17 @@ bool IsJax(const OomProgram& program) {
 
 void NoteDamage(RecordingBuilder& builder, std::uint64_t damaged, std::uint64_t left_out,
                 std::uint64_t line) {
-  if (damaged > 0) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kDamage,
-         .code = "damaged_table",
-         .message = fmt::format("rows of the table at line {} that could not be read", line),
-         .count = damaged});
-  }
-  if (left_out > 0) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kWarning,
-         .code = "table_limit",
-         .message = fmt::format("rows of the table at line {} beyond the most that are kept", line),
-         .count = left_out});
-  }
+  builder.AddDiagnostic(Severity::kDamage, "damaged_table",
+                        fmt::format("rows of the table at line {} that could not be read", line),
+                        damaged);
+  builder.AddDiagnostic(
+      Severity::kWarning, "table_limit",
+      fmt::format("rows of the table at line {} beyond the most that are kept", line), left_out);
 }
 
 void NoteOthers(RecordingBuilder& builder, std::uint64_t others, std::string_view what) {
-  if (others > 0) {
-    builder.AddDiagnostic({.severity = Severity::kNote,
-                           .code = "other_tables",
-                           .message = fmt::format("{} in this log, not read", what),
-                           .count = others});
-  }
+  builder.AddDiagnostic(Severity::kNote, "other_tables",
+                        fmt::format("{} in this log, not read", what), others);
 }
 
 // What else the log has.
@@ -230,13 +218,11 @@ Result<Recording> OfProgram(const OomProgram& program, const Others& others) {
   for (const OomBuffer& buffer : program.buffers) {
     precision = std::max(precision, buffer.size.precision);
   }
-  if (precision > 0) {
-    builder.AddDiagnostic(
-        {.severity = Severity::kNote,
-         .code = "rounded_sizes",
-         .message = fmt::format("sizes are rounded as the message prints them: up to {} off, each",
-                                FormatSize(precision))});
-  }
+  builder.AddDiagnostic(
+      Severity::kNote, "rounded_sizes",
+      fmt::format("sizes are rounded as the message prints them: up to {} off, each",
+                  FormatSize(precision)),
+      precision > 0 ? 1 : 0);
   builder.AddBlindSpot("small buffers",
                        "the message lists the largest ones; the rest is one row, (not listed)");
   builder.AddBlindSpot("what was in memory",
@@ -250,11 +236,11 @@ Result<Recording> OfProgram(const OomProgram& program, const Others& others) {
 
 std::int32_t DeviceOf(std::string_view allocator) {
   constexpr std::string_view kGpu = "GPU_";
-  std::int32_t device = 0;  // where the allocator's name does not tell: it has only one
-  if (allocator.starts_with(kGpu)) {
-    std::from_chars(allocator.data() + kGpu.size(), allocator.data() + allocator.size(), device);
+  if (!allocator.starts_with(kGpu)) {
+    return 0;  // where the allocator's name does not tell: it has only one
   }
-  return std::max<std::int32_t>(device, 0);
+  allocator.remove_prefix(kGpu.size());
+  return std::max(TakeNumber<std::int32_t>(allocator).value_or(0), 0);
 }
 
 // The chunks of a pool as blocks of segments.

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "memtool/profile/base/numbers.h"
+
 namespace memtool::formats::oom_text {
 
 namespace {
@@ -13,10 +15,6 @@ constexpr std::size_t kMostDone = 256;     // tables of a log
 constexpr std::size_t kMostWarned = 1000;  // warnings of the compiler
 constexpr std::size_t kMostPrefix = 200;
 constexpr int kPatience = 500;  // lines of something else within a table
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::string ShapeOf(std::string_view prefix) {
   std::string shape(prefix);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::oom_text {
 
@@ -32,15 +33,11 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 14> kUnits{{{"bytes"
 bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // The size of "WHOLE.FRACTION" units of 2^shift bytes, or none when it is more than any device has.
 std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fraction, unsigned shift) {
-  std::int64_t units = 0;
-  const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), units);
-  if (error != std::errc{} || units > kMostBytes >> shift) {
+  const auto units = ParseNumber<std::int64_t>(whole);
+  if (!units || *units > kMostBytes >> shift) {
     return std::nullopt;
   }
   fraction = fraction.substr(0, kMostDecimals);
@@ -53,7 +50,7 @@ std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fractio
   const std::int64_t unit = std::int64_t{1} << shift;
   // A last digit stands for everything within half of it; whole bytes are exact.
   const std::int64_t precision = unit == 1 ? 0 : (unit + 2 * scale - 1) / (2 * scale);
-  return OomNumber{.bytes = units * unit + (part * unit + scale / 2) / scale,
+  return OomNumber{.bytes = *units * unit + (part * unit + scale / 2) / scale,
                    .precision = precision};
 }
 
@@ -159,10 +156,11 @@ bool Phrases::TakeInteger(std::int64_t& number) {
     starved_ = starved_ || at == text_.size();
     return false;
   }
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{}) {
+  const auto parsed = ParseNumber<std::int64_t>(digits);
+  if (!parsed) {
     return false;
   }
+  number = *parsed;
   at_ = at;
   return true;
 }

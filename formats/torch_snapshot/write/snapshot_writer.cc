@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "memtool/profile/base/numbers.h"
 #include "torch_snapshot/eras.h"
 #include "torch_snapshot/meaning/metadata.h"
 #include "torch_snapshot/write/pickle_writer.h"
@@ -372,11 +373,8 @@ class SnapshotPickler {
   // The number that the text is, when it is exactly how the reader writes that number.
   template <class Number>
   static std::optional<Number> NumberOf(const std::string& text) {
-    Number number{};
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, number);
-    const bool same = error == std::errc{} && at == end && fmt::format("{}", number) == text;
-    return same ? std::optional(number) : std::nullopt;
+    const auto number = ParseNumber<Number>(text);
+    return number && fmt::format("{}", *number) == text ? number : std::nullopt;
   }
 
   void SettingValue(const std::string& text) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool {
 
@@ -42,23 +42,16 @@ void AddProgram(OomLadder& ladder, const OomProgram& program) {
   }
 }
 
-// The next number of "8388608,8,4]", and what follows it.
-bool TakeNumber(std::string_view& text, std::int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || number < 0) {
-    return false;
-  }
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
 // The numbers of "8388608,8,4" up to `end`, which is consumed.
 std::vector<std::int64_t> NumbersUpTo(std::string_view& text, std::string_view ends) {
   constexpr std::size_t kMostDimensions = 64;
   std::vector<std::int64_t> numbers;
-  std::int64_t number = 0;
-  while (numbers.size() < kMostDimensions && TakeNumber(text, number)) {
-    numbers.push_back(number);
+  while (numbers.size() < kMostDimensions && !text.starts_with('-')) {
+    const auto number = TakeNumber<std::int64_t>(text);
+    if (!number) {
+      break;
+    }
+    numbers.push_back(*number);
     if (!text.starts_with(',')) {
       break;
     }

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "memtool/profile/base/numbers.h"
+
 namespace memtool {
 
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Consumes the digits at the front of `text`; returns them without leading zeros.
 std::string_view TakeNumber(std::string_view& text) {

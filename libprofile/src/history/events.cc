@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/select/view.h"
 
@@ -51,17 +51,6 @@ bool EndsSegment(Action action) {
   return action == Action::kSegmentFree || action == Action::kSegmentUnmap;
 }
 
-// Consumes digits of `base` from the front of `text`; none when there is no digit, or too many.
-std::optional<std::uint64_t> TakeNumber(std::string_view& text, int base) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc{}) {
-    return std::nullopt;
-  }
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
-
 }  // namespace
 
 Result<BlockId> ParseBlockId(std::string_view text) {
@@ -71,10 +60,10 @@ Result<BlockId> ParseBlockId(std::string_view text) {
   id.segment = rest.starts_with('s');
   rest.remove_prefix(letter ? 1 : 0);
   rest.remove_prefix(letter && rest.starts_with('\'') ? 1 : 0);
-  const auto address = TakeNumber(rest, 16);
+  const auto address = TakeNumber<std::uint64_t>(rest, 16);
   const bool separated = rest.starts_with('_');
   rest.remove_prefix(separated ? 1 : 0);
-  const auto version = TakeNumber(rest, 10);
+  const auto version = TakeNumber<std::uint64_t>(rest);
   if (!letter || !address || !separated || !version || !rest.empty()) {
     return Fail(ErrorCode::kUsage, fmt::format("'{}' is not a block of PyTorch's viewer", text),
                 "b7f064c000000_0 for a block, s7f064c000000_0 for a segment");

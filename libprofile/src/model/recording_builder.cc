@@ -179,6 +179,16 @@ void RecordingBuilder::AddDiagnostic(Diagnostic diagnostic) {
   recording_.diagnostics.push_back(std::move(diagnostic));
 }
 
+void RecordingBuilder::AddDiagnostic(Severity severity, std::string code, std::string message,
+                                     std::uint64_t count) {
+  if (count > 0) {
+    AddDiagnostic({.severity = severity,
+                   .code = std::move(code),
+                   .message = std::move(message),
+                   .count = count});
+  }
+}
+
 void RecordingBuilder::AddBlindSpot(std::string what, std::string why) {
   recording_.blind_spots.push_back({std::move(what), std::move(why)});
 }

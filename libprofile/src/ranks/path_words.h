@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/base/numbers.h"
+
 namespace memtool {
 
 struct PathWord {
@@ -24,9 +26,5 @@ std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_d
 
 // Its components; empty ones and "." are left out.
 std::vector<std::string_view> ComponentsOf(std::string_view path);
-
-inline bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 }  // namespace memtool

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool {
 
@@ -18,16 +19,12 @@ constexpr std::size_t kNamed = 8;  // how many groups a sentence names
 // "ProfilerStep#3" as its name and its number.
 std::pair<std::string_view, std::optional<std::int64_t>> Parted(std::string_view name) {
   const std::size_t hash = name.rfind('#');
-  std::int64_t number = 0;
   if (hash == std::string_view::npos || hash == 0) {
     return {name, std::nullopt};
   }
-  const char* end = name.data() + name.size();
-  const auto [parsed, error] = std::from_chars(name.data() + hash + 1, end, number);
-  if (error != std::errc{} || parsed != end || number < 0) {
-    return {name, std::nullopt};
-  }
-  return {name.substr(0, hash), number};
+  const auto number = ParseNumber<std::int64_t>(name.substr(hash + 1));
+  return number && *number >= 0 ? std::pair(name.substr(0, hash), number)
+                                : std::pair(name, std::optional<std::int64_t>());
 }
 
 std::string Text(const MarkGroup& group) {

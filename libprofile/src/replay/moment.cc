@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <tuple>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/device_name.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/mark_groups.h"
@@ -24,25 +24,15 @@ constexpr std::string_view kChoices =
     "end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH, "
     "mark:NAME[#K][:end], step:K";
 
-std::optional<std::int64_t> WholeNumber(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc{} && parsed == end ? std::optional(number) : std::nullopt;
-}
-
 // "12.5s" or "12.5" in nanoseconds.
 std::optional<std::int64_t> Seconds(std::string_view text) {
   if (text.ends_with('s')) {
     text.remove_suffix(1);
   }
-  double seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc{} || parsed != end || !(seconds > -9e9 && seconds < 9e9)) {
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(seconds * 1e9);
+  const auto seconds = ParseNumber<double>(text);
+  return seconds && *seconds > -9e9 && *seconds < 9e9
+             ? std::optional(static_cast<std::int64_t>(*seconds * 1e9))
+             : std::nullopt;
 }
 
 tl::unexpected<Error> NoSuch(const MomentSpec& spec, std::string_view why) {
@@ -59,7 +49,7 @@ void ParseMark(std::string_view text, MomentSpec& spec) {
   }
   const std::size_t hash = text.rfind('#');
   if (hash != std::string_view::npos && hash > 0) {
-    if (const auto index = WholeNumber(text.substr(hash + 1))) {
+    if (const auto index = ParseNumber<std::int64_t>(text.substr(hash + 1))) {
       spec.index = *index;
       spec.indexed = true;
       spec.name = text.substr(0, hash);
@@ -226,7 +216,7 @@ namespace {
 // The usual spelling of a moment: "Peak" becomes "peak", and a plain number an event. Names of
 // marks stay as they are.
 std::string Normalized(std::string_view text) {
-  if (WholeNumber(text)) {
+  if (ParseNumber<std::int64_t>(text)) {
     return fmt::format("event:{}", text);
   }
   std::string normalized(text);
@@ -257,7 +247,7 @@ Result<MomentSpec> ParseMoment(std::string_view text, Subject subject) {
   const std::string_view rest =
       colon == std::string_view::npos ? std::string_view{} : moment.substr(colon + 1);
   if (head == "oom" || head == "event" || head == "step") {
-    const auto number = WholeNumber(rest);
+    const auto number = ParseNumber<std::int64_t>(rest);
     if (!number) {
       return NoSuch(spec, "needs a whole number after the colon");
     }

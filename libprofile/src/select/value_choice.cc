@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool {
 
@@ -69,12 +70,8 @@ std::optional<std::size_t> TypeNamed(const Recording& recording, std::string_vie
       }
     }
   }
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error == std::errc{} && end == wanted.data() + wanted.size() && number < types.size()) {
-    return number;
-  }
-  return std::nullopt;
+  const auto number = ParseNumber<std::size_t>(wanted);
+  return number && *number < types.size() ? number : std::nullopt;
 }
 
 std::optional<Error> MissingProfile(const Recording& recording) {

@@ -1,11 +1,11 @@
 #include "memtool/profile/steps/steps.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/steps/step_marks.h"
 #include "steps/program_loops.h"
@@ -27,14 +27,8 @@ struct Cut {
 
 std::optional<std::int64_t> NumberOf(std::string_view mark) {
   const std::string_view name = MarkWithoutNumber(mark);
-  std::int64_t number = 0;
-  if (name.size() == mark.size()) {
-    return std::nullopt;
-  }
-  const std::string_view digits = mark.substr(name.size() + 1);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc{} && stop == digits.data() + digits.size() ? std::optional(number)
-                                                                       : std::nullopt;
+  return name.size() == mark.size() ? std::nullopt
+                                    : ParseNumber<std::int64_t>(mark.substr(name.size() + 1));
 }
 
 // Gives a step its allocations, by its events.

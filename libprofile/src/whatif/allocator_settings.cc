@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <optional>
 #include <span>
+
+#include "memtool/profile/base/numbers.h"
 
 namespace memtool::whatif {
 
@@ -43,22 +44,6 @@ constexpr auto kModelled = std::to_array<std::string_view>({
 
 tl::unexpected<Error> BadConf(std::string_view name, std::string_view why) {
   return Fail(ErrorCode::kUsage, fmt::format("allocator setting {}: {}", name, why));
-}
-
-std::optional<std::int64_t> ToInteger(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty()
-             ? std::optional(value)
-             : std::nullopt;
-}
-
-std::optional<double> ToNumber(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty()
-             ? std::optional(value)
-             : std::nullopt;
 }
 
 bool IsPowerOfTwo(std::int64_t value) {
@@ -103,7 +88,7 @@ Result<std::vector<Pair>> SplitConf(std::string_view text) {
 }
 
 Result<std::int64_t> Megabytes(const Pair& pair, std::int64_t least) {
-  const auto value = ToInteger(pair.value);
+  const auto value = ParseNumber<std::int64_t>(pair.value);
   if (!value) {
     return BadConf(pair.name, fmt::format("'{}' is no number of MiB", pair.value));
   }
@@ -114,7 +99,7 @@ Result<std::int64_t> Megabytes(const Pair& pair, std::int64_t least) {
 }
 
 Result<double> Share(const Pair& pair, bool one_is_allowed) {
-  const auto value = ToNumber(pair.value);
+  const auto value = ParseNumber<double>(pair.value);
   if (!value || !(*value > 0) || *value > 1 || (*value == 1 && !one_is_allowed)) {
     return BadConf(pair.name,
                    fmt::format("'{}' is no share {}", pair.value,
@@ -140,7 +125,7 @@ Result<void> ReadIntervals(const Pair& pair, AllocatorSettings& settings) {
   std::size_t last = 0;
   bool first = true;
   for (const Pair& item : *items) {
-    const auto divisions = ToInteger(item.value);
+    const auto divisions = ParseNumber<std::int64_t>(item.value);
     if (!divisions || (*divisions != 0 && !IsPowerOfTwo(*divisions))) {
       return BadConf(pair.name, fmt::format("'{}' is neither 0 nor a power of 2", item.value));
     }
@@ -149,7 +134,7 @@ Result<void> ReadIntervals(const Pair& pair, AllocatorSettings& settings) {
                 table.end(), *divisions);
       continue;
     }
-    const auto lower = ToInteger(item.name);
+    const auto lower = ParseNumber<std::int64_t>(item.name);
     if (!lower || !IsPowerOfTwo(*lower)) {
       return BadConf(pair.name, fmt::format("interval '{}' is no power of 2", item.name));
     }
@@ -170,7 +155,7 @@ Result<void> ReadDivisions(const Pair& pair, AllocatorSettings& settings) {
   if (pair.value.size() >= 2 && pair.value.front() == '[' && pair.value.back() == ']') {
     return ReadIntervals(pair, settings);
   }
-  const auto divisions = ToInteger(pair.value);
+  const auto divisions = ParseNumber<std::int64_t>(pair.value);
   if (!divisions || !IsPowerOfTwo(*divisions)) {
     return BadConf(pair.name, fmt::format("'{}' is no power of 2", pair.value));
   }
@@ -242,9 +227,10 @@ void FollowSegmentSize(std::span<const Pair> pairs, AllocatorSettings& settings)
 // One setting as a snapshot's dict has it: in bytes, with its own spelling of "none".
 void TakeRecorded(const Setting& setting, AllocatorSettings& settings) {
   constexpr std::string_view kDivisions = "roundup_power2_divisions.";
-  const auto number = ToInteger(setting.value);
+  const auto number = ParseNumber<std::int64_t>(setting.value);
   if (setting.name.starts_with(kDivisions) && number) {
-    const auto lower = ToInteger(std::string_view(setting.name).substr(kDivisions.size()));
+    const auto lower =
+        ParseNumber<std::int64_t>(std::string_view(setting.name).substr(kDivisions.size()));
     if (lower && IsPowerOfTwo(*lower) && *lower < std::int64_t{1} << kRoundingIntervals) {
       settings.roundup_power2_divisions.at(
           static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(*lower))) - 1) =
@@ -255,9 +241,9 @@ void TakeRecorded(const Setting& setting, AllocatorSettings& settings) {
   } else if (setting.name == "expandable_segments") {
     settings.expandable_segments = setting.value == "true" || setting.value == "True";
   } else if (setting.name == "garbage_collection_threshold") {
-    settings.garbage_collection_threshold = ToNumber(setting.value).value_or(0);
+    settings.garbage_collection_threshold = ParseNumber<double>(setting.value).value_or(0);
   } else if (setting.name == "per_process_memory_fraction") {
-    settings.memory_fraction = ToNumber(setting.value).value_or(0);
+    settings.memory_fraction = ParseNumber<double>(setting.value).value_or(0);
   }
 }
 

@@ -26,6 +26,16 @@ TEST(Words, CountsAndChoices) {
   EXPECT_EQ(OneOf(words), "name, time or given");
 }
 
+TEST(Words, SpansOfTime) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  EXPECT_EQ(TimeSpanText(kSecond / 4), "250 ms");
+  EXPECT_EQ(TimeSpanText(42 * kSecond / 10), "4.2 s");
+  EXPECT_EQ(TimeSpanText(90 * kSecond), "90 s");
+  EXPECT_EQ(TimeSpanText(750 * kSecond), "12.5 min");
+  EXPECT_EQ(TimeSpanText(3 * 3600 * kSecond), "3.0 h");
+  EXPECT_EQ(TimeSpanText(60 * 3600 * kSecond), "2.5 days");
+}
+
 TEST(Nearest, FewSlipsOrTheBeginning) {
   const std::vector<std::string> names{"at", "diff", "focus", "sample-index", "show", "top"};
   EXPECT_THAT(Nearest("tpo", names), ElementsAre("top"));      // swapped

@@ -30,6 +30,8 @@ class RecordingBuilder {
   Profile& samples() { return *recording_.profile; }
 
   void AddDiagnostic(Diagnostic diagnostic);
+  // Nothing where it never occurred.
+  void AddDiagnostic(Severity severity, std::string code, std::string message, std::uint64_t count);
   void AddBlindSpot(std::string what, std::string why);
 
   MappingId AddMapping(const Mapping& mapping);
