@@ -79,8 +79,7 @@ Table TableOf(const AnswerView& answer, std::size_t limit) {
     table.figures.emplace_back(key, value);
   }
   AnswerColumns columns = ColumnsOf(answer, limit);
-  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
-  table.figures.emplace_back("rows_cut", answer.unmade_rows + (answer.row_count - held));
+  table.figures.emplace_back("rows_cut", answer.CutBy(limit));
   table.rows = columns.rows;
   for (AnswerColumn& column : columns.columns) {
     table.columns.push_back({.key = std::move(column.key),

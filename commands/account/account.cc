@@ -28,11 +28,17 @@ namespace {
 // Like the library's view, but each row also says what it is.
 AnswerView WithNotes(const AccountAnswer& answer) {
   AnswerView view = ViewOf(answer);
-  view.fields.push_back({"note", "WHAT IT IS", Unit::kText});
-  view.row = [&answer, row = std::move(view.row)](std::size_t number, std::vector<Value>& values) {
-    row(number, values);
-    const AccountRow& of = answer.rows[number];
-    values.emplace_back(StepNote(of, answer.facts[of.ladder]));
+  view.fields.push_back(kAccountFields.back().Info());
+  view.rows = [&answer, rows = std::move(view.rows)](std::size_t limit) {
+    return RowStream<AnswerView::Values>(
+        [&answer, next = rows(limit), number = std::size_t{0}]() mutable {
+          AnswerView::Values* values = next();
+          if (values != nullptr) {
+            const AccountRow& row = answer.rows[number++];
+            values->emplace_back(StepNote(row, answer.facts[row.ladder]));
+          }
+          return values;
+        });
   };
   return view;
 }
@@ -184,7 +190,7 @@ class AccountCommand final : public RowsCommand {
         table.blocks.push_back(i);
       }
     }
-    Tabulate(answer_.rows, Columns(), 0, 1, table);
+    Tabulate(answer_.rows, Columns().all(), 0, 1, table);
     table.head = statements_;
     for (const HostMemory& host : answer_.host) {
       table.head.push_back(fmt::format("pinned host memory of {}: {}, on no device", host.input,
@@ -198,30 +204,22 @@ class AccountCommand final : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] std::vector<TableColumn<AccountRow>> Columns() const {
-    TableColumn<AccountRow> source = ColumnOf(FieldNamed(kAccountFields, "source"), true);
-    source.style.drop = 3;
-    std::vector<TableColumn<AccountRow>> columns;
-    if (answer_.facts.size() > 1) {
-      columns.push_back({{.title = "DEVICE", .left = true}, [](const AccountRow& row) {
-                           const bool first = row.step.key == "capacity";
-                           return first ? Cell(row.device) : Cell();
-                         }});
-    }
-    columns.push_back({{.title = "STEP", .left = true}, [](const AccountRow& row) {
-                         const auto level = static_cast<std::size_t>(row.step.level);
-                         return std::string(level * 2, ' ') + std::string(StepName(row));
-                       }});
-    columns.push_back(ColumnOf(FieldNamed(kAccountFields, "bytes"), true));
-    columns.push_back({{.title = "SHARE", .drop = 2}, [](const AccountRow& row) {
-                         return row.share ? Cell(Percent{*row.share}) : Cell();
-                       }});
-    columns.push_back(source);
-    columns.push_back(
-        {{.title = "WHAT IT IS", .left = true, .drop = 1, .wrap = true, .key = "note"},
-         [&facts = answer_.facts](const AccountRow& row) {
-           return StepNote(row, facts[row.ladder]);
-         }});
+  [[nodiscard]] TableColumns<AccountRow> Columns() const {
+    TableColumns<AccountRow> columns(kAccountFields, true);
+    columns["device"].get = [](const AccountRow& row) {
+      return row.step.key == "capacity" ? Cell(row.device) : Cell();  // once per device
+    };
+    columns.KeepIf(answer_.facts.size() > 1, "device");
+    columns["step"].get = [](const AccountRow& row) {
+      const auto level = static_cast<std::size_t>(row.step.level);
+      return std::string(level * 2, ' ') + std::string(StepName(row));
+    };
+    columns["share"].get = [](const AccountRow& row) {
+      return row.share ? Cell(Percent{*row.share}) : Cell();
+    };
+    columns["note"].get = [&facts = answer_.facts](const AccountRow& row) {
+      return StepNote(row, facts[row.ladder]);
+    };
     return columns;
   }
 

@@ -113,23 +113,22 @@ std::size_t FilledOf(const BucketsAnswer& answer, const BucketsAxis& axis) {
       }));
 }
 
+// A line of the table is more than a row of the answer; their columns are the same.
 std::vector<TableColumn<Line>> Columns(const Session& session, const BucketsAnswer& answer) {
-  std::vector<TableColumn<Line>> columns;
-  if (answer.axes.size() > 1) {
-    columns.push_back(
-        {{.title = "AXIS", .left = true}, [](const Line& line) { return line.axis; }});
-  }
-  columns.push_back({{.title = "BUCKET", .left = true, .shrink = true, .key = "bucket"},
-                     [](const Line& line) { return line.name; }});
-  columns.push_back({{.title = "SIZE"}, [bytes = session.is_bytes()](const Line& line) {
-                       return Amount{line.bytes, bytes};
-                     }});
-  columns.push_back({{.title = "SHARE"}, [whole = answer.whole](const Line& line) {
-                       return Percent{Ratio(line.bytes, whole)};
-                     }});
-  columns.push_back({{.title = "OF ALL", .left = true, .drop = 2, .colored = true},
-                     [](const Line& line) { return line.bar; }});
-  columns.push_back({{.title = "COUNT", .drop = 1}, [](const Line& line) { return line.count; }});
+  TableColumns<BucketRow> declared(kBucketFields, session.is_bytes());
+  declared["bar"].style.colored = true;
+  std::vector<TableColumn<Line>> columns{
+      {declared["axis"].style, [](const Line& line) { return line.axis; }},
+      {declared["bucket"].style, [](const Line& line) { return line.name; }},
+      {declared["bytes"].style,
+       [bytes = session.is_bytes()](const Line& line) {
+         return Amount{line.bytes, bytes};
+       }},
+      {declared["share"].style,
+       [whole = answer.whole](const Line& line) { return Percent{Ratio(line.bytes, whole)}; }},
+      {declared["bar"].style, [](const Line& line) { return line.bar; }},
+      {declared["count"].style, [](const Line& line) { return line.count; }}};
+  columns.erase(columns.begin(), columns.begin() + (answer.axes.size() > 1 ? 0 : 1));
   return columns;
 }
 
@@ -262,25 +261,12 @@ void AddWordNotes(const BucketsAnswer& answer, TextTable& table) {
 
 void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
                          TextTable& table) {
-  const auto column = [&session](std::string_view key) {
-    return ColumnOf(FieldNamed(kExplanationFields, key), session.is_bytes());
+  TableColumns<Explanation> columns(kExplanationFields, session.is_bytes());
+  columns["matched"].get = [](const Explanation& row) { return NameText(row.matched); };
+  columns["entry"].get = [](const Explanation& row) {
+    return row.entry == row.matched ? std::string() : NameText(row.entry);
   };
-  TableColumn<Explanation> count = column("count");
-  count.style.drop = 3;
-  TableColumn<Explanation> axis = column("axis");
-  axis.style.drop = 2;
-  TableColumn<Explanation> also = column("also");
-  also.style.drop = 5;
-  TableColumn<Explanation> bucket = column("bucket");
-  bucket.style.shrink = false;
-  TableColumn<Explanation> found = column("matched");
-  found.get = [](const Explanation& row) { return NameText(row.matched); };
-  const TableColumn<Explanation> entry{
-      {.title = "ROW", .left = true, .shrink = true, .drop = 4}, [](const Explanation& row) {
-        return row.entry == row.matched ? std::string() : NameText(row.entry);
-      }};
-  Tabulate(answer.rows, {column("bytes"), count, axis, bucket, column("word"), found, entry, also},
-           limit, 0, table);
+  Tabulate(answer.rows, columns.all(), limit, 0, table);
 }
 
 }  // namespace memtool::commands

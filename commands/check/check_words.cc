@@ -115,22 +115,15 @@ TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std:
   TextTable table;
   table.head = Head(answer, against);
   table.verdict_color = answer.broken > 0 ? kAlarm256 : kNoColor;
-  const bool several = HasSeveralInputs(answer);
-  const auto size = [](std::int64_t bytes) { return Cell(Amount{.value = bytes}); };
-  const std::vector<TableColumn<CheckRow>> columns{
-      {{.title = "VERDICT", .left = true},
-       [](const CheckRow& row) { return Cell(row.broken() ? "FAILED" : "ok"); }},
-      {{.title = "VALUE"}, [&](const CheckRow& row) { return size(row.value); }},
-      {{.title = "LIMIT"}, [&](const CheckRow& row) { return size(row.limit); }},
-      {{.title = "OVER", .drop = 2},
-       [&](const CheckRow& row) { return row.broken() ? size(row.over()) : Cell(); }},
-      {{.title = "BASELINE", .drop = 3},
-       [&](const CheckRow& row) { return row.base ? size(*row.base) : Cell(); }},
-      {{.title = "WHAT", .left = true, .shrink = true},
-       [](const CheckRow& row) { return Cell(WhatText(row)); }},
-      {{.title = several ? "INPUT" : "", .left = true, .shrink = true, .drop = 1, .path = true},
-       [](const CheckRow& row) { return Cell(row.input); }}};
-  Tabulate(answer.rows, columns, limit, 1, table);
+  TableColumns<CheckRow> columns(CheckFields(), true,
+                                 {"ok", "value", "limit", "over", "base", "what", "input"});
+  columns["ok"].get = [](const CheckRow& row) { return Cell(row.broken() ? "FAILED" : "ok"); };
+  columns["over"].get = [](const CheckRow& row) {
+    return row.broken() ? Cell(Amount{.value = row.over()}) : Cell();
+  };
+  columns["what"].get = [](const CheckRow& row) { return Cell(WhatText(row)); };
+  columns.KeepIf(HasSeveralInputs(answer), "input");
+  Tabulate(answer.rows, columns.all(), limit, 1, table);
   for (const std::string& note : answer.notes) {
     table.foot.push_back("note: " + note);
   }

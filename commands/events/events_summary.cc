@@ -63,23 +63,14 @@ void AddHead(const ChurnAnswer& answer, TextTable& table) {
                                    Allocations(all.kept), FormatSize(all.kept_bytes)));
 }
 
-TableColumn<ChurnRow> FieldColumn(std::string_view key, int drop = 0) {
-  TableColumn<ChurnRow> column = ColumnOf(FieldNamed(kChurnFields, key), true);
-  column.style.drop = drop;
-  return column;
-}
-
-std::vector<TableColumn<ChurnRow>> Columns() {
-  return {FieldColumn("bytes"),
-          FieldColumn("allocations", 3),
-          FieldColumn("short_bytes", 1),
-          {{.title = "SHORT%", .drop = 2},
-           [](const ChurnRow& row) { return Share(row.churn.short_bytes, row.churn.bytes); }},
-          FieldColumn("kept_bytes", 4),
-          {{.title = "MEDIAN LIFE", .drop = 5},
-           [](const ChurnRow& row) { return MedianText(row.churn); }},
-          {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
-           [](const ChurnRow& row) { return FrameText(row.name, row.file, row.line); }}};
+TableColumns<ChurnRow> Columns() {
+  TableColumns<ChurnRow> columns(kChurnFields, true);
+  columns["short_share"].get = [](const ChurnRow& row) {
+    return Share(row.churn.short_bytes, row.churn.bytes);
+  };
+  columns["median_life"].get = [](const ChurnRow& row) { return MedianText(row.churn); };
+  columns["name"].get = [](const ChurnRow& row) { return FrameText(row.name, row.file, row.line); };
+  return columns;
 }
 
 }  // namespace
@@ -112,7 +103,7 @@ Result<ShortLived> ParseShortLived(std::string_view text) {
 
 TextTable ChurnTable(const ChurnAnswer& answer, std::size_t limit) {
   TextTable table;
-  Tabulate(answer.rows, Columns(), limit, 0, table);
+  Tabulate(answer.rows, Columns().all(), limit, 0, table);
   AddHead(answer, table);
   return table;
 }

@@ -9,7 +9,7 @@
 #include "events/events_words.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
-#include "output/tabulate_stream.h"
+#include "output/tabulate.h"
 
 namespace memtool::commands {
 
@@ -71,61 +71,45 @@ std::size_t LivedCellWidth(const EventRow& row) {
   return row.lived_events ? LivedWidth(*row.lived_events, row.lived_nanos) : SIZE_MAX;
 }
 
-TableColumn<EventRow> FieldColumn(std::string_view key, int drop = 0) {
-  TableColumn<EventRow> column = ColumnOf(FieldNamed(kEventFields, key), true);
-  column.style.shrink = false;
-  column.style.drop = drop;
-  return column;
-}
-
-TableColumn<EventRow> ByColumn(const EventsAnswer& answer) {
-  if (!answer.stacks) {
-    return {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},
-            [frames = std::make_shared<FrameTexts>()](const EventRow& row) {
-              const std::string& frame = frames->Of(*row.who);
-              // Such an entry consists only of what it says about a block.
-              return row.action == Action::kAnnotate && !row.labels.empty()
-                         ? row.labels + "  " + frame
-                         : frame;
-            }};
+TableColumns<EventRow> Columns(const EventsAnswer& answer) {
+  TableColumns<EventRow> columns(kEventFields, true);
+  columns["time"].get = [zero = answer.zero](const EventRow& row) {
+    return SinceText(row.time, zero);
+  };
+  columns["time"].at_most = [zero = answer.zero](const EventRow& row) {
+    return SinceWidth(row.time, zero);
+  };
+  columns["id"].at_most = [](const EventRow& row) { return row.id ? IdWidth(*row.id) : 0; };
+  columns["lived"].get = LivedCell;
+  columns["lived"].at_most = LivedCellWidth;
+  TableColumn<EventRow>& by = columns["name"];
+  if (answer.stacks) {
+    by.style = {.title = by.style.title, .left = true, .lines = true};
+    by.get = [lines = std::make_shared<StackLines>(answer.source->names())](const EventRow& row) {
+      return lines->Of(*row.who);
+    };
+  } else {
+    by.get = [frames = std::make_shared<FrameTexts>()](const EventRow& row) {
+      const std::string& frame = frames->Of(*row.who);
+      // Such an entry consists only of what it says about a block.
+      return row.action == Action::kAnnotate && !row.labels.empty() ? row.labels + "  " + frame
+                                                                    : frame;
+    };
   }
-  return {{.title = "BY", .left = true, .lines = true},
-          [lines = std::make_shared<StackLines>(answer.source->names())](const EventRow& row) {
-            return lines->Of(*row.who);
-          }};
-}
-
-TableColumn<EventRow> IdColumn() {
-  TableColumn<EventRow> column = FieldColumn("id", 7);
-  column.at_most = [](const EventRow& row) { return row.id ? IdWidth(*row.id) : 0; };
-  return column;
-}
-
-std::vector<TableColumn<EventRow>> Columns(const EventsAnswer& answer) {
-  return {FieldColumn("event", 1),
-          {{.title = "TIME", .drop = 5},
-           [zero = answer.zero](const EventRow& row) { return SinceText(row.time, zero); },
-           [zero = answer.zero](const EventRow& row) { return SinceWidth(row.time, zero); }},
-          FieldColumn("device", 4),
-          FieldColumn("action"),
-          FieldColumn("size"),
-          IdColumn(),
-          {{.title = "LIVED", .drop = 6}, LivedCell, LivedCellWidth},
-          FieldColumn("allocated", 3),
-          ByColumn(answer)};
+  return columns;
 }
 
 }  // namespace
 
 TextTable EventsTable(const EventsAnswer& answer, std::size_t limit) {
   TextTable table;
+  const auto columns = Columns(answer);
   if (answer.streamed) {
-    TabulateStream<EventRow>([source = answer.source] { return source->Rows(); }, Columns(answer),
-                             table);
+    TabulateStream([source = answer.source] { return source->Rows(); }, columns.all(), table);
     return table;
   }
-  Tabulate(answer.rows, Columns(answer), limit, 0, table);
-  table.unmade_rows += *answer.count - answer.rows.size();
+  Tabulate(answer.rows, columns.all(), limit, 0, table);
+  table.skipped_rows += *answer.count - answer.rows.size();
   return table;
 }
 

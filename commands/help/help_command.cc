@@ -9,6 +9,7 @@
 #include "fit_help.h"
 #include "help.h"
 #include "help/completions.h"
+#include "help/declared_answers.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/limits.h"
 #include "memtool/formats/reader.h"
@@ -79,11 +80,24 @@ given. Past a limit, a command ends with exit code 3 and says which one it was.
 )";
 }
 
+// The answers that have a schema, one per line.
+std::string SchemaNames() {
+  std::string names;
+  std::string_view last;
+  for (const DeclaredAnswer& answer : DeclaredAnswers()) {
+    names += answer.question == last ? "" : std::string(answer.question) + "\n";
+    last = answer.question;
+  }
+  return names;
+}
+
 // Empty for what is not a topic.
 std::string Topic(std::string_view name) {
   return name == "recording" ? std::string(kRecording)
          : name == "formats" ? FormatsText()
          : name == "limits"  ? LimitsText()
+         : name == "columns" ? ColumnsText({})
+         : name == "schema"  ? SchemaNames()
                              : std::string();
 }
 
@@ -91,7 +105,7 @@ std::string Topic(std::string_view name) {
 class HelpCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.usage = "[COMMAND|recording|formats|limits]",
+    return {.usage = "[COMMAND|recording|formats|limits|columns [COMMAND]|schema [ANSWER]]",
             .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {
@@ -114,6 +128,9 @@ class HelpCommand final : public Command {
       streams.out.Write(FitHelp(Overview(), width));
       return ExitCode::kOk;
     }
+    if (topics_.size() == 2 && (topics_[0] == "columns" || topics_[0] == "schema")) {
+      return OfAnswer(streams);
+    }
     if (topics_.size() > 1) {
       return Fail(ErrorCode::kUsage, "help explains one thing at a time");
     }
@@ -134,8 +151,20 @@ class HelpCommand final : public Command {
   }
 
  private:
+  // What is declared of an answer, as text or as JSON Schema.
+  Result<ExitCode> OfAnswer(Streams& streams) const {
+    const bool columns = topics_[0] == "columns";
+    const std::string text = columns ? ColumnsText(topics_[1]) : SchemaText(topics_[1]);
+    if (text.empty()) {
+      return Fail(ErrorCode::kUsage, fmt::format("'{}' has no {}", topics_[1], topics_[0]),
+                  "memtool help " + topics_[0] + " lists what has");
+    }
+    streams.out.Write(columns ? FitHelp(text, streams.out.TerminalWidth()) : text);
+    return ExitCode::kOk;
+  }
+
   static KnownWords Topics() {
-    KnownWords known{.words = {"recording", "formats", "limits"}};
+    KnownWords known{.words = {"recording", "formats", "limits", "columns", "schema"}};
     for (const CommandEntry& entry : Commands()) {
       known.words.emplace_back(entry.name);
     }

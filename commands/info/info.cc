@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "info/info_card.h"
+#include "info/property.h"
 #include "memtool/profile/base/arithmetic.h"  // of tabulate.h
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/clamped_sums.h"
@@ -21,18 +22,6 @@ namespace memtool::commands {
 namespace {
 
 // A line of a card.
-struct Property {
-  std::string input;
-  std::string property;
-  std::string value;
-};
-
-constexpr auto kPropertyFields = Fields<Property>({
-    {"input", "", Unit::kText, &Property::input},
-    {"property", "PROPERTY", Unit::kText, &Property::property},
-    {"value", "VALUE", Unit::kText, &Property::value},
-});
-
 std::vector<Property> PropertiesOf(const InfoAnswer& answer) {
   std::vector<Property> properties;
   for (std::size_t i = 0; i < answer.cards.size(); ++i) {
@@ -93,11 +82,7 @@ class InfoCommand final : public Command {
  private:
   [[nodiscard]] TextTable Table(const std::vector<Property>& rows) const {
     TextTable table;
-    const std::vector<TableColumn<Property>> columns{
-        {{.title = "PROPERTY", .left = true}, [](const Property& row) { return row.property; }},
-        {{.title = "VALUE", .left = true, .wrap = true},
-         [](const Property& row) { return row.value; }}};
-    Tabulate(rows, columns, output_.limit(), 0, table);
+    Tabulate(rows, TableColumns<Property>(kPropertyFields, true).all(), output_.limit(), 0, table);
     return table;
   }
 

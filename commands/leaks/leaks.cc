@@ -155,7 +155,7 @@ class LeaksCommand final : public RowsCommand {
                                 const std::vector<std::string>& verdict) const {
     constexpr std::size_t kLast = 2;
     TextTable table;
-    Tabulate(answer_.rows, LeaksColumns(answer_), output().limit(), kLast, table);
+    Tabulate(answer_.rows, LeaksColumns(answer_).all(), output().limit(), kLast, table);
     table.head = verdict;
     table.verdict_color = verdict.front().starts_with("GROWING")  ? kGrew
                           : verdict.front().starts_with("no row") ? kShrank

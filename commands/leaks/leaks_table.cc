@@ -58,39 +58,20 @@ std::string Sparkline(const std::vector<std::int64_t>& series) {
   return text;
 }
 
-std::vector<TableColumn<GrowthRow>> LeaksColumns(const LeaksAnswer& answer) {
-  const bool frames = answer.by.kind == By::Kind::kFrame;
-  const auto column = [&answer](std::string_view key, bool sign = false) {
-    return ColumnOf(FieldNamed(kLeaksFields, key), answer.bytes(), sign);
+TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
+  TableColumns<GrowthRow> columns(kLeaksFields, answer.bytes(),
+                                  {"slope", "first", "last", "grew", "fit", "kept_steps", "kind",
+                                   "series", "name", "file", "via"});
+  columns["grew"].get = [](const GrowthRow& row) {
+    return OfText(row.growth.grew, row.growth.steps);
   };
-  std::vector<TableColumn<GrowthRow>> columns{column("slope", true), column("first"),
-                                              column("last")};
-  columns[0].style.growth = true;
-  columns[1].style.drop = 4;
-  columns[2].style.drop = 3;
-  columns.push_back({{.title = "GREW", .drop = 5}, [](const GrowthRow& row) {
-                       return OfText(row.growth.grew, row.growth.steps);
-                     }});
-  columns.push_back(column("fit"));
-  columns.back().style.drop = 8;
-  if (answer.history) {
-    columns.push_back({{.title = "KEPT", .drop = 7}, [](const GrowthRow& row) {
-                         return row.kept ? Cell(OfText(row.kept->steps, row.series.size()))
-                                         : Cell();
-                       }});
-  }
-  columns.push_back({{.title = "KIND", .left = true, .drop = 2},
-                     [](const GrowthRow& row) { return KindText(row.growth); }});
-  columns.push_back({{.title = "SHAPE", .left = true, .drop = 6},
-                     [](const GrowthRow& row) { return Sparkline(row.series); }});
-  columns.push_back(
-      {{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
-       [frames](const GrowthRow& row) { return frames ? NameText(row.name) : row.name; }});
-  columns.push_back(
-      {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
-       [](const GrowthRow& row) { return PlaceText(row.file, row.line); }});
-  columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 9, .key = "via"},
-                     [](const GrowthRow& row) { return ViaText(row.via); }});
+  columns["kept_steps"].get = [](const GrowthRow& row) {
+    return row.kept ? Cell(OfText(row.kept->steps, row.series.size())) : Cell();
+  };
+  columns.KeepIf(answer.history.has_value(), "kept_steps");
+  columns["kind"].get = [](const GrowthRow& row) { return KindText(row.growth); };
+  columns["series"].get = [](const GrowthRow& row) { return Sparkline(row.series); };
+  PutPlaces(answer.by.kind == By::Kind::kFrame, columns);
   return columns;
 }
 

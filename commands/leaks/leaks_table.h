@@ -11,7 +11,7 @@
 
 namespace memtool::commands {
 
-std::vector<TableColumn<GrowthRow>> LeaksColumns(const LeaksAnswer& answer);
+TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer);
 // Notes below the table: what did not change, what is in no sum.
 std::vector<std::string> LeaksNotes(const LeaksAnswer& answer);
 // A few blocks that show how a series goes from its lowest to its highest value.

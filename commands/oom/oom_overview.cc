@@ -45,35 +45,25 @@ std::string Summary(const OomInputsAnswer& answer) {
 }  // namespace
 
 AnswerView ViewInWords(const OomInputsAnswer& answer) {
-  std::vector<Field<OomInputRow>> fields(kOomInputFields.begin(), kOomInputFields.end());
-  fields.insert(fields.begin() + 1,
-                {"device", "DEVICE", Unit::kText,
-                 [](const OomInputRow& row) -> Value { return DeviceText(row); }});
-  fields.push_back({"answer", "", Unit::kText, [](const OomInputRow& row) {
-                      return row.found ? Value(Headline(*row.found)) : Value();
-                    }});
-  return ViewRows<OomInputRow>(answer.head, ViewOf(answer).figures, answer.rows, std::move(fields));
+  auto fields = kOomInputFields;
+  for (Field<OomInputRow>& field : fields) {
+    if (field.key == "device") {
+      field.get = [](const OomInputRow& row) -> Value { return DeviceText(row); };
+    } else if (field.key == "answer") {
+      field.get = [](const OomInputRow& row) -> Value {
+        return row.found ? Value(Headline(*row.found)) : Value();
+      };
+    }
+  }
+  return ViewRows(answer.head, ViewOf(answer).figures, answer.rows, fields);
 }
 
 void Tabulate(const OomInputsAnswer& answer, TextTable& table) {
   constexpr std::size_t kAsked = 2;
-  const auto field = [](std::string_view key) {
-    return ColumnOf(FieldNamed(kOomInputFields, key), true);
-  };
-  std::vector<TableColumn<OomInputRow>> columns{
-      field("input"),
-      {{.title = "DEVICE", .left = true, .drop = 4, .key = "device"}, DeviceText},
-      field("asked"),
-      field("driver_free"),
-      field("live"),
-      field("cached"),
-      {{.title = "WHY", .left = true}, WhyText}};
-  columns[0].style.path = true;
-  columns[2].style.drop = 1;
-  columns[3].style.drop = 3;
-  columns[4].style.drop = 2;
-  columns[5].style.drop = 5;
-  Tabulate(answer.rows, columns, 0, kAsked, table);
+  TableColumns<OomInputRow> columns(kOomInputFields, true);
+  columns["device"].get = DeviceText;
+  columns["verdict"].get = WhyText;
+  Tabulate(answer.rows, columns.all(), 0, kAsked, table);
   table.head = {Summary(answer)};
   table.verdict_color = answer.failed > 0 ? kAlarm256 : kBluishGreen;
   table.foot = {"memtool oom FILE explains one"};

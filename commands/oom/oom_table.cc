@@ -107,14 +107,10 @@ AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest) {
 void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_view rest,
               TextTable& table) {
   constexpr std::size_t kWhat = 2;  // no sum of what is cut, because rows divide other rows
-  std::vector<TableColumn<OomRow>> columns{
-      ColumnOf(FieldNamed(kOomFields, "bytes"), true),
-      ColumnOf(FieldNamed(kOomFields, "share"), true),
-      {{.title = "WHAT", .left = true, .shrink = true, .wrap = true, .key = "name"},
-       [&answer](const OomRow& row) { return RowText(answer, row); }}};
-  columns[1].style.drop = 1;
-  Tabulate(style.fold ? FoldHolders(answer, kHoldersInTable) : answer.rows, columns, style.limit,
-           kWhat, table);
+  TableColumns<OomRow> columns(kOomFields, true, {"bytes", "share", "name"});
+  columns["name"].get = [&answer](const OomRow& row) { return RowText(answer, row); };
+  Tabulate(style.fold ? FoldHolders(answer, kHoldersInTable) : answer.rows, columns.all(),
+           style.limit, kWhat, table);
   table.head = {Headline(answer)};
   table.verdict_color = answer.found && answer.found->failed ? kAlarm256 : kBluishGreen;
   if (answer.found) {

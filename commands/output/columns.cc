@@ -95,34 +95,22 @@ Result<AnswerView> ChooseFields(AnswerView view, std::string_view list) {
   }
   const auto chosen = Choose(names, list);
   MEMTOOL_TRY(chosen);
-  const auto pick = [numbers = *chosen](std::vector<Value>& values) {
-    std::vector<Value> picked;
-    picked.reserve(numbers.size());
-    for (const std::size_t number : numbers) {
-      picked.push_back(std::move(values[number]));
-    }
-    values = std::move(picked);
-  };
   std::vector<FieldInfo> fields;
   for (const std::size_t number : *chosen) {
     fields.push_back(view.fields[number]);
   }
   view.fields = std::move(fields);
-  view.row = [pick, whole = std::move(view.row)](std::size_t row, std::vector<Value>& values) {
-    whole(row, values);
-    pick(values);
+  view.rows = [numbers = *chosen, whole = std::move(view.rows)](std::size_t limit) {
+    return RowStream<AnswerView::Values>(
+        [numbers, next = whole(limit), picked = AnswerView::Values()]() mutable {
+          AnswerView::Values* values = next();
+          picked.clear();
+          for (std::size_t i = 0; values != nullptr && i < numbers.size(); ++i) {
+            picked.push_back(std::move((*values)[numbers[i]]));
+          }
+          return values == nullptr ? nullptr : &picked;
+        });
   };
-  if (view.further) {
-    view.further = [pick, whole = std::move(view.further)]() -> NextRow {
-      return [pick, next = whole()](std::vector<Value>& values) {
-        if (!next(values)) {
-          return false;
-        }
-        pick(values);
-        return true;
-      };
-    };
-  }
   return view;
 }
 

@@ -78,8 +78,8 @@ SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
 }
 
 CutOff CutBy(const TextTable& table, std::size_t limit) {
-  CutOff cut{.rows = static_cast<std::size_t>(table.unmade_rows)};
-  std::int64_t sum = table.unmade_amount;
+  CutOff cut{.rows = static_cast<std::size_t>(table.skipped_rows)};
+  std::int64_t sum = table.skipped_amount;
   for (std::size_t r = limit == 0 ? table.rows.size() : limit; r < table.rows.size(); ++r) {
     ++cut.rows;
     if (const auto* amount = std::get_if<Amount>(&table.rows[r][table.measure])) {

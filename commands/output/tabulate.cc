@@ -4,6 +4,21 @@
 
 namespace memtool::commands {
 
+Column MakeColumn(const FieldInfo& field) {
+  const Layout& layout = field.layout;
+  const bool text = field.unit == Unit::kText || field.unit == Unit::kAddress;
+  return {.title = field.title,
+          .left = text || layout.left,
+          .shrink = text && !layout.fixed && !layout.lines,
+          .drop = layout.drop,
+          .room = layout.room,
+          .path = layout.path,
+          .lines = layout.lines,
+          .wrap = layout.wrap,
+          .growth = layout.signs,
+          .key = field.key};
+}
+
 Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign) {
   const bool amount = unit == Unit::kAmount || unit == Unit::kBytes;
   struct Visitor {

@@ -1,12 +1,14 @@
-// Rows of an answer → the rows of a table. A column is a field of the answer, or words that the
-// command adds; only rows that will be printed are made.
+// Rows of an answer → the rows of a table. A column is a declared field of the answer, whose cells
+// the command may put into words; only rows that will be printed are made.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
@@ -14,9 +16,6 @@
 #include "output/text_table.h"
 
 namespace memtool::commands {
-
-// The width that a cell with a name and its place needs, "forward linear.py:5".
-inline constexpr std::size_t kRoomForPlaces = 24;
 
 template <class Row>
 struct TableColumn {
@@ -28,22 +27,55 @@ struct TableColumn {
 
 // The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.
 Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign = false);
+// How a table shows a declared field.
+Column MakeColumn(const FieldInfo& field);
 
-// How a table shows a declared field: its title, and its values by their unit.
 template <class Row>
-TableColumn<Row> ColumnOf(const Field<Row>& field, bool bytes, bool sign = false) {
-  const bool text = field.unit == Unit::kText || field.unit == Unit::kAddress;
-  return {.style = {.title = field.title, .left = text, .shrink = text, .key = field.key},
-          .get = [field, bytes, sign](const Row& row) {
-            return CellOf(field.Of(row), field.unit, bytes, sign);
+TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
+  return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
+            return CellOf(field.Of(row), field.unit, bytes, field.layout.signs);
           }};
 }
 
-template <class Row, std::size_t kCount>
-const Field<Row>& FieldNamed(const std::array<Field<Row>, kCount>& fields, std::string_view key) {
-  return *std::find_if(fields.begin(), fields.end(),
-                       [key](const Field<Row>& field) { return field.key == key; });
-}
+// The columns of a table, from the declaration of its answer.
+template <class Row>
+class TableColumns {
+ public:
+  // Those that have a title, or those with these keys in this order. `bytes`: whether amounts of
+  // the answer are bytes.
+  TableColumns(std::span<const Field<Row>> fields, bool bytes,
+               std::initializer_list<std::string_view> keys = {}) {
+    for (const Field<Row>& field : fields) {
+      if (keys.size() == 0 && !field.title.empty()) {
+        columns_.push_back(MakeColumn(field, bytes));
+      }
+    }
+    for (const std::string_view key : keys) {
+      columns_.push_back(MakeColumn(*std::find_if(fields.begin(), fields.end(),
+                                                  [key](const auto& f) { return f.key == key; }),
+                                    bytes));
+    }
+  }
+
+  TableColumn<Row>& operator[](std::string_view key) {
+    return *std::find_if(columns_.begin(), columns_.end(),
+                         [key](const TableColumn<Row>& column) { return column.style.key == key; });
+  }
+  void KeepIf(bool kept, std::string_view key) {
+    std::erase_if(columns_, [kept, key](const TableColumn<Row>& column) {
+      return !kept && column.style.key == key;
+    });
+  }
+  // Where --cum makes one more important than the other.
+  void SwapDrops(std::string_view one, std::string_view other) {
+    std::swap((*this)[one].style.drop, (*this)[other].style.drop);
+  }
+  [[nodiscard]] const std::vector<TableColumn<Row>>& all() const { return columns_; }
+  std::vector<TableColumn<Row>>& all() { return columns_; }
+
+ private:
+  std::vector<TableColumn<Row>> columns_;
+};
 
 // Fills columns and rows of `table` with the first `limit` of `rows` (0 = all). `measure`: the
 // column whose amounts say how much lies in the rows that the limit cuts.
@@ -61,13 +93,35 @@ void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>&
       cells.push_back(column.get(row));
     }
   }
-  table.unmade_rows += rows.size() - made;
+  table.skipped_rows += rows.size() - made;
   for (const Row& row : std::span(rows).subspan(made)) {
     if (const auto cell = columns[measure].get(row);
         const auto* amount = std::get_if<Amount>(&cell)) {
-      table.unmade_amount = SaturatingAdd(table.unmade_amount, amount->value);
+      table.skipped_amount = SaturatingAdd(table.skipped_amount, amount->value);
     }
   }
+}
+
+// The same for rows that are too many to hold: they are made one by one as they are written.
+// `begin` begins a pass over them, and is called for each pass that a writer makes.
+template <class Begin, class Row>
+void TabulateStream(Begin begin, std::vector<TableColumn<Row>> columns, TextTable& table) {
+  for (const TableColumn<Row>& column : columns) {
+    table.columns.push_back(column.style);
+  }
+  table.stream = [begin = std::move(begin),
+                  columns = std::move(columns)](std::span<const std::size_t> known) {
+    return RowStream<std::vector<Cell>>([next = begin(), columns, known,
+                                         cells = std::vector<Cell>(columns.size())]() mutable {
+      const Row* row = next();
+      for (std::size_t i = 0; row != nullptr && i < columns.size(); ++i) {
+        const TableColumn<Row>& column = columns[i];
+        const bool measured = !known.empty() && column.at_most && column.at_most(*row) <= known[i];
+        cells[i] = measured ? Cell() : column.get(*row);
+      }
+      return row == nullptr ? nullptr : &cells;
+    });
+  };
 }
 
 }  // namespace memtool::commands

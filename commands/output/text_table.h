@@ -2,7 +2,6 @@
 // any width, as text or as markdown. Data formats are written from the answer (answers/write.h).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/variant.h"
 #include "memtool/profile/model/recording.h"
@@ -49,20 +49,17 @@ struct Column {
   std::string_view key = {};  // what --columns may call it besides its title
 };
 
-// Makes one row per call, until it returns false.
-using NextCells = std::function<bool(std::vector<Cell>&)>;
-
 struct TextTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // all of them; printing cuts
-  // Tables too long to hold: begins a pass over further rows, which no limit cuts. Writers of
-  // tables make two passes, the first for the widths of columns: it says which it has `known`, per
-  // column, and cells that are no wider may be null.
-  std::function<NextCells(std::span<const std::size_t> known)> further;
-  std::uint64_t unmade_rows = 0;   // rows that a limit kept from being made at all
-  std::int64_t unmade_amount = 0;  // the sum of their measure column
-  std::size_t measure = 0;         // the column whose bytes the cut rows are summed by
-  bool row_unit = false;           // one unit per row (comparisons) instead of per cell
+  // Tables too long to hold: begins a pass over rows that are made and follow `rows`; no limit cuts
+  // them. Writers of tables make two passes, the first for the widths of columns: it says which it
+  // has `known`, per column, and cells that are no wider may be null.
+  std::function<RowStream<std::vector<Cell>>(std::span<const std::size_t> known)> stream;
+  std::uint64_t skipped_rows = 0;   // rows that a limit kept from being made at all
+  std::int64_t skipped_amount = 0;  // the sum of their measure column
+  std::size_t measure = 0;          // the column whose bytes the cut rows are summed by
+  bool row_unit = false;            // one unit per row (comparisons) instead of per cell
   // Where blocks of rows begin, for tables that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
@@ -74,18 +71,16 @@ struct TextTable {
   std::vector<std::pair<std::string_view, std::string>> column_notes;
 };
 
-// Every row that is to be printed, in order. `known`: see TextTable::further.
+// Every row that is to be printed, in order. `known`: see TextTable::stream.
 template <class Visit>
 void ForEachRow(const TextTable& table, std::size_t limit, Visit visit,
                 std::span<const std::size_t> known = {}) {
-  const std::size_t held = limit == 0 ? table.rows.size() : std::min(limit, table.rows.size());
-  for (std::size_t r = 0; r < held; ++r) {
-    visit(table.rows[r]);
+  for (const auto next = StreamRows(std::span(table.rows), limit); const auto* row = next();) {
+    visit(*row);
   }
-  if (table.further) {
-    std::vector<Cell> row;
-    for (const NextCells next = table.further(known); next(row);) {
-      visit(row);
+  if (table.stream) {
+    for (const auto next = table.stream(known); const auto* row = next();) {
+      visit(*row);
     }
   }
 }

@@ -417,30 +417,15 @@ void TabulateClasses(const RanksAnswer& answer, TextTable& table) {
 }
 
 void TabulateRanks(const RanksAnswer& answer, std::size_t limit, TextTable& table) {
-  const auto amount = [](std::int64_t RankFacts::*member) {
-    return
-        [member](const RankFacts& rank) { return rank.read ? Cell(Amount{rank.*member}) : Cell(); };
+  TableColumns<RankFacts> columns(RankFields(), true,
+                                  {"rank", "host", "peak", "end", "reserved_peak", "headroom",
+                                   "class", "outlier", "problem", "path"});
+  columns["host"].get = HostText;
+  columns["outlier"].get = [](const RankFacts& rank) {
+    return rank.outlier != 0 ? Cell(Amount{rank.outlier, true, true}) : Cell();
   };
-  const std::vector<TableColumn<RankFacts>> columns{
-      {{.title = "RANK"}, [](const RankFacts& rank) { return rank.rank; }},
-      {{.title = "HOST", .left = true, .shrink = true, .drop = 6}, HostText},
-      {{.title = "PEAK"}, amount(&RankFacts::peak)},
-      {{.title = "END", .drop = 5}, amount(&RankFacts::end)},
-      {{.title = "RESERVED", .drop = 3}, amount(&RankFacts::reserved_peak)},
-      {{.title = "HEADROOM", .drop = 4},
-       [](const RankFacts& rank) { return rank.headroom ? Cell(Amount{*rank.headroom}) : Cell(); }},
-      {{.title = "CLASS"},
-       [](const RankFacts& rank) {
-         return rank.in_class ? Cell(static_cast<std::int64_t>(*rank.in_class + 1)) : Cell();
-       }},
-      {{.title = "OUTLIER", .drop = 1},
-       [](const RankFacts& rank) {
-         return rank.outlier != 0 ? Cell(Amount{rank.outlier, true, true}) : Cell();
-       }},
-      {{.title = "WHAT", .left = true, .shrink = true, .drop = 2}, WhatText},
-      {{.title = "FILE", .left = true, .shrink = true, .drop = 7, .path = true},
-       [](const RankFacts& rank) { return rank.path; }}};
-  Tabulate(answer.ranks, columns, limit, 2, table);
+  columns["problem"].get = WhatText;
+  Tabulate(answer.ranks, columns.all(), limit, 2, table);
 }
 
 }  // namespace memtool::commands

@@ -239,7 +239,7 @@ class DiffCommand final : public RowsCommand {
     TextTable table;
     table.row_unit = true;
     constexpr std::size_t kDelta = 2;
-    Tabulate(answer_.rows, Columns(session.is_bytes()), output().limit(), kDelta, table);
+    Tabulate(answer_.rows, Columns(session.is_bytes()).all(), output().limit(), kDelta, table);
     table.head = HeadLines(session);
     table.foot.push_back(UnchangedLine(session));
     const auto notes = FootNotes(answer_.unknown_new);
@@ -247,37 +247,19 @@ class DiffCommand final : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] std::vector<TableColumn<DiffRow>> Columns(bool bytes) const {
-    const bool by_cum = answer_.sort == SortBy::kCum;
-    std::vector<TableColumn<DiffRow>> columns;
-    const auto add = [&](std::string_view key, int drop, bool off, bool sign = false) {
-      columns.push_back(ColumnOf(FieldNamed(kDiffFields, key), bytes, sign));
-      Column& style = columns.back().style;
-      style.drop = drop;
-      style.off = off;
-      style.growth = sign;
+  [[nodiscard]] TableColumns<DiffRow> Columns(bool bytes) const {
+    TableColumns<DiffRow> columns(kDiffFields, bytes);
+    columns["delta_share"].get = [](const DiffRow& row) {
+      return Percent{GrowthRatio(row.base.flat, row.delta()), true};
     };
-    add("base", 3, by_cum);
-    add("new", 2, by_cum);
-    add("delta", 0, by_cum, true);
-    columns.push_back(
-        {{.title = "DELTA%", .drop = 5, .off = by_cum, .growth = true}, [](const DiffRow& row) {
-           return Percent{GrowthRatio(row.base.flat, row.delta()), true};
-         }});
-    add("base_cum", 3, !by_cum);
-    add("new_cum", 2, !by_cum);
-    add("delta_cum", 0, !by_cum, true);
-    columns.push_back({{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
-                       [frames = answer_.by.kind == By::Kind::kFrame](const DiffRow& row) {
-                         return frames ? NameText(row.name) : row.name;
-                       }});
-    columns.push_back(
-        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
-         [](const DiffRow& row) { return PlaceText(row.file, row.line); }});
-    columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 8, .key = "via"},
-                       [](const DiffRow& row) { return ViaText(row.via); }});
-    add("through", 6, false);
-    add("status", 7, false);
+    PutPlaces(answer_.by.kind == By::Kind::kFrame, columns);
+    const bool by_cum = answer_.sort == SortBy::kCum;
+    for (const std::string_view key : {"base", "new", "delta", "delta_share"}) {
+      columns[key].style.off = by_cum;
+    }
+    for (const std::string_view key : {"base_cum", "new_cum", "delta_cum"}) {
+      columns[key].style.off = !by_cum;
+    }
     return columns;
   }
 

@@ -133,34 +133,20 @@ std::vector<std::string> StepLines(const AlignedAnswer& answer, std::size_t limi
 }
 
 // Parts that no row has are left out, and zeros are not printed: most rows have one part.
-std::vector<TableColumn<AlignedRow>> Columns(const std::vector<AlignedRow>& rows) {
-  std::vector<TableColumn<AlignedRow>> columns;
-  const auto add = [&columns](std::string_view key, int drop, bool sign) {
-    columns.push_back(ColumnOf(FieldNamed(kAlignedFields, key), true, sign));
-    columns.back().style.drop = drop;
-    columns.back().style.growth = sign;
-  };
-  const auto add_part = [&](std::string_view key, int drop, std::int64_t AlignedRow::*part) {
-    add(key, drop, true);
-    columns.back().style.off = std::none_of(
-        rows.begin(), rows.end(), [part](const AlignedRow& row) { return row.*part != 0; });
-    columns.back().get = [part](const AlignedRow& row) {
-      return row.*part == 0 ? Cell() : Cell(Amount{.value = row.*part, .sign = true});
+TableColumns<AlignedRow> Columns(const std::vector<AlignedRow>& rows) {
+  TableColumns<AlignedRow> columns(kAlignedFields, true);
+  for (const auto& [key, part] :
+       {std::pair("changed", &AlignedRow::changed), std::pair("added", &AlignedRow::added),
+        std::pair("removed", &AlignedRow::removed), std::pair("held", &AlignedRow::held),
+        std::pair("before", &AlignedRow::before)}) {
+    columns[key].style.off =
+        std::none_of(rows.begin(), rows.end(),
+                     [member = part](const AlignedRow& row) { return row.*member != 0; });
+    columns[key].get = [member = part](const AlignedRow& row) {
+      return row.*member == 0 ? Cell() : Cell(Amount{.value = row.*member, .sign = true});
     };
-  };
-  add("base", 3, false);
-  add("new", 2, false);
-  add("delta", 0, true);
-  add_part("changed", 4, &AlignedRow::changed);
-  add_part("added", 5, &AlignedRow::added);
-  add_part("removed", 5, &AlignedRow::removed);
-  add_part("held", 6, &AlignedRow::held);
-  add_part("before", 6, &AlignedRow::before);
-  columns.push_back({{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
-                     [](const AlignedRow& row) { return NameText(row.name); }});
-  columns.push_back(
-      {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
-       [](const AlignedRow& row) { return PlaceText(row.file, row.line); }});
+  }
+  PutPlaces(true, columns);
   return columns;
 }
 
@@ -186,7 +172,7 @@ TextTable AlignedTable(const AlignedAnswer& answer, const std::string& base, con
   TextTable table;
   table.row_unit = true;
   constexpr std::size_t kDelta = 2;
-  Tabulate(answer.rows, Columns(answer.rows), limit, kDelta, table);
+  Tabulate(answer.rows, Columns(answer.rows).all(), limit, kDelta, table);
   if (!answer.shown) {
     table.head = {"no rows: " + AlignRefusal(answer),
                   "totals only: " + PeakText(answer.base_peak, answer.now_peak),

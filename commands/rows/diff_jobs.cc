@@ -162,30 +162,20 @@ TextTable AlignedRanksTable(const AlignedRanksAnswer& answer, const std::string&
                             Counted(answer.compared, "rank"), answer.grew, answer.shrank, same,
                             others == 0 ? "" : fmt::format("; {} not comparable", others)),
                 fmt::format("base {} → new {} · each at the peak of its highest step", base, now)};
-  const auto amount = [](std::int64_t value, bool sign) {
-    return Cell(Amount{.value = value, .sign = sign});
+  TableColumns<AlignedRank> columns(
+      AlignedRankFields(), true,
+      {"rank", "base", "new", "delta", "steps", "partner_share", "name", "path"});
+  columns["delta"].get = [](const AlignedRank& row) {
+    return row.compared ? Cell(Amount{.value = row.delta(), .sign = true}) : Cell();
   };
-  const std::vector<TableColumn<AlignedRank>> columns{
-      {{.title = "RANK"}, [](const AlignedRank& row) { return Cell(row.rank); }},
-      {{.title = "BASE", .drop = 3},
-       [&](const AlignedRank& row) { return amount(row.base, false); }},
-      {{.title = "NEW", .drop = 2}, [&](const AlignedRank& row) { return amount(row.now, false); }},
-      {{.title = "DELTA", .growth = true},
-       [&](const AlignedRank& row) { return row.compared ? amount(row.delta(), true) : Cell(); }},
-      {{.title = "STEPS", .drop = 5},
-       [](const AlignedRank& row) { return Cell(static_cast<std::int64_t>(row.steps)); }},
-      {{.title = "PARTNERS", .drop = 4},
-       [](const AlignedRank& row) {
-         return row.compared ? Cell(PartnersText(row.partners)) : Cell();
-       }},
-      {{.title = "MOST OF IT", .left = true, .shrink = true, .drop = 1},
-       [](const AlignedRank& row) {
-         return Cell(row.problem.empty() ? ChangeText(row) : row.problem);
-       }},
-      {{.title = "FILE", .left = true, .shrink = true, .drop = 6, .path = true},
-       [](const AlignedRank& row) { return Cell(row.path); }}};
+  columns["partner_share"].get = [](const AlignedRank& row) {
+    return row.compared ? Cell(PartnersText(row.partners)) : Cell();
+  };
+  columns["name"].get = [](const AlignedRank& row) {
+    return Cell(row.problem.empty() ? ChangeText(row) : row.problem);
+  };
   constexpr std::size_t kDelta = 3;
-  Tabulate(answer.ranks, columns, limit, kDelta, table);
+  Tabulate(answer.ranks, columns.all(), limit, kDelta, table);
   const auto alone = [&table](std::string_view side, const std::vector<std::int64_t>& ranks) {
     if (!ranks.empty()) {
       table.foot.push_back(fmt::format("only in {}: {}", side, RangesText(ranks)));

@@ -46,10 +46,6 @@ std::vector<std::string> FootNotes(std::int64_t unknown) {
   return notes;
 }
 
-Cell LineCell(std::int64_t line) {
-  return line > 0 ? Cell(line) : Cell(std::monostate{});
-}
-
 std::string ReturnableText(const FreeMemory& gives) {
   const auto counted = [](std::int64_t count, std::string_view what) {
     return Counted(count, what);

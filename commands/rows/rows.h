@@ -6,6 +6,7 @@
 
 #include "memtool/profile/allocator/free_memory.h"
 #include "memtool/profile/rows/table.h"
+#include "output/tabulate.h"
 #include "output/text/cpp_names.h"
 #include "output/text_table.h"
 #include "session/session.h"
@@ -25,8 +26,17 @@ std::string AmountText(const Session& session, std::int64_t value, bool sign = f
 Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
 // Notes that every report ends with: unknown sizes.
 std::vector<std::string> FootNotes(std::int64_t unknown);
-// A row's line for JSON: null when it has none.
-Cell LineCell(std::int64_t line);
+// Puts WHERE, PLACE and VIA into words. `frames`: whether names are those of functions.
+template <class Row>
+void PutPlaces(bool frames, TableColumns<Row>& columns) {
+  columns["name"].get = [frames](const Row& row) {
+    return frames ? NameText(row.name) : std::string(row.name);
+  };
+  columns["file"].get = [](const Row& row) { return PlaceText(row.file, row.line); };
+  if constexpr (requires(const Row& row) { row.via; }) {
+    columns["via"].get = [](const Row& row) { return ViaText(row.via); };
+  }
+}
 
 // "4.67 GiB in 1 unused segment and 237 whole pages of 2 expandable segments in use"
 std::string ReturnableText(const FreeMemory& gives);

@@ -41,17 +41,11 @@ class TagsCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    std::vector<TableColumn<TagRow>> columns;
-    for (const std::string_view key : {"bytes", "count", "key", "value"}) {
-      columns.push_back(ColumnOf(FieldNamed(kTagsFields, key), session.is_bytes()));
-    }
-    columns[1].style.drop = 1;
-    columns[2].style.shrink = false;
-    columns.insert(columns.begin() + 1,
-                   {{.title = "OF TOTAL", .drop = 2}, [total = answer_.total](const TagRow& row) {
-                      return Percent{Ratio(row.bytes, total)};
-                    }});
-    Tabulate(answer_.rows, columns, output().limit(), 0, table);
+    TableColumns<TagRow> columns(kTagsFields, session.is_bytes());
+    columns["share"].get = [total = answer_.total](const TagRow& row) {
+      return Percent{Ratio(row.bytes, total)};
+    };
+    Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
     table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                            AmountText(session, answer_.total)));
     if (answer_.rows.empty()) {

@@ -71,7 +71,7 @@ class TopCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(session), RowsToShow(), 0, table);
+    Tabulate(answer_.rows, Columns(session).all(), RowsToShow(), 0, table);
     if (answer_.base_total) {
       table.head.push_back(fmt::format(
           "{} {} minus base {} {}: {}", session.notes()[0].path,
@@ -119,42 +119,33 @@ class TopCommand final : public RowsCommand {
     return line;
   }
 
-  [[nodiscard]] std::vector<TableColumn<TopRow>> Columns(const Session& session) const {
-    const bool frames = answer_.by.kind == By::Kind::kFrame;
-    const bool sign = answer_.base_total.has_value();
-    const bool bytes = session.is_bytes();
-    const bool by_cum = view().sort() == SortBy::kCum;
-    const auto share = [whole = answer_.unfiltered, sign](std::int64_t part) {
+  [[nodiscard]] TableColumns<TopRow> Columns(const Session& session) const {
+    auto fields = kTopFields;
+    for (Field<TopRow>& field : fields) {
+      const bool amount = field.unit == Unit::kAmount || field.unit == Unit::kRatio;
+      field.layout.signs = amount && answer_.base_total.has_value();
+    }
+    const auto share = [whole = answer_.unfiltered,
+                        sign = answer_.base_total.has_value()](std::int64_t part) {
       return Percent{Ratio(part, whole), sign};
     };
-    std::vector<TableColumn<TopRow>> columns{
-        ColumnOf(FieldNamed(kTopFields, "flat"), bytes, sign),
-        {{.title = "FLAT%", .drop = by_cum ? 5 : 4, .growth = sign},
-         [share](const TopRow& row) { return share(row.flat); }}};
-    columns[0].style.drop = by_cum ? 3 : 0;
-    columns[0].style.growth = sign;
-    if (answer_.peak) {
-      columns.push_back(
-          {{.title = "SAVES", .drop = 2}, [peak = *answer_.peak, bytes, by_cum](const TopRow& row) {
-             const auto& without = by_cum ? row.peak_without_cum : row.peak_without;
-             return without ? Cell(Amount{SaturatingSubtract(peak, *without), bytes}) : Cell();
-           }});
+    TableColumns<TopRow> columns(fields, session.is_bytes());
+    columns["flat_share"].get = [share](const TopRow& row) { return share(row.flat); };
+    columns["cum_share"].get = [share](const TopRow& row) { return share(row.cum); };
+    columns["saves"].get = [peak = answer_.peak.value_or(0), bytes = session.is_bytes(),
+                            cum = by_cum()](const TopRow& row) {
+      const auto& without = cum ? row.peak_without_cum : row.peak_without;
+      return without ? Cell(Amount{SaturatingSubtract(peak, *without), bytes}) : Cell();
+    };
+    const bool frames = answer_.by.kind == By::Kind::kFrame;
+    PutPlaces(frames, columns);
+    if (by_cum()) {
+      columns.SwapDrops("flat", "cum");
+      columns.SwapDrops("flat_share", "cum_share");
     }
-    if (frames) {
-      columns.push_back(ColumnOf(FieldNamed(kTopFields, "cum"), bytes, sign));
-      columns.back().style.drop = by_cum ? 0 : 3;
-      columns.back().style.growth = sign;
-      columns.push_back({{.title = "CUM%", .drop = by_cum ? 4 : 5, .growth = sign},
-                         [share](const TopRow& row) { return share(row.cum); }});
-    }
-    columns.push_back(
-        {{.title = "WHERE", .left = true, .shrink = true, .key = "name"},
-         [frames](const TopRow& row) { return frames ? NameText(row.name) : row.name; }});
-    columns.push_back(
-        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
-         [](const TopRow& row) { return PlaceText(row.file, row.line); }});
-    columns.push_back({{.title = "VIA", .left = true, .shrink = true, .drop = 6, .key = "via"},
-                       [](const TopRow& row) { return ViaText(row.via); }});
+    columns.KeepIf(answer_.peak.has_value(), "saves");
+    columns.KeepIf(frames, "cum");
+    columns.KeepIf(frames, "cum_share");
     return columns;
   }
 

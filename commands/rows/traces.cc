@@ -12,7 +12,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/escape.h"
-#include "output/tabulate_stream.h"
+#include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -84,36 +84,22 @@ class TracesCommand final : public RowsCommand {
         ViewOf(answer_), [&] { return Table(session); }, streams);
   }
 
-  // All of them, one by one: their texts together may take more memory than all else.
-  static NextOf<TraceRow> RowsOf(const std::vector<TraceRow>& rows) {
-    return [&rows, next = std::size_t{0}](TraceRow& row) mutable {
-      const bool found = next < rows.size();
-      row = found ? rows[next++] : row;
-      return found;
-    };
-  }
-
-  static std::vector<TableColumn<TraceRow>> Columns(bool bytes) {
-    auto count = ColumnOf(FieldNamed(kTracesFields, "count"), bytes);
-    count.style.drop = 1;
+  static TableColumns<TraceRow> Columns(bool bytes) {
     const auto texts = std::make_shared<StackTexts>();
-    return {ColumnOf(FieldNamed(kTracesFields, "value"), bytes),
-            count,
-            {{.title = "LABELS AND STACK, INNERMOST FIRST",
-              .left = true,
-              .lines = true,
-              .key = "stack"},
-             [texts](const TraceRow& row) { return texts->Of(row); },
-             [texts](const TraceRow& row) { return texts->AtMost(row); }}};
+    TableColumns<TraceRow> columns(kTracesFields, bytes);
+    columns["stack"].get = [texts](const TraceRow& row) { return texts->Of(row); };
+    columns["stack"].at_most = [texts](const TraceRow& row) { return texts->AtMost(row); };
+    return columns;
   }
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    const bool bytes = session.is_bytes();
+    const auto columns = Columns(session.is_bytes());
     if (output().limit() == 0) {
-      TabulateStream<TraceRow>([this] { return RowsOf(answer_.rows); }, Columns(bytes), table);
+      // All of them, one by one: their texts together may take more memory than all else.
+      TabulateStream([this] { return StreamRows(std::span(answer_.rows)); }, columns.all(), table);
     } else {
-      Tabulate(answer_.rows, Columns(bytes), output().limit(), 0, table);
+      Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
     }
     table.head =
         Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),

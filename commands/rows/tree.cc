@@ -6,7 +6,7 @@
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
-#include "output/tabulate_stream.h"
+#include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -74,8 +74,8 @@ class TreeCommand : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    TabulateStream<TreeRow>([source = answer_.source] { return source->Rows(); },
-                            Columns(session.is_bytes()), table);
+    TabulateStream([source = answer_.source] { return source->Rows(); },
+                   Columns(session.is_bytes()).all(), table);
     table.blocks = answer_.blocks;
     table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
                                            AmountText(session, answer_.total)));
@@ -88,30 +88,20 @@ class TreeCommand : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] std::vector<TableColumn<TreeRow>> Columns(bool bytes) const {
-    const auto field = [bytes](std::string_view key) {
-      return ColumnOf(FieldNamed(kTreeFields, key), bytes);
-    };
+  [[nodiscard]] TableColumns<TreeRow> Columns(bool bytes) const {
     const auto share = [total = answer_.total](const std::optional<std::int64_t>& part) {
       return part ? Cell(Percent{Ratio(*part, total)}) : Cell();
     };
-    const bool by_cum = view().sort() == SortBy::kCum;
-    const auto figure = [&field](std::string_view key, int drop) {
-      auto column = field(key);
-      column.style.drop = drop;
-      return column;
-    };
-    return {
-        figure("flat", by_cum ? 3 : 2),
-        {{.title = "FLAT%", .drop = by_cum ? 5 : 4},
-         [share](const TreeRow& row) { return share(row.flat); }},
-        figure("cum", by_cum ? 2 : 3),
-        {{.title = "CUM%", .drop = by_cum ? 4 : 5},
-         [share](const TreeRow& row) { return share(row.cum); }},
-        field("weight"),
-        {{.title = "WHERE", .left = true, .shrink = true, .key = "name"}, WhereText},
-        {{.title = "PLACE", .left = true, .shrink = true, .drop = 1, .path = true, .key = "file"},
-         [](const TreeRow& row) { return PlaceText(row.file, row.line); }}};
+    TableColumns<TreeRow> columns(kTreeFields, bytes);
+    columns["flat_share"].get = [share](const TreeRow& row) { return share(row.flat); };
+    columns["cum_share"].get = [share](const TreeRow& row) { return share(row.cum); };
+    PutPlaces(true, columns);
+    columns["name"].get = WhereText;
+    if (view().sort() == SortBy::kCum) {
+      columns.SwapDrops("flat", "cum");
+      columns.SwapDrops("flat_share", "cum_share");
+    }
+    return columns;
   }
 
   bool peek_;

@@ -118,7 +118,7 @@ class SegmentsCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(), output().limit(), 0, table);
+    Tabulate(answer_.rows, Columns().all(), output().limit(), 0, table);
     table.head = HeadLines(session);
     table.column_notes = {{"IN USE",
                            "IN USE: '·' free, '▁' to '█' partly to wholly live, '▒' "
@@ -127,25 +127,10 @@ class SegmentsCommand final : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] static std::vector<TableColumn<SegmentRow>> Columns() {
-    const auto column = [](std::string_view key) {
-      return ColumnOf(FieldNamed(kSegmentFields, key), true);
-    };
-    std::vector<TableColumn<SegmentRow>> columns{column("free"),         column("size"),
-                                                 column("largest_free"), column("live_blocks"),
-                                                 column("device"),       column("address")};
-    columns[2].style.drop = 1;
-    columns[3].style.drop = 5;
-    columns[4].style.drop = 4;
-    columns[5].style = {.title = "ADDRESS", .left = true, .drop = 6, .key = "address"};
-    columns.push_back({{.title = "IN USE", .left = true, .drop = 3},
-                       [](const SegmentRow& row) { return Picture(row.fill); }});
-    columns.push_back({{.title = "HELD BY",
-                        .left = true,
-                        .shrink = true,
-                        .room = kRoomForPlaces,
-                        .key = "holder"},
-                       [](const SegmentRow& row) { return HolderText(row.holder); }});
+  [[nodiscard]] static TableColumns<SegmentRow> Columns() {
+    TableColumns<SegmentRow> columns(kSegmentFields, true);
+    columns["fill"].get = [](const SegmentRow& row) { return Picture(row.fill); };
+    columns["holder"].get = [](const SegmentRow& row) { return HolderText(row.holder); };
     return columns;
   }
 

@@ -105,7 +105,7 @@ class StepsCommand final : public Command {
     TextTable table;
     // Peaks of different moments have no sum.
     constexpr std::size_t kNoMeasure = 0;
-    Tabulate(answer.rows, Columns(answer), output_.limit(), kNoMeasure, table);
+    Tabulate(answer.rows, Columns(answer).all(), output_.limit(), kNoMeasure, table);
     for (const SteppedTrace& trace : answer.traces) {
       table.head.push_back(Of(answer, trace) + Verdict(trace));
     }
@@ -190,30 +190,16 @@ class StepsCommand final : public Command {
     }
   }
 
-  [[nodiscard]] std::vector<TableColumn<StepsRow>> Columns(const StepsAnswer& answer) const {
-    std::vector<TableColumn<StepsRow>> columns;
-    const auto add = [&columns](std::string_view key, int drop, bool off = false) {
-      columns.push_back(ColumnOf(FieldNamed(kStepsFields, key), true));
-      columns.back().style.drop = drop;
-      columns.back().style.off = off;
+  [[nodiscard]] TableColumns<StepsRow> Columns(const StepsAnswer& answer) const {
+    TableColumns<StepsRow> columns(kStepsFields, true);
+    columns["step"].get = [](const StepsRow& row) -> Cell {
+      return std::to_string(row.step) + (row.complete ? "" : "*");
     };
-    columns.push_back({{.title = "STEP", .key = "step"}, [](const StepsRow& row) -> Cell {
-                         return std::to_string(row.step) + (row.complete ? "" : "*");
-                       }});
-    add("peak", 0);
-    add("peak_event", 4);
-    add("live_at_end", 3);
-    add("allocated", 5);
-    add("allocations", 2);
-    add("begin", 6);
-    add("end", 6);
-    add("from", 1);
-    const auto devices =
-        std::any_of(answer.rows.begin(), answer.rows.end(),
-                    [&](const StepsRow& row) { return row.device != answer.rows.front().device; });
-    add("device", 0, !devices);
-    add("mark", 7, true);
-    add("input", 0, answer.head.inputs.size() < 2);
+    columns["device"].style.off =
+        std::all_of(answer.rows.begin(), answer.rows.end(),
+                    [&](const StepsRow& row) { return row.device == answer.rows.front().device; });
+    columns["mark"].style.off = true;
+    columns["input"].style.off = answer.head.inputs.size() < 2;
     return columns;
   }
 

@@ -19,7 +19,7 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/text_plot.h"
-#include "output/tabulate_stream.h"
+#include "output/tabulate.h"
 #include "rows/rows.h"
 #include "session/session.h"
 #include "steps/loop_words.h"
@@ -212,34 +212,19 @@ class TimelineCommand final : public Command {
   // Makes points one by one: with every change there may be millions.
   TextTable Table(const TimelineAnswer& answer) {
     TextTable table;
-    TabulateStream<TimelineRow>(
-        [&answer]() -> NextOf<TimelineRow> {
-          return [&answer, next = std::size_t{0}](TimelineRow& row) mutable {
-            const bool found = next < answer.row_count();
-            row = found ? answer.Row(next++) : row;
-            return found;
-          };
-        },
-        Columns(answer), table);
+    TabulateStream([&answer] { return answer.Rows(); }, Columns(answer).all(), table);
     return table;
   }
 
-  std::vector<TableColumn<TimelineRow>> Columns(const TimelineAnswer& answer) {
-    const auto column = [](std::string_view key) {
-      return ColumnOf(FieldNamed(kTimelineFields, key), true);
+  TableColumns<TimelineRow> Columns(const TimelineAnswer& answer) {
+    TableColumns<TimelineRow> columns(kTimelineFields, true);
+    columns["time"].get = [zero = answer.zero](const TimelineRow& row) {
+      return row.time == kNoTime ? Cell() : Cell(SinceText(row.time, zero));
     };
-    std::vector<TableColumn<TimelineRow>> columns{
-        column("event"),
-        {{.title = "TIME"},
-         [zero = answer.zero](const TimelineRow& row) {
-           return row.time == kNoTime ? Cell() : Cell(SinceText(row.time, zero));
-         }},
-        column("device"),
-        column("allocated"),
-        column("reserved")};
     for (std::size_t layer = 0; layer < answer.layers.size(); ++layer) {
-      columns.push_back({{.title = titles_.emplace_back(LayerText(answer, answer.layers[layer]))},
-                         [layer](const TimelineRow& row) { return Amount{row.layers[layer]}; }});
+      columns.all().push_back(
+          {{.title = titles_.emplace_back(LayerText(answer, answer.layers[layer]))},
+           [layer](const TimelineRow& row) { return Amount{row.layers[layer]}; }});
     }
     return columns;
   }

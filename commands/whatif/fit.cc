@@ -260,7 +260,7 @@ class FitCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const Session& session) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(), 0, 2, table);
+    Tabulate(answer_.rows, Columns().all(), 0, 2, table);
     table.blocks = {0};  // predictions are few: --limit is for the rows below them
     table.head = {Verdict(), RecordingsText(session), GateText()};
     table.verdict_color = kNoVerdictColor;
@@ -338,30 +338,21 @@ class FitCommand final : public RowsCommand {
     }
   }
 
-  [[nodiscard]] std::vector<TableColumn<FitRow>> Columns() const {
-    const auto column = [](std::string_view key) {
-      return ColumnOf(FieldNamed(kFitFields, key), true);
+  [[nodiscard]] TableColumns<FitRow> Columns() const {
+    TableColumns<FitRow> columns(
+        kFitFields, true,
+        {"x", "live_peak", "reserved_peak", "recorded_reserved", "error", "passes", "setting"});
+    columns["x"] = {{.title = parameter_, .key = "x"},
+                    [](const FitRow& row) -> Cell { return NumberText(row.x); }};
+    columns["error"].get = [](const FitRow& row) -> Cell {
+      const auto error = row.error();
+      return error ? Cell(Percent{.ratio = *error, .sign = true}) : Cell();
     };
-    std::vector<TableColumn<FitRow>> columns;
-    columns.push_back({{.title = parameter_, .key = "x"},
-                       [](const FitRow& row) -> Cell { return NumberText(row.x); }});
-    columns.push_back(column("live_peak"));
-    columns.push_back(column("reserved_peak"));
-    columns.push_back(column("recorded_reserved"));
-    columns.back().style.drop = 2;
-    columns.push_back(
-        {{.title = "OFF BY", .drop = 3, .key = "error"}, [](const FitRow& row) -> Cell {
-           const auto error = row.error();
-           return error ? Cell(Percent{.ratio = *error, .sign = true}) : Cell();
-         }});
-    if (answer_.limit) {
-      columns.push_back(
-          {{.title = "FITS", .left = true, .key = "passes"}, [](const FitRow& row) -> Cell {
-             return std::string(row.passes.value_or(false) ? "yes" : "no");
-           }});
-    }
-    columns.push_back({{.title = "SETTING", .left = true, .shrink = true, .key = "setting"},
-                       [](const FitRow& row) -> Cell { return SettingOf(row.setting); }});
+    columns["passes"].get = [](const FitRow& row) -> Cell {
+      return std::string(row.passes.value_or(false) ? "yes" : "no");
+    };
+    columns.KeepIf(answer_.limit.has_value(), "passes");
+    columns["setting"].get = [](const FitRow& row) -> Cell { return SettingOf(row.setting); };
     return columns;
   }
 

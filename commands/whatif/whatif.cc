@@ -208,7 +208,7 @@ class WhatifCommand final : public Command {
 
   [[nodiscard]] TextTable Table() const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(), output_.limit(), 1, table);
+    Tabulate(answer_.rows, Columns().all(), output_.limit(), 1, table);
     const bool several = answer_.devices.size() > 1;
     for (const WhatifDevice& device : answer_.devices) {
       const std::string name = several ? fmt::format("device {}: ", device.device) : std::string();
@@ -227,33 +227,16 @@ class WhatifCommand final : public Command {
     return table;
   }
 
-  [[nodiscard]] std::vector<TableColumn<WhatifRow>> Columns() const {
-    const auto column = [](std::string_view key, int drop) {
-      auto made = ColumnOf(FieldNamed(kWhatifFields, key), true);
-      made.style.drop = drop;
-      return made;
-    };
-    std::vector<TableColumn<WhatifRow>> columns;
-    columns.push_back({{.title = "SETTING", .left = true, .shrink = true, .key = "setting"},
-                       [](const WhatifRow& row) -> Cell { return SettingText(row); }});
-    columns.push_back(column("reserved_peak", 0));
-    columns.push_back(column("reserved_peak_low", 1));
-    columns.push_back(column("reserved_peak_event", 3));
-    columns.push_back(column("live_at_peak", 4));
-    columns.push_back(column("waste_peak", 5));
+  [[nodiscard]] TableColumns<WhatifRow> Columns() const {
+    TableColumns<WhatifRow> columns(kWhatifFields, true);
+    columns["setting"].get = [](const WhatifRow& row) -> Cell { return SettingText(row); };
+    columns["oom"].get = [](const WhatifRow& row) -> Cell { return OomText(row); };
     const bool limited = std::any_of(answer_.rows.begin(), answer_.rows.end(),
                                      [](const WhatifRow& row) { return row.oom.has_value(); });
-    if (limited) {
-      columns.push_back(column("retries", 2));
-      columns.push_back({{.title = "OUT OF MEMORY", .left = true, .key = "oom"},
-                         [](const WhatifRow& row) -> Cell { return OomText(row); }});
-    }
-    if (query_.fit) {
-      columns.push_back(column("fits", 0));
-    }
-    if (answer_.devices.size() > 1) {
-      columns.insert(columns.begin(), column("device", 0));
-    }
+    columns.KeepIf(limited, "retries");
+    columns.KeepIf(limited, "oom");
+    columns.KeepIf(query_.fit, "fits");
+    columns.KeepIf(answer_.devices.size() > 1, "device");
     return columns;
   }
 

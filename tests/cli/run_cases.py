@@ -21,13 +21,14 @@ A cases file holds blocks; lines that begin with '#' are comments:
                                       the golden has them all, and no line may be wider
     without: page                     not for builds that have it (--has)
 
-JSON output is also held to the schema that it names (tests/schema/NAME.json), and totals to the sum
+JSON output is also held to the schema that it names (memtool help schema NAME), and totals to the sum
 of the rows.
 """
 import argparse
 import csv
 import difflib
 import fcntl
+import functools
 import io
 import json
 import os
@@ -195,7 +196,18 @@ def no_constant(name):
     raise Failure(f"{name} is not JSON")
 
 
-def check_form(args, text):
+@functools.lru_cache(maxsize=None)
+def schema_of(memtool, answer):
+    """Every answer has a schema: that of its declaration."""
+    printed = subprocess.run([memtool, "help", "schema", answer], capture_output=True, check=False)
+    if printed.returncode != 0:
+        raise Failure(f"{answer} has no schema")
+    schema = json.loads(printed.stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def check_form(args, text, memtool):
     """Is what was printed well-formed in the requested format?"""
     command = args[0]
     chosen = ""
@@ -210,10 +222,10 @@ def check_form(args, text):
         named = re.fullmatch(r"memtool\.([\w-]+)/\d+", answer["schema"])
         if not named or not named[1].startswith(command):
             raise Failure(f"schema {answer['schema']} is not one of {command}")
-        jsonschema.validate(answer, json.loads((SCHEMAS / f"{named[1]}.json").read_text()))
+        jsonschema.validate(answer, schema_of(memtool, named[1]))
         total_is_sum(named[1], answer)
     elif chosen == "jsonl":
-        schema = json.loads((SCHEMAS / f"{command}.json").read_text())
+        schema = schema_of(memtool, command)
         for line in text.splitlines():
             jsonschema.validate(json.loads(line, parse_constant=no_constant),
                                 schema["properties"]["rows"]["items"])
@@ -274,7 +286,7 @@ def check(case, memtool, testdata, update):
     if mode:
         return
     text = out.decode()  # not UTF-8: a failure of its own
-    check_form(args, text)
+    check_form(args, text, memtool)
     if update:
         golden.parent.mkdir(exist_ok=True)
         golden.write_bytes(out)

@@ -49,11 +49,7 @@ void Print(const std::vector<Row>& rows) {
   WriteCsv(view, 0, append);
   fuzz::Require(fuzz::IsCsv(text), "CSV that is none");
   TextTable table;
-  std::vector<TableColumn<TopRow>> columns;
-  for (const Field<TopRow>& field : kTopFields) {
-    columns.push_back(ColumnOf(field, true));
-  }
-  Tabulate(answer.rows, columns, 20, 0, table);
+  Tabulate(answer.rows, TableColumns<TopRow>(kTopFields, true).all(), 20, 0, table);
   StringSink sink;
   WriteTable(table, {.limit = 20, .width = 80}, sink);
   WriteMarkdown(table, {}, sink);

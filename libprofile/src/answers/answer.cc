@@ -1,10 +1,17 @@
 #include "memtool/profile/answers/answer.h"
 
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
+
+std::string AddressText(std::uint64_t address) {
+  return fmt::format(FMT_COMPILE("0x{:x}"), address);
+}
 
 void AnswerHead::Add(const Selection& selection) {
   Add(selection.source(), selection.name(), selection.moment().text);

@@ -58,10 +58,6 @@ void Count(const EventsQuery& query, EventsAnswer& answer) {
 
 }  // namespace
 
-std::string AddressText(std::uint64_t address) {
-  return fmt::format(FMT_COMPILE("0x{:x}"), address);
-}
-
 void EventSource::PutLife(const ListedEvent& listed, EventRow& row) const {
   const Recording& recording = view_.recording();
   const Trace& trace = recording.history->traces[listed.trace];
@@ -102,14 +98,14 @@ void EventSource::Make(const ListedEvent& listed, EventRow& row) {
   PutLabels(view_, listed.labels, row.labels);
 }
 
-std::function<bool(EventRow&)> EventSource::Rows() {
-  return [this, cursor = std::make_shared<EventCursor>(Events())](EventRow& row) {
+RowStream<EventRow> EventSource::Rows() {
+  return [this, cursor = std::make_shared<EventCursor>(Events()), row = EventRow{}]() mutable {
     ListedEvent event;
     const bool found = cursor->Next(event);
     if (found) {
       Make(event, row);
     }
-    return found;
+    return found ? &row : nullptr;
   };
 }
 
@@ -136,27 +132,17 @@ AnswerView ViewOf(const EventsAnswer& answer) {
   if (!answer.stacks) {
     std::erase_if(fields, [](const Field<EventRow>& field) { return field.key == "stack"; });
   }
-  AnswerView view = ViewRows<EventRow>(answer.head, {}, answer.rows, fields);
-  view.columns = [&answer](std::span<const FieldInfo> wanted) {
-    return EventColumns(*answer.source, wanted,
+  AnswerView view = answer.streamed
+                        ? ViewStream<EventRow>(answer.head, {}, std::move(fields),
+                                               [source = answer.source](std::size_t /*limit*/) {
+                                                 return source->Rows();
+                                               })
+                        : ViewRows<EventRow>(answer.head, {}, answer.rows, std::move(fields));
+  view.columns = [&answer](std::span<const FieldInfo> requested) {
+    return EventColumns(*answer.source, requested,
                         answer.streamed ? std::nullopt : std::optional(answer.rows.size()));
   };
-  if (!answer.streamed) {
-    view.unmade_rows = *answer.count - answer.rows.size();
-    return view;
-  }
-  view.further = [source = answer.source, fields = std::move(fields)]() -> NextRow {
-    return [next = source->Rows(), fields, row = EventRow{}](std::vector<Value>& values) mutable {
-      if (!next(row)) {
-        return false;
-      }
-      values.clear();
-      for (const Field<EventRow>& field : fields) {
-        values.push_back(field.Of(row));
-      }
-      return true;
-    };
-  };
+  view.skipped_rows = answer.streamed ? 0 : *answer.count - answer.rows.size();
   return view;
 }
 

@@ -54,26 +54,26 @@ GraphAnswer MakeGraph(const std::vector<Selection>& bases, const std::vector<Sel
 
 AnswerView ViewOf(const GraphAnswer& answer) {
   const Graph& graph = answer.graph;
-  AnswerView view{.head = &answer.head,
-                  .figures = {{"difference", answer.difference},
-                              {"total", graph.total},
-                              {"shown", graph.shown},
-                              {"without_stack", graph.without_stack},
-                              {"nodes_left_out", std::uint64_t{answer.nodes_left_out()}},
-                              {"nodes_small", std::uint64_t{graph.nodes_small}},
-                              {"node_cutoff", graph.node_cutoff},
-                              {"edges_left_out", std::uint64_t{answer.edges_left_out()}},
-                              {"edges", Edges(graph)}},
-                  .row_count = graph.nodes.size()};
-  for (const Field<GraphRow>& field : kGraphFields) {
-    view.fields.push_back({field.key, field.title, field.unit});
-  }
-  view.row = [&answer](std::size_t row, std::vector<Value>& values) {
-    values.clear();
-    for (const Field<GraphRow>& field : kGraphFields) {
-      values.push_back(field.Of({&answer, row}));
-    }
-  };
+  AnswerView view = ViewStream<GraphRow>(
+      answer.head,
+      {{"difference", answer.difference},
+       {"total", graph.total},
+       {"shown", graph.shown},
+       {"without_stack", graph.without_stack},
+       {"nodes_left_out", std::uint64_t{answer.nodes_left_out()}},
+       {"nodes_small", std::uint64_t{graph.nodes_small}},
+       {"node_cutoff", graph.node_cutoff},
+       {"edges_left_out", std::uint64_t{answer.edges_left_out()}},
+       {"edges", Edges(graph)}},
+      {kGraphFields.begin(), kGraphFields.end()}, [&answer](std::size_t limit) {
+        const std::size_t all = answer.graph.nodes.size();
+        return RowStream<GraphRow>([&answer, end = limit == 0 ? all : std::min(limit, all),
+                                    next = std::size_t{0}, row = GraphRow{}]() mutable {
+          row = {&answer, next};
+          return next++ < end ? &row : nullptr;
+        });
+      });
+  view.row_count = graph.nodes.size();
   return view;
 }
 

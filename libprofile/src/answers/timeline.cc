@@ -238,6 +238,16 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
           .layers = one.timeline.LayersOf(row - one.first_row)};
 }
 
+RowStream<TimelineRow> TimelineAnswer::Rows(std::size_t limit) const {
+  return [this, end = limit == 0 ? row_count() : std::min(limit, row_count()),
+          next = std::size_t{0}, row = TimelineRow{}]() mutable {
+    if (next < end) {
+      row = Row(next);
+    }
+    return next++ < end ? &row : nullptr;
+  };
+}
+
 namespace {
 
 // `get` of every point, with its trace and its row there.
@@ -308,18 +318,29 @@ AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
 AnswerView ViewOf(const TimelineAnswer& answer) {
   AnswerView view{.head = &answer.head, .row_count = answer.row_count()};
   for (const Field<TimelineRow>& field : kTimelineFields) {
-    view.fields.push_back({field.key, field.title, field.unit});
+    if (field.in_data()) {
+      view.fields.push_back(field.Info());
+    }
   }
   for (const TimelineLayer& layer : answer.layers) {
-    view.fields.push_back({layer.key, layer.name, Unit::kBytes});
+    view.fields.push_back({.key = layer.key, .title = layer.name, .unit = Unit::kBytes});
   }
-  view.row = [&answer](std::size_t number, std::vector<Value>& values) {
-    const TimelineRow row = answer.Row(number);
-    values.clear();
-    for (const Field<TimelineRow>& field : kTimelineFields) {
-      values.push_back(field.Of(row));
-    }
-    values.insert(values.end(), row.layers.begin(), row.layers.end());
+  view.rows = [&answer](std::size_t limit) {
+    return RowStream<AnswerView::Values>(
+        [next = answer.Rows(limit), values = AnswerView::Values()]() mutable {
+          const TimelineRow* row = next();
+          if (row == nullptr) {
+            return static_cast<AnswerView::Values*>(nullptr);
+          }
+          values.clear();
+          for (const Field<TimelineRow>& field : kTimelineFields) {
+            if (field.in_data()) {
+              values.push_back(field.Of(*row));
+            }
+          }
+          values.insert(values.end(), row->layers.begin(), row->layers.end());
+          return &values;
+        });
   };
   view.columns = [&answer](std::span<const FieldInfo> wanted) {
     AnswerColumns made{.columns = {}, .rows = answer.row_count()};

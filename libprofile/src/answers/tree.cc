@@ -101,19 +101,20 @@ TreeRow TreeSource::Make(std::uint32_t node, std::size_t at) const {
   return row;
 }
 
-std::function<bool(TreeRow&)> TreeSource::Rows() const {
-  return [this, block = std::size_t{0}, at = std::size_t{0}](TreeRow& row) mutable {
-    if (block == shown_.size()) {
-      return false;
-    }
-    const std::uint32_t node = shown_[block];
-    row = Make(node, at++);
-    if (at == RowsOf(node)) {
-      ++block;
-      at = 0;
-    }
-    return true;
-  };
+RowStream<TreeRow> TreeSource::Rows() const {
+  return
+      [this, block = std::size_t{0}, at = std::size_t{0}, row = TreeRow{}]() mutable -> TreeRow* {
+        if (block == shown_.size()) {
+          return nullptr;
+        }
+        const std::uint32_t node = shown_[block];
+        row = Make(node, at++);
+        if (at == RowsOf(node)) {
+          ++block;
+          at = 0;
+        }
+        return &row;
+      };
 }
 
 std::string_view TreeRelationName(TreeRelation relation) {
@@ -154,22 +155,10 @@ TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query) {
 }
 
 AnswerView ViewOf(const TreeAnswer& answer) {
-  AnswerView view = ViewRows(answer.head, {{"total", answer.total}, {"nodes", answer.functions}},
-                             std::vector<TreeRow>(), kTreeFields);
-  view.row = {};
-  view.further = [source = answer.source]() -> NextRow {
-    return [next = source->Rows(), row = TreeRow{}](std::vector<Value>& values) mutable {
-      if (!next(row)) {
-        return false;
-      }
-      values.clear();
-      for (const Field<TreeRow>& field : kTreeFields) {
-        values.push_back(field.Of(row));
-      }
-      return true;
-    };
-  };
-  return view;
+  return ViewStream<TreeRow>(
+      answer.head, {{"total", answer.total}, {"nodes", answer.functions}},
+      {kTreeFields.begin(), kTreeFields.end()},
+      [source = answer.source](std::size_t /*limit*/) { return source->Rows(); });
 }
 
 }  // namespace memtool

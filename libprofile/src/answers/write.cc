@@ -1,12 +1,13 @@
 #include "memtool/profile/answers/write.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "memtool/profile/base/escape.h"
@@ -104,22 +105,15 @@ void PutEnvelope(Json& json, const AnswerView& answer, std::size_t limit) {
     Put(json, value);
   }
   PutText(json, "rows_cut");
-  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
-  json.Uint64(answer.unmade_rows + (answer.row_count - held));
+  json.Uint64(answer.CutBy(limit));
 }
 
 // Every row that is to be written, in order.
 template <class Visit>
 void ForEachRow(const AnswerView& answer, std::size_t limit, Visit visit) {
-  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
-  std::vector<Value> values;
-  for (std::size_t row = 0; row < held; ++row) {
-    answer.row(row, values);
-    visit(values);
-  }
-  if (answer.further) {
-    for (const NextRow next = answer.further(); next(values);) {
-      visit(values);
+  if (answer.rows) {
+    for (const auto next = answer.rows(limit); const auto* row = next();) {
+      visit(*row);
     }
   }
 }
@@ -162,7 +156,9 @@ struct CsvCell {
   void operator()(std::uint64_t value) const { Number(fmt::format_int(value)); }
   void Number(const fmt::format_int& digits) const { line.append(digits.data(), digits.size()); }
   void operator()(double value) const {
-    line += std::isfinite(value) ? std::to_string(value) : std::string{};
+    if (std::isfinite(value)) {
+      fmt::format_to(std::back_inserter(line), FMT_COMPILE("{}"), value);
+    }
   }
   void operator()(const std::string& text) const {
     // Nearly all texts: letters, digits and what is harmless everywhere but at the beginning.

@@ -253,21 +253,31 @@ Value BecauseValue(const CheckRow& row) {
 }
 
 constexpr auto kCheckFields = Fields<CheckRow>({
-    {"ok", "", Unit::kOrdinal, [](const CheckRow& row) { return Value(!row.broken()); }},
-    {"what", "WHAT", Unit::kText, [](const CheckRow& row) { return Value(NameOf(row.what)); }},
+    {"ok", "VERDICT", Unit::kOrdinal, [](const CheckRow& row) { return Value(!row.broken()); },
+     "whether it holds", kFixed | kLeft, "boolean"},
+    {"what", "WHAT", Unit::kText, [](const CheckRow& row) { return Value(NameOf(row.what)); },
+     "what is limited", kPlain, R"("peak"|"total"|"reserved"|"device"|"bucket"|"function")"},
     {"name", "", Unit::kText,
-     [](const CheckRow& row) { return row.name.empty() ? Value() : Value(row.name); }},
-    {"value", "VALUE", Unit::kBytes, &CheckRow::value},
-    {"limit", "LIMIT", Unit::kBytes, &CheckRow::limit},
-    {"over", "OVER", Unit::kBytes, [](const CheckRow& row) { return Value(row.over()); }},
-    {"base", "BASE", Unit::kBytes, &CheckRow::base},
-    {"from", "FROM", Unit::kText,
-     [](const CheckRow& row) { return Value(row.base ? "baseline" : "budget"); }},
-    {"because", "", Unit::kNested, &BecauseValue},
-    {"input", "INPUT", Unit::kText, &CheckRow::input},
+     [](const CheckRow& row) { return row.name.empty() ? Value() : Value(row.name); }, "which one",
+     kPlain, "string|null"},
+    {"value", "VALUE", Unit::kBytes, &CheckRow::value, "what it is now"},
+    {"limit", "LIMIT", Unit::kBytes, &CheckRow::limit, "what it may be"},
+    {"over", "OVER", Unit::kBytes, [](const CheckRow& row) { return Value(row.over()); },
+     "by how much it is more", Drop(2), "natural"},
+    {"base", "BASELINE", Unit::kBytes, &CheckRow::base, "what it was in the baseline", Drop(3)},
+    {"from", "", Unit::kText,
+     [](const CheckRow& row) { return Value(row.base ? "baseline" : "budget"); },
+     "where the limit comes from", kPlain, R"("budget"|"baseline")"},
+    {"because", "", Unit::kNested, &BecauseValue, "rows that grew most", kPlain,
+     "{name: string, file: string, base: integer|null, now: integer}[]"},
+    {"input", "INPUT", Unit::kText, &CheckRow::input, "the file", Drop(1) | kPath},
 });
 
 }  // namespace
+
+std::span<const Field<CheckRow>> CheckFields() {
+  return kCheckFields;
+}
 
 AnswerView ViewOf(const CheckAnswer& answer) {
   return ViewRows(

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -226,21 +225,11 @@ AnswerColumns ColumnsOf(const AnswerView& answer, std::size_t limit) {
     builders.emplace_back(field);
   }
   AnswerColumns made;
-  std::vector<Value> values;
-  const auto add = [&] {
-    for (std::size_t i = 0; i < builders.size(); ++i) {
-      builders[i].Add(values[i]);
-    }
-    ++made.rows;
-  };
-  const std::size_t held = limit == 0 ? answer.row_count : std::min(limit, answer.row_count);
-  for (std::size_t row = 0; row < held; ++row) {
-    answer.row(row, values);
-    add();
-  }
-  if (answer.further) {
-    for (const NextRow next = answer.further(); next(values);) {
-      add();
+  if (answer.rows) {
+    for (const auto next = answer.rows(limit); const auto* values = next(); ++made.rows) {
+      for (std::size_t i = 0; i < builders.size(); ++i) {
+        builders[i].Add((*values)[i]);
+      }
     }
   }
   for (ColumnBuilder& builder : builders) {

@@ -1,3 +1,5 @@
+// Events as columns, filled from their declared fields without a Value of each.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,16 +16,11 @@ namespace memtool {
 
 namespace {
 
-// An event on its way into columns.
-struct Listed {
-  const EventRow& row;
-  std::size_t who = 0;  // the number of its stack's name: 0, 1 … in order of first use
-};
-
 class Filler {
  public:
   virtual ~Filler() = default;
-  virtual void Put(const Listed& listed) = 0;
+  // `who`: the number of the stack's name: 0, 1 … in order of first use.
+  virtual void Put(const EventRow& row, std::size_t who) = 0;
   virtual void Finish(AnswerColumn& column) = 0;
 
   Filler() = default;
@@ -37,8 +34,8 @@ class Numbers final : public Filler {
  public:
   explicit Numbers(Get get) : get_(get) {}
 
-  void Put(const Listed& listed) override {
-    const std::optional<T> value = get_(listed.row);
+  void Put(const EventRow& row, std::size_t /*who*/) override {
+    const std::optional<T> value = get_(row);
     if (!value && missing_.empty()) {
       missing_.resize(values_.size(), 0);
       missing_.reserve(values_.capacity());
@@ -60,13 +57,44 @@ class Numbers final : public Filler {
 };
 
 template <class T, class Get>
-std::unique_ptr<Filler> NumbersOf(Get get) {
+std::unique_ptr<Filler> MakeNumbers(Get get) {
   return std::make_unique<Numbers<T, Get>>(get);
 }
 
-// Words by their text; the last one is known again at once.
-class Texts {
+// Texts by number, -1 = none. The last one is known again at once; where they stay (a view that
+// `Get` returns), so is the last one of the same stack.
+template <class Get>
+class Texts final : public Filler {
  public:
+  explicit Texts(Get get) : get_(get) {}
+
+  void Put(const EventRow& row, std::size_t who) override {
+    using Text = std::decay_t<decltype(get_(row))>;
+    if constexpr (std::is_same_v<Text, std::optional<std::string_view>>) {
+      const Text text = get_(row);
+      if (who >= known_.size()) {
+        known_.resize(who + 1);
+      }
+      auto& [data, size, number] = known_[who];
+      if (text && (number < 0 || data != text->data() || size != text->size())) {
+        known_[who] = {text->data(), text->size(), NumberOf(*text)};
+      }
+      codes_.push_back(text ? number : -1);
+    } else {
+      codes_.push_back(NumberOf(get_(row)));
+    }
+  }
+  void Finish(AnswerColumn& column) override {
+    column.data = AnswerColumn::Words{std::move(codes_), std::move(words_)};
+  }
+
+ private:
+  struct Known {
+    const char* data = nullptr;
+    std::size_t size = 0;
+    std::int32_t number = -1;
+  };
+
   std::int32_t NumberOf(std::string_view text) {
     if (last_ >= 0 && words_[static_cast<std::size_t>(last_)] == text) {
       return last_;
@@ -78,131 +106,64 @@ class Texts {
     }
     return last_ = found->second;
   }
-  void Put(std::int32_t number) { codes_.push_back(number); }
-  void Finish(AnswerColumn& column) {
-    column.data = AnswerColumn::Words{std::move(codes_), std::move(words_)};
-  }
 
- private:
+  Get get_;
   std::vector<std::int32_t> codes_;
   std::vector<std::string> words_;
   std::unordered_map<std::string, std::int32_t> numbers_;
+  std::vector<Known> known_;  // per number of a stack's name
   std::int32_t last_ = -1;
 };
 
-class ActionFiller final : public Filler {
- public:
-  void Put(const Listed& listed) override {
-    texts_.Put(texts_.NumberOf(ActionName(listed.row.action)));
-  }
-  void Finish(AnswerColumn& column) override { texts_.Finish(column); }
-
- private:
-  Texts texts_;
-};
-
-class LabelFiller final : public Filler {
- public:
-  void Put(const Listed& listed) override { texts_.Put(texts_.NumberOf(listed.row.labels)); }
-  void Finish(AnswerColumn& column) override { texts_.Finish(column); }
-
- private:
-  Texts texts_;
-};
-
-// A text of the stack's name, looked up once per stack; null where `Get` gives none.
 template <class Get>
-class OfStack final : public Filler {
- public:
-  explicit OfStack(Get get) : get_(get) {}
-  void Put(const Listed& listed) override {
-    if (listed.who >= numbers_.size()) {
-      const std::optional<std::string_view> text = get_(*listed.row.who);
-      numbers_.push_back(text ? texts_.NumberOf(*text) : -1);
-    }
-    texts_.Put(numbers_[listed.who]);
-  }
-  void Finish(AnswerColumn& column) override { texts_.Finish(column); }
-
- private:
-  Get get_;
-  Texts texts_;
-  std::vector<std::int32_t> numbers_;  // per number of a stack's name
-};
-
-template <class Get>
-std::unique_ptr<Filler> OfStackBy(Get get) {
-  return std::make_unique<OfStack<Get>>(get);
+std::unique_ptr<Filler> MakeTexts(Get get) {
+  return std::make_unique<Texts<Get>>(get);
 }
 
-using MaybeText = std::optional<std::string_view>;
-using MaybeNumber = std::optional<std::int64_t>;
+// Whatever else a field holds.
+class Values final : public Filler {
+ public:
+  explicit Values(const Field<EventRow>& field) : field_(field), builder_(field.Info()) {}
+  void Put(const EventRow& row, std::size_t /*who*/) override { builder_.Add(field_.Of(row)); }
+  void Finish(AnswerColumn& column) override { column = std::move(builder_).Make(); }
 
-std::optional<std::uint64_t> AddressIn(const EventRow& row) {
-  return row.id ? std::optional(row.id->address) : std::nullopt;
+ private:
+  Field<EventRow> field_;
+  ColumnBuilder builder_;
+};
+
+// A block's number at its address; the address has a column of its own.
+std::optional<std::int64_t> VersionOf(const EventRow& row) {
+  return row.id ? std::optional(static_cast<std::int64_t>(row.id->version)) : std::nullopt;
 }
 
-// Of a field of kEventFields.
-std::unique_ptr<Filler> FillerOf(std::string_view key) {
-  using Make = std::unique_ptr<Filler> (*)();
-  static const std::unordered_map<std::string_view, Make> makers{
-      {"event",
-       [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.number; }); }},
-      {"device",
-       [] { return NumbersOf<std::int32_t>([](const EventRow& row) { return row.device; }); }},
-      {"action", []() -> std::unique_ptr<Filler> { return std::make_unique<ActionFiller>(); }},
-      {"size",
-       [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.size; }); }},
-      {"id",
-       [] {
-         return NumbersOf<std::int64_t>([](const EventRow& row) {
-           return row.id ? MaybeNumber(static_cast<std::int64_t>(row.id->version)) : std::nullopt;
-         });
-       }},
-      {"allocated",
-       [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.allocated; }); }},
-      {"time_us",
-       [] {
-         return NumbersOf<std::int64_t>([](const EventRow& row) {
-           return row.time == kNoTime ? std::nullopt : MaybeNumber(row.time / 1000);
-         });
-       }},
-      {"address", [] { return NumbersOf<std::uint64_t>(AddressIn); }},
-      {"stream",
-       [] { return NumbersOf<std::uint64_t>([](const EventRow& row) { return row.stream; }); }},
-      {"partner",
-       [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.partner; }); }},
-      {"lived_events",
-       [] {
-         return NumbersOf<std::int64_t>([](const EventRow& row) { return row.lived_events; });
-       }},
-      {"lived_us",
-       [] {
-         return NumbersOf<std::int64_t>([](const EventRow& row) {
-           return row.lived_nanos ? MaybeNumber(*row.lived_nanos / 1000) : std::nullopt;
-         });
-       }},
-      {"device_free",
-       [] { return NumbersOf<std::int64_t>([](const EventRow& row) { return row.device_free; }); }},
-      {"name", [] { return OfStackBy([](const StackName& who) { return MaybeText(who.name); }); }},
-      {"file", [] { return OfStackBy([](const StackName& who) { return MaybeText(who.file); }); }},
-      {"line",
-       [] {
-         return NumbersOf<std::int64_t>([](const EventRow& row) {
-           return row.who->line > 0 ? MaybeNumber(row.who->line) : std::nullopt;
-         });
-       }},
-      {"via",
-       [] {
-         return OfStackBy([](const StackName& who) {
-           return who.via.empty() ? std::nullopt : MaybeText(who.via);
-         });
-       }},
-      {"labels", []() -> std::unique_ptr<Filler> { return std::make_unique<LabelFiller>(); }},
-      {"stack",
-       [] { return OfStackBy([](const StackName& who) { return MaybeText(who.stack); }); }},
-  };
-  return makers.at(key)();
+std::unique_ptr<Filler> MakeFiller(const Field<EventRow>& field) {
+  if (field.key == "id") {
+    return MakeNumbers<std::int64_t>(VersionOf);
+  }
+  return std::visit(
+      [&field](const auto& getter) -> std::unique_ptr<Filler> {
+        using Getter = std::decay_t<decltype(getter)>;
+        if constexpr (std::is_invocable_v<Getter, const EventRow&>) {
+          using T = std::decay_t<std::invoke_result_t<Getter, const EventRow&>>;
+          const auto get = [getter](const EventRow& row) -> decltype(auto) {
+            return std::invoke(getter, row);
+          };
+          if constexpr (std::is_same_v<T, std::int32_t>) {
+            return MakeNumbers<std::int32_t>(get);
+          } else if constexpr (std::is_same_v<T, std::int64_t> ||
+                               std::is_same_v<T, std::optional<std::int64_t>>) {
+            return MakeNumbers<std::int64_t>(get);
+          } else if constexpr (std::is_same_v<T, std::optional<std::uint64_t>>) {
+            return MakeNumbers<std::uint64_t>(get);
+          } else if constexpr (std::is_same_v<T, std::string> ||
+                               std::is_same_v<T, std::optional<std::string_view>>) {
+            return MakeTexts(get);
+          }
+        }
+        return std::make_unique<Values>(field);
+      },
+      field.get);
 }
 
 }  // namespace
@@ -210,16 +171,21 @@ std::unique_ptr<Filler> FillerOf(std::string_view key) {
 AnswerColumns EventColumns(EventSource& source, std::span<const FieldInfo> fields,
                            std::optional<std::size_t> limit) {
   std::vector<std::unique_ptr<Filler>> fillers;
-  for (const FieldInfo& field : fields) {
-    fillers.push_back(FillerOf(field.key));
+  for (const FieldInfo& requested : fields) {
+    for (const Field<EventRow>& field : kEventFields) {
+      if (field.key == requested.key) {
+        fillers.push_back(MakeFiller(field));
+      }
+    }
   }
   AnswerColumns made;
   std::unordered_map<const StackName*, std::size_t> names;
   const auto next = source.Rows();
-  for (EventRow row; (!limit || made.rows < *limit) && next(row); ++made.rows) {
-    const Listed listed{row, names.emplace(row.who, names.size()).first->second};
+  for (const EventRow* row = nullptr; (!limit || made.rows < *limit) && (row = next()) != nullptr;
+       ++made.rows) {
+    const std::size_t who = names.emplace(row->who, names.size()).first->second;
     for (const auto& filler : fillers) {
-      filler->Put(listed);
+      filler->Put(*row, who);
     }
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -68,31 +68,45 @@ Value IfRead(const RankFacts& facts) {
 }
 
 constexpr auto kRankFields = Fields<RankFacts>({
-    {"rank", "RANK", Unit::kOrdinal, &RankFacts::rank},
-    {"local_rank", "", Unit::kOrdinal, &RankFacts::local_rank},
-    {"node", "", Unit::kOrdinal, &RankFacts::node},
-    {"host", "HOST", Unit::kText, [](const RankFacts& facts) { return TextOrNull(facts.host); }},
-    {"step", "", Unit::kOrdinal, &RankFacts::step},
-    {"attempt", "", Unit::kOrdinal, &RankFacts::attempt},
-    {"role", "", Unit::kText, [](const RankFacts& facts) { return TextOrNull(facts.role); }},
+    {"rank", "RANK", Unit::kOrdinal, &RankFacts::rank, "the rank", kPlain, "natural"},
+    {"local_rank", "", Unit::kOrdinal, &RankFacts::local_rank, "its number on its node"},
+    {"node", "", Unit::kOrdinal, &RankFacts::node, "the number of its node"},
+    {"host", "HOST", Unit::kText, [](const RankFacts& facts) { return TextOrNull(facts.host); },
+     "the name of its node", Drop(6), "string|null"},
+    {"step", "", Unit::kOrdinal, &RankFacts::step, "the step of the file"},
+    {"attempt", "", Unit::kOrdinal, &RankFacts::attempt, "which start of the job it is from"},
+    {"role", "", Unit::kText, [](const RankFacts& facts) { return TextOrNull(facts.role); },
+     "what its job calls it", kPlain, "string|null"},
     {"how", "", Unit::kText,
-     [](const RankFacts& facts) { return Value(IdentityHowName(facts.how)); }},
-    {"path", "FILE", Unit::kText, &RankFacts::path},
-    {"peak", "PEAK", Unit::kBytes, &IfRead<&RankFacts::peak>},
+     [](const RankFacts& facts) { return Value(IdentityHowName(facts.how)); },
+     "how the rank is known", kPlain, R"("none"|"guess"|"path"|"content"|"user")"},
+    {"path", "FILE", Unit::kText, &RankFacts::path, "the file", Drop(7) | kPath},
+    {"peak", "PEAK", Unit::kBytes, &IfRead<&RankFacts::peak>, "the most that was live", kPlain,
+     "integer|null"},
     {"peak_event", "", Unit::kOrdinal,
      [](const RankFacts& facts) {
        return facts.peak_event < 0 ? Value() : Value(facts.peak_event);
-     }},
-    {"end", "END", Unit::kBytes, &IfRead<&RankFacts::end>},
-    {"reserved_peak", "RESERVED", Unit::kBytes, &IfRead<&RankFacts::reserved_peak>},
-    {"headroom", "HEADROOM", Unit::kBytes, &RankFacts::headroom},
-    {"oom", "", Unit::kNested, [](const RankFacts& facts) { return OomValue(facts.oom); }},
+     },
+     "when that was", kPlain, "integer|null"},
+    {"end", "END", Unit::kBytes, &IfRead<&RankFacts::end>, "what is live at the end", Drop(5),
+     "integer|null"},
+    {"reserved_peak", "RESERVED", Unit::kBytes, &IfRead<&RankFacts::reserved_peak>,
+     "the most that the allocator held", Drop(3), "integer|null"},
+    {"headroom", "HEADROOM", Unit::kBytes, &RankFacts::headroom, "what the device has beyond that",
+     Drop(4)},
+    {"oom", "", Unit::kNested, [](const RankFacts& facts) { return OomValue(facts.oom); },
+     "that it ran out of memory", kPlain,
+     "{time: integer|null, asked: integer, free: integer|null}|null"},
     {"class", "CLASS", Unit::kOrdinal,
-     [](const RankFacts& facts) { return facts.in_class ? Value(*facts.in_class + 1) : Value(); }},
-    {"outlier", "OUTLIER", Unit::kBytes, &RankFacts::outlier},
+     [](const RankFacts& facts) { return facts.in_class ? Value(*facts.in_class + 1) : Value(); },
+     "ranks that hold the same", kPlain, "integer|null"},
+    {"outlier", "OUTLIER", Unit::kBytes, &RankFacts::outlier,
+     "how much more or less than others of its class it holds", Drop(1)},
     {"because", "", Unit::kNested,
-     [](const RankFacts& facts) { return CausesValue(facts.because); }},
-    {"problem", "PROBLEM", Unit::kText, &ProblemValue},
+     [](const RankFacts& facts) { return CausesValue(facts.because); },
+     "what it holds more of than they", kPlain, "{name: string, file: string, bytes: integer}[]"},
+    {"problem", "WHAT", Unit::kText, &ProblemValue, "what is wrong with the file", Drop(2),
+     "string|null"},
 });
 
 // What a class is in such a structure.
@@ -186,6 +200,10 @@ std::string_view CodeOf(RankPatternKind kind) {
       "alike",        "stages", "repeated-stages", "first-of-node",
       "every-second", "ends",   "halves",          "none"};
   return kCodes[static_cast<std::size_t>(kind)];
+}
+
+std::span<const Field<RankFacts>> RankFields() {
+  return kRankFields;
 }
 
 AnswerView ViewOf(const RanksAnswer& answer) {

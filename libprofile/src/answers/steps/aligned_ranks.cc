@@ -13,21 +13,28 @@ Value TextOrNull(const std::string& text) {
 }
 
 constexpr auto kAlignedRankFields = Fields<AlignedRank>({
-    {"rank", "RANK", Unit::kOrdinal, &AlignedRank::rank},
-    {"base", "BASE", Unit::kBytes, &AlignedRank::base},
-    {"new", "NEW", Unit::kBytes, &AlignedRank::now},
-    {"delta", "DELTA", Unit::kBytes, [](const AlignedRank& row) { return Value(row.delta()); }},
-    {"step", "STEP", Unit::kOrdinal, &AlignedRank::step},
-    {"steps", "STEPS", Unit::kCount, [](const AlignedRank& row) { return Value(row.steps); }},
+    {"rank", "RANK", Unit::kOrdinal, &AlignedRank::rank, "the rank", kPlain, "natural"},
+    {"base", "BASE", Unit::kBytes, &AlignedRank::base,
+     "what it held at the peak of its highest step in the base", Drop(3)},
+    {"new", "NEW", Unit::kBytes, &AlignedRank::now,
+     "what it holds at the peak of its highest step now", Drop(2)},
+    {"delta", "DELTA", Unit::kBytes, [](const AlignedRank& row) { return Value(row.delta()); },
+     "NEW minus BASE", kSigns},
+    {"step", "STEP", Unit::kOrdinal, &AlignedRank::step, "which step of the new run that is"},
+    {"steps", "STEPS", Unit::kCount, [](const AlignedRank& row) { return Value(row.steps); },
+     "how many steps correspond", Drop(5), "natural"},
     {"partner_share", "PARTNERS", Unit::kRatio,
-     [](const AlignedRank& row) { return row.compared ? Value(row.partners) : Value(); }},
-    {"by", "BY", Unit::kBytes, &AlignedRank::by},
-    {"name", "WHERE", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.name); }},
-    {"file", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.file); }},
-    {"base_path", "", Unit::kText, &AlignedRank::base_path},
-    {"path", "FILE", Unit::kText, &AlignedRank::path},
-    {"problem", "PROBLEM", Unit::kText,
-     [](const AlignedRank& row) { return TextOrNull(row.problem); }},
+     [](const AlignedRank& row) { return row.compared ? Value(row.partners) : Value(); },
+     "how many allocations have a partner in the other run", Drop(4), "number|null"},
+    {"by", "BY", Unit::kBytes, &AlignedRank::by, "how much of it is in the row that changed most"},
+    {"name", "MOST OF IT", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.name); },
+     "the row that changed most", Drop(1), "string|null"},
+    {"file", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.file); },
+     "the file that the name is in", kPlain, "string|null"},
+    {"base_path", "", Unit::kText, &AlignedRank::base_path, "the file of the base"},
+    {"path", "FILE", Unit::kText, &AlignedRank::path, "the file of the new run", Drop(6) | kPath},
+    {"problem", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.problem); },
+     "why it could not be compared", kPlain, "string|null"},
 });
 
 }  // namespace
@@ -65,6 +72,10 @@ AlignedRanksAnswer JoinAlignedRanks(std::vector<AlignedRank> ranks) {
     answer.shrank += row.compared && row.delta() < 0 ? 1 : 0;
   }
   return answer;
+}
+
+std::span<const Field<AlignedRank>> AlignedRankFields() {
+  return kAlignedRankFields;
 }
 
 AnswerView ViewOf(const AlignedRanksAnswer& answer) {

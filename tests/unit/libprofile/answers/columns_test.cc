@@ -47,15 +47,8 @@ Value VersionOf(const Value& id) {
 
 std::vector<std::vector<Value>> RowsOf(const AnswerView& answer) {
   std::vector<std::vector<Value>> rows;
-  std::vector<Value> values;
-  for (std::size_t row = 0; row < answer.row_count; ++row) {
-    answer.row(row, values);
-    rows.push_back(values);
-  }
-  if (answer.further) {
-    for (const NextRow next = answer.further(); next(values);) {
-      rows.push_back(values);
-    }
+  for (const auto next = answer.rows(0); const auto* row = next();) {
+    rows.push_back(*row);
   }
   return rows;
 }

@@ -89,7 +89,7 @@ TEST_F(Events, AreHeldUpToALimitAndCounted) {
   EXPECT_EQ(oom.who->name, "(no stack)");
   EXPECT_EQ(answer.rows[2].who->name, "f0");  // a free without frames: who allocated
   EXPECT_EQ(answer.rows[2].labels, "");
-  EXPECT_EQ(ViewOf(answer).unmade_rows, 1U);
+  EXPECT_EQ(ViewOf(answer).skipped_rows, 1U);
 }
 
 TEST_F(Events, AreTheSameHeldAndStreamed) {

@@ -136,7 +136,8 @@ TEST(Flame, HasTheFiguresOfTree) {
   const TreeAnswer tree = Tree(inputs, {});
   EXPECT_EQ(flame.total, tree.total);
   const auto next = tree.source->Rows();
-  for (TreeRow row; next(row);) {
+  while (const TreeRow* made = next()) {
+    const TreeRow& row = *made;
     if (row.relation == TreeRelation::kSelf) {
       EXPECT_EQ(self[std::string(row.node)], row.flat) << row.node;
       EXPECT_EQ(outermost[std::string(row.node)], row.cum) << row.node;

@@ -38,7 +38,8 @@ std::vector<Selection> Small() {
 std::vector<std::string> Rows(const TreeAnswer& answer) {
   std::vector<std::string> rows;
   const auto next = answer.source->Rows();
-  for (TreeRow row; next(row);) {
+  while (const TreeRow* made = next()) {
+    const TreeRow& row = *made;
     rows.push_back(
         row.relation == TreeRelation::kSelf
             ? fmt::format("{} {}/{}", row.name, row.flat.value_or(-1), row.cum.value_or(-1))
@@ -53,9 +54,8 @@ TEST(Tree, PutsEachFunctionBetweenCallersAndCallees) {
   EXPECT_THAT(Rows(answer), ElementsAre("caller train 70", "caller test 10", "step 80/80",
                                         "caller main 90", "train 20/90", "callee step 70"));
   EXPECT_THAT(answer.blocks, ElementsAre(0U, 3U));
-  TreeRow first;
-  ASSERT_TRUE(answer.source->Rows()(first));  // each pass begins anew
-  EXPECT_EQ(first.node, "step");
+  const auto again = answer.source->Rows();  // each pass begins anew
+  EXPECT_EQ(again()->node, "step");
   EXPECT_EQ(answer.functions, 4);
   EXPECT_EQ(answer.total, 100);
 }

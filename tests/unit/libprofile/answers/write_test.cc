@@ -77,27 +77,27 @@ TEST(WriteJson, WhatIsNoNumberIsNull) {
             "{\"flat\":1,\"name\":\"a\",\"share\":null,\"steps\":[]}\n");
 }
 
-// A pass over rows that nothing holds follows those that are held; no limit cuts it.
-TEST(WriteJsonLines, FurtherRowsFollow) {
+// Rows that are made one by one, and nothing holds: no limit cuts them.
+TEST(WriteJsonLines, RowsAreStreamed) {
   const Sample sample;
   AnswerView view = sample.View();
-  view.further = [] {
-    return NextRow([left = 2](std::vector<Value>& row) mutable {
-      row = {left, "further", Value(), Value::List()};
-      return left-- > 0;
-    });
+  view.row_count = 0;
+  view.rows = [](std::size_t /*limit*/) {
+    return [left = 2, row = AnswerView::Values()]() mutable {
+      row = {left, "made", Value(), Value::List()};
+      return left-- > 0 ? &row : nullptr;
+    };
   };
-  const std::string text = Written(WriteJsonLines, view, 1);
-  EXPECT_EQ(text.substr(text.find('\n') + 1),
-            "{\"flat\":2,\"name\":\"further\",\"share\":null,\"steps\":[]}\n"
-            "{\"flat\":1,\"name\":\"further\",\"share\":null,\"steps\":[]}\n");
+  EXPECT_EQ(Written(WriteJsonLines, view, 1),
+            "{\"flat\":2,\"name\":\"made\",\"share\":null,\"steps\":[]}\n"
+            "{\"flat\":1,\"name\":\"made\",\"share\":null,\"steps\":[]}\n");
 }
 
 TEST(WriteCsv, HasOneLineARow) {
   const Sample sample;
   EXPECT_EQ(Written(WriteCsv, sample.View(), 0),
             "flat,name,share,steps\r\n"
-            "-9223372036854775808,\"quote\"\" \\xff </script>\\n\",0.250000,\"[1,2]\"\r\n"
+            "-9223372036854775808,\"quote\"\" \\xff </script>\\n\",0.25,\"[1,2]\"\r\n"
             "2,\"'=a,\"\"b\"\"\\n\",,[]\r\n");
 }
 

@@ -55,16 +55,25 @@ std::string_view KindKey(AccountStep::Kind kind);
 
 inline constexpr auto kAccountFields = Fields<AccountRow>({
     {"device", "DEVICE", Unit::kText,
-     [](const AccountRow& row) { return row.device.empty() ? Value() : Value(row.device); }},
-    {"step", "", Unit::kText, [](const AccountRow& row) { return Value(row.step.key); }},
+     [](const AccountRow& row) { return row.device.empty() ? Value() : Value(row.device); },
+     "the device", kFixed, "string|null"},
+    {"step", "STEP", Unit::kText, [](const AccountRow& row) { return Value(row.step.key); },
+     "the part of the memory; deeper ones are parts of it", kFixed},
     {"bytes", "SIZE", Unit::kBytes,
      [](const AccountRow& row) {
        return row.step.kind == AccountStep::Kind::kUnknown ? Value() : Value(row.step.bytes);
-     }},
-    {"precision", "", Unit::kBytes,
-     [](const AccountRow& row) { return Value(row.step.precision); }},
-    {"kind", "", Unit::kText, [](const AccountRow& row) { return Value(KindKey(row.step.kind)); }},
-    {"source", "FROM", Unit::kText, [](const AccountRow& row) { return Value(row.step.source); }},
+     },
+     "its size", kPlain, "integer|null"},
+    {"share", "SHARE", Unit::kRatio, kInWords, "SIZE as a share of the step that it is a part of",
+     Drop(2)},
+    {"precision", "", Unit::kBytes, [](const AccountRow& row) { return Value(row.step.precision); },
+     "by how much SIZE may be off", kPlain, "natural"},
+    {"kind", "", Unit::kText, [](const AccountRow& row) { return Value(KindKey(row.step.kind)); },
+     "how SIZE is known", kPlain, R"("fact"|"difference"|"unknown")"},
+    {"source", "FROM", Unit::kText, [](const AccountRow& row) { return Value(row.step.source); },
+     "who says so", Drop(3)},
+    {"note", "WHAT IT IS", Unit::kText, kInWords, "what the part consists of",
+     Drop(1) | kFixed | kWrap, "string"},
 });
 
 AnswerView ViewOf(const AccountAnswer& answer);

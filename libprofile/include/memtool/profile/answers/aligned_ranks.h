@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct AlignedRanksAnswer {
 AlignedRank RankOf(std::int64_t rank, const AlignedAnswer& aligned);
 // Orders and counts rows.
 AlignedRanksAnswer JoinAlignedRanks(std::vector<AlignedRank> ranks);
+std::span<const Field<AlignedRank>> AlignedRankFields();
 AnswerView ViewOf(const AlignedRanksAnswer& answer);
 
 }  // namespace memtool

@@ -1,6 +1,8 @@
 // What every answer has, whatever its question, and an answer as writers see it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,38 +41,69 @@ struct AnswerHead {
   void Add(const Recording& recording, std::string_view path, std::string_view moment);
 };
 
-// Makes one row per call, until it returns false.
-using NextRow = std::function<bool(std::vector<Value>&)>;
+// A pass over rows: each call makes the next one, which lives until the call after it; null at the
+// end. Whoever reads it may take what the row holds.
+template <class Row>
+using RowStream = std::function<Row*()>;
+
+// A pass over rows that are held, the first `limit` of them; 0 = all.
+template <class Row>
+RowStream<const Row> StreamRows(std::span<const Row> rows, std::size_t limit = 0) {
+  return [rows = rows.first(limit == 0 ? rows.size() : std::min(limit, rows.size())),
+          next = std::size_t{0}]() mutable { return next < rows.size() ? &rows[next++] : nullptr; };
+}
 
 // An answer without its types, by reference: valid as long as the answer is.
 struct AnswerView {
+  using Values = std::vector<Value>;
+
   const AnswerHead* head = nullptr;
   std::vector<NamedValue> figures;  // besides the rows, in order
   std::vector<FieldInfo> fields;
-  std::size_t row_count = 0;
-  // The values of one row, one per field. Rows are made when they are written.
-  std::function<void(std::size_t row, std::vector<Value>& values)> row;
-  // For answers too long to hold: begins a pass over further rows, which no limit cuts.
-  std::function<NextRow()> further;
-  std::uint64_t unmade_rows = 0;  // rows that a limit kept from being made at all
+  std::size_t row_count = 0;  // rows that are held, which a limit may cut; 0 where they are made
+  // Begins a pass over the rows as values, one per field, made when they are asked for: the first
+  // `limit` of those that are held, 0 = all; no limit cuts those that are made.
+  std::function<RowStream<Values>(std::size_t limit)> rows;
+  std::uint64_t skipped_rows = 0;  // rows that a limit kept from being made at all
   // All rows as columns, where that takes much less than making them one by one; else empty. For
   // those of `fields` at the time of the call, in their order.
-  std::function<AnswerColumns(std::span<const FieldInfo> fields)> columns;
+  std::function<AnswerColumns(std::span<const FieldInfo> fields)> columns{};
+
+  // How many rows a limit cuts.
+  [[nodiscard]] std::uint64_t CutBy(std::size_t limit) const {
+    return skipped_rows + (limit == 0 || limit > row_count ? 0 : row_count - limit);
+  }
 };
+
+// `begin(limit)` begins a pass over typed rows.
+template <class Row, class Begin>
+AnswerView ViewStream(const AnswerHead& head, std::vector<NamedValue> figures,
+                      std::vector<Field<Row>> fields, Begin begin) {
+  std::erase_if(fields, [](const Field<Row>& field) { return !field.in_data(); });
+  AnswerView view{.head = &head, .figures = std::move(figures)};
+  for (const Field<Row>& field : fields) {
+    view.fields.push_back(field.Info());
+  }
+  view.rows = [begin = std::move(begin), fields = std::move(fields)](std::size_t limit) {
+    return RowStream<AnswerView::Values>(
+        [next = begin(limit), fields, values = AnswerView::Values()]() mutable {
+          const Row* row = next();
+          values.clear();
+          for (std::size_t i = 0; row != nullptr && i < fields.size(); ++i) {
+            values.push_back(fields[i].Of(*row));
+          }
+          return row == nullptr ? nullptr : &values;
+        });
+  };
+  return view;
+}
 
 template <class Row>
 AnswerView ViewRows(const AnswerHead& head, std::vector<NamedValue> figures,  // NOLINT: moved
                     std::span<const Row> rows, std::vector<Field<Row>> fields) {
-  AnswerView view{.head = &head, .figures = std::move(figures), .row_count = rows.size()};
-  for (const Field<Row>& field : fields) {
-    view.fields.push_back({field.key, field.title, field.unit});
-  }
-  view.row = [rows, fields = std::move(fields)](std::size_t row, std::vector<Value>& values) {
-    values.clear();
-    for (const Field<Row>& field : fields) {
-      values.push_back(field.Of(rows[row]));
-    }
-  };
+  AnswerView view = ViewStream<Row>(head, std::move(figures), std::move(fields),
+                                    [rows](std::size_t limit) { return StreamRows(rows, limit); });
+  view.row_count = rows.size();
   return view;
 }
 

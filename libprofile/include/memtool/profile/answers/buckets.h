@@ -109,14 +109,19 @@ struct BucketsAnswer {
 };
 
 inline constexpr auto kBucketFields = Fields<BucketRow>({
-    {"axis", "AXIS", Unit::kText, &BucketRow::axis},
-    {"bucket", "BUCKET", Unit::kText, &BucketRow::name},
-    {"bytes", "SIZE", Unit::kAmount, [](const BucketRow& row) { return Value(row.sum.bytes); }},
+    {"axis", "AXIS", Unit::kText, &BucketRow::axis, "the axis of the dictionary", kFixed},
+    {"bucket", "BUCKET", Unit::kText, &BucketRow::name, "the category"},
+    {"bytes", "SIZE", Unit::kAmount, [](const BucketRow& row) { return Value(row.sum.bytes); },
+     "what is in it"},
+    {"share", "SHARE", Unit::kRatio, kInWords, "SIZE as a share of the whole"},
+    {"bar", "OF ALL", Unit::kText, kInWords, "the share as a bar", Drop(2) | kFixed},
     {"count", "COUNT", Unit::kCount,
      [](const BucketRow& row) {
        return row.kind == BucketRow::Kind::kUntracked ? Value() : Value(row.sum.count);
-     }},
-    {"unknown", "", Unit::kCount, [](const BucketRow& row) { return Value(row.sum.unknown); }},
+     },
+     "how many allocations are", Drop(1), "integer|null"},
+    {"unknown", "", Unit::kCount, [](const BucketRow& row) { return Value(row.sum.unknown); },
+     "allocations of unknown size; they are in no sum"},
     {"entries", "", Unit::kNested,
      [](const BucketRow& row) {
        Value::List entries;
@@ -127,7 +132,9 @@ inline constexpr auto kBucketFields = Fields<BucketRow>({
                                          {"count", entry.sum.count}});
        }
        return Value(std::move(entries));
-     }},
+     },
+     "the largest rows in it", kPlain,
+     "{name: string, file: string, bytes: integer, count: integer}[]"},
 });
 
 AnswerView ViewOf(const BucketsAnswer& answer);
@@ -141,14 +148,18 @@ struct ExplainAnswer {
 };
 
 inline constexpr auto kExplanationFields = Fields<Explanation>({
-    {"bytes", "SIZE", Unit::kAmount, [](const Explanation& row) { return Value(row.sum.bytes); }},
-    {"count", "COUNT", Unit::kCount, [](const Explanation& row) { return Value(row.sum.count); }},
-    {"axis", "AXIS", Unit::kText, &Explanation::axis},
-    {"bucket", "BUCKET", Unit::kText, &Explanation::bucket},
-    {"word", "WORD", Unit::kText, &Explanation::word},
-    {"matched", "FOUND IN", Unit::kText, &Explanation::matched},
-    {"entry", "", Unit::kText, &Explanation::entry},
-    {"also", "ALSO IN", Unit::kText, &Explanation::also},
+    {"bytes", "SIZE", Unit::kAmount, [](const Explanation& row) { return Value(row.sum.bytes); },
+     "what the word puts into the category"},
+    {"count", "COUNT", Unit::kCount, [](const Explanation& row) { return Value(row.sum.count); },
+     "how many allocations these are", Drop(3)},
+    {"axis", "AXIS", Unit::kText, &Explanation::axis, "the axis of the dictionary", Drop(2)},
+    {"bucket", "BUCKET", Unit::kText, &Explanation::bucket, "the category", kFixed},
+    {"word", "WORD", Unit::kText, &Explanation::word, "the word of the dictionary that matches"},
+    {"matched", "FOUND IN", Unit::kText, &Explanation::matched, "the text that it was found in"},
+    {"entry", "ROW", Unit::kText, &Explanation::entry, "the row that the allocations belong to",
+     Drop(4)},
+    {"also", "ALSO IN", Unit::kText, &Explanation::also, "other categories that match, too",
+     Drop(5)},
 });
 
 AnswerView ViewOf(const ExplainAnswer& answer);

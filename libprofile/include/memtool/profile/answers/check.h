@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,6 +126,7 @@ class CheckMaker {
   CheckAnswer answer_;
 };
 
+std::span<const Field<CheckRow>> CheckFields();
 AnswerView ViewOf(const CheckAnswer& answer);
 
 }  // namespace memtool

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,9 +32,6 @@ struct EventsQuery {
   bool count = false;  // without a limit: count them too, which is a pass of its own
 };
 
-// "0x7f064c000000"
-std::string AddressText(std::uint64_t address);
-
 struct EventRow {
   std::size_t trace = 0;    // row of History::traces
   std::int64_t number = 0;  // entry of the trace
@@ -58,34 +54,63 @@ struct EventRow {
 };
 
 inline constexpr auto kEventFields = Fields<EventRow>({
-    {"event", "EVENT", Unit::kOrdinal, &EventRow::number},
-    {"device", "DEV", Unit::kOrdinal, &EventRow::device},
+    {"event", "EVENT", Unit::kOrdinal, &EventRow::number, "the number of the event in its list",
+     Drop(1)},
+    {"time", "TIME", Unit::kMicroseconds, kInWords,
+     "when it happened, after the first event of the file", Drop(5)},
+    {"device", "DEV", Unit::kOrdinal, &EventRow::device, "the device", Drop(4)},
     {"action", "ACTION", Unit::kText,
-     [](const EventRow& row) { return Value(ActionName(row.action)); }},
-    {"size", "SIZE", Unit::kBytes, &EventRow::size},
+     [](const EventRow& row) -> std::optional<std::string_view> { return ActionName(row.action); },
+     "what happened", kFixed,
+     R"("alloc"|"free_requested"|"free_completed"|"segment_alloc"|"segment_free"|)"
+     R"("segment_map"|"segment_unmap"|"oom"|"adjust"|"snapshot"|"annotate"|"other")"},
+    {"size", "SIZE", Unit::kBytes, &EventRow::size, "bytes of the block or segment"},
     {"id", "BLOCK", Unit::kText,
-     [](const EventRow& row) { return row.id ? Value(ToString(*row.id)) : Value(); }},
-    {"allocated", "LIVE", Unit::kBytes, &EventRow::allocated},
+     [](const EventRow& row) { return row.id ? Value(ToString(*row.id)) : Value(); },
+     "the block: its address, and how often the address was used before", Drop(7) | kFixed,
+     "string|null"},
+    {"lived", "LIVED", Unit::kMicroseconds, kInWords,
+     "how long the block lived, in events and time", Drop(6)},
+    {"allocated", "LIVE", Unit::kBytes, &EventRow::allocated, "bytes in blocks after the event",
+     Drop(3)},
     {"time_us", "", Unit::kMicroseconds,
-     [](const EventRow& row) { return row.time == kNoTime ? Value() : Value(row.time / 1000); }},
+     [](const EventRow& row) {
+       return row.time == kNoTime ? std::nullopt : std::optional(row.time / 1000);
+     },
+     "when it happened, by the clock of the file"},
     {"address", "", Unit::kAddress,
-     [](const EventRow& row) { return row.id ? Value(AddressText(row.id->address)) : Value(); }},
-    {"stream", "", Unit::kAddress,
-     [](const EventRow& row) { return Value(AddressText(row.stream)); }},
-    {"partner", "", Unit::kOrdinal, &EventRow::partner},
-    {"lived_events", "", Unit::kCount, &EventRow::lived_events},
+     [](const EventRow& row) { return row.id ? std::optional(row.id->address) : std::nullopt; },
+     "the address of the block", kPlain, "string|null"},
+    {"stream", "", Unit::kAddress, [](const EventRow& row) { return std::optional(row.stream); },
+     "the stream that it was on"},
+    {"partner", "", Unit::kOrdinal, &EventRow::partner,
+     "the event at the other end of the life of the block"},
+    {"lived_events", "", Unit::kCount, &EventRow::lived_events, "events between the two"},
     {"lived_us", "", Unit::kMicroseconds,
      [](const EventRow& row) {
-       return row.lived_nanos ? Value(*row.lived_nanos / 1000) : Value();
-     }},
-    {"device_free", "", Unit::kBytes, &EventRow::device_free},
-    {"name", "", Unit::kText, [](const EventRow& row) { return Value(row.who->name); }},
-    {"file", "", Unit::kText, [](const EventRow& row) { return Value(row.who->file); }},
-    {"line", "", Unit::kOrdinal, [](const EventRow& row) { return LineValue(row.who->line); }},
+       return row.lived_nanos ? std::optional(*row.lived_nanos / 1000) : std::nullopt;
+     },
+     "time between the two"},
+    {"device_free", "", Unit::kBytes, &EventRow::device_free,
+     "what the driver had free; of an event that ran out of memory"},
+    {"name", "BY", Unit::kText,
+     [](const EventRow& row) -> std::optional<std::string_view> { return row.who->name; },
+     "who did it: the innermost frame that is shown", kPlaces},
+    {"file", "", Unit::kText,
+     [](const EventRow& row) -> std::optional<std::string_view> { return row.who->file; },
+     "the file that the name is in"},
+    {"line", "", Unit::kOrdinal, [](const EventRow& row) { return LineValue(row.who->line); },
+     "the line in that file"},
     {"via", "", Unit::kText,
-     [](const EventRow& row) { return row.who->via.empty() ? Value() : Value(row.who->via); }},
-    {"labels", "", Unit::kText, &EventRow::labels},
-    {"stack", "", Unit::kText, [](const EventRow& row) { return Value(row.who->stack); }},
+     [](const EventRow& row) {
+       return row.who->via.empty() ? std::nullopt : std::optional<std::string_view>(row.who->via);
+     },
+     "the call into a framework under which frames are hidden", kPlain, "string|null"},
+    {"labels", "", Unit::kText, &EventRow::labels,
+     "what the file says about the event, as \"key=value key=value\""},
+    {"stack", "", Unit::kText,
+     [](const EventRow& row) -> std::optional<std::string_view> { return row.who->stack; },
+     "all frames, \"root;caller;leaf\"", kPlain, "string?"},
 });
 
 // Makes the rows of chosen events.
@@ -95,9 +120,8 @@ class EventSource {
   EventSource(const View& view, std::vector<EventRange> ranges, const EventFilter& filter)
       : view_(view), ranges_(std::move(ranges)), filter_(filter), names_(view) {}
 
-  // Begins a pass over all of them, in the order of the file: each call makes the next row, until
-  // it returns false. The source must outlive the pass.
-  [[nodiscard]] std::function<bool(EventRow&)> Rows();
+  // Begins a pass over all of them, in the order of the file. The source must outlive it.
+  [[nodiscard]] RowStream<EventRow> Rows();
   // The same without rows.
   [[nodiscard]] EventCursor Events() const { return {view_, ranges_, filter_}; }
   void Make(const ListedEvent& listed, EventRow& row);

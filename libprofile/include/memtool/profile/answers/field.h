@@ -1,9 +1,11 @@
-// Fields: the columns of an answer, declared once. JSON, CSV, tables and bindings take keys,
-// titles, units and values from the same declaration:
+// Fields: the columns of an answer, declared once. JSON, CSV, tables, bindings, `memtool help
+// columns` and the JSON Schema of the answer are made from the same declaration:
 //
 //   inline constexpr auto kTopFields = Fields<TopRow>({
-//       {"flat", "FLAT", Unit::kAmount, &TopRow::flat},
-//       {"line", "LINE", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); }},
+//       {"flat", "FLAT", Unit::kAmount, &TopRow::flat, "what the row itself allocated"},
+//       {"line", "", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); },
+//        "the line in that file"},
+//       {"saves", "SAVES", Unit::kAmount, kInWords, "what the peak would lose", Drop(2)},
 //   });
 #pragma once
 
@@ -14,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "memtool/profile/answers/value.h"
 
@@ -31,33 +34,130 @@ enum class Unit : std::uint8_t {
   kNested,   // lists and objects
 };
 
+// How a table lays a column out. Text is on the left and is cut in its middle to fit a terminal.
+struct Layout {
+  // The order in which columns are left out to fit a terminal, the highest first; 0 = never, for
+  // what the command is about.
+  int drop = 0;
+  bool fixed = false;    // text that is never cut
+  bool left = false;     // on the left although it is no text
+  bool path = false;     // text that is cut from the left
+  bool lines = false;    // lines of text joined by '\n', indented from the second on
+  bool wrap = false;     // wraps into further lines; only the last column
+  bool signs = false;    // a difference: with + or -, and coloured by it
+  std::size_t room = 0;  // width below which other columns give way; 0 = as for a name
+};
+
+// Layouts, as fields name them: Drop(2) | kPath.
+constexpr Layout operator|(const Layout& a, const Layout& b) {
+  return {.drop = a.drop + b.drop,
+          .fixed = a.fixed || b.fixed,
+          .left = a.left || b.left,
+          .path = a.path || b.path,
+          .lines = a.lines || b.lines,
+          .wrap = a.wrap || b.wrap,
+          .signs = a.signs || b.signs,
+          .room = a.room + b.room};
+}
+constexpr Layout Drop(int order) {
+  return {.drop = order};
+}
+inline constexpr Layout kPlain{};
+inline constexpr Layout kFixed{.fixed = true};
+inline constexpr Layout kLeft{.left = true};
+inline constexpr Layout kPath{.path = true};
+inline constexpr Layout kLines{.lines = true};
+inline constexpr Layout kWrap{.wrap = true};
+inline constexpr Layout kSigns{.signs = true};
+inline constexpr Layout kPlaces{.room = 24};  // a name and its place, "forward linear.py:5"
+// In place of a getter: the command says what the cells are. Only tables have such a field, unless
+// it has a type.
+inline constexpr std::monostate kInWords{};
+
+// A field without the type of its row.
 struct FieldInfo {
   std::string_view key;
   std::string_view title;
   Unit unit = Unit::kText;
+  std::string_view meaning{};
+  std::string_view type{};  // see Field::type; never empty where it comes from a Field
+  Layout layout{};
+  bool in_data = true;  // false: only tables have it
 };
+
+// "0x7f064c000000"
+std::string AddressText(std::uint64_t address);
 
 template <class Row>
 struct Field {
+  // Functions that return text return views that stay valid as long as the answer.
   using Getter =
-      std::variant<std::int64_t Row::*, std::uint64_t Row::*, std::int32_t Row::*, double Row::*,
-                   bool Row::*, std::string Row::*, std::optional<std::int64_t> Row::*,
-                   std::optional<double> Row::*, Value (*)(const Row&)>;
+      std::variant<std::monostate, std::int64_t Row::*, std::uint64_t Row::*, std::int32_t Row::*,
+                   double Row::*, bool Row::*, std::string Row::*,
+                   std::optional<std::int64_t> Row::*, std::optional<double> Row::*,
+                   std::optional<std::int64_t> (*)(const Row&),
+                   std::optional<std::uint64_t> (*)(const Row&),
+                   std::optional<std::string_view> (*)(const Row&), Value (*)(const Row&)>;
   std::string_view key;    // stable: JSON and CSV
   std::string_view title;  // of its column in tables; empty = only in data formats
   Unit unit = Unit::kText;
   Getter get;
+  std::string_view meaning{};  // a sentence without its full stop
+  Layout layout{};
+  // What JSON holds, where it does not follow from unit and getter, in the notation of TypeScript:
+  // `"new"|"gone"`, `integer|null`, `{name: string, line?: integer}[]`; natural is an integer that
+  // is not negative. A "?" at the end: only some answers have the field.
+  std::string_view type{};
 
   [[nodiscard]] Value Of(const Row& row) const {
     return std::visit(
-        [&row](const auto& getter) -> Value {
-          if constexpr (std::is_member_pointer_v<std::decay_t<decltype(getter)>>) {
+        [this, &row](const auto& getter) -> Value {
+          using T = std::decay_t<decltype(getter)>;
+          if constexpr (std::is_same_v<T, std::monostate>) {
+            return {};
+          } else if constexpr (std::is_member_pointer_v<T>) {
             return Value(row.*getter);
+          } else if constexpr (std::is_same_v<T, std::optional<std::uint64_t> (*)(const Row&)>) {
+            const auto number = getter(row);
+            return number && unit == Unit::kAddress ? Value(AddressText(*number)) : Value(number);
           } else {
-            return getter(row);
+            return Value(getter(row));
           }
         },
         get);
+  }
+  // Whether it has values without the words of a command.
+  [[nodiscard]] bool in_data() const { return !std::holds_alternative<std::monostate>(get); }
+  [[nodiscard]] FieldInfo Info() const {
+    const bool made = !in_data() && type.empty();
+    return {key, title, unit, meaning, type.empty() ? TypeOf() : type, layout, !made};
+  }
+
+  [[nodiscard]] std::string_view TypeOf() const {
+    return std::visit(
+        [this](const auto& getter) -> std::string_view {
+          using T = std::decay_t<decltype(getter)>;
+          constexpr bool kPerhaps = std::is_same_v<T, std::optional<std::int64_t> Row::*> ||
+                                    std::is_same_v<T, std::optional<std::int64_t> (*)(const Row&)>;
+          if constexpr (std::is_same_v<T, bool Row::*>) {
+            return "boolean";
+          } else if constexpr (std::is_same_v<T, std::optional<double> Row::*>) {
+            return "number|null";
+          } else if constexpr (std::is_same_v<T, double Row::*>) {
+            return "number";
+          } else if constexpr (kPerhaps) {
+            return "integer|null";
+          } else {
+            return TypeOf(unit);
+          }
+        },
+        get);
+  }
+  static std::string_view TypeOf(Unit of) {
+    return of == Unit::kText || of == Unit::kAddress ? "string"
+           : of == Unit::kRatio                      ? "number"
+           : of == Unit::kNested                     ? "any"
+                                                     : "integer";
   }
 };
 
@@ -67,8 +167,8 @@ constexpr std::array<Field<Row>, kCount> Fields(const Field<Row> (&fields)[kCoun
 }
 
 // A line of a file: null where there is none.
-inline Value LineValue(std::int64_t line) {
-  return line > 0 ? Value(line) : Value();
+inline std::optional<std::int64_t> LineValue(std::int64_t line) {
+  return line > 0 ? std::optional(line) : std::nullopt;
 }
 
 }  // namespace memtool

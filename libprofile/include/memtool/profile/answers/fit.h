@@ -87,15 +87,22 @@ struct FitAnswer {
 };
 
 inline constexpr auto kFitFields = Fields<FitRow>({
-    {"x", "X", Unit::kText, &FitRow::x},
-    {"live_peak", "LIVE PEAK", Unit::kBytes, &FitRow::live_peak},
-    {"reserved_peak", "RESERVED PEAK", Unit::kBytes, &FitRow::reserved_peak},
-    {"setting", "SETTING", Unit::kText, &FitRow::setting},
-    {"recorded_live", "", Unit::kBytes, &FitRow::recorded_live},
-    {"recorded_reserved", "RECORDED", Unit::kBytes, &FitRow::recorded_reserved},
-    {"error", "OFF BY", Unit::kRatio, [](const FitRow& row) { return Value(row.error()); }},
-    {"passes", "", Unit::kText, [](const FitRow& row) { return Value(row.passes); }},
-    {"from", "", Unit::kText, &FitRow::from},
+    {"x", "X", Unit::kText, &FitRow::x, "the parameter", kPlain, "number"},
+    {"live_peak", "LIVE PEAK", Unit::kBytes, &FitRow::live_peak, "the most that is in blocks",
+     kPlain, "natural"},
+    {"reserved_peak", "RESERVED PEAK", Unit::kBytes, &FitRow::reserved_peak,
+     "the most that the allocator holds", kPlain, "natural"},
+    {"setting", "SETTING", Unit::kText, &FitRow::setting, "the settings of the allocator"},
+    {"recorded_live", "", Unit::kBytes, &FitRow::recorded_live,
+     "LIVE PEAK of a recording with this parameter"},
+    {"recorded_reserved", "RECORDED", Unit::kBytes, &FitRow::recorded_reserved,
+     "RESERVED PEAK of such a recording", Drop(2)},
+    {"error", "OFF BY", Unit::kRatio, [](const FitRow& row) { return Value(row.error()); },
+     "RESERVED PEAK minus RECORDED, as a share of RECORDED", Drop(3), "number|null"},
+    {"passes", "FITS", Unit::kText, [](const FitRow& row) { return Value(row.passes); },
+     "whether it fits into the limit", kFixed, "boolean|null"},
+    {"from", "", Unit::kText, &FitRow::from,
+     "the parameter of the recording that it was worked out from", kPlain, "number"},
 });
 
 // Takes inputs one after the other, in the order of FitQuery::x, each above 0 and no two equal.

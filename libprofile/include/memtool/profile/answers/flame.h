@@ -57,22 +57,31 @@ struct FlameAnswer {
 };
 
 inline constexpr auto kFlameFields = Fields<FlameRow>({
-    {"id", "", Unit::kOrdinal, &FlameRow::id},
-    {"parent", "", Unit::kOrdinal, &FlameRow::parent},
-    {"depth", "", Unit::kOrdinal, &FlameRow::depth},
-    {"name", "WHERE", Unit::kText, [](const FlameRow& row) { return Value(row.name); }},
-    {"file", "", Unit::kText, [](const FlameRow& row) { return Value(row.file); }},
-    {"line", "", Unit::kOrdinal, [](const FlameRow& row) { return LineValue(row.line); }},
-    {"bytes", "BYTES", Unit::kAmount, &FlameRow::bytes},
-    {"self", "SELF", Unit::kAmount, &FlameRow::self},
-    {"left_out", "", Unit::kAmount, &FlameRow::left_out},
-    {"base_bytes", "BASE", Unit::kAmount, &FlameRow::base_bytes},
-    {"base_self", "", Unit::kAmount, &FlameRow::base_self},
+    {"id", "", Unit::kOrdinal, &FlameRow::id, "the number of the row", kPlain, "natural"},
+    {"parent", "", Unit::kOrdinal, &FlameRow::parent, "the row that it is called by", kPlain,
+     "natural|null"},
+    {"depth", "", Unit::kOrdinal, &FlameRow::depth, "how many rows are above it", kPlain,
+     "natural"},
+    {"name", "WHERE", Unit::kText, [](const FlameRow& row) { return Value(row.name); },
+     "the function"},
+    {"file", "", Unit::kText, [](const FlameRow& row) { return Value(row.file); },
+     "the file that the name is in"},
+    {"line", "", Unit::kOrdinal, [](const FlameRow& row) { return LineValue(row.line); },
+     "the line in that file"},
+    {"bytes", "BYTES", Unit::kAmount, &FlameRow::bytes,
+     "what the frame and everything that it calls hold"},
+    {"self", "SELF", Unit::kAmount, &FlameRow::self, "what the frame itself holds"},
+    {"left_out", "", Unit::kAmount, &FlameRow::left_out,
+     "what lies in callees too small to have a row"},
+    {"base_bytes", "BASE", Unit::kAmount, &FlameRow::base_bytes, "BYTES in the base"},
+    {"base_self", "", Unit::kAmount, &FlameRow::base_self,
+     "what the frame itself held in the base"},
     {"change", "CHANGE", Unit::kAmount,
      [](const FlameRow& row) {
        const auto change = row.change();
        return change ? Value(*change) : Value();
-     }},
+     },
+     "BYTES minus BASE", kPlain, "integer|null"},
 });
 
 AnswerView ViewOf(const FlameAnswer& answer);

@@ -40,14 +40,18 @@ std::string_view NodeName(const GraphRow& row);
 Value NodeTags(const GraphRow& row);
 
 inline constexpr auto kGraphFields = Fields<GraphRow>({
-    {"name", "WHERE", Unit::kText, [](const GraphRow& row) { return Value(NodeName(row)); }},
-    {"file", "", Unit::kText, [](const GraphRow& row) { return Value(row.node().place.file); }},
+    {"name", "WHERE", Unit::kText, [](const GraphRow& row) { return Value(NodeName(row)); },
+     "the function, or the file or module"},
+    {"file", "", Unit::kText, [](const GraphRow& row) { return Value(row.node().place.file); },
+     "the file that the name is in"},
     {"line", "", Unit::kOrdinal,
-     [](const GraphRow& row) { return LineValue(row.node().place.line); }},
+     [](const GraphRow& row) { return LineValue(row.node().place.line); }, "the line in that file"},
     {"flat", "FLAT", Unit::kAmount,
-     [](const GraphRow& row) { return Value(row.node().value.flat); }},
-    {"cum", "CUM", Unit::kAmount, [](const GraphRow& row) { return Value(row.node().value.cum); }},
-    {"tags", "", Unit::kNested, NodeTags},
+     [](const GraphRow& row) { return Value(row.node().value.flat); }, "what it holds itself"},
+    {"cum", "CUM", Unit::kAmount, [](const GraphRow& row) { return Value(row.node().value.cum); },
+     "what it and everything that it calls hold"},
+    {"tags", "", Unit::kNested, NodeTags, "its labels, heaviest first", kPlain,
+     "{text: string, weight: integer}[]"},
 });
 
 // Nodes are rows; the edges are a figure besides them, with ends as numbers of rows from 0.

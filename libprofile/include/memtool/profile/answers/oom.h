@@ -94,16 +94,18 @@ struct OomAnswer {
 
 inline constexpr auto kOomFields = Fields<OomRow>({
     {"kind", "", Unit::kText,
-     [](const OomRow& row) -> Value {
-       return row.kind == OomRow::Kind::kPart ? "part" : "holder";
-     }},
-    {"name", "", Unit::kText, &OomRow::name},
-    {"bytes", "SIZE", Unit::kBytes, &OomRow::bytes},
-    {"share", "SHARE", Unit::kRatio, &OomRow::share},
-    {"precision", "", Unit::kBytes, &OomRow::precision},
+     [](const OomRow& row) -> Value { return row.kind == OomRow::Kind::kPart ? "part" : "holder"; },
+     "a part of the memory, or who holds some of it", kPlain, R"("part"|"holder")"},
+    {"name", "WHAT", Unit::kText, &OomRow::name, "which one", kWrap},
+    {"bytes", "SIZE", Unit::kBytes, &OomRow::bytes, "its size"},
+    {"share", "SHARE", Unit::kRatio, &OomRow::share, "SIZE as a share of the whole", Drop(1)},
+    {"precision", "", Unit::kBytes, &OomRow::precision, "by how much SIZE may be off", kPlain,
+     "natural"},
     {"file", "", Unit::kText,
-     [](const OomRow& row) { return row.file.empty() ? Value() : Value(row.file); }},
-    {"line", "", Unit::kOrdinal, [](const OomRow& row) { return LineValue(row.line); }},
+     [](const OomRow& row) { return row.file.empty() ? Value() : Value(row.file); },
+     "the file that the name is in", kPlain, "string|null"},
+    {"line", "", Unit::kOrdinal, [](const OomRow& row) { return LineValue(row.line); },
+     "the line in that file"},
 });
 
 // Figures besides the rows: what was requested, free and lacking; "conclusion" is an object with

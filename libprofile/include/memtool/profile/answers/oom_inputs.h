@@ -41,36 +41,51 @@ Value OomFact(const OomInputRow& row) {
 }  // namespace detail
 
 inline constexpr auto kOomInputFields = Fields<OomInputRow>({
-    {"input", "INPUT", Unit::kText, &OomInputRow::input},
-    {"asked", "ASKED", Unit::kBytes, detail::OomFact<&OomFacts::asked>},
-    {"driver_free", "DRIVER FREE", Unit::kBytes, detail::OomFact<&OomFacts::free>},
+    {"input", "INPUT", Unit::kText, &OomInputRow::input, "the file", kPath},
+    {"device", "DEVICE", Unit::kText, kInWords, "the device, and where it is", Drop(4) | kFixed,
+     "string"},
+    {"asked", "ASKED", Unit::kBytes, detail::OomFact<&OomFacts::asked>, "the request that failed",
+     Drop(1), "integer|null"},
+    {"driver_free", "DRIVER FREE", Unit::kBytes, detail::OomFact<&OomFacts::free>,
+     "what the driver had free", Drop(3), "integer|null"},
     {"live", "LIVE", Unit::kBytes,
      [](const OomInputRow& row) {
        const auto live = row.found ? LiveOf(*row.found) : std::nullopt;
        return live ? Value(live->bytes) : Value();
-     }},
-    {"cached", "CACHED", Unit::kBytes, detail::OomFact<&OomFacts::cached>},
+     },
+     "what the program held", Drop(2), "integer|null"},
+    {"cached", "CACHED", Unit::kBytes, detail::OomFact<&OomFacts::cached>,
+     "what the allocator held and the program did not", Drop(5), "integer|null"},
     {"short_in_all", "", Unit::kBytes,
      [](const OomInputRow& row) {
        return row.found && row.found->judged() ? Value(row.found->verdict.short_in_all) : Value();
-     }},
-    {"verdict", "", Unit::kText,
-     [](const OomInputRow& row) -> Value { return row.found ? VerdictName(*row.found) : "none"; }},
+     },
+     "by how much all that is free is too little", kPlain, "integer|null"},
+    {"verdict", "WHY", Unit::kText,
+     [](const OomInputRow& row) -> Value { return row.found ? VerdictName(*row.found) : "none"; },
+     "why the request failed", kFixed,
+     R"("fragmentation"|"full"|"limit"|"too-large"|"unexplained"|"unknown"|"none")"},
     {"close", "", Unit::kCount,
-     [](const OomInputRow& row) -> Value { return row.found && row.found->verdict.close ? 1 : 0; }},
-    {"failures", "", Unit::kCount, &OomInputRow::failures},
+     [](const OomInputRow& row) -> Value { return row.found && row.found->verdict.close ? 1 : 0; },
+     "whether rounding of the figures could change that", kPlain, "0|1"},
+    {"failures", "", Unit::kCount, &OomInputRow::failures, "how many failures the input has",
+     kPlain, "natural"},
     {"rank", "", Unit::kOrdinal,
-     [](const OomInputRow& row) { return row.found ? Value(row.found->place.rank) : Value(); }},
+     [](const OomInputRow& row) { return row.found ? Value(row.found->place.rank) : Value(); },
+     "the rank of the process", kPlain, "integer|null"},
     {"time_us", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
        const bool told =
            row.found && row.found->time && (row.found->snapshot || HasYear(*row.found->time));
        return told ? Value(*row.found->time / 1000) : Value();
-     }},
+     },
+     "when it failed", kPlain, "integer|null"},
     {"line", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
        return row.found && row.found->message ? Value(row.found->message->line) : Value();
-     }},
+     },
+     "the line of the log", kPlain, "integer|null"},
+    {"answer", "", Unit::kText, kInWords, "the verdict as a sentence", kPlain, "string|null"},
 });
 
 AnswerView ViewOf(const OomInputsAnswer& answer);

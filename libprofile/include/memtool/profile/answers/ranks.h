@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,7 @@ struct RanksAnswer {
 
 std::string_view CodeOf(RankPatternKind kind);
 
+std::span<const Field<RankFacts>> RankFields();
 AnswerView ViewOf(const RanksAnswer& answer);
 
 struct RanksQuery {

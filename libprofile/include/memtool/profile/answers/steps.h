@@ -52,20 +52,25 @@ struct StepsRow {
 };
 
 inline constexpr auto kStepsFields = Fields<StepsRow>({
-    {"step", "STEP", Unit::kOrdinal, &StepsRow::step},
-    {"peak", "PEAK", Unit::kBytes, &StepsRow::peak},
-    {"peak_event", "AT EVENT", Unit::kOrdinal, &StepsRow::peak_event},
-    {"live_at_end", "AT ITS END", Unit::kBytes, &StepsRow::end_live},
-    {"allocated", "ALLOCATED", Unit::kBytes, &StepsRow::allocated},
-    {"allocations", "ALLOCATIONS", Unit::kCount, &StepsRow::allocations},
-    {"begin", "BEGIN", Unit::kOrdinal, &StepsRow::begin},
-    {"end", "END", Unit::kOrdinal, &StepsRow::end},
-    {"from", "FROM", Unit::kText, [](const StepsRow& row) { return Value(NameOf(row.from)); }},
-    {"complete", "", Unit::kText, &StepsRow::complete},
-    {"device", "DEVICE", Unit::kOrdinal, &StepsRow::device},
+    {"step", "STEP", Unit::kOrdinal, &StepsRow::step, "the number of the step; * = not whole"},
+    {"peak", "PEAK", Unit::kBytes, &StepsRow::peak, "the most that was live in it"},
+    {"peak_event", "AT EVENT", Unit::kOrdinal, &StepsRow::peak_event, "when that was", Drop(4)},
+    {"live_at_end", "AT ITS END", Unit::kBytes, &StepsRow::end_live, "what is live when it ends",
+     Drop(3)},
+    {"allocated", "ALLOCATED", Unit::kBytes, &StepsRow::allocated,
+     "bytes that were allocated in it", Drop(5)},
+    {"allocations", "ALLOCATIONS", Unit::kCount, &StepsRow::allocations,
+     "how many allocations these were", Drop(2)},
+    {"begin", "BEGIN", Unit::kOrdinal, &StepsRow::begin, "its first event", Drop(6)},
+    {"end", "END", Unit::kOrdinal, &StepsRow::end, "the event after its last one", Drop(6)},
+    {"from", "FROM", Unit::kText, [](const StepsRow& row) { return Value(NameOf(row.from)); },
+     "how the step was found", Drop(1), R"("mark"|"phase"|"loop")"},
+    {"complete", "", Unit::kText, &StepsRow::complete, "whether the recording has all of it"},
+    {"device", "DEVICE", Unit::kOrdinal, &StepsRow::device, "the device"},
     {"mark", "MARK", Unit::kText,
-     [](const StepsRow& row) { return row.name.empty() ? Value() : Value(row.name); }},
-    {"input", "INPUT", Unit::kText, &StepsRow::input},
+     [](const StepsRow& row) { return row.name.empty() ? Value() : Value(row.name); },
+     "the mark that it begins with", Drop(7), "string|null"},
+    {"input", "INPUT", Unit::kText, &StepsRow::input, "the input"},
 });
 
 struct StepsAnswer {

@@ -19,11 +19,13 @@ struct TagsAnswer {
 };
 
 inline constexpr auto kTagsFields = Fields<TagRow>({
-    {"bytes", "AMOUNT", Unit::kAmount, &TagRow::bytes},
-    {"count", "COUNT", Unit::kCount, &TagRow::count},
-    {"key", "KEY", Unit::kText, &TagRow::key},
-    {"value", "VALUE", Unit::kText, &TagRow::value},
-    {"unknown", "", Unit::kCount, &TagRow::unknown},
+    {"bytes", "AMOUNT", Unit::kAmount, &TagRow::bytes, "what has this label"},
+    {"share", "OF TOTAL", Unit::kRatio, kInWords, "AMOUNT as a share of the total", Drop(2)},
+    {"count", "COUNT", Unit::kCount, &TagRow::count, "how many allocations have it", Drop(1)},
+    {"key", "KEY", Unit::kText, &TagRow::key, "the key of the label", kFixed},
+    {"value", "VALUE", Unit::kText, &TagRow::value, "its value"},
+    {"unknown", "", Unit::kCount, &TagRow::unknown,
+     "allocations of unknown size that have it; they are in no sum"},
 });
 
 AnswerView ViewOf(const TagsAnswer& answer);

@@ -95,16 +95,22 @@ struct TimelineAnswer {
   [[nodiscard]] std::size_t row_count() const;
   // The points of all traces, one trace after the other. Valid as long as the answer.
   [[nodiscard]] TimelineRow Row(std::size_t row) const;
+  [[nodiscard]] RowStream<TimelineRow> Rows(std::size_t limit = 0) const;
 };
 
 // A column per layer follows these, under the layer's key.
 inline constexpr auto kTimelineFields = Fields<TimelineRow>({
-    {"event", "EVENT", Unit::kOrdinal, &TimelineRow::event},
+    {"event", "EVENT", Unit::kOrdinal, &TimelineRow::event, "the event, -1 = before the first one"},
+    {"time", "TIME", Unit::kMicroseconds, kInWords,
+     "when it was, after the first event of the file"},
     {"time_us", "", Unit::kMicroseconds,
-     [](const TimelineRow& row) { return row.time == kNoTime ? Value() : Value(row.time / 1000); }},
-    {"device", "DEVICE", Unit::kOrdinal, &TimelineRow::device},
-    {"allocated", "ALLOCATED", Unit::kBytes, &TimelineRow::allocated},
-    {"reserved", "RESERVED", Unit::kBytes, &TimelineRow::reserved},
+     [](const TimelineRow& row) {
+       return row.time == kNoTime ? std::nullopt : std::optional(row.time / 1000);
+     },
+     "when it was, by the clock of the file"},
+    {"device", "DEVICE", Unit::kOrdinal, &TimelineRow::device, "the device"},
+    {"allocated", "ALLOCATED", Unit::kBytes, &TimelineRow::allocated, "bytes in blocks"},
+    {"reserved", "RESERVED", Unit::kBytes, &TimelineRow::reserved, "bytes in segments"},
 });
 
 // Errors: kUsage for a moment, a device or a grouping that the recording does not have.

@@ -52,16 +52,31 @@ struct TopAnswer {
 };
 
 inline constexpr auto kTopFields = Fields<TopRow>({
-    {"flat", "FLAT", Unit::kAmount, &TopRow::flat},
-    {"peak_without", "", Unit::kAmount, &TopRow::peak_without},
-    {"peak_without_cum", "", Unit::kAmount, &TopRow::peak_without_cum},
-    {"cum", "CUM", Unit::kAmount, &TopRow::cum},
-    {"name", "WHERE", Unit::kText, &TopRow::name},
-    {"file", "", Unit::kText, &TopRow::file},
-    {"line", "", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); }},
-    {"via", "VIA", Unit::kText, &TopRow::via},
-    {"unknown", "", Unit::kCount, &TopRow::unknown},
-    {"unknown_cum", "", Unit::kCount, &TopRow::unknown_cum},
+    {"flat", "FLAT", Unit::kAmount, &TopRow::flat, "what the row itself holds"},
+    {"flat_share", "FLAT%", Unit::kRatio, kInWords, "FLAT as a share of everything, before filters",
+     Drop(4)},
+    {"peak_without", "", Unit::kAmount, &TopRow::peak_without,
+     "the peak of the whole run, had the row allocated nothing", kPlain, "integer|null?"},
+    {"peak_without_cum", "", Unit::kAmount, &TopRow::peak_without_cum,
+     "the same without what the row calls, too", kPlain, "integer|null?"},
+    {"saves", "SAVES", Unit::kAmount, kInWords,
+     "how much the peak of the whole run would fall without the row (with --cum: and "
+     "what it calls)",
+     Drop(2)},
+    {"cum", "CUM", Unit::kAmount, &TopRow::cum, "what the row and everything that it calls hold",
+     Drop(3)},
+    {"cum_share", "CUM%", Unit::kRatio, kInWords, "CUM as a share of everything, before filters",
+     Drop(5)},
+    {"name", "WHERE", Unit::kText, &TopRow::name,
+     "the function, or whatever else --by makes rows of"},
+    {"file", "PLACE", Unit::kText, &TopRow::file, "the file that the name is in", Drop(1) | kPath},
+    {"line", "", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); },
+     "the line in that file"},
+    {"via", "VIA", Unit::kText, &TopRow::via,
+     "the call into a framework under which frames are hidden", Drop(6)},
+    {"unknown", "", Unit::kCount, &TopRow::unknown,
+     "allocations of the row whose size nobody wrote down; they are in no sum"},
+    {"unknown_cum", "", Unit::kCount, &TopRow::unknown_cum, "the same with what the row calls"},
 });
 
 AnswerView ViewOf(const TopAnswer& answer);

@@ -51,11 +51,16 @@ struct TracesAnswer {
 };
 
 inline constexpr auto kTracesFields = Fields<TraceRow>({
-    {"value", "AMOUNT", Unit::kAmount, &TraceRow::value},
-    {"count", "COUNT", Unit::kCount, &TraceRow::count},
-    {"labels", "", Unit::kText, [](const TraceRow& row) { return Value(row.Labels()); }},
-    {"stack", "", Unit::kText, [](const TraceRow& row) { return Value(row.Folded()); }},
-    {"unknown", "", Unit::kCount, &TraceRow::unknown},
+    {"value", "AMOUNT", Unit::kAmount, &TraceRow::value, "what was allocated there"},
+    {"count", "COUNT", Unit::kCount, &TraceRow::count,
+     "in how many allocations; 0 where the input does not count", Drop(1)},
+    {"labels", "", Unit::kText, [](const TraceRow& row) { return Value(row.Labels()); },
+     "the labels of the trace, as \"key=value key=value\""},
+    {"stack", "LABELS AND STACK, INNERMOST FIRST", Unit::kText,
+     [](const TraceRow& row) { return Value(row.Folded()); },
+     "the frames of the stack; in data \"root;caller;leaf\"", kLines},
+    {"unknown", "", Unit::kCount, &TraceRow::unknown,
+     "allocations of unknown size; they are in no sum"},
 });
 
 AnswerView ViewOf(const TracesAnswer& answer);

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,9 +43,8 @@ class TreeSource {
  public:
   // `shown`: the nodes that get a block, in order.
   TreeSource(Graph graph, NodeSpace names, std::vector<std::uint32_t> shown);
-  // Begins a pass over all rows: each call makes the next one, until it returns false. The source
-  // must outlive the pass.
-  [[nodiscard]] std::function<bool(TreeRow&)> Rows() const;
+  // Begins a pass over all rows. The source must outlive it.
+  [[nodiscard]] RowStream<TreeRow> Rows() const;
   // The first row of each block.
   [[nodiscard]] std::vector<std::size_t> Blocks() const;
 
@@ -85,14 +83,21 @@ struct TreeAnswer {
 std::string_view TreeRelationName(TreeRelation relation);
 
 inline constexpr auto kTreeFields = Fields<TreeRow>({
-    {"flat", "FLAT", Unit::kAmount, &TreeRow::flat},
-    {"cum", "CUM", Unit::kAmount, &TreeRow::cum},
-    {"weight", "FLOWS", Unit::kAmount, &TreeRow::weight},
+    {"flat", "FLAT", Unit::kAmount, &TreeRow::flat, "what the function itself holds", Drop(2)},
+    {"flat_share", "FLAT%", Unit::kRatio, kInWords, "FLAT as a share of the total", Drop(4)},
+    {"cum", "CUM", Unit::kAmount, &TreeRow::cum,
+     "what the function and everything that it calls hold", Drop(3)},
+    {"cum_share", "CUM%", Unit::kRatio, kInWords, "CUM as a share of the total", Drop(5)},
+    {"weight", "FLOWS", Unit::kAmount, &TreeRow::weight, "what flows through the call"},
     {"relation", "", Unit::kText,
-     [](const TreeRow& row) { return Value(TreeRelationName(row.relation)); }},
-    {"node", "", Unit::kText, [](const TreeRow& row) { return Value(row.node); }},
-    {"name", "WHERE", Unit::kText, [](const TreeRow& row) { return Value(row.name); }},
-    {"file", "", Unit::kText, [](const TreeRow& row) { return Value(row.file); }},
+     [](const TreeRow& row) { return Value(TreeRelationName(row.relation)); },
+     "what the row is to the function of its block", kPlain, R"("caller"|"self"|"callee")"},
+    {"node", "", Unit::kText, [](const TreeRow& row) { return Value(row.node); },
+     "the function that the block is about"},
+    {"name", "WHERE", Unit::kText, [](const TreeRow& row) { return Value(row.name); },
+     "the caller, the function, or the callee"},
+    {"file", "PLACE", Unit::kText, [](const TreeRow& row) { return Value(row.file); },
+     "the file that the name is in", Drop(1) | kPath},
 });
 
 // Its blocks were chosen whole: no limit cuts rows.

@@ -1,0 +1,417 @@
+#include "help/declared_answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "info/property.h"
+#include "memtool/profile/answers/account.h"
+#include "memtool/profile/answers/aligned.h"
+#include "memtool/profile/answers/aligned_ranks.h"
+#include "memtool/profile/answers/buckets.h"
+#include "memtool/profile/answers/check.h"
+#include "memtool/profile/answers/churn.h"
+#include "memtool/profile/answers/diff.h"
+#include "memtool/profile/answers/events.h"
+#include "memtool/profile/answers/fit.h"
+#include "memtool/profile/answers/flame.h"
+#include "memtool/profile/answers/leaks.h"
+#include "memtool/profile/answers/oom.h"
+#include "memtool/profile/answers/oom_inputs.h"
+#include "memtool/profile/answers/ranks.h"
+#include "memtool/profile/answers/segments.h"
+#include "memtool/profile/answers/steps.h"
+#include "memtool/profile/answers/tags.h"
+#include "memtool/profile/answers/timeline.h"
+#include "memtool/profile/answers/top.h"
+#include "memtool/profile/answers/traces.h"
+#include "memtool/profile/answers/tree.h"
+#include "memtool/profile/answers/whatif.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr FigureInfo kTopFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of the rows"},
+    {"total_unfiltered", "integer?", "the sum without filters, which shares are of"},
+    {"total_abs", "integer?", "the sum of all magnitudes"},
+    {"unknown", "integer?", "allocations of unknown size"},
+    {"total_base", "integer?", "the sum of the base"},
+};
+constexpr FigureInfo kDiffFigures[] = {
+    // NOLINT
+    {"total", "integer", "the new total minus that of the base"},
+    {"base_total", "integer", "the sum of the base"},
+    {"new_total", "integer", "the sum of the new inputs"},
+    {"unknown_base", "integer", "allocations of unknown size in the base"},
+    {"unknown_new", "integer", "allocations of unknown size in the new inputs"},
+};
+constexpr FigureInfo kDiffAlignFigures[] = {
+    // NOLINT
+    {"corresponds", "boolean", "whether the two runs do the same"},
+    {"keys",
+     R"({key: "frames"|"innermost"|"operation", pairs: natural, of: natural, )"
+     "share: number}[]",
+     "which names of allocations were compared, and how many of them pair"},
+    {"partner_share", "number|null", "allocations that have a partner"},
+    {"unaligned_bytes", "integer", "bytes in allocations that were not compared"},
+    {"base_from", R"("mark"|"phase"|"loop"|"none")", "how the steps of the base were found"},
+    {"new_from", R"("mark"|"phase"|"loop"|"none")", "how the steps of the new run were found"},
+    {"base_steps", "natural", "steps of the base"},
+    {"new_steps", "natural", "steps of the new run"},
+    {"base_peak", "integer", "the peak of the base"},
+    {"new_peak", "integer", "the peak of the new run"},
+    {"base_step", "integer|null", "the step of the base that the rows are about"},
+    {"new_step", "integer|null", "the step of the new run that they are about"},
+    {"unchanged", "integer", "bytes that both peaks have"},
+    {"steps",
+     "{base_step: integer, new_step: integer, matched: natural, changed: natural, "
+     "added: natural, removed: natural, changed_bytes: integer, added_bytes: integer, "
+     "removed_bytes: integer, complete: boolean, peak: {base_event: integer, "
+     "new_event: integer, base: integer, new: integer, delta: integer, "
+     "matched: natural, changed: natural, added: natural, removed: natural, "
+     "changed_bytes: integer, added_bytes: integer, removed_bytes: integer, "
+     "held_bytes: integer, before_bytes: integer}}[]",
+     "the steps, in pairs"},
+};
+constexpr FigureInfo kDiffAlignRanksFigures[] = {
+    // NOLINT
+    {"compared", "natural", "ranks that were compared"},
+    {"grew", "natural", "ranks that hold more"},
+    {"shrank", "natural", "ranks that hold less"},
+    {"only_base", "integer[]", "ranks that only the base has"},
+    {"only_new", "integer[]", "ranks that only the new run has"},
+};
+constexpr FigureInfo kChurnFigures[] = {
+    // NOLINT
+    {"total", "natural", "bytes that were allocated"},
+    {"allocations", "natural", "how many allocations these were"},
+    {"duration_us", "integer|null", "how long the chosen events took"},
+    {"allocations_per_second", "number|null", "allocations per second"},
+    {"bytes_per_second", "number|null", "bytes that were allocated per second"},
+    {"short_lived_events", "integer|null", "the limit of a short life, in events"},
+    {"short_lived_us", "integer|null", "the limit of a short life, in time"},
+    {"short_lived", "natural", "allocations that were freed within the limit"},
+    {"short_bytes", "natural", "their bytes"},
+    {"kept", "natural", "allocations that were not freed before the file ends"},
+    {"kept_bytes", "natural", "their bytes"},
+    {"median_events", "integer|null", "events that half of what was freed lived at most"},
+    {"median_us", "integer|null", "the same in time"},
+};
+constexpr FigureInfo kLeaksFigures[] = {
+    // NOLINT
+    {"total", "integer", "by how much all rows together grew"},
+    {"total_first", "integer", "what everything held in the first step"},
+    {"total_last", "integer", "what everything holds in the last step"},
+    {"total_slope", "integer", "by how much everything grows per step"},
+    {"total_kind", R"("constant"|"steady"|"stepwise"|"shrinking"|"noisy")", "how everything grows"},
+    {"verdict", "string[]", "the findings as sentences"},
+    {"points",
+     "{name: string, time_us: integer|null, event: natural|null, total: integer, "
+     "unknown: natural}[]",
+     "the steps"},
+    {"order", R"("name"|"time"|"given"|"event")", "what the steps are ordered by"},
+    {"measure", R"("input"|"end"|"low"|"kept")", "what of each step is measured"},
+    {"step_mark", "string|null", "the mark that steps begin with"},
+};
+constexpr FigureInfo kTracesFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of the rows"},
+};
+constexpr FigureInfo kTagsFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of all allocations"},
+};
+constexpr FigureInfo kTreeFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of the inputs, before filters"},
+    {"nodes", "integer", "how many functions there are"},
+};
+constexpr FigureInfo kFlameFigures[] = {
+    // NOLINT
+    {"difference", "boolean", "whether a base was subtracted"},
+    {"total", "integer", "the sum of the inputs"},
+    {"base_total", "integer|null", "the sum of the base"},
+    {"frames_left_out", "natural", "frames too small to have a row"},
+};
+constexpr FigureInfo kSegmentsFigures[] = {
+    // NOLINT
+    {"total", "integer", "bytes that are free"},
+    {"reserved", "natural", "bytes in all segments"},
+    {"allocated", "natural", "bytes that are in use"},
+    {"pending_free", "natural", "bytes that wait for a stream"},
+    {"free", "natural", "bytes that are free"},
+    {"largest_free", "natural|null", "the largest free block"},
+    {"returnable_bytes", "natural", "bytes that empty_cache() gives back"},
+    {"reuse_only_bytes", "natural", "free bytes that only reuse can fill"},
+    {"fragmented_bytes", "natural|null", "free bytes in gaps that are too small"},
+    {"fragmented_for", "natural", "the request that they are too small for"},
+    {"private_pool_bytes", "natural", "free bytes in private pools"},
+    {"unlisted_bytes", "integer", "free bytes in no block that the file lists"},
+    {"inactive_splits", "natural", "free blocks beside used ones"},
+    {"inactive_split_bytes", "natural", "their bytes"},
+    {"unused_segments", "natural", "segments of which nothing is in use"},
+    {"unused_bytes", "natural", "their bytes"},
+    {"pinned_segments", "natural", "segments that little keeps from going back"},
+    {"pinned_free_bytes", "natural", "free bytes in them"},
+    {"pinned_live_bytes", "natural", "used bytes in them"},
+    {"unplaced_bytes", "natural", "live blocks in no known segment"},
+    {"fragmentation", "number|null", "fragmented bytes as a share of the reserved ones"},
+};
+constexpr FigureInfo kStepsFigures[] = {
+    // NOLINT
+    {"loops",
+     "{begin: natural, period: natural, repetitions: integer, bytes: integer, "
+     R"(allocated: integer, phase: "forward"|"backward"|"optimizer"|"other", )"
+     R"(kind: "layers"|"parameters"|"steps"|"other", step: integer|null, )"
+     "steps: natural, device: integer, input: string}[]",
+     "repetitions inside of steps"},
+    {"traces",
+     R"({device: integer, input: string, from: "mark"|"phase"|"loop"|"none", )"
+     "mark: string|null, steps: natural, allocations: natural, folded: natural, "
+     R"(phases: {phase: "forward"|"backward"|"optimizer"|"other", )"
+     "allocations: natural}[]}[]",
+     "what was found in each device of each input"},
+};
+constexpr FigureInfo kBucketsFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of all allocations"},
+    {"expected_sum", "integer|null?", "what --expected-sum says"},
+    {"untrackable", "integer|null?", "the expected sum minus what the input has"},
+    {"ambiguous_bytes", "integer?", "bytes that several categories match"},
+    {"repeated_bytes", "integer?", "bytes that are counted in several categories"},
+};
+constexpr FigureInfo kExplanationFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of all allocations"},
+};
+constexpr FigureInfo kOomFigures[] = {
+    // NOLINT
+    {"total", "integer", "the sum of the rows that are parts"},
+    {"verdict", R"("fragmentation"|"full"|"limit"|"too-large"|"unexplained"|"unknown"|"none")",
+     "why the request failed"},
+    {"close", "0|1?", "whether rounding of the figures could change that"},
+    {"asked", "natural|null?", "the request that failed"},
+    {"driver_free", "natural|null?", "what the driver had free"},
+    {"capacity", "natural|null?", "the memory of the device"},
+    {"limit", "natural|null?", "what the process may use"},
+    {"live", "natural|null?", "what the program held"},
+    {"cached", "integer|null?", "what the allocator held and the program did not"},
+    {"short_of_driver", "natural|null?", "by how much the driver had too little"},
+    {"short_in_all", "natural|null?", "by how much all that is free is too little"},
+    {"fits_in_one_piece", "0|1|null?", "whether all that is free would do in one piece"},
+    {"reserved", "natural?", "bytes in all segments"},
+    {"largest_free", "natural?", "the largest free block"},
+    {"fragmented_bytes", "natural|null?", "free bytes in gaps that are too small"},
+    {"usable_free", "natural?", "free bytes that the request could use"},
+    {"usable_largest", "natural?", "the largest free block that it could use"},
+    {"estimated_segments", "natural?", "segments that are estimated"},
+    {"answer", "string", "the verdict as a sentence"},
+    {"sentences", R"({kind: "WHY"|"NOT"|"KNOWN"|"ON"|"TRY"|"NOTE"|"NEXT", text: string}[])",
+     "reasons and advice as sentences"},
+    {"messages", "natural?", "how many failures the log has"},
+    {"retries", "natural?", "how often an attempt was repeated"},
+    {"last_retry",
+     "{line: natural, asked: integer|null, driver_free: integer|null, "
+     "capacity: integer|null}|null?",
+     "the last of these"},
+    {"message", "natural?", "which failure this is"},
+    {"line", "natural?", "its line"},
+    {"wording",
+     R"("torch-cached"|"torch-reserved"|"torch-unallocated"|"torch-async"|"torch-mps"|)"
+     R"("torch-retry"|"xla"|"xla-hbm"|"xla-scoped"|"xla-tpu"|"library"|"vllm"|)"
+     R"("tensorflow"|"host"|"no-figures"?)",
+     "who wrote the message"},
+    {"complete", "0|1?", "whether the message is whole"},
+    {"rank", "natural|null?", "the rank of the process"},
+    {"time_us", "integer|null?", "when it failed"},
+    {"gpu", "natural|null?", "the device, as the message says"},
+    {"program",
+     "{line: natural, memory: string|null, total: {bytes: integer, "
+     "precision: natural}|null, reserved: {bytes: integer, precision: natural}|null, "
+     "arguments: {bytes: integer, precision: natural}|null, heap: {bytes: integer, "
+     "precision: natural}|null, constants: {bytes: integer, precision: natural}|null, "
+     "outputs: {bytes: integer, precision: natural}|null, program: {bytes: integer, "
+     "precision: natural}|null, temporaries: {bytes: integer, precision: natural}|"
+     "null, globals: {bytes: integer, precision: natural}|null, "
+     "scoped: {bytes: integer, precision: natural}|null, overlays: {bytes: integer, "
+     "precision: natural}|null, fragmentation: {bytes: integer, precision: natural}|"
+     "null, unpadded: {bytes: integer, precision: natural}|null, "
+     "padded: {bytes: integer, precision: natural}|null, capacity: {bytes: integer, "
+     "precision: natural}|null, buffers: {bytes: integer, precision: natural, "
+     R"(kind: "argument"|"other", name: string, op_name: string|null, file: string|)"
+     "null, line: integer|null, shape: string|null, instruction: string|null, "
+     "allocation: string|null, unpadded: {bytes: integer, precision: natural}|null, "
+     "padding: {bytes: integer, precision: natural}|null}[], damaged: natural}?",
+     "the memory of the program that failed"},
+    {"pool",
+     "{line: natural, allocator: string|null, limit: {bytes: integer, "
+     "precision: natural}|null, in_use: {bytes: integer, precision: natural}|null, "
+     "peak: {bytes: integer, precision: natural}|null, reserved: {bytes: integer, "
+     "precision: natural}|null, largest_free: {bytes: integer, precision: natural}|"
+     "null, regions: natural, chunks_in_use: natural, chunks_free: natural, "
+     "damaged: natural}?",
+     "the allocator of the message"},
+    {"remat",
+     "{line: natural, goal: {bytes: integer, precision: natural}|null, "
+     "reached: {bytes: integer, precision: natural}|null}?",
+     "what rematerialization came to"},
+};
+constexpr FigureInfo kOomInputsFigures[] = {
+    // NOLINT
+    {"failed", "natural", "inputs that ran out of memory"},
+    {"by_time", "0|1", "whether rows are in the order of time"},
+    {"order", "{first: natural, next: natural, nanos: natural}|null", "who was first"},
+};
+constexpr FigureInfo kRanksFigures[] = {
+    // NOLINT
+    {"set",
+     "{job: string|null, role: string|null, attempt: integer|null, step: integer|"
+     "null, at_oom: boolean, world: integer}",
+     "which ranks these are"},
+    {"median_peak", "integer|null", "the median of the peaks"},
+    {"classes",
+     "{class: integer, ranks: integer[], peak: integer, least: integer, "
+     R"(most: integer, looks_like: "pipeline stage"|"place in a node"|)"
+     R"("tensor-parallel half"|null, differs: {name: string, file: string, )"
+     "bytes: integer}[], half_of: integer|null, wide: boolean}[]",
+     "ranks that hold the same"},
+    {"structure",
+     R"({code: "alike"|"stages"|"repeated-stages"|"first-of-node"|"every-second"|"ends"|)"
+     R"("halves"|"none", block: integer, period: integer, stages: integer})",
+     "what the classes look like"},
+    {"missing", "integer[]", "ranks without a file"},
+    {"missing_count", "integer", "how many these are"},
+    {"first_oom",
+     "null|{rank: integer, time: integer|null, before_next_s: number|null, "
+     "next_rank: integer|null, asked: integer|null, free: integer|null, "
+     "failed: integer, others_told: integer, others_reserved_median: integer|null, "
+     "others_reserved_most: integer|null, with: integer[]}",
+     "who ran out of memory first"},
+    {"unranked", "{path: string, problem: string|null}[]", "files that say no rank"},
+    {"others",
+     "{job: string|null, role: string|null, attempt: integer|null, step: integer|"
+     "null, at_oom: boolean, files: integer}[]",
+     "other sets that the inputs have"},
+};
+constexpr FigureInfo kCheckFigures[] = {
+    // NOLINT
+    {"broken", "natural", "how many limits are broken"},
+    {"notes", "string[]", "what else differs from the baseline"},
+};
+constexpr FigureInfo kWhatifFigures[] = {
+    // NOLINT
+    {"fidelity",
+     R"({device: integer, setting: string, obstacle: null|"not_pytorch"|"host_memory"|)"
+     R"("no_events"|"no_state"|"other_allocator"|"too_large"|"outside", )"
+     "placements: natural, placements_equal: natural, segments: natural, "
+     "segments_equal: natural, segments_false: natural, releases: natural, "
+     "releases_equal: natural, reserved_difference: natural, exact: boolean, "
+     R"(first_difference: {event: integer, reason: "base"|"placement"|"segment"|)"
+     R"("release"|"failure"|"blocks", expected: integer|string, got: integer|string}|)"
+     R"(null, limit: {low: natural, high: natural|null, from: "highest"|"refusals"|)"
+     R"("failure"|"option", reproduced?: boolean|null, retries?: natural}|null}[])",
+     "how true the model is to the recording"},
+    {"limit",
+     R"({low: natural, high: natural|null, from: "highest"|"refusals"|"failure"|)"
+     R"("option", reproduced?: boolean|null, retries?: natural}|null)",
+     "the memory of the device"},
+    {"changed", "boolean", "whether the events were changed, too"},
+};
+constexpr FigureInfo kFitFigures[] = {
+    // NOLINT
+    {"gate",
+     R"({paired: number, outside: number, accepted: boolean, reason: "structure"|"laws"|)"
+     R"("nothing"|null, exact: boolean, allocations: natural, x: number[]})",
+     "how well the recordings correspond"},
+    {"device", "integer", "the device"},
+    {"began_late", "boolean", "whether a recording began after the run"},
+    {"limit", "integer|null", "the memory of the device"},
+    {"largest", "{setting: string, x: integer|null, bounded: boolean}[]",
+     "the largest parameter that fits, per setting"},
+    {"laws_at", "number", "the parameter that the laws are shown for"},
+    {"laws_from", "number", "the parameter that they are worked out from"},
+    {"laws",
+     R"({name: string, file: string|null, line: integer|null, law: "constant"|"linear"|)"
+     R"("quadratic"|"other", bytes: natural, share: number, recorded: natural}[])",
+     "how rows grow with the parameter"},
+};
+
+// After the fields of a timeline: a column per layer.
+constexpr FieldInfo kLayers[] = {
+    // NOLINT
+    {"before_recording", "", Unit::kBytes, "what was there before the recording", "integer?"},
+    {"layer_N", "", Unit::kBytes, "what the row of --by holds", "integer?"},
+    {"rest", "", Unit::kBytes, "what all others hold", "integer?"},
+};
+
+template <class Fields>
+DeclaredAnswer Declare(std::string_view question, std::string_view command, const Fields& fields,
+                       std::span<const FigureInfo> figures = {}) {
+  DeclaredAnswer answer{.question = question, .command = command, .fields = {}, .figures = figures};
+  for (const auto& field : fields) {
+    answer.fields.push_back(field.Info());
+  }
+  if (question == "timeline") {
+    answer.fields.insert(answer.fields.end(), std::begin(kLayers), std::end(kLayers));
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::vector<DeclaredAnswer> DeclaredAnswers() {
+  return {
+      Declare("top", "top", kTopFields, kTopFigures),
+      Declare("diff", "diff", kDiffFields, kDiffFigures),
+      Declare("diff-align", "diff", kAlignedFields, kDiffAlignFigures),
+      Declare("diff-align-ranks", "diff", AlignedRankFields(), kDiffAlignRanksFigures),
+      Declare("events", "events", kEventFields),
+      Declare("events", "events", kChurnFields, kChurnFigures),
+      Declare("leaks", "leaks", kLeaksFields, kLeaksFigures),
+      Declare("traces", "traces", kTracesFields, kTracesFigures),
+      Declare("tags", "tags", kTagsFields, kTagsFigures),
+      Declare("tree", "tree", kTreeFields, kTreeFigures),
+      Declare("peek", "peek", kTreeFields, kTreeFigures),
+      Declare("flame", "flame", kFlameFields, kFlameFigures),
+      Declare("segments", "segments", kSegmentFields, kSegmentsFigures),
+      Declare("timeline", "timeline", kTimelineFields),
+      Declare("steps", "steps", kStepsFields, kStepsFigures),
+      Declare("buckets", "buckets", kBucketFields, kBucketsFigures),
+      Declare("buckets", "buckets", kExplanationFields, kExplanationFigures),
+      Declare("account", "account", kAccountFields),
+      Declare("oom", "oom", kOomFields, kOomFigures),
+      Declare("oom-inputs", "oom", kOomInputFields, kOomInputsFigures),
+      Declare("ranks", "ranks", RankFields(), kRanksFigures),
+      Declare("check", "check", CheckFields(), kCheckFigures),
+      Declare("whatif", "whatif", kWhatifFields, kWhatifFigures),
+      Declare("fit", "fit", kFitFields, kFitFigures),
+      Declare("info", "info", kPropertyFields),
+  };
+}
+
+std::string ColumnsText(std::string_view command) {
+  std::string text;
+  for (const DeclaredAnswer& answer : DeclaredAnswers()) {
+    if (!command.empty() && answer.command != command) {
+      continue;
+    }
+    text += fmt::format("{}Columns of memtool {}: their titles in tables, their keys in data\n\n",
+                        text.empty() ? "" : "\n", answer.command);
+    for (const FieldInfo& field : answer.fields) {
+      text += fmt::format("{:<14}  {:<19}  {}\n", field.title,
+                          field.in_data ? field.key : std::string_view(), field.meaning);
+    }
+    if (!answer.figures.empty()) {
+      text += "\nand besides the rows, in JSON:\n\n";
+    }
+    for (const FigureInfo& figure : answer.figures) {
+      text += fmt::format("{:<24}  {}\n", figure.key, figure.meaning);
+    }
+  }
+  return text;
+}
+
+}  // namespace memtool::commands
