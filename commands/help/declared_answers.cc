@@ -182,6 +182,7 @@ constexpr FigureInfo kBucketsFigures[] = {
     {"untrackable", "integer|null?", "the expected sum minus what the input has"},
     {"ambiguous_bytes", "integer?", "bytes that several categories match"},
     {"repeated_bytes", "integer?", "bytes that are counted in several categories"},
+    {"dictionary", "string", "the dictionary that was taken: a file, or builtin:NAME"},
 };
 constexpr FigureInfo kExplanationFigures[] = {
     // NOLINT
