@@ -25,10 +25,6 @@ constexpr std::size_t kLongestProcess = 128;
 constexpr int kPatience = 64;
 constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Where the escape sequence at `at` (which is ESC) ends: CSI, OSC, or two characters.
 std::size_t EscapeEnd(std::string_view line, std::size_t at) {
   constexpr char kBell = '\x07';

@@ -32,10 +32,6 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 14> kUnits{{{"bytes"
 bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // The size of "WHOLE.FRACTION" units of 2^shift bytes, or none when it is more than any device has.
 std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fraction, unsigned shift) {
   std::int64_t units = 0;

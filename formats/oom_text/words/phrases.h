@@ -9,6 +9,10 @@
 
 namespace memtool::formats::oom_text {
 
+inline bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 class Phrases {
  public:
   explicit Phrases(std::string_view text) : text_(text) {}
