@@ -63,19 +63,19 @@ void AddHead(const ChurnAnswer& answer, TextTable& table) {
                                    Allocations(all.kept), FormatSize(all.kept_bytes)));
 }
 
-TableColumn<ChurnRow> FieldColumn(std::string_view key, int drop = 0) {
+TableColumn<ChurnRow> ChurnColumn(std::string_view key, int drop = 0) {
   TableColumn<ChurnRow> column = ColumnOf(FieldNamed(kChurnFields, key), true);
   column.style.drop = drop;
   return column;
 }
 
 std::vector<TableColumn<ChurnRow>> Columns() {
-  return {FieldColumn("bytes"),
-          FieldColumn("allocations", 3),
-          FieldColumn("short_bytes", 1),
+  return {ChurnColumn("bytes"),
+          ChurnColumn("allocations", 3),
+          ChurnColumn("short_bytes", 1),
           {{.title = "SHORT%", .drop = 2},
            [](const ChurnRow& row) { return Share(row.churn.short_bytes, row.churn.bytes); }},
-          FieldColumn("kept_bytes", 4),
+          ChurnColumn("kept_bytes", 4),
           {{.title = "MEDIAN LIFE", .drop = 5},
            [](const ChurnRow& row) { return MedianText(row.churn); }},
           {{.title = "BY", .left = true, .shrink = true, .room = kRoomForPlaces, .key = "name"},

@@ -98,7 +98,7 @@ Result<AlignedRank> AlignRank(std::int64_t rank, const JobFile& base, const JobF
   return row;
 }
 
-std::string ChangeText(const AlignedRank& row) {
+std::string RankChange(const AlignedRank& row) {
   return row.by == 0
              ? std::string()
              : fmt::format("{} {}{}{}", FormatSize(row.by, SizeUnit::kAuto, true),
@@ -180,7 +180,7 @@ TextTable AlignedRanksTable(const AlignedRanksAnswer& answer, const std::string&
        }},
       {{.title = "MOST OF IT", .left = true, .shrink = true, .drop = 1},
        [](const AlignedRank& row) {
-         return Cell(row.problem.empty() ? ChangeText(row) : row.problem);
+         return Cell(row.problem.empty() ? RankChange(row) : row.problem);
        }},
       {{.title = "FILE", .left = true, .shrink = true, .drop = 6, .path = true},
        [](const AlignedRank& row) { return Cell(row.path); }}};

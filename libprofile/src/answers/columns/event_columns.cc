@@ -138,7 +138,7 @@ std::unique_ptr<Filler> OfStackBy(Get get) {
 using MaybeText = std::optional<std::string_view>;
 using MaybeNumber = std::optional<std::int64_t>;
 
-std::optional<std::uint64_t> AddressIn(const EventRow& row) {
+std::optional<std::uint64_t> RowAddress(const EventRow& row) {
   return row.id ? std::optional(row.id->address) : std::nullopt;
 }
 
@@ -167,7 +167,7 @@ std::unique_ptr<Filler> FillerOf(std::string_view key) {
            return row.time == kNoTime ? std::nullopt : MaybeNumber(row.time / 1000);
          });
        }},
-      {"address", [] { return NumbersOf<std::uint64_t>(AddressIn); }},
+      {"address", [] { return NumbersOf<std::uint64_t>(RowAddress); }},
       {"stream",
        [] { return NumbersOf<std::uint64_t>([](const EventRow& row) { return row.stream; }); }},
       {"partner",

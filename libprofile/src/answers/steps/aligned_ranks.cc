@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-Value TextOrNull(const std::string& text) {
+Value NameOrNull(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
@@ -22,12 +22,12 @@ constexpr auto kAlignedRankFields = Fields<AlignedRank>({
     {"partner_share", "PARTNERS", Unit::kRatio,
      [](const AlignedRank& row) { return row.compared ? Value(row.partners) : Value(); }},
     {"by", "BY", Unit::kBytes, &AlignedRank::by},
-    {"name", "WHERE", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.name); }},
-    {"file", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.file); }},
+    {"name", "WHERE", Unit::kText, [](const AlignedRank& row) { return NameOrNull(row.name); }},
+    {"file", "", Unit::kText, [](const AlignedRank& row) { return NameOrNull(row.file); }},
     {"base_path", "", Unit::kText, &AlignedRank::base_path},
     {"path", "FILE", Unit::kText, &AlignedRank::path},
     {"problem", "PROBLEM", Unit::kText,
-     [](const AlignedRank& row) { return TextOrNull(row.problem); }},
+     [](const AlignedRank& row) { return NameOrNull(row.problem); }},
 });
 
 }  // namespace
