@@ -145,7 +145,7 @@ int Finished(Streams& streams) {
   return flushed ? static_cast<int>(ExitCode::kOk) : Report(flushed.error(), streams);
 }
 
-int RunCommand(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
+int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
   const std::unique_ptr<Command> command = entry.make();
   po::options_description options;
   command->Declare(options);
@@ -230,7 +230,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
                           .hint = "memtool help lists them"},
                     streams);
     }
-    return RunCommand(*entry, {args.begin() + 1, args.end()}, streams);
+    return RunEntry(*entry, {args.begin() + 1, args.end()}, streams);
   } catch (const std::bad_alloc&) {
     // Reading catches its own: this was the answer.
     streams.out.Discard();

@@ -23,11 +23,11 @@ namespace {
 
 constexpr unsigned kWidestBar = 30;
 constexpr unsigned kNarrowestBar = 8;
-constexpr unsigned kOtherColumns = 60;  // what the columns next to the bars need
+constexpr unsigned kColumnsBesideBars = 60;  // what the columns next to the bars need
 
 // A bar takes half of what the figures leave, the names the other half.
 double BarWidth(unsigned terminal) {
-  const unsigned left = terminal > kOtherColumns ? terminal - kOtherColumns : 0;
+  const unsigned left = terminal > kColumnsBesideBars ? terminal - kColumnsBesideBars : 0;
   return terminal == 0 ? kWidestBar : std::clamp(left / 2, kNarrowestBar, kWidestBar);
 }
 

@@ -9,7 +9,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kBashHead =
     R"(# bash completion for memtool, written by `memtool help --completions bash`
 
 )";
@@ -165,7 +165,7 @@ std::map<std::string, std::string> Settings(const std::vector<CommandWords>& com
 }  // namespace
 
 std::string BashScript(const std::vector<CommandWords>& commands) {
-  std::string script(kHead);
+  std::string script(kBashHead);
   std::string names;
   std::string options;
   for (const CommandWords& command : commands) {

@@ -9,7 +9,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kFishHead =
     R"(# fish completion for memtool, written by `memtool help --completions fish`
 
 function __memtool_is --description 'whether the command is one of these'
@@ -40,7 +40,7 @@ std::string Value(const KnownWords& known) {
   return (known.files ? " -r -F" : " -x") + words;
 }
 
-std::string Specification(const CommandWords& command, const OptionWords& option) {
+std::string OptionLine(const CommandWords& command, const OptionWords& option) {
   std::string text;
   if (option.letter != 0) {
     text += fmt::format(" -s {}", option.letter);
@@ -56,7 +56,7 @@ std::string Specification(const CommandWords& command, const OptionWords& option
 }  // namespace
 
 std::string FishScript(const std::vector<CommandWords>& commands) {
-  std::string script(kHead);
+  std::string script(kFishHead);
   // Options that several commands have alike are written once.
   std::vector<std::string> order;
   std::map<std::string, std::string> owners;
@@ -64,7 +64,7 @@ std::string FishScript(const std::vector<CommandWords>& commands) {
     script += fmt::format("complete -c memtool -n $first -a {} -d {}\n", command.name,
                           FishQuoted(command.summary));
     for (const OptionWords& option : command.options) {
-      const std::string text = Specification(command, option);
+      const std::string text = OptionLine(command, option);
       std::string& of = owners[text];
       if (of.empty()) {
         order.push_back(text);

@@ -25,16 +25,17 @@ std::string TimeText(std::int64_t nanos) {
                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-std::string Count(std::uint64_t count) {
+std::string CardCount(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
 std::string Times(const Repeated& repeated) {
-  return repeated.count == 1 ? repeated.text
-                             : fmt::format("{} ({} times)", repeated.text, Count(repeated.count));
+  return repeated.count == 1
+             ? repeated.text
+             : fmt::format("{} ({} times)", repeated.text, CardCount(repeated.count));
 }
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+using CardRows = std::vector<std::pair<std::string, std::string>>;
 
 // Of a compiled program.
 std::string PlanText(const TraceSummary& s) {
@@ -52,11 +53,11 @@ std::string RecordingText(const TraceCard& card) {
                          ? "began late"
                          : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
-    text += fmt::format("; {} free{} without an allocation ({})", Count(s.unmatched_frees),
+    text += fmt::format("; {} free{} without an allocation ({})", CardCount(s.unmatched_frees),
                         PluralS(s.unmatched_frees), FormatSize(s.unmatched_bytes));
   }
   if (s.unopened > 0) {
-    text += fmt::format("; {} live block{} that no event opened ({})", Count(s.unopened),
+    text += fmt::format("; {} live block{} that no event opened ({})", CardCount(s.unopened),
                         PluralS(s.unopened), FormatSize(s.unopened_bytes));
   }
   if (s.preexisting_bytes > 0) {
@@ -74,11 +75,11 @@ std::string RecordingText(const TraceCard& card) {
 std::string CheckText(const Trace& trace) {
   if (trace.agreeing_changes == trace.checked_changes) {
     return fmt::format("complete: all {} changes agree with the allocator's own count",
-                       Count(trace.checked_changes));
+                       CardCount(trace.checked_changes));
   }
   return fmt::format("HAS HOLES: {} of {} changes disagree with the allocator's own count",
-                     Count(trace.checked_changes - trace.agreeing_changes),
-                     Count(trace.checked_changes));
+                     CardCount(trace.checked_changes - trace.agreeing_changes),
+                     CardCount(trace.checked_changes));
 }
 
 std::string AtEvent(std::int64_t event) {
@@ -86,7 +87,7 @@ std::string AtEvent(std::int64_t event) {
 }
 
 // What only an input that lists segments and blocks can say.
-void StateRows(const TraceSummary& s, Rows& rows) {
+void StateRows(const TraceSummary& s, CardRows& rows) {
   rows.emplace_back("  reserved",
                     fmt::format("peak {} {} · end {}{}", FormatSize(s.reserved_peak_bytes),
                                 AtEvent(s.reserved_peak_event), FormatSize(s.reserved_end_bytes),
@@ -103,10 +104,10 @@ void StateRows(const TraceSummary& s, Rows& rows) {
                 FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
 }
 
-void TraceRows(const TraceCard& card, const InputCard& input, Rows& rows) {
+void TraceRows(const TraceCard& card, const InputCard& input, CardRows& rows) {
   const TraceSummary& s = card.summary;
   rows.emplace_back(TraceText(card.trace),
-                    fmt::format("{} event{}", Count(s.events), PluralS(s.events)));
+                    fmt::format("{} event{}", CardCount(s.events), PluralS(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
                                           FormatSize(s.peak_bytes), AtEvent(s.peak_event),
                                           FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
@@ -137,7 +138,7 @@ void TraceRows(const TraceCard& card, const InputCard& input, Rows& rows) {
   }
   if (!s.ooms.empty()) {
     rows.emplace_back("  OOM", fmt::format("{} recorded, the last at event {}", s.ooms.size(),
-                                           Count(s.ooms.back())));
+                                           CardCount(s.ooms.back())));
   }
 }
 
@@ -156,7 +157,7 @@ std::string MomentsText(const HistoryCard& history) {
   return text + (history.marks.empty() ? "" : ", mark:NAME");
 }
 
-void HistoryRows(const InputCard& card, Rows& rows) {
+void HistoryRows(const InputCard& card, CardRows& rows) {
   for (const TraceCard& trace : card.history->traces) {
     TraceRows(trace, card, rows);
   }
@@ -165,9 +166,9 @@ void HistoryRows(const InputCard& card, Rows& rows) {
     rows.emplace_back("marks", MarkNames(card.history->marks));
   }
   if (card.state) {
-    rows.emplace_back(
-        card.program ? "allocations" : "segments",
-        fmt::format("{} with {} blocks", Count(card.state->segments), Count(card.state->blocks)));
+    rows.emplace_back(card.program ? "allocations" : "segments",
+                      fmt::format("{} with {} blocks", CardCount(card.state->segments),
+                                  CardCount(card.state->blocks)));
   }
   std::string settings;
   for (const Setting& setting : card.settings) {
@@ -183,8 +184,8 @@ void HistoryRows(const InputCard& card, Rows& rows) {
 
 }  // namespace
 
-Rows CardRows(const InputCard& card) {
-  Rows rows;
+CardRows CardRows(const InputCard& card) {
+  CardRows rows;
   rows.emplace_back("format", card.format_display +
                                   (card.packing.empty() ? "" : ", packed with " + card.packing));
   rows.emplace_back("unpacked", FormatSize(static_cast<std::int64_t>(card.unpacked_bytes)));
@@ -201,7 +202,7 @@ Rows CardRows(const InputCard& card) {
                                   type.bytes ? FormatSize(type.total) : FormatCount(type.total)));
   }
   if (card.samples) {
-    rows.emplace_back("samples", Count(*card.samples));
+    rows.emplace_back("samples", CardCount(*card.samples));
   }
   if (card.history) {
     HistoryRows(card, rows);
@@ -209,8 +210,8 @@ Rows CardRows(const InputCard& card) {
   for (const std::string& key : card.label_keys) {
     rows.emplace_back("label", key);
   }
-  rows.emplace_back("stacks", Count(card.stacks) + " distinct");
-  rows.emplace_back("functions", Count(card.functions));
+  rows.emplace_back("stacks", CardCount(card.stacks) + " distinct");
+  rows.emplace_back("functions", CardCount(card.functions));
   for (const Repeated& mapping : card.mappings) {
     rows.emplace_back("mapping", Times(mapping));
   }

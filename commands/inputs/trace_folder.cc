@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostEntries = 100'000;  // of one folder
+constexpr std::size_t kMostFolderEntries = 100'000;  // of one folder
 
 // Forms of a host's trace, the best first: only the first two have all that is known.
 constexpr std::array<std::string_view, 4> kForms{".xplane.pb", ".xplane.pb.gz", ".trace.json.gz",
@@ -48,10 +48,10 @@ Result<std::optional<Entries>> EntriesOf(const fs::path& folder) {
   std::size_t count = 0;
   fs::directory_iterator it(folder, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (++count > kMostEntries) {
+    if (++count > kMostFolderEntries) {
       return Fail({.code = ErrorCode::kLimit,
                    .input = folder.string(),
-                   .message = fmt::format("a folder of more than {} entries", kMostEntries),
+                   .message = fmt::format("a folder of more than {} entries", kMostFolderEntries),
                    .hint = "name the folder of one run, or files"});
     }
     std::string name = it->path().filename().string();

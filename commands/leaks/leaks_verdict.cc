@@ -20,7 +20,7 @@ std::string Text(const LeaksAnswer& answer, std::int64_t value, bool sign = fals
   return answer.bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
 }
 
-std::string Count(std::size_t count) {
+std::string LeakCount(std::size_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
@@ -51,7 +51,7 @@ std::string Names(const LeaksAnswer& answer, const Finding& finding) {
     }
     text += (i > 0 ? ", " : "") + Shorten(EscapeText(name), kWidestName);
   }
-  return count <= kNamed ? text : text + fmt::format(" and {} more", Count(count - kNamed));
+  return count <= kNamed ? text : text + fmt::format(" and {} more", LeakCount(count - kNamed));
 }
 
 // How fast rows grow: "+214.84 KiB per step, every step 39.06 KiB more than the one before".
@@ -94,7 +94,7 @@ std::string HowText(GrowthShape shape, std::size_t steps) {
   switch (shape) {
     case GrowthShape::kSteady:
       return steps == 2 ? "at both of 2 steps"
-                        : fmt::format("at every one of {} steps", Count(steps));
+                        : fmt::format("at every one of {} steps", LeakCount(steps));
     case GrowthShape::kRepeated:
       return "again and again, though not at every step";
     default:
@@ -117,11 +117,11 @@ std::string DoubtText(const LeaksAnswer& answer, const Finding& finding) {
     return "two rises are not a trend yet";
   }
   const std::string among =
-      finding.among > 0 ? fmt::format(" among {} rows that rise and fall", Count(finding.among))
+      finding.among > 0 ? fmt::format(" among {} rows that rise and fall", LeakCount(finding.among))
                         : "";
   return finding.doubt == Doubt::kFewPoints
              ? fmt::format("{} points are too few to tell growth from chance{}: {}",
-                           Count(answer.points.size()), among, ChanceText(finding.chance))
+                           LeakCount(answer.points.size()), among, ChanceText(finding.chance))
              : fmt::format("that may be chance{}: {}", among, ChanceText(finding.chance));
 }
 
@@ -172,7 +172,8 @@ std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) 
 std::string JumpText(const LeaksAnswer& answer, const Finding& finding) {
   return finding.step == 0
              ? "at different steps"
-             : fmt::format("at step {} of {} ({})", Count(finding.step), Count(answer.whole.steps),
+             : fmt::format("at step {} of {} ({})", LeakCount(finding.step),
+                           LeakCount(answer.whole.steps),
                            Shorten(EscapeText(answer.points[finding.step].name), kWidestName));
 }
 
@@ -247,7 +248,7 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
   const auto no_growth = [&] {
     if (lines.empty()) {
       lines.push_back(
-          fmt::format("no row keeps growing over the {} steps", Count(answer.whole.steps)));
+          fmt::format("no row keeps growing over the {} steps", LeakCount(answer.whole.steps)));
     }
   };
   for (const Finding& finding : answer.findings) {

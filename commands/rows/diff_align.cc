@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostStepLines = 12;
 
-std::string CountText(std::uint64_t count) {
+std::string AlignedCount(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
@@ -64,11 +64,11 @@ std::vector<std::string> HeadLines(const AlignedAnswer& answer, const std::strin
                   PeakText(shown.pair.peak.base, shown.pair.peak.now), compared),
       fmt::format("base {} → new {}", base, now),
       fmt::format("{} of {} allocations have a partner, {}{}", PartnersText(answer.partner_share()),
-                  CountText(answer.allocations), KeyText(answer.ladder.back().level),
+                  AlignedCount(answer.allocations), KeyText(answer.ladder.back().level),
                   answer.allocations == answer.with_partner
                       ? ""
                       : fmt::format(" · without: {}, {} allocated",
-                                    CountText(answer.allocations - answer.with_partner),
+                                    AlignedCount(answer.allocations - answer.with_partner),
                                     FormatSize(answer.unaligned_bytes)))};
   if (answer.base_source != StepSource::kNone &&
       (answer.steps.size() < answer.base_steps || answer.steps.size() < answer.now_steps)) {
@@ -86,9 +86,9 @@ std::string StepText(const AlignedStep& step) {
   const PeakChange& peak = step.pair.peak;
   return fmt::format(
       "{:>10} → {:>10}  {:>11} · {} matched, {} of other size, {} added, {} removed{}",
-      FormatSize(peak.base), FormatSize(peak.now), SignedText(peak.delta()), CountText(all.matched),
-      CountText(all.changed), CountText(all.added), CountText(all.removed),
-      step.pair.complete ? "" : " (parts too different to align)");
+      FormatSize(peak.base), FormatSize(peak.now), SignedText(peak.delta()),
+      AlignedCount(all.matched), AlignedCount(all.changed), AlignedCount(all.added),
+      AlignedCount(all.removed), step.pair.complete ? "" : " (parts too different to align)");
 }
 
 // Steps in a row that say the same are one line.
@@ -164,7 +164,7 @@ std::string AlignRefusal(const AlignedAnswer& answer) {
   return fmt::format(
       "the runs do not correspond: {} of the {} allocations of the smaller have a partner by their "
       "stacks, {:.0f}% are needed",
-      PartnersText(whole.share()), CountText(whole.smaller), 100 * whole.least());
+      PartnersText(whole.share()), AlignedCount(whole.smaller), 100 * whole.least());
 }
 
 TextTable AlignedTable(const AlignedAnswer& answer, const std::string& base, const std::string& now,

@@ -98,7 +98,7 @@ Result<AlignedRank> AlignRank(std::int64_t rank, const JobFile& base, const JobF
   return row;
 }
 
-std::string ChangeText(const AlignedRank& row) {
+std::string RankChange(const AlignedRank& row) {
   return row.by == 0
              ? std::string()
              : fmt::format("{} {}{}{}", FormatSize(row.by, SizeUnit::kAuto, true),
@@ -172,7 +172,7 @@ TextTable AlignedRanksTable(const AlignedRanksAnswer& answer, const std::string&
     return row.compared ? Cell(PartnersText(row.partners)) : Cell();
   };
   columns["name"].get = [](const AlignedRank& row) {
-    return Cell(row.problem.empty() ? ChangeText(row) : row.problem);
+    return Cell(row.problem.empty() ? RankChange(row) : row.problem);
   };
   constexpr std::size_t kDelta = 3;
   Tabulate(answer.ranks, columns.all(), limit, kDelta, table);

@@ -51,7 +51,7 @@ Fixed FixedPart(std::string_view pattern) {
   return fixed;
 }
 
-std::vector<fs::path> Entries(const fs::path& folder, const std::string& prefix) {
+std::vector<fs::path> PathsIn(const fs::path& folder, const std::string& prefix) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -73,7 +73,7 @@ std::vector<fs::path> Folders(const std::string& pattern) {
         next.push_back(folder / fixed.text);
         continue;
       }
-      for (const fs::path& entry : Entries(folder, fixed.text)) {
+      for (const fs::path& entry : PathsIn(folder, fixed.text)) {
         if (fs::is_directory(entry, error)) {
           next.push_back(entry);
         }
@@ -106,7 +106,7 @@ std::vector<fs::path> FindRunLogs(const std::string& pattern, std::uint64_t run)
   }
   std::vector<fs::path> logs;
   for (const fs::path& folder : Folders(pattern)) {
-    for (const fs::path& entry : Entries(folder, prefix)) {
+    for (const fs::path& entry : PathsIn(folder, prefix)) {
       if (IsOfRun(entry, run)) {
         logs.push_back(entry);
       }

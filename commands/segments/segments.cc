@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kPictureOffTerminal = 40;
 constexpr std::size_t kNarrowestPicture = 12;
 constexpr std::size_t kWidestPicture = 100;
-constexpr std::size_t kOtherColumns = 96;  // what the columns next to the picture need
+constexpr std::size_t kColumnsBesidePicture = 96;  // what the columns next to the picture need
 
 // Each character is one slice of the segment; its height is how much of the slice is in use.
 std::string Picture(std::span<const SliceFill> fill) {
@@ -93,8 +93,9 @@ class SegmentsCommand final : public RowsCommand {
     const unsigned terminal = streams.out.TerminalWidth();
     width_ = terminal == 0
                  ? kPictureOffTerminal
-                 : std::clamp<std::size_t>(terminal > kOtherColumns ? terminal - kOtherColumns : 0,
-                                           kNarrowestPicture, kWidestPicture);
+                 : std::clamp<std::size_t>(
+                       terminal > kColumnsBesidePicture ? terminal - kColumnsBesidePicture : 0,
+                       kNarrowestPicture, kWidestPicture);
     return RowsCommand::Names(streams);
   }
 

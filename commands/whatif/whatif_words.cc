@@ -17,7 +17,7 @@ using whatif::Fidelity;
 using whatif::Limit;
 using whatif::Obstacle;
 
-std::string Count(std::uint64_t count) {
+std::string TrialCount(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
 }
 
@@ -41,7 +41,7 @@ std::string ObstacleText(const WhatifDevice& device) {
       return fmt::format(
           "cannot be replayed: {} of {} allocations lie in no segment that the file tells of "
           "(events are missing, or the addresses are invented)",
-          Count(device.fidelity.outside), Count(device.fidelity.placements));
+          TrialCount(device.fidelity.outside), TrialCount(device.fidelity.placements));
     case Obstacle::kNone:
       break;
   }
@@ -68,7 +68,7 @@ std::string DifferenceText(const Difference& d) {
       return fmt::format("{}: it {}, in the model it {}", at, d.expected > 0 ? "failed" : "passed",
                          d.expected > 0 ? "passes" : "fails");
     case Difference::Kind::kBlocks:
-      return fmt::format("at the end: {} of {} blocks", Count(d.got), Count(d.expected));
+      return fmt::format("at the end: {} of {} blocks", TrialCount(d.got), TrialCount(d.expected));
   }
   return {};
 }
@@ -203,10 +203,10 @@ std::string FidelityText(const WhatifDevice& device) {
   if (f.obstacle != Obstacle::kNone) {
     return "the recording " + ObstacleText(device);
   }
-  const std::string figures =
-      fmt::format("{} of {} placements, {} of {} segments, {} of {} releases",
-                  Count(f.placements_equal), Count(f.placements), Count(f.segments_equal),
-                  Count(f.segments), Count(f.releases_equal), Count(f.releases));
+  const std::string figures = fmt::format(
+      "{} of {} placements, {} of {} segments, {} of {} releases", TrialCount(f.placements_equal),
+      TrialCount(f.placements), TrialCount(f.segments_equal), TrialCount(f.segments),
+      TrialCount(f.releases_equal), TrialCount(f.releases));
   if (f.exact()) {
     return fmt::format("replay reproduces the recording: {}, reserved bytes equal at every event",
                        figures);
@@ -214,7 +214,7 @@ std::string FidelityText(const WhatifDevice& device) {
   return fmt::format(
       "replay differs from the recording, all figures are estimates: {}, {} segments too many, "
       "reserved bytes off by up to {}; first {}",
-      figures, Count(f.segments_false), FormatSize(f.reserved_difference),
+      figures, TrialCount(f.segments_false), FormatSize(f.reserved_difference),
       f.first ? DifferenceText(*f.first) : "nowhere");
 }
 

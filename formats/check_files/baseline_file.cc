@@ -21,19 +21,19 @@ using Pool = rapidjson::MemoryPoolAllocator<JsonMemory>;
 using Json = rapidjson::GenericValue<rapidjson::UTF8<>, Pool>;
 using JsonDocument = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, JsonMemory>;
 using Buffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
-using Writer = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
+using BaselineWriter = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
 
-constexpr TreeWords kWords{.noun = "baseline", .example = {}, .nesting = {}};
+constexpr TreeWords kBaselineWords{.noun = "baseline", .example = {}, .nesting = {}};
 constexpr std::size_t kMostBuckets = 10'000;
 
 std::string Inline(const Json& json) {
   Buffer buffer;
-  Writer writer(buffer);
+  BaselineWriter writer(buffer);
   json.Accept(writer);
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-std::string Quoted(std::string_view text) {
+std::string QuotedText(std::string_view text) {
   Json json;
   json.SetString(text.data(), static_cast<rapidjson::SizeType>(text.size()));
   return Inline(json);
@@ -101,10 +101,10 @@ std::string FormatBaseline(const CheckFacts& facts) {
   text += "\n  }";
   if (!facts.dictionary.empty()) {
     text += fmt::format(",\n  \"dictionary\": {},\n  \"buckets\": {{",
-                        Quoted(ToUtf8(facts.dictionary)));
+                        QuotedText(ToUtf8(facts.dictionary)));
     for (std::size_t i = 0; i < facts.buckets.size(); ++i) {
       text += fmt::format("{}\n    {}: {}", i == 0 ? "" : ",",
-                          Quoted(ToUtf8(facts.buckets[i].name)), facts.buckets[i].bytes);
+                          QuotedText(ToUtf8(facts.buckets[i].name)), facts.buckets[i].bytes);
     }
     text += "\n  }";
   }
@@ -149,7 +149,7 @@ Result<CheckFacts> ParseBaseline(std::string_view text, const std::string& name)
 }
 
 Result<CheckFacts> ReadBaseline(const std::string& path) {
-  auto text = ReadTreeText(path, kWords);
+  auto text = ReadTreeText(path, kBaselineWords);
   if (!text) {
     text.error().input = path;
     return Fail(std::move(text.error()));

@@ -9,16 +9,16 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr TreeWords kWords{.noun = "budget",
-                           .example = "peak: 70GiB",
-                           .nesting = "devices, buckets or functions, a name, a size"};
+constexpr TreeWords kBudgetWords{.noun = "budget",
+                                 .example = "peak: 70GiB",
+                                 .nesting = "devices, buckets or functions, a name, a size"};
 
 std::int64_t SizeIn(const YamlValue::Member& member, SizeBase base) {
   if (member.value.kind != YamlValue::Kind::kText) {
     Refuse(member.value.mark,
            fmt::format("'{}' is {} where a size was expected", member.key,
                        KindName(member.value.kind)),
-           std::string(kWords.example));
+           std::string(kBudgetWords.example));
   }
   const auto size = ParseSize(member.value.text, base);
   if (!size) {
@@ -76,10 +76,10 @@ void Take(const YamlValue::Member& member, SizeBase base, Budget& budget) {
 
 Result<Budget> ParseBudget(std::string_view text, const std::string& name, SizeBase base) {
   Budget budget;
-  MEMTOOL_TRY(ReadTree(text, name, kWords, [&](const YamlValue& root) {
+  MEMTOOL_TRY(ReadTree(text, name, kBudgetWords, [&](const YamlValue& root) {
     if (root.kind != YamlValue::Kind::kMap) {
       Refuse(root.mark, fmt::format("{} where limits were expected", KindName(root.kind)),
-             std::string(kWords.example));
+             std::string(kBudgetWords.example));
     }
     for (const YamlValue::Member& member : root.members) {
       Take(member, base, budget);
@@ -89,7 +89,7 @@ Result<Budget> ParseBudget(std::string_view text, const std::string& name, SizeB
 }
 
 Result<Budget> ReadBudget(const std::string& path, SizeBase base) {
-  auto text = ReadTreeText(path, kWords);
+  auto text = ReadTreeText(path, kBudgetWords);
   if (!text) {
     text.error().input = path;
     return Fail(std::move(text.error()));

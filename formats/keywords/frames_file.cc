@@ -13,9 +13,9 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr TreeWords kWords{.noun = "file of frames",
-                           .example = "own: [mypackage]",
-                           .nesting = "own or not_own, a name, words"};
+constexpr TreeWords kFramesWords{.noun = "file of frames",
+                                 .example = "own: [mypackage]",
+                                 .nesting = "own or not_own, a name, words"};
 
 using Group = FrameRules::Group;
 
@@ -55,10 +55,10 @@ std::vector<Group> GroupsOf(const YamlValue::Member& member, const std::string& 
   return groups;
 }
 
-FrameRules Interpret(const YamlValue& root, const std::string& name) {
+FrameRules FrameRulesFrom(const YamlValue& root, const std::string& name) {
   if (root.kind != YamlValue::Kind::kMap) {
     Refuse(root.mark, fmt::format("{} where own: or not_own: was expected", KindName(root.kind)),
-           std::string(kWords.example));
+           std::string(kFramesWords.example));
   }
   FrameRules rules;
   FrameRules::Layer& layer = rules.layers.emplace_back();
@@ -78,7 +78,7 @@ FrameRules Interpret(const YamlValue& root, const std::string& name) {
 }
 
 // A word or a name as YAML reads it back, in quotes unless it is plain.
-std::string Quoted(std::string_view text) {
+std::string QuotedWord(std::string_view text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
@@ -97,7 +97,7 @@ std::string List(const std::vector<std::string>& words, std::string_view indent)
   std::string text = "[";
   std::size_t line = indent.size();
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string word = Quoted(words[i]);
+    const std::string word = QuotedWord(words[i]);
     if (i > 0) {
       text += ",";
       const bool wraps = line + word.size() + 2 > kWidth;
@@ -116,7 +116,7 @@ std::string Groups(std::string_view key, const std::vector<Group>& groups) {
   }
   std::string text = fmt::format("{}:\n", key);
   for (const Group& group : groups) {
-    text += fmt::format("  {}:\n    ", Quoted(group.name)) + List(group.words, "    ");
+    text += fmt::format("  {}:\n    ", QuotedWord(group.name)) + List(group.words, "    ");
   }
   return text;
 }
@@ -149,14 +149,14 @@ constexpr std::string_view kHead =
 
 Result<FrameRules> ParseFrameRules(std::string_view text, const std::string& name) {
   FrameRules rules;
-  MEMTOOL_TRY(ReadTree(text, name, kWords, [&](const YamlValue& root) {
-    rules = Interpret(root, std::string(BaseName(name)));
+  MEMTOOL_TRY(ReadTree(text, name, kFramesWords, [&](const YamlValue& root) {
+    rules = FrameRulesFrom(root, std::string(BaseName(name)));
   }));
   return rules;
 }
 
 Result<FrameRules> ReadFrameRules(const std::string& path) {
-  auto text = ReadTreeText(path, kWords);
+  auto text = ReadTreeText(path, kFramesWords);
   MEMTOOL_TRY(text);
   return ParseFrameRules(*text, path);
 }

@@ -14,9 +14,9 @@ namespace memtool::formats {
 namespace {
 
 constexpr std::string_view kSettings = "keywords:, profile: or expected_sum:";
-constexpr TreeWords kWords{.noun = "keywords file",
-                           .example = "Name: [word, word]",
-                           .nesting = "keywords, axis, category, words"};
+constexpr TreeWords kKeywordsWords{.noun = "keywords file",
+                                   .example = "Name: [word, word]",
+                                   .nesting = "keywords, axis, category, words"};
 
 Category MakeCategory(const YamlValue::Member& member) {
   std::string lower = member.key;
@@ -88,7 +88,7 @@ std::vector<Axis> MakeAxes(const std::vector<const YamlValue::Member*>& members,
   return axes;
 }
 
-KeywordsFile Interpret(const YamlValue& root, const std::string& name) {
+KeywordsFile KeywordsFrom(const YamlValue& root, const std::string& name) {
   if (root.kind != YamlValue::Kind::kMap) {
     Refuse(root.mark, fmt::format("{} where names with words were expected", KindName(root.kind)),
            "Name: [word, word]");
@@ -143,8 +143,8 @@ std::string Beside(const std::string& file, const std::string& path) {
 
 Result<KeywordsFile> ParseKeywords(std::string_view text, const std::string& name) {
   KeywordsFile file;
-  MEMTOOL_TRY(
-      ReadTree(text, name, kWords, [&](const YamlValue& root) { file = Interpret(root, name); }));
+  MEMTOOL_TRY(ReadTree(text, name, kKeywordsWords,
+                       [&](const YamlValue& root) { file = KeywordsFrom(root, name); }));
   file.dictionary.name = name;
   return file;
 }
@@ -155,7 +155,7 @@ Result<KeywordsFile> ReadKeywords(const std::string& name) {
     MEMTOOL_TRY(builtin);
     return ParseKeywords(builtin->text, name);
   }
-  auto text = ReadTreeText(name, kWords);
+  auto text = ReadTreeText(name, kKeywordsWords);
   if (!text) {
     Error error = std::move(text.error());
     error.input = name;

@@ -25,9 +25,9 @@ constexpr std::size_t kDeepest = 4;
 
 // Builds the tree of maps and lists, which the depth limit keeps small, and refuses all that a file
 // of words does not need.
-class Handler final : public YAML::EventHandler {
+class TreeHandler final : public YAML::EventHandler {
  public:
-  explicit Handler(const TreeWords& words) : words_(words) {}
+  explicit TreeHandler(const TreeWords& words) : words_(words) {}
   [[nodiscard]] const YamlValue& root() const { return root_; }
   [[nodiscard]] bool empty() const { return documents_ == 0 || !has_root_; }
 
@@ -190,7 +190,7 @@ Result<void> ReadTree(std::string_view text, const std::string& name, const Tree
     CheckText(text);
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);
-    Handler handler(words);
+    TreeHandler handler(words);
     while (parser.HandleNextDocument(handler)) {
     }
     if (handler.empty()) {

@@ -23,7 +23,7 @@ namespace {
 using mxnet::Form;
 using mxnet::RowTable;
 
-constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
+constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kNegative = std::uint64_t{1} << 63U;
 
 // Lines that are not rows: counted, and the first one reported.
@@ -364,7 +364,7 @@ Match MxnetReader::Sniff(std::span<const std::byte> head) const {
 }
 
 Result<Recording> MxnetReader::Read(ByteWindow& in, const Limits& limits) const {
-  const auto form = mxnet::FormOf(AsText(in.Fill(kSniffBytes)));
+  const auto form = mxnet::FormOf(AsText(in.Fill(kHeadBytes)));
   if (form == Form::kOfficial || form == Form::kScoped) {
     return ReadCsv(in, limits, *form);
   }

@@ -48,7 +48,7 @@ void Harden(sqlite3* db, const Limits& limits) {
   sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-std::string Quoted(std::string_view name) {
+std::string QuotedName(std::string_view name) {
   return fmt::format("\"{}\"", name);  // names are this program's own
 }
 
@@ -175,7 +175,7 @@ Result<std::optional<TableScan>> DatabaseFile::Scan(
     return std::optional<TableScan>();
   }
   auto info = sqlite::Statement::Prepare(
-      db_.get(), fmt::format("PRAGMA table_xinfo({})", Quoted(table)), ErrorCode::kMalformed);
+      db_.get(), fmt::format("PRAGMA table_xinfo({})", QuotedName(table)), ErrorCode::kMalformed);
   MEMTOOL_TRY(info);
   std::vector<std::string> stored;
   while (true) {
@@ -193,10 +193,10 @@ Result<std::optional<TableScan>> DatabaseFile::Scan(
   std::string list;
   for (const std::string_view column : columns) {
     const bool there = std::find(stored.begin(), stored.end(), column) != stored.end();
-    list += (list.empty() ? "" : ", ") + (there ? Quoted(column) : std::string("NULL"));
+    list += (list.empty() ? "" : ", ") + (there ? QuotedName(column) : std::string("NULL"));
   }
   auto rows = sqlite::Statement::Prepare(
-      db_.get(), fmt::format("SELECT {} FROM {} NOT INDEXED", list, Quoted(table)),
+      db_.get(), fmt::format("SELECT {} FROM {} NOT INDEXED", list, QuotedName(table)),
       ErrorCode::kMalformed);
   MEMTOOL_TRY(rows);
   return std::optional<TableScan>(TableScan(*std::move(rows), most_rows_));

@@ -163,9 +163,9 @@ class Stacks {
 };
 
 // A trace and a ledger for each process, device and kind of memory.
-class HistoryMaker {
+class ExportHistory {
  public:
-  HistoryMaker(RecordingBuilder& builder, const Export& input)
+  ExportHistory(RecordingBuilder& builder, const Export& input)
       : builder_(builder), input_(input), stacks_(builder, input), open_(input.ranges) {
     history_.streams = {0};
   }
@@ -366,7 +366,7 @@ void Describe(const Export& input, RecordingBuilder& builder) {
   }
 }
 
-void AddNotes(const Export& input, const HistoryMaker& maker, RecordingBuilder& builder) {
+void AddNotes(const Export& input, const ExportHistory& maker, RecordingBuilder& builder) {
   builder.AddDiagnostic(Severity::kDamage, "skipped_row",
                         "memory events without a time, an address, an operation or a size",
                         input.damaged_rows);
@@ -404,7 +404,7 @@ Result<Recording> NsysReader::Read(ByteWindow& in, const Limits& limits) const {
   RecordingBuilder builder;
   builder.Intern({});
   Describe(*input, builder);
-  HistoryMaker maker(builder, *input);
+  ExportHistory maker(builder, *input);
   builder.SetHistory(maker.Make());
   AddNotes(*input, maker, builder);
   return std::move(builder).Finish();

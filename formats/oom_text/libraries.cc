@@ -10,8 +10,8 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kReach = 300;  // a path and a line number
-constexpr std::size_t kFigure = 24;  // a number and its unit
+constexpr std::size_t kLibraryReach = 300;  // a path and a line number
+constexpr std::size_t kFigure = 24;         // a number and its unit
 
 // RMM: "std::bad_alloc: out_of_memory: CUDA error (failed to allocate 1073741824 bytes) at:
 // FILE:LINE: cudaErrorMemoryAllocation out of memory"
@@ -21,7 +21,7 @@ std::optional<Parsed> ReadRmm(Phrases& in) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
-  if (in.Take("at:") && in.SkipTo("cudaErrorMemoryAllocation", kReach)) {
+  if (in.Take("at:") && in.SkipTo("cudaErrorMemoryAllocation", kLibraryReach)) {
     in.Take("out of memory");
     parsed.consumed = in.at();
   }
@@ -52,7 +52,7 @@ std::optional<Parsed> ReadLlama(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kLibrary, .kind = "llama.cpp"}};
   std::int64_t device = 0;
   if (!in.TakeSize(parsed.message.asked) || !in.Take("on device") || !in.TakeInteger(device) ||
-      device > INT16_MAX || !in.Take(":") || !in.SkipTo("out of memory", kReach)) {
+      device > INT16_MAX || !in.Take(":") || !in.SkipTo("out of memory", kLibraryReach)) {
     return std::nullopt;
   }
   parsed.message.gpu = static_cast<int>(device);
@@ -105,7 +105,7 @@ std::optional<Parsed> ReadVllmStart(Phrases& in) {
   std::string free(figures.substr(open + 1, slash - open - 1));
   free += whole.substr(unit);
   Phrases(free).TakeSize(message.free);
-  if (!in.SkipTo("less than desired GPU memory utilization (", kReach) ||
+  if (!in.SkipTo("less than desired GPU memory utilization (", kLibraryReach) ||
       !in.SkipTo(",", kFigure) || !in.TakeSize(message.asked)) {
     return std::nullopt;
   }
@@ -119,7 +119,8 @@ std::optional<Parsed> ReadVllmCache(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kVllm, .kind = "vLLM"}};
   const std::string_view text = in.rest();
   constexpr std::string_view kNeeded = "KV cache is needed";
-  if (!in.SkipTo(kNeeded, kReach) || !in.SkipTo("available KV cache memory (", kReach) ||
+  if (!in.SkipTo(kNeeded, kLibraryReach) ||
+      !in.SkipTo("available KV cache memory (", kLibraryReach) ||
       !in.TakeSize(parsed.message.limit)) {
     return std::nullopt;
   }
@@ -138,17 +139,17 @@ std::optional<Parsed> ReadVllmCache(Phrases& in) {
   return parsed;
 }
 
-constexpr std::array<Form, 6> kForms{{{"(failed to allocate", ReadRmm},
-                                      {"Out of memory allocating", ReadCupy},
-                                      {"buffer_type_alloc_buffer: allocating", ReadLlama},
-                                      {"failed to allocate", ReadLlamaBuffer},
-                                      {"Free memory on device", ReadVllmStart},
-                                      {"To serve at least one request", ReadVllmCache}}};
+constexpr std::array<Form, 6> kLibraryForms{{{"(failed to allocate", ReadRmm},
+                                             {"Out of memory allocating", ReadCupy},
+                                             {"buffer_type_alloc_buffer: allocating", ReadLlama},
+                                             {"failed to allocate", ReadLlamaBuffer},
+                                             {"Free memory on device", ReadVllmStart},
+                                             {"To serve at least one request", ReadVllmCache}}};
 
 }  // namespace
 
 std::span<const Form> LibraryForms() {
-  return kForms;
+  return kLibraryForms;
 }
 
 }  // namespace memtool::formats::oom_text

@@ -174,7 +174,7 @@ std::optional<Parsed> ReadKilled(Phrases& in) {
   return Parsed{.message = {.wording = OomWording::kHost, .kind = "kernel"}, .consumed = in.at()};
 }
 
-constexpr std::array<Form, 9> kForms{
+constexpr std::array<Form, 9> kOtherForms{
     {{"Out of memory while trying to allocate", ReadXla},
      {"ran out of memory trying to allocate", ReadXla},
      {"Failed to allocate request for", ReadXla},
@@ -186,7 +186,7 @@ constexpr std::array<Form, 9> kForms{
      {"Out of memory: Killed process", ReadKilled}}};
 
 std::array<std::span<const Form>, 4> AllForms() {
-  return {std::span<const Form>(kForms), RetryForms(), TpuForms(), LibraryForms()};
+  return {std::span<const Form>(kOtherForms), RetryForms(), TpuForms(), LibraryForms()};
 }
 
 }  // namespace

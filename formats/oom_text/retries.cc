@@ -8,7 +8,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kReach = 200;
+constexpr std::size_t kRetryReach = 200;
 
 // "free: 1073741824", with a unit or without.
 bool TakeFigure(Phrases& in, std::string_view name, std::optional<OomNumber>& to) {
@@ -48,8 +48,8 @@ std::optional<Parsed> ReadWarning(Phrases& in) {
 
 // Reads what follows the condition of an assertion in PyTorch's allocator.
 std::optional<Parsed> ReadAssertion(Phrases& in, Role role) {
-  if (!in.SkipTo("INTERNAL ASSERT FAILED", kReach) ||
-      !in.SkipTo("CUDACachingAllocator.cpp", kReach)) {
+  if (!in.SkipTo("INTERNAL ASSERT FAILED", kRetryReach) ||
+      !in.SkipTo("CUDACachingAllocator.cpp", kRetryReach)) {
     return std::nullopt;
   }
   return Parsed{.message = {.kind = "CUDA"}, .consumed = in.at(), .role = role};
@@ -65,14 +65,15 @@ std::optional<Parsed> ReadHandles(Phrases& in) {
   return ReadAssertion(in, Role::kAfterRetry);
 }
 
-constexpr std::array<Form, 3> kForms{{{"memory allocation failed with OOM on device", ReadWarning},
-                                      {"NVML_SUCCESS ==", ReadNvml},
-                                      {"!handles_.at(i)", ReadHandles}}};
+constexpr std::array<Form, 3> kRetryForms{
+    {{"memory allocation failed with OOM on device", ReadWarning},
+     {"NVML_SUCCESS ==", ReadNvml},
+     {"!handles_.at(i)", ReadHandles}}};
 
 }  // namespace
 
 std::span<const Form> RetryForms() {
-  return kForms;
+  return kRetryForms;
 }
 
 }  // namespace memtool::formats::oom_text

@@ -11,7 +11,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kReach = 400;  // how far a message extends past its figures
+constexpr std::size_t kTpuReach = 400;  // how far a message extends past its figures
 
 // "0x0x1_HBM0" of "(0x0x1_HBM0)": which chip of the machine, and which of its memories.
 std::string_view ChipIn(std::string_view text) {
@@ -72,7 +72,7 @@ std::optional<Parsed> ReadRuntime(Phrases& in) {
       in.TakeSize(message.largest) && in.Take("reservable")) {
     parsed.consumed = in.at();
   }
-  const std::string_view after = in.rest().substr(0, kReach);
+  const std::string_view after = in.rest().substr(0, kTpuReach);
   if (!message.largest) {
     message.largest = SizeBehind(after, "argest contiguous");
   }
@@ -144,7 +144,7 @@ std::optional<Parsed> ReadAllocation(Phrases& in) {
   constexpr std::string_view kSpace = "space=";
   constexpr std::size_t kLongest = 16;
   constexpr std::string_view kShape = "shape = '";
-  const std::string_view after = in.rest().substr(0, kReach);
+  const std::string_view after = in.rest().substr(0, kTpuReach);
   if (const std::size_t at = after.find(kShape); at != std::string_view::npos) {
     const std::string_view shape = after.substr(at + kShape.size());
     parsed.message.shape = shape.substr(0, shape.find('\''));
@@ -159,18 +159,18 @@ std::optional<Parsed> ReadAllocation(Phrases& in) {
   return parsed;
 }
 
-constexpr std::array<Form, 7> kForms{{{"Attempting to allocate", ReadRuntime},
-                                      {"Attempting to reserve", ReadRuntime},
-                                      {"TensorCore Hbm usage", ReadCores},
-                                      {"memory required for HLO temporaries (", ReadTemporaries},
-                                      {"Scoped allocation with size", ReadScoped},
-                                      {"scoped allocation with size", ReadScoped},
-                                      {"Allocation (size=", ReadAllocation}}};
+constexpr std::array<Form, 7> kTpuForms{{{"Attempting to allocate", ReadRuntime},
+                                         {"Attempting to reserve", ReadRuntime},
+                                         {"TensorCore Hbm usage", ReadCores},
+                                         {"memory required for HLO temporaries (", ReadTemporaries},
+                                         {"Scoped allocation with size", ReadScoped},
+                                         {"scoped allocation with size", ReadScoped},
+                                         {"Allocation (size=", ReadAllocation}}};
 
 }  // namespace
 
 std::span<const Form> TpuForms() {
-  return kForms;
+  return kTpuForms;
 }
 
 }  // namespace memtool::formats::oom_text

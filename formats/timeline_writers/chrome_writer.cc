@@ -16,7 +16,7 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr PictureLimits kLimits{
+constexpr PictureLimits kChromeLimits{
     .states = 1'200'000, .allocations = 0, .blocks = 200, .from_zero = true};
 constexpr std::size_t kMarksPid = 0;
 
@@ -149,7 +149,7 @@ std::span<const std::string_view> ChromeWriter::endings() const {
 
 Result<void> ChromeWriter::Write(const Recording& recording, const WriteOptions& options,
                                  const ByteSink& sink) const {
-  const auto picture = Picture::Of(recording, options, kLimits);
+  const auto picture = Picture::Of(recording, options, kChromeLimits);
   MEMTOOL_TRY(picture);
   Chunks out(sink);
   std::string notes;

@@ -15,7 +15,7 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr PictureLimits kLimits{};
+constexpr PictureLimits kPerfettoLimits{};
 
 // Numbers of fields and of enum values, by message.
 constexpr std::uint32_t kTracePacket = 1;
@@ -268,7 +268,7 @@ std::span<const std::string_view> PerfettoWriter::endings() const {
 
 Result<void> PerfettoWriter::Write(const Recording& recording, const WriteOptions& options,
                                    const ByteSink& sink) const {
-  const auto picture = Picture::Of(recording, options, kLimits);
+  const auto picture = Picture::Of(recording, options, kPerfettoLimits);
   MEMTOOL_TRY(picture);
   if (options.note) {
     for (const std::string& note : picture->facts().notes) {

@@ -11,7 +11,7 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-constexpr std::string_view kKey = "\"base64\"";
+constexpr std::string_view kBase64Key = "\"base64\"";
 constexpr std::size_t kStep = std::size_t{64} << 10U;
 constexpr std::uint8_t kSkipped = 64;
 constexpr std::uint8_t kEnd = 65;
@@ -92,16 +92,16 @@ class Base64Source final : public Source {
 void FindEmbedded(ByteWindow& page) {
   while (true) {
     const std::string_view text = AsText(page.Fill(kStep));
-    const std::size_t key = text.find(kKey);
+    const std::size_t key = text.find(kBase64Key);
     if (key != std::string_view::npos) {
-      page.Advance(key + kKey.size());
+      page.Advance(key + kBase64Key.size());
       break;
     }
     if (text.size() < kStep) {
       ThrowRead(ErrorCode::kUnsupported, 0, {}, "an HTML page that holds no snapshot",
                 "give the file that the page shows");
     }
-    page.Advance(text.size() - kKey.size());
+    page.Advance(text.size() - kBase64Key.size());
   }
   const std::string_view text = AsText(page.Fill(kStep));
   const std::size_t begin = text.find_first_not_of(" \t\r\n:");

@@ -119,9 +119,9 @@ class EventMaker {
 
 // RapidJSON's handler; the names are RapidJSON's. A file is [[numbers], ...]: in the raw form every
 // list is an event, in the coalesced form the first one holds the times.
-class Handler {
+class TimelineHandler {
  public:
-  Handler(JsonStream& stream, EventMaker& events, const Limits& limits)
+  TimelineHandler(JsonStream& stream, EventMaker& events, const Limits& limits)
       : stream_(stream), events_(events), most_times_(limits.record_bytes / sizeof(std::int64_t)) {}
 
   bool Null() { return Refuse("null"); }
@@ -316,7 +316,7 @@ Result<Recording> TorchTimelineReader::Read(ByteWindow& in, const Limits& limits
   builder.Intern({});
   EventMaker events(builder);
   JsonStream stream(in, limits);
-  Handler handler(stream, events, limits);
+  TimelineHandler handler(stream, events, limits);
   ParseJson(stream, handler);
   handler.Finish();
   builder.metadata().format = name();

@@ -13,9 +13,9 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr double kHeadroom = 22;  // above a plot: heading, unit, names of marks
-constexpr double kGap = 8;
-constexpr double kSwatch = 7;
+constexpr double kAreaHeadroom = 22;  // above a plot: heading, unit, names of marks
+constexpr double kAreaGap = 8;
+constexpr double kAreaSwatch = 7;
 constexpr double kSameSpot = 0.3;
 constexpr Stroke kReservedLine{.width = 0.9, .color = kInk, .dash = 2.5};
 constexpr Stroke kOomLine{.width = 0.9, .color = kAlarm, .dash = 0};
@@ -164,14 +164,14 @@ class Key {
 
   template <class Sample>
   void Add(std::string_view name, Sample sample) {
-    const std::string text = canvas_.Elide(name, width_ - 2 * kMargin - kSwatch - 6, kBody);
-    const double needs = kSwatch + 3 + canvas_.Width(text, kBody);
+    const std::string text = canvas_.Elide(name, width_ - 2 * kMargin - kAreaSwatch - 6, kBody);
+    const double needs = kAreaSwatch + 3 + canvas_.Width(text, kBody);
     if (x_ + needs > width_ - kMargin && x_ > kMargin) {
       x_ = kMargin;
       y_ += kLineHeight + 1;
     }
-    sample(Rect{x_, y_ - kSwatch + 1, kSwatch, kSwatch});
-    canvas_.Text({x_ + kSwatch + 3, y_}, text, kBody);
+    sample(Rect{x_, y_ - kAreaSwatch + 1, kAreaSwatch, kAreaSwatch});
+    canvas_.Text({x_ + kAreaSwatch + 3, y_}, text, kBody);
     x_ += needs + 9;
   }
   [[nodiscard]] double below() const { return y_ + 4; }
@@ -223,18 +223,18 @@ double Draw(const AreaChart& chart, double width, Canvas& canvas) {
     if (!panel.title.empty()) {
       y = DrawWrapped(panel.title, {kMargin, y, inner, 0}, kHeading, canvas);
     }
-    const Rect plot{kMargin + axis_width, y + kHeadroom - 6, inner - axis_width - 2, height};
+    const Rect plot{kMargin + axis_width, y + kAreaHeadroom - 6, inner - axis_width - 2, height};
     AreaPanelDrawing(chart, panel, axes[i], plot, canvas).Draw();
-    y = plot.y + plot.height + 11 + kGap;
+    y = plot.y + plot.height + 11 + kAreaGap;
   }
   if (!chart.panels.empty()) {
     TextStyle style = kSmall;
     style.align = Align::kRight;
-    canvas.Text({width - kMargin, y - kGap + 5},
+    canvas.Text({width - kMargin, y - kAreaGap + 5},
                 chart.axis == AreaChart::Axis::kEvents ? "event" : "time since the first event",
                 style);
     if (ScalesDiffer(axes)) {
-      canvas.Text({kMargin, y - kGap + 5}, "each device has its own scale", kSmall);
+      canvas.Text({kMargin, y - kAreaGap + 5}, "each device has its own scale", kSmall);
     }
     y = DrawKey(chart, y + 2, width, canvas);
   }

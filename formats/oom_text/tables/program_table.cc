@@ -14,7 +14,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostText = 4096;  // of one name or shape
+constexpr std::size_t kMostCellText = 4096;  // of one name or shape
 
 using Number = std::optional<OomNumber>;
 
@@ -221,7 +221,7 @@ bool ProgramTable::TakeRuntime(std::string_view row) {
 
 bool ProgramTable::TakeTotal(std::string_view row) {
   Phrases in(row);
-  if (in.Take("reserved(") && in.SkipTo(")", kMostText)) {
+  if (in.Take("reserved(") && in.SkipTo(")", kMostCellText)) {
     in.TakeSize(table_.reserved);
     return true;
   }
@@ -287,11 +287,11 @@ bool ProgramTable::StartsBuffer(std::string_view row) {
 
 void ProgramTable::TakeOperator(std::string_view row) {
   OomBuffer& buffer = table_.buffers.back();
-  buffer.op_name = Attribute(row, "op_name=").substr(0, kMostText);
+  buffer.op_name = Attribute(row, "op_name=").substr(0, kMostCellText);
   if (buffer.op_name.empty()) {
-    buffer.op_name = Attribute(row, "op_type=").substr(0, kMostText);
+    buffer.op_name = Attribute(row, "op_type=").substr(0, kMostCellText);
   }
-  buffer.file = Attribute(row, "source_file=").substr(0, kMostText);
+  buffer.file = Attribute(row, "source_file=").substr(0, kMostCellText);
   std::string_view line = Attribute(row, "source_line=");
   buffer.line = std::max<std::int64_t>(TakeNumber<std::int64_t>(line).value_or(0), 0);
 }
@@ -346,7 +346,7 @@ bool ProgramTable::TakeBuffer(std::string_view row) {
        {"Allocation type:", &buffer.allocation}}};
   for (const auto& [name, text] : texts) {
     if (row.starts_with(name)) {
-      *text = Trimmed(row.substr(name.size())).substr(0, kMostText);
+      *text = Trimmed(row.substr(name.size())).substr(0, kMostCellText);
       buffer.argument = buffer.argument || name.starts_with("Entry") ||
                         (text == &buffer.allocation && text->find("rgument") != text->npos);
       return true;

@@ -10,11 +10,11 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostOpen = 64;      // processes that print tables at a time
-constexpr std::size_t kMostDone = 256;     // tables of a log
-constexpr std::size_t kMostWarned = 1000;  // warnings of the compiler
+constexpr std::size_t kMostOpenTables = 64;  // processes that print tables at a time
+constexpr std::size_t kMostDone = 256;       // tables of a log
+constexpr std::size_t kMostWarned = 1000;    // warnings of the compiler
 constexpr std::size_t kMostPrefix = 200;
-constexpr int kPatience = 500;  // lines of something else within a table
+constexpr int kTablePatience = 500;  // lines of something else within a table
 
 std::string ShapeOf(std::string_view prefix) {
   std::string shape(prefix);
@@ -163,7 +163,7 @@ void Tables::TakeRow(std::string_view row, std::uint64_t number, std::string_vie
     if (!program && !pool) {
       return;
     }
-    if (open_.size() >= kMostOpen) {
+    if (open_.size() >= kMostOpenTables) {
       ++left_out_;
       return;
     }
@@ -184,7 +184,7 @@ void Tables::TakeRow(std::string_view row, std::uint64_t number, std::string_vie
   const bool taken =
       (open->program && open->program->Take(row)) || (open->pool && open->pool->Take(row));
   open->idle = taken ? 0 : open->idle + 1;
-  if (open->idle > kPatience) {
+  if (open->idle > kTablePatience) {
     Close(*open);
   }
 }

@@ -11,7 +11,7 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-constexpr std::string_view kKey = "user_metadata";
+constexpr std::string_view kUserMetadataKey = "user_metadata";
 constexpr std::size_t kMostPairs = 64;
 constexpr std::size_t kMostText = std::size_t{64} << 10U;
 
@@ -91,11 +91,11 @@ const std::vector<Label>& MetadataLabels::LabelsOf(std::uint32_t text, Recording
   }
   if (const auto pairs = PairsOf(builder.Text(StringId(text)))) {
     for (const auto& [key, value] : *pairs) {
-      at->second.push_back(
-          {.key = builder.Intern(std::string(kKey) + '.' + key), .text = builder.Intern(value)});
+      at->second.push_back({.key = builder.Intern(std::string(kUserMetadataKey) + '.' + key),
+                            .text = builder.Intern(value)});
     }
   } else {
-    at->second.push_back({.key = builder.Intern(kKey), .text = StringId(text)});
+    at->second.push_back({.key = builder.Intern(kUserMetadataKey), .text = StringId(text)});
   }
   return at->second;
 }
@@ -112,18 +112,18 @@ std::string MetadataText(const Recording& recording, std::span<const Label> labe
   for (const Label& label : labels) {
     std::string_view key = recording.Text(label.key);
     const std::string_view text = recording.Text(label.text);
-    if (key == kKey && !label.numeric) {
+    if (key == kUserMetadataKey && !label.numeric) {
       return std::string(text);
     }
-    if (label.numeric || !key.starts_with(kKey) || key.size() <= kKey.size() ||
-        key[kKey.size()] != '.') {
+    if (label.numeric || !key.starts_with(kUserMetadataKey) ||
+        key.size() <= kUserMetadataKey.size() || key[kUserMetadataKey.size()] != '.') {
       continue;
     }
     if (!any) {
       writer.StartObject();
       any = true;
     }
-    key.remove_prefix(kKey.size() + 1);
+    key.remove_prefix(kUserMetadataKey.size() + 1);
     writer.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
     Plain plain;
     if (ParseJson(text, plain)) {

@@ -13,16 +13,16 @@ namespace memtool {
 
 namespace {
 
-struct Unit {
+struct ByteUnit {
   std::string_view name;
   double bytes;
 };
 
-constexpr std::array<Unit, 5> kUnits{{{"B", 1.0},
-                                      {"KiB", 1024.0},
-                                      {"MiB", 1048576.0},
-                                      {"GiB", 1073741824.0},
-                                      {"TiB", 1099511627776.0}}};
+constexpr std::array<ByteUnit, 5> kUnits{{{"B", 1.0},
+                                          {"KiB", 1024.0},
+                                          {"MiB", 1048576.0},
+                                          {"GiB", 1073741824.0},
+                                          {"TiB", 1099511627776.0}}};
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -164,7 +164,7 @@ std::string FormatSize(std::int64_t bytes, SizeUnit unit, bool sign) {
   if (unit == SizeUnit::kAuto) {
     unit = UnitFor(bytes);
   }
-  const Unit& shown = kUnits[static_cast<std::size_t>(unit) - 1];
+  const ByteUnit& shown = kUnits[static_cast<std::size_t>(unit) - 1];
   if (shown.bytes == 1.0) {
     return FormatCount(bytes, sign) + " B";
   }

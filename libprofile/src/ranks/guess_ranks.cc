@@ -12,7 +12,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kRankDigits = 6;
+constexpr std::size_t kGuessedDigits = 6;
 // Ranks are few for the files that there are, or every 2nd, 4th, 8th … of them.
 constexpr std::int64_t kSparse = 2;
 constexpr std::int64_t kSparseFromZero = 8;
@@ -133,8 +133,8 @@ class Siblings {
     }
     std::vector<std::int64_t> values;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const auto value = NumberOf(Text(i, slot), kRankDigits);
-      if (!value || Text(i, slot).size() > kRankDigits) {
+      const auto value = NumberOf(Text(i, slot), kGuessedDigits);
+      if (!value || Text(i, slot).size() > kGuessedDigits) {
         return;
       }
       values.push_back(*value);

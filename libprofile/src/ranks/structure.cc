@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-using Ranks = std::span<const std::pair<std::int64_t, std::size_t>>;
+using RankPairs = std::span<const std::pair<std::int64_t, std::size_t>>;
 
 // Looking for structure takes time with the number of divisors.
 constexpr std::int64_t kMostWorld = 1'000'000;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> DivisorsOf(std::int64_t number) {
 
 // The class of each of `stages` blocks of `block` ranks that repeat; empty where ranks of one stage
 // have different classes.
-std::vector<std::size_t> StagesOf(Ranks ranks, std::int64_t block, std::int64_t stages) {
+std::vector<std::size_t> StagesOf(RankPairs ranks, std::int64_t block, std::int64_t stages) {
   std::vector<std::size_t> of_stage(static_cast<std::size_t>(stages), kNoRow);
   for (const auto& [rank, of_class] : ranks) {
     std::size_t& known = of_stage[static_cast<std::size_t>(rank / block % stages)];
@@ -64,11 +64,11 @@ RankStructure Describe(const std::vector<std::size_t>& of_stage, std::int64_t bl
 }
 
 // The first and the last rank each for itself, and all between them alike.
-bool AreEnds(Ranks ranks, std::int64_t world) {
+bool AreEnds(RankPairs ranks, std::int64_t world) {
   if (ranks.size() < 4 || ranks.front().first != 0 || ranks.back().first != world - 1) {
     return false;
   }
-  const Ranks between = ranks.subspan(1, ranks.size() - 2);
+  const RankPairs between = ranks.subspan(1, ranks.size() - 2);
   const std::size_t inner = between.front().second;
   return ranks.front().second != inner && ranks.back().second != inner &&
          std::all_of(between.begin(), between.end(),
@@ -77,7 +77,7 @@ bool AreEnds(Ranks ranks, std::int64_t world) {
 
 }  // namespace
 
-RankStructure StructureOf(Ranks ranks, std::size_t classes, std::int64_t world) {
+RankStructure StructureOf(RankPairs ranks, std::size_t classes, std::int64_t world) {
   if (classes < 2) {
     return {};
   }

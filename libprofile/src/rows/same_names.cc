@@ -20,7 +20,7 @@ constexpr std::size_t kMostFrames = 8'000'000;
 // More than the classes of any file: such lines come from a script that made them up.
 constexpr std::size_t kMostParts = 64;
 constexpr std::uint32_t kNoName = UINT32_MAX;
-constexpr std::int64_t kNone = INT64_MIN;
+constexpr std::int64_t kNoLine = INT64_MIN;
 
 using Calls = std::set<std::pair<std::int64_t, std::int64_t>>;
 
@@ -35,8 +35,8 @@ struct OpenName {
 
 // A name and file; kNone and kNoName: not known yet.
 struct Name {
-  std::int64_t start = kNone;
-  std::int64_t line = kNone;
+  std::int64_t start = kNoLine;
+  std::int64_t line = kNoLine;
   std::uint32_t open = kNoName;  // row of open_
   bool lambda = false;
   bool told = false;  // the format says where functions start
@@ -81,7 +81,7 @@ class Names {
   static void NoteCaller(const Line& caller, std::span<const Seen> called);
   void NoteNested(OpenName& name, std::int64_t line) const;
   static void Note(std::int64_t number, std::int64_t& first, bool& several) {
-    several = several || (first != kNone && first != number);
+    several = several || (first != kNoLine && first != number);
     first = number;
   }
   [[nodiscard]] std::uint32_t NameOf(const Line& line) const {

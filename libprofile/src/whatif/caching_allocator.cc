@@ -56,7 +56,7 @@ std::int64_t CachingAllocator::SegmentSizeFor(std::int64_t rounded) const {
 }
 
 std::int64_t CachingAllocator::Allowed() const {
-  return Scaled(driver_.total, settings_.memory_fraction);
+  return memtool::Scaled(driver_.total, settings_.memory_fraction);
 }
 
 // --- rows, links, sets ---

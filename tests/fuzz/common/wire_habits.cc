@@ -85,7 +85,7 @@ Shape ShapeOf(Message message, std::uint64_t number) {
   }
 }
 
-struct Varint {
+struct WireVarint {
   std::uint64_t value = 0;
   std::size_t bytes = 0;
   bool overflows = false;
@@ -116,8 +116,8 @@ class Walk {
     Message message;  // kNone: packed numbers
   };
 
-  std::optional<Varint> Next(std::span<const std::byte>& bytes) {
-    Varint read;
+  std::optional<WireVarint> Next(std::span<const std::byte>& bytes) {
+    WireVarint read;
     for (const std::byte one : bytes) {
       const auto low = static_cast<std::uint64_t>(one & std::byte{0x7f});
       if (read.bytes == 9 && low > 1) {
@@ -143,7 +143,7 @@ class Walk {
   }
 
   // Tags and lengths have 32 bits and at most 5 bytes.
-  void Short(const Varint& read) {
+  void Short(const WireVarint& read) {
     if (read.bytes > 5 || read.value > INT32_MAX) {
       habits_.looser = true;
       habits_.stricter = true;  // what is cut off makes it another field

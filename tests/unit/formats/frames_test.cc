@@ -8,7 +8,7 @@ namespace memtool::formats {
 namespace {
 
 // "own{group[word word]} not_own{…} through[…]" of a file, or its error.
-std::string Read(std::string_view text) {
+std::string ReadFrames(std::string_view text) {
   const auto rules = ParseFrameRules(text, "/home/u/frames.yaml");
   if (!rules) {
     return ToString(rules.error());
@@ -32,20 +32,21 @@ std::string Read(std::string_view text) {
 }
 
 TEST(FramesFile, ListsAndListsWithNames) {
-  EXPECT_EQ(Read("own: [mine, '/^my_/']\nnot_own:\n  Helpers: [helpers]\nthrough: [call]\n"),
+  EXPECT_EQ(ReadFrames("own: [mine, '/^my_/']\nnot_own:\n  Helpers: [helpers]\nthrough: [call]\n"),
             "own{frames.yaml[mine /^my_/]} not_own{Helpers[helpers]} through[call]");
 }
 
 TEST(FramesFile, WhatIsWrongIsNamedWithItsPlace) {
-  EXPECT_EQ(Read("owns: [a]\n"),
+  EXPECT_EQ(ReadFrames("owns: [a]\n"),
             "/home/u/frames.yaml:1:1: 'owns' is not known (own:, not_own: or through:)");
   EXPECT_EQ(
-      Read("own: a\n"),
+      ReadFrames("own: a\n"),
       "/home/u/frames.yaml:1:6: the words of 'own' are a text (write a list: own: [word, word])");
-  EXPECT_NE(Read("own:\n  - '/(/'\n").find("/home/u/frames.yaml:2:5: own: '(' is not a regular"),
-            std::string::npos)
-      << Read("own:\n  - '/(/'\n");
-  EXPECT_NE(Read("").find("an empty file of frames"), std::string::npos) << Read("");
+  EXPECT_NE(
+      ReadFrames("own:\n  - '/(/'\n").find("/home/u/frames.yaml:2:5: own: '(' is not a regular"),
+      std::string::npos)
+      << ReadFrames("own:\n  - '/(/'\n");
+  EXPECT_NE(ReadFrames("").find("an empty file of frames"), std::string::npos) << ReadFrames("");
 }
 
 // What --print-frames prints can be read, and says the same.

@@ -25,7 +25,7 @@ Result<GroundTruth> Parse(const std::string& text) {
   return Truth(Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", kOnlyTruth));
 }
 
-GroundTruth Read(const std::string& name) {
+GroundTruth ReadReport(const std::string& name) {
   auto truth = Truth(Open((test::TestFolder("ground_truth") / name).string(), kOnlyTruth));
   EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
   return truth ? *truth : GroundTruth{};
@@ -38,7 +38,7 @@ std::string Why(const std::string& text) {
 
 // `used` of the row chosen, or -1.
 std::int64_t Used(const std::string& name, const TruthChoice& choice = {}) {
-  const auto reading = ChooseReading(Read(name), choice);
+  const auto reading = ChooseReading(ReadReport(name), choice);
   return reading ? reading->used.value_or(-2) : -1;
 }
 
@@ -55,7 +55,7 @@ TEST(GroundTruth, SmiCsvBlankPieceOfAName) {
 
 TEST(GroundTruth, SmiCsv) {
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 10}), 164 * kMiB);
-  EXPECT_EQ(Read("apps_commas.csv").readings.at(0).process, "python, a, b");
+  EXPECT_EQ(ReadReport("apps_commas.csv").readings.at(0).process, "python, a, b");
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 11}), -1);
   EXPECT_EQ(Used("apps_commas.csv"), -1);
   EXPECT_EQ(Used("query_gpu.csv", {.gpu = "0"}), 14210 * kMiB);
@@ -70,7 +70,7 @@ TEST(GroundTruth, OtherForms) {
   EXPECT_EQ(Used("dcgm.prom", {.gpu = "0"}), 4845 * kMiB);
   EXPECT_EQ(Used("dcgm.prom", {.gpu = "1"}), -1);
   EXPECT_EQ(Used("dcgm.prom", {.gpu = "2"}), -1);
-  EXPECT_EQ(Read("dcgm.prom").readings.at(0).free, 75000 * kMiB);
+  EXPECT_EQ(ReadReport("dcgm.prom").readings.at(0).free, 75000 * kMiB);
   EXPECT_EQ(Used("dmon.txt", {.gpu = "0"}), 4845 * kMiB);
   EXPECT_EQ(Used("dmon.txt", {.gpu = "1"}), -1);
   EXPECT_EQ(Used("dmon.txt", {.gpu = "GPU-I 3"}), 240 * kMiB);
@@ -79,7 +79,7 @@ TEST(GroundTruth, OtherForms) {
   EXPECT_EQ(Used("amd.json", {.gpu = "0"}), 283 * kMiB);
   EXPECT_EQ(Used("torch.json"), 2097152);
   EXPECT_EQ(Used("torch_nested.json"), 2097152);
-  EXPECT_EQ(Read("torch_nested.json").readings.at(0).peak, 300);
+  EXPECT_EQ(ReadReport("torch_nested.json").readings.at(0).peak, 300);
   EXPECT_EQ(Used("jax.json"), 7);
   EXPECT_EQ(Used("jax_null.json"), -1);
   EXPECT_EQ(Used("number.txt"), std::int64_t{11} << 30U);
@@ -87,7 +87,7 @@ TEST(GroundTruth, OtherForms) {
 
 // Two pods share a GPU: what each uses is not a figure of the device.
 TEST(GroundTruth, PodsOfOneGpu) {
-  const GroundTruth truth = Read("dcgm_pods.prom");
+  const GroundTruth truth = ReadReport("dcgm_pods.prom");
   ASSERT_EQ(truth.readings.size(), 3U);
   EXPECT_EQ(truth.readings[0].pod, "team/train-0/main");
   EXPECT_EQ(truth.readings[0].scope, TruthScope::kProcess);
@@ -101,18 +101,18 @@ TEST(GroundTruth, PodsOfOneGpu) {
             std::string::npos)
       << ToString(both.error());
   EXPECT_EQ(Used("dcgm_pod.prom"), 4845 * kMiB);
-  EXPECT_EQ(Read("dcgm_pod.prom").readings.at(0).scope, TruthScope::kProcess);
+  EXPECT_EQ(ReadReport("dcgm_pod.prom").readings.at(0).scope, TruthScope::kProcess);
 }
 
 TEST(GroundTruth, AmdSmiOf2026) {
-  const auto idle = ChooseReading(Read("amd_idle.json"), {});
+  const auto idle = ChooseReading(ReadReport("amd_idle.json"), {});
   ASSERT_FALSE(idle);
   EXPECT_NE(ToString(idle.error()).find("no process was running"), std::string::npos);
   EXPECT_EQ(Used("amd_watch.json"), 283 * kMiB);
 }
 
 TEST(GroundTruth, ErrorsListWhatIsThere) {
-  const auto none = ChooseReading(Read("apps_commas.csv"), {.pid = 99});
+  const auto none = ChooseReading(ReadReport("apps_commas.csv"), {.pid = 99});
   ASSERT_FALSE(none);
   EXPECT_NE(ToString(none.error()).find("pid 10 (python, a, b): 164.00 MiB"), std::string::npos);
   EXPECT_NE(ToString(none.error()).find("container"), std::string::npos);

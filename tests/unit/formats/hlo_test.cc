@@ -119,7 +119,7 @@ std::span<const std::byte> AsBytes(const std::string& text) {
 hlo::HloProgram Decode(const std::string& bytes) {
   return hlo::ReadHloProto(ByteCursor(AsBytes(bytes), 0));
 }
-Result<Recording> Read(const std::string& bytes) {
+Result<Recording> ReadProgram(const std::string& bytes) {
   ByteWindow window(MakeMemorySource(AsBytes(bytes)));
   return HloReader().Read(window, {});
 }
@@ -292,7 +292,7 @@ std::map<std::string, std::int64_t> Live(const Recording& recording) {
 }
 
 TEST(HloReader, ThePeakIsAMoment) {
-  Result<Recording> read = Read(Program(Heap()));
+  Result<Recording> read = ReadProgram(Program(Heap()));
   ASSERT_TRUE(read.has_value());
   const auto recording = std::make_shared<const Recording>(std::move(*read));
   ASSERT_EQ(recording->history->traces.size(), 1U);
@@ -313,7 +313,7 @@ TEST(HloReader, ThePeakIsAMoment) {
 
 // The sums to check: parameter + temporary = total, and the heap's peak fits into the latter.
 TEST(HloReader, SaysItsSums) {
-  const Result<Recording> read = Read(Program(Heap()));
+  const Result<Recording> read = ReadProgram(Program(Heap()));
   ASSERT_TRUE(read.has_value());
   std::map<std::string, std::string> settings;
   for (const Setting& setting : read->settings) {
@@ -329,7 +329,7 @@ TEST(HloReader, SaysItsSums) {
 }
 
 TEST(HloReader, StacksAreScopesAndCode) {
-  const Result<Recording> read = Read(Program(Heap()));
+  const Result<Recording> read = ReadProgram(Program(Heap()));
   ASSERT_TRUE(read.has_value());
   std::vector<std::string> frames;
   for (const LocationId location : read->Stack(read->history->events[4].stack)) {
@@ -344,10 +344,10 @@ TEST(HloReader, StacksAreScopesAndCode) {
 }
 
 TEST(HloReader, RefusesAProgramWithoutBuffers) {
-  EXPECT_THROW((void)Read(Module()), ReadError);
+  EXPECT_THROW((void)ReadProgram(Module()), ReadError);
   for (std::size_t size = 1; size < Program(Heap()).size(); ++size) {
     const std::string cut = Program(Heap()).substr(0, size);
-    EXPECT_THROW((void)Read(cut), ReadError) << size;
+    EXPECT_THROW((void)ReadProgram(cut), ReadError) << size;
   }
 }
 
@@ -393,7 +393,7 @@ TEST(HloReader, SurvivesEveryFlippedByte) {
       std::string bytes = whole;
       bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ flip);
       try {
-        const Result<Recording> recording = Read(bytes);
+        const Result<Recording> recording = ReadProgram(bytes);
         ASSERT_TRUE(recording.has_value()) << at << ": " << recording.error().message;
         ++read;
       } catch (const ReadError&) {

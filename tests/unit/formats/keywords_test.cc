@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // "axis{Category[word word] …}" of a file, or its error.
-std::string Read(std::string_view text) {
+std::string ReadKeywords(std::string_view text) {
   const auto file = ParseKeywords(text, "k.yaml");
   if (!file) {
     return ToString(file.error());
@@ -42,30 +42,32 @@ std::string Read(std::string_view text) {
 }
 
 TEST(Keywords, FullForm) {
-  EXPECT_EQ(Read("profile: a.csv\nexpected_sum: 11GB\nkeywords:\n  RNN: [rnn, lstm]\n  Output:\n"
-                 "    - logits\n"),
-            "{RNN[rnn lstm]Output[logits]} profile=a.csv sum=11GB");
-  EXPECT_EQ(Read("keywords:\n  layer: {RNN: [rnn]}\n  kind: {W: [weight], G: []}\n"),
+  EXPECT_EQ(
+      ReadKeywords("profile: a.csv\nexpected_sum: 11GB\nkeywords:\n  RNN: [rnn, lstm]\n  Output:\n"
+                   "    - logits\n"),
+      "{RNN[rnn lstm]Output[logits]} profile=a.csv sum=11GB");
+  EXPECT_EQ(ReadKeywords("keywords:\n  layer: {RNN: [rnn]}\n  kind: {W: [weight], G: []}\n"),
             "layer{RNN[rnn]}kind{W[weight]G[]}");
 }
 
 TEST(Keywords, ShortForm) {
-  EXPECT_EQ(Read("RNN: [rnn]\nOutput: [logits]\n"), "{RNN[rnn]Output[logits]}");
-  EXPECT_EQ(Read("layer: {RNN: [rnn]}\nkind: {W: [w]}\nprofile: x.log\n"),
+  EXPECT_EQ(ReadKeywords("RNN: [rnn]\nOutput: [logits]\n"), "{RNN[rnn]Output[logits]}");
+  EXPECT_EQ(ReadKeywords("layer: {RNN: [rnn]}\nkind: {W: [w]}\nprofile: x.log\n"),
             "layer{RNN[rnn]}kind{W[w]} profile=x.log");
   // A category may have the name of a setting; a setting has a scalar.
-  EXPECT_EQ(Read("profile: [prof]\nexpected_sum: 5\n"), "{profile[prof]} sum=5");
-  EXPECT_EQ(Read("keywords: [kw]\nOther: [o]\n"), "{keywords[kw]Other[o]}");
+  EXPECT_EQ(ReadKeywords("profile: [prof]\nexpected_sum: 5\n"), "{profile[prof]} sum=5");
+  EXPECT_EQ(ReadKeywords("keywords: [kw]\nOther: [o]\n"), "{keywords[kw]Other[o]}");
 }
 
 TEST(Keywords, JsonIsReadToo) {
-  EXPECT_EQ(Read("{\n\t\"profile\": \"a\\/b.csv\",\n\t\"keywords\": {\"R\\u00e9\": [\"r\", \"x: "
-                 "y\"]}\n}\n"),
-            "{Ré[r x: y]} profile=a/b.csv");
+  EXPECT_EQ(
+      ReadKeywords("{\n\t\"profile\": \"a\\/b.csv\",\n\t\"keywords\": {\"R\\u00e9\": [\"r\", \"x: "
+                   "y\"]}\n}\n"),
+      "{Ré[r x: y]} profile=a/b.csv");
 }
 
 TEST(Keywords, ScalarsStayText) {
-  EXPECT_EQ(Read("no: [yes, 1.0, off, '~', 0x10]\n1.5: ['true']\n"),
+  EXPECT_EQ(ReadKeywords("no: [yes, 1.0, off, '~', 0x10]\n1.5: ['true']\n"),
             "{no[yes 1.0 off ~ 0x10]1.5[true]}");
 }
 
@@ -85,20 +87,20 @@ TEST(Keywords, WordsOfEveryKind) {
   EXPECT_EQ(words[4].kind, Word::Kind::kText);
 }
 
-std::string Written(const std::string& name, std::string_view text) {
+std::string WrittenFile(const std::string& name, std::string_view text) {
   const std::string path = testing::TempDir() + name;
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
 
-struct Refused {
+struct RefusedText {
   const char* text;
   const char* place;
   const char* message;
 };
 
 TEST(Keywords, RefusesWithItsPlace) {
-  const Refused cases[] = {
+  const RefusedText cases[] = {
       {"", "k.yaml:1:1", "empty"},
       {"# only a comment\n", "k.yaml", "empty"},
       {"- a\n- b\n", "k.yaml:1:1", "a list where"},
@@ -135,11 +137,11 @@ TEST(Keywords, RefusesWithItsPlace) {
       {"A: [\xff]\n", "k.yaml:1:5", "not UTF-8"},
       {"A: [x]\nB: [\xc0\xaf]\n", "k.yaml:2:5", "not UTF-8"},
   };
-  for (const Refused& each : cases) {
-    EXPECT_THAT(Read(each.text), AllOf(StartsWith(each.place), HasSubstr(each.message)))
+  for (const RefusedText& each : cases) {
+    EXPECT_THAT(ReadKeywords(each.text), AllOf(StartsWith(each.place), HasSubstr(each.message)))
         << each.text;
   }
-  EXPECT_THAT(Read(std::string_view("A: [x\0y]\n", 9)),
+  EXPECT_THAT(ReadKeywords(std::string_view("A: [x\0y]\n", 9)),
               AllOf(StartsWith("k.yaml:1:6"), HasSubstr("NUL")));
 }
 
@@ -148,27 +150,27 @@ TEST(Keywords, StaysWithinItsLimits) {
   for (int i = 0; i <= 10'000; ++i) {
     many += "w" + std::to_string(i) + ",";
   }
-  EXPECT_THAT(Read(many + "]\n"), HasSubstr("more than 10000 words"));
+  EXPECT_THAT(ReadKeywords(many + "]\n"), HasSubstr("more than 10000 words"));
   const std::string deep = "A: " + std::string(100'000, '[');
-  EXPECT_THAT(Read(deep), HasSubstr("k.yaml"));
+  EXPECT_THAT(ReadKeywords(deep), HasSubstr("k.yaml"));
   std::string bomb = "a: &a [x, x]\n";
   for (char c = 'b'; c < 'z'; ++c) {
     bomb += std::string(1, c) + ": &" + c + " [*" + static_cast<char>(c - 1) + ", *" +
             static_cast<char>(c - 1) + "]\n";
   }
-  EXPECT_THAT(Read(bomb), HasSubstr("anchor"));
+  EXPECT_THAT(ReadKeywords(bomb), HasSubstr("anchor"));
 }
 
 TEST(Keywords, PathsInAFileAreMeantFromTheFile) {
   const std::string path =
-      Written("keywords_paths.yaml", "profile: logs/a.csv\nexpected_sum: '@smi.csv'\nA: [x]\n");
+      WrittenFile("keywords_paths.yaml", "profile: logs/a.csv\nexpected_sum: '@smi.csv'\nA: [x]\n");
   const auto file = ReadKeywords(path);
   ASSERT_TRUE(file) << ToString(file.error());
   const std::filesystem::path beside = std::filesystem::path(path).parent_path();
   EXPECT_EQ(*file->profile, (beside / "logs/a.csv").string());
   EXPECT_EQ(file->expected_sum->text, "@" + (beside / "smi.csv").string());
   EXPECT_EQ(file->expected_sum->place, path + ":2:15");
-  const std::string big = Written("keywords_big.yaml", std::string((1U << 20U) + 1, '#'));
+  const std::string big = WrittenFile("keywords_big.yaml", std::string((1U << 20U) + 1, '#'));
   EXPECT_EQ(ReadKeywords(big).error().code, ErrorCode::kLimit);
 }
 

@@ -21,7 +21,7 @@ using namespace std::string_view_literals;
 
 // --- there and back -----------------------------------------------------------------------------
 
-std::string Written(Recording recording) {
+std::string WrittenBytes(Recording recording) {
   if (recording.metadata.format.empty()) {
     recording.metadata.format = "made";
   }
@@ -38,11 +38,11 @@ void ExpectReturns(Recording recording, const std::string& what) {
   if (recording.metadata.format.empty()) {
     recording.metadata.format = "made";
   }
-  const std::string bytes = Written(recording);
+  const std::string bytes = WrittenBytes(recording);
   const auto back = ReadBack(bytes);
   ASSERT_TRUE(back) << what << ": " << ToString(back.error());
   EXPECT_EQ(test::WholeText(*back), test::WholeText(recording)) << what;
-  EXPECT_EQ(Written(*back), bytes) << what;
+  EXPECT_EQ(WrittenBytes(*back), bytes) << what;
 }
 
 TEST(MemtoolFile, HoldsEverythingOfHistoriesByHand) {
@@ -191,12 +191,12 @@ TEST(MemtoolFile, HoldsProfilesOfManyTypes) {
 TEST(MemtoolFile, SaysWhatItWasAndHowItIsPacked) {
   auto original = test::LoadBytes(test::TestFile("pprof/jax_leak/memory9.prof"));
   ASSERT_TRUE(original);
-  const auto back = ReadBack(Written(*original));
+  const auto back = ReadBack(WrittenBytes(*original));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->metadata.format, "pprof");
   EXPECT_EQ(back->metadata.packing, "memtool+gzip");
   EXPECT_EQ(back->metadata.unpacked_bytes, original->metadata.unpacked_bytes);
-  const auto twice = ReadBack(Written(*back));
+  const auto twice = ReadBack(WrittenBytes(*back));
   ASSERT_TRUE(twice);
   EXPECT_EQ(twice->metadata.packing, "memtool+gzip");
 }
@@ -210,7 +210,7 @@ Error Refused(std::string_view bytes) {
 }
 
 TEST(MemtoolFile, IsRefusedWhereverItIsCut) {
-  const std::string bytes = Written(Everything());
+  const std::string bytes = WrittenBytes(Everything());
   for (std::size_t size = memtool_file::kMagic.size(); size < bytes.size(); ++size) {
     const Error error = Refused(bytes.substr(0, size));
     EXPECT_EQ(error.code, ErrorCode::kTruncated) << size << ": " << ToString(error);
@@ -220,7 +220,7 @@ TEST(MemtoolFile, IsRefusedWhereverItIsCut) {
 }
 
 TEST(MemtoolFile, NoFlippedBitIsTakenForData) {
-  const std::string bytes = Written(Everything());
+  const std::string bytes = WrittenBytes(Everything());
   for (std::size_t bit = 8 * memtool_file::kMagic.size(); bit < 8 * bytes.size(); ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
@@ -342,7 +342,7 @@ TEST(MemtoolFile, IsRecognisedByItsFirstBytes) {
   EXPECT_EQ(reader.Sniff(test::ToBytes("\x89memtool\x01")), Match::kCertain);
   EXPECT_EQ(reader.Sniff(test::ToBytes("\x89memtoo")), Match::kNo);
   EXPECT_EQ(reader.Sniff(test::ToBytes("")), Match::kNo);
-  const auto bytes = test::ToBytes(Written(Everything()));
+  const auto bytes = test::ToBytes(WrittenBytes(Everything()));
   for (const Reader* other : Readers()) {
     EXPECT_EQ(other->Sniff(bytes), other->name() == "memtool" ? Match::kCertain : Match::kNo)
         << other->name();

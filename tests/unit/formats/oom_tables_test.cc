@@ -9,7 +9,7 @@
 namespace memtool::formats {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kMebi = std::int64_t{1} << 20U;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
 
 const std::string kAsked =
@@ -39,7 +39,7 @@ TEST(OomTables, StatsAndBuffersBelongToTheMessageBefore) {
   EXPECT_EQ(program.buffers[0].name, "mul");
   EXPECT_EQ(program.buffers[0].file, "a b.py");
   EXPECT_EQ(program.buffers[0].line, 7);
-  EXPECT_EQ(program.buffers[0].size.bytes, kMiB);
+  EXPECT_EQ(program.buffers[0].size.bytes, kMebi);
   EXPECT_TRUE(program.buffers[1].argument);
   EXPECT_EQ(program.buffers[1].name, "(argument)");
   EXPECT_EQ(program.damaged, 0U);
@@ -56,8 +56,8 @@ TEST(OomTables, AProcessHasItsOwn) {
   ASSERT_EQ(log.messages.size(), 2U);
   ASSERT_NE(log.messages[0].program, nullptr);
   ASSERT_NE(log.messages[1].program, nullptr);
-  EXPECT_EQ(log.messages[0].program->buffers.at(0).size.bytes, kMiB);
-  EXPECT_EQ(log.messages[1].program->buffers.at(0).size.bytes, 2 * kMiB);
+  EXPECT_EQ(log.messages[0].program->buffers.at(0).size.bytes, kMebi);
+  EXPECT_EQ(log.messages[1].program->buffers.at(0).size.bytes, 2 * kMebi);
 }
 
 TEST(OomTables, ATableWithoutItsMessageIsOne) {
@@ -89,7 +89,7 @@ TEST(OomTables, PaddingOfATpu) {
   ASSERT_NE(log.messages[0].program, nullptr);
   const OomProgram& program = *log.messages[0].program;
   EXPECT_EQ(program.space, "hbm");
-  EXPECT_EQ(program.fragmentation->bytes, 8 * kMiB);
+  EXPECT_EQ(program.fragmentation->bytes, 8 * kMebi);
   ASSERT_EQ(program.buffers.size(), 1U);
   EXPECT_EQ(program.buffers[0].name, "copy");
   EXPECT_EQ(program.buffers[0].padding->bytes, 31 * kGiB);
@@ -144,7 +144,7 @@ TEST(OomTables, FiguresForPeopleAreSizes) {
   ASSERT_EQ(log.messages.size(), 1U);
   EXPECT_EQ(log.messages[0].limit->bytes, 15 * kGiB);
   EXPECT_EQ(log.messages[0].allocated->bytes, 29 * kGiB / 2);
-  EXPECT_EQ(log.messages[0].largest->bytes, 256 * kMiB);
+  EXPECT_EQ(log.messages[0].largest->bytes, 256 * kMebi);
 }
 
 TEST(OomTables, RematerializationWarnsTheMessageAfterIt) {
@@ -210,7 +210,7 @@ TEST(OomTables, ADumpIsAHistoryWithSegments) {
   ASSERT_EQ(recording.history->traces.size(), 1U);
   EXPECT_EQ(recording.history->traces[0].device, 0);
   EXPECT_EQ(recording.history->events.back().action, Action::kOom);
-  EXPECT_EQ(recording.history->events.back().size, kMiB);
+  EXPECT_EQ(recording.history->events.back().size, kMebi);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<Recording> Load(std::string_view text, const OpenOptions& options = {}) {
+Result<Recording> LoadTrace(std::string_view text, const OpenOptions& options = {}) {
   return test::LoadBytes(test::ToBytes(text), options);
 }
 
@@ -82,7 +82,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
       }
     }
     std::shuffle(events.begin(), events.end(), random);
-    const auto recording = Load(Trace(events));
+    const auto recording = LoadTrace(Trace(events));
     ASSERT_TRUE(recording) << ToString(recording.error());
     const memtool::Trace& trace = recording->history->traces.at(0);
     std::size_t next = 0;
@@ -146,8 +146,8 @@ TEST(Kineto, FailuresAreEventsOfTheirDevice) {
   EXPECT_EQ(event.time, 1'700'000'000'008'000'000);
   EXPECT_THAT(Frames(recording, event.stack), ElementsAre("step", "main"));
   // One that does not tell the requested size is a mark.
-  const auto untold = Load(Trace({Memory(1, 4096, 512, 512),
-                                  R"({"ph":"i","cat":"cpu_instant_event","name":"[OutOfMemory]",)"
+  const auto untold = LoadTrace(Trace(
+      {Memory(1, 4096, 512, 512), R"({"ph":"i","cat":"cpu_instant_event","name":"[OutOfMemory]",)"
                                   R"("ts":2,"args":{"Device Id":0,"Device Type":1}})"}));
   ASSERT_TRUE(untold) << ToString(untold.error());
   EXPECT_EQ(untold->history->events.size(), 1U);
@@ -157,7 +157,7 @@ TEST(Kineto, FailuresAreEventsOfTheirDevice) {
 
 TEST(Kineto, EventsThatCannotBeUsed) {
   const std::string good = Memory(1, 4096, 512, 512);
-  const auto recording = Load(
+  const auto recording = LoadTrace(
       Trace({good, R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":2,"args":{}})",
              R"({"ph":"i","cat":"cpu_instant_event","name":"[memory]","args":{"Bytes":7}})",
              R"({"ph":"X","cat":"cpu_op","name":"x","ts":1e300,"dur":1})",
@@ -175,7 +175,8 @@ TEST(Kineto, EventsThatCannotBeUsed) {
 }
 
 TEST(Kineto, ATraceWithoutMemoryEventsSaysHowToRecordThem) {
-  const auto recording = Load(Trace({R"({"ph":"X","cat":"cpu_op","name":"x","ts":1,"dur":1})"}));
+  const auto recording =
+      LoadTrace(Trace({R"({"ph":"X","cat":"cpu_op","name":"x","ts":1,"dur":1})"}));
   ASSERT_FALSE(recording);
   EXPECT_THAT(ToString(recording.error()), HasSubstr("profile_memory=True"));
 }
@@ -186,17 +187,17 @@ TEST(Kineto, HostileTraces) {
     nested.push_back(fmt::format(
         R"({{"ph":"X","cat":"cpu_op","name":"f","tid":5,"ts":{},"dur":{}}})", i, 1800000 - 2 * i));
   }
-  const auto deep = Load(Trace(nested));
+  const auto deep = LoadTrace(Trace(nested));
   ASSERT_TRUE(deep) << ToString(deep.error());
   EXPECT_EQ(deep->Stack(StackId(0U)).size(), OpenOptions{}.limits.depth);
-  EXPECT_FALSE(Load(R"({"schemaVersion":1,"traceEvents":)" + std::string(100000, '[')));
+  EXPECT_FALSE(LoadTrace(R"({"schemaVersion":1,"traceEvents":)" + std::string(100000, '[')));
   std::string many;
   for (int i = 0; i < 300; ++i) {
     many += fmt::format(R"({}{{"ph":"i","cat":"cpu_instant_event","name":"[memory]","ts":1,)"
                         R"("args":{{"Bytes":1,"Addr":1,"Device Type":1,"Device Id":{}}}}})",
                         i == 0 ? "" : ",", i);
   }
-  const auto devices = Load("[" + many + "]");
+  const auto devices = LoadTrace("[" + many + "]");
   ASSERT_FALSE(devices);
   EXPECT_EQ(devices.error().code, ErrorCode::kLimit);
 }
@@ -238,14 +239,14 @@ TEST(TorchTimeline, TheStartIsAfterWhatIsListedOfBefore) {
   }
   for (const char* text : {"[[5, 2, 100, 0], [-1, 1, 30, 1]]",
                            "[[5, 6], [[0,7,0,0,0,0,0,0,0],[0,7,8,0,0,0,0,0,0]]]"}) {
-    const auto recording = Load(text);
+    const auto recording = LoadTrace(text);
     ASSERT_TRUE(recording) << ToString(recording.error());
     EXPECT_EQ(recording->history->traces[0].listed_before, 0U) << text;
   }
 }
 
 TEST(TorchTimeline, AFreeWithoutAnAllocationWasThereBefore) {
-  const auto recording = Load("[[5, 4, -100, 0], [6, 2, 30, 1], [7, 4, -30, 1]]");
+  const auto recording = LoadTrace("[[5, 4, -100, 0], [6, 2, 30, 1], [7, 4, -30, 1]]");
   ASSERT_TRUE(recording) << ToString(recording.error());
   const TraceSummary summary = Replay(*recording, recording->history->traces[0]).Summarize();
   EXPECT_EQ(summary.base_bytes, 100);
@@ -253,15 +254,15 @@ TEST(TorchTimeline, AFreeWithoutAnAllocationWasThereBefore) {
 }
 
 TEST(TorchTimeline, OneEventAndOtherLists) {
-  EXPECT_TRUE(Load("[[-1, 1, 4096, 0]]"));
-  EXPECT_TRUE(Load("[[5], [[0,1,2,3,4,5,6,7,8]]]"));
+  EXPECT_TRUE(LoadTrace("[[-1, 1, 4096, 0]]"));
+  EXPECT_TRUE(LoadTrace("[[5], [[0,1,2,3,4,5,6,7,8]]]"));
   for (const std::string_view text :
        {"[[5, 2, 7, 8]]", "[[5, 9, 7, 1]]", "[[5, 2, 7, 1], [5, 2]]", "[[5, 2, 7, 1], 5]",
         "[[5, 6], [[0,1,2,3,4,5,6,7,8]]]", "[[5], [[0,1,2,3,4,5,6,7]]]",
         "[[5], [[0,1,2,3,4,5,6,7,8],[0,1,2,3,4,5,6,7,8]]]", "[[5], [[[0]]]]", "[[1, 2, 3.5, 4]]",
         "[[1,2,3,99999999999999999999]]", "[[1,2,-9223372036854775808,3]]", "[[1,2,3,4],{}]",
         "[[1,2,3,4]", "[[]]", "[[1,2,3,4,5]]"}) {
-    const auto recording = Load(text);
+    const auto recording = LoadTrace(text);
     EXPECT_FALSE(recording) << text;
   }
 }

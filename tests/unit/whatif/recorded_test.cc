@@ -17,7 +17,7 @@ HistoryIndex Under(const HistoryIndex& index, const whatif::AllocatorSettings& s
   return HistoryIndex(*std::move(made));
 }
 
-whatif::AllocatorSettings Conf(const std::string& text) {
+whatif::AllocatorSettings ConfSettings(const std::string& text) {
   return *whatif::ParseAllocatorConf(text);
 }
 
@@ -44,7 +44,7 @@ TEST(WhatIfRecorded, UnderOthersItIsTheRun) {
        {"expandable_segments:True", "max_split_size_mb:32", "roundup_power2_divisions:4"}) {
     for (const std::string name : {"default", "streams", "pools"}) {
       const auto index = OpenGenerated(name);
-      const whatif::AllocatorSettings settings = Conf(conf);
+      const whatif::AllocatorSettings settings = ConfSettings(conf);
       const HistoryIndex made = Under(*index, settings);
       const TraceSummary& was = index->summary(std::size_t{0});
       const TraceSummary& is = made.summary(std::size_t{0});
@@ -64,7 +64,7 @@ TEST(WhatIfRecorded, UnderOthersItIsTheRun) {
 TEST(WhatIfRecorded, RealFilesStaySound) {
   for (const std::string& path : RealFiles()) {
     const auto index = OpenFile(path);
-    const HistoryIndex made = Under(*index, Conf("expandable_segments:True"));
+    const HistoryIndex made = Under(*index, ConfSettings("expandable_segments:True"));
     for (std::size_t row = 0; row < made.history().traces.size(); ++row) {
       EXPECT_EQ(made.summary(row).peak_bytes, index->summary(row).peak_bytes) << path;
       EXPECT_EQ(made.summary(row).reconciles(), index->summary(row).reconciles()) << path;

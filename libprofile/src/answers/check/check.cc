@@ -39,9 +39,9 @@ const BucketBytes* BucketNamed(const CheckFacts& facts, std::string_view name) {
 }
 
 // Rows of one digest by name and file; a baseline may have left small ones out.
-class RowsOf {
+class CheckRows {
  public:
-  explicit RowsOf(const Digest* digest) {
+  explicit CheckRows(const Digest* digest) {
     if (digest != nullptr) {
       for (const DigestRow& row : digest->rows) {
         rows_[{row.name, row.file}] = &row;
@@ -60,7 +60,7 @@ class RowsOf {
 // The rows that matter to a broken limit: with a baseline those that grew, else the largest.
 std::vector<CheckCause> CausesOf(const Digest& digest, const Digest* base,
                                  std::int64_t DigestRow::*part) {
-  const RowsOf before(base);
+  const CheckRows before(base);
   std::vector<CheckCause> causes;
   causes.reserve(digest.rows.size());
   for (const DigestRow& row : digest.rows) {
@@ -222,7 +222,7 @@ void CheckMaker::NoteDifferences(const CheckFacts& facts) {
     note(fmt::format("the peak is lower than the baseline's by {}{}: write a new baseline",
                      FormatSize(less), PercentOf(now.peak, base.peak)));
   }
-  const RowsOf rows(&base);
+  const CheckRows rows(&base);
   for (const DigestRow& row : now.rows) {
     if (row.peak > std::max(kLargeNewRow, base.cut_largest) && rows.Find(row) == nullptr) {
       note(fmt::format("new since the baseline: {} in {} {}", FormatSize(row.peak), row.name,

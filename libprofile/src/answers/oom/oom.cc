@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "answers/oom/oom_figures.h"
 #include "answers/oom/oom_order.h"
 #include "answers/oom/oom_table_rows.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -15,10 +16,6 @@ namespace memtool {
 namespace {
 
 constexpr std::size_t kOthersHeld = 100;
-
-double Share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? Ratio(part, whole) : 0.0;
-}
 
 // Who holds what is live, the largest first; together with the rounding and what lies in no block,
 // they sum to live, pending and unplaced.

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "answers/oom/oom_figures.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -12,10 +13,6 @@ namespace {
 
 using Kind = OomAdviceKind;
 using State = OomSettingState;
-
-std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
-  return quantity ? quantity->bytes : 0;
-}
 
 const Setting* SettingNamed(const OomCase& found, std::string_view name) {
   const auto at = std::find_if(found.settings.begin(), found.settings.end(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "answers/oom/oom_figures.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -10,14 +11,6 @@ namespace {
 
 // Up to this share of live data, the device counts as large enough.
 constexpr double kMuchRoom = 0.75;
-
-std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
-  return quantity ? quantity->bytes : 0;
-}
-
-double Share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? Ratio(part, whole) : 0.0;
-}
 
 OomReason UnknownReason(const OomCase& found) {
   if (found.message && found.message->wording == OomWording::kHost) {

@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-Value TextOrNull(const std::string& text) {
+Value NameOrNull(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
@@ -27,13 +27,13 @@ constexpr auto kAlignedRankFields = Fields<AlignedRank>({
      [](const AlignedRank& row) { return row.compared ? Value(row.partners) : Value(); },
      "how many allocations have a partner in the other run", Drop(4), "number|null"},
     {"by", "BY", Unit::kBytes, &AlignedRank::by, "how much of it is in the row that changed most"},
-    {"name", "MOST OF IT", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.name); },
+    {"name", "MOST OF IT", Unit::kText, [](const AlignedRank& row) { return NameOrNull(row.name); },
      "the row that changed most", Drop(1), "string|null"},
-    {"file", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.file); },
+    {"file", "", Unit::kText, [](const AlignedRank& row) { return NameOrNull(row.file); },
      "the file that the name is in", kPlain, "string|null"},
     {"base_path", "", Unit::kText, &AlignedRank::base_path, "the file of the base"},
     {"path", "FILE", Unit::kText, &AlignedRank::path, "the file of the new run", Drop(6) | kPath},
-    {"problem", "", Unit::kText, [](const AlignedRank& row) { return TextOrNull(row.problem); },
+    {"problem", "", Unit::kText, [](const AlignedRank& row) { return NameOrNull(row.problem); },
      "why it could not be compared", kPlain, "string|null"},
 });
 

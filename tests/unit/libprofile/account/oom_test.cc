@@ -11,9 +11,9 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kOomMiB = std::int64_t{1} << 20U;
 
-Quantity Said(std::int64_t bytes, std::int64_t precision = 0) {
+Quantity Reported(std::int64_t bytes, std::int64_t precision = 0) {
   return {.bytes = bytes, .precision = precision, .source = "test"};
 }
 
@@ -33,13 +33,13 @@ std::int64_t PartOf(const OomLadder& ladder, std::string_view key) {
 }
 
 OomFacts Card() {
-  return {.asked = Said(200),
-          .wanted = Said(200),
-          .free = Said(100),
-          .capacity = Said(1000),
-          .process = Said(850),
-          .live = Said(500),
-          .cached = Said(300)};
+  return {.asked = Reported(200),
+          .wanted = Reported(200),
+          .free = Reported(100),
+          .capacity = Reported(1000),
+          .process = Reported(850),
+          .live = Reported(500),
+          .cached = Reported(300)};
 }
 
 TEST(OomLadder, EveryStep) {
@@ -57,7 +57,7 @@ TEST(OomLadder, EveryStep) {
 
 TEST(OomLadder, PrivatePoolsAreTakenOutOfWhatAMessageCallsAllocated) {
   OomFacts facts = Card();
-  facts.private_pools = Said(120);
+  facts.private_pools = Reported(120);
   const auto ladder = MakeLadder(facts);
   EXPECT_EQ(PartOf(*ladder, "live"), 380);
   EXPECT_EQ(PartOf(*ladder, "private_pools"), 120);
@@ -80,7 +80,7 @@ TEST(OomLadder, WithoutTheDevice) {
 
 TEST(OomLadder, AProcessSmallerThanItsAllocatorIsNotUsed) {
   OomFacts facts = Card();
-  facts.process = Said(700);
+  facts.process = Reported(700);
   const auto ladder = MakeLadder(facts);
   EXPECT_TRUE(ladder->process_unusable);
   EXPECT_EQ(PartOf(*ladder, "outside"), 100);
@@ -89,12 +89,12 @@ TEST(OomLadder, AProcessSmallerThanItsAllocatorIsNotUsed) {
 
 TEST(OomLadder, ContradictionsAreShown) {
   OomFacts facts = Card();
-  facts.capacity = Said(850);
+  facts.capacity = Reported(850);
   facts.process.reset();
   const auto ladder = MakeLadder(facts);
   EXPECT_FALSE(ladder->adds_up);
   EXPECT_EQ(PartOf(*ladder, "outside"), -50);
-  facts.capacity = Said(850, 60);
+  facts.capacity = Reported(850, 60);
   EXPECT_TRUE(MakeLadder(facts)->adds_up) << "rounding explains it";
 }
 
@@ -107,7 +107,7 @@ TEST(OomLadder, PartsSumToTheWhole) {
     OomFacts facts;
     const auto fill = [&](std::optional<Quantity>& fact, unsigned bit) {
       if ((bits >> bit & 1U) != 0) {
-        fact = Said(size(), size() >> 30U);
+        fact = Reported(size(), size() >> 30U);
       }
     };
     fill(facts.asked, 0);
@@ -140,18 +140,18 @@ TEST(OomVerdict, FragmentationIsEnoughCached) {
 
 TEST(OomVerdict, FullIsTooLittleInAll) {
   OomFacts facts = Card();
-  facts.asked = facts.wanted = Said(450);
+  facts.asked = facts.wanted = Reported(450);
   const OomVerdict verdict = Judge(facts, nullptr);
   EXPECT_EQ(verdict.why, OomWhy::kFull);
   EXPECT_EQ(verdict.short_in_all, 50);
-  facts.cached = Said(440, 20);
+  facts.cached = Reported(440, 20);
   EXPECT_TRUE(Judge(facts, nullptr).close) << "with 450 cached it would be fragmentation";
 }
 
 // 100 free and 300 cached: 350 fit into neither, though both together are more.
 TEST(OomVerdict, MoreThanAllThatIsCachedIsNotFragmentation) {
   OomFacts facts = Card();
-  facts.asked = facts.wanted = Said(350);
+  facts.asked = facts.wanted = Reported(350);
   const OomVerdict verdict = Judge(facts, nullptr);
   EXPECT_EQ(verdict.why, OomWhy::kFull);
   EXPECT_EQ(verdict.short_in_all, 0);
@@ -160,12 +160,12 @@ TEST(OomVerdict, MoreThanAllThatIsCachedIsNotFragmentation) {
 
 TEST(OomVerdict, LimitOfTheAllocator) {
   OomFacts facts = Card();
-  facts.free = Said(5000);
-  facts.limit = Said(900);
+  facts.free = Reported(5000);
+  facts.limit = Reported(900);
   EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
-  facts.limit = Said(1010);
+  facts.limit = Reported(1010);
   EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnexplained);
-  facts.limit = Said(1010, 20);
+  facts.limit = Reported(1010, 20);
   EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
   EXPECT_TRUE(Judge(facts, nullptr).close);
 }
@@ -213,46 +213,46 @@ TEST(OomState, FreeMemoryIsCountedForTheRequest) {
                                  .pool_id = pool});
     at.estimated.push_back(0);
   };
-  add(20 * kMiB, 5 * kMiB, false, 0, 0);
-  add(30 * kMiB, 10 * kMiB, false, 0, 0);
-  add(2 * kMiB, kMiB, true, 0, 0);
-  add(40 * kMiB, 0, false, 7, 0);
-  add(50 * kMiB, 10 * kMiB, false, 0, 3);
+  add(20 * kOomMiB, 5 * kOomMiB, false, 0, 0);
+  add(30 * kOomMiB, 10 * kOomMiB, false, 0, 0);
+  add(2 * kOomMiB, kOomMiB, true, 0, 0);
+  add(40 * kOomMiB, 0, false, 7, 0);
+  add(50 * kOomMiB, 10 * kOomMiB, false, 0, 3);
   OomState state;
   std::vector<SegmentUse> uses;
   for (const Segment& segment : at.state.segments) {
     const auto blocks =
         std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-    uses.push_back({.gives = FreeIn(segment, blocks, 16 * kMiB), .request = 16 * kMiB});
+    uses.push_back({.gives = FreeIn(segment, blocks, 16 * kOomMiB), .request = 16 * kOomMiB});
   }
-  AddState(at, uses, {.asked = 64 * kMiB}, state);
-  EXPECT_EQ(state.reserved, 142 * kMiB);
-  EXPECT_EQ(state.live, 26 * kMiB);
-  EXPECT_EQ(state.requested, 26 * kMiB - 32);
-  EXPECT_EQ(state.free, 116 * kMiB);
-  EXPECT_EQ(state.largest_free, 40 * kMiB);
-  EXPECT_EQ(state.usable_free, 35 * kMiB);
+  AddState(at, uses, {.asked = 64 * kOomMiB}, state);
+  EXPECT_EQ(state.reserved, 142 * kOomMiB);
+  EXPECT_EQ(state.live, 26 * kOomMiB);
+  EXPECT_EQ(state.requested, 26 * kOomMiB - 32);
+  EXPECT_EQ(state.free, 116 * kOomMiB);
+  EXPECT_EQ(state.largest_free, 40 * kOomMiB);
+  EXPECT_EQ(state.usable_free, 35 * kOomMiB);
   EXPECT_EQ(state.usable_pieces, 2);
-  EXPECT_EQ(state.usable_largest, 20 * kMiB);
-  EXPECT_EQ(state.other_class_free, kMiB);
-  EXPECT_EQ(state.other_stream_free, 40 * kMiB);
-  EXPECT_EQ(state.private_free, 40 * kMiB);
+  EXPECT_EQ(state.usable_largest, 20 * kOomMiB);
+  EXPECT_EQ(state.other_class_free, kOomMiB);
+  EXPECT_EQ(state.other_stream_free, 40 * kOomMiB);
+  EXPECT_EQ(state.private_free, 40 * kOomMiB);
   EXPECT_EQ(state.gives.unused_segments, 1);
-  EXPECT_EQ(state.gives.returnable, 40 * kMiB);
-  EXPECT_EQ(state.gives.reuse_only, 36 * kMiB);
-  EXPECT_EQ(state.gives.fragmented, 16 * kMiB) << "15 and 1, but not the gap of 20";
-  EXPECT_EQ(state.gives.private_pool, 40 * kMiB);
+  EXPECT_EQ(state.gives.returnable, 40 * kOomMiB);
+  EXPECT_EQ(state.gives.reuse_only, 36 * kOomMiB);
+  EXPECT_EQ(state.gives.fragmented, 16 * kOomMiB) << "15 and 1, but not the gap of 20";
+  EXPECT_EQ(state.gives.private_pool, 40 * kOomMiB);
   EXPECT_EQ(
       state.usable_free + state.other_class_free + state.other_stream_free + state.private_free,
       state.free);
 }
 
 TEST(OomState, SegmentsAreTakenWhole) {
-  EXPECT_EQ(SegmentFor(512), 2 * kMiB);
-  EXPECT_EQ(SegmentFor(kMiB), 2 * kMiB);
-  EXPECT_EQ(SegmentFor(kMiB + 512), 20 * kMiB);
-  EXPECT_EQ(SegmentFor(10 * kMiB), 10 * kMiB);
-  EXPECT_EQ(SegmentFor(11 * kMiB), 12 * kMiB);
+  EXPECT_EQ(SegmentFor(512), 2 * kOomMiB);
+  EXPECT_EQ(SegmentFor(kOomMiB), 2 * kOomMiB);
+  EXPECT_EQ(SegmentFor(kOomMiB + 512), 20 * kOomMiB);
+  EXPECT_EQ(SegmentFor(10 * kOomMiB), 10 * kOomMiB);
+  EXPECT_EQ(SegmentFor(11 * kOomMiB), 12 * kOomMiB);
   EXPECT_EQ(SegmentFor(INT64_MAX), INT64_MAX);
 }
 

@@ -11,7 +11,7 @@ namespace {
 using Keys = std::vector<std::uint32_t>;
 
 // Partners are equal, rise, and are counted.
-void ExpectSound(const Keys& a, const Keys& b, const Alignment& alignment) {
+void ExpectSoundFold(const Keys& a, const Keys& b, const Alignment& alignment) {
   ASSERT_EQ(alignment.partners.size(), a.size());
   std::int64_t last = -1;
   std::uint64_t pairs = 0;
@@ -42,7 +42,7 @@ TEST(AlignByAnchors, WhatIsUniqueHoldsTheRest) {
   const Keys a{1, 1, 1, 100, 2, 2, 101, 3, 3, 3};
   const Keys b{1, 1, 100, 2, 2, 2, 101, 3};
   const Alignment alignment = AlignByAnchors(a, b, 10);
-  ExpectSound(a, b, alignment);
+  ExpectSoundFold(a, b, alignment);
   EXPECT_EQ(alignment.pairs, 7U);
   EXPECT_EQ(alignment.partners[3], 2U);
   EXPECT_EQ(alignment.partners[6], 6U);
@@ -53,7 +53,7 @@ TEST(AlignByAnchors, CrossingOnesAreNotAllKept) {
   const Keys a{10, 11, 12, 13};
   const Keys b{13, 10, 11, 12};
   const Alignment alignment = AlignByAnchors(a, b, 10);
-  ExpectSound(a, b, alignment);
+  ExpectSoundFold(a, b, alignment);
   EXPECT_EQ(alignment.pairs, 3U);
 }
 
@@ -71,7 +71,7 @@ TEST(AlignFolded, LayersThatGotLonger) {
   a.push_back(3);
   b.push_back(3);
   const Alignment alignment = AlignFolded(a, in_a, b, in_b, 100);
-  ExpectSound(a, b, alignment);
+  ExpectSoundFold(a, b, alignment);
   EXPECT_EQ(alignment.pairs, 3U + 20 * 30);
   EXPECT_TRUE(alignment.complete);
 }
@@ -88,7 +88,7 @@ TEST(AlignFolded, ATurnedBody) {
     b.push_back(100 + static_cast<std::uint32_t>(i % 8));
   }
   const Alignment alignment = AlignFolded(a, in_a, b, in_b, 100);
-  ExpectSound(a, b, alignment);
+  ExpectSoundFold(a, b, alignment);
   EXPECT_GE(alignment.pairs, 40U);
 }
 
@@ -117,9 +117,9 @@ TEST(AlignFolded, WhateverTheSequences) {
         }
       }
     }
-    ExpectSound(sides[0], sides[1],
-                AlignFolded(sides[0], repeats[0], sides[1], repeats[1], random() % 20));
-    ExpectSound(sides[0], sides[1], AlignByAnchors(sides[0], sides[1], random() % 20));
+    ExpectSoundFold(sides[0], sides[1],
+                    AlignFolded(sides[0], repeats[0], sides[1], repeats[1], random() % 20));
+    ExpectSoundFold(sides[0], sides[1], AlignByAnchors(sides[0], sides[1], random() % 20));
   }
 }
 

@@ -14,7 +14,7 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kStateMiB = 1 << 20;
 
 struct SimBlock {
   std::int64_t size = 0;
@@ -83,18 +83,20 @@ class Simulation {
     states_.push_back(state_);
   }
   std::int64_t Size() {
-    return random_() % 2 == 0 ? 1 + static_cast<std::int64_t>(random_() % kMiB)
-                              : kMiB + 1 + static_cast<std::int64_t>(random_() % (14 * kMiB));
+    return random_() % 2 == 0
+               ? 1 + static_cast<std::int64_t>(random_() % kStateMiB)
+               : kStateMiB + 1 + static_cast<std::int64_t>(random_() % (14 * kStateMiB));
   }
   void Allocate() {
     const std::int64_t requested = Size();
     const std::int64_t size = (requested + 511) / 512 * 512;
-    const bool small = size <= kMiB;
+    const bool small = size <= kStateMiB;
     auto [segment, at] = BestFit(size, small);
     if (segment == state_.end()) {
-      const std::int64_t bytes = small              ? 2 * kMiB
-                                 : size < 10 * kMiB ? 20 * kMiB
-                                                    : (size + 2 * kMiB - 1) / (2 * kMiB) * 2 * kMiB;
+      const std::int64_t bytes = small ? 2 * kStateMiB
+                                 : size < 10 * kStateMiB
+                                     ? 20 * kStateMiB
+                                     : (size + 2 * kStateMiB - 1) / (2 * kStateMiB) * 2 * kStateMiB;
       segment = state_.insert({next_, {bytes, small, {{next_, {bytes}}}}}).first;
       at = next_;
       next_ += static_cast<std::uint64_t>(bytes);  // neighbours touch, and must not be joined
@@ -102,7 +104,7 @@ class Simulation {
     }
     SimBlock& block = segment->second.blocks[at];
     const std::int64_t rest = block.size - size;
-    if (small ? rest >= 512 : rest > kMiB) {
+    if (small ? rest >= 512 : rest > kStateMiB) {
       block.size = size;
       segment->second.blocks[at + static_cast<std::uint64_t>(size)] = {rest};
     }
@@ -256,12 +258,12 @@ TEST(AllocatorState, ExpandableSegments) {
     events.push_back({.key = key, .size = size, .stack = {}, .action = action});
   };
   constexpr std::uint64_t kBase = 0x7f0000000000;
-  event(Action::kSegmentMap, kBase, 40 * kMiB);                // 0
-  event(Action::kAlloc, kBase, 1000);                          // 1
-  event(Action::kSegmentMap, kBase + 40 * kMiB, 20 * kMiB);    // 2
-  event(Action::kSegmentUnmap, kBase + 20 * kMiB, 20 * kMiB);  // 3
+  event(Action::kSegmentMap, kBase, 40 * kStateMiB);                     // 0
+  event(Action::kAlloc, kBase, 1000);                                    // 1
+  event(Action::kSegmentMap, kBase + 40 * kStateMiB, 20 * kStateMiB);    // 2
+  event(Action::kSegmentUnmap, kBase + 20 * kStateMiB, 20 * kStateMiB);  // 3
   const Segment head{.address = kBase,
-                     .size = 20 * kMiB,
+                     .size = 20 * kStateMiB,
                      .active = 1024,
                      .device = 0,
                      .stack = {},
@@ -269,15 +271,15 @@ TEST(AllocatorState, ExpandableSegments) {
                      .block_count = 2,
                      .expandable = true};
   Segment tail = head;
-  tail.address = kBase + 40 * kMiB;
+  tail.address = kBase + 40 * kStateMiB;
   tail.active = 0;
   tail.first_block = 2;
   tail.block_count = 1;
   const AllocatorState state{
       .segments = {head, tail},
       .blocks = {{kBase, 1024, 1000, {}, BlockState::kActive},
-                 {kBase + 1024, 20 * kMiB - 1024, 0, {}, BlockState::kInactive},
-                 {kBase + 40 * kMiB, 20 * kMiB, 0, {}, BlockState::kInactive}}};
+                 {kBase + 1024, 20 * kStateMiB - 1024, 0, {}, BlockState::kInactive},
+                 {kBase + 40 * kStateMiB, 20 * kStateMiB, 0, {}, BlockState::kInactive}}};
   const HistoryIndex index(test::MakeRecording(test::HistoryOf(std::move(events)), state));
   const Trace& trace = index.history().traces[0];
   const auto sizes = [&](std::int64_t last) {
@@ -290,10 +292,10 @@ TEST(AllocatorState, ExpandableSegments) {
     return result;
   };
   using Sizes = std::map<std::uint64_t, std::int64_t>;
-  EXPECT_EQ(sizes(3), (Sizes{{0, 20 * kMiB}, {40 * kMiB, 20 * kMiB}}));
-  EXPECT_EQ(sizes(2), (Sizes{{0, 60 * kMiB}}));
-  EXPECT_EQ(sizes(1), (Sizes{{0, 40 * kMiB}}));
-  EXPECT_EQ(sizes(0), (Sizes{{0, 40 * kMiB}}));
+  EXPECT_EQ(sizes(3), (Sizes{{0, 20 * kStateMiB}, {40 * kStateMiB, 20 * kStateMiB}}));
+  EXPECT_EQ(sizes(2), (Sizes{{0, 60 * kStateMiB}}));
+  EXPECT_EQ(sizes(1), (Sizes{{0, 40 * kStateMiB}}));
+  EXPECT_EQ(sizes(0), (Sizes{{0, 40 * kStateMiB}}));
   EXPECT_TRUE(sizes(-1).empty());
 }
 

@@ -10,15 +10,16 @@ namespace memtool {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
-constexpr std::uint64_t kStart = 0x7f0000300000;  // no multiple of a page: pages count from here
+constexpr std::uint64_t kFirstAddress =
+    0x7f0000300000;  // no multiple of a page: pages count from here
 
 // Blocks of these sizes, one after the other; a negative size is a free block.
 FreeMemory Of(Segment segment, const std::vector<std::int64_t>& sizes, std::int64_t request = 0) {
   std::vector<Block> blocks;
-  segment.address = kStart;
+  segment.address = kFirstAddress;
   for (const std::int64_t size : sizes) {
     const bool free = size < 0;
-    blocks.push_back({.address = kStart + static_cast<std::uint64_t>(segment.size),
+    blocks.push_back({.address = kFirstAddress + static_cast<std::uint64_t>(segment.size),
                       .size = free ? -size : size,
                       .state = free ? BlockState::kInactive : BlockState::kActive});
     segment.size += blocks.back().size;

@@ -27,8 +27,8 @@ Quantity Said(std::int64_t bytes) {
   return {.bytes = bytes, .source = "test"};
 }
 
-Selection Of(Recording recording, Framework framework = Framework::kUnknown,
-             RecordingKind kind = RecordingKind::kProfile) {
+Selection SelectWhole(Recording recording, Framework framework = Framework::kUnknown,
+                      RecordingKind kind = RecordingKind::kProfile) {
   recording.metadata.format = "made";
   recording.metadata.origin.framework = framework;
   recording.metadata.origin.kind = kind;
@@ -63,7 +63,7 @@ Texts Known(const AccountAnswer& answer) {
 
 TEST(AccountAnswer, AProfileIsWhatWasRequested) {
   const Keywords words = Words("Optimizer", "adam");
-  const auto answer = Account(Of(Profile()), &words, {.facts = {.process = Said(400)}});
+  const auto answer = Account(SelectWhole(Profile()), &words, {.facts = {.process = Said(400)}});
   ASSERT_TRUE(answer);
   EXPECT_THAT(Known(*answer),
               ElementsAre("process 2 400 1.000", "requested 5 160 0.400",
@@ -74,14 +74,14 @@ TEST(AccountAnswer, AProfileIsWhatWasRequested) {
   EXPECT_EQ(answer->rows.back().entries[0].name, "forward");
   EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kFramework);
 
-  const auto jax = Account(Of(Profile(), Framework::kJax), nullptr);
+  const auto jax = Account(SelectWhole(Profile(), Framework::kJax), nullptr);
   EXPECT_EQ(jax->facts[0].reserved_kind, ReservedKind::kXlaPool);
   EXPECT_THAT(Known(*jax), ElementsAre("requested 5 160 1.000"));
 }
 
 TEST(AccountAnswer, ADriverLogAloneIsAllThatTheProcessTook) {
   const auto answer =
-      Account(Of(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), nullptr);
+      Account(SelectWhole(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), nullptr);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kWholeProcess);
   EXPECT_THAT(Known(*answer), ElementsAre("reserved 3 40 1.000", "requested 5 40 1.000"));
@@ -93,9 +93,9 @@ TEST(AccountAnswer, ADriverLogAloneIsAllThatTheProcessTook) {
 TEST(AccountAnswer, ADriverLogBesideASnapshotIsBelowTheFramework) {
   const Keywords words = Words("NCCL", "nccl");
   AccountMaker maker({.facts = {.process = Said(500), .reserved = Said(300)}});
-  ASSERT_TRUE(maker.Add(Of(Profile()), nullptr));
-  ASSERT_TRUE(
-      maker.AddBeside(Of(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), words));
+  ASSERT_TRUE(maker.Add(SelectWhole(Profile()), nullptr));
+  ASSERT_TRUE(maker.AddBeside(
+      SelectWhole(DriverLog(), Framework::kDriver, RecordingKind::kDriverLog), words));
   const AccountAnswer answer = std::move(maker).Make();
   EXPECT_THAT(Known(answer),
               ElementsAre("process 2 500 1.000", "below_framework 3 200 0.400",
@@ -107,7 +107,7 @@ TEST(AccountAnswer, CountersTellOfTheProcessAndTheDevice) {
   Recording recording = Profile();
   recording.counters = {{.kind = CounterKind::kProcessBeyondRows, .device = 0, .value = 40},
                         {.kind = CounterKind::kDeviceTotal, .device = 0, .value = 1000}};
-  const auto answer = Account(Of(std::move(recording)), nullptr);
+  const auto answer = Account(SelectWhole(std::move(recording)), nullptr);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->facts[0].process->bytes, 200);
   EXPECT_EQ(answer->facts[0].process->source, "nvml_amend");
@@ -130,8 +130,8 @@ Recording TwoDevices() {
 TEST(AccountAnswer, TwoDevicesAreTwoLadders) {
   Recording recording = TwoDevices();
   recording.counters = {{.kind = CounterKind::kProcessBeyondRows, .device = 0, .value = 6}};
-  const auto answer =
-      Account(Of(std::move(recording), Framework::kMxnet, RecordingKind::kTagLog), nullptr);
+  const auto answer = Account(
+      SelectWhole(std::move(recording), Framework::kMxnet, RecordingKind::kTagLog), nullptr);
   ASSERT_TRUE(answer);
   ASSERT_EQ(answer->facts.size(), 2U);
   EXPECT_THAT(Known(*answer),
@@ -146,12 +146,12 @@ TEST(AccountAnswer, TwoDevicesAreTwoLadders) {
 
 TEST(AccountAnswer, TheFirstStatementWins) {
   AccountMaker maker({.facts = {.requested = Said(1)}});
-  ASSERT_TRUE(maker.Add(Of(Profile()), nullptr));
+  ASSERT_TRUE(maker.Add(SelectWhole(Profile()), nullptr));
   EXPECT_EQ(std::move(maker).Make().facts[0].requested->bytes, 1);
 }
 
 TEST(AccountAnswer, AsJson) {
-  const auto answer = Account(Of(Profile()), nullptr, {.facts = {.process = Said(400)}});
+  const auto answer = Account(SelectWhole(Profile()), nullptr, {.facts = {.process = Said(400)}});
   ASSERT_TRUE(answer);
   std::string json;
   WriteJson(ViewOf(*answer), 0, [&json](std::string_view bytes) { json += bytes; });

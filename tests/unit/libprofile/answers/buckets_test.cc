@@ -38,7 +38,7 @@ Selection TagLog(std::string_view name = "log") {
 }
 
 // "bucket bytes count+entries listed+more of more_bytes"
-Texts RowsOf(const std::vector<BucketRow>& rows) {
+Texts BucketTexts(const std::vector<BucketRow>& rows) {
   Texts texts;
   for (const BucketRow& row : rows) {
     texts.push_back(fmt::format("{} {} {} {}+{} of {}", row.name, row.sum.bytes, row.sum.count,
@@ -51,8 +51,8 @@ TEST(BucketsAnswer, RowsGoBySizeAndSumToTheTotal) {
   const Keywords keywords = TwoCategories();
   const auto answer = Buckets(TagLog(), keywords, {.entries = 1});
   ASSERT_TRUE(answer);
-  EXPECT_THAT(RowsOf(answer->rows), ElementsAre("RNN 100 1 1+0 of 0", "Output 37 3 1+1 of 7",
-                                                "Never 0 0 0+0 of 0", "Others 63 1 1+0 of 0"));
+  EXPECT_THAT(BucketTexts(answer->rows), ElementsAre("RNN 100 1 1+0 of 0", "Output 37 3 1+1 of 7",
+                                                     "Never 0 0 0+0 of 0", "Others 63 1 1+0 of 0"));
   EXPECT_EQ(answer->total, 200);
   EXPECT_EQ(answer->whole, 200);
   EXPECT_EQ(answer->dictionary, "layers");
@@ -115,7 +115,7 @@ TEST(BucketsAnswer, InputsApartAreInTheDictionarysOrder) {
   EXPECT_EQ(answer.parts[1].input, "two");
   EXPECT_EQ(answer.parts[1].total, 200);
   EXPECT_EQ(answer.parts[1].whole, 500);
-  EXPECT_THAT(RowsOf(answer.parts[1].rows),
+  EXPECT_THAT(BucketTexts(answer.parts[1].rows),
               ElementsAre("Output 37 3 0+2 of 37", "RNN 100 1 0+1 of 100", "Never 0 0 0+0 of 0",
                           "Others 63 1 0+1 of 63", "Untrackable 300 0 0+0 of 0"));
 }

@@ -20,7 +20,7 @@ namespace {
 using test::ProfileMaker;
 using testing::ElementsAre;
 
-std::vector<Selection> One(Recording recording) {
+std::vector<Selection> OneInput(Recording recording) {
   SelectOptions options{.name = "side"};
   options.filter = std::make_shared<const Filter>(*Filter::Compile(test::AllFrames()));
   std::vector<Selection> side;
@@ -30,22 +30,22 @@ std::vector<Selection> One(Recording recording) {
 
 // 100 bytes: same 40, grown 20, gone 30, steady 10.
 std::vector<Selection> Base() {
-  return One(ProfileMaker()
-                 .Sample("main;same@m.py:3", {1, 40})
-                 .Sample("main;grown", {1, 20})
-                 .Sample("main;gone", {1, 30})
-                 .Sample("main;steady", {1, 10})
-                 .Finish());
+  return OneInput(ProfileMaker()
+                      .Sample("main;same@m.py:3", {1, 40})
+                      .Sample("main;grown", {1, 20})
+                      .Sample("main;gone", {1, 30})
+                      .Sample("main;steady", {1, 10})
+                      .Finish());
 }
 
 // 150 bytes: same 40, grown 65, fresh 35, steady 10.
 std::vector<Selection> Now() {
-  return One(ProfileMaker()
-                 .Sample("main;same@m.py:3", {1, 40})
-                 .Sample("main;grown", {2, 65})
-                 .Sample("main;fresh", {1, 35})
-                 .Sample("main;steady", {1, 10})
-                 .Finish());
+  return OneInput(ProfileMaker()
+                      .Sample("main;same@m.py:3", {1, 40})
+                      .Sample("main;grown", {2, 65})
+                      .Sample("main;fresh", {1, 35})
+                      .Sample("main;steady", {1, 10})
+                      .Finish());
 }
 
 std::vector<std::string> Rows(const DiffAnswer& answer) {
@@ -87,7 +87,7 @@ TEST(Diff, ByCumAlsoHasRowsThatOnlyPassMemoryOn) {
 
 TEST(Diff, NormalizeScalesTheNewSideToTheBase) {
   const auto make = [](std::int64_t bytes) {
-    return One(ProfileMaker().Sample("a", {1, bytes}).Sample("b", {1, bytes * 3}).Finish());
+    return OneInput(ProfileMaker().Sample("a", {1, bytes}).Sample("b", {1, bytes * 3}).Finish());
   };
   const DiffAnswer answer = Diff(make(10), make(70), {.by = {}, .normalize = true});
   EXPECT_EQ(answer.new_total, 40);

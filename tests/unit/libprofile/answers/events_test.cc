@@ -13,12 +13,13 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMilli = 1'000'000;
+constexpr std::int64_t kEventMilli = 1'000'000;
 constexpr std::uint64_t kReused = 0x7f00;  // where one block is freed and another allocated
 constexpr std::uint64_t kOlder = 0x9900;   // a block from before the recording, never freed
 
-Event Make(Action action, std::int64_t size, std::int64_t milli, StackId stack = {}) {
-  return {.key = kReused, .size = size, .time = milli * kMilli, .stack = stack, .action = action};
+Event MakeEvent(Action action, std::int64_t size, std::int64_t milli, StackId stack = {}) {
+  return {
+      .key = kReused, .size = size, .time = milli * kEventMilli, .stack = stack, .action = action};
 }
 
 // f0 allocates 100, frees them 4 ms later, and f1 allocates 7 there. Between them an allocation of
@@ -33,8 +34,8 @@ class Events : public testing::Test {
     const LabelSetId user = builder.InternLabels(std::array{Label{
         .key = builder.Intern("user"), .text = builder.Intern("layer1"), .unit = StringId(0U)}});
     History history = test::HistoryOf(
-        {Make(Action::kAlloc, 100, 1, stacks[0]), Make(Action::kOom, 5000, 2),
-         Make(Action::kFreeCompleted, 100, 5), Make(Action::kAlloc, 7, 6, stacks[1])});
+        {MakeEvent(Action::kAlloc, 100, 1, stacks[0]), MakeEvent(Action::kOom, 5000, 2),
+         MakeEvent(Action::kFreeCompleted, 100, 5), MakeEvent(Action::kAlloc, 7, 6, stacks[1])});
     history.events[1].key = 64;
     history.clock = Clock::kUnix;
     history.labels.assign(history.events.size(), LabelSetId(0U));
@@ -71,7 +72,7 @@ class Events : public testing::Test {
 TEST_F(Events, AreHeldUpToALimitAndCounted) {
   const EventsAnswer answer = Ask({.range = {}, .limit = 3});
   EXPECT_EQ(answer.count, 4U);
-  EXPECT_EQ(answer.zero, kMilli);
+  EXPECT_EQ(answer.zero, kEventMilli);
   ASSERT_EQ(answer.rows.size(), 3U);
   const EventRow& first = answer.rows[0];
   EXPECT_EQ(first.who->name, "f0");
@@ -80,7 +81,7 @@ TEST_F(Events, AreHeldUpToALimitAndCounted) {
   EXPECT_EQ(first.allocated, 130);  // with the older block
   EXPECT_EQ(first.partner, 2);
   EXPECT_EQ(first.lived_events, 2);
-  EXPECT_EQ(first.lived_nanos, 4 * kMilli);
+  EXPECT_EQ(first.lived_nanos, 4 * kEventMilli);
   EXPECT_EQ(ToString(*first.id), "b7f00_0");
   const EventRow& oom = answer.rows[1];
   EXPECT_EQ(oom.device_free, 64);
@@ -128,7 +129,7 @@ TEST_F(Events, TellTheStoryOfABlock) {
   EXPECT_EQ(gone.begin->who->name, "f0");
   EXPECT_EQ(gone.end->event, 2);
   EXPECT_EQ(gone.lived_events, 2);
-  EXPECT_EQ(gone.lived_nanos, 4 * kMilli);
+  EXPECT_EQ(gone.lived_nanos, 4 * kEventMilli);
   const BlockStory lives = StoryOf(kReused, 1);
   EXPECT_EQ(lives.size, 7);
   EXPECT_TRUE(lives.begin);
@@ -149,8 +150,8 @@ TEST_F(Events, TellOfBlocksThatNoEventIsAbout) {
 
 // The same address of two devices is one block to PyTorch's viewer; their event numbers are not.
 TEST(EventsOfTwoDevices, HaveNoLifeInCommon) {
-  History history = test::HistoryOf({Make(Action::kAlloc, 8, 9)});
-  test::AddTrace(history, {Make(Action::kFreeCompleted, 8, 3)});
+  History history = test::HistoryOf({MakeEvent(Action::kAlloc, 8, 9)});
+  test::AddTrace(history, {MakeEvent(Action::kFreeCompleted, 8, 3)});
   history.clock = Clock::kUnix;
   const HistoryIndex index(test::MakeRecording(std::move(history)));
   const Filter all;

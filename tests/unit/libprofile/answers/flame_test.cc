@@ -28,7 +28,7 @@ std::vector<Selection> One(Recording recording) {
 }
 
 // 100 bytes: step 70 under train, 10 under test; train itself 20.
-std::vector<Selection> Small() {
+std::vector<Selection> SmallFlame() {
   return One(test::ProfileMaker()
                  .Sample("main;train;step", {1, 70})
                  .Sample("main;train", {1, 20})
@@ -70,7 +70,7 @@ void CheckSums(const FlameAnswer& answer) {
 }
 
 TEST(Flame, MergesStacksFromTheirOutermostFrame) {
-  const FlameAnswer answer = Flame({}, Small(), {});
+  const FlameAnswer answer = Flame({}, SmallFlame(), {});
   EXPECT_THAT(Rows(answer),
               ElementsAre("0 (all) 100/0 0+100", "1 main 100/0 0+100", "2 test 10/0 0+10",
                           "3 step 10/10 0+10", "2 train 90/20 10+90", "3 step 70/70 10+70"));
@@ -80,13 +80,13 @@ TEST(Flame, MergesStacksFromTheirOutermostFrame) {
 }
 
 TEST(Flame, MakesOneOfWhatIsTooNarrowAndCountsWhatIsTooDeepInItsCaller) {
-  const FlameAnswer narrow = Flame({}, Small(), {.min_share = 0.2});
+  const FlameAnswer narrow = Flame({}, SmallFlame(), {.min_share = 0.2});
   EXPECT_THAT(Rows(narrow),
               ElementsAre("0 (all) 100/0 0+100", "1 main 100/0 0+100", "2 train 90/20 0+90",
                           "3 step 70/70 0+70", "2 (smaller) 10/10 90+10"));
   EXPECT_EQ(narrow.frames_left_out, 2);
   CheckSums(narrow);
-  const FlameAnswer flat = Flame({}, Small(), {.depth = 2});
+  const FlameAnswer flat = Flame({}, SmallFlame(), {.depth = 2});
   EXPECT_EQ(flat.levels, 2);
   EXPECT_EQ(flat.rows[2].left_out, 10);
   EXPECT_EQ(flat.rows[3].left_out, 70);
@@ -98,7 +98,7 @@ TEST(Flame, GivesWhatIsGoneARoomOfItsOwn) {
                                            .Sample("main;gone", {1, 30})
                                            .Sample("main;train;step", {1, 50})
                                            .Finish()),
-                                   Small(), {});
+                                   SmallFlame(), {});
   EXPECT_TRUE(answer.difference);
   EXPECT_EQ(answer.base_total, 80);
   EXPECT_EQ(answer.width, 130);

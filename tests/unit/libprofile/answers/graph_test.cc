@@ -16,7 +16,7 @@
 namespace memtool {
 namespace {
 
-std::vector<Selection> Steps(std::int64_t bytes) {
+std::vector<Selection> StepInputs(std::int64_t bytes) {
   SelectOptions options{.name = "input"};
   options.filter = std::make_shared<const Filter>(*Filter::Compile(test::AllFrames()));
   std::vector<Selection> inputs;
@@ -29,7 +29,7 @@ std::vector<Selection> Steps(std::int64_t bytes) {
   return inputs;
 }
 
-std::vector<std::string> Names(const GraphAnswer& answer) {
+std::vector<std::string> NodeNames(const GraphAnswer& answer) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < answer.graph.nodes.size(); ++i) {
     names.emplace_back(NodeName({&answer, i}));
@@ -38,8 +38,8 @@ std::vector<std::string> Names(const GraphAnswer& answer) {
 }
 
 TEST(MakeGraph, SaysWhatItLeftOut) {
-  const GraphAnswer answer = MakeGraph({}, Steps(990), {.node_fraction = 0.1});
-  EXPECT_THAT(Names(answer), testing::UnorderedElementsAre("main", "train", "step"));
+  const GraphAnswer answer = MakeGraph({}, StepInputs(990), {.node_fraction = 0.1});
+  EXPECT_THAT(NodeNames(answer), testing::UnorderedElementsAre("main", "train", "step"));
   EXPECT_EQ(answer.graph.total, 1000);
   EXPECT_EQ(answer.graph.shown, 990);
   EXPECT_DOUBLE_EQ(answer.shown_share, 0.99);
@@ -50,7 +50,7 @@ TEST(MakeGraph, SaysWhatItLeftOut) {
 }
 
 TEST(MakeGraph, SubtractsBases) {
-  const GraphAnswer answer = MakeGraph(Steps(190), Steps(290), {});
+  const GraphAnswer answer = MakeGraph(StepInputs(190), StepInputs(290), {});
   EXPECT_TRUE(answer.difference);
   EXPECT_EQ(answer.graph.total, 200);
   EXPECT_EQ(answer.graph.shown, 100);
@@ -60,7 +60,7 @@ TEST(MakeGraph, SubtractsBases) {
 
 TEST(MakeGraph, IsJson) {
   std::string text;
-  const GraphAnswer answer = MakeGraph({}, Steps(990), {.node_fraction = 0.1});
+  const GraphAnswer answer = MakeGraph({}, StepInputs(990), {.node_fraction = 0.1});
   WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());

@@ -19,7 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::shared_ptr<const Recording> Profile() {
+std::shared_ptr<const Recording> InfoProfile() {
   return std::make_shared<const Recording>(test::ProfileMaker()
                                                .Sample("main;f", {1, 10}, "device=0 kind=buffer")
                                                .Sample("main;g", {2, 30}, "device=1")
@@ -27,7 +27,7 @@ std::shared_ptr<const Recording> Profile() {
 }
 
 // 10 bytes with a stack, 5 without frames, then an OOM; the first is freed.
-std::shared_ptr<const Recording> History() {
+std::shared_ptr<const Recording> InfoHistory() {
   RecordingBuilder builder;
   const std::vector<StackId> stacks = test::AddStacks(builder, 1, "model.py");
   memtool::History history = test::HistoryOf(
@@ -41,7 +41,7 @@ std::shared_ptr<const Recording> History() {
 }
 
 TEST(InfoAnswer, OfAProfile) {
-  const InputCard card = CardOf(Profile());
+  const InputCard card = CardOf(InfoProfile());
   ASSERT_EQ(card.types.size(), 2U);
   EXPECT_EQ(card.types[0].type, "allocations");
   EXPECT_EQ(card.types[0].total, 3);
@@ -58,7 +58,7 @@ TEST(InfoAnswer, OfAProfile) {
 
 // An input of a few bytes may name one text millions of times.
 TEST(InfoAnswer, NamesATextOnce) {
-  Recording recording = *Profile();
+  Recording recording = *InfoProfile();
   const StringId main = recording.strings.Intern("main");
   const StringId other = recording.strings.Intern("run by me");
   recording.metadata.comments = {main, other, main, main};
@@ -71,7 +71,7 @@ TEST(InfoAnswer, NamesATextOnce) {
 }
 
 TEST(InfoAnswer, OfAHistory) {
-  const InputCard card = CardOf(History());
+  const InputCard card = CardOf(InfoHistory());
   EXPECT_FALSE(card.samples);
   ASSERT_TRUE(card.history);
   EXPECT_TRUE(card.history->has_events);
@@ -89,8 +89,8 @@ TEST(InfoAnswer, OfAHistory) {
 
 TEST(InfoAnswer, AsJson) {
   InfoMaker maker;
-  maker.Add(Profile(), "a.prof");
-  maker.Add(History(), "-");
+  maker.Add(InfoProfile(), "a.prof");
+  maker.Add(InfoHistory(), "-");
   const InfoAnswer answer = std::move(maker).Make();
   std::string text;
   WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });

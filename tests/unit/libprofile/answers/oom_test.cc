@@ -31,7 +31,7 @@ OomMessage Message(std::int64_t asked) {
           .unallocated = OomNumber{300}};
 }
 
-std::vector<std::string> Rows(const std::vector<OomRow>& rows) {
+std::vector<std::string> OomRows(const std::vector<OomRow>& rows) {
   std::vector<std::string> texts;
   for (const OomRow& row : rows) {
     texts.push_back(row.name + " " + std::to_string(row.bytes));
@@ -53,7 +53,7 @@ TEST(Oom, AFragmentedMessage) {
   const std::deque<OomMessage> log{message};
   const OomAnswer answer = Oom({.kept = log, .found = 1}, 1, "train.log");
 
-  EXPECT_EQ(Rows(answer.rows),
+  EXPECT_EQ(OomRows(answer.rows),
             (std::vector<std::string>{"free 100", "live 500", "cached 300", "outside 100"}));
   EXPECT_EQ(answer.rows[1].share, 0.5);
   const OomCase& found = *answer.found;
@@ -173,7 +173,7 @@ OomAnswer AtOom() {
 TEST(Oom, ASnapshot) {
   const OomAnswer answer = AtOom();
   EXPECT_EQ(answer.whole(), 68 * kMiB);
-  EXPECT_EQ(Rows(answer.rows),
+  EXPECT_EQ(OomRows(answer.rows),
             (std::vector<std::string>{
                 "free " + std::to_string(4 * kMiB), "live " + std::to_string(40 * kMiB),
                 "f0 " + std::to_string(29 * kMiB), "f1 " + std::to_string(10 * kMiB),
@@ -200,7 +200,7 @@ TEST(Oom, HoldersFold) {
   const OomAnswer answer = AtOom();
   EXPECT_EQ(FoldHolders(answer, 2).size(), answer.rows.size()) << "one row for one saves nothing";
   const std::vector<OomRow> rows = FoldHolders(answer, 1);
-  EXPECT_EQ(Rows(rows),
+  EXPECT_EQ(OomRows(rows),
             (std::vector<std::string>{
                 "free " + std::to_string(4 * kMiB), "live " + std::to_string(40 * kMiB),
                 "f0 " + std::to_string(29 * kMiB), "(others) " + std::to_string(11 * kMiB),

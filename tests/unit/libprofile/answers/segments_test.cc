@@ -17,7 +17,7 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kSegmentMiB = std::int64_t{1} << 20U;
 
 // Three large segments of device 0: 40 MiB in which f0 holds 4 and f1 4, of these 2 waiting for a
 // stream; 20 MiB wholly of f2's; 20 MiB without live blocks.
@@ -28,11 +28,11 @@ Recording ThreeSegments() {
   std::uint64_t address = 0x1000;
   const auto block = [&](std::int64_t mib, StackId stack, BlockState state) {
     blocks.push_back({.address = address,
-                      .size = mib * kMiB,
-                      .requested = mib * kMiB,
+                      .size = mib * kSegmentMiB,
+                      .requested = mib * kSegmentMiB,
                       .stack = stack,
                       .state = state});
-    address += static_cast<std::uint64_t>(mib * kMiB);
+    address += static_cast<std::uint64_t>(mib * kSegmentMiB);
   };
   block(4, stacks[0], BlockState::kActive);
   block(20, {}, BlockState::kInactive);
@@ -41,18 +41,18 @@ Recording ThreeSegments() {
   block(12, {}, BlockState::kInactive);
   block(20, stacks[2], BlockState::kActive);
   block(20, {}, BlockState::kInactive);
-  AllocatorState state{.segments = {{.size = 40 * kMiB,
-                                     .allocated = 6 * kMiB,
-                                     .active = 8 * kMiB,
-                                     .requested = 6 * kMiB,
+  AllocatorState state{.segments = {{.size = 40 * kSegmentMiB,
+                                     .allocated = 6 * kSegmentMiB,
+                                     .active = 8 * kSegmentMiB,
+                                     .requested = 6 * kSegmentMiB,
                                      .block_count = 5},
-                                    {.size = 20 * kMiB,
-                                     .allocated = 20 * kMiB,
-                                     .active = 20 * kMiB,
-                                     .requested = 20 * kMiB,
+                                    {.size = 20 * kSegmentMiB,
+                                     .allocated = 20 * kSegmentMiB,
+                                     .active = 20 * kSegmentMiB,
+                                     .requested = 20 * kSegmentMiB,
                                      .first_block = 5,
                                      .block_count = 1},
-                                    {.size = 20 * kMiB, .first_block = 6, .block_count = 1}},
+                                    {.size = 20 * kSegmentMiB, .first_block = 6, .block_count = 1}},
                        .blocks = std::move(blocks)};
   std::uint64_t at = 0x1000;
   for (Segment& segment : state.segments) {
@@ -72,11 +72,11 @@ SegmentsAnswer Answer(std::size_t slices = 0) {
 TEST(SegmentsAnswer, RowsByWhatIsFree) {
   const SegmentsAnswer answer = Answer();
   ASSERT_EQ(answer.rows.size(), 3U);
-  EXPECT_EQ(answer.rows[0].free(), 32 * kMiB);
-  EXPECT_EQ(answer.rows[0].largest_free, 20 * kMiB);
+  EXPECT_EQ(answer.rows[0].free(), 32 * kSegmentMiB);
+  EXPECT_EQ(answer.rows[0].largest_free, 20 * kSegmentMiB);
   EXPECT_EQ(answer.rows[0].live_blocks, 3);
   EXPECT_TRUE(answer.rows[0].pinned());  // 8 of 40 MiB live
-  EXPECT_EQ(answer.rows[1].free(), 20 * kMiB);
+  EXPECT_EQ(answer.rows[1].free(), 20 * kSegmentMiB);
   EXPECT_FALSE(answer.rows[1].pinned());  // goes back whole
   EXPECT_EQ(answer.rows[2].free(), 0);
   EXPECT_FALSE(answer.rows[2].pinned());
@@ -91,28 +91,28 @@ TEST(SegmentsAnswer, HoldersAreNamedAsRowsOfTop) {
   EXPECT_EQ(answer.rows[2].holder.name, "f2");
   ASSERT_EQ(answer.pinned_by.size(), 1U);
   EXPECT_EQ(answer.pinned_by[0].holder.name, "f0");
-  EXPECT_EQ(answer.pinned_by[0].bytes, 32 * kMiB);
+  EXPECT_EQ(answer.pinned_by[0].bytes, 32 * kSegmentMiB);
 }
 
 TEST(SegmentsAnswer, Sums) {
   const SegmentTotals totals = Answer().totals;
-  EXPECT_EQ(totals.reserved, 80 * kMiB);
-  EXPECT_EQ(totals.allocated, 26 * kMiB);
-  EXPECT_EQ(totals.pending, 2 * kMiB);
-  EXPECT_EQ(totals.free, 52 * kMiB);
-  EXPECT_EQ(totals.gives.returnable, 20 * kMiB);
-  EXPECT_EQ(totals.gives.reuse_only, 32 * kMiB);
+  EXPECT_EQ(totals.reserved, 80 * kSegmentMiB);
+  EXPECT_EQ(totals.allocated, 26 * kSegmentMiB);
+  EXPECT_EQ(totals.pending, 2 * kSegmentMiB);
+  EXPECT_EQ(totals.free, 52 * kSegmentMiB);
+  EXPECT_EQ(totals.gives.returnable, 20 * kSegmentMiB);
+  EXPECT_EQ(totals.gives.reuse_only, 32 * kSegmentMiB);
   EXPECT_EQ(totals.splits, 2);
-  EXPECT_EQ(totals.split_bytes, 32 * kMiB);
+  EXPECT_EQ(totals.split_bytes, 32 * kSegmentMiB);
   EXPECT_EQ(totals.unused, 1);
-  EXPECT_EQ(totals.unused_bytes, 20 * kMiB);
+  EXPECT_EQ(totals.unused_bytes, 20 * kSegmentMiB);
   EXPECT_EQ(totals.pinned, 1);
-  EXPECT_EQ(totals.pinned_bytes, 32 * kMiB);
-  EXPECT_EQ(totals.pins, 8 * kMiB);
+  EXPECT_EQ(totals.pinned_bytes, 32 * kSegmentMiB);
+  EXPECT_EQ(totals.pins, 8 * kSegmentMiB);
   EXPECT_TRUE(totals.pieces_known());
   // The largest block alive is of 20 MiB: the gap of 20 holds it, that of 12 does not.
-  EXPECT_EQ(totals.gives.fragmented, 12 * kMiB);
-  EXPECT_EQ(totals.request, 20 * kMiB);
+  EXPECT_EQ(totals.gives.fragmented, 12 * kSegmentMiB);
+  EXPECT_EQ(totals.request, 20 * kSegmentMiB);
   EXPECT_DOUBLE_EQ(totals.fragmentation(), 12.0 / 80);
 }
 
@@ -136,7 +136,7 @@ TEST(SegmentsAnswer, AsJson) {
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError()) << text;
   EXPECT_STREQ(json["schema"].GetString(), "memtool.segments/1");
   EXPECT_STREQ(json["sample_type"].GetString(), "reserved");
-  EXPECT_EQ(json["free"].GetInt64(), 52 * kMiB);
+  EXPECT_EQ(json["free"].GetInt64(), 52 * kSegmentMiB);
   EXPECT_STREQ(json["rows"][0]["address"].GetString(), "0x1000");
   EXPECT_STREQ(json["rows"][0]["holder"].GetString(), "f0");
 }

@@ -17,11 +17,11 @@ namespace {
 
 using testing::ElementsAre;
 
-Selection Of(Recording recording) {
+Selection SelectTags(Recording recording) {
   return *Select(std::move(recording), {.name = "input"});
 }
 
-Recording TwoDevices() {
+Recording TaggedDevices() {
   return test::ProfileMaker()
       .Sample("main;train", {2, 100}, "device=cuda:0 kind=buffer")
       .Sample("main;train", {1, 300}, "device=cuda:1 kind=buffer")
@@ -39,7 +39,7 @@ std::vector<std::string> Rows(const TagsAnswer& answer) {
 }
 
 TEST(Tags, CountASampleForEachOfItsLabels) {
-  const TagsAnswer answer = Tags(Of(TwoDevices()));
+  const TagsAnswer answer = Tags(SelectTags(TaggedDevices()));
   EXPECT_THAT(Rows(answer), ElementsAre("device=cuda:1 300 in 1", "device=cuda:0 100 in 2",
                                         "kind=buffer 400 in 3"));
   EXPECT_EQ(answer.total, 450);
@@ -48,8 +48,8 @@ TEST(Tags, CountASampleForEachOfItsLabels) {
 
 TEST(Tags, AddUpInputs) {
   TagsMaker maker;
-  maker.Add(Of(TwoDevices()));
-  maker.Add(Of(TwoDevices()));
+  maker.Add(SelectTags(TaggedDevices()));
+  maker.Add(SelectTags(TaggedDevices()));
   const TagsAnswer answer = std::move(maker).Make();
   EXPECT_THAT(Rows(answer), ElementsAre("device=cuda:1 600 in 2", "device=cuda:0 200 in 4",
                                         "kind=buffer 800 in 6"));
@@ -59,7 +59,7 @@ TEST(Tags, AddUpInputs) {
 
 TEST(Tags, AreJsonOfTheirSchema) {
   std::string text;
-  const TagsAnswer answer = Tags(Of(TwoDevices()));
+  const TagsAnswer answer = Tags(SelectTags(TaggedDevices()));
   WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());

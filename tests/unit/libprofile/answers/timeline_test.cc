@@ -16,47 +16,50 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::int64_t kMilli = 1'000'000;
+constexpr std::int64_t kTimelineMilli = 1'000'000;
 
 // Device 0 holds 0, 100, 130, 30 in 2,048 reserved; f0 allocates 100, f1 the rest. Device 1 holds
 // 5, device 2 has no events. A step begins between the second allocation and the failed one.
 HistoryIndex ThreeDevices() {
   RecordingBuilder builder;
   const auto stacks = test::AddStacks(builder, 2, "model.py");
-  History history = test::HistoryOf(
-      {{.key = 0x1000,
-        .size = 2048,
-        .time = 1 * kMilli,
-        .stack = {},
-        .action = Action::kSegmentAlloc},
-       {.key = 0x1000,
-        .size = 100,
-        .time = 2 * kMilli,
-        .stack = stacks[0],
-        .action = Action::kAlloc},
-       {.key = 0x1100,
-        .size = 30,
-        .time = 3 * kMilli,
-        .stack = stacks[1],
-        .action = Action::kAlloc},
-       {.key = kNotTold, .size = 5000, .time = 4 * kMilli, .stack = {}, .action = Action::kOom},
-       {.key = 0x1000,
-        .size = 100,
-        .time = 5 * kMilli,
-        .stack = {},
-        .action = Action::kFreeCompleted}});
+  History history = test::HistoryOf({{.key = 0x1000,
+                                      .size = 2048,
+                                      .time = 1 * kTimelineMilli,
+                                      .stack = {},
+                                      .action = Action::kSegmentAlloc},
+                                     {.key = 0x1000,
+                                      .size = 100,
+                                      .time = 2 * kTimelineMilli,
+                                      .stack = stacks[0],
+                                      .action = Action::kAlloc},
+                                     {.key = 0x1100,
+                                      .size = 30,
+                                      .time = 3 * kTimelineMilli,
+                                      .stack = stacks[1],
+                                      .action = Action::kAlloc},
+                                     {.key = kNotTold,
+                                      .size = 5000,
+                                      .time = 4 * kTimelineMilli,
+                                      .stack = {},
+                                      .action = Action::kOom},
+                                     {.key = 0x1000,
+                                      .size = 100,
+                                      .time = 5 * kTimelineMilli,
+                                      .stack = {},
+                                      .action = Action::kFreeCompleted}});
   test::AddTrace(history, {{.key = 0x1000,
                             .size = 5,
-                            .time = 6 * kMilli,
+                            .time = 6 * kTimelineMilli,
                             .stack = stacks[1],
                             .action = Action::kAlloc}});
   test::AddTrace(history, {});
   history.clock = Clock::kUnix;
-  history.marks = {{.name = "step", .device = 0, .begin = 3 * kMilli + kMilli / 2}};
+  history.marks = {{.name = "step", .device = 0, .begin = 3 * kTimelineMilli + kTimelineMilli / 2}};
   return HistoryIndex(test::MakeRecording(std::move(history), {}, std::move(builder)));
 }
 
-TimelineAnswer Ask(const HistoryIndex& index, const TimelineQuery& query) {
+TimelineAnswer AskTimeline(const HistoryIndex& index, const TimelineQuery& query) {
   return *TimelineOf(index, Filter{}, query);
 }
 
@@ -76,20 +79,20 @@ std::vector<std::string> Rows(const TimelineAnswer& answer) {
 
 TEST(TimelineAnswer, HasAPointPerChangeOfEachTrace) {
   const HistoryIndex index = ThreeDevices();
-  const TimelineAnswer answer = Ask(index, {});
+  const TimelineAnswer answer = AskTimeline(index, {});
   EXPECT_THAT(Rows(answer),
               ElementsAre("0: -1 0 of 0", "0: 0 0 of 2048", "0: 1 100 of 2048", "0: 2 130 of 2048",
                           "0: 4 30 of 2048", "1: -1 0 of 0", "1: 0 5 of 0"));
   EXPECT_THAT(answer.silent, ElementsAre(2U));
   EXPECT_TRUE(answer.layers.empty());
-  EXPECT_EQ(answer.zero, kMilli);
+  EXPECT_EQ(answer.zero, kTimelineMilli);
   EXPECT_EQ(answer.traces[0].summary.peak_bytes, 130);
 }
 
 TEST(TimelineAnswer, NamesTheLayersThatHoldMost) {
   const HistoryIndex index = ThreeDevices();
   const TimelineAnswer answer =
-      Ask(index, {.by = *ParseBy("function"), .top = 1, .range = {}, .device = "0"});
+      AskTimeline(index, {.by = *ParseBy("function"), .top = 1, .range = {}, .device = "0"});
   ASSERT_EQ(answer.layers.size(), 3U);
   EXPECT_EQ(answer.layers[0].name, "f0");
   EXPECT_EQ(answer.layers[1].kind, TimelineLayer::Kind::kBeforeRecording);
@@ -102,18 +105,19 @@ TEST(TimelineAnswer, NamesTheLayersThatHoldMost) {
 TEST(TimelineAnswer, PlacesFailuresAndMarksOnTheAxis) {
   const HistoryIndex index = ThreeDevices();
   for (const bool by_time : {false, true}) {
-    const TimelineAnswer answer = Ask(index, {.range = {}, .by_time = by_time});
+    const TimelineAnswer answer = AskTimeline(index, {.range = {}, .by_time = by_time});
     const auto& places = answer.traces[0].places;
     ASSERT_EQ(places.size(), 2U);
     EXPECT_EQ(places[0].name, "step");
     EXPECT_EQ(places[0].event, 2);
-    EXPECT_EQ(places[0].since, 5 * kMilli / 2);
+    EXPECT_EQ(places[0].since, 5 * kTimelineMilli / 2);
     EXPECT_TRUE(places[1].oom);
     EXPECT_EQ(places[1].event, 3);
-    EXPECT_EQ(places[1].since, 3 * kMilli);
+    EXPECT_EQ(places[1].since, 3 * kTimelineMilli);
     EXPECT_TRUE(answer.traces[1].places.empty());
     const std::vector<std::int64_t> axis =
-        by_time ? std::vector<std::int64_t>{0, 0, kMilli, 2 * kMilli, 4 * kMilli}
+        by_time ? std::vector<std::int64_t>{0, 0, kTimelineMilli, 2 * kTimelineMilli,
+                                            4 * kTimelineMilli}
                 : std::vector<std::int64_t>{-1, 0, 1, 2, 4};
     EXPECT_EQ(AxisOf(answer, answer.traces[0]), axis);
   }
@@ -121,9 +125,9 @@ TEST(TimelineAnswer, PlacesFailuresAndMarksOnTheAxis) {
 
 TEST(TimelineAnswer, IsWrittenWithLayersFailuresAndMarks) {
   const HistoryIndex index = ThreeDevices();
-  const TimelineAnswer answer =
-      Ask(index,
-          {.name = "a.pickle", .by = *ParseBy("function"), .top = 1, .range = {}, .device = "0"});
+  const TimelineAnswer answer = AskTimeline(
+      index,
+      {.name = "a.pickle", .by = *ParseBy("function"), .top = 1, .range = {}, .device = "0"});
   const auto json = test::WrittenJson(ViewOf(answer));
   ASSERT_FALSE(json.HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.timeline/1");

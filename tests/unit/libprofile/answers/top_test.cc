@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Selection Of(Recording recording) {
+Selection SelectTop(Recording recording) {
   return *Select(std::move(recording), {.name = "input"});
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> Rows(const TopAnswer& answer) {
 }
 
 TEST(Top, RowsAreFlatFirst) {
-  const TopAnswer answer = Top(Of(Step(100)));
+  const TopAnswer answer = Top(SelectTop(Step(100)));
   EXPECT_THAT(Rows(answer), ElementsAre("loss b.py 100 100", "load c.py 50 50", "main a.py 0 150",
                                         "train a.py 0 100"));
   EXPECT_EQ(answer.total, 150);
@@ -45,9 +45,9 @@ TEST(Top, RowsAreFlatFirst) {
 
 TEST(Top, BaseIsSubtractedAndSharesAreOfIt) {
   TopMaker maker({});
-  maker.Add(Of(Step(130)));
-  maker.Add(Of(Step(100)));
-  maker.AddBase(Of(Step(100)));
+  maker.Add(SelectTop(Step(130)));
+  maker.Add(SelectTop(Step(100)));
+  maker.AddBase(SelectTop(Step(100)));
   const TopAnswer answer = std::move(maker).Make();
   // 230 + 100 − (100 + 50).
   EXPECT_EQ(answer.total, 180);

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // 100 bytes: step 70 under train, 10 under test; train itself 20.
-std::vector<Selection> Small() {
+std::vector<Selection> SmallTree() {
   SelectOptions options{.name = "input"};
   options.filter = std::make_shared<const Filter>(*Filter::Compile(test::AllFrames()));
   std::vector<Selection> inputs;
@@ -50,7 +50,7 @@ std::vector<std::string> Rows(const TreeAnswer& answer) {
 }
 
 TEST(Tree, PutsEachFunctionBetweenCallersAndCallees) {
-  const TreeAnswer answer = Tree(Small(), {.functions = 2});
+  const TreeAnswer answer = Tree(SmallTree(), {.functions = 2});
   EXPECT_THAT(Rows(answer), ElementsAre("caller train 70", "caller test 10", "step 80/80",
                                         "caller main 90", "train 20/90", "callee step 70"));
   EXPECT_THAT(answer.blocks, ElementsAre(0U, 3U));
@@ -61,14 +61,14 @@ TEST(Tree, PutsEachFunctionBetweenCallersAndCallees) {
 }
 
 TEST(Tree, ByCumBeginsAtTheRoot) {
-  EXPECT_THAT(Rows(Tree(Small(), {.sort = SortBy::kCum, .functions = 1})),
+  EXPECT_THAT(Rows(Tree(SmallTree(), {.sort = SortBy::kCum, .functions = 1})),
               ElementsAre("main 0/100", "callee train 90", "callee test 10"));
 }
 
 TEST(Tree, OfNamesThatMatch) {
-  EXPECT_THAT(Rows(Tree(Small(), {.names = *NamePattern::Compile("^te")})),
+  EXPECT_THAT(Rows(Tree(SmallTree(), {.names = *NamePattern::Compile("^te")})),
               ElementsAre("caller main 10", "test 0/10", "callee step 10"));
-  const TreeAnswer none = Tree(Small(), {.names = *NamePattern::Compile("nobody")});
+  const TreeAnswer none = Tree(SmallTree(), {.names = *NamePattern::Compile("nobody")});
   EXPECT_TRUE(none.blocks.empty());
   EXPECT_THAT(Rows(none), IsEmpty());
   EXPECT_FALSE(NamePattern::Compile("(").has_value());
@@ -76,7 +76,7 @@ TEST(Tree, OfNamesThatMatch) {
 
 TEST(Tree, JsonHasWholeBlocksWhateverTheLimit) {
   std::string text;
-  const TreeAnswer answer = Tree(Small(), {.functions = 1});
+  const TreeAnswer answer = Tree(SmallTree(), {.functions = 1});
   WriteJson(ViewOf(answer), 1, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());

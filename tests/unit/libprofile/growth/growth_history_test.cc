@@ -102,7 +102,7 @@ std::map<std::string, std::vector<std::int64_t>> SeriesOf(const HistoryGrowth& g
   return series;
 }
 
-Recording RandomHistory(std::uint32_t seed, int events) {
+Recording RandomGrowth(std::uint32_t seed, int events) {
   std::mt19937 random(seed);
   Maker maker;
   struct Live {
@@ -154,7 +154,7 @@ std::int64_t At(const Sums& sums, const std::string& name) {
 
 TEST(GrowthOfHistory, AgreesWithLiveBlocksAfterEveryEvent) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
-    const Recording recording = RandomHistory(seed, 150);
+    const Recording recording = RandomGrowth(seed, 150);
     const Replay replay(recording, recording.history->traces[0]);
     StepOptions options{.parts = 3 + seed % 5};
     if (seed % 3 == 0) {

@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using Series = std::vector<std::int64_t>;
 
-Series Line(std::int64_t from, std::int64_t step, int points) {
+Series Rising(std::int64_t from, std::int64_t step, int points) {
   Series series;
   for (int i = 0; i < points; ++i) {
     series.push_back(from + i * step);
@@ -33,7 +33,7 @@ TEST(JudgeGrowth, SlopeOfALineIsExact) {
   for (const int points : {2, 3, 4, 9, 10, 1000}) {
     for (const std::int64_t step : {1L, -1L, 7L, 40'000L, 1L << 40, -(1L << 40)}) {
       for (const std::int64_t from : {0L, 1L, -5L, 1L << 60, -(1L << 60)}) {
-        const Growth growth = JudgeGrowth(Line(from, step, points));
+        const Growth growth = JudgeGrowth(Rising(from, step, points));
         EXPECT_EQ(growth.slope, step) << points << " points from " << from;
         EXPECT_EQ(growth.fit, points > 2 ? std::optional(1.0) : std::nullopt);
         EXPECT_EQ(growth.bend, 0);
@@ -150,7 +150,7 @@ TEST(JudgeGrowth, TellsKindsApart) {
 
 TEST(JudgeGrowth, FewPointsAreWeakEvidence) {
   for (const std::int64_t points : {3, 4, 5, 9}) {
-    const Growth growth = JudgeGrowth(Line(100, 7, static_cast<int>(points)));
+    const Growth growth = JudgeGrowth(Rising(100, 7, static_cast<int>(points)));
     EXPECT_EQ(growth.kind, GrowthKind::kSteady);
     EXPECT_EQ(growth.evidence, points < 5 ? GrowthEvidence::kWeak : GrowthEvidence::kStrong);
     EXPECT_NEAR(growth.chance, 1 / std::tgamma(points + 1), 5e-7);
@@ -166,10 +166,10 @@ TEST(JudgeGrowth, FewPointsAreWeakEvidence) {
 }
 
 TEST(JudgeGrowth, WhatIsKeptIsEvidence) {
-  const Series line = Line(100, 7, 9);
+  const Series line = Rising(100, 7, 9);
   EXPECT_EQ(JudgeGrowth(line, Kept{}).evidence, GrowthEvidence::kFreed);
   EXPECT_EQ(JudgeGrowth(line, Kept{.bytes = 1, .steps = 1}).evidence, GrowthEvidence::kStrong);
-  EXPECT_EQ(JudgeGrowth(Line(9, 0, 9), Kept{}).evidence, GrowthEvidence::kNone);
+  EXPECT_EQ(JudgeGrowth(Rising(9, 0, 9), Kept{}).evidence, GrowthEvidence::kNone);
   // Noise that rises less surely: as much as one of 28 orders of ten points.
   const Series noise{0, 60, 30, 85, 70, 45, 72, 90, 66, 80};
   const Growth alone = JudgeGrowth(noise);
@@ -184,11 +184,11 @@ TEST(JudgeGrowth, WhatIsKeptIsEvidence) {
 
 TEST(JudgeGrowth, TheWholeKeepsWhatItsRowsKeep) {
   GrowthSeries series;
-  for (const std::int64_t total : Line(100, 7, 9)) {
+  for (const std::int64_t total : Rising(100, 7, 9)) {
     series.points.push_back({.total = total});
   }
-  series.rows.push_back({.name = "a", .series = Line(100, 7, 9), .kept = Kept{}});
-  series.rows.push_back({.name = "b", .series = Line(0, 0, 9), .kept = Kept{}});
+  series.rows.push_back({.name = "a", .series = Rising(100, 7, 9), .kept = Kept{}});
+  series.rows.push_back({.name = "b", .series = Rising(0, 0, 9), .kept = Kept{}});
   JudgeAndSort(series);
   EXPECT_EQ(series.whole.evidence, GrowthEvidence::kFreed);
   series.rows[1].kept = Kept{.bytes = 5, .steps = 2};
@@ -208,7 +208,7 @@ TEST(JudgeGrowth, SlowingGrowthMayHaveALimit) {
   }
   EXPECT_EQ(JudgeGrowth(root).detail, GrowthDetail::kSlowing);
   EXPECT_EQ(JudgeGrowth(root).limit, std::nullopt);
-  EXPECT_EQ(JudgeGrowth(Line(0, 5, 9)).limit, std::nullopt);
+  EXPECT_EQ(JudgeGrowth(Rising(0, 5, 9)).limit, std::nullopt);
 }
 
 TEST(JudgeGrowth, NotesTheLastRise) {

@@ -16,7 +16,7 @@ namespace memtool {
 namespace {
 
 using Series = std::vector<std::int64_t>;
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kTrendMiB = 1 << 20;
 
 std::int64_t SlowS(const Series& series) {
   std::int64_t s = 0;
@@ -204,7 +204,7 @@ std::int64_t Noise(std::mt19937& random, std::int64_t most) {
 TEST(JudgeGrowth, NoiseIsRarelyCalledGrowing) {
   for (const std::size_t points : {3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 40, 100}) {
     const double share = ShareOfGrowing(points, [](std::size_t, std::mt19937& random) {
-      return 100 * kMiB + Noise(random, 50 * kMiB);
+      return 100 * kTrendMiB + Noise(random, 50 * kTrendMiB);
     });
     EXPECT_LE(share, 0.0125) << points;  // kSure, and what 4,000 rounds are off by
     EXPECT_TRUE(points > 4 || share == 0) << points;
@@ -229,7 +229,7 @@ TEST(JudgeAndSort, ManyRowsOfNoiseAreRarelyCalledGrowing) {
       for (int row = 0; row < 100; ++row) {
         GrowthRow& to = series.rows.emplace_back();
         for (std::size_t i = 0; i < points; ++i) {
-          to.series.push_back(100 * kMiB + Noise(random, 50 * kMiB));
+          to.series.push_back(100 * kTrendMiB + Noise(random, 50 * kTrendMiB));
         }
       }
       JudgeAndSort(series);
@@ -240,7 +240,7 @@ TEST(JudgeAndSort, ManyRowsOfNoiseAreRarelyCalledGrowing) {
       });
       // A leak among them is found, where there are points enough.
       for (std::size_t i = 0; i < points; ++i) {
-        series.rows[50].series[i] = static_cast<std::int64_t>(i) * kMiB;
+        series.rows[50].series[i] = static_cast<std::int64_t>(i) * kTrendMiB;
       }
       series.rows[50].name = "leak";
       JudgeAndSort(series);
@@ -259,7 +259,7 @@ TEST(JudgeGrowth, ACycleWithoutGrowthIsRarelyCalledGrowing) {
         EXPECT_EQ(ShareOfGrowing(
                       points,
                       [&](std::size_t i, std::mt19937&) {
-                        return static_cast<std::int64_t>((i + begin) % cycle) * 10 * kMiB;
+                        return static_cast<std::int64_t>((i + begin) % cycle) * 10 * kTrendMiB;
                       },
                       1),
                   0)
@@ -268,7 +268,8 @@ TEST(JudgeGrowth, ACycleWithoutGrowthIsRarelyCalledGrowing) {
       const double share = ShareOfGrowing(
           points,
           [&](std::size_t i, std::mt19937& random) {
-            return static_cast<std::int64_t>(i % cycle) * 10 * kMiB + Noise(random, 10 * kMiB);
+            return static_cast<std::int64_t>(i % cycle) * 10 * kTrendMiB +
+                   Noise(random, 10 * kTrendMiB);
           },
           400);
       // The noise is as large as a step. Two cycles show the least.
@@ -283,7 +284,7 @@ TEST(JudgeGrowth, AJumpOrAStartIsRarelyCalledGrowing) {
       const double jump = ShareOfGrowing(
           points,
           [&](std::size_t i, std::mt19937& random) {
-            return (i * 10 < points * tenth ? 0 : 100 * kMiB) + Noise(random, 5 * kMiB);
+            return (i * 10 < points * tenth ? 0 : 100 * kTrendMiB) + Noise(random, 5 * kTrendMiB);
           },
           1000);
       EXPECT_LE(jump, 0.0125) << points << " points, jump at " << tenth;
@@ -292,7 +293,8 @@ TEST(JudgeGrowth, AJumpOrAStartIsRarelyCalledGrowing) {
         points,
         [&](std::size_t i, std::mt19937& random) {
           const auto up = static_cast<std::int64_t>(std::min(3 * i, points));
-          return up * 100 * kMiB / static_cast<std::int64_t>(points) + Noise(random, 5 * kMiB);
+          return up * 100 * kTrendMiB / static_cast<std::int64_t>(points) +
+                 Noise(random, 5 * kTrendMiB);
         },
         1000);
     EXPECT_LE(start, 0.0125) << points;
@@ -308,7 +310,8 @@ TEST(JudgeGrowth, GrowthIsFoundInNoise) {
   for (const Case& test : {Case{8, 30, 0.85}, Case{10, 50, 0.85}, Case{20, 150, 0.85},
                            Case{40, 300, 0.9}, Case{100, 500, 0.99}}) {
     const double share = ShareOfGrowing(test.points, [&](std::size_t i, std::mt19937& random) {
-      return (500 + 20 * static_cast<std::int64_t>(i)) * kMiB + Noise(random, test.noise * kMiB);
+      return (500 + 20 * static_cast<std::int64_t>(i)) * kTrendMiB +
+             Noise(random, test.noise * kTrendMiB);
     });
     EXPECT_GE(share, test.least) << test.points << " points, noise " << test.noise;
   }
@@ -321,8 +324,8 @@ TEST(JudgeGrowth, GrowthIsFoundUnderACycle) {
           points,
           [&](std::size_t i, std::mt19937& random) {
             const auto cycles = static_cast<std::int64_t>(i % cycle) * 60;
-            return (500 + 20 * static_cast<std::int64_t>(i) + cycles) * kMiB +
-                   Noise(random, 10 * kMiB);
+            return (500 + 20 * static_cast<std::int64_t>(i) + cycles) * kTrendMiB +
+                   Noise(random, 10 * kTrendMiB);
           },
           400);
       EXPECT_GE(share, 0.95) << points << " points, cycle " << cycle;

@@ -9,7 +9,7 @@
 namespace memtool {
 namespace {
 
-Event Make(Action action, std::uint64_t key, std::int64_t size = 512) {
+Event MakeEvent(Action action, std::uint64_t key, std::int64_t size = 512) {
   return {.key = key, .size = size, .stack = {}, .action = action};
 }
 
@@ -72,11 +72,11 @@ TEST(Actions, GroupsAndLists) {
 
 TEST(EventCursor, CountsVersionsOverAllListsAndApartForSegments) {
   const Recording recording =
-      Record({{Make(Action::kSegmentAlloc, 0x100), Make(Action::kAlloc, 0x100),
-               Make(Action::kFreeRequested, 0x100), Make(Action::kFreeCompleted, 0x100),
-               Make(Action::kAlloc, 0x100), Make(Action::kOom, 0x100),
-               Make(Action::kSegmentFree, 0x100), Make(Action::kSegmentMap, 0x100)},
-              {Make(Action::kAlloc, 0x100)}});
+      Record({{MakeEvent(Action::kSegmentAlloc, 0x100), MakeEvent(Action::kAlloc, 0x100),
+               MakeEvent(Action::kFreeRequested, 0x100), MakeEvent(Action::kFreeCompleted, 0x100),
+               MakeEvent(Action::kAlloc, 0x100), MakeEvent(Action::kOom, 0x100),
+               MakeEvent(Action::kSegmentFree, 0x100), MakeEvent(Action::kSegmentMap, 0x100)},
+              {MakeEvent(Action::kAlloc, 0x100)}});
   EXPECT_EQ(Ids(List(recording, {{0, 0, 7}, {1, 0, 0}})),
             "s100_0 b100_0 b100_0 b100_0 b100_1 - s100_0 s100_1 b100_1 ");
   // A device that is not selected still counts in the numbers.
@@ -85,19 +85,20 @@ TEST(EventCursor, CountsVersionsOverAllListsAndApartForSegments) {
 }
 
 TEST(EventCursor, KnowsTheOtherEnd) {
-  const Recording recording = Record({{Make(Action::kAlloc, 0x1),             // 0
-                                       Make(Action::kAlloc, 0x2),             // 1
-                                       Make(Action::kFreeRequested, 0x1),     // 2 waits
-                                       Make(Action::kFreeRequested, 0x2),     // 3
-                                       Make(Action::kFreeCompleted, 0x2),     // 4
-                                       Make(Action::kFreeCompleted, 0x1),     // 5
-                                       Make(Action::kFreeCompleted, 0x3),     // 6 from before
-                                       Make(Action::kSegmentAlloc, 0x9, 8),   // 7
-                                       Make(Action::kSegmentFree, 0x9, 8),    // 8
-                                       Make(Action::kSegmentMap, 0x9, 16),    // 9
-                                       Make(Action::kSegmentUnmap, 0x9, 8),   // 10 a part
-                                       Make(Action::kAlloc, 0x4),             // 11
-                                       Make(Action::kFreeRequested, 0x4)}});  // 12 never completes
+  const Recording recording =
+      Record({{MakeEvent(Action::kAlloc, 0x1),             // 0
+               MakeEvent(Action::kAlloc, 0x2),             // 1
+               MakeEvent(Action::kFreeRequested, 0x1),     // 2 waits
+               MakeEvent(Action::kFreeRequested, 0x2),     // 3
+               MakeEvent(Action::kFreeCompleted, 0x2),     // 4
+               MakeEvent(Action::kFreeCompleted, 0x1),     // 5
+               MakeEvent(Action::kFreeCompleted, 0x3),     // 6 from before
+               MakeEvent(Action::kSegmentAlloc, 0x9, 8),   // 7
+               MakeEvent(Action::kSegmentFree, 0x9, 8),    // 8
+               MakeEvent(Action::kSegmentMap, 0x9, 16),    // 9
+               MakeEvent(Action::kSegmentUnmap, 0x9, 8),   // 10 a part
+               MakeEvent(Action::kAlloc, 0x4),             // 11
+               MakeEvent(Action::kFreeRequested, 0x4)}});  // 12 never completes
   const auto listed = List(recording, {{0, 0, 12}});
   ASSERT_EQ(listed.size(), 13U);
   const std::vector<std::int64_t> partners{5, 4, 0, 1, 1, 0, -1, 8, 7, -1, -1, -1, 11};
@@ -107,9 +108,9 @@ TEST(EventCursor, KnowsTheOtherEnd) {
 }
 
 TEST(EventCursor, SaysWhatIsLive) {
-  const Recording recording =
-      Record({{Make(Action::kAlloc, 0x1, 100), Make(Action::kFreeCompleted, 0x2, 30),
-               Make(Action::kFreeRequested, 0x1, 100), Make(Action::kFreeCompleted, 0x1, 100)}});
+  const Recording recording = Record(
+      {{MakeEvent(Action::kAlloc, 0x1, 100), MakeEvent(Action::kFreeCompleted, 0x2, 30),
+        MakeEvent(Action::kFreeRequested, 0x1, 100), MakeEvent(Action::kFreeCompleted, 0x1, 100)}});
   std::vector<std::int64_t> live;
   for (const ListedEvent& event : List(recording, {{0, 1, 3}})) {
     live.push_back(event.live);
@@ -118,7 +119,7 @@ TEST(EventCursor, SaysWhatIsLive) {
 }
 
 TEST(EventFilter, ByWhatAnEventIs) {
-  Event event = Make(Action::kAlloc, 0x1000, 256);
+  Event event = MakeEvent(Action::kAlloc, 0x1000, 256);
   event.time = 5;
   EXPECT_TRUE(EventFilter{}.Matches(event));
   EXPECT_TRUE((EventFilter{.least = 256, .most = 256}.Matches(event)));
@@ -135,8 +136,8 @@ TEST(EventFilter, ByWhatAnEventIs) {
   event.action = Action::kOom;
   EXPECT_FALSE((EventFilter{.address = 0x1000}.Matches(event)));
   // A block of size 0 still has its address; one at the end of memory does not wrap.
-  EXPECT_TRUE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, 0x7, 0))));
-  EXPECT_FALSE((EventFilter{.address = 0x7}.Matches(Make(Action::kAlloc, UINT64_MAX, 64))));
+  EXPECT_TRUE((EventFilter{.address = 0x7}.Matches(MakeEvent(Action::kAlloc, 0x7, 0))));
+  EXPECT_FALSE((EventFilter{.address = 0x7}.Matches(MakeEvent(Action::kAlloc, UINT64_MAX, 64))));
 }
 
 }  // namespace

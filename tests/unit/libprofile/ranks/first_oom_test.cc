@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStart = 1'700'000'000 * kSecond;
-using Ranks = std::vector<std::int64_t>;
+using RankNumbers = std::vector<std::int64_t>;
 
 RankOom At(std::int64_t rank, std::int64_t after, std::int64_t asked = 100) {
   return {.rank = rank, .time = kStart + after, .asked = asked, .free = rank, .where = 7};
@@ -23,11 +23,11 @@ TEST(OrderOoms, SaysWhoWasFirstAndHowLongBefore) {
   const OomSequence found = OrderOoms(all);
   EXPECT_EQ(found.first_rank, 2);
   EXPECT_EQ(found.before_next, 42 * kSecond / 10);
-  EXPECT_EQ(found.at_first, Ranks{2});
+  EXPECT_EQ(found.at_first, RankNumbers{2});
   ASSERT_EQ(found.groups.size(), 2);
-  EXPECT_EQ(found.groups[0].ranks, Ranks{2});
+  EXPECT_EQ(found.groups[0].ranks, RankNumbers{2});
   EXPECT_TRUE(found.groups[0].with_first);
-  EXPECT_EQ(found.groups[1].ranks, (Ranks{5, 7}));
+  EXPECT_EQ(found.groups[1].ranks, (RankNumbers{5, 7}));
   EXPECT_EQ(found.groups[1].after_first, 42 * kSecond / 10);
   EXPECT_EQ(found.groups[1].last, kStart + 5 * kSecond);
   EXPECT_EQ(found.groups[1].least_free, 5);
@@ -36,17 +36,17 @@ TEST(OrderOoms, SaysWhoWasFirstAndHowLongBefore) {
 
 TEST(OrderOoms, CallsLessThanATenthOfASecondTheSameTime) {
   const OomSequence close = OrderOoms(std::vector{At(1, kSameTime - 1), At(0, 0)});
-  EXPECT_EQ(close.at_first, (Ranks{0, 1}));
+  EXPECT_EQ(close.at_first, (RankNumbers{0, 1}));
   EXPECT_EQ(close.before_next, kSameTime - 1);
-  EXPECT_EQ(OrderOoms(std::vector{At(1, kSameTime), At(0, 0)}).at_first, Ranks{0});
+  EXPECT_EQ(OrderOoms(std::vector{At(1, kSameTime), At(0, 0)}).at_first, RankNumbers{0});
 }
 
 TEST(OrderOoms, FoldsOnlyWhatIsEqual) {
   const OomSequence found = OrderOoms(std::vector{At(0, 0), At(1, kSecond, 200), At(2, kSecond),
                                                   At(2, 2 * kSecond), At(3, 3 * kSecond, 200)});
   ASSERT_EQ(found.groups.size(), 3);
-  EXPECT_EQ(found.groups[1].ranks, (Ranks{1, 3}));
-  EXPECT_EQ(found.groups[2].ranks, Ranks{2});
+  EXPECT_EQ(found.groups[1].ranks, (RankNumbers{1, 3}));
+  EXPECT_EQ(found.groups[2].ranks, RankNumbers{2});
   EXPECT_EQ(found.groups[2].failures, 2);
 }
 
@@ -64,7 +64,7 @@ TEST(OrderOoms, PutsWhatHasNoTimeLast) {
   const OomSequence found = OrderOoms(all);
   EXPECT_EQ(found.first_rank, 1);
   EXPECT_EQ(found.without_time, 2);
-  EXPECT_EQ(found.groups[1].ranks, (Ranks{0, 2}));
+  EXPECT_EQ(found.groups[1].ranks, (RankNumbers{0, 2}));
   EXPECT_FALSE(found.groups[1].after_first);
   all.erase(all.begin() + 1);
   EXPECT_FALSE(OrderOoms(all).first_rank);

@@ -17,7 +17,7 @@ RankFile File(const std::string& path) {
   return {.path = path, .identity = IdentityFromPath(path)};
 }
 
-std::vector<RankFile> Job(const std::string& before, const std::string& after, Numbers ranks) {
+std::vector<RankFile> JobFiles(const std::string& before, const std::string& after, Numbers ranks) {
   std::vector<RankFile> files;
   for (const std::int64_t rank : ranks) {
     files.push_back(File(before + std::to_string(rank) + after));
@@ -50,8 +50,8 @@ const RankSet& Chosen(const std::vector<RankSet>& sets, const SetChoice& choice 
 }
 
 TEST(GroupRanks, NeverMixesSteps) {
-  auto files = Job("d/iteration_10/rank", "_m.pickle", UpTo(8));
-  Append(files, Job("d/iteration_9/rank", "_m.pickle", UpTo(8)));
+  auto files = JobFiles("d/iteration_10/rank", "_m.pickle", UpTo(8));
+  Append(files, JobFiles("d/iteration_9/rank", "_m.pickle", UpTo(8)));
   const auto sets = GroupRanks(files);
   ASSERT_EQ(sets.size(), 2);
   EXPECT_EQ(sets[0].key.step, 9);
@@ -66,9 +66,9 @@ TEST(GroupRanks, NeverMixesSteps) {
 
 // A step that only ranks without memory wrote is not the one to show; one that lacks a rank is.
 TEST(ChooseSet, TakesTheNewestStepThatMostRanksHave) {
-  auto files = Job("d/iteration_10/rank", "_m.pickle", UpTo(8));
-  Append(files, Job("d/iteration_20/rank", "_m.pickle", {0, 1, 2, 3, 4, 6, 7}));
-  Append(files, Job("d/iteration_20_exit/rank", "_m.pickle", {5, 6}));
+  auto files = JobFiles("d/iteration_10/rank", "_m.pickle", UpTo(8));
+  Append(files, JobFiles("d/iteration_20/rank", "_m.pickle", {0, 1, 2, 3, 4, 6, 7}));
+  Append(files, JobFiles("d/iteration_20_exit/rank", "_m.pickle", {5, 6}));
   const auto sets = GroupRanks(files);
   ASSERT_EQ(sets.size(), 3);
   const RankSet& chosen = Chosen(sets);
@@ -79,9 +79,9 @@ TEST(ChooseSet, TakesTheNewestStepThatMostRanksHave) {
 }
 
 TEST(ChooseSet, TakesTheLargestJobAndTheFirstRole) {
-  auto files = Job("a/rank", "_actor.pickle", UpTo(4));
-  Append(files, Job("a/rank", "_critic.pickle", UpTo(4)));
-  Append(files, Job("b/rank", ".pickle", UpTo(3)));
+  auto files = JobFiles("a/rank", "_actor.pickle", UpTo(4));
+  Append(files, JobFiles("a/rank", "_critic.pickle", UpTo(4)));
+  Append(files, JobFiles("b/rank", ".pickle", UpTo(3)));
   const auto sets = GroupRanks(files);
   EXPECT_EQ(Chosen(sets).key.job, "a");
   EXPECT_EQ(Chosen(sets).key.role, "actor");
@@ -90,21 +90,21 @@ TEST(ChooseSet, TakesTheLargestJobAndTheFirstRole) {
 }
 
 TEST(GroupRanks, CountsMissingRanksAgainstWorldAndOtherSteps) {
-  auto files = Job("rank", ".pickle", {0, 1, 3});
+  auto files = JobFiles("rank", ".pickle", {0, 1, 3});
   for (RankFile& file : files) {
     file.identity.world = 6;
   }
   const auto told = GroupRanks(files);
   EXPECT_EQ(told[0].missing, (Numbers{2, 4, 5}));
   EXPECT_EQ(told[0].expected_from, ExpectedFrom::kWorld);
-  auto steps = Job("step_1/rank", ".pickle", UpTo(4));
-  Append(steps, Job("step_2/rank", ".pickle", {0, 1}));
+  auto steps = JobFiles("step_1/rank", ".pickle", UpTo(4));
+  Append(steps, JobFiles("step_2/rank", ".pickle", {0, 1}));
   EXPECT_EQ(GroupRanks(steps)[1].missing, (Numbers{2, 3}));
 }
 
 // Numbers of hostile names cost no memory.
 TEST(GroupRanks, LimitsMissingRanks) {
-  auto files = Job("rank", ".pickle", {0});
+  auto files = JobFiles("rank", ".pickle", {0});
   files[0].identity.rank = std::int64_t{1} << 62U;
   files[0].identity.world = INT64_MAX;
   const auto sets = GroupRanks(files);
@@ -152,7 +152,7 @@ TEST(GroupRanks, PrefersTheNewestFileThatCanBeRead) {
 }
 
 TEST(GroupRanks, FindsEqualContent) {
-  auto files = Job("rank", ".pickle", UpTo(5));
+  auto files = JobFiles("rank", ".pickle", UpTo(5));
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].content = ContentHash{i == 4 ? 1 : i, 0};
   }
@@ -168,7 +168,7 @@ TEST(GroupRanks, FindsEqualContent) {
 
 // Ranks 1 to 7 made their first context on device 0.
 TEST(GroupRanks, FindsTheSecondDevice) {
-  auto files = Job("rank", ".pickle", UpTo(16));
+  auto files = JobFiles("rank", ".pickle", UpTo(16));
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto own = static_cast<std::int64_t>(i % 8);
     files[i].devices = {own};
@@ -185,7 +185,7 @@ TEST(GroupRanks, FindsTheSecondDevice) {
 }
 
 TEST(GroupRanks, FindsAWrongDeviceOnlyWhereOthersAreRight) {
-  auto files = Job("rank", ".pickle", UpTo(8));
+  auto files = JobFiles("rank", ".pickle", UpTo(8));
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].devices = {static_cast<std::int64_t>(i % 4)};
   }
@@ -233,14 +233,14 @@ TEST(GroupRanks, KeepsFilesOfNobody) {
 }
 
 TEST(GroupRanks, JoinsFoldersThatHoldOtherRanks) {
-  auto files = Job("save/20260301-1201/actor_rank", ".pickle", {0, 2});
-  Append(files, Job("save/20260301-1202/actor_rank", ".pickle", {1, 3}));
+  auto files = JobFiles("save/20260301-1201/actor_rank", ".pickle", {0, 2});
+  Append(files, JobFiles("save/20260301-1202/actor_rank", ".pickle", {1, 3}));
   auto sets = GroupRanks(files);
   ASSERT_EQ(sets.size(), 1);
   EXPECT_EQ(sets[0].key.job, "save");
   EXPECT_EQ(sets[0].folders, 2);
   EXPECT_EQ(RanksOf(sets[0]), UpTo(4));
-  Append(files, Job("save/20260301-1203/actor_rank", ".pickle", {3}));  // another run
+  Append(files, JobFiles("save/20260301-1203/actor_rank", ".pickle", {3}));  // another run
   EXPECT_EQ(GroupRanks(files).size(), 3);
 }
 

@@ -10,7 +10,7 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kAnswerMiB = std::int64_t{1} << 20U;
 
 Digest Of(std::int64_t rank, std::int64_t step) {
   Digest digest;
@@ -22,15 +22,15 @@ Digest Of(std::int64_t rank, std::int64_t step) {
   digest.format = "torch_snapshot";
   digest.since_epoch = true;
   DigestDevice device{.name = "0", .device = static_cast<std::int32_t>(rank % 8)};
-  device.peak = (rank < 8 ? 4000 : 3000) * kMiB + (rank == 5 ? 500 * kMiB : 0);
+  device.peak = (rank < 8 ? 4000 : 3000) * kAnswerMiB + (rank == 5 ? 500 * kAnswerMiB : 0);
   device.reserved_peak = device.peak;
-  digest.rows = {{"forward", "model.py", (rank < 8 ? 4000 : 3000) * kMiB, 0}};
+  digest.rows = {{"forward", "model.py", (rank < 8 ? 4000 : 3000) * kAnswerMiB, 0}};
   if (rank == 5) {
-    digest.rows.push_back({"keep", "debug.py", 500 * kMiB, 0});
+    digest.rows.push_back({"keep", "debug.py", 500 * kAnswerMiB, 0});
   }
   // Equal differences: only names tell rows apart.
-  digest.rows.push_back({"b", "z.py", rank < 8 ? 0 : 70 * kMiB, 1});
-  digest.rows.push_back({"a", "z.py", rank < 8 ? 0 : 70 * kMiB, 1});
+  digest.rows.push_back({"b", "z.py", rank < 8 ? 0 : 70 * kAnswerMiB, 1});
+  digest.rows.push_back({"a", "z.py", rank < 8 ? 0 : 70 * kAnswerMiB, 1});
   digest.peak = device.peak;
   digest.devices = {device};
   digest.fullest = 0;
@@ -104,7 +104,7 @@ TEST(Ranks, DevicesThatRanksShouldNotBeOn) {
       digest.devices[0].device = 2;
     }
     if (rank == 4) {
-      digest.devices.push_back({.name = "0", .device = 0, .peak = 800 * kMiB});
+      digest.devices.push_back({.name = "0", .device = 0, .peak = 800 * kAnswerMiB});
     }
     maker.Add(std::move(digest));
   }

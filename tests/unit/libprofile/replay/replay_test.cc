@@ -33,7 +33,7 @@ using test::RandomHistory;
 // of `without` (a stack, or nothing) are left out; kBefore leaves out what was there before.
 constexpr int kNobody = -1;
 constexpr int kBefore = -2;
-std::vector<std::int64_t> Series(const Recording& recording, int without = kNobody) {
+std::vector<std::int64_t> BytesOverTime(const Recording& recording, int without = kNobody) {
   const Trace& trace = recording.history->traces[0];
   const auto events = EventsOf(recording, trace);
   std::map<std::uint64_t, std::uint32_t> open;  // address → stack of its allocation
@@ -73,7 +73,7 @@ class ReplayOf : public ::testing::TestWithParam<std::uint32_t> {};
 TEST_P(ReplayOf, SummaryIsTheSimulations) {
   const Recording recording = RandomHistory(GetParam());
   const TraceSummary s = Replay(recording, recording.history->traces[0]).Summarize();
-  const auto series = Series(recording);
+  const auto series = BytesOverTime(recording);
   const auto peak = std::max_element(series.begin(), series.end());
   EXPECT_EQ(s.base_bytes, series.front());
   EXPECT_EQ(s.peak_bytes, *peak);
@@ -100,7 +100,7 @@ TEST(TraceSummary, ASumBeyondTheRangeReconcilesNothing) {
 TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
   const Recording recording = RandomHistory(GetParam());
   const Replay replay(recording, recording.history->traces[0]);
-  const auto series = Series(recording);
+  const auto series = BytesOverTime(recording);
   for (std::size_t i = 0; i < series.size(); ++i) {
     std::int64_t sum = 0;
     for (const LiveBlock& block : replay.LiveAt(static_cast<std::int64_t>(i) - 1)) {
@@ -136,10 +136,10 @@ TEST_P(ReplayOf, PeakWithoutIsBruteForces) {
       Replay(recording, recording.history->traces[0])
           .PeakWithout({of_stack, kRandomStacks, kRandomStacks - 1, kRandomStacks + 1});
   for (std::uint32_t stack = 0; stack < kRandomStacks; ++stack) {
-    const auto series = Series(recording, static_cast<int>(stack));
+    const auto series = BytesOverTime(recording, static_cast<int>(stack));
     EXPECT_EQ(peaks[stack], *std::max_element(series.begin(), series.end())) << "stack " << stack;
   }
-  const auto series = Series(recording, kBefore);
+  const auto series = BytesOverTime(recording, kBefore);
   EXPECT_EQ(peaks[kRandomStacks], *std::max_element(series.begin(), series.end()));
 }
 
@@ -174,7 +174,7 @@ TEST_P(ReplayOf, PeakWithoutSharedGroups) {
 
 TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
   const HistoryIndex index(RandomHistory(GetParam()));
-  const auto series = Series(index.recording());
+  const auto series = BytesOverTime(index.recording());
   for (const char* at : {"start", "event:17", "peak", "end"}) {
     const auto spec = ParseMoment(at);
     ASSERT_TRUE(spec);
@@ -225,7 +225,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
   const Timeline timeline =
       TimelineMaker(recording, trace, replay, groups).Make({.last = last}, chosen, true);
-  const auto series = Series(recording);
+  const auto series = BytesOverTime(recording);
   std::size_t changes = 1;
   for (std::size_t i = 1; i < series.size(); ++i) {
     changes += series[i] != series[i - 1] ? 1 : 0;
@@ -260,7 +260,7 @@ TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const TraceSummary s = replay.Summarize();
-  const auto series = Series(recording);  // without it
+  const auto series = BytesOverTime(recording);  // without it
   EXPECT_EQ(s.base_bytes, series.front() + kStanding);
   EXPECT_EQ(s.start_bytes, s.base_bytes);
   EXPECT_EQ(s.peak_bytes, *std::max_element(series.begin(), series.end()) + kStanding);
@@ -284,7 +284,7 @@ TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   }
   const auto peaks =
       replay.PeakWithout({groups.of_stack, kRandomStacks, kRandomStacks - 1, kRandomStacks + 1});
-  const auto without = Series(recording, kBefore);
+  const auto without = BytesOverTime(recording, kBefore);
   EXPECT_EQ(peaks[kRandomStacks], *std::max_element(without.begin(), without.end()));
 }
 
@@ -295,7 +295,7 @@ TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
   const AllocationGroups groups = GroupByStackId(recording);
   const TimelineMaker maker(recording, trace, replay, groups);
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
-  const auto series = Series(recording);
+  const auto series = BytesOverTime(recording);
   for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{100}}) {
     for (const std::size_t parts : {1U, 7U, 60U, 5000U}) {
       for (const bool by_time : {false, true}) {

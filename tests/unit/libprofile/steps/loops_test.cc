@@ -18,7 +18,7 @@ void Repeat(Sequence& sequence, std::uint32_t first, std::size_t period, std::si
 }
 
 // What a loop promises, element by element; and whether it could be longer.
-void Check(const Sequence& sequence, const std::vector<Loop>& loops) {
+void CheckLoops(const Sequence& sequence, const std::vector<Loop>& loops) {
   std::size_t end = 0;
   for (const Loop& loop : loops) {
     EXPECT_GE(loop.begin, end);
@@ -39,7 +39,7 @@ TEST(FindLoops, LayersWithWhatSurroundsThem) {
   Repeat(sequence, 300, 109, 32);
   Repeat(sequence, 900, 14, 83);
   const std::vector<Loop> loops = FindLoops(sequence);
-  Check(sequence, loops);
+  CheckLoops(sequence, loops);
   ASSERT_EQ(loops.size(), 3U);
   EXPECT_EQ(loops[0].begin, 3U);
   EXPECT_EQ(loops[0].period, 64U);
@@ -90,7 +90,7 @@ TEST(FindLoops, WhateverTheSequence) {
         sequence.push_back(random() % letters);
       }
     }
-    Check(sequence, FindLoops(sequence));
+    CheckLoops(sequence, FindLoops(sequence));
   }
 }
 

@@ -1,0 +1,22 @@
+// Small sums that the answers about out-of-memory cases share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "memtool/profile/account/account.h"
+#include "memtool/profile/base/arithmetic.h"
+
+namespace memtool {
+
+// 0 where the input does not say.
+inline std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->bytes : 0;
+}
+
+// 0 of nothing.
+inline double Share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? Ratio(part, whole) : 0.0;
+}
+
+}  // namespace memtool
