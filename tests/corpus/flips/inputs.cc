@@ -1,11 +1,9 @@
 #include "inputs.h"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
-#include <optional>
-#include <span>
+#include <string>
 
+#include "memtool/formats/open.h"
 #include "memtool/formats/reader.h"
 
 namespace memtool::flips {
@@ -14,38 +12,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::byte> Head(const fs::path& path) {
-  constexpr std::size_t kHead = 65536;
-  std::string head(kHead, '\0');
-  std::ifstream file(path, std::ios::binary);
-  head.resize(static_cast<std::size_t>(
-      file.read(head.data(), static_cast<std::streamsize>(head.size())).gcount()));
-  const auto bytes = std::as_bytes(std::span(head));
-  return {bytes.begin(), bytes.end()};
-}
-
-// The smallest file of the reader's own folder that the reader takes.
-std::optional<Format> Smallest(const formats::Reader& reader, const fs::path& testdata) {
-  const fs::path folder = testdata / reader.name();
-  if (!fs::is_directory(folder)) {
-    return std::nullopt;
-  }
+// The smallest file of the reader's own folder that it reads.
+Format Smallest(const formats::Reader& reader, const fs::path& folder, const fs::path& testdata) {
   fs::path smallest;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() &&
-        (smallest.empty() || entry.file_size() < fs::file_size(smallest)) &&
-        reader.Sniff(Head(entry)) == formats::Match::kCertain) {
+    if (!entry.is_regular_file() ||
+        (!smallest.empty() && entry.file_size() >= fs::file_size(smallest))) {
+      continue;
+    }
+    const auto recording = formats::OpenRecording(entry.path(), {});
+    if (recording && recording->metadata.format == reader.name()) {
       smallest = entry;
     }
   }
-  return Format{std::string(reader.name()), smallest.lexically_relative(testdata)};
+  return {std::string(reader.name()), smallest.lexically_relative(testdata)};
 }
 
 }  // namespace
 
 std::vector<Format> Formats(const fs::path& testdata) {
   std::vector<Format> formats{
-
       {"pprof", "pprof/forms/packed.pb pprof/forms/unpacked.pb"},
       {"pprof, gzip", "pprof/series/timed_a.pb.gz pprof/jax_leak/memory1.prof"},
       {"pprof, zlib", "pprof/forms/packed.pb.zz"},
@@ -88,8 +74,9 @@ std::vector<Format> Formats(const fs::path& testdata) {
     const bool listed = std::any_of(
         formats.begin(), formats.end(),
         [&folder](const Format& format) { return format.files.find(folder) != std::string::npos; });
-    if (auto format = listed ? std::nullopt : Smallest(*reader, testdata)) {
-      formats.push_back(*std::move(format));
+    // SQLite's errors name no place in a file; corpus.nsys damages databases.
+    if (!listed && reader->name() != "nsys" && fs::is_directory(testdata / folder)) {
+      formats.push_back(Smallest(*reader, testdata / folder, testdata));
     }
   }
   return formats;
