@@ -14,13 +14,6 @@
 
 namespace memtool::commands {
 
-// A page has none, and there std::async waits for ever for a thread that cannot be made.
-#ifdef __EMSCRIPTEN__
-inline constexpr bool kHasThreads = false;
-#else
-inline constexpr bool kHasThreads = true;
-#endif
-
 class Progress {
  public:
   // `err`: where the line goes; without a terminal behind it nothing ever happens.

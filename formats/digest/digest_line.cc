@@ -8,9 +8,9 @@ namespace memtool::formats {
 
 namespace {
 
-class Line {
+class LineBuilder {
  public:
-  Line() { json_.StartObject(); }
+  LineBuilder() { json_.StartObject(); }
 
   void Put(std::string_view key, std::string_view text) {
     Text(key);
@@ -80,7 +80,7 @@ class Line {
   JsonWriter json_{buffer_};
 };
 
-void PutDevices(Line& line, const std::vector<DigestDevice>& devices) {
+void PutDevices(LineBuilder& line, const std::vector<DigestDevice>& devices) {
   line.PutList("devices", devices, [&line](const DigestDevice& device) {
     line.Put("name", device.name);
     line.Put("device", std::int64_t{device.device});
@@ -99,7 +99,7 @@ void PutDevices(Line& line, const std::vector<DigestDevice>& devices) {
   });
 }
 
-void PutRows(Line& line, const Digest& digest) {
+void PutRows(LineBuilder& line, const Digest& digest) {
   line.PutList("rows", digest.rows, [&line](const DigestRow& row) {
     line.Put("name", row.name);
     line.Put("file", row.file);
@@ -114,7 +114,7 @@ void PutRows(Line& line, const Digest& digest) {
   });
 }
 
-void PutOoms(Line& line, const std::vector<DigestOom>& ooms) {
+void PutOoms(LineBuilder& line, const std::vector<DigestOom>& ooms) {
   line.PutList("ooms", ooms, [&line](const DigestOom& oom) {
     line.Put("device", std::int64_t{oom.device});
     line.Put("event", oom.event);
@@ -126,7 +126,7 @@ void PutOoms(Line& line, const std::vector<DigestOom>& ooms) {
   });
 }
 
-void PutGrid(Line& line, const DigestGrid& grid) {
+void PutGrid(LineBuilder& line, const DigestGrid& grid) {
   if (grid.live.empty()) {
     line.PutNull("grid");
     return;
@@ -139,7 +139,7 @@ void PutGrid(Line& line, const DigestGrid& grid) {
   });
 }
 
-void PutMaps(Line& line, const Digest& digest) {
+void PutMaps(LineBuilder& line, const Digest& digest) {
   line.PutObject("settings", [&] {
     for (const auto& [name, value] : digest.settings) {
       line.Put(name, value);
@@ -155,7 +155,7 @@ void PutMaps(Line& line, const Digest& digest) {
 }  // namespace
 
 std::string DigestLine(const Digest& digest) {
-  Line line;
+  LineBuilder line;
   line.Put("schema", kDigestSchema);
   line.Put("path", digest.path);
   line.Put("hash", digest.hash);

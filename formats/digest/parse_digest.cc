@@ -21,7 +21,7 @@ using JsonDocument = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, JsonMem
 
 constexpr unsigned kMostShift = 62;
 
-[[noreturn]] void Refuse(std::string_view key, std::string_view what) {
+[[noreturn]] void RefuseKey(std::string_view key, std::string_view what) {
   throw ReadError(Error{.field = std::string(key), .message = std::string(what)});
 }
 
@@ -31,7 +31,7 @@ std::string TextOf(const Json& json) {
 
 void Demand(bool holds, std::string_view key, std::string_view what) {
   if (!holds) {
-    Refuse(key, what);
+    RefuseKey(key, what);
   }
 }
 

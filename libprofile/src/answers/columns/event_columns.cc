@@ -121,9 +121,9 @@ std::unique_ptr<Filler> MakeTexts(Get get) {
 }
 
 // Whatever else a field holds.
-class Values final : public Filler {
+class ValueFiller final : public Filler {
  public:
-  explicit Values(const Field<EventRow>& field) : field_(field), builder_(field.Info()) {}
+  explicit ValueFiller(const Field<EventRow>& field) : field_(field), builder_(field.Info()) {}
   void Put(const EventRow& row, std::size_t /*who*/) override { builder_.Add(field_.Of(row)); }
   void Finish(AnswerColumn& column) override { column = std::move(builder_).Make(); }
 
@@ -161,7 +161,7 @@ std::unique_ptr<Filler> MakeFiller(const Field<EventRow>& field) {
             return MakeTexts(get);
           }
         }
-        return std::make_unique<Values>(field);
+        return std::make_unique<ValueFiller>(field);
       },
       field.get);
 }
