@@ -12,9 +12,8 @@
 
 #include "memtool/formats/digest.h"
 #include "memtool/formats/open.h"
-#include "memtool/profile/ranks/identity.h"
+#include "ranks/names/rank_names.h"
 #include "session/progress.h"
-#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -35,7 +34,7 @@ struct ReadFile {
 // Where it went wrong is in the digest's path already.
 std::string ProblemOf(Error error) {
   error.input.clear();
-  return Worded(error);
+  return ToString(error);
 }
 
 ReadFile Problem(DigestedFile file, const Error& error) {

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,6 @@
 #include "memtool/profile/ranks/classes.h"
 #include "memtool/profile/ranks/digest.h"
 #include "memtool/profile/ranks/identity.h"
-#include "memtool/profile/ranks/rank_pattern.h"
 #include "memtool/profile/ranks/rank_sets.h"
 
 namespace memtool {
@@ -128,8 +129,11 @@ std::string_view CodeOf(RankPatternKind kind);
 AnswerView ViewOf(const RanksAnswer& answer);
 
 struct RanksQuery {
-  SetChoice choice;
-  std::optional<RankPattern> pattern;
+  SetChoice choice{};
+  // Adds what paths tell to `identities`, which are what contents say; parallel to `paths`.
+  using Identify = std::function<Result<void>(std::span<const std::string> paths,
+                                              std::span<RankIdentity> identities)>;
+  Identify identify{};  // none: contents alone
 };
 
 // Digests in any order, any of them any number of times: the answer is the same.

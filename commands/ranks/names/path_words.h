@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace memtool {
+namespace memtool::commands {
 
 struct PathWord {
   enum class Kind : std::uint8_t { kWord, kNumber, kOther };
@@ -29,4 +29,4 @@ inline bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands
