@@ -16,7 +16,6 @@
 #include "output/escape.h"
 #include "output/whole_file.h"
 #include "words/nearest.h"
-#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -134,7 +133,7 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
 int Report(const Error& error, Streams& streams) {
   streams.out.Discard();
   streams.error = error;
-  Warn(streams, Worded(error));
+  Warn(streams, ToString(error));
   (void)streams.err.Flush();
   return static_cast<int>(ExitCodeFor(error));
 }

@@ -137,8 +137,8 @@ constexpr std::array<Rule, 18> kRules{{
       "give what it was made from: the trace (*.xplane.pb), or the *.hlo_proto.pb beside it"}},
     {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
     {IsText,
-     {"text of no known kind", "reads logs with an out-of-memory message; see memtool-formats(5)",
-      true, Subject::kOutOfMemory}},
+     {"text of no known kind",
+      "memtool oom reads logs with an out-of-memory message; see memtool-formats(5)", true}},
 }};
 
 }  // namespace

@@ -73,19 +73,17 @@ Error Unknown(ReaderList readers, std::span<const std::byte> head) {
     return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
   }
   if (const KnownFormat* known = RecognizeUnread(head)) {
-    const bool question = known->reads != Subject::kNone;
     return Error{.code = ErrorCode::kUnsupported,
                  .input = {},
                  .message = fmt::format("this is {}, which memtool does not read", known->what),
-                 .hint = (question ? Mention(known->reads) + " " : "") + std::string(known->hint) +
-                         LeftOutText()};
+                 .hint = std::string(known->hint) + LeftOutText()};
   }
   return Error{.code = ErrorCode::kUnknownFormat,
                .input = {},
                .offset = 0,
                .message = "no reader recognises this input",
-               .hint = "formats read: " + NamesOf(readers) + "; choose one with " +
-                       Mention(Subject::kInputFormat) + LeftOutText()};
+               .hint = "formats read: " + NamesOf(readers) + "; choose one with --input-format" +
+                       LeftOutText()};
 }
 
 const Reader* CertainlyReads(ReaderList readers, std::span<const std::byte> head) {
@@ -115,7 +113,7 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptio
   }
   if (possible.size() > 1) {
     return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
-                "choose one with " + Mention(Subject::kInputFormat) + ": " + NamesOf(possible));
+                "choose one with --input-format: " + NamesOf(possible));
   }
   return Fail(Unknown(readers, head));
 }
@@ -234,8 +232,7 @@ auto Guarded(const std::string& name, const Function& read) -> decltype(read()) 
     return Fail(WithInput(Error{.code = ErrorCode::kLimit,
                                 .input = {},
                                 .message = "needs more memory than there is",
-                                .hint = Mention(Subject::kMemoryLimit),
-                                .subject = Subject::kMemoryLimit},
+                                .hint = "--limit memory=SIZE, see memtool help limits"},
                           name));
   }
 }

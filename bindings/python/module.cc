@@ -18,7 +18,6 @@
 #include "output/sink.h"
 #include "session/kept_recordings.h"
 #include "values.h"
-#include "words/subjects.h"
 
 namespace py = pybind11;
 
@@ -259,7 +258,7 @@ py::object ErrorOf(const Outcome& outcome) {
   }
   const Error& error = *outcome.error;
   py::dict made;
-  made["text"] = ToStr(commands::Worded(error));
+  made["text"] = ToStr(ToString(error));
   made["code"] = ErrorCodeName(error.code);
   made["input"] = ToStr(error.input);
   made["offset"] = ToObject(Value(error.offset));

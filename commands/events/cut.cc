@@ -7,15 +7,16 @@
 
 #include "command.h"
 #include "memtool/formats/writer.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/history/redact.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "options/input_options.h"
 #include "options/range_options.h"
 #include "output/whole_file.h"
 #include "session/session.h"
+#include "words/refusals.h"
 
 namespace memtool::commands {
 
@@ -68,11 +69,10 @@ class CutCommand final : public Command {
  private:
   Result<std::string> Make(const std::shared_ptr<const Recording>& shared, Streams& streams) const {
     const Recording& recording = *shared;
-    if (!recording.history || !recording.state) {
-      return Fail(ErrorCode::kUnsupported,
-                  fmt::format("{} does not hold both events and segments of a caching allocator: "
-                              "only PyTorch snapshots can be cut",
-                              WithArticle(recording.metadata.format_display)));
+    if (!CanAnswer(recording, "cut")) {
+      return Refuse(ErrorCode::kUnsupported, recording,
+                    "does not hold both events and segments of a caching allocator: only PyTorch "
+                    "snapshots can be cut");
     }
     const HistoryIndex index(shared);
     auto ranges = EventsBetween(index, range_.range(), device_);

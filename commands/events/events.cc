@@ -8,14 +8,15 @@
 #include "events/events_story.h"
 #include "events/events_summary.h"
 #include "events/events_table.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "options/event_options.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
 #include "rows/rows.h"
 #include "session/session.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -88,9 +89,8 @@ class EventsCommand final : public Command {
   Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
                     Streams& streams) {
     const Recording& recording = *shared;
-    if (!recording.history) {
-      return Fail(ErrorCode::kUsage, fmt::format("{} is one moment and has no events",
-                                                 WithArticle(recording.metadata.format_display)));
+    if (!CanAnswer(recording, "events")) {
+      return Refuse(ErrorCode::kUsage, recording, "is one moment and has no events");
     }
     const auto kept = session.IndexOf(shared);
     const HistoryIndex& index = *kept;

@@ -17,6 +17,7 @@
 #include "output/whole_file.h"
 #include "session/session.h"
 #include "words/known_words.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -77,7 +78,9 @@ Result<std::shared_ptr<const Recording>> Combined(Session& session, const ViewOp
   all.insert(all.end(), bases.begin(), bases.end());
   auto done =
       session.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
-        auto recording = RecordingAt(read, view.MomentOf(*read, view.moment()), view.device());
+        const MomentSpec moment = view.MomentOf(*read, view.moment());
+        MEMTOOL_TRY(CheckMoment(*read, moment));
+        auto recording = RecordingAt(read, moment, view.device());
         MEMTOOL_TRY(recording);
         recordings.push_back(*std::move(recording));
         return {};

@@ -10,7 +10,6 @@
 #include "memtool/formats/digest.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/natural_order.h"
-#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -91,7 +90,7 @@ Result<std::vector<std::string>> WithDigestsRead(const std::vector<std::string>&
     for (const Digest& digest : *digests) {
       auto file = FileOfDigest(digest, name);
       if (!file && keep_going) {
-        Warn(streams, Worded(file.error()) + "; left out");
+        Warn(streams, ToString(file.error()) + "; left out");
         continue;
       }
       MEMTOOL_TRY(file);

@@ -11,8 +11,8 @@
 #include "leaks/leaks_table.h"
 #include "leaks/leaks_verdict.h"
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/select/view.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
@@ -23,6 +23,7 @@
 #include "words/choice.h"
 #include "words/known_words.h"
 #include "words/words.h"
+#include "words/refusals.h"
 
 namespace memtool::commands {
 
@@ -157,9 +158,7 @@ class LeaksCommand final : public RowsCommand {
     TextTable table;
     Tabulate(answer_.rows, LeaksColumns(answer_).all(), output().limit(), kLast, table);
     table.head = verdict;
-    table.verdict_color = verdict.front().starts_with("GROWING")  ? kGrew
-                          : verdict.front().starts_with("no row") ? kShrank
-                                                                  : kNoColor;
+    table.verdict_color = VerdictColor();
     if (answer_.history) {
       table.head.push_back(InputsText(session));
       table.head.push_back(HistoryLine(*answer_.history));
@@ -176,6 +175,21 @@ class LeaksCommand final : public RowsCommand {
           "iteration looks the same (--steps, --from, --to, --step-mark)");
     }
     return table;
+  }
+
+  // Grown, not grown, or not to be said; the first finding decides, what is constant comes last.
+  [[nodiscard]] int VerdictColor() const {
+    const auto& findings = answer_.findings;
+    switch (findings.empty() ? FindingCode::kConstant : findings.front().code) {
+      case FindingCode::kGrowing:
+        return kGrew;
+      case FindingCode::kOneStep:
+      case FindingCode::kMaybe:
+      case FindingCode::kOneIteration:
+        return kNoColor;
+      default:
+        return kShrank;
+    }
   }
 
   // --- several inputs
@@ -227,12 +241,11 @@ class LeaksCommand final : public RowsCommand {
   // --- one history
 
   Result<void> CheckHistory(const Recording& recording) const {
-    if (!recording.history || recording.history->events.empty()) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{} is one moment: growth needs several of them, or a history",
-                              WithArticle(recording.metadata.format_display)),
-                  "memtool leaks memory*.prof; PyTorch snapshots need "
-                  "torch.cuda.memory._record_memory_history()");
+    if (!CanAnswer(recording, "leaks")) {
+      return Refuse(ErrorCode::kUsage, recording,
+                    "is one moment: growth needs several of them, or a history",
+                    "memtool leaks memory*.prof; PyTorch snapshots need "
+                    "torch.cuda.memory._record_memory_history()");
     }
     if (!order_text_.empty()) {
       return Fail(ErrorCode::kUsage, "--order is for several inputs");

@@ -11,14 +11,15 @@
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/oom_inputs.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "oom/oom_overview.h"
 #include "oom/oom_table.h"
 #include "oom/oom_words.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -265,11 +266,9 @@ class OomCommand final : public RowsCommand {
                   "memtool top ranks what it needs at its peak; memtool oom reads the log with the "
                   "message");
     }
-    if (!recording.history || !recording.state) {
-      return Fail(ErrorCode::kUnsupported,
-                  fmt::format("{} does not record the allocator's state",
-                              WithArticle(recording.metadata.format_display)),
-                  "PyTorch snapshots and logs with the message do: see memtool help recording");
+    if (!CanAnswer(recording, "oom")) {
+      return Refuse(ErrorCode::kUnsupported, recording, "does not record the allocator's state",
+                    "PyTorch snapshots and logs with the message do: see memtool help recording");
     }
     MomentSpec moment = view().moment();
     std::string device = view().device();

@@ -23,8 +23,8 @@ void RangeOptions::Declare(po::options_description_easy_init add, const std::str
 }
 
 Result<void> RangeOptions::Resolve() {
-  auto from = ParseMoment(from_text_, Subject::kRangeBegin);
-  auto to = ParseMoment(to_text_, Subject::kRangeEnd);
+  auto from = ParseMoment(from_text_, "--from");
+  auto to = ParseMoment(to_text_, "--to");
   if (!from || !to) {
     return Fail(std::move(!from ? from.error() : to.error()));
   }

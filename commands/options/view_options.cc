@@ -97,8 +97,7 @@ Result<void> ViewOptions::Resolve() {
   MEMTOOL_TRY(frames_.Resolve());
   options_.frame_rules = frames_.rules();
   auto moment = ParseMoment(moment_text_);
-  auto base =
-      base_moment_text_.empty() ? moment : ParseMoment(base_moment_text_, Subject::kBaseMoment);
+  auto base = base_moment_text_.empty() ? moment : ParseMoment(base_moment_text_, "--base-at");
   if (!moment || !base) {
     return Fail(std::move(!moment ? moment.error() : base.error()));
   }

@@ -83,8 +83,11 @@ Result<Recording> ApplyFilters(Recording recording, const Settings& settings,
                               .tag_show = settings.tagshow,
                               .tag_hide = settings.taghide,
                               .frames = FrameMode::kAll,
-                              .rules = FilterRules::kPprof,
-                              .label_units = units};
+                              .rules = {.show_needs_symbol = true,
+                                        .needs_stack = true,
+                                        .read_range = [&units](std::string_view text) {
+                                          return ReadTagRange(text, units);
+                                        }}};
   const auto filter = Filter::Compile(options);
   MEMTOOL_TRY(filter);
   for (const std::string_view option : filter->Ranges()) {

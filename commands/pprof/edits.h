@@ -8,6 +8,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/filter.h"
+#include "pprof/measure.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {
@@ -15,8 +16,12 @@ namespace memtool::commands::pprof {
 // Sends one warning to the user.
 using WarnUser = std::function<void(std::string_view)>;
 
-// Units of numeric labels by key: the first one found, else implied by the key.
+// The first unit found of each key, else implied by the key.
 LabelUnits FindLabelUnits(const Recording& recording, const WarnUser& warn);
+
+// For FilterRules::read_range: a tag filter in units of one family; null for a regular expression.
+// Numbers are in the unit of their key. `units` outlives the result.
+NumberTest ReadTagRange(std::string_view text, const LabelUnits& units);
 
 // What a report never sees: text labels without text, numbers 0 without a unit.
 Result<Recording> DropEmptyLabels(Recording recording);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "pprof/measure.h"
 #include "pprof/text/go_text.h"
@@ -117,9 +118,7 @@ class Samples {
 class Builder {
  public:
   Builder(const GraphInput& input, const std::vector<char>& kept)
-      : input_(input),
-        kept_(kept),
-        graph_{.calls = CallGraph(GraphRules::kPprof, input.with_edges)} {
+      : input_(input), kept_(kept), graph_{.calls = CallGraph(kGraphRules, input.with_edges)} {
     for (std::uint32_t row = 0; !input.tree && row < input.table.size(); ++row) {
       AddNode(row, input.table.FunctionOf(row));
     }
@@ -202,53 +201,66 @@ class Builder {
 
 }  // namespace
 
+std::size_t NodeRows::Hash::operator()(const NodeInfo& info) const {
+  std::uint64_t hash = (static_cast<std::uint64_t>(info.name.value()) << 32U) | info.file.value();
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(info.line), info.address,
+        static_cast<std::uint64_t>(info.start_line), std::uint64_t{info.binary.value()}}) {
+    hash = (hash ^ part) * KeyFactor();
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+NodeId NodeRows::Intern(const NodeInfo& info) {
+  const auto [it, added] = index_.emplace(info, NodeId(rows_.size()));
+  if (added) {
+    rows_.push_back(info);
+  }
+  return it->second;
+}
+
 NodeTable::NodeTable(const Recording& recording, const NodeKey& key) {
   for (const Location& location : recording.locations) {
     AddLocation(recording, location, key);
     begin_.push_back(static_cast<std::uint32_t>(rows_.size()));
   }
-  names_.resize(space_.size());
+  names_.resize(nodes_.size());
 }
 
 void NodeTable::AddLocation(const Recording& recording, const Location& location,
                             const NodeKey& key) {
-  const StringId none(0U);
   const std::uint64_t address = key.address ? location.address : 0;
   const StringId binary =
-      space_.InternText(location.mapping.valid()
-                            ? recording.Text(recording.mappings[location.mapping.value()].filename)
-                            : std::string_view{});
+      strings_.Intern(location.mapping.valid()
+                          ? recording.Text(recording.mappings[location.mapping.value()].filename)
+                          : std::string_view{});
   auto frames = Frames(recording, location);
   if (frames.empty()) {
-    rows_.push_back(
-        space_.Intern({.name = none, .file = none, .address = address, .binary = binary}));
+    rows_.push_back(nodes_.Intern({.address = address, .binary = binary}));
   }
   frames = key.inlined || frames.empty() ? frames : frames.last(1);
   inlined_ = inlined_ || frames.size() > 1;
   for (const Line& frame : frames) {
     const Function& function = recording.functions[frame.function.value()];
     const std::string_view file = recording.Text(function.filename);
-    Node node{.name = none,
-              .file = none,
-              .line = key.line ? frame.line : 0,
-              .address = address,
-              .binary = none};
+    NodeInfo node{.line = key.line ? frame.line : 0, .address = address};
     if (key.function) {
-      node.name = space_.InternText(recording.Text(function.name));
+      node.name = strings_.Intern(recording.Text(function.name));
     }
     if (key.file && !file.empty()) {
-      node.file = space_.InternText(CleanPath(key.file_name ? key.file_name(file) : file));
+      node.file = strings_.Intern(CleanPath(key.file_name ? key.file_name(file) : file));
     }
     if (key.binaries || node.name.value() == 0) {
       node.binary = binary;
       node.start_line = function.start_line;
     }
-    rows_.push_back(space_.Intern(node));
+    rows_.push_back(nodes_.Intern(node));
   }
 }
 
 std::uint32_t NodeTable::FunctionOf(std::uint32_t row) {
-  Node node = space_[NodeId(row)];
+  NodeInfo node = nodes_[NodeId(row)];
   node.address = 0;
   node.line = 0;
   return functions_.Intern(node).value();
@@ -257,7 +269,7 @@ std::uint32_t NodeTable::FunctionOf(std::uint32_t row) {
 const std::string& NodeTable::Name(std::uint32_t row) const {
   std::string& name = names_[row];
   if (name.empty()) {
-    const Node& info = space_[NodeId(row)];
+    const NodeInfo& info = nodes_[NodeId(row)];
     std::vector<std::string> parts;
     if (info.address != 0) {
       parts.push_back(fmt::format("{:016x}", info.address));

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/string_table.h"
 #include "memtool/profile/rows/call_graph.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/filter.h"
@@ -29,14 +31,39 @@ struct NodeKey {
   std::function<std::string_view(std::string_view)> file_name;
 };
 
-// The nodes that each location stands for. Files' names are cleaned; `binary` is the mapping's
-// name.
+// What a node stands for; what the granularity does not distinguish is 0 or the empty text.
+struct NodeInfo {
+  StringId name{0U};
+  StringId file{0U};  // cleaned
+  std::int64_t line = 0;
+  std::uint64_t address = 0;
+  std::int64_t start_line = 0;
+  StringId binary{0U};  // the mapping's name
+  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+};
+
+// Each once, in the order of first need.
+class NodeRows {
+ public:
+  NodeId Intern(const NodeInfo& info);
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] const NodeInfo& operator[](NodeId id) const { return rows_[id.value()]; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const NodeInfo& info) const;
+  };
+  std::vector<NodeInfo> rows_;
+  std::unordered_map<NodeInfo, NodeId, Hash> index_;
+};
+
+// The nodes that each location stands for.
 class NodeTable {
  public:
   NodeTable(const Recording& recording, const NodeKey& key);
 
-  [[nodiscard]] std::size_t size() const { return space_.size(); }
-  [[nodiscard]] const Node& operator[](std::uint32_t row) const { return space_[NodeId(row)]; }
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] const NodeInfo& operator[](std::uint32_t row) const { return nodes_[NodeId(row)]; }
   // Innermost first.
   [[nodiscard]] std::span<const NodeId> Of(LocationId location) const {
     const std::uint32_t begin = begin_[location.value()];
@@ -44,7 +71,7 @@ class NodeTable {
   }
   // "ADDRESS NAME FILE:LINE", as far as known, as bytes.
   [[nodiscard]] const std::string& Name(std::uint32_t row) const;
-  [[nodiscard]] std::string_view Text(StringId id) const { return space_.Text(id); }
+  [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
   // True when one location has several frames: only then edges can be inlined calls.
   [[nodiscard]] bool inlined() const { return inlined_; }
   // A number per (name, file, start line, binary), whatever the line and address.
@@ -53,8 +80,9 @@ class NodeTable {
  private:
   void AddLocation(const Recording& recording, const Location& location, const NodeKey& key);
 
-  NodeSpace space_;
-  NodeSpace functions_;
+  StringTable strings_;
+  NodeRows nodes_;
+  NodeRows functions_;
   std::vector<std::uint32_t> begin_{0};
   std::vector<NodeId> rows_;
   mutable std::vector<std::string> names_;
@@ -66,8 +94,11 @@ std::int64_t Mean(const Weight& weight);
 // Sums wrap around.
 void Add(Weight& to, const Weight& more);
 
+// As pprof computes, which is as Go does.
+inline constexpr GraphRules kGraphRules{.wrap = true, .outermost_way = true, .backward_flow = true};
+
 struct PprofGraph {
-  CallGraph calls{GraphRules::kPprof};  // all nodes that some sample touches, shown or not
+  CallGraph calls{kGraphRules};         // all nodes that some sample touches, shown or not
   std::vector<std::uint32_t> info;      // per node: row of the NodeTable
   std::vector<std::uint32_t> function;  // per node: the same for all lines and addresses of one
   NodeTagSums tag_sums;                 // of all nodes; none when not asked for

@@ -1,7 +1,9 @@
 // Edits that concern labels: units, empty labels, label frames.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -158,6 +160,74 @@ bool IsEmpty(const Label& label) {
   return label.numeric ? label.number == 0 && none(label.unit) : none(label.text);
 }
 
+struct RangeEnd {
+  std::string text;
+  std::int64_t number = 0;
+  std::string unit;
+};
+
+std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
+  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
+  re2::StringPiece rest(text.data(), text.size());
+  std::vector<RangeEnd> ends;
+  std::string digits;
+  std::string unit;
+  while (ends.size() < 2) {
+    unit.clear();
+    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
+      break;
+    }
+    RangeEnd end{.text = digits + unit, .unit = unit};
+    const std::size_t sign = digits[0] == '+' ? 1 : 0;
+    const auto parsed =
+        std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
+    if (parsed.ec != std::errc()) {
+      return {};  // more than an int64: pprof itself crashes on it; here it is a regular expression
+    }
+    ends.push_back(std::move(end));
+  }
+  return ends;
+}
+
+// "32kb", "32kb:", ":32kb", "32kb:64mb", with one unit throughout.
+struct UnitRange {
+  std::string unit;
+  std::optional<double> low;
+  std::optional<double> high;
+  [[nodiscard]] bool Holds(std::int64_t value, std::string_view from) const;
+};
+
+bool UnitRange::Holds(std::int64_t value, std::string_view from) const {
+  const Measured measured = ConvertUnit(value, from, unit);
+  return measured.unit == unit && (!low || measured.value >= *low) &&
+         (!high || measured.value <= *high);
+}
+
+std::optional<UnitRange> ParseUnitRange(std::string_view text) {
+  const std::vector<RangeEnd> ends = FindRangeEnds(text);
+  if (ends.empty()) {
+    return std::nullopt;
+  }
+  const Measured first = ConvertUnit(ends[0].number, ends[0].unit, ends[0].unit);
+  if (ends.size() == 1) {
+    if (text == ends[0].text) {
+      return UnitRange{first.unit, first.value, first.value};
+    }
+    if (text == ends[0].text + ":") {
+      return UnitRange{first.unit, first.value, std::nullopt};
+    }
+    if (text == ":" + ends[0].text) {
+      return UnitRange{first.unit, std::nullopt, first.value};
+    }
+    return std::nullopt;
+  }
+  const Measured second = ConvertUnit(ends[1].number, ends[1].unit, first.unit);
+  if (text != ends[0].text + ":" + ends[1].text || first.unit != second.unit) {
+    return std::nullopt;
+  }
+  return UnitRange{first.unit, first.value, second.value};
+}
+
 }  // namespace
 
 LabelUnits FindLabelUnits(const Recording& recording, const WarnUser& warn) {
@@ -179,6 +249,17 @@ LabelUnits FindLabelUnits(const Recording& recording, const WarnUser& warn) {
                      fmt::join(ignored, ", ")));
   }
   return units;
+}
+
+NumberTest ReadTagRange(std::string_view text, const LabelUnits& units) {
+  auto range = ParseUnitRange(text);
+  if (!range) {
+    return {};
+  }
+  return [range = *std::move(range), &units](std::string_view key, std::int64_t number) {
+    const auto of_key = units.find(key);
+    return range.Holds(number, of_key == units.end() ? std::string_view{} : of_key->second);
+  };
 }
 
 Result<Recording> DropEmptyLabels(Recording recording) {

@@ -3,12 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
-#include "memtool/profile/base/units.h"
-
 namespace memtool::commands::pprof {
+
+// A value in a unit as profiles name them: "kilobytes", "ms", "GCU". "kB" means 1024 bytes.
+struct Measured {
+  double value = 0;
+  std::string unit;  // empty when not worth showing
+};
+
+// `value` in another unit; "minimum" and "auto" choose the largest unit that keeps it at 1 or more,
+// or else the family's base unit (seconds for times).
+Measured ConvertUnit(std::int64_t value, std::string_view from, std::string_view to);
+// True when both are names of one family: bytes, times, GCU.
+bool SameUnitFamily(std::string_view a, std::string_view b);
+
+// Units of numeric labels by key.
+using LabelUnits = std::map<std::string, std::string, std::less<>>;
 
 // "1.50kB", "0".
 std::string ScaledLabel(std::int64_t value, std::string_view from, std::string_view to);

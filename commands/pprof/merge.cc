@@ -143,7 +143,14 @@ Result<Recording> Combine(std::vector<Recording> recordings) {
     MEMTOOL_TRY(CheckSameTypes(recordings[0], recording));
     inputs.push_back({&recording, 1});
   }
-  return Merge(inputs, MergeRules::kPprof);
+  return Merge(inputs, {.loose_mappings = true,
+                        .columns = false,
+                        .label_order = true,
+                        .only_needed = true,
+                        .unknown_apart = false,
+                        .same_types = true,
+                        .zero_is_time = true,
+                        .wrap = true});
 }
 
 Result<Recording> ScaleValues(Recording recording, std::span<const double> factors) {

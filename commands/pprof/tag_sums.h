@@ -12,6 +12,7 @@
 
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/rows/call_graph.h"
+#include "pprof/measure.h"
 #include "pprof/settings.h"
 
 namespace memtool::commands::pprof {

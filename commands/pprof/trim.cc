@@ -13,7 +13,7 @@ namespace {
 
 // Go's Sprint of a node, pprof's last resort for ordering nodes.
 std::string Everything(const NodeTable& table, std::uint32_t row) {
-  const Node& info = table[row];
+  const NodeInfo& info = table[row];
   return fmt::format("{{{}  {} {} {} {} {}}}", table.Text(info.name), info.address,
                      table.Text(info.file), info.start_line, info.line, table.Text(info.binary));
 }

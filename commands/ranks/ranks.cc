@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <optional>
 #include <utility>
 
 #include "command.h"
@@ -13,6 +14,7 @@
 #include "options/output_options.h"
 #include "options/plot_options.h"
 #include "output/text/colors.h"
+#include "ranks/names/rank_names.h"
 #include "ranks/ranks_words.h"
 #include "ranks/read_digests.h"
 
@@ -61,13 +63,13 @@ class RanksCommand final : public Command {
     MEMTOOL_TRY(input_.Resolve());
     MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
     MEMTOOL_TRY(plot_.Resolve());
+    std::optional<RankPattern> pattern;
     if (!rank_from_.empty()) {
-      auto pattern = RankPattern::Compile(rank_from_);
-      if (!pattern) {
-        return Fail(std::move(pattern.error()));
-      }
-      query_.pattern = *std::move(pattern);
+      auto compiled = RankPattern::Compile(rank_from_);
+      MEMTOOL_TRY(compiled);
+      pattern = *std::move(compiled);
     }
+    query_.identify = IdentifyByNames(std::move(pattern));
     auto names = input_.GivenNames();
     MEMTOOL_TRY(names);
     if (names->empty()) {

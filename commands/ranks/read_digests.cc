@@ -12,10 +12,9 @@
 
 #include "memtool/formats/digest.h"
 #include "memtool/formats/open.h"
-#include "memtool/profile/ranks/identity.h"
+#include "ranks/names/rank_names.h"
 #include "session/progress.h"
 #include "session/start_work.h"
-#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -29,7 +28,7 @@ struct ReadFile {
 // Where it went wrong is in the digest's path already.
 std::string ProblemOf(Error error) {
   error.input.clear();
-  return Worded(error);
+  return ToString(error);
 }
 
 ReadFile Problem(DigestedFile file, const Error& error) {

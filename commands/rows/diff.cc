@@ -195,7 +195,7 @@ class DiffCommand final : public RowsCommand {
     if (sides.size() != 2) {
       return Fail(ErrorCode::kUsage, "--align compares two runs, one FILE each");
     }
-    auto aligned = AlignRuns(sides[0], sides[1], {.by = view().by()});
+    auto aligned = AlignSides(sides[0], sides[1], view().by());
     MEMTOOL_TRY(aligned);
     aligned_ = *std::move(aligned);
     AnswerHead head = session.Head(aligned_.head.question);

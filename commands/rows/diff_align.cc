@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "memtool/profile/answers/diff.h"
+#include "memtool/profile/model/answerable.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -151,6 +153,19 @@ TableColumns<AlignedRow> Columns(const std::vector<AlignedRow>& rows) {
 }
 
 }  // namespace
+
+Result<AlignedAnswer> AlignSides(const Selection& base, const Selection& now, const By& by) {
+  for (const Selection* side : {&base, &now}) {
+    if (!CanAnswer(side->source(), "steps")) {
+      auto refusal = Refuse(ErrorCode::kUnsupported, side->source(),
+                            "without allocations has no steps to compare",
+                            "two moments can be compared without --align");
+      refusal.value().input = side->name();
+      return refusal;
+    }
+  }
+  return AlignRuns(base, now, {.by = by});
+}
 
 std::string PartnersText(double share) {
   return fmt::format("{:.2f}%", std::floor(share * 10000) / 100);

@@ -9,6 +9,9 @@
 
 namespace memtool::commands {
 
+// AlignRuns, with words for inputs without a history.
+Result<AlignedAnswer> AlignSides(const Selection& base, const Selection& now, const By& by);
+
 // A share of allocations, rounded down: "99.99%" is not all.
 std::string PartnersText(double share);
 

@@ -15,11 +15,11 @@
 #include "memtool/profile/answers/ranks.h"
 #include "output/tabulate.h"
 #include "output/text/cpp_names.h"
+#include "ranks/names/rank_names.h"
 #include "ranks/ranks_words.h"
 #include "ranks/read_digests.h"
 #include "rows/diff_align.h"
 #include "rows/rows.h"
-#include "words/subjects.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -52,7 +52,7 @@ Result<Job> JobOf(const std::string& name, const InputOptions& input, Streams& s
     file = {.path = digest.path, .device = FullestDevice(digest), .problem = digest.problem};
     if (of_digests && file.problem.empty()) {
       auto path = FileOfDigest(digest, name);
-      file.problem = path ? "" : Worded(path.error());
+      file.problem = path ? "" : ToString(path.error());
       file.path = path ? *std::move(path) : file.path;
     }
     maker.Add(std::move(digest));
@@ -64,7 +64,7 @@ Result<Job> JobOf(const std::string& name, const InputOptions& input, Streams& s
                  .message = "no input that a rank could have left" +
                             (others.empty() ? "" : ": " + OthersText(others))});
   }
-  auto answer = std::move(maker).Make({});
+  auto answer = std::move(maker).Make({.identify = IdentifyByNames()});
   MEMTOOL_TRY(answer);
   Job job;
   for (const RankFacts& rank : answer->ranks) {
@@ -91,7 +91,7 @@ Result<AlignedRank> AlignRank(std::int64_t rank, const JobFile& base, const JobF
   MEMTOOL_TRY(one);
   auto other = SelectionOf(now, input, view, session);
   MEMTOOL_TRY(other);
-  auto aligned = AlignRuns(*one, *other, {.by = view.by()});
+  auto aligned = AlignSides(*one, *other, view.by());
   MEMTOOL_TRY(aligned);
   AlignedRank row = RankOf(rank, *aligned);
   row.problem = AlignRefusal(*aligned);
@@ -133,7 +133,7 @@ Result<AlignedRanksAnswer> AlignJobs(const std::string& base, const std::string&
     }
     auto row = AlignRank(rank, file, other->second, input, view, session);
     rows.push_back(row ? *std::move(row)
-                       : AlignedRank{.rank = rank, .problem = Worded(row.error())});
+                       : AlignedRank{.rank = rank, .problem = ToString(row.error())});
     rows.back().base_path = file.path;
     rows.back().path = other->second.path;
   }

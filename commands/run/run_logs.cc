@@ -12,7 +12,6 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/replay/replay.h"
-#include "words/subjects.h"
 
 namespace memtool::commands {
 
@@ -138,7 +137,7 @@ std::string SummarizeLog(const fs::path& log) {
   }
   const auto recording = formats::OpenRecording(log.string());
   if (!recording) {
-    return Worded(recording.error());
+    return ToString(recording.error());
   }
   const History& history = *recording->history;
   std::string text =

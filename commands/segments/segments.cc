@@ -12,10 +12,12 @@
 #include "command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/label_text.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -101,8 +103,15 @@ class SegmentsCommand final : public RowsCommand {
 
   Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
     SegmentsMaker maker({.by = view().by(), .slices = width_});
-    MEMTOOL_TRY(session.ForEach(
-        names, view(), [&maker](const Selection& selection) { return maker.Add(selection); }));
+    MEMTOOL_TRY(
+        session.ForEach(names, view(), [&maker](const Selection& selection) -> Result<void> {
+          if (!CanAnswer(selection.source(), "segments")) {
+            return Refuse(ErrorCode::kUnsupported, selection.source(),
+                          "does not record the allocator's segments",
+                          "PyTorch snapshots do: see memtool help recording");
+          }
+          return maker.Add(selection);
+        }));
     answer_ = std::move(maker).Make();
     AnswerHead head = session.Head("segments");
     head.sample_type = std::move(answer_.head.sample_type);

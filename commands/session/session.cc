@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/article.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/recorded.h"
 #include "session/kept_recordings.h"
 #include "session/start_work.h"
 #include "words/moments.h"
-#include "words/subjects.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -173,7 +173,7 @@ Result<Shared> Finished(Reading& reading, ReadBefore& before, KeptRecordings* ke
 bool Session::LeavesOut(const Error& error) {
   if (inputs_.keep_going()) {
     progress_.Stop();  // a message needs its own line
-    Warn(streams_, "left out: " + Worded(error));
+    Warn(streams_, "left out: " + ToString(error));
   }
   return inputs_.keep_going();
 }
@@ -250,6 +250,7 @@ std::shared_ptr<const HistoryIndex> Session::IndexOf(const Shared& recording) co
 Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
                                       const std::string& device, std::string_view side) {
   const MomentSpec moment = view.MomentOf(*read.recording, given);
+  MEMTOOL_TRY(CheckMoment(*read.recording, moment));
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
   if (read.index == nullptr && read.recording->history) {
     read.index = IndexOf(read.recording);

@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "command.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
@@ -19,6 +19,7 @@
 #include "steps/loop_words.h"
 #include "words/choice.h"
 #include "words/known_words.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -66,10 +67,8 @@ class StepsCommand final : public Command {
     StepsMaker maker(query_);
     MEMTOOL_TRY(session.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
-          if (!recording->history) {
-            return Fail(ErrorCode::kUsage,
-                        fmt::format("{} is one moment and has no steps",
-                                    WithArticle(recording->metadata.format_display)));
+          if (!CanAnswer(*recording, "steps")) {
+            return Refuse(ErrorCode::kUsage, *recording, "is one moment and has no steps");
           }
           return maker.Add(*session.IndexOf(recording), name);
         }));

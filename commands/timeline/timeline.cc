@@ -8,8 +8,8 @@
 
 #include "command.h"
 #include "events/events_words.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "options/frames_option.h"
 #include "options/input_options.h"
 #include "options/keywords_option.h"
@@ -25,6 +25,7 @@
 #include "steps/loop_words.h"
 #include "timeline/timeline_chart.h"
 #include "words/known_words.h"
+#include "words/refusals.h"
 
 namespace memtool::commands {
 
@@ -124,9 +125,8 @@ class TimelineCommand final : public Command {
   Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
                     Streams& streams) {
     const Recording& recording = *shared;
-    if (!recording.history) {
-      return Fail(ErrorCode::kUsage, fmt::format("{} is one moment and has no history to draw",
-                                                 WithArticle(recording.metadata.format_display)));
+    if (!CanAnswer(recording, "timeline")) {
+      return Refuse(ErrorCode::kUsage, recording, "is one moment and has no history to draw");
     }
     if (query_.by_time && recording.history->clock == Clock::kAbsent) {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");

@@ -16,12 +16,14 @@
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "whatif/cards.h"
 #include "words/known_words.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -167,7 +169,11 @@ class FitCommand final : public RowsCommand {
     std::size_t added = 0;
     MEMTOOL_TRY(session.ForEach(names, view(), [&](Selection selection) -> Result<void> {
       const std::string name = selection.name();
-      auto result = maker.Add(std::move(selection));
+      auto result = CanAnswer(selection.source(), "fit")
+                        ? maker.Add(std::move(selection))
+                        : Refuse(ErrorCode::kUnsupported, selection.source(),
+                                 "does not record what was requested and when",
+                                 "PyTorch snapshots with a history do: see memtool help recording");
       if (!result) {
         Error error = result.error();
         error.input = name;

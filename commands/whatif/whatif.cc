@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "command.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
 #include "options/input_options.h"
@@ -24,6 +24,7 @@
 #include "whatif/cards.h"
 #include "whatif/whatif_words.h"
 #include "words/known_words.h"
+#include "words/refusals.h"
 
 namespace memtool::commands {
 
@@ -179,11 +180,9 @@ class WhatifCommand final : public Command {
   }
 
   Result<void> Ask(Session& session, const std::shared_ptr<const Recording>& recording) {
-    if (!recording->history) {
-      return Fail(ErrorCode::kUnsupported,
-                  fmt::format("{} holds no events of an allocator",
-                              WithArticle(recording->metadata.format_display)),
-                  "PyTorch snapshots do: see memtool help recording");
+    if (!CanAnswer(*recording, "whatif")) {
+      return Refuse(ErrorCode::kUnsupported, *recording, "holds no events of an allocator",
+                    "PyTorch snapshots do: see memtool help recording");
     }
     const View view(*recording, filter_);
     if (!without_.empty()) {

@@ -29,7 +29,6 @@ EXEMPT = {
     "libprofile/src/base/escape.cc": 1,  # code points
     "libprofile/src/base/utf8.cc": 1,
     "libprofile/src/base/sizes.cc": 1,  # floating point
-    "libprofile/src/base/units.cc": 1,
     # Limited before it begins (CachingAllocator::kLargest, IsWithinRange); its inner loop.
     "libprofile/src/whatif/caching_allocator.cc": 8,
     "libprofile/src/whatif/driver_model.cc": 1,
@@ -38,6 +37,7 @@ EXEMPT = {
     "formats/capture_log/stacks/stack_maker.cc": 1,  # unsigned addresses
     "formats/capture_log/calls/call_interpreter.cc": 1,  # unsigned and limited
     "commands/output/plot/charts.cc": 1,  # points on paper
+    "commands/pprof/measure.cc": 1,
     "commands/pprof/text/go_text.cc": 1,  # nanoseconds within a second
     "commands/pprof/reports/dot.cc": 1,  # floating point
 }

@@ -27,7 +27,7 @@ class Names {
 };
 
 // Relative to the previous address, when that is shorter.
-std::string Address(const Node* before, std::uint64_t address) {
+std::string Address(const NodeInfo* before, std::uint64_t address) {
   std::string absolute = fmt::format("{:#x}", address);
   if (before == nullptr) {
     return absolute;
@@ -48,7 +48,7 @@ class CallgrindWriter {
     NameNodes();
     out_ = fmt::format("positions: instr line\nevents: {}({})\n", Shown(report_.type_name),
                        Shown(report_.output_unit));
-    const Node* before = nullptr;
+    const NodeInfo* before = nullptr;
     for (const std::uint32_t row : graph_.graph().shown) {
       AppendNode(row, before);
       before = &Info(row);
@@ -57,7 +57,7 @@ class CallgrindWriter {
   }
 
  private:
-  [[nodiscard]] const Node& Info(std::uint32_t node) const {
+  [[nodiscard]] const NodeInfo& Info(std::uint32_t node) const {
     return (*graph_.table)[graph_.graph().info[node]];
   }
   [[nodiscard]] std::string Text(StringId id) const { return Shown(graph_.table->Text(id)); }
@@ -86,8 +86,8 @@ class CallgrindWriter {
     }
   }
 
-  void AppendNode(std::uint32_t row, const Node* before) {
-    const Node& info = Info(row);
+  void AppendNode(std::uint32_t row, const NodeInfo* before) {
+    const NodeInfo& info = Info(row);
     if (before == nullptr || info.binary != before->binary || info.file != before->file ||
         info.name != before->name) {
       out_ += fmt::format("\nob={}\n", objects_(Text(info.binary)));
@@ -99,7 +99,7 @@ class CallgrindWriter {
                         Scaled(Mean(node.flat)));
     for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
       const CallEdge& edge = graph_.graph().calls.edges()[edge_row];
-      const Node& callee = Info(edge.to);
+      const NodeInfo& callee = Info(edge.to);
       out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));
       out_ += fmt::format("cfn={}\n", functions_(names_[edge.to]));
       out_ += fmt::format("calls=0 {} {}\n* * {}\n", Address(before, callee.address), callee.line,

@@ -75,7 +75,7 @@ std::string Quoted(std::string_view name) {
 }
 
 // One line per part of the name.
-std::string NodeLabel(const NodeTable& table, const Node& info) {
+std::string NodeLabel(const NodeTable& table, const NodeInfo& info) {
   std::string out;
   if (info.address != 0) {
     out += fmt::format("{:016x}\\n", info.address);

@@ -45,7 +45,7 @@ class TopProfile {
  private:
   void AddNode(std::uint32_t row) {
     const CallNode& node = graph_.graph().calls.nodes()[row];
-    const Node& info = (*graph_.table)[graph_.graph().info[row]];
+    const NodeInfo& info = (*graph_.table)[graph_.graph().info[row]];
     const auto [function, added] = functions_.try_emplace({info.name, info.file, info.start_line});
     if (added) {
       function->second =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/answerable.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/value_choice.h"
 
@@ -204,6 +205,7 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryInde
   const Metadata& metadata = recording.metadata;
   InputCard card{.format_display = metadata.format_display,
                  .program = metadata.origin.kind == RecordingKind::kProgram,
+                 .answers = QuestionsFor(recording),
                  .packing = metadata.packing,
                  .unpacked_bytes = metadata.unpacked_bytes,
                  .time_nanos = metadata.time_nanos,
@@ -236,6 +238,7 @@ Value::Object ObjectOf(const InputCard& card) {
   const HistoryCard& history = card.history ? *card.history : none;
   const auto value_of = [](const auto& item) { return ValueOf(item); };
   return {{"format_display", card.format_display},
+          {"answers", Value::List(card.answers.begin(), card.answers.end())},
           {"packing", card.packing},
           {"unpacked_bytes", card.unpacked_bytes},
           {"time_nanos", card.time_nanos},

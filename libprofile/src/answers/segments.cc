@@ -10,7 +10,6 @@
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/request_sizes.h"
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/at_moment.h"
@@ -124,10 +123,7 @@ Value AddressValue(std::uint64_t address) {
 Result<void> SegmentsMaker::Add(const Selection& selection) {
   const Recording& recording = selection.recording();
   if (!recording.state || !recording.history) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("{} does not record the allocator's segments",
-                            WithArticle(recording.metadata.format_display)),
-                "PyTorch snapshots do: see memtool help recording");
+    return Fail(ErrorCode::kUnsupported, "does not record the allocator's segments");
   }
   auto groups = GroupAllocations(selection.view(), query_.by);
   MEMTOOL_TRY(groups);

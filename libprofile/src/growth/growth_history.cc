@@ -332,7 +332,7 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
     return Fail(ErrorCode::kLimit,
                 fmt::format("{} rows in {} steps are more than {} values", unnamed.rows, points,
                             kMostValues),
-                "fewer " + Mention(Subject::kSteps) + ", or rows of functions");
+                "fewer --steps, or rows of functions");
   }
   const std::vector<std::int64_t> zeros(points, 0);
   Walk::Sums sums{std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),

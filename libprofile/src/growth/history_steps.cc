@@ -63,11 +63,10 @@ Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
     MEMTOOL_TRY(span);
     if (span->first == span->last) {
       const MomentRange& range = options.range;
-      return Fail(
-          ErrorCode::kUsage, range.from.subject,
-          fmt::format("{} {} and {} {} are both event {} of {}: no step lies between",
-                      Mention(range.from.subject), range.from.text, Mention(range.to.subject),
-                      range.to.text, span->first, TraceText(trace)));
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} {} and {} {} are both event {} of {}: no step lies between",
+                              range.from.option, range.from.text, range.to.option, range.to.text,
+                              span->first, TraceText(trace)));
     }
     chosen.push_back({.trace = &trace, .range = {span->first, span->last}});
   }
@@ -95,8 +94,7 @@ Result<std::vector<StepSpan>> EqualSpans(const Recording& recording,
     }
   }
   if (first >= last) {
-    return Fail(ErrorCode::kUsage, Subject::kTimeAxis,
-                Mention(Subject::kTimeAxis) + ": the events of this file carry no times");
+    return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
   }
   const std::int64_t all = SaturatingSubtract(last, first);
   const auto count = static_cast<std::int64_t>(parts);
@@ -143,11 +141,10 @@ Result<StepSpans> MarkSpans(const History& history, const StepOptions& options, 
     mark = options.mark;
     spans = SpansOfMarks(history, mark);
     if (spans.list.empty()) {
-      return Fail(ErrorCode::kUsage, Subject::kStepMark,
-                  fmt::format("{}: no mark is called '{}'", Mention(Subject::kStepMark), mark),
+      return Fail(ErrorCode::kUsage, fmt::format("--step-mark: no mark is called '{}'", mark),
                   history.marks.empty()
                       ? "this file has no marks (record_function and profiler steps make them)"
-                      : Mention(Subject::kTimeline) + " lists the marks of a file");
+                      : "memtool timeline --format json lists the marks of a file");
     }
   } else if (options.parts == 0) {
     std::tie(mark, spans) = FindStepMarks(history, kFewestMarks);
@@ -217,8 +214,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
                       fmt::format(
                           "growth needs two steps, and of the marks {} this recording has {}",
                           steps.mark, steps.names.size()),
-                      "record more, compare several inputs, or divide it with " +
-                          Mention(Subject::kSteps) + " N")
+                      "record more, compare several inputs, or divide it with --steps N")
                : Fail(ErrorCode::kUsage, "growth needs two steps, and this history has one event",
                       "record more, or compare several inputs");
   }

@@ -148,9 +148,8 @@ Result<AllocationGroups> GroupAllocations(const View& view, const By& by, NodeSp
     case By::Kind::kInput:
       break;
   }
-  return Fail(ErrorCode::kUsage, Subject::kGrouping,
-              Mention(Subject::kGrouping) +
-                  ": allocations are grouped by frames, stacks, a label or buckets",
+  return Fail(ErrorCode::kUsage,
+              "--by: allocations are grouped by frames, stacks, a label or buckets",
               "function, filefunction, line, file, module, stack, label:KEY or bucket");
 }
 

@@ -101,7 +101,7 @@ Result<Keywords> Keywords::Compile(Dictionary dictionary) {
       const auto& words = axes[a].categories[c].words;
       for (std::uint32_t w = 0; w < words.size(); ++w) {
         const bool is_regex = words[w].kind == Word::Kind::kRegex;
-        auto regex = CompileRegex(Subject::kKeywords, is_regex ? words[w].text : std::string());
+        auto regex = CompileRegex("--keywords", is_regex ? words[w].text : std::string());
         MEMTOOL_TRY(regex);
         keywords.places_.push_back({a, c, w});
         keywords.compiled_->regexes.push_back(*std::move(regex));

@@ -36,8 +36,7 @@ std::optional<std::int64_t> Seconds(std::string_view text) {
 }
 
 tl::unexpected<Error> NoSuch(const MomentSpec& spec, std::string_view why) {
-  return Fail(ErrorCode::kUsage, spec.subject,
-              fmt::format("{} {}: {}", Mention(spec.subject), spec.text, why),
+  return Fail(ErrorCode::kUsage, fmt::format("{} {}: {}", spec.option, spec.text, why),
               fmt::format("moments: {}", kChoices));
 }
 
@@ -96,10 +95,10 @@ Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
 }
 
 tl::unexpected<Error> NoSuchMark(std::span<const Mark> marks, const MomentSpec& spec) {
-  const std::string what = Mention(spec.subject) + " " + spec.text;
-  return marks.empty() ? Fail(ErrorCode::kUsage, spec.subject, what + ": this file has no marks",
+  const std::string what = spec.option + " " + spec.text;
+  return marks.empty() ? Fail(ErrorCode::kUsage, what + ": this file has no marks",
                               "record_function and profiler steps make them")
-                       : Fail(ErrorCode::kUsage, spec.subject, what + ": there is no such mark",
+                       : Fail(ErrorCode::kUsage, what + ": there is no such mark",
                               "marks: " + MarkNames(marks));
 }
 
@@ -204,8 +203,7 @@ Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::strin
     }
   }
   if (chosen.empty() && !device.empty()) {
-    return Fail(ErrorCode::kUsage, Subject::kDevice,
-                fmt::format("{}: there is no device '{}'", Mention(Subject::kDevice), device),
+    return Fail(ErrorCode::kUsage, fmt::format("--device: there is no device '{}'", device),
                 "devices: " + TraceNames(recording));
   }
   return chosen;
@@ -230,10 +228,10 @@ std::string Normalized(std::string_view text) {
 
 }  // namespace
 
-Result<MomentSpec> ParseMoment(std::string_view text, Subject subject) {
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
   MomentSpec spec;
   spec.text = Normalized(text);
-  spec.subject = subject;
+  spec.option = option;
   const std::string_view moment = spec.text;
   const std::map<std::string_view, Kind> words{
       {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
@@ -314,10 +312,10 @@ Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
   auto last = first ? ResolveMoment(index, trace, range.to) : first;
   MEMTOOL_TRY(last);
   if (*first > *last) {
-    return Fail(ErrorCode::kUsage, range.from.subject,
-                fmt::format("{} {} is event {} of {}, after {} {}, event {}",
-                            Mention(range.from.subject), range.from.text, *first, TraceText(trace),
-                            Mention(range.to.subject), range.to.text, *last));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {} is event {} of {}, after {} {}, event {}", range.from.option,
+                            range.from.text, *first, TraceText(trace), range.to.option,
+                            range.to.text, *last));
   }
   return StateSpan{*first, *last};
 }

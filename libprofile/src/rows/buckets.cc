@@ -100,16 +100,15 @@ Result<void> BucketTable::RefuseAmbiguous(const std::vector<std::uint32_t>& word
   for (std::size_t a = 0; a < axes.size(); ++a) {
     const std::vector<Hit> hits = HitsOf(words, a);
     if (hits.size() > 1) {
-      return Fail(ErrorCode::kUsage, Subject::kMultiError,
-                  fmt::format("{}: '{}' belongs to '{}' (word '{}') and to '{}' (word "
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--multi error: '{}' belongs to '{}' (word '{}') and to '{}' (word "
                               "'{}')",
-                              Mention(Subject::kMultiError), entry,
-                              axes[a].categories[hits[0].category].name,
+                              entry, axes[a].categories[hits[0].category].name,
                               keywords_.word(hits[0].word).written,
                               axes[a].categories[hits[1].category].name,
                               keywords_.word(hits[1].word).written),
-                  "make the words more exact, or let the first category win with " +
-                      Mention(Subject::kMultiFirst));
+                  "make the words more exact, or let the first category win with "
+                  "--multi first");
     }
   }
   return {};

@@ -11,7 +11,7 @@ namespace memtool {
 
 namespace {
 
-// Doubles out of range become the lowest int64, as in Go on x86-64.
+// Doubles out of range become the lowest int64.
 std::int64_t Truncated(double value) {
   constexpr double kEnd = 9223372036854775808.0;  // 2^63
   return value >= -kEnd && value < kEnd ? static_cast<std::int64_t>(value)
@@ -22,7 +22,7 @@ std::int64_t Truncated(double value) {
 
 std::int64_t CallGraph::Sum(std::int64_t a, std::int64_t b) const {
   std::int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum) || rules_ == GraphRules::kPprof) {
+  if (!__builtin_add_overflow(a, b, &sum) || rules_.wrap) {
     return sum;  // on overflow it has wrapped around
   }
   return SaturatingAdd(a, b);
@@ -102,7 +102,7 @@ void CallGraph::AddEdge(std::uint32_t from, std::uint32_t to, const Weight& weig
   }
   CallEdge& edge = edges_[slot - 1];
   const bool counted = edge.stack == stack_;
-  if (!counted || rules_ == GraphRules::kMemtool) {
+  if (!counted || !rules_.outermost_way) {
     edge.residual = edge.residual || residual;
     edge.inlined = edge.inlined && inlined;
   }
@@ -129,7 +129,7 @@ double CallGraph::Entropy(const std::vector<std::int64_t>& flows, std::int64_t o
   for (const std::int64_t flow : flows) {
     total = flow > 0 ? Sum(total, flow) : total;
   }
-  const bool backwards = rules_ == GraphRules::kPprof;
+  const bool backwards = rules_.backward_flow;
   double entropy = 0;
   const auto add = [&](double flow) {
     const double share = flow / static_cast<double>(total);
@@ -156,9 +156,8 @@ std::int64_t CallGraph::Score(std::uint32_t node) const {
   const double factor =
       (in.empty() ? 1.0 : Entropy(in, 0)) + (out.empty() ? 1.0 : Entropy(out, flat.value));
   const double score = factor * static_cast<double>(cum.value);
-  return Sum(rules_ == GraphRules::kPprof
-                 ? Truncated(score)
-                 : static_cast<std::int64_t>(std::clamp(score, -9.2e18, 9.2e18)),
+  return Sum(rules_.wrap ? Truncated(score)
+                         : static_cast<std::int64_t>(std::clamp(score, -9.2e18, 9.2e18)),
              flat.value);
 }
 

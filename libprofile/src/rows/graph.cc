@@ -62,7 +62,7 @@ class GraphPass {
   std::span<const SignedInput> inputs_;
   Granularity granularity_;
   NodeSpace& space_;
-  CallGraph calls_{GraphRules::kMemtool};
+  CallGraph calls_;
   std::vector<std::vector<NodeId>> leaves_;
   std::int64_t without_stack_ = 0;
 };

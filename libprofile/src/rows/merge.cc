@@ -24,8 +24,8 @@ constexpr std::uint32_t kNone = RowMap::kNone;
 // Symbols, stacks and label sets of one input after another as rows of one recording.
 class RowMerger {
  public:
-  RowMerger(RecordingBuilder& builder, MergeRules rules)
-      : builder_(builder), exact_(rules == MergeRules::kExact) {}
+  RowMerger(RecordingBuilder& builder, const MergeRules& rules)
+      : builder_(builder), rules_(rules) {}
 
   void Start(const Recording& from) {
     from_ = &from;
@@ -35,7 +35,7 @@ class RowMerger {
     location_rows_.assign(from.locations.size(), kNone);
     stack_rows_.assign(from.stack_count(), kNone);
     set_rows_.assign(from.label_set_count(), kNone);
-    if (!exact_) {
+    if (rules_.only_needed) {
       if (builder_.recording().mappings.empty() && !from.mappings.empty()) {
         OfMapping(MappingId(0U));
       }
@@ -82,7 +82,7 @@ class RowMerger {
       label.unit = OfString(label.unit);
       labels.push_back(label);
     }
-    if (exact_) {
+    if (!rules_.label_order) {
       std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
         return std::tuple(a.key, a.numeric, a.text, a.number, a.unit) <
                std::tuple(b.key, b.numeric, b.text, b.number, b.unit);
@@ -121,9 +121,10 @@ class RowMerger {
     constexpr std::uint64_t kPage = 0x1000;
     const std::uint64_t size = mapping.limit - mapping.start;
     const bool named = mapping.build_id.value() != 0;
-    const auto key = exact_ ? std::tuple(mapping.filename, mapping.build_id, size, mapping.offset)
-                            : std::tuple(named ? mapping.build_id : mapping.filename, StringId(0U),
-                                         (size + kPage - 1) / kPage, mapping.offset);
+    const auto key = rules_.loose_mappings
+                         ? std::tuple(named ? mapping.build_id : mapping.filename, StringId(0U),
+                                      (size + kPage - 1) / kPage, mapping.offset)
+                         : std::tuple(mapping.filename, mapping.build_id, size, mapping.offset);
     const auto [it, added] = mappings_.try_emplace(key);
     if (added) {
       it->second = builder_.AddMapping(mapping);
@@ -168,7 +169,7 @@ class RowMerger {
     for (Line line : from_->Lines(location)) {
       if (line.function.valid()) {
         line.function = OfFunction(line.function);
-        line.column = exact_ ? line.column : 0;
+        line.column = rules_.columns ? line.column : 0;
         lines.push_back(line);
         key.insert(key.end(), {line.function.value(), line.line, line.column});
       }
@@ -202,7 +203,7 @@ class RowMerger {
   }
 
   RecordingBuilder& builder_;
-  bool exact_;
+  const MergeRules& rules_;
   std::map<std::tuple<StringId, StringId, std::uint64_t, std::uint64_t>, MappingId> mappings_;
   std::map<std::tuple<StringId, StringId, StringId, std::int64_t>, FunctionId> functions_;
   std::map<std::vector<std::int64_t>, LocationId> locations_;
@@ -220,9 +221,8 @@ class RowMerger {
   std::vector<LocationId> stack_;
 };
 
-std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules rules,
-                     bool& saturated) {
-  if (rules == MergeRules::kPprof) {
+std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, bool wrap, bool& saturated) {
+  if (wrap) {
     const auto wide = static_cast<std::uint64_t>(value);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                      (sign < 0 ? 0 - wide : wide));
@@ -235,10 +235,10 @@ std::int64_t Combine(std::int64_t sum, std::int64_t value, int sign, MergeRules 
 
 class Merger {
  public:
-  explicit Merger(MergeRules rules) : rules_(rules), rows_(builder_, rules) {}
+  explicit Merger(const MergeRules& rules) : rules_(rules), rows_(builder_, rules) {}
 
   Result<Recording> Run(std::span<const MergeInput> inputs) {
-    auto types = CommonTypes(inputs, rules_);
+    auto types = CommonTypes(inputs, rules_.same_types);
     MEMTOOL_TRY(types);
     types_ = *std::move(types);
     values_.resize(types_.size());
@@ -266,20 +266,20 @@ class Merger {
 
   void AddSamples(const Recording& from, int sign) {
     const Profile& profile = *from.profile;
-    const bool exact = rules_ == MergeRules::kExact;
-    const std::vector<std::size_t> columns = ColumnsOf(from, types_, rules_);
+    const std::vector<std::size_t> columns = ColumnsOf(from, types_, rules_.same_types);
     auto next_unknown = profile.unknown_size.begin();
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
       const bool listed = next_unknown != profile.unknown_size.end() && *next_unknown == i;
       next_unknown += listed ? 1 : 0;
-      if (!exact && IsZero(profile.values, i)) {
+      if (rules_.only_needed && IsZero(profile.values, i)) {
         continue;
       }
-      const std::size_t row = RowOf(rows_.OfStack(profile.stacks[i]),
-                                    rows_.OfLabels(profile.label_sets[i]), exact && listed);
+      const std::size_t row =
+          RowOf(rows_.OfStack(profile.stacks[i]), rows_.OfLabels(profile.label_sets[i]),
+                rules_.unknown_apart && listed);
       for (std::size_t t = 0; t < columns.size(); ++t) {
         values_[t][row] =
-            Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_, saturated_);
+            Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_.wrap, saturated_);
       }
     }
   }
@@ -304,7 +304,6 @@ class Merger {
   void AddMetadata(const Recording& from) {
     Metadata& to = builder_.metadata();
     const Metadata& source = from.metadata;
-    const bool exact = rules_ == MergeRules::kExact;
     if (!std::exchange(started_, true)) {
       to.format = source.format;
       to.format_display = source.format_display;
@@ -319,12 +318,12 @@ class Merger {
     if (default_type_.value() == 0) {
       default_type_ = rows_.OfString(from.profile->default_type);
     }
-    // pprof takes an unknown time for the earliest.
     if (to.time_nanos == 0 ||
-        (source.time_nanos < to.time_nanos && (!exact || source.time_nanos != 0))) {
+        (source.time_nanos < to.time_nanos && (rules_.zero_is_time || source.time_nanos != 0))) {
       to.time_nanos = source.time_nanos;
     }
-    to.duration_nanos = Combine(to.duration_nanos, source.duration_nanos, 1, rules_, saturated_);
+    to.duration_nanos =
+        Combine(to.duration_nanos, source.duration_nanos, 1, rules_.wrap, saturated_);
     to.period = to.period == 0 ? source.period : std::max(to.period, source.period);
     for (const StringId comment : source.comments) {
       const StringId id = rows_.OfString(comment);
@@ -334,7 +333,8 @@ class Merger {
     }
   }
 
-  // The rows that stay, without samples that are all zero; kExact sorts them by stack and labels.
+  // The rows that stay, without samples that are all zero; sorted by stack and labels, unless only
+  // those needed stay.
   std::vector<std::uint32_t> Order() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < stacks_.size(); ++i) {
@@ -344,7 +344,7 @@ class Merger {
         order.push_back(i);
       }
     }
-    if (rules_ == MergeRules::kExact) {
+    if (!rules_.only_needed) {
       std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
         return std::tuple(stacks_[a], label_sets_[a], IsUnknown(a)) <
                std::tuple(stacks_[b], label_sets_[b], IsUnknown(b));
@@ -389,7 +389,7 @@ class Merger {
     return std::move(builder_).Finish();
   }
 
-  MergeRules rules_;
+  const MergeRules& rules_;
   bool saturated_ = false;  // a sum left the range of int64
   RecordingBuilder builder_;
   RowMerger rows_;
@@ -410,10 +410,10 @@ class Merger {
 
 }  // namespace
 
-Result<Recording> Merge(std::span<const MergeInput> inputs, MergeRules rules) {
+Result<Recording> Merge(std::span<const MergeInput> inputs, const MergeRules& rules) {
   Merger merger(rules);
   auto merged = merger.Run(inputs);
-  if (!merged || rules == MergeRules::kExact || !merger.cancelled()) {
+  if (!merged || !rules.only_needed || !merger.cancelled()) {
     return merged;
   }
   // Once more, without what only the cancelled samples used.

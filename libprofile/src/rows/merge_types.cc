@@ -72,14 +72,13 @@ Result<void> KeepBytes(std::span<const MergeInput> inputs, std::span<const Commo
 
 }  // namespace
 
-Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, MergeRules rules) {
+Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, bool same) {
   const bool samples = std::all_of(inputs.begin(), inputs.end(), [](const MergeInput& input) {
     return input.recording->profile.has_value();
   });
   if (!samples) {
     return Fail(ErrorCode::kUnsupported, "an input holds no samples to merge");
   }
-  const bool exact = rules == MergeRules::kExact;
   const Recording& first = *inputs.front().recording;
   std::vector<TypeIndex> indices;
   indices.reserve(inputs.size());
@@ -91,7 +90,7 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
     CommonType wanted{.name = std::string(first.Text(type.type)),
                       .unit = std::string(first.Text(type.unit))};
     wanted.role =
-        exact && indices.front().OnlyOfRole(type.role, wanted.unit) ? type.role : Role::kOther;
+        !same && indices.front().OnlyOfRole(type.role, wanted.unit) ? type.role : Role::kOther;
     const bool everywhere =
         std::all_of(indices.begin(), indices.end(),
                     [&](const TypeIndex& index) { return index.Find(wanted).has_value(); });
@@ -99,25 +98,25 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
       common.push_back(std::move(wanted));
     }
   }
-  const bool same = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
+  const bool all = std::all_of(inputs.begin(), inputs.end(), [&](const MergeInput& input) {
     return input.recording->profile->types.size() == common.size();
   });
-  if (exact ? common.empty() : !same) {
+  if (same ? !all : common.empty()) {
     return Fail(ErrorCode::kUsage, "the inputs share no sample type, so they cannot be merged");
   }
-  if (exact) {
+  if (!same) {
     MEMTOOL_TRY(KeepBytes(inputs, common));
   }
   return common;
 }
 
 std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
-                                   MergeRules rules) {
+                                   bool same) {
   const TypeIndex index(recording);
   std::vector<std::size_t> columns;
   columns.reserve(common.size());
   for (const CommonType& wanted : common) {
-    columns.push_back(rules == MergeRules::kExact ? *index.Find(wanted) : columns.size());
+    columns.push_back(same ? columns.size() : *index.Find(wanted));
   }
   return columns;
 }

@@ -19,15 +19,15 @@ struct CommonType {
   Role role = Role::kOther;  // kOther: found by its name only
 };
 
-// In the order of the first input. kExact matches by name, or as the only type of a role and unit,
-// and leaves out what is not everywhere unless it is bytes, which nobody wants to lose; kPprof
-// wants the same types everywhere. Errors: kUnsupported for an input without samples; kUsage when
+// In the order of the first input: by name, or as the only type of a role and unit. What is not
+// everywhere is left out unless it is bytes, which nobody wants to lose. `same`: the same types
+// everywhere, by name. Errors: kUnsupported for an input without samples; kUsage when
 // nothing is in common, or bytes would be lost.
-Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, MergeRules rules);
+Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, bool same);
 
-// Where each of `common` is among the types of a recording that they were made of. pprof's types
-// are the same everywhere, and two of them may have one name.
+// Where each of `common` is among the types of a recording that they were made of. `same`: in the
+// same place, as two of them may have one name.
 std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
-                                   MergeRules rules);
+                                   bool same);
 
 }  // namespace memtool

@@ -30,8 +30,7 @@ std::string_view FoldedFile(std::string_view file) {
 std::size_t NodeSpace::Hash::operator()(const Node& node) const {
   std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
   for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(node.line), node.address,
-        static_cast<std::uint64_t>(node.start_line), std::uint64_t{node.binary.value()}}) {
+       {static_cast<std::uint64_t>(node.line), static_cast<std::uint64_t>(node.start_line)}) {
     hash = (hash ^ part) * KeyFactor();
     hash ^= hash >> 32U;
   }

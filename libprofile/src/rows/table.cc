@@ -79,8 +79,7 @@ Result<By> ParseBy(std::string_view text) {
     }
     names += std::string(name) + ", ";
   }
-  return Fail(ErrorCode::kUsage, Subject::kGrouping,
-              fmt::format("{}: cannot split by '{}'", Mention(Subject::kGrouping), text),
+  return Fail(ErrorCode::kUsage, fmt::format("--by: cannot split by '{}'", text),
               "one of " + names + "annotation, label:KEY");
 }
 

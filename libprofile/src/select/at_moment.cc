@@ -177,9 +177,9 @@ Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const 
                                               std::string_view device) {
   auto chosen = TracesOf(recording, device);
   if (chosen && chosen->size() > 1 && spec.kind == MomentSpec::Kind::kEvent) {
-    return Fail(ErrorCode::kUsage, spec.subject,
-                fmt::format("{} {}: each device counts its own events; choose one with {}",
-                            Mention(spec.subject), spec.text, Mention(Subject::kDevice)),
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} {}: each device counts its own events; choose one with --device",
+                            spec.option, spec.text),
                 "devices: " + TraceNames(recording));
   }
   return chosen;

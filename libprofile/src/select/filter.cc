@@ -32,19 +32,18 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
   Compiled& to = *filter.compiled_;
   to.options = options;
   struct Slot {
-    Subject subject;
+    std::string_view option;
     const std::string& text;
     std::unique_ptr<RE2>& regex;
   };
   for (const Slot& slot :
-       {Slot{Subject::kFocus, options.focus, to.focus},
-        Slot{Subject::kIgnore, options.ignore, to.ignore},
-        Slot{Subject::kHide, options.hide, to.hide}, Slot{Subject::kShow, options.show, to.show},
-        Slot{Subject::kShowFrom, options.show_from, to.show_from},
-        Slot{Subject::kPruneFrom, options.prune_from, to.prune_from},
-        Slot{Subject::kTagShow, options.tag_show, to.tag_show},
-        Slot{Subject::kTagHide, options.tag_hide, to.tag_hide}}) {
-    auto regex = CompileRegex(slot.subject, slot.text);
+       {Slot{"--focus", options.focus, to.focus}, Slot{"--ignore", options.ignore, to.ignore},
+        Slot{"--hide", options.hide, to.hide}, Slot{"--show", options.show, to.show},
+        Slot{"--show-from", options.show_from, to.show_from},
+        Slot{"--prune-from", options.prune_from, to.prune_from},
+        Slot{"--tagshow", options.tag_show, to.tag_show},
+        Slot{"--taghide", options.tag_hide, to.tag_hide}}) {
+    auto regex = CompileRegex(slot.option, slot.text);
     MEMTOOL_TRY(regex);
     slot.regex = *std::move(regex);
   }
@@ -58,13 +57,13 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
   if (!options.keep_frames.empty() && to.keep_frames == nullptr) {
     to.drop_frames.reset();  // what to keep is not known
   }
-  for (auto [subject, text, matcher] :
-       {std::tuple{Subject::kTagFocus, &options.tag_focus, &to.tag_focus},
-        std::tuple{Subject::kTagIgnore, &options.tag_ignore, &to.tag_ignore}}) {
+  for (auto [option, text, matcher] :
+       {std::tuple{"--tagfocus", &options.tag_focus, &to.tag_focus},
+        std::tuple{"--tagignore", &options.tag_ignore, &to.tag_ignore}}) {
     if (text->empty()) {
       continue;
     }
-    auto compiled = TagMatcher::Compile(subject, *text, options);
+    auto compiled = TagMatcher::Compile(option, *text, options.rules);
     MEMTOOL_TRY(compiled);
     *matcher = *std::move(compiled);
   }

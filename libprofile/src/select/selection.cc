@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
@@ -16,16 +15,13 @@ std::shared_ptr<const Filter> Everything() {
   return filter;
 }
 
-Result<void> RefuseMoment(const Recording& recording, const MomentSpec& moment) {
+// Of what is one moment.
+Result<void> RefuseMoment(const MomentSpec& moment) {
   if (moment.kind == MomentSpec::Kind::kEnd) {
     return {};
   }
-  return Fail(
-      ErrorCode::kUsage, moment.subject,
-      fmt::format("{} {}: {} is one moment and has no history to stand in", Mention(moment.subject),
-                  moment.text, WithArticle(recording.metadata.format_display)),
-      fmt::format("leave {} out; to compare two moments, give two files to {}",
-                  Mention(moment.subject), Mention(Subject::kComparison)));
+  return Fail(ErrorCode::kUsage,
+              fmt::format("{} {}: there is no history to stand in", moment.option, moment.text));
 }
 
 }  // namespace
@@ -42,7 +38,7 @@ Result<Selection> Select(std::shared_ptr<const Recording> recording, SelectOptio
     MEMTOOL_TRY(at);
     made.recording_ = std::make_shared<const Recording>(*std::move(at));
   } else {
-    MEMTOOL_TRY(RefuseMoment(*made.source_, wanted.moment));
+    MEMTOOL_TRY(RefuseMoment(wanted.moment));
   }
   auto choice = wanted.like ? MatchValue(*made.recording_, *wanted.like)
                             : ChooseValue(*made.recording_, wanted.sample_type);
@@ -85,7 +81,7 @@ Result<std::shared_ptr<const Recording>> RecordingAt(std::shared_ptr<const Recor
                                                      const MomentSpec& moment,
                                                      std::string_view device) {
   if (!recording->history) {
-    MEMTOOL_TRY(RefuseMoment(*recording, moment));
+    MEMTOOL_TRY(RefuseMoment(moment));
     return recording;
   }
   if (HasClampedSums(recording->diagnostics)) {

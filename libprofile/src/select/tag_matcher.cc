@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
-#include "memtool/profile/base/units.h"
 
 namespace memtool {
 
@@ -30,46 +28,16 @@ std::optional<std::int64_t> Number(std::string_view text, bool* has_unit) {
   return negative ? -*size : *size;
 }
 
-struct RangeEnd {
-  std::string text;
-  std::int64_t number = 0;
-  std::string unit;
-};
-
-std::vector<RangeEnd> FindRangeEnds(std::string_view text) {
-  static const RE2 range_end("([+-]?[[:digit:]]+)([[:alpha:]]+)?");
-  re2::StringPiece rest(text.data(), text.size());
-  std::vector<RangeEnd> ends;
-  std::string digits;
-  std::string unit;
-  while (ends.size() < 2) {
-    unit.clear();
-    if (!RE2::FindAndConsume(&rest, range_end, &digits, &unit)) {
-      break;
-    }
-    RangeEnd end{.text = digits + unit, .unit = unit};
-    const std::size_t sign = digits[0] == '+' ? 1 : 0;
-    const auto parsed =
-        std::from_chars(digits.data() + sign, digits.data() + digits.size(), end.number);
-    if (parsed.ec != std::errc()) {
-      return {};  // more than an int64: pprof crashes on it; here it is a regular expression
-    }
-    ends.push_back(std::move(end));
-  }
-  return ends;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<RE2>> CompileRegex(Subject subject, const std::string& text) {
+Result<std::unique_ptr<RE2>> CompileRegex(std::string_view option, const std::string& text) {
   if (text.empty()) {
     return nullptr;
   }
   auto regex = std::make_unique<RE2>(text, RE2::Quiet);
   if (!regex->ok()) {
-    return Fail(ErrorCode::kUsage, subject,
-                fmt::format("{}: '{}' is not a regular expression: {}", Mention(subject), text,
-                            regex->error()));
+    return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is not a regular expression: {}", option,
+                                               text, regex->error()));
   }
   return regex;
 }
@@ -97,39 +65,8 @@ std::optional<TagMatcher::Range> TagMatcher::ParseRange(std::string_view text) {
   return range;
 }
 
-bool TagMatcher::UnitRange::Holds(std::int64_t value, std::string_view from) const {
-  const Measured measured = ConvertUnit(value, from, unit);
-  return measured.unit == unit && (!low || measured.value >= *low) &&
-         (!high || measured.value <= *high);
-}
-
-std::optional<TagMatcher::UnitRange> TagMatcher::ParseUnitRange(std::string_view text) {
-  const std::vector<RangeEnd> ends = FindRangeEnds(text);
-  if (ends.empty()) {
-    return std::nullopt;
-  }
-  const Measured first = ConvertUnit(ends[0].number, ends[0].unit, ends[0].unit);
-  if (ends.size() == 1) {
-    if (text == ends[0].text) {
-      return UnitRange{first.unit, first.value, first.value};
-    }
-    if (text == ends[0].text + ":") {
-      return UnitRange{first.unit, first.value, std::nullopt};
-    }
-    if (text == ":" + ends[0].text) {
-      return UnitRange{first.unit, std::nullopt, first.value};
-    }
-    return std::nullopt;
-  }
-  const Measured second = ConvertUnit(ends[1].number, ends[1].unit, first.unit);
-  if (text != ends[0].text + ":" + ends[1].text || first.unit != second.unit) {
-    return std::nullopt;
-  }
-  return UnitRange{first.unit, first.value, second.value};
-}
-
-Result<TagMatcher> TagMatcher::Compile(Subject subject, const std::string& text,
-                                       const FilterOptions& options) {
+Result<TagMatcher> TagMatcher::Compile(std::string_view option, const std::string& text,
+                                       const FilterRules& rules) {
   TagMatcher matcher;
   std::string_view value = text;
   const std::size_t equals = value.find('=');
@@ -137,11 +74,9 @@ Result<TagMatcher> TagMatcher::Compile(Subject subject, const std::string& text,
     matcher.key_ = value.substr(0, equals);
     value.remove_prefix(equals + 1);
   }
-  const bool as_pprof = options.rules == FilterRules::kPprof;
-  if (as_pprof) {
-    matcher.units_ = options.label_units;
-    matcher.unit_range_ = ParseUnitRange(value);
-    if (matcher.unit_range_) {
+  if (rules.read_range) {
+    matcher.test_ = rules.read_range(value);
+    if (matcher.test_) {
       return matcher;
     }
   } else {
@@ -150,9 +85,9 @@ Result<TagMatcher> TagMatcher::Compile(Subject subject, const std::string& text,
   // A number also matches text labels that contain it, so that device=0 finds cuda:0.
   while (true) {
     const std::size_t comma = value.find(',');
-    auto regex = CompileRegex(subject, std::string(value.substr(0, comma)));
+    auto regex = CompileRegex(option, std::string(value.substr(0, comma)));
     MEMTOOL_TRY(regex);
-    if (*regex == nullptr && as_pprof) {
+    if (*regex == nullptr && rules.read_range) {
       *regex = std::make_unique<RE2>("");
     }
     if (*regex != nullptr) {
@@ -170,10 +105,8 @@ bool TagMatcher::InRange(const Recording& recording, const Label& label) const {
   if (!label.numeric) {
     return false;
   }
-  if (unit_range_) {
-    const auto of_key = units_.find(recording.Text(label.key));
-    return unit_range_->Holds(label.number,
-                              of_key == units_.end() ? std::string_view{} : of_key->second);
+  if (test_) {
+    return test_(recording.Text(label.key), label.number);
   }
   if (!range_) {
     return false;
@@ -207,7 +140,7 @@ bool TagMatcher::Matches(const Recording& recording, LabelSetId labels) const {
       return true;
     }
   }
-  // With a key any expression may match; without one all must (pprof's rule).
+  // With a key any expression may match; without one all must.
   const auto found = [&](const std::unique_ptr<RE2>& regex) {
     for (const Label& label : set) {
       if (!label.numeric && wanted(label) && text_matches(label, *regex)) {

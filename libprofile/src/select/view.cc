@@ -89,7 +89,7 @@ const FilterOptions& View::filter_options() const {
 void View::MatchLocations() {
   const Filter::Compiled& f = filter_;
   filters_frames_ = f.focus || f.ignore || f.hide || f.show || f.show_from || f.prune_from ||
-                    f.drop_frames || f.options.rules == FilterRules::kPprof;
+                    f.drop_frames || f.options.rules.needs_stack;
   if (!filters_frames_) {
     return;
   }
@@ -136,7 +136,7 @@ void View::MarkFocus(const FrameMatcher& focus, const FrameMatcher& ignore) {
 // Hides the lines that match (or that do not); true when any matched.
 bool View::HideLines(const FrameMatcher& matcher, bool hide_matches) {
   bool any = false;
-  const bool needs_symbol = !hide_matches && filter_.options.rules == FilterRules::kPprof;
+  const bool needs_symbol = !hide_matches && filter_.options.rules.show_needs_symbol;
   for (const Location& location : recording_.locations) {
     const auto lines = recording_.Lines(location);
     const auto hidden = HiddenLines(location);
@@ -291,7 +291,7 @@ void View::GroupLabels() {
 
 bool View::KeptByFocus(std::span<const LocationId> stack) const {
   const bool name_filters = filter_.focus || filter_.ignore || filter_.hide || filter_.show ||
-                            filter_.options.rules == FilterRules::kPprof;
+                            filter_.options.rules.needs_stack;
   if (!name_filters) {
     return true;
   }

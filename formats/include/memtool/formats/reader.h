@@ -45,10 +45,9 @@ std::span<const Reader* const> Readers();
 
 // A format that we can name but do not read.
 struct KnownFormat {
-  std::string_view what;           // "a CPU profile in the legacy binary form"
-  std::string_view hint;           // how to get something readable
-  bool vague = false;              // only tells what kind of bytes these are
-  Subject reads = Subject::kNone;  // the hint begins with this question's name
+  std::string_view what;  // "a CPU profile in the legacy binary form"
+  std::string_view hint;  // how to get something readable
+  bool vague = false;     // only tells what kind of bytes these are
 };
 // The name of a recognised but unread format, or nullptr.
 const KnownFormat* RecognizeUnread(std::span<const std::byte> head);

@@ -175,7 +175,7 @@ class AnswerMaker {
       : digests_(std::move(digests)), rows_(rows), names_(names) {}
 
   Result<RanksAnswer> Make(const RanksQuery& query) {
-    MEMTOOL_TRY(Identify(query.pattern));
+    MEMTOOL_TRY(Identify(query.identify));
     std::vector<RankSet> sets = GroupRanks(files_);
     const auto chosen = ChooseSet(sets, query.choice);
     MEMTOOL_TRY(chosen);
@@ -201,20 +201,16 @@ class AnswerMaker {
   }
 
  private:
-  Result<void> Identify(const std::optional<RankPattern>& pattern) {
+  Result<void> Identify(const RanksQuery::Identify& identify) {
     std::vector<std::string> paths;
     std::vector<RankIdentity> identities;
     for (const Digest& digest : digests_) {
-      RankIdentity identity = Combine(ContentOf(digest), IdentityFromPath(digest.path));
-      if (pattern) {
-        auto given = pattern->Of(digest.path);
-        MEMTOOL_TRY(given);
-        identity = Combine(*std::move(given), identity);
-      }
       paths.push_back(digest.path);
-      identities.push_back(std::move(identity));
+      identities.push_back(ContentOf(digest));
     }
-    GuessRanks(paths, identities);
+    if (identify) {
+      MEMTOOL_TRY(identify(paths, identities));
+    }
     for (std::size_t i = 0; i < digests_.size(); ++i) {
       files_.push_back(FileOf(digests_[i], std::move(identities[i])));
     }

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 
@@ -32,9 +31,7 @@ Result<HistorySide> SideOf(const Selection& selection) {
     }
   }
   if (traces.empty()) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("{} without allocations has no steps to compare",
-                            WithArticle(selection.source().metadata.format_display)),
+    return fail(ErrorCode::kUnsupported, "without allocations there are no steps to compare",
                 "two moments can be compared without --align");
   }
   if (traces.size() > 1) {

@@ -98,9 +98,8 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
   MEMTOOL_TRY(traces);
   const std::string& mark = query_.search.mark;
   if (!mark.empty() && SpansOfMarks(index.history(), mark).list.empty()) {
-    return Fail(ErrorCode::kUsage, Subject::kStepMark,
-                fmt::format("{}: no mark is called '{}'", Mention(Subject::kStepMark), mark),
-                Mention(Subject::kTimeline) + " lists the marks of a file");
+    return Fail(ErrorCode::kUsage, fmt::format("--step-mark: no mark is called '{}'", mark),
+                "memtool timeline --format json lists the marks of a file");
   }
   answer_.head.Add(recording, name, "whole");
   answer_.head.sample_type = "space";

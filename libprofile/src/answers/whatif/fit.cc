@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/article.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/replay/replay.h"
@@ -289,10 +288,7 @@ Result<void> FitMaker::Add(Selection selection) {
   const Recording& source = selection.source();
   const HistoryIndex* index = selection.history();
   if (index == nullptr) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("{} does not record what was requested and when",
-                            WithArticle(source.metadata.format_display)),
-                "PyTorch snapshots with a history do: see memtool help recording");
+    return Fail(ErrorCode::kUnsupported, "does not record what was requested and when");
   }
   std::vector<std::size_t> traces;
   whatif::Obstacle obstacle = whatif::Obstacle::kNoEvents;

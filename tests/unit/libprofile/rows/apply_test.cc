@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
@@ -15,9 +18,19 @@ using test::RandomProfile;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-FilterOptions AsPprof() {
+// Every rule other than memtool's; ranges are lists of digits, for labels of that many units.
+FilterOptions OtherRules() {
   FilterOptions options = AllFrames();
-  options.rules = FilterRules::kPprof;
+  options.rules = {.show_needs_symbol = true,
+                   .needs_stack = true,
+                   .read_range = [](std::string_view text) -> NumberTest {
+                     const auto digits = [](char c) { return c >= '0' && c <= '9'; };
+                     if (text.empty() || !std::all_of(text.begin(), text.end(), digits)) {
+                       return {};
+                     }
+                     return [wanted = std::stoll(std::string(text))](
+                                std::string_view, std::int64_t number) { return number == wanted; };
+                   }};
   return options;
 }
 
@@ -86,40 +99,28 @@ TEST(Apply, NamesLabelFiltersThatMatchNoSampleLeft) {
   EXPECT_THAT(ApplyAll(Program(), options).unmatched, IsEmpty());
 }
 
-TEST(FilterAsPprof, DropsSamplesWithoutAStack) {
-  EXPECT_THAT(Left(AsPprof()),
+TEST(OtherFilterRules, DropsSamplesWithoutAStack) {
+  EXPECT_THAT(Left(OtherRules()),
               ElementsAre("main;a 100", "main;b 50", "main;[libc.so] 8", "main;outer;inner 4"));
 }
 
-TEST(FilterAsPprof, ShowHidesWhatHasNoSymbol) {
-  FilterOptions options = AsPprof();
+TEST(OtherFilterRules, ShowHidesWhatHasNoSymbol) {
+  FilterOptions options = OtherRules();
   options.show = "libc|^a$";
   EXPECT_THAT(Left(options), ElementsAre("a 100"));
-  options.rules = FilterRules::kMemtool;
+  options.rules = {};
   EXPECT_THAT(Left(options), ElementsAre("a 100", "[libc.so] 8"));
 }
 
-TEST(FilterAsPprof, ARangeMatchesNumbersInTheUnitOfTheirKey) {
-  FilterOptions options = AsPprof();
-  options.label_units = {{"size", "bytes"}};
-  options.tag_focus = "size=1kb:";
-  EXPECT_THAT(Left(options), ElementsAre("main;outer;inner 4"));
-  options.tag_focus = ":100b";
-  EXPECT_THAT(Left(options), ElementsAre("main;a 100"));
-  options.label_units = {{"size", "ms"}};
-  EXPECT_THAT(Left(options), IsEmpty());
-  EXPECT_THAT(Filter::Compile(options)->Ranges(), ElementsAre("tagfocus"));
-}
-
-TEST(FilterAsPprof, ANumberMatchesNoText) {
+TEST(OtherFilterRules, ANumberMatchesNoText) {
   const Recording recording =
       ProfileMaker().Sample("f", {1, 1}, "device=cuda:0").Sample("g", {1, 2}, "x=#0").Finish();
-  FilterOptions options = AsPprof();
+  FilterOptions options = OtherRules();
   options.tag_focus = "0";
   EXPECT_THAT(test::Stacks(ApplyAll(recording, options).recording), ElementsAre("g 2"));
   options.tag_focus = "device=0";
   EXPECT_THAT(test::Stacks(ApplyAll(recording, options).recording), IsEmpty());
-  options.rules = FilterRules::kMemtool;
+  options.rules = {};
   EXPECT_THAT(test::Stacks(ApplyAll(recording, options).recording), ElementsAre("f 1"));
 }
 

@@ -35,7 +35,7 @@ const CallEdge* EdgeOf(const CallGraph& graph, std::uint32_t from, std::uint32_t
 }
 
 TEST(CallGraph, CountsRecursionOncePerStack) {
-  CallGraph graph(GraphRules::kMemtool);
+  CallGraph graph;
   EXPECT_EQ(Add(graph, {0, 1, 2, 1, 2}, 10), 2U);
   EXPECT_EQ(graph.nodes()[1].cum.value, 10);
   EXPECT_EQ(graph.nodes()[2].flat.value, 10);
@@ -48,7 +48,7 @@ TEST(CallGraph, CountsRecursionOncePerStack) {
 TEST(CallGraph, IsWhatSetsSay) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
-    CallGraph graph(GraphRules::kMemtool);
+    CallGraph graph;
     std::vector<std::int64_t> flat(8);
     std::vector<std::int64_t> cum(8);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> edges;
@@ -86,7 +86,7 @@ TEST(CallGraph, IsWhatSetsSay) {
 }
 
 TEST(CallGraph, ClosesOverWhatIsLeftOut) {
-  CallGraph graph(GraphRules::kMemtool);
+  CallGraph graph;
   const std::vector<char> kept{1, 0, 1, 0, 1, 1, 1, 1};
   EXPECT_EQ(Add(graph, {0, 1, 2}, 5, kept), 2U);
   EXPECT_TRUE(EdgeOf(graph, 0, 2)->residual);
@@ -98,17 +98,17 @@ TEST(CallGraph, ClosesOverWhatIsLeftOut) {
 
 TEST(CallGraph, OfTheWaysOverAnEdgeAnyOrTheOutermostIsResidual) {
   const std::vector<char> kept{1, 0, 1, 1, 1, 1, 1, 1};
-  CallGraph any(GraphRules::kMemtool);
+  CallGraph any;
   Add(any, {0, 2, 0, 1, 2}, 1, kept);
   EXPECT_TRUE(EdgeOf(any, 0, 2)->residual);
-  CallGraph outermost(GraphRules::kPprof);
+  CallGraph outermost({.outermost_way = true});
   Add(outermost, {0, 2, 0, 1, 2}, 1, kept);
   EXPECT_FALSE(EdgeOf(outermost, 0, 2)->residual);
 }
 
 TEST(CallGraph, SumsStickOrWrapAround) {
-  CallGraph stick(GraphRules::kMemtool);
-  CallGraph wrap(GraphRules::kPprof);
+  CallGraph stick;
+  CallGraph wrap({.wrap = true});
   for (CallGraph* graph : {&stick, &wrap}) {
     Add(*graph, {0}, kMax);
     Add(*graph, {0}, 1);
@@ -118,7 +118,7 @@ TEST(CallGraph, SumsStickOrWrapAround) {
 }
 
 TEST(CallGraph, AnEdgeIsInlinedWhenEveryStackSaysSo) {
-  CallGraph graph(GraphRules::kPprof);
+  CallGraph graph;
   graph.Resize(2);
   const std::vector<NodeId> stack{NodeId(1U), NodeId(0U)};
   const std::vector<char> inlined{1, 0};
@@ -130,7 +130,7 @@ TEST(CallGraph, AnEdgeIsInlinedWhenEveryStackSaysSo) {
 }
 
 TEST(CallGraph, ScoresBranchingHigherThanPassingOn) {
-  CallGraph graph(GraphRules::kMemtool);
+  CallGraph graph;
   Add(graph, {0, 1, 2}, 100);
   Add(graph, {0, 3, 4}, 50);
   Add(graph, {0, 3, 5}, 50);
@@ -138,7 +138,7 @@ TEST(CallGraph, ScoresBranchingHigherThanPassingOn) {
   EXPECT_EQ(graph.Score(3), 100);  // no entropy in, one bit out, times cum
   // Negative flow: |-50| of the 100 that flow forwards, or nothing.
   for (const auto& [rules, wanted] :
-       {std::pair{GraphRules::kMemtool, 0}, std::pair{GraphRules::kPprof, 25}}) {
+       {std::pair{GraphRules{}, 0}, std::pair{GraphRules{.backward_flow = true}, 25}}) {
     CallGraph back(rules);
     Add(back, {0, 1, 2}, 100);
     Add(back, {0, 1, 3}, -50);
@@ -147,7 +147,7 @@ TEST(CallGraph, ScoresBranchingHigherThanPassingOn) {
 }
 
 TEST(CallGraph, KnowsOtherWays) {
-  CallGraph graph(GraphRules::kMemtool);
+  CallGraph graph;
   Add(graph, {0, 1, 2}, 1);
   Add(graph, {0, 2}, 1);
   const auto row = static_cast<std::uint32_t>(EdgeOf(graph, 0, 2) - graph.edges().data());
@@ -157,7 +157,7 @@ TEST(CallGraph, KnowsOtherWays) {
 }
 
 TEST(CallGraph, SplicesNodesOfATree) {
-  CallGraph graph(GraphRules::kPprof);
+  CallGraph graph;
   Add(graph, {0, 1, 2}, 3);
   Add(graph, {0, 1, 3}, 4);
   graph.Splice(1);

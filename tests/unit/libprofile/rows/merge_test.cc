@@ -106,20 +106,30 @@ TEST(Merge, RefusesSumsBeyondInt64) {
   }
 }
 
-Recording MergedAsPprof(const std::vector<MergeInput>& inputs) {
-  auto merged = Merge(inputs, MergeRules::kPprof);
+// Every rule other than memtool's.
+constexpr MergeRules kOtherRules{.loose_mappings = true,
+                                 .columns = false,
+                                 .label_order = true,
+                                 .only_needed = true,
+                                 .unknown_apart = false,
+                                 .same_types = true,
+                                 .zero_is_time = true,
+                                 .wrap = true};
+
+Recording MergedByOtherRules(const std::vector<MergeInput>& inputs) {
+  auto merged = Merge(inputs, kOtherRules);
   EXPECT_TRUE(merged.has_value());
   return *std::move(merged);
 }
 
-TEST(MergeAsPprof, KeepsRowsInTheOrderOfFirstNeed) {
+TEST(MergeByOtherRules, KeepsRowsInTheOrderOfFirstNeed) {
   const Recording a = ProfileMaker()
                           .Sample("zero", {0, 0})
                           .Sample("main;g", {1, 3})
                           .Sample("main;f", {2, 5})
                           .Sample("main;g", {1, 4})
                           .Finish();
-  const Recording merged = MergedAsPprof({{&a, 1}});
+  const Recording merged = MergedByOtherRules({{&a, 1}});
   ASSERT_EQ(merged.functions.size(), 3U);
   EXPECT_EQ(merged.Text(merged.functions[0].name), "g");
   EXPECT_EQ(merged.Text(merged.functions[1].name), "main");
@@ -127,38 +137,38 @@ TEST(MergeAsPprof, KeepsRowsInTheOrderOfFirstNeed) {
   EXPECT_THAT(merged.profile->values[1], testing::ElementsAre(7, 5));
 }
 
-TEST(MergeAsPprof, DropsWhatOnlyCancelledSamplesUsed) {
+TEST(MergeByOtherRules, DropsWhatOnlyCancelledSamplesUsed) {
   const Recording a = ProfileMaker().Sample("f", {1, 10}).Sample("g", {2, 20}).Finish();
   const Recording b = ProfileMaker().Sample("f", {1, 10}).Finish();
-  const Recording merged = MergedAsPprof({{&a, 1}, {&b, -1}});
+  const Recording merged = MergedByOtherRules({{&a, 1}, {&b, -1}});
   ASSERT_EQ(merged.functions.size(), 1U);
   EXPECT_THAT(test::Stacks(merged), testing::ElementsAre("g 20"));
 }
 
-TEST(MergeAsPprof, LooksAtTheOrderOfValuesWithinAKeyOnly) {
+TEST(MergeByOtherRules, LooksAtTheOrderOfValuesWithinAKeyOnly) {
   const auto merged_size = [](std::string_view labels, std::string_view others) {
     const Recording a =
         ProfileMaker().Sample("f", {1, 10}, labels).Sample("f", {1, 10}, others).Finish();
-    return MergedAsPprof({{&a, 1}}).profile->size();
+    return MergedByOtherRules({{&a, 1}}).profile->size();
   };
   EXPECT_EQ(merged_size("k=a d=1", "d=1 k=a"), 1U);
   EXPECT_EQ(merged_size("k=a k=b", "k=b k=a"), 2U);
 }
 
-TEST(MergeAsPprof, WrapsAroundAtTheEndsOfInt64) {
+TEST(MergeByOtherRules, WrapsAroundAtTheEndsOfInt64) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const Recording a = ProfileMaker().Sample("f", {1, kMin}).Finish();
   const Recording b = ProfileMaker().Sample("f", {1, -1}).Finish();
-  EXPECT_EQ(MergedAsPprof({{&a, 1}, {&b, 1}}).profile->values[1][0],
+  EXPECT_EQ(MergedByOtherRules({{&a, 1}, {&b, 1}}).profile->values[1][0],
             std::numeric_limits<std::int64_t>::max());
 }
 
-TEST(MergeAsPprof, RefusesOtherTypes) {
+TEST(MergeByOtherRules, RefusesOtherTypes) {
   const Recording a = ProfileMaker().Sample("f", {1, 10}).Finish();
   const Recording b =
       ProfileMaker(ProfileMaker::Types{{"space", "bytes"}}).Sample("f", {5}).Finish();
   const std::array inputs{MergeInput{&a, 1}, MergeInput{&b, 1}};
-  EXPECT_EQ(Merge(inputs, MergeRules::kPprof).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(Merge(inputs, kOtherRules).error().code, ErrorCode::kUsage);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using test::Stacks;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 using Member = std::string FilterOptions::*;
 
@@ -210,24 +211,23 @@ TEST(Filter, NamesOptionsThatMatchedNothing) {
 }
 
 TEST(Filter, RefusesBadExpressionsByName) {
-  for (const auto& [member, subject] : {std::pair{&FilterOptions::focus, Subject::kFocus},
-                                        {&FilterOptions::ignore, Subject::kIgnore},
-                                        {&FilterOptions::hide, Subject::kHide},
-                                        {&FilterOptions::show, Subject::kShow},
-                                        {&FilterOptions::show_from, Subject::kShowFrom},
-                                        {&FilterOptions::prune_from, Subject::kPruneFrom},
-                                        {&FilterOptions::tag_focus, Subject::kTagFocus},
-                                        {&FilterOptions::tag_ignore, Subject::kTagIgnore},
-                                        {&FilterOptions::tag_show, Subject::kTagShow},
-                                        {&FilterOptions::tag_hide, Subject::kTagHide}}) {
+  for (const auto& [member, option] : {std::pair{&FilterOptions::focus, "--focus: "},
+                                       {&FilterOptions::ignore, "--ignore: "},
+                                       {&FilterOptions::hide, "--hide: "},
+                                       {&FilterOptions::show, "--show: "},
+                                       {&FilterOptions::show_from, "--show-from: "},
+                                       {&FilterOptions::prune_from, "--prune-from: "},
+                                       {&FilterOptions::tag_focus, "--tagfocus: "},
+                                       {&FilterOptions::tag_ignore, "--tagignore: "},
+                                       {&FilterOptions::tag_show, "--tagshow: "},
+                                       {&FilterOptions::tag_hide, "--taghide: "}}) {
     for (const char* text : {"a(b", "[", "*", "(?<x", "\\"}) {
       FilterOptions options;
       options.*member = text;
       const auto filter = Filter::Compile(options);
-      ASSERT_FALSE(filter.has_value()) << SubjectName(subject) << " " << text;
+      ASSERT_FALSE(filter.has_value()) << option << text;
       EXPECT_EQ(filter.error().code, ErrorCode::kUsage);
-      EXPECT_EQ(filter.error().subject, subject);
-      EXPECT_THAT(filter.error().message, HasSubstr(Mention(subject)));
+      EXPECT_THAT(filter.error().message, StartsWith(option));
     }
   }
 }

@@ -62,9 +62,10 @@ struct Repeated {
 };
 
 struct InputCard {
-  std::string format_display;  // for people: "JAX device memory profile (pprof)"
-  bool program = false;        // a compiler's plan: nothing was recorded
-  std::string packing;         // "gzip", "zlib", "zstd", or empty
+  std::string format_display;             // for people: "JAX device memory profile (pprof)"
+  bool program = false;                   // a compiler's plan: nothing was recorded
+  std::vector<std::string_view> answers;  // the questions that it can answer
+  std::string packing;                    // "gzip", "zlib", "zstd", or empty
   std::uint64_t unpacked_bytes = 0;
   std::int64_t time_nanos = 0;      // unix; 0 = unknown
   std::int64_t duration_nanos = 0;  // 0 = unknown

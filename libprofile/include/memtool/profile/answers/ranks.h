@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +15,6 @@
 #include "memtool/profile/ranks/classes.h"
 #include "memtool/profile/ranks/digest.h"
 #include "memtool/profile/ranks/identity.h"
-#include "memtool/profile/ranks/rank_pattern.h"
 #include "memtool/profile/ranks/rank_sets.h"
 
 namespace memtool {
@@ -130,8 +130,11 @@ std::span<const Field<RankFacts>> RankFields();
 AnswerView ViewOf(const RanksAnswer& answer);
 
 struct RanksQuery {
-  SetChoice choice;
-  std::optional<RankPattern> pattern;
+  SetChoice choice{};
+  // Adds what paths tell to `identities`, which are what contents say; parallel to `paths`.
+  using Identify = std::function<Result<void>(std::span<const std::string> paths,
+                                              std::span<RankIdentity> identities)>;
+  Identify identify{};  // none: contents alone
 };
 
 // Digests in any order, any of them any number of times: the answer is the same.

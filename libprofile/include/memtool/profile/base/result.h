@@ -27,46 +27,6 @@ enum class ErrorCode : std::uint8_t {
 // The stable name of a code, as JSON shows it.
 const char* ErrorCodeName(ErrorCode code);
 
-// What an error is about: a choice of the caller, or another question that helps. A library has no
-// command line and no form to fill in: it names the subject, and whoever shows the error has words
-// of its own for it.
-enum class Subject : std::uint8_t {
-  kNone,
-  kMoment,
-  kBaseMoment,
-  kRangeBegin,
-  kRangeEnd,
-  kDevice,
-  kGrouping,
-  kTimeAxis,
-  kStepMark,
-  kSteps,
-  kMultiError,
-  kMultiFirst,
-  kKeywords,
-  kFocus,
-  kIgnore,
-  kHide,
-  kShow,
-  kShowFrom,
-  kPruneFrom,
-  kTagFocus,
-  kTagIgnore,
-  kTagShow,
-  kTagHide,
-  kInputFormat,
-  kOverview,  // questions
-  kComparison,
-  kTimeline,
-  kOutOfMemory,
-  kMemoryLimit,
-};
-
-// A subject in the library's own words: "moment", "range begin".
-std::string_view SubjectName(Subject subject);
-// The place of a subject within a message or hint, which ToString() fills in.
-std::string Mention(Subject subject);
-
 struct Error {
   ErrorCode code = ErrorCode::kMalformed;
   std::string input;                      // path as the user gave it; empty when not about an input
@@ -74,12 +34,11 @@ struct Error {
   std::string field{};                    // the format's own name of the place: "location[3].line"
   std::string message{};                  // what is wrong, lower case, no full stop
   std::string hint{};                     // what to do about it; may be empty
-  Subject subject = Subject::kNone;       // which choice of the caller it is about
 };
 
-// One line: "INPUT: byte N: FIELD: MESSAGE (HINT)", with subjects as `name` calls them. Bytes from
-// the input are not escaped here; the terminal's sink does that.
-std::string ToString(const Error& error, std::string_view (*name)(Subject) = SubjectName);
+// One line: "INPUT: byte N: FIELD: MESSAGE (HINT)". Options are called what the command line
+// calls them. Bytes from the input are not escaped here; the terminal's sink does that.
+std::string ToString(const Error& error);
 
 template <class T>
 using Result = tl::expected<T, Error>;
@@ -91,16 +50,6 @@ inline tl::unexpected<Error> Fail(Error error) {
 inline tl::unexpected<Error> Fail(ErrorCode code, std::string message, std::string hint = {}) {
   return tl::unexpected<Error>(
       Error{.code = code, .input = {}, .message = std::move(message), .hint = std::move(hint)});
-}
-
-// About a choice of the caller. The message mentions the subject where it should stand.
-inline tl::unexpected<Error> Fail(ErrorCode code, Subject subject, std::string message,
-                                  std::string hint = {}) {
-  return tl::unexpected<Error>(Error{.code = code,
-                                     .input = {},
-                                     .message = std::move(message),
-                                     .hint = std::move(hint),
-                                     .subject = subject});
 }
 
 }  // namespace memtool

@@ -1,9 +1,8 @@
-// Which process of a job wrote a file: read from its path, or told by its content or the user.
+// Which process of a job wrote a file, and who says so.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +59,9 @@ struct RankIdentity {
   // Of the rank, or of what it is worked out from where there is none (local rank, host and pid).
   IdentityHow how = IdentityHow::kNone;
   std::vector<IdentityConflict> conflicts{};
+
+  // The place of a field that is a number; null for host, job and role.
+  std::optional<std::int64_t>* Number(IdentityField field);
 };
 
 // Whether anything tells this process from others of its job.
@@ -68,20 +70,8 @@ inline bool TellsProcess(const RankIdentity& identity) {
          !identity.host.empty();
 }
 
-// By the names that launchers and trainers give (the unit test lists them). A field is
-// looked for in every component, the last one first; it never begins inside a word. Both kinds of
-// slashes separate components. Give paths below the folder that was asked for: numbers of folders
-// above it say nothing.
-RankIdentity IdentityFromPath(std::string_view path);
-
 // Field by field, `better` before `other`. Where both have a field and differ, that of `better` is
 // kept and the conflict noted, but for jobs that are folders and for roles.
-RankIdentity Combine(RankIdentity better, const RankIdentity& other);
-
-// For files of which nothing tells the process: the one number that varies among paths that are
-// otherwise equal is taken as the rank, if no other number varies, no two have the same, and it can
-// be a rank at all (not "v2", "run7", "seed3", dates, steps of JAX's memory profiles, numbers that
-// rise by hundreds). `paths` and `identities` are parallel; what was guessed has `how` kGuess.
-void GuessRanks(std::span<const std::string> paths, std::span<RankIdentity> identities);
+RankIdentity Combine(RankIdentity better, RankIdentity other);
 
 }  // namespace memtool

@@ -34,13 +34,13 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
   std::string name;         // kMark
   bool mark_end = false;    // kMark: its end instead of its beginning
   std::string text;         // in its usual spelling, for headers
-  Subject subject = Subject::kMoment;  // which choice of the caller it is, for errors
+  std::string option = "--at";  // what errors call it
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
 // mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the colon may be
-// in upper case. Errors: kUsage, about `subject`.
-Result<MomentSpec> ParseMoment(std::string_view text, Subject subject = Subject::kMoment);
+// in upper case. Errors: kUsage, which begin with `option`.
+Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage, with a
 // helpful sentence, when the trace has no such moment.
@@ -49,9 +49,8 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
 
 // A part of a history, by its ends.
 struct MomentRange {
-  MomentSpec from{
-      .kind = MomentSpec::Kind::kStart, .text = "start", .subject = Subject::kRangeBegin};
-  MomentSpec to{.text = "end", .subject = Subject::kRangeEnd};
+  MomentSpec from{.kind = MomentSpec::Kind::kStart, .text = "start", .option = "--from"};
+  MomentSpec to{.text = "end", .option = "--to"};
 };
 
 // From the state after event `first` (-1 = the base) to the one after event `last`.

@@ -1,5 +1,5 @@
 // Who calls whom, and with how much: flat and cum per node, edges with what flows through them. All
-// graphs are built here; which nodes are worth showing is for `graph.h` and `memtool pprof` to say.
+// graphs are built here; which nodes are worth showing is for their users to say.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace memtool {
 
-// Where memtool's graphs compute something other than pprof's.
-enum class GraphRules : std::uint8_t {
-  // Sums stick at the ends of int64. An edge is residual when any of the paths over it is. Negative
-  // flow does not count towards the score.
-  kMemtool,
-  // Sums wrap around. Of the paths that one stack takes over an edge the outermost counts. Negative
-  // flow counts towards the score as if it were positive.
-  kPprof,
+// What programs compute differently; the defaults are memtool's.
+struct GraphRules {
+  // Sums wrap around, and scores out of range become the lowest int64; else they stick at the ends.
+  bool wrap = false;
+  // Of the ways that one stack takes over an edge the outermost says whether it is residual and
+  // inlined; else all do.
+  bool outermost_way = false;
+  // Negative flow counts towards the score as if it were positive; else not at all.
+  bool backward_flow = false;
 };
 
 // A sum with its divisor (of a mean; 0 without).
@@ -48,7 +49,7 @@ class CallGraph {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  explicit CallGraph(GraphRules rules, bool with_edges = true)
+  explicit CallGraph(GraphRules rules = {}, bool with_edges = true)
       : rules_(rules), with_edges_(with_edges) {}
 
   // Nodes are numbers below `count`; more may come later.
@@ -61,14 +62,14 @@ class CallGraph {
                          const Weight& weight, const std::vector<char>& kept);
   [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
 
-  // How much a node tells: branching counts, mere pass-through does not (pprof's entropy score).
+  // How much a node tells: branching counts, mere pass-through does not (an entropy).
   [[nodiscard]] std::int64_t Score(std::uint32_t node) const;
   // Whether there is another path from the edge's source to its destination; removed edges are not
   // followed.
   [[nodiscard]] bool HasOtherWay(std::uint32_t edge) const;
   // Takes a node out of a tree: its callees become its caller's, over residual edges.
   void Splice(std::uint32_t node);
-  // a + b by the rules: saturating or wrapping.
+  // a + b by the rules.
   [[nodiscard]] Weight Sum(const Weight& a, const Weight& b) const;
 
   [[nodiscard]] const std::vector<CallNode>& nodes() const { return nodes_; }

@@ -21,7 +21,7 @@ namespace memtool {
 using NodeId = Id<struct NodeTag>;
 
 enum class Granularity : std::uint8_t {
-  kFunction,      // by name alone, as pprof does: same-named functions of several files are one row
+  kFunction,      // by name alone: same-named functions of several files are one row
   kFileFunction,  // by name and file; functions that share both by what tells them apart
                   // (same_names.h)
   kLine,          // by name, file and line
@@ -30,23 +30,16 @@ enum class Granularity : std::uint8_t {
 };
 
 struct Node {
-  StringId name;          // function; empty for files and modules
-  StringId file;          // empty when not part of the key
-  std::int64_t line = 0;  // 0 when not part of the key
-  // What no granularity here distinguishes, but pprof's -addresses and -callgrind do; start_line
-  // also distinguishes functions that share name and file.
-  std::uint64_t address = 0;
-  std::int64_t start_line = 0;
-  StringId binary;
+  StringId name;                // function; empty for files and modules
+  StringId file;                // empty when not part of the key
+  std::int64_t line = 0;        // 0 when not part of the key
+  std::int64_t start_line = 0;  // of functions that share name and file
   friend bool operator==(const Node&, const Node&) = default;
 };
 
 class NodeSpace {
  public:
   NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
-  // The texts of `node` are of this space (InternText).
-  NodeId Intern(const Node& node);
-  StringId InternText(std::string_view text) { return strings_.Intern(text); }
   // The node of each line of a recording (index = row of Recording::lines).
   std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
   NodeId OfLabelFrame(const LabelFrame& frame);
@@ -61,6 +54,7 @@ class NodeSpace {
   struct Hash {
     std::size_t operator()(const Node& node) const;
   };
+  NodeId Intern(const Node& node);
   NodeId OfLine(const Recording& recording, const Location& location, const Line& line,
                 Granularity granularity);
   void Separate(const Recording& recording, std::vector<NodeId>& nodes);

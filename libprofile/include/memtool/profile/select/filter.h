@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,18 +17,19 @@
 
 namespace memtool {
 
-// Units of numeric labels by key.
-using LabelUnits = std::map<std::string, std::string, std::less<>>;
+// Whether a numeric label matches.
+using NumberTest = std::function<bool(std::string_view key, std::int64_t number)>;
 
-// Where memtool's filters mean something other than pprof's of the same name.
-enum class FilterRules : std::uint8_t {
-  // A number also matches text labels; numeric labels have the units that they came with. `show`
-  // keeps unsymbolized frames of a mapping that it matches. Samples without a stack pass.
-  kMemtool,
-  // A tag filter that reads as a range matches numbers only, in the unit of their key
-  // (FilterOptions::label_units); an empty expression matches every label. `show` hides every
-  // unsymbolized frame. Samples without a stack are dropped.
-  kPprof,
+// What programs do differently under the same options; the defaults are memtool's.
+struct FilterRules {
+  // `show` hides unsymbolized frames even of a mapping that it matches.
+  bool show_needs_symbol = false;
+  // Samples without a stack are dropped; else no filter concerns them.
+  bool needs_stack = false;
+  // Reads what a tag filter wants, without its key, as numbers; null for what is no range. What is
+  // one matches numbers only, and an empty expression every label. Without this function a number
+  // also matches text labels, and numeric labels have the units that they came with.
+  std::function<NumberTest(std::string_view text)> read_range;
 };
 
 // Regular expressions in RE2 syntax, unanchored; empty = not given. They match a frame's function
@@ -60,8 +61,7 @@ struct FilterOptions {
   std::shared_ptr<const FrameRules> frame_rules;
   // An ordinal ("3") or a whole name ("cuda:3"): only samples with a matching device label.
   std::string device;
-  FilterRules rules = FilterRules::kMemtool;
-  LabelUnits label_units;  // kPprof
+  FilterRules rules;
 };
 
 // Compiled options; used on any number of recordings, from any thread.
@@ -75,10 +75,10 @@ class Filter {
   Filter& operator=(Filter&&) noexcept;
   ~Filter();
 
-  // True when some option may drop samples (frame modes never do). That FilterRules::kPprof drops
-  // samples without a stack does not count.
+  // True when some option may drop samples (frame modes never do). That
+  // FilterRules::needs_stack drops samples does not count.
   [[nodiscard]] bool drops_samples() const;
-  // Tag filters that are read as ranges: "tagfocus", "tagignore".
+  // Tag filters that read_range has read: "tagfocus", "tagignore".
   [[nodiscard]] std::vector<std::string_view> Ranges() const;
   [[nodiscard]] const FilterOptions& options() const;
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ranks/names/rank_names.h"
+
 namespace memtool {
 namespace {
 
@@ -14,7 +16,7 @@ using Numbers = std::vector<std::int64_t>;
 using Rows = std::vector<std::size_t>;
 
 RankFile File(const std::string& path) {
-  return {.path = path, .identity = IdentityFromPath(path)};
+  return {.path = path, .identity = commands::IdentityFromPath(path)};
 }
 
 std::vector<RankFile> JobFiles(const std::string& before, const std::string& after, Numbers ranks) {

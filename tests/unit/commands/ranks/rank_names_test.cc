@@ -1,5 +1,5 @@
 // Names of launchers and trainers, as they are written, and names that only look like them.
-#include "memtool/profile/ranks/identity.h"
+#include "ranks/names/rank_names.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "memtool/profile/ranks/rank_pattern.h"
+#include "ranks/names/rank_pattern.h"
 
-namespace memtool {
+namespace memtool::commands {
 namespace {
 
 // "rank 3, step 10, …": only the fields that are there, in this order.
@@ -278,4 +278,4 @@ TEST(RankPattern, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace memtool
+}  // namespace memtool::commands

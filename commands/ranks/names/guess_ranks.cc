@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "memtool/profile/ranks/identity.h"
-#include "ranks/path_words.h"
+#include "ranks/names/path_words.h"
+#include "ranks/names/rank_names.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 namespace {
 
@@ -194,4 +194,4 @@ void GuessRanks(std::span<const std::string> paths, std::span<RankIdentity> iden
   }
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands

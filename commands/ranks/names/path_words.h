@@ -10,7 +10,7 @@
 
 #include "memtool/profile/base/numbers.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 struct PathWord {
   enum class Kind : std::uint8_t { kWord, kNumber, kOther };
@@ -27,4 +27,4 @@ std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_d
 // Its components; empty ones and "." are left out.
 std::vector<std::string_view> ComponentsOf(std::string_view path);
 
-}  // namespace memtool
+}  // namespace memtool::commands

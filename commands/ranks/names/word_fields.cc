@@ -1,10 +1,10 @@
-#include "ranks/word_fields.h"
+#include "ranks/names/word_fields.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-namespace memtool {
+namespace memtool::commands {
 
 namespace {
 
@@ -55,6 +55,9 @@ constexpr std::array<std::string_view, 33> kOtherThings{
     "dp",   "ep",    "cp",     "sp",     "mp",       "etp",     "edp",    "dcp",   "pcp",
     "max",  "min",   "num",    "n",      "total",    "per",     "warmup", "every", "micro",
     "mini", "multi", "single", "expert", "pipeline", "parallel"};
+
+// Names that an r with a number belongs to: models, whose releases are counted so.
+constexpr std::array<std::string_view, 1> kNamesBeforeR{"deepseek"};
 
 template <class Row>
 bool Holds(const Row& row, std::string_view word) {
@@ -194,9 +197,8 @@ std::optional<std::int64_t> LoneR(WordRun words) {
     const bool ends = at + 2 == words.size() || (words[at + 2].kind == Kind::kOther &&
                                                  words[at + 2].text.find_first_of("._-") == 0);
     const PathWord& before = words[at - 2];
-    // "lora_r16" is a setting, "deepseek_r1" a model.
     if (ends && before.kind == Kind::kWord && !Holds(kOtherThings, before.text) &&
-        before.text != "deepseek") {
+        !Holds(kNamesBeforeR, before.text)) {
       return NumberOf(words[at + 1].text, kRankDigits);
     }
   }
@@ -236,4 +238,4 @@ bool SaysOom(WordRun words, bool is_folder) {
          words[words.size() - 2].text == "_";
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands

@@ -1,9 +1,9 @@
 // Articles go by sound, not by letter.
-#include "memtool/profile/base/article.h"
+#include "words/refusals.h"
 
 #include <gtest/gtest.h>
 
-namespace memtool {
+namespace memtool::commands {
 namespace {
 
 TEST(WithArticle, GoesBySound) {
@@ -18,4 +18,4 @@ TEST(WithArticle, GoesBySound) {
 }
 
 }  // namespace
-}  // namespace memtool
+}  // namespace memtool::commands

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "memtool/profile/ranks/identity.h"
-#include "ranks/path_words.h"
+#include "ranks/names/path_words.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 // How much a word is to be trusted.
 enum class WordTrust : std::uint8_t {
@@ -39,4 +39,4 @@ std::string RoleIn(std::span<const PathWord> words);
 // "oom_rank3", "iteration_10_exit"; not "zoom".
 bool SaysOom(std::span<const PathWord> words, bool is_folder);
 
-}  // namespace memtool
+}  // namespace memtool::commands

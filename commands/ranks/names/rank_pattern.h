@@ -15,7 +15,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace memtool {
+namespace memtool::commands {
 
 // RE2 syntax, unanchored, over the whole path. Named groups say what is what:
 // (?P<rank>…), local, node, step, attempt, pid, world, host, job, role. Cheap to copy.
@@ -39,4 +39,4 @@ class RankPattern {
   std::vector<Group> groups_;
 };
 
-}  // namespace memtool
+}  // namespace memtool::commands

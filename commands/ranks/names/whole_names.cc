@@ -1,13 +1,13 @@
-#include "ranks/whole_names.h"
+#include "ranks/names/whole_names.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "ranks/path_words.h"
-#include "ranks/word_fields.h"
+#include "ranks/names/path_words.h"
+#include "ranks/names/word_fields.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 namespace {
 
@@ -237,4 +237,4 @@ WholeName ReadWholeName(Components components) {
   return name;
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands

@@ -1,10 +1,12 @@
-#include "memtool/profile/base/units.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string_view>
 
-namespace memtool {
+#include "pprof/edits.h"
+#include "pprof/measure.h"
+
+namespace memtool::commands::pprof {
 namespace {
 
 void ExpectConverts(std::int64_t value, std::string_view from, std::string_view to, double wanted,
@@ -45,5 +47,21 @@ TEST(Units, HaveFamilies) {
   EXPECT_FALSE(SameUnitFamily("widgets", "widgets"));
 }
 
+TEST(TagRange, MatchesNumbersInTheUnitOfTheirKey) {
+  const LabelUnits units{{"size", "bytes"}, {"time", "ms"}};
+  const auto holds = [&units](std::string_view range, std::string_view key, std::int64_t number) {
+    const NumberTest test = ReadTagRange(range, units);
+    return test && test(key, number);
+  };
+  EXPECT_TRUE(holds("1kb:", "size", 1024));
+  EXPECT_FALSE(holds("1kb:", "size", 1023));
+  EXPECT_TRUE(holds(":100b", "size", 100));
+  EXPECT_TRUE(holds("1kb:2kb", "size", 2048));
+  EXPECT_FALSE(holds("1kb:2kb", "time", 2048));
+  for (const char* text : {"", "x", "1kb:2ms", "kind", "1kb:2kb:3kb", "99999999999999999999"}) {
+    EXPECT_FALSE(ReadTagRange(text, units)) << text;
+  }
+}
+
 }  // namespace
-}  // namespace memtool
+}  // namespace memtool::commands::pprof

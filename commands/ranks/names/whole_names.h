@@ -8,7 +8,7 @@
 
 #include "memtool/profile/ranks/identity.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 struct WholeName {
   RankIdentity found{};
@@ -22,4 +22,4 @@ struct WholeName {
 // `components` of a path, at least one.
 WholeName ReadWholeName(std::span<const std::string_view> components);
 
-}  // namespace memtool
+}  // namespace memtool::commands

@@ -1,9 +1,9 @@
-#include "ranks/path_words.h"
+#include "ranks/names/path_words.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace memtool {
+namespace memtool::commands {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::vector<std::string_view> ComponentsOf(std::string_view path) {
   return components;
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands

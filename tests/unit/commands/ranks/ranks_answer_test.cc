@@ -6,6 +6,7 @@
 
 #include "memtool/profile/answers/ranks.h"
 #include "memtool/profile/answers/write.h"
+#include "ranks/names/rank_names.h"
 
 namespace memtool {
 namespace {
@@ -46,7 +47,7 @@ std::string Answer(const std::vector<Digest>& digests) {
   for (const Digest& digest : digests) {
     maker.Add(digest);
   }
-  const auto answer = std::move(maker).Make({});
+  const auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
   std::string text;
   WriteJson(ViewOf(*answer), 0, [&text](std::string_view more) { text += more; });
   return text;
@@ -87,7 +88,7 @@ TEST(Ranks, TheLatestStepThatMostRanksHave) {
   for (const Digest& digest : digests) {
     maker.Add(digest);
   }
-  const auto answer = std::move(maker).Make({});
+  const auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->set.key.step, 20);
   EXPECT_EQ(answer->ranks.size(), 8U);
@@ -108,7 +109,7 @@ TEST(Ranks, DevicesThatRanksShouldNotBeOn) {
     }
     maker.Add(std::move(digest));
   }
-  const auto answer = std::move(maker).Make({});
+  const auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
   ASSERT_TRUE(answer.has_value());
   ASSERT_EQ(answer->ranks[6].troubles.size(), 1U);
   EXPECT_EQ(answer->ranks[6].troubles[0].code, RankProblem::kWrongDevice);
@@ -129,7 +130,7 @@ TEST(RanksAnswer, ReadsWhatACaptureLogSays) {
                   " node=" + std::to_string(rank / 2);
     maker.Add(std::move(digest));
   }
-  auto answer = std::move(maker).Make({});
+  auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
   ASSERT_TRUE(answer);
   ASSERT_EQ(answer->ranks.size(), 3U);
   EXPECT_EQ(answer->ranks[2].path, "logs/7.mtcap");
@@ -147,7 +148,7 @@ TEST(RanksAnswer, TakesNoNumbersFromNonsense) {
     digest.path = "logs/a.mtcap";
     digest.rank = text;
     maker.Add(std::move(digest));
-    auto answer = std::move(maker).Make({});
+    auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
     ASSERT_TRUE(answer) << text;
     for (const RankFacts& rank : answer->ranks) {
       EXPECT_NE(rank.how, IdentityHow::kContent) << text;

@@ -1,4 +1,4 @@
-#include "memtool/profile/ranks/rank_pattern.h"
+#include "ranks/names/rank_pattern.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "ranks/path_words.h"
+#include "ranks/names/path_words.h"
 
-namespace memtool {
+namespace memtool::commands {
 
 namespace {
 
@@ -31,33 +31,6 @@ bool TellsProcesses(IdentityField field) {
   return field == IdentityField::kRank || field == IdentityField::kLocalRank ||
          field == IdentityField::kNode || field == IdentityField::kPid ||
          field == IdentityField::kHost;
-}
-
-std::string_view NameOf(IdentityField field) {
-  const auto* const at = std::find_if(kGroups.begin(), kGroups.end(),
-                                      [&](const GroupName& group) { return group.field == field; });
-  return at->name;
-}
-
-std::optional<std::int64_t>* NumberPlace(RankIdentity& identity, IdentityField field) {
-  switch (field) {
-    case IdentityField::kRank:
-      return &identity.rank;
-    case IdentityField::kLocalRank:
-      return &identity.local_rank;
-    case IdentityField::kNode:
-      return &identity.node;
-    case IdentityField::kStep:
-      return &identity.step;
-    case IdentityField::kAttempt:
-      return &identity.attempt;
-    case IdentityField::kPid:
-      return &identity.pid;
-    case IdentityField::kWorld:
-      return &identity.world;
-    default:
-      return nullptr;
-  }
 }
 
 void TakeText(RankIdentity& identity, IdentityField field, std::string_view text) {
@@ -119,7 +92,7 @@ Result<RankIdentity> RankPattern::Of(std::string_view path) const {
     if (text.empty()) {
       continue;
     }
-    std::optional<std::int64_t>* const place = NumberPlace(identity, field);
+    std::optional<std::int64_t>* const place = identity.Number(field);
     if (place == nullptr) {
       TakeText(identity, field, text);
       continue;
@@ -127,13 +100,14 @@ Result<RankIdentity> RankPattern::Of(std::string_view path) const {
     *place = text.find_first_not_of("0123456789") == std::string_view::npos ? NumberOf(text, 19)
                                                                             : std::nullopt;
     if (!place->has_value()) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("the group '{}' of '{}' matches '{}' in '{}', which is no number",
-                              NameOf(field), regex_->pattern(), text, path));
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format("the group '{}' of '{}' matches '{}' in '{}', which is no number",
+                      regex_->CapturingGroupNames().at(number), regex_->pattern(), text, path));
     }
   }
   identity.how = TellsProcess(identity) ? IdentityHow::kUser : IdentityHow::kNone;
   return identity;
 }
 
-}  // namespace memtool
+}  // namespace memtool::commands

@@ -1,0 +1,65 @@
+#include "memtool/profile/model/answerable.h"
+
+#include <algorithm>
+#include <array>
+
+namespace memtool {
+
+namespace {
+
+bool HasSamples(const Recording& recording) {
+  return recording.profile || recording.history;  // a history has them at every moment
+}
+
+bool HasHistory(const Recording& recording) {
+  return recording.history != nullptr;
+}
+
+bool HasEvents(const Recording& recording) {
+  return recording.history && !recording.history->events.empty();
+}
+
+bool HasAllocator(const Recording& recording) {
+  return recording.history && recording.state;
+}
+
+bool CanRunOut(const Recording& recording) {
+  return HasAllocator(recording) && recording.metadata.origin.kind != RecordingKind::kProgram;
+}
+
+struct Question {
+  std::string_view name;
+  bool (*answerable)(const Recording&);
+};
+
+constexpr std::array kQuestions{
+    Question{"top", HasSamples},     Question{"buckets", HasSamples},
+    Question{"account", HasSamples}, Question{"tags", HasSamples},
+    Question{"tree", HasSamples},    Question{"peek", HasSamples},
+    Question{"flame", HasSamples},   Question{"traces", HasSamples},
+    Question{"dot", HasSamples},     Question{"timeline", HasHistory},
+    Question{"steps", HasHistory},   Question{"segments", HasAllocator},
+    Question{"events", HasHistory},  Question{"oom", CanRunOut},
+    Question{"whatif", HasHistory},  Question{"fit", HasHistory},
+    Question{"leaks", HasEvents},    Question{"cut", HasAllocator},
+};
+
+}  // namespace
+
+std::vector<std::string_view> QuestionsFor(const Recording& recording) {
+  std::vector<std::string_view> names;
+  for (const Question& question : kQuestions) {
+    if (question.answerable(recording)) {
+      names.push_back(question.name);
+    }
+  }
+  return names;
+}
+
+bool CanAnswer(const Recording& recording, std::string_view question) {
+  return std::any_of(kQuestions.begin(), kQuestions.end(), [&](const Question& known) {
+    return known.name == question && known.answerable(recording);
+  });
+}
+
+}  // namespace memtool
