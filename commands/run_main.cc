@@ -8,10 +8,10 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "command.h"
-#include "fit_help.h"
-#include "help.h"
-#include "memory_bound.h"
+#include "base/command.h"
+#include "base/memory_bound.h"
+#include "help/fit_help.h"
+#include "help/help.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/escape.h"
 #include "output/whole_file.h"

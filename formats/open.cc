@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ground_truth/forms.h"
+#include "documents/ground_truth/forms.h"
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/digest.h"
 #include "memtool/formats/left_out.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "arrow.h"
+#include "base/command.h"
 #include "columns.h"
-#include "command.h"
 #include "help/vocabulary.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/replay/history_index.h"

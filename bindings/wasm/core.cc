@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "output/sink.h"
 #include "session/kept_recordings.h"
 

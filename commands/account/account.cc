@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "account/account_words.h"
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/ground_truth_facts.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"

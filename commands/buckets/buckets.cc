@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/command.h"
 #include "buckets/buckets_chart.h"
 #include "buckets/buckets_table.h"
-#include "command.h"
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/command.h"
 #include "check/check_words.h"
-#include "command.h"
 #include "memtool/formats/baseline.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/input_options.h"

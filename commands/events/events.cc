@@ -4,7 +4,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <memory>
 
-#include "command.h"
+#include "base/command.h"
 #include "events/events_story.h"
 #include "events/events_summary.h"
 #include "events/events_table.h"

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "command.h"
+#include "base/command.h"
 #include "flame/flame_picture.h"
 #include "memtool/profile/answers/write.h"
 #include "memtool/profile/base/arithmetic.h"

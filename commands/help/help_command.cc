@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
-#include "fit_help.h"
-#include "help.h"
+#include "base/command.h"
 #include "help/completions.h"
 #include "help/declared_answers.h"
+#include "help/fit_help.h"
+#include "help/help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/limits.h"
 #include "memtool/formats/reader.h"

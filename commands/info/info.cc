@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "info/info_card.h"
 #include "info/property.h"
 #include "memtool/profile/base/arithmetic.h"  // of tabulate.h

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"

@@ -7,7 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <optional>
 
-#include "command.h"
+#include "base/command.h"
 #include "leaks/leaks_table.h"
 #include "leaks/leaks_verdict.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -22,8 +22,8 @@
 #include "rows/rows_command.h"
 #include "words/choice.h"
 #include "words/known_words.h"
-#include "words/words.h"
 #include "words/refusals.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 

@@ -7,7 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <variant>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/oom_inputs.h"

@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/memory_bound.h"
 #include "inputs/digested_files.h"
 #include "inputs/trace_folder.h"
-#include "memory_bound.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/numbers.h"

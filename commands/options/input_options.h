@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/whatif/allocator_settings.h"

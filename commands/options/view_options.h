@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "options/default_input.h"
 #include "options/input_options.h"
 #include "output/graph/browser.h"

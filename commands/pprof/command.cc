@@ -1,5 +1,5 @@
 // memtool pprof: pprof's own command line and output, for fingers and scripts that know it.
-#include "command.h"
+#include "base/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "memory_bound.h"
+#include "base/memory_bound.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/at_moment.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "command.h"
+#include "base/command.h"
 #include "inputs/file_tree.h"
 #include "inputs/shard.h"
 #include "memtool/formats/digest.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "command.h"
+#include "base/command.h"
 #include "inputs/file_tree.h"
 #include "options/input_options.h"
 #include "options/output_options.h"

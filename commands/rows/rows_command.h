@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"

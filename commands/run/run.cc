@@ -12,7 +12,7 @@
 #include <random>
 
 #include "../capture/wire.h"
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "run/run_logs.h"

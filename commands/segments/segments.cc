@@ -9,7 +9,7 @@
 #include <map>
 #include <span>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/history_index.h"

@@ -8,7 +8,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <iterator>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "options/input_options.h"

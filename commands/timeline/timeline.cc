@@ -6,7 +6,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <deque>
 
-#include "command.h"
+#include "base/command.h"
 #include "events/events_words.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/paths.h"

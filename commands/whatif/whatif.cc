@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/select/filter.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "common/command_lines.h"
 #include "common/reading.h"
 #include "common/strict_text.h"

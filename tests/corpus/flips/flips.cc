@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "common/container_sums.h"
 #include "damage.h"
 #include "inputs.h"

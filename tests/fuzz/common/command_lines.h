@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 
 namespace memtool::fuzz {
 
