@@ -41,7 +41,7 @@ struct Header {
   std::uint32_t python_state;     // PythonState
   std::uint32_t python_version;   // major << 8 | minor, 0 = none seen
   std::array<char, 64> host;
-  std::array<char, 64> rank;  // "RANK=3 world=8 local=3 node=0", as far as told; or empty
+  std::array<char, 64> rank;  // "RANK=3 world=8 local=3 node=0", where known; or empty
   std::array<char, 512> executable;
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does

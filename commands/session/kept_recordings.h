@@ -1,5 +1,5 @@
-// What a process that runs many command lines keeps between them: inputs that were read, and their
-// replayed histories. A program that runs one line has none.
+// Cache of inputs and replayed histories for processes that run several command lines. The
+// command-line program has none.
 #pragma once
 
 #include <map>
@@ -13,18 +13,18 @@ namespace memtool::commands {
 
 class KeptRecordings {
  public:
-  // What inputs are found by: their name, and as what they are read ("" = by content).
+  // Cache key: the input's name and the format it is read as ("" = detected by content).
   static std::string KeyOf(const std::string& name, const std::string& format) {
     return name + '\0' + format;
   }
-  // Null: it was not read yet.
+  // Null if it is not in the cache.
   [[nodiscard]] std::shared_ptr<const Recording> Find(const std::string& key) const;
   // `index`: of its history, where it is known already.
   void Keep(const std::string& key, std::shared_ptr<const Recording> recording,
             std::shared_ptr<const HistoryIndex> index = nullptr);
   // Of a recording with a history; replayed once where the recording is kept.
   std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
-  // All inputs; what still uses them keeps them.
+  // Drops all entries; recordings still in use stay alive.
   void Forget() { kept_.clear(); }
 
  private:

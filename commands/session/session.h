@@ -1,5 +1,5 @@
-// Reads the inputs of one command: opens them (several at a time), selects, and keeps the notes
-// that end up in headers, in JSON and on stderr.
+// Reads the inputs of one command: opens them (several at once), applies the selection, and
+// collects notes for headers, JSON and stderr.
 #pragma once
 
 #include <functional>
@@ -40,8 +40,8 @@ class Session {
   // nothing is left).
   Result<void> ForEachRecording(const std::vector<std::string>& names, const VisitRecording& visit);
   // The same at the moment that `view` asks for; all inputs get the sample type of the first. The
-  // first `bases` names are selected at --base-at. Without bases, bytes that two inputs tell about
-  // count once, see JoinInputs.
+  // first `bases` names are selected at --base-at. Without bases, bytes that two inputs report
+  // about count once, see JoinInputs.
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                        const Visit& visit, std::size_t bases = 0);
 
@@ -49,7 +49,7 @@ class Session {
   Result<Selection> SelectAt(const std::string& name, std::shared_ptr<const Recording> recording,
                              const ViewOptions& view, const MomentSpec& moment,
                              const std::string& device);
-  // What an earlier command line read under this name; null where there is none.
+  // The cached recording of that name from an earlier command line, or null.
   [[nodiscard]] std::shared_ptr<const Recording> Kept(const std::string& name) const;
   // The replayed history of a recording that has one.
   [[nodiscard]] std::shared_ptr<const HistoryIndex> IndexOf(

@@ -20,7 +20,7 @@ namespace memtool::formats::mxnet {
 
 struct Row {
   std::string_view tag;
-  std::int32_t device = -1;    // -1: the form does not tell
+  std::int32_t device = -1;    // -1: the form does not say
   bool reused = false;         // came out of the pool
   bool unrounded = false;      // the pool did not round it, as it does device memory
   std::string_view structure;  // kScoped: "param grad"; empty otherwise

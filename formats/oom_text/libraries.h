@@ -1,4 +1,4 @@
-// Messages of allocators and servers above the driver: RMM, CuPy, llama.cpp, vLLM.
+// Wordings of out-of-memory messages by RMM, CuPy, llama.cpp and vLLM.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// When a line of a log was written, as far as its beginning tells.
+// When a line of a log was written, as far as its beginning can show.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Out-of-memory messages from other sources than PyTorch's allocators: XLA and TensorFlow, the
-// runtime and the libraries, the host.
+// Wordings of out-of-memory messages by XLA, TensorFlow, the GPU runtime and its libraries, and the
+// host.
 #pragma once
 
 #include <cstddef>

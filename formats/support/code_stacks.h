@@ -38,7 +38,7 @@ struct CodePlace {
   std::string_view function;
   std::string_view file;
   std::int64_t line = 0;
-  std::int64_t start_line = 0;  // of the function; 0 = not told
+  std::int64_t start_line = 0;  // of the function; 0 = not reported
 };
 
 class CodeStacks {

@@ -1,4 +1,4 @@
-// What a history looks like over time, for writers of traces: counters, allocations, the largest
+// A history over time, in the terms of trace viewers: counters, allocations, the largest
 // blocks as spans, and marks. All of it is handed out piece by piece; what is held is the replay of
 // one trace and a number per allocation.
 #pragma once
@@ -52,8 +52,8 @@ struct PictureMark {
   static constexpr std::int64_t kNone = INT64_MIN;
 };
 
-// Where the pieces go. Times are nanoseconds and never negative; those of a counter never step
-// back.
+// Receives the exported items. Times are nanoseconds and never negative; those of a counter never
+// step back.
 class PictureSink {
  public:
   virtual ~PictureSink() = default;
@@ -71,7 +71,7 @@ class PictureSink {
   PictureSink& operator=(const PictureSink&) = delete;
 };
 
-// What a form has room for.
+// Limits of the output format.
 struct PictureLimits {
   std::uint64_t states = 2'000'000;       // of all counters of a trace at one time
   std::uint64_t allocations = 1'000'000;  // as events of their own; 0 = none at all
@@ -79,7 +79,7 @@ struct PictureLimits {
   bool from_zero = false;                 // the first time is 0, whatever the file's clock says
 };
 
-// How the picture differs from the history.
+// How the exported model differs from the history.
 struct PictureFacts {
   std::int64_t zero = 0;           // what was subtracted from the file's times, in nanoseconds
   std::vector<std::string> notes;  // sentences about what was folded or left out

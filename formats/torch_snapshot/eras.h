@@ -1,4 +1,4 @@
-// Which version of PyTorch wrote a snapshot, told by the keys in it.
+// Which version of PyTorch wrote a snapshot, inferred from its keys.
 #pragma once
 
 #include <array>

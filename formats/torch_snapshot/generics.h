@@ -1,5 +1,5 @@
-// Dicts and lists that have no place in the model (settings, metadata, keys of later versions).
-// They are kept by reference, never expanded, and read as flat lists of "path = text" when wanted.
+// Dicts and lists that are not part of the model (settings, metadata, keys of later versions). They
+// are stored unexpanded and converted to flat lists of "path = text" on demand.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class Join {
   [[nodiscard]] std::optional<Match> Find(std::int64_t requested, std::string_view jit) const;
 
   // Adds the breakdown of an arena of temporaries to `history`: the operations whose buffers are
-  // live in it when the program needs most. Nothing where the program does not tell.
+  // live in it when the program needs most. Nothing where the program does not say.
   void Divide(const Match& match, StackId stack, std::int64_t size, RecordingBuilder& builder,
               History& history) const;
 

@@ -1,4 +1,4 @@
-// Names of which the whole has a form of its own: torchrun's folders, Slurm's logs, traces.
+// File names in known formats: torchrun's folders, Slurm's logs, profiler traces.
 #pragma once
 
 #include <cstddef>

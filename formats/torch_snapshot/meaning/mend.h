@@ -1,4 +1,4 @@
-// Meanings of events that can be told only when all events are known.
+// Fixes up events whose meaning is known only once all events have been read.
 #pragma once
 
 #include "memtool/profile/model/recording_builder.h"

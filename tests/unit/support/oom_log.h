@@ -20,7 +20,7 @@ inline std::int64_t GiB(double value) {
   return static_cast<std::int64_t>(value * static_cast<double>(kGiB) + 0.5);
 }
 
-// -1: the message does not tell.
+// -1: the message does not say.
 inline std::int64_t BytesOf(const std::optional<OomNumber>& number) {
   return number ? number->bytes : -1;
 }

@@ -1,9 +1,9 @@
-// What something outside the recording says about memory: nvidia-smi, DCGM, rocm-smi, amd-smi, or
-// the framework's own counters. These files are not recordings; they say how much there should be.
-// Read by Open() (open.h) where they are wanted: UTF-8, packed or not, at most 8 MiB unpacked.
-// Errors: kLimit, kTruncated, kMalformed with "line L, column C", kUnknownFormat with the forms
-// that are read.
-// Shapes: memtool-formats(5). Units: everything here is bytes.
+// Memory use as reported by something other than the recording: nvidia-smi, DCGM, rocm-smi,
+// amd-smi, or the framework's own counters. These files are not recordings; their totals are
+// compared with recordings. Read by Open() (open.h) where they are wanted: UTF-8, packed or not, at
+// most 8 MiB unpacked. Errors: kLimit, kTruncated, kMalformed with "line L, column C",
+// kUnknownFormat with the forms that are read. Shapes: memtool-formats(5). Units: everything here
+// is bytes.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Reading {
   std::string process{};
   // The pod, as the cluster names it, whose processes the figure is for; then scope is kProcess.
   std::string pod{};
-  // What counts as the expected sum. For an allocator: what it holds from the device (torch:
-  // reserved; JAX: pool_bytes where given, else bytes_in_use).
+  // The total that recordings are compared with. For an allocator: what it holds from the device
+  // (torch: reserved; JAX: pool_bytes where given, else bytes_in_use).
   std::optional<std::int64_t> used{};
   std::optional<std::int64_t> reserved{};  // a device: by the driver; an allocator: by it
   std::optional<std::int64_t> free{};
@@ -41,14 +41,14 @@ struct Reading {
   std::optional<std::int64_t> requested{};  // an allocator: bytes requested in those
   std::optional<std::int64_t> peak{};       // an allocator: highest `allocated`
   std::string unavailable{};                // why `used` is absent, as written: "[N/A]"
-  std::int64_t precision = 0;               // `used` is right to ± this: half a MiB for nvidia-smi
+  std::int64_t precision = 0;  // `used` is right within this: half a MiB for nvidia-smi
 };
 
 struct GroundTruth {
   std::string form{};     // stable name: "nvidia-smi-csv", "torch-memory-stats"
   std::string display{};  // for people
   std::vector<Reading> readings{};
-  std::vector<std::string> notes{};  // what was decided while reading
+  std::vector<std::string> notes{};  // interpretations made while reading, as sentences
 };
 
 struct TruthChoice {
@@ -56,7 +56,7 @@ struct TruthChoice {
   std::optional<std::string> gpu{};  // ordinal, or the name (GPU or pod) as the file writes it
 };
 
-// The one row meant. A pid selects processes; a gpu alone selects the device's row where there is
+// Selects one row. A pid selects processes; a gpu alone selects the device's row where there is
 // one; without either, processes come before devices. Nothing is ever added up. Errors: kUsage,
 // with a list of the rows, when no row or several are left, or when `used` of the row is not known.
 Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choice);

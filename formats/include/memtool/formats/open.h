@@ -1,5 +1,6 @@
-// The one door to a file: bytes in, a Document out. Unpacks, recognises the format by content,
-// reads; what is thrown below (ReadError, bad_alloc) becomes an Error here and nowhere else.
+// Opens and reads input files: the only public way from bytes to a Document. Unpacks, recognises
+// the format by content, reads; exceptions from readers (ReadError, bad_alloc) are converted to
+// Error here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,8 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
       held_;  // in the order of DocumentKind
 };
 
-// The kinds that the caller can do something with; a file is never taken for another one.
+// The kinds of document that the caller accepts. A file is never read as a kind that is not
+// accepted.
 struct Wanted {
   bool recordings = true;
   bool oom_logs = false;

@@ -17,7 +17,7 @@
 namespace memtool {
 
 struct DriverJoin {
-  Recording rest;            // the log without what the snapshot tells
+  Recording rest;            // the log without what the snapshot reports
   std::string snapshot;      // the name under which it was added
   std::int64_t found = 0;    // bytes of segments that lie in the log's allocations
   std::int64_t missing = 0;  // bytes of segments that do not
@@ -26,7 +26,7 @@ struct DriverJoin {
   // To compare with `found`: the whole size of the allocations that hold a segment.
   std::int64_t holding = 0;
   // The moment of the log that matches the snapshot: the snapshot's time, or the log's own end when
-  // the snapshot tells no times.
+  // the snapshot reports no times.
   MomentSpec moment;
 };
 

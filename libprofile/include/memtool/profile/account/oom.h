@@ -16,13 +16,13 @@
 namespace memtool {
 
 struct OomFacts {
-  std::optional<Quantity> asked;     // from the framework's allocator
-  std::optional<Quantity> wanted;    // by the allocator from the driver for that: a whole segment
-  std::optional<Quantity> free;      // as the driver tells
+  std::optional<Quantity> asked;     // requested from the allocator
+  std::optional<Quantity> wanted;    // requested from the driver: a whole segment
+  std::optional<Quantity> free;      // reported by the driver
   std::optional<Quantity> capacity;  // of the device
-  std::optional<Quantity> limit;     // of what the allocator may take
+  std::optional<Quantity> limit;     // the allocator's own limit
   std::optional<Quantity> process;   // this process on the device, as the driver sees it
-  // in blocks handed out; includes private pools where they are not told apart
+  // in blocks handed out; includes private pools where they are not distinguished
   std::optional<Quantity> live;
   std::optional<Quantity> pending;  // freed by the program, but a stream may still use it
   std::optional<Quantity> cached;   // free inside the allocator
@@ -31,14 +31,14 @@ struct OomFacts {
   std::optional<Quantity> private_pools;
 };
 
-// A part of the device. Parts of one ladder sum exactly to its whole.
+// One part of the breakdown. The parts sum exactly to the whole.
 struct OomPart {
   // "free", "live", "private_pools", "pending", "cached", "non_framework", "other", "outside"
   std::string key;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
 };
-// What the parts of a ladder sum to, as far as the figures reach.
+// What the parts sum to: the widest total for which all figures are known.
 enum class OomWhole : std::uint8_t {
   kCapacity,  // of the device
   kKnown,     // what the driver has free and what the allocator holds
@@ -55,7 +55,7 @@ struct OomLadder {
   // The driver's figure for this process is smaller than what the allocator holds: not used.
   bool process_unusable = false;
 };
-// No ladder when it is not known what is live.
+// None if the live bytes are unknown.
 std::optional<OomLadder> MakeLadder(const OomFacts& facts);
 
 enum class OomWhy : std::uint8_t {

@@ -1,4 +1,4 @@
-// Which elements of two sequences correspond: a longest common subsequence (E. Myers, "An O(ND)
+// Matches the elements of two sequences: a longest common subsequence (E. Myers, "An O(ND)
 // Difference Algorithm and Its Variations", 1986; the form that needs linear space).
 #pragma once
 
@@ -18,16 +18,16 @@ struct Alignment {
   // Partners are equal, and none stands before that of an earlier element.
   std::vector<std::uint32_t> partners;
   std::uint64_t pairs = 0;
-  // False: stretches were so different that they were left without partners.
+  // False if some stretches had too many differences and were left unmatched.
   bool complete = true;
 };
 
-// `most_edits`: of elements without a partner, in any stretch that is looked at at once.
+// `most_edits`: maximum number of unmatched elements per stretch.
 // Sequences have fewer than 2^31 elements.
 Alignment Align(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
                 std::size_t most_edits = kMostEdits);
 
-// How many pairs there could be at most: elements that both have, in any order.
+// Upper bound for the number of pairs: the size of the multiset intersection.
 std::uint64_t MostPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
 }  // namespace memtool

@@ -1,5 +1,5 @@
-// What changed between two runs, step by step: which allocations of a step correspond, and the rows
-// that make the difference at its peak. Runs that are not of one program get a refusal.
+// What changed between two runs, step by step: which allocations of a step correspond, and which
+// rows make up the difference at its peak. Refuses runs of different programs.
 #pragma once
 
 #include <cstddef>

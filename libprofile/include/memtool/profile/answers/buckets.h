@@ -20,7 +20,7 @@ namespace memtool {
 
 struct BucketsQuery {
   Multi multi = Multi::kFirst;
-  std::optional<Quantity> expected{};  // bytes held, as the device tells
+  std::optional<Quantity> expected{};  // bytes in use, as reported by the device
   // shares are of what the inputs track, even where `expected` is known
   bool share_of_tracked = false;
   std::size_t entries = 0;  // how many to list per bucket, the largest

@@ -142,7 +142,7 @@ class EventSource {
 AnswerColumns EventColumns(EventSource& source, std::span<const FieldInfo> fields,
                            std::optional<std::size_t> limit);
 
-// What became of a block or segment, as far as the chosen events tell.
+// The lifetime of a block or segment, within the selected events.
 struct BlockStory {
   // One end of its life.
   struct End {

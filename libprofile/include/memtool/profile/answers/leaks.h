@@ -1,5 +1,5 @@
 // What keeps growing, over several inputs or over the steps of one history: a row for each row that
-// grew, and what the series tells, as findings with their figures.
+// grew, and findings derived from the series, with their figures.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct LeaksQuery {
   By by;
   SortBy sort = SortBy::kFlat;
   bool all = false;  // also rows that stay the same
-  // Of several inputs: their order. None = by time when all tell theirs, else by name.
+  // Order of several inputs. None = by time if all have one, else by name.
   std::optional<InputOrder> order;
   StepOptions steps{};                   // of one history
   std::optional<std::int64_t> capacity;  // bytes: after how many steps are they reached?

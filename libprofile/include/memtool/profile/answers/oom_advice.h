@@ -37,7 +37,7 @@ enum class OomAdviceKind : std::uint8_t {
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
 
-  // Of a program whose table is told:
+  // Of a program whose table is reported:
   kFewerTemporaries,  // `bytes`, `share` of what the program needs
   kSmallerArguments,  // likewise
   kLayout,            // of `buffer`: `bytes` with padding, of which `lacking` are padding
@@ -59,7 +59,7 @@ enum class OomAdviceKind : std::uint8_t {
   kFreeForOtherSizes,   // in segments for blocks of another size class
   kFreeLater,           // when a stream releases it
 
-  // Of a program whose table is told:
+  // Of a program whose table is reported:
   kRematStopped,      // at `bytes`; its goal was `lacking`
   kFragmentedLayout,  // `bytes` of the temporaries are fragmentation, `share` of them
 
@@ -68,7 +68,7 @@ enum class OomAdviceKind : std::uint8_t {
   kLookAtTables,  // of a message: its buffers or chunks can be read like a recording
   kLookAtHost,    // the kernel's log, limits of the job
   kFindHolders,   // of the `bytes` live: by a snapshot or a profile
-  kFindWhoHeld,   // the same where no figures are told
+  kFindWhoHeld,   // the same no figures reported
 };
 // "expandable_segments"
 std::string_view NameOf(OomAdviceKind kind);
@@ -81,7 +81,7 @@ enum class OomSettingState : std::uint8_t {
   kNotAdvised,
   kOff,          // a snapshot says so
   kUntold,       // a snapshot does not list it: perhaps a framework without the setting
-  kPerhapsOn,    // a message does not tell
+  kPerhapsOn,    // not in the message
   kLeftOut,      // a whole message does not advise it, as since 2.14 where it is on
   kOfNewer,      // the wording is that of versions that may not have it
   kPlatformMay,  // not every build of this platform has it
@@ -105,7 +105,7 @@ struct OomAdvice {
   std::int64_t bytes = 0;
   std::int64_t lacking = 0;
   std::int64_t pid = 0;
-  std::optional<double> share{};  // where the device's capacity is told
+  std::optional<double> share{};  // where the device's capacity is reported
   std::string variable{};
   OomSettingState when = OomSettingState::kNotAdvised;
   std::vector<Setting> settings{};

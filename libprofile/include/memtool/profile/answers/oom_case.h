@@ -43,7 +43,7 @@ enum class OomReason : std::uint8_t {
   kLimit,            // the allocator's own: set_per_process_memory_fraction
   kMpsLimit,         // that of MPS, shared with others
   kTooLarge,         // more than the device has
-  kAbsurd,           // more than any device has; how much is not told
+  kAbsurd,           // more than any device has; how much is not reported
   kFreeBlockUnused,  // a free block was large enough
   kDriverRefused,    // the driver had more free than was wanted
   kReserve,          // the message says that expandable_segments_reserve is too small for it
@@ -94,12 +94,12 @@ struct OomCase {
   OomVerdict verdict;
   OomConclusion conclusion;
   std::string platform;               // of a snapshot: Origin::platform
-  std::vector<Setting> settings;      // of a snapshot; empty when it does not tell
+  std::vector<Setting> settings;      // of a snapshot; empty when it does not say
   std::optional<OomMessage> message;  // of a log
   // The processes that a message names hold more than the device has.
   bool processes_contradict = false;
 
-  // False where too few figures are told to say how much was lacking.
+  // False where too few figures are reported to say how much was lacking.
   [[nodiscard]] bool judged() const { return failed && verdict.why != OomWhy::kUnknown; }
 };
 

@@ -27,7 +27,7 @@ struct OomInputsAnswer {
   // Rows are by time, failures first, where all failures tell one, by one kind of clock; else as
   // they were added.
   bool by_time = false;
-  std::optional<OomOrder> order{};                             // by time, where ranks are told
+  std::optional<OomOrder> order{};                             // by time, where ranks are reported
   std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many failures of each, by name
 };
 

@@ -29,7 +29,7 @@ struct RankCause {
 enum class RankProblem : std::uint8_t {
   kNone,
   kUnreadable,   // `text` says why
-  kTwice,        // another file tells the same rank: `path`
+  kTwice,        // another file has the same rank: `path`
   kSameBytes,    // as the file of rank `other`: copied, or written over
   kWrongDevice,  // on device `device` in place of `other`
   kTwoDevices,   // holds `other` bytes on device `device` too
@@ -49,7 +49,7 @@ struct FailureFacts {
   std::optional<std::int64_t> free;
 };
 
-// Bytes. An input that could not be read has only what its path tells.
+// Bytes. For an unreadable input only the fields derived from its path are set.
 struct RankFacts {
   std::int64_t rank = 0;
   std::optional<std::int64_t> local_rank;
@@ -90,11 +90,11 @@ struct FirstOom {
   std::int64_t time = kNoTime;
   std::optional<std::int64_t> asked;
   std::optional<std::int64_t> free;
-  std::vector<std::int64_t> with;           // other ranks at the same time, as far as clocks tell
-  std::optional<std::int64_t> next_rank;    // the one that ran out next
+  std::vector<std::int64_t> with;         // other ranks at the same time, as far as clocks can show
+  std::optional<std::int64_t> next_rank;  // the one that ran out next
   std::optional<std::int64_t> before_next;  // ns
   std::uint64_t failed = 0;                 // ranks, this one too
-  // Of the other ranks at that time: reserved bytes, as far as told.
+  // Reserved bytes of the other ranks at that time, where reported.
   std::uint64_t told = 0;
   std::optional<std::int64_t> others_median;
   std::optional<std::int64_t> others_most;
@@ -117,7 +117,7 @@ struct RanksAnswer {
   std::vector<RankFacts> ranks;  // by rank
   std::vector<RankClassFacts> classes;
   RankStructure structure;
-  std::size_t hosts = 0;  // as far as told
+  std::size_t hosts = 0;  // where known
   std::optional<std::int64_t> median_peak;
   std::optional<FirstOom> first_oom;
   std::vector<UnrankedFile> unranked;

@@ -177,7 +177,7 @@ AnswerView ViewOf(const SegmentsAnswer& answer);
 class SegmentsMaker {
  public:
   explicit SegmentsMaker(SegmentsQuery query) : query_(std::move(query)) {}
-  // Errors: kUnsupported for an input that does not tell segments; those of GroupAllocations for
+  // Errors: kUnsupported for an input that does not say segments; those of GroupAllocations for
   // the holders; by a label all holders are kNoStack.
   Result<void> Add(const Selection& selection);
   SegmentsAnswer Make() &&;

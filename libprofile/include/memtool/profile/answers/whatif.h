@@ -30,7 +30,8 @@ using ForEachJob =
 struct WhatifQuery {
   // Empty: the file's own, PyTorch's defaults, and what is mostly tried.
   std::vector<whatif::AllocatorSettings> settings;
-  std::optional<std::int64_t> limit{};  // bytes that the process may get; none: what the file tells
+  std::optional<std::int64_t>
+      limit{};  // bytes that the process may get; none: what the file reports
   std::optional<std::int64_t> total{};  // of the card
   bool fit = false;                     // look for the smallest limit of each setting
   std::optional<MomentSpec> until{};    // requests up to here

@@ -18,7 +18,8 @@
 
 namespace memtool {
 
-// As std::vector, as far as it goes. Room that is not used takes no memory, or at most 2 MiB.
+// The subset of std::vector's interface that is used here, with the same meaning. Room that is not
+// used takes no memory, or at most 2 MiB.
 template <class Row>
 class RowVector {
   static_assert(std::is_trivially_copyable_v<Row> && alignof(Row) <= alignof(std::max_align_t));

@@ -53,12 +53,12 @@ enum class GrowthEvidence : std::uint8_t {
   // fewer than five points. Also a stepwise series with fewer than three rises.
   kWeak,
   kStrong,
-  kFreed,  // goes on, but the history knows that all of it is freed later
+  kFreed,  // a trend, but the history shows that all of it is freed later
 };
 
 // Shares of series without a trend that rise as much by chance (ChanceOfRise).
 inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
-inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
+inline constexpr double kPerhaps = 0.05;  // enough with never-freed bytes (Kept)
 // two cycles rise within each half, but not from one to the other
 inline constexpr double kHalves = 0.2;
 inline constexpr std::size_t kFewestRises = 3;
@@ -67,7 +67,7 @@ inline constexpr std::size_t kFewestRises = 3;
 inline constexpr double kSureOfAll = 0.05;
 inline constexpr double kPerhapsOfAll = 0.25;
 
-// What a history knows: bytes that were allocated in its steps and never freed.
+// Bytes allocated during the steps of a history and never freed.
 struct Kept {
   std::int64_t bytes = 0;
   std::size_t steps = 0;  // in how many steps
@@ -89,10 +89,10 @@ struct Growth {
   // The share of the variance that this line explains (R²), to six digits; none for a constant
   // and for a single step.
   std::optional<double> fit;
-  std::int64_t least_step = 0;  // the smallest and the largest increment
+  std::int64_t least_step = 0;  // smallest and largest increment
   std::int64_t most_step = 0;
-  std::int64_t bend = 0;   // by how much a step exceeds the one before, on average; 0 for one step
-  bool even_bend = false;  // `bend` is the same for all steps
+  std::int64_t bend = 0;   // mean second difference; 0 for one step
+  bool even_bend = false;  // all second differences are equal
   std::size_t steps = 0;   // points - 1
   std::size_t grew = 0;    // in how many of the steps
   std::size_t shrank = 0;
@@ -109,7 +109,7 @@ struct Growth {
   [[nodiscard]] bool goes_on() const { return evidence == GrowthEvidence::kStrong; }
 };
 
-// At least one value, at most kMostPoints. `kept`: where a history knows it.
+// `series`: 1 to kMostPoints values. `kept`: only known for histories.
 inline constexpr std::size_t kMostPoints = 1U << 20U;
 Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept = {});
 
@@ -126,7 +126,7 @@ struct GrowthRow {
 
 struct GrowthPoint {
   std::string name;             // the input or the step
-  std::int64_t time = kNoTime;  // ns since the epoch, where the input tells
+  std::int64_t time = kNoTime;  // ns since the epoch, where the input reports
   std::int64_t event = -1;      // of a step: the last event of the first device
   std::int64_t total = 0;
   std::int64_t unknown = 0;

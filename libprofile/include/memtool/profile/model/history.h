@@ -14,7 +14,7 @@
 
 namespace memtool {
 
-using LedgerId = Id<struct LedgerTag>;  // which memory an event changes
+using LedgerId = Id<struct LedgerTag>;  // the memory domain that an event changes
 using TraceId = Id<struct TraceTag>;    // one ordered list of events
 
 // kCpu: what a framework's CPU allocator hands out; on no device, and left out of sums over all
@@ -22,9 +22,9 @@ using TraceId = Id<struct TraceTag>;    // one ordered list of events
 enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
 enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
 
-// Memory from the driver counts at driver level (PyTorch's segments); what an allocator hands out
-// of it counts one level above (blocks). What nobody tracks is parent minus children, at every
-// level.
+// A place that memory comes from, at one level: the driver's segments, or the blocks that a
+// framework's allocator carves out of them. The two levels are never added up. Untracked bytes are
+// the parent's bytes minus those of its children.
 struct Ledger {
   std::string name;          // "segments", "blocks"
   std::int32_t device = -1;  // ordinal; -1 = none (host)

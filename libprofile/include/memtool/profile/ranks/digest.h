@@ -64,7 +64,7 @@ struct DigestOom {
 
 // The highest live and reserved bytes of the device with the highest peak, per bin of time. A bin
 // is 2^shift ns long and begins at a multiple of that, so that grids of different files line up and
-// a coarser one is the maximum of a finer one's bins. Empty where times are not told.
+// a coarser one is the maximum of a finer one's bins. Empty where times are not reported.
 struct DigestGrid {
   std::int64_t first = 0;  // bin of the first value: time >> shift
   unsigned shift = 0;
@@ -79,7 +79,7 @@ struct Digest {
   std::uint64_t bytes = 0;
   std::string format;
   std::string display;  // the format for people
-  // What the file itself tells of its writer.
+  // Identity of the writing process, as recorded in the file.
   std::string host;
   std::optional<std::int64_t> process;
   std::string rank;          // "3", "3 of 8"

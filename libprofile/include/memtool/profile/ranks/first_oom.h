@@ -19,7 +19,7 @@ struct RankOom {
   std::uint64_t where = 0;              // equal for equal code; 0 = not known
 };
 
-// Failures that ask for the same in the same code, of ranks that are therefore told of once.
+// Identical failures (same size, same code) of several ranks, reported as one.
 struct OomGroup {
   std::vector<std::int64_t> ranks{};   // by time, then by rank; each once
   std::size_t failures = 0;            // more than ranks, where some failed again

@@ -64,7 +64,7 @@ struct RankIdentity {
   std::optional<std::int64_t>* Number(IdentityField field);
 };
 
-// Whether anything tells this process from others of its job.
+// Whether the process can be distinguished from others of its job.
 inline bool TellsProcess(const RankIdentity& identity) {
   return identity.rank || identity.local_rank || identity.node || identity.pid ||
          !identity.host.empty();

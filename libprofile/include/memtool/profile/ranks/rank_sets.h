@@ -48,7 +48,7 @@ struct RankSetKey {
 enum class RankRule : std::uint8_t {
   kTold,          // identity.rank
   kNodeAndLocal,  // node · GPUs per node + local rank
-  kLocal,         // the local rank, where no node is told
+  kLocal,         // the local rank, where no node is reported
   kNode,          // one process per node
   kHostAndPid,    // its place among hosts and pids in order of their names: a number, not a rank
   kNone,
@@ -85,7 +85,7 @@ struct WrongDevice {
 };
 
 enum class ExpectedFrom : std::uint8_t {
-  kWorld,    // the files tell how many ranks there are
+  kWorld,    // the files report how many ranks there are
   kHighest,  // the highest rank of any step of this job and role
 };
 

@@ -1,6 +1,6 @@
 // How true the model is to a recording: its own requests under its own settings, run freely and
-// compared with what the file says at every event. Two things are told that no model can know:
-// where a new segment came to lie, and that the driver refused one.
+// compared with what the file says at every event. The model is given two things that it cannot
+// compute: where a new segment came to lie, and that the driver refused one.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class Obstacle : std::uint8_t {
   kNoState,         // only events: what was there before them is unknown
   kOtherAllocator,  // cudaMallocAsync
   kTooLarge,        // sizes that no device has: sums of them would leave the range
-  kOutside,         // addresses lie in no segment that the file tells of
+  kOutside,         // addresses lie in no segment that the file reports of
 };
 const char* ObstacleName(Obstacle obstacle);  // "no_events"
 

@@ -42,7 +42,7 @@ struct FitInput {
   double x = 0;                  // above 0; no two are equal
 };
 
-// Whether two recordings are of one program. A third size can only be told from two that are.
+// Whether two recordings are of the same program: only then can a third size be predicted.
 struct FitGate {
   enum class Reason : std::uint8_t {
     kAccepted,
@@ -69,7 +69,7 @@ struct FitGate {
 };
 std::string_view NameOf(FitGate::Reason reason);  // "structure"
 
-// What grows by one law under one stack, at the moment when most is live.
+// Bytes with one growth law under one stack, at the peak.
 struct FitRow {
   StackId stack;  // of the recording that was scaled; may be none
   Law law = Law::kConstant;
@@ -113,8 +113,8 @@ class FittedProgram {
   FitGate gate_;
 };
 
-// Of `inputs`, which to scale to x and which to learn the laws from: the nearest by ratio, and the
-// one that is farthest from that. Rows of `inputs`, which has at least two.
+// Which input to scale to x (the nearest by ratio) and which to fit the growth laws with (the one
+// farthest from that). Rows of `inputs`, which has at least two.
 struct FitChoice {
   std::size_t near = 0;
   std::size_t far = 0;

@@ -1,9 +1,10 @@
-// The same requests under other settings, on another card, or changed: what they would have needed.
+// Simulates the same requests under other allocator settings, on another GPU, or modified, and
+// reports the memory needed.
 //
 // The base, which was there before the first event, is either kept as it lay, although other
 // settings would have laid it otherwise, or requested once more by itself, as if nothing had been
 // freed before. The truth mostly lies between. Addresses of new segments decide ties between equal
-// blocks; both directions show how much of a figure is luck.
+// blocks; running with both directions shows how much of a result depends on placement alone.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +80,7 @@ struct Scenario {
   std::optional<std::int64_t> fits;          // the base laid anew
   std::optional<std::uint64_t> fit_retries;  // at that limit
 
-  // One figure tells the peak: nothing was there before, or all runs agree within 1 %.
+  // The peak is certain: nothing was live before, or all runs agree within 1 %.
   [[nodiscard]] bool agrees() const {
     constexpr std::int64_t kHundred = 100;
     return high.reserved_peak - low.reserved_peak <= high.reserved_peak / kHundred;
