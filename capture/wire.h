@@ -55,7 +55,7 @@ struct Header {
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
 // That of the first writers, in which the rest is 0
-inline constexpr std::size_t kLeastHeader = 840;
+inline constexpr std::size_t kMinHeader = 840;
 static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
@@ -107,7 +107,7 @@ enum class Tag : std::uint8_t {
   kPyFrame = 0x05,
   kStack = 0x06,
   kThread = 0x07,
-  kLedger = 0x08,
+  kDomain = 0x08,
   kAttributeSet = 0x09,
   kTagName = 0x0a,
   kFailed = 0x20,

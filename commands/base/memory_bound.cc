@@ -19,7 +19,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::uint64_t kLeastBound = 4ULL << 30U;
+constexpr std::uint64_t kMinBound = 4ULL << 30U;
 
 std::uint64_t MachineMemory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
@@ -61,7 +61,7 @@ void OwnProcess() {
 }
 
 std::uint64_t DefaultMemoryBound() {
-  return std::max(kLeastBound, MachineMemory() / 4 * 3);
+  return std::max(kMinBound, MachineMemory() / 4 * 3);
 }
 
 void BoundMemory([[maybe_unused]] std::uint64_t bytes) {

@@ -15,7 +15,7 @@
 #include "options/keywords_option.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
 #include "words/words.h"
@@ -70,15 +70,16 @@ std::string SelectingText() {
 }
 
 // Inputs minus bases as one recording.
-Result<std::shared_ptr<const Recording>> Combined(Session& session, const ViewOptions& view,
+Result<std::shared_ptr<const Recording>> Combined(InputReader& input_reader,
+                                                  const ViewOptions& view,
                                                   const std::vector<std::string>& names,
                                                   const std::vector<std::string>& bases) {
   std::vector<std::shared_ptr<const Recording>> recordings;
   std::vector<std::string> all = names;
   all.insert(all.end(), bases.begin(), bases.end());
   auto done =
-      session.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
-        const MomentSpec moment = view.MomentOf(*read, view.moment());
+      input_reader.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
+        const MomentSpec moment = view.MakeMoment(*read, view.moment());
         MEMTOOL_TRY(CheckMoment(*read, moment));
         auto recording = RecordingAt(read, moment, view.device());
         MEMTOOL_TRY(recording);
@@ -127,7 +128,7 @@ class ConvertCommand : public Command {
     po::options_description group("Conversion");
     auto add = group.add_options();
     if (!merge_) {
-      add("to", ValueOf(&to_, {.words = ChoiceNames()})->value_name("FORMAT"),
+      add("to", ToValue(&to_, {.words = ChoiceNames()})->value_name("FORMAT"),
           ChoicesText().c_str());
     }
     if (!merge_) {
@@ -161,34 +162,34 @@ class ConvertCommand : public Command {
     MEMTOOL_TRY(CheckOptions(*writer, streams));
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    auto bases = input_.FilesOf(bases_, streams);
+    auto bases = input_.GetFiles(bases_, streams);
     MEMTOOL_TRY(bases);
     bases_ = *std::move(bases);
     if (writer->writes() == formats::Written::kTimeline) {
       return OnOneRecording(input_, streams, fmt::format("--to {} takes one FILE", to_),
-                            [&](Session& session, const auto& recording) {
-                              return WriteTimeline(*writer, session, *recording);
+                            [&](InputReader& input_reader, const auto& recording) {
+                              return WriteTimeline(*writer, input_reader, *recording);
                             });
     }
     if (writer->writes() == formats::Written::kRecording && names->size() == 1 && bases_.empty()) {
       return WriteRecording(*writer, streams);
     }
-    Session session(input_, streams);
-    auto recording = Combined(session, view_, *names, bases_);
+    InputReader input_reader(input_, streams);
+    auto recording = Combined(input_reader, view_, *names, bases_);
     MEMTOOL_TRY(recording);
     if (writer->writes() == formats::Written::kAll ||
         writer->writes() == formats::Written::kRecording) {
-      session.Finish();
+      input_reader.Finish();
       MEMTOOL_TRY(StreamWholeFile(
-          output_, [&](const TakeBytes& take) { return writer->Write(**recording, {}, take); },
+          output_, [&](const ByteSink& take) { return writer->Write(**recording, {}, take); },
           streams));
-      return session.exit_code();
+      return input_reader.exit_code();
     }
     if (!(*recording)->profile) {
       return Fail(ErrorCode::kUnsupported, "the input holds no samples");
     }
-    MEMTOOL_TRY(WriteSamples(*writer, **recording, session));
-    return session.exit_code();
+    MEMTOOL_TRY(WriteSamples(*writer, **recording, input_reader));
+    return input_reader.exit_code();
   }
 
  private:
@@ -222,16 +223,16 @@ class ConvertCommand : public Command {
   // What the session has to say comes before the first byte, and not at all when nothing can be
   // written.
   Result<void> WriteSamples(const formats::Writer& writer, const Recording& recording,
-                            Session& session) const {
+                            InputReader& input_reader) const {
     bool finished = false;
     const auto finish = [&] {
       if (!std::exchange(finished, true)) {
-        session.Finish();
+        input_reader.Finish();
       }
     };
     return StreamWholeFile(
         output_,
-        [&](const TakeBytes& take) {
+        [&](const ByteSink& take) {
           auto done = writer.Write(recording,
                                    {.filter = view_.filter(), .sample_type = view_.sample_index()},
                                    [&](std::string_view bytes) {
@@ -243,7 +244,7 @@ class ConvertCommand : public Command {
           }
           return done;
         },
-        session.streams());
+        input_reader.streams());
   }
 
   // One input as it was read. What it holds at a moment is asked of what is written.
@@ -256,14 +257,14 @@ class ConvertCommand : public Command {
     }
     return OnOneRecording(
         input_, streams, fmt::format("--to {} takes one FILE", to_),
-        [&](Session& session, const auto& recording) {
+        [&](InputReader& input_reader, const auto& recording) {
           return StreamWholeFile(
-              output_, [&](const TakeBytes& take) { return writer.Write(*recording, {}, take); },
-              session.streams());
+              output_, [&](const ByteSink& take) { return writer.Write(*recording, {}, take); },
+              input_reader.streams());
         });
   }
 
-  Result<void> WriteTimeline(const formats::Writer& writer, const Session& session,
+  Result<void> WriteTimeline(const formats::Writer& writer, const InputReader& input_reader,
                              const Recording& recording) {
     MEMTOOL_TRY(keywords_.Resolve());
     // Without a dictionary of its own, an input of many writers has no categories.
@@ -277,10 +278,10 @@ class ConvertCommand : public Command {
           notes.push_back(text);
         }};
     MEMTOOL_TRY(StreamWholeFile(
-        output_, [&](const TakeBytes& take) { return writer.Write(recording, options, take); },
-        session.streams()));
+        output_, [&](const ByteSink& take) { return writer.Write(recording, options, take); },
+        input_reader.streams()));
     for (const std::string& note : notes) {
-      Warn(session.streams(), "note: " + note);
+      Warn(input_reader.streams(), "note: " + note);
     }
     return {};
   }

@@ -15,7 +15,7 @@
 #include "options/input_options.h"
 #include "options/range_options.h"
 #include "output/whole_file.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/refusals.h"
 
 namespace memtool::commands {
@@ -59,7 +59,7 @@ class CutCommand final : public Command {
       return Fail(ErrorCode::kUsage, "cut needs -o FILE", "-o - writes to stdout");
     }
     return OnOneRecording(input_, streams, "cut takes one FILE",
-                          [&](const Session&, const auto& recording) -> Result<void> {
+                          [&](const InputReader&, const auto& recording) -> Result<void> {
                             auto bytes = Make(recording, streams);
                             return bytes ? WriteWholeFile(output_, *bytes, streams)
                                          : Result<void>(Fail(std::move(bytes.error())));

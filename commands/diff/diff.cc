@@ -117,23 +117,23 @@ class DiffCommand final : public RowsCommand {
   }
 
   Result<ExitCode> RunJobs(const std::string& base, const std::string& now, Streams& streams) {
-    Session session(input(), streams);
-    auto answer = AlignJobs(base, now, input(), view(), session);
+    InputReader input_reader(input(), streams);
+    auto answer = AlignJobs(base, now, input(), view(), input_reader);
     MEMTOOL_TRY(answer);
-    session.Finish();
-    AnswerHead head = session.Head(answer->head.question);
+    input_reader.Finish();
+    AnswerHead head = input_reader.Head(answer->head.question);
     for (InputNote& note : head.inputs) {
       note.moment = "whole";
     }
     answer->head = std::move(head);
     MEMTOOL_TRY(output().Print(
-        ViewOf(*answer), [&] { return AlignedRanksTable(*answer, base, now, output().limit()); },
+        MakeView(*answer), [&] { return AlignedRanksTable(*answer, base, now, output().limit()); },
         streams));
     if (answer->compared == 0) {
       Warn(streams, "no rank of the one run corresponds to the same of the other");
       return ExitCode::kGate;
     }
-    return session.exit_code();
+    return input_reader.exit_code();
   }
 #endif
 
@@ -154,9 +154,9 @@ class DiffCommand final : public RowsCommand {
     MEMTOOL_TRY(CheckNames(bases_));
     MEMTOOL_TRY(CheckNames(news_));
     const bool same = bases_ == news_;
-    auto news = input().FilesOf(news_, streams);
+    auto news = input().GetFiles(news_, streams);
     MEMTOOL_TRY(news);
-    auto bases = same ? news : input().FilesOf(bases_, streams);
+    auto bases = same ? news : input().GetFiles(bases_, streams);
     MEMTOOL_TRY(bases);
     news_ = *std::move(news);
     bases_ = *std::move(bases);
@@ -165,14 +165,14 @@ class DiffCommand final : public RowsCommand {
     return names;
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    auto bases = SelectAll(session, names, view(), bases_.size());
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    auto bases = SelectAll(input_reader, names, view(), bases_.size());
     MEMTOOL_TRY(bases);
     if (bases->size() != names.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
     }
     if (align_) {
-      return Align(*bases, session);
+      return Align(*bases, input_reader);
     }
     const auto middle = bases->begin() + static_cast<std::ptrdiff_t>(bases_.size());
     std::vector<Selection> news(std::make_move_iterator(middle),
@@ -185,20 +185,20 @@ class DiffCommand final : public RowsCommand {
                     .through_rows = output().limit(),
                     .limit = limit_});
     if (answer_.saturated) {  // also by --normalize
-      session.NoteClamped();
+      input_reader.NoteClamped();
     }
-    answer_.head = session.Head("diff");
+    answer_.head = input_reader.Head("diff");
     return {};
   }
 
-  Result<void> Align(const std::vector<Selection>& sides, const Session& session) {
+  Result<void> Align(const std::vector<Selection>& sides, const InputReader& input_reader) {
     if (sides.size() != 2) {
       return Fail(ErrorCode::kUsage, "--align compares two runs, one FILE each");
     }
     auto aligned = AlignSides(sides[0], sides[1], view().by());
     MEMTOOL_TRY(aligned);
     aligned_ = *std::move(aligned);
-    AnswerHead head = session.Head(aligned_.head.question);
+    AnswerHead head = input_reader.Head(aligned_.head.question);
     for (InputNote& note : head.inputs) {
       note.moment = "whole";
     }
@@ -206,14 +206,14 @@ class DiffCommand final : public RowsCommand {
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     if (align_) {
       return output().Print(
-          ViewOf(aligned_),
+          MakeView(aligned_),
           [&] { return AlignedTable(aligned_, bases_[0], news_[0], output().limit()); }, streams);
     }
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {
@@ -235,13 +235,13 @@ class DiffCommand final : public RowsCommand {
     return ExitCode::kGate;
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     table.row_unit = true;
     constexpr std::size_t kDelta = 2;
-    Tabulate(answer_.rows, Columns(session.is_bytes()).all(), output().limit(), kDelta, table);
-    table.head = HeadLines(session);
-    table.foot.push_back(UnchangedLine(session));
+    Tabulate(answer_.rows, Columns(input_reader.is_bytes()).all(), output().limit(), kDelta, table);
+    table.head = HeadLines(input_reader);
+    table.foot.push_back(UnchangedLine(input_reader));
     const auto notes = FootNotes(answer_.unknown_new);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());
     return table;
@@ -263,7 +263,7 @@ class DiffCommand final : public RowsCommand {
     return columns;
   }
 
-  [[nodiscard]] std::vector<std::string> HeadLines(const Session& session) const {
+  [[nodiscard]] std::vector<std::string> HeadLines(const InputReader& input_reader) const {
     const bool moments = view().has_base_moment() || view().has_moment();
     const auto& inputs = answer_.head.inputs;  // with the moments that were looked at
     const auto side = [&](const std::vector<std::string>& names, const MomentSpec& moment,
@@ -278,11 +278,11 @@ class DiffCommand final : public RowsCommand {
         std::isfinite(answer_.growth) ? fmt::format(" ({:+.1f}%)", 100 * answer_.growth) : "";
     std::vector<std::string> head{fmt::format(
         "base {} {} → new {} {} · {}{} · {} row{} grew, {} shrank",
-        side(bases_, view().base_moment(), 0), AmountText(session, answer_.base_total),
-        side(news_, view().moment(), bases_.size()), AmountText(session, answer_.new_total),
-        AmountText(session, answer_.total, true), percent, answer_.grew, PluralS(answer_.grew),
+        side(bases_, view().base_moment(), 0), AmountText(input_reader, answer_.base_total),
+        side(news_, view().moment(), bases_.size()), AmountText(input_reader, answer_.new_total),
+        AmountText(input_reader, answer_.total, true), percent, answer_.grew, PluralS(answer_.grew),
         answer_.shrank)};
-    const auto& lines = session.moment_lines();
+    const auto& lines = input_reader.moment_lines();
     head.insert(head.end(), lines.begin(), lines.end());
     std::string filters = view().Describe();
     filters += normalize_ ? (filters.empty() ? "normalize" : " normalize") : "";
@@ -293,15 +293,15 @@ class DiffCommand final : public RowsCommand {
   }
 
   // What stayed, so that a reader need not wonder: the largest row by name.
-  [[nodiscard]] std::string UnchangedLine(const Session& session) const {
+  [[nodiscard]] std::string UnchangedLine(const InputReader& input_reader) const {
     const DiffUnchanged& same = answer_.unchanged;
     std::string text = "unchanged: ";
     if (!same.largest) {
       text += "nothing";
     } else {
       const std::string place = PlaceText(same.largest->file, same.largest->line);
-      text += fmt::format("{} in {}{}{}{}", AmountText(session, same.amount), same.largest->name,
-                          place.empty() ? "" : " " + place,
+      text += fmt::format("{} in {}{}{}{}", AmountText(input_reader, same.amount),
+                          same.largest->name, place.empty() ? "" : " " + place,
                           same.largest->via.empty() ? "" : " via " + ViaText(same.largest->via),
                           same.rows > 1 ? fmt::format(" and {} other row{}", same.rows - 1,
                                                       same.rows == 2 ? "" : "s")

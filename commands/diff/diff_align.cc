@@ -17,7 +17,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostStepLines = 12;
+constexpr std::size_t kMaxStepLines = 12;
 
 std::string AlignedCount(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
@@ -114,7 +114,7 @@ std::vector<std::string> StepLines(const AlignedAnswer& answer, std::size_t limi
     const std::int64_t last = answer.steps[line.last].*step;
     return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
   };
-  const std::size_t shown = limit == 0 ? all.size() : std::min(all.size(), kMostStepLines);
+  const std::size_t shown = limit == 0 ? all.size() : std::min(all.size(), kMaxStepLines);
   std::vector<std::string> names;
   std::size_t width = 0;
   for (const Line& line : all) {

@@ -40,7 +40,7 @@ std::string FullestDevice(const Digest& digest) {
              : std::string();
 }
 
-Result<Job> JobOf(const std::string& name, const InputOptions& input, Streams& streams) {
+Result<Job> GetJob(const std::string& name, const InputOptions& input, Streams& streams) {
   auto tree = FindFiles({name});
   MEMTOOL_TRY(tree);
   const bool of_digests = formats::HoldsDigests(name);
@@ -73,27 +73,28 @@ Result<Job> JobOf(const std::string& name, const InputOptions& input, Streams& s
   return job;
 }
 
-Result<Selection> SelectionOf(const JobFile& file, const InputOptions& input,
-                              const ViewOptions& view, Session& session) {
+Result<Selection> MakeSelection(const JobFile& file, const InputOptions& input,
+                                const ViewOptions& view, InputReader& input_reader) {
   if (!file.problem.empty()) {
     return Fail(ErrorCode::kIo, file.problem);
   }
   auto recording = formats::OpenRecording(file.path, input.load());
   MEMTOOL_TRY(recording);
-  return session.SelectAt(file.path, std::make_shared<const Recording>(*std::move(recording)), view,
-                          view.moment(), view.device().empty() ? file.device : view.device());
+  return input_reader.SelectAt(file.path, std::make_shared<const Recording>(*std::move(recording)),
+                               view, view.moment(),
+                               view.device().empty() ? file.device : view.device());
 }
 
 Result<AlignedRank> AlignRank(std::int64_t rank, const JobFile& base, const JobFile& now,
                               const InputOptions& input, const ViewOptions& view,
-                              Session& session) {
-  auto one = SelectionOf(base, input, view, session);
+                              InputReader& input_reader) {
+  auto one = MakeSelection(base, input, view, input_reader);
   MEMTOOL_TRY(one);
-  auto other = SelectionOf(now, input, view, session);
+  auto other = MakeSelection(now, input, view, input_reader);
   MEMTOOL_TRY(other);
   auto aligned = AlignSides(*one, *other, view.by());
   MEMTOOL_TRY(aligned);
-  AlignedRank row = RankOf(rank, *aligned);
+  AlignedRank row = MakeRank(rank, *aligned);
   row.problem = AlignRefusal(*aligned);
   return row;
 }
@@ -112,15 +113,15 @@ bool IsJob(const std::string& name) {
   if (std::filesystem::is_directory(name, error)) {
     return !FindTraces(name);
   }
-  return !formats::StreamOf(name) && formats::HoldsDigests(name);
+  return !formats::GetStream(name) && formats::HoldsDigests(name);
 }
 
 Result<AlignedRanksAnswer> AlignJobs(const std::string& base, const std::string& now,
                                      const InputOptions& input, const ViewOptions& view,
-                                     Session& session) {
-  const auto bases = JobOf(base, input, session.streams());
+                                     InputReader& input_reader) {
+  const auto bases = GetJob(base, input, input_reader.streams());
   MEMTOOL_TRY(bases);
-  const auto news = JobOf(now, input, session.streams());
+  const auto news = GetJob(now, input, input_reader.streams());
   MEMTOOL_TRY(news);
   std::vector<AlignedRank> rows;
   std::vector<std::int64_t> only_base;
@@ -131,7 +132,7 @@ Result<AlignedRanksAnswer> AlignJobs(const std::string& base, const std::string&
       only_base.push_back(rank);
       continue;
     }
-    auto row = AlignRank(rank, file, other->second, input, view, session);
+    auto row = AlignRank(rank, file, other->second, input, view, input_reader);
     rows.push_back(row ? *std::move(row)
                        : AlignedRank{.rank = rank, .problem = ToString(row.error())});
     rows.back().base_path = file.path;

@@ -9,7 +9,7 @@
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "output/text_table.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 
 namespace memtool::commands {
 
@@ -21,7 +21,7 @@ bool IsJob(const std::string& name);
 // those of walking folders and of making ranks of their files; kUsage where no rank is in both.
 Result<AlignedRanksAnswer> AlignJobs(const std::string& base, const std::string& now,
                                      const InputOptions& input, const ViewOptions& view,
-                                     Session& session);
+                                     InputReader& input_reader);
 
 TextTable AlignedRanksTable(const AlignedRanksAnswer& answer, const std::string& base,
                             const std::string& now, std::size_t limit);

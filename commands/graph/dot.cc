@@ -22,7 +22,7 @@
 #include "output/plot/plot.h"
 #include "output/whole_file.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/known_words.h"
 
 namespace memtool::commands {
@@ -42,7 +42,7 @@ class GraphCommand : public Command {
     view_.Declare(options, ByOption{});
     po::options_description group("Graph");
     auto add = group.add_options();
-    add("by", ValueOf(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
+    add("by", ToValue(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
         "nodes: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "subtract this input");
     view_.DeclareBase(group);
@@ -70,17 +70,17 @@ class GraphCommand : public Command {
     // An input that is about to be overwritten is reported as such.
     const bool ending = std::filesystem::path(output_).has_extension();
     if (picture_ && ending && !streams.inputs.Has(output_)) {
-      MEMTOOL_TRY(PlotFormatOf(output_, "--output"));
+      MEMTOOL_TRY(ToPlotFormat(output_, "--output"));
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    auto bases = input_.FilesOf(bases_, streams);
+    auto bases = input_.GetFiles(bases_, streams);
     MEMTOOL_TRY(bases);
     bases_ = *std::move(bases);
-    Session session(input_, streams);
+    InputReader input_reader(input_, streams);
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names->begin(), names->end());
-    auto loaded = SelectAll(session, all, view_, bases_.size());
+    auto loaded = SelectAll(input_reader, all, view_, bases_.size());
     MEMTOOL_TRY(loaded);
     if (!bases_.empty() && loaded->size() != all.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
@@ -90,10 +90,10 @@ class GraphCommand : public Command {
                                   std::make_move_iterator(loaded->end()));
     loaded->erase(middle, loaded->end());
     GraphAnswer answer = MakeGraph(*loaded, inputs, graph_);
-    answer.head = session.Head("graph");
-    session.Finish();
-    MEMTOOL_TRY(Write(session, answer, streams));
-    return session.exit_code();
+    answer.head = input_reader.Head("graph");
+    input_reader.Finish();
+    MEMTOOL_TRY(Write(input_reader, answer, streams));
+    return input_reader.exit_code();
   }
 
  private:
@@ -118,11 +118,13 @@ class GraphCommand : public Command {
     return picture_ ? "svg" : "";
   }
 
-  Result<void> Write(const Session& session, const GraphAnswer& answer, Streams& streams) const {
+  Result<void> Write(const InputReader& input_reader, const GraphAnswer& answer,
+                     Streams& streams) const {
     const DotStyle style{
-        .title = Title(session),
-        .legend = Legend(session, answer),
-        .amount = [&](std::int64_t value) { return AmountText(session, value, answer.difference); },
+        .title = Title(input_reader),
+        .legend = Legend(input_reader, answer),
+        .amount =
+            [&](std::int64_t value) { return AmountText(input_reader, value, answer.difference); },
         .difference = answer.difference};
     auto text = WriteDot(answer.graph, answer.names, style);
     MEMTOOL_TRY(text);
@@ -159,8 +161,8 @@ class GraphCommand : public Command {
     }
   }
 
-  [[nodiscard]] std::string Title(const Session& session) const {
-    const std::string& path = session.notes()[bases_.size()].path;
+  [[nodiscard]] std::string Title(const InputReader& input_reader) const {
+    const std::string& path = input_reader.notes()[bases_.size()].path;
     return path.substr(path.rfind('/') + 1);
   }
 
@@ -182,56 +184,57 @@ class GraphCommand : public Command {
     return fmt::format("{} of {} {} shown; left out: {}", shown, all, what, list);
   }
 
-  [[nodiscard]] static std::string NodesText(const Session& session, const Graph& graph) {
+  [[nodiscard]] static std::string NodesText(const InputReader& input_reader, const Graph& graph) {
     const std::size_t over = graph.nodes_all - graph.nodes_small - graph.nodes.size();
     const std::array<LeftOut, 2> left_out{
         {{graph.nodes_small,
-          fmt::format("below {} (--nodefraction 0)", AmountText(session, graph.node_cutoff))},
+          fmt::format("below {} (--nodefraction 0)", AmountText(input_reader, graph.node_cutoff))},
          {over, "more (--nodecount 0)"}}};
     return ShownText(graph.nodes.size(), graph.nodes_all, "nodes", left_out);
   }
 
-  [[nodiscard]] static std::string EdgesText(const Session& session, const Graph& graph) {
+  [[nodiscard]] static std::string EdgesText(const InputReader& input_reader, const Graph& graph) {
     const std::size_t over =
         graph.edges_all - graph.edges_small - graph.edges_redundant - graph.edges.size();
     const std::array<LeftOut, 3> left_out{
         {{graph.edges_small,
-          fmt::format("below {} (--edgefraction 0)", AmountText(session, graph.edge_cutoff))},
+          fmt::format("below {} (--edgefraction 0)", AmountText(input_reader, graph.edge_cutoff))},
          {graph.edges_redundant, "between nodes that others join (--edgecount 0)"},
          {over, "more (--edgecount 0)"}}};
     return ShownText(graph.edges.size(), graph.edges_all, "edges", left_out);
   }
 
-  [[nodiscard]] std::vector<std::string> Legend(const Session& session,
+  [[nodiscard]] std::vector<std::string> Legend(const InputReader& input_reader,
                                                 const GraphAnswer& answer) const {
     const Graph& graph = answer.graph;
-    std::vector<std::string> legend{InputsText(session)};
+    std::vector<std::string> legend{InputsText(input_reader)};
     const double percent = 100.0 * answer.shown_share;
     if (!answer.difference) {
-      legend.push_back(fmt::format("{}: {} of {} ({:.1f}%) in the nodes shown",
-                                   session.choice().name, AmountText(session, graph.shown),
-                                   AmountText(session, graph.total), percent));
+      legend.push_back(fmt::format(
+          "{}: {} of {} ({:.1f}%) in the nodes shown", input_reader.choice().name,
+          AmountText(input_reader, graph.shown), AmountText(input_reader, graph.total), percent));
     } else {
-      legend[0] =
-          fmt::format("{} minus {}", session.notes()[bases_.size()].path, session.notes()[0].path);
+      legend[0] = fmt::format("{} minus {}", input_reader.notes()[bases_.size()].path,
+                              input_reader.notes()[0].path);
       legend.push_back(fmt::format("{}: {} ({:+.1f}% of the base's {}) in the nodes shown",
-                                   session.choice().name, AmountText(session, graph.shown, true),
-                                   percent, AmountText(session, graph.total)));
+                                   input_reader.choice().name,
+                                   AmountText(input_reader, graph.shown, true), percent,
+                                   AmountText(input_reader, graph.total)));
       legend.emplace_back("red: more than the base, green: less");
     }
     if (answer.nodes_left_out() > 0) {
-      legend.push_back(NodesText(session, graph));
+      legend.push_back(NodesText(input_reader, graph));
     }
     if (answer.edges_left_out() > 0) {
-      legend.push_back(EdgesText(session, graph));
+      legend.push_back(EdgesText(input_reader, graph));
     }
     if (!graph.common_tags.empty()) {
       legend.push_back(fmt::format("all of it: {}", fmt::join(graph.common_tags, " · ")));
     }
     if (graph.without_stack != 0) {
-      legend.push_back("without a stack: " + AmountText(session, graph.without_stack));
+      legend.push_back("without a stack: " + AmountText(input_reader, graph.without_stack));
     }
-    const auto& moments = session.moment_lines();
+    const auto& moments = input_reader.moment_lines();
     legend.insert(legend.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       legend.push_back("filters: " + filters);

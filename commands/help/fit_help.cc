@@ -12,11 +12,11 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr unsigned kWidestHelp = 100;  // lines that are longer are hard to read
+constexpr unsigned kMaxHelpWidth = 100;  // lines that are longer are hard to read
 constexpr std::size_t kNarrowestColumn = 24;
 constexpr std::size_t kHang = 4;
 
-std::vector<std::string_view> LinesOf(std::string_view text) {
+std::vector<std::string_view> SplitLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -26,13 +26,13 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-std::size_t IndentOf(std::string_view line) {
+std::size_t GetIndent(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
 // Where the second column of "  --color WHEN    auto, always or never" begins.
 std::optional<std::size_t> SecondColumn(std::string_view line) {
-  const std::size_t gap = line.find("  ", IndentOf(line));
+  const std::size_t gap = line.find("  ", GetIndent(line));
   const std::size_t column = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
   return column == std::string_view::npos ? std::nullopt : std::optional(column);
 }
@@ -64,7 +64,7 @@ std::string Hanging(std::string_view name, std::size_t column, std::string_view 
 
 // A command over several lines.
 std::string Continued(std::string_view line, std::size_t width) {
-  const std::size_t indent = IndentOf(line);
+  const std::size_t indent = GetIndent(line);
   const std::size_t room = width > indent + kHang + 2 ? width - indent - kHang - 2 : 1;
   std::string out;
   for (const std::string& part : WrapText(line.substr(indent), room)) {
@@ -90,7 +90,7 @@ std::string Fitted(std::string_view line, std::size_t width) {
   if (const auto column = SecondColumn(line)) {
     return Hanging(line.substr(0, *column), *column, line.substr(*column), width);
   }
-  const std::size_t indent = IndentOf(line);
+  const std::size_t indent = GetIndent(line);
   return Hanging(std::string(indent, ' '), indent, line.substr(indent), width);
 }
 
@@ -100,8 +100,8 @@ std::string FitHelp(std::string_view text, unsigned width) {
   if (width == 0) {
     return std::string(text);
   }
-  const std::size_t room = std::min(width, kWidestHelp);
-  const std::vector<std::string_view> lines = LinesOf(text);
+  const std::size_t room = std::min(width, kMaxHelpWidth);
+  const std::vector<std::string_view> lines = SplitLines(text);
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (GoesOn(lines[i])) {
@@ -121,7 +121,7 @@ std::string FitHelp(std::string_view text, unsigned width) {
     }
     const std::string_view option = lines[i].substr(0, *column);
     std::string description(lines[i].substr(*column));
-    for (; i + 1 < lines.size() && IndentOf(lines[i + 1]) == *column; ++i) {
+    for (; i + 1 < lines.size() && GetIndent(lines[i + 1]) == *column; ++i) {
       description.erase(description.find_last_not_of(' ') + 1);
       description += " " + std::string(lines[i + 1].substr(*column));
     }

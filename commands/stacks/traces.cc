@@ -25,28 +25,28 @@ namespace {
 class StackTexts {
  public:
   std::string Of(const TraceRow& row) {
-    std::string text = LabelsOf(row);
+    std::string text = MakeLabels(row);
     for (const NodeId node : row.Stack()) {
       text += '\n';
-      text += LineOf(row.texts->frames, node);
+      text += GetLine(row.texts->frames, node);
     }
     text += row.Stack().empty() ? "\n(no stack)" : "";
     return text;
   }
   // A width that none of its lines exceeds: no byte is wider than one place.
   std::size_t AtMost(const TraceRow& row) {
-    std::size_t most = std::max(LabelsOf(row).size(), std::string_view("(no stack)").size());
+    std::size_t most = std::max(MakeLabels(row).size(), std::string_view("(no stack)").size());
     for (const NodeId node : row.Stack()) {
-      most = std::max(most, LineOf(row.texts->frames, node).size());
+      most = std::max(most, GetLine(row.texts->frames, node).size());
     }
     return most;
   }
 
  private:
-  static std::string LabelsOf(const TraceRow& row) {
+  static std::string MakeLabels(const TraceRow& row) {
     return row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
   }
-  const std::string& LineOf(const NodeSpace& frames, NodeId node) {
+  const std::string& GetLine(const NodeSpace& frames, NodeId node) {
     lines_.resize(frames.size());
     std::string& line = lines_[node.value()];
     if (line.empty()) {
@@ -71,17 +71,17 @@ class TracesCommand final : public RowsCommand {
   }
 
  private:
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    session.WatchCounts();
-    auto answer = AnswerOf(TracesMaker(), session, names, "traces");
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    input_reader.WatchCounts();
+    auto answer = MakeAnswer(TracesMaker(), input_reader, names, "traces");
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   static TableColumns<TraceRow> Columns(bool bytes) {
@@ -92,9 +92,9 @@ class TracesCommand final : public RowsCommand {
     return columns;
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
-    const auto columns = Columns(session.is_bytes());
+    const auto columns = Columns(input_reader.is_bytes());
     if (output().limit() == 0) {
       // All of them, one by one: their texts together may take more memory than all else.
       TabulateStream([this] { return StreamRows(std::span(answer_.rows)); }, columns.all(), table);
@@ -102,9 +102,10 @@ class TracesCommand final : public RowsCommand {
       Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
     }
     table.head =
-        Head(session, fmt::format("{} · {} {} in {} traces", InputsText(session),
-                                  session.choice().name, AmountText(session, answer_.total),
-                                  FormatCount(static_cast<std::int64_t>(answer_.rows.size()))));
+        Head(input_reader,
+             fmt::format("{} · {} {} in {} traces", InputsText(input_reader),
+                         input_reader.choice().name, AmountText(input_reader, answer_.total),
+                         FormatCount(static_cast<std::int64_t>(answer_.rows.size()))));
     return table;
   }
 

@@ -49,20 +49,20 @@ class TreeCommand : public RowsCommand {
   }
 
   // All functions that match, else as many as asked.
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    auto inputs = SelectAll(session, names, view());
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    auto inputs = SelectAll(input_reader, names, view());
     MEMTOOL_TRY(inputs);
     answer_ = memtool::Tree(*inputs, {.granularity = view().by().granularity,
                                       .sort = view().sort(),
                                       .functions = peek_ ? 0 : output().limit(),
                                       .names = names_});
-    answer_.head = session.Head(peek_ ? "peek" : "tree");
+    answer_.head = input_reader.Head(peek_ ? "peek" : "tree");
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {
@@ -72,13 +72,14 @@ class TreeCommand : public RowsCommand {
     return ExitCode::kOk;
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     TabulateStream([source = answer_.source] { return source->Rows(); },
-                   Columns(session.is_bytes()).all(), table);
+                   Columns(input_reader.is_bytes()).all(), table);
     table.blocks = answer_.blocks;
-    table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                           AmountText(session, answer_.total)));
+    table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
+                                                input_reader.choice().name,
+                                                AmountText(input_reader, answer_.total)));
     table.head.emplace_back(
         "← callers of a function, and what flows through the call; → its callees");
     const std::int64_t more = answer_.functions - static_cast<std::int64_t>(answer_.blocks.size());

@@ -26,28 +26,29 @@ class TagsCommand final : public RowsCommand {
   }
 
  private:
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    session.WatchCounts();
-    auto answer = AnswerOf(TagsMaker(), session, names, "tags");
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    input_reader.WatchCounts();
+    auto answer = MakeAnswer(TagsMaker(), input_reader, names, "tags");
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
-    TableColumns<TagRow> columns(kTagsFields, session.is_bytes());
+    TableColumns<TagRow> columns(kTagsFields, input_reader.is_bytes());
     columns["share"].get = [total = answer_.total](const TagRow& row) {
       return Percent{Ratio(row.bytes, total)};
     };
     Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
-    table.head = Head(session, fmt::format("{} · {} {}", InputsText(session), session.choice().name,
-                                           AmountText(session, answer_.total)));
+    table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
+                                                input_reader.choice().name,
+                                                AmountText(input_reader, answer_.total)));
     if (answer_.rows.empty()) {
       table.foot.emplace_back("no labels");
     }

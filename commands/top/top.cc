@@ -43,7 +43,7 @@ class TopCommand final : public RowsCommand {
     options.add(group);
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     std::vector<std::string> all = names;
     all.insert(all.end(), bases_.begin(), bases_.end());
     MEMTOOL_TRY(CheckNames(all));
@@ -52,34 +52,35 @@ class TopCommand final : public RowsCommand {
                     .sort = view().sort(),
                     .peak_rows = output().limit(),
                     .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum});
-    MEMTOOL_TRY(ForEachInput(session, names,
+    MEMTOOL_TRY(ForEachInput(input_reader, names,
                              [&](Selection selection) { maker.Add(std::move(selection)); }));
     if (!bases_.empty()) {
-      first_base_ = session.notes().size();
-      MEMTOOL_TRY(ForEachInput(session, bases_,
+      first_base_ = input_reader.notes().size();
+      MEMTOOL_TRY(ForEachInput(input_reader, bases_,
                                [&](const Selection& selection) { maker.AddBase(selection); }));
     }
     answer_ = std::move(maker).Make();
-    answer_.head = session.Head("top");
+    answer_.head = input_reader.Head("top");
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns(session).all(), RowsToShow(), 0, table);
+    Tabulate(answer_.rows, Columns(input_reader).all(), RowsToShow(), 0, table);
     if (answer_.base_total) {
-      table.head.push_back(fmt::format(
-          "{} {} minus base {} {}: {}", session.notes()[0].path,
-          AmountText(session, *answer_.new_total), session.notes()[first_base_].path,
-          AmountText(session, *answer_.base_total), AmountText(session, answer_.total, true)));
+      table.head.push_back(fmt::format("{} {} minus base {} {}: {}", input_reader.notes()[0].path,
+                                       AmountText(input_reader, *answer_.new_total),
+                                       input_reader.notes()[first_base_].path,
+                                       AmountText(input_reader, *answer_.base_total),
+                                       AmountText(input_reader, answer_.total, true)));
       return table;
     }
-    table.head = Head(session, TotalLine(session));
+    table.head = Head(input_reader, TotalLine(input_reader));
     if (answer_.peak) {
       table.foot.emplace_back(
           by_cum()
@@ -97,8 +98,8 @@ class TopCommand final : public RowsCommand {
   // for. 0 = all.
   [[nodiscard]] std::size_t RowsToShow() const {
     constexpr std::size_t kPassing = 3;
-    const bool asked = input().rows().has_value() || by_cum();
-    if (asked || answer_.by.kind != By::Kind::kFrame) {
+    const bool requested_bytes = input().rows().has_value() || by_cum();
+    if (requested_bytes || answer_.by.kind != By::Kind::kFrame) {
       return output().limit();
     }
     const auto first =
@@ -108,18 +109,18 @@ class TopCommand final : public RowsCommand {
     return output().limit() == 0 ? shown : std::min(output().limit(), shown);
   }
 
-  [[nodiscard]] std::string TotalLine(const Session& session) const {
+  [[nodiscard]] std::string TotalLine(const InputReader& input_reader) const {
     std::string line =
-        fmt::format("{} · {} {}", InputsText(session, answer_.by.kind == By::Kind::kInput),
-                    session.choice().name, AmountText(session, answer_.total));
+        fmt::format("{} · {} {}", InputsText(input_reader, answer_.by.kind == By::Kind::kInput),
+                    input_reader.choice().name, AmountText(input_reader, answer_.total));
     if (answer_.total != answer_.unfiltered) {
-      line += fmt::format(" of {} ({:.1f}%)", AmountText(session, answer_.unfiltered),
+      line += fmt::format(" of {} ({:.1f}%)", AmountText(input_reader, answer_.unfiltered),
                           100.0 * Ratio(answer_.total, answer_.unfiltered));
     }
     return line;
   }
 
-  [[nodiscard]] TableColumns<TopRow> Columns(const Session& session) const {
+  [[nodiscard]] TableColumns<TopRow> Columns(const InputReader& input_reader) const {
     auto fields = kTopFields;
     for (Field<TopRow>& field : fields) {
       const bool amount = field.unit == Unit::kAmount || field.unit == Unit::kRatio;
@@ -129,10 +130,10 @@ class TopCommand final : public RowsCommand {
                         sign = answer_.base_total.has_value()](std::int64_t part) {
       return Percent{Ratio(part, whole), sign};
     };
-    TableColumns<TopRow> columns(fields, session.is_bytes());
+    TableColumns<TopRow> columns(fields, input_reader.is_bytes());
     columns["flat_share"].get = [share](const TopRow& row) { return share(row.flat); };
     columns["cum_share"].get = [share](const TopRow& row) { return share(row.cum); };
-    columns["saves"].get = [peak = answer_.peak.value_or(0), bytes = session.is_bytes(),
+    columns["saves"].get = [peak = answer_.peak.value_or(0), bytes = input_reader.is_bytes(),
                             cum = by_cum()](const TopRow& row) {
       const auto& without = cum ? row.peak_without_cum : row.peak_without;
       return without ? Cell(Amount{SaturatingSubtract(peak, *without), bytes}) : Cell();

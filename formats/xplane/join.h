@@ -26,7 +26,7 @@ struct Match {
   Certainty certainty = Certainty::kNone;
   std::string_view module;    // "jit_step"; empty where that is not certain
   hlo::Category category{};   // meaningless where programs disagree: see `told`
-  bool told = false;          // the category is certain
+  bool reported = false;      // the category is certain
   std::uint32_t program = 0;  // the first that fits, and its allocation
   std::uint32_t allocation = 0;
 };

@@ -24,7 +24,7 @@ using Buffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
 using BaselineWriter = rapidjson::Writer<Buffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
 
 constexpr TreeWords kBaselineWords{.noun = "baseline", .example = {}, .nesting = {}};
-constexpr std::size_t kMostBuckets = 10'000;
+constexpr std::size_t kMaxBuckets = 10'000;
 
 std::string Inline(const Json& json) {
   Buffer buffer;
@@ -76,7 +76,7 @@ Result<void> ReadBuckets(const Json& root, const std::string& name, CheckFacts& 
     return {};
   }
   if (!dictionary->value.IsString() || !buckets->value.IsObject() ||
-      buckets->value.MemberCount() > kMostBuckets) {
+      buckets->value.MemberCount() > kMaxBuckets) {
     return Fail(Wrong(ErrorCode::kMalformed, name, "'buckets' are no names with bytes"));
   }
   facts.dictionary = {dictionary->value.GetString(), dictionary->value.GetStringLength()};

@@ -119,7 +119,7 @@ void PutOoms(LineBuilder& line, const std::vector<DigestOom>& ooms) {
     line.Put("device", std::int64_t{oom.device});
     line.Put("event", oom.event);
     line.PutTime("ns", oom.time);
-    line.Put("asked", oom.asked);
+    line.Put("asked", oom.requested_bytes);
     line.Put("free", oom.free);
     line.Put("live", oom.live);
     line.Put("reserved", oom.reserved);

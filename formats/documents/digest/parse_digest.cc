@@ -19,13 +19,13 @@ using Pool = rapidjson::MemoryPoolAllocator<JsonMemory>;
 using Json = rapidjson::GenericValue<rapidjson::UTF8<>, Pool>;
 using JsonDocument = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, JsonMemory>;
 
-constexpr unsigned kMostShift = 62;
+constexpr unsigned kMaxShift = 62;
 
 [[noreturn]] void RefuseKey(std::string_view key, std::string_view what) {
   throw ReadError(Error{.field = std::string(key), .message = std::string(what)});
 }
 
-std::string TextOf(const Json& json) {
+std::string ToText(const Json& json) {
   return {json.GetString(), json.GetStringLength()};
 }
 
@@ -50,7 +50,7 @@ class Members {
   }
   [[nodiscard]] std::string Text(const char* key) const {
     Demand(At(key).IsString(), key, "is not text");
-    return TextOf(At(key));
+    return ToText(At(key));
   }
   [[nodiscard]] std::int64_t Integer(const char* key) const {
     Demand(At(key).IsInt64(), key, "is not an integer");
@@ -96,7 +96,7 @@ class Members {
   const Json& object_;
 };
 
-DigestDevice DeviceOf(const Members& in) {
+DigestDevice GetDevice(const Members& in) {
   return {.name = in.Text("name"),
           .device = in.Device("device"),
           .capacity = in.Perhaps("capacity"),
@@ -113,24 +113,24 @@ DigestDevice DeviceOf(const Members& in) {
           .reserved_end = in.Integer("reserved_end")};
 }
 
-DigestOom OomOf(const Members& in) {
+DigestOom ReadOom(const Members& in) {
   return {.device = in.Device("device"),
           .event = in.Integer("event"),
           .time = in.Time("ns"),
-          .asked = in.Integer("asked"),
+          .requested_bytes = in.Integer("asked"),
           .free = in.Perhaps("free"),
           .live = in.Integer("live"),
           .reserved = in.Integer("reserved")};
 }
 
-DigestGrid GridOf(const Members& in) {
-  Demand(in.Count("shift") <= kMostShift, "shift", "is too large");
+DigestGrid MakeGrid(const Members& in) {
+  Demand(in.Count("shift") <= kMaxShift, "shift", "is too large");
   DigestGrid grid{.first = in.Integer("first"),
                   .shift = static_cast<unsigned>(in.Count("shift")),
-                  .live = in.Integers("live", kMostDigestBins),
-                  .reserved = in.Integers("reserved", kMostDigestBins)};
+                  .live = in.Integers("live", kMaxDigestBins),
+                  .reserved = in.Integers("reserved", kMaxDigestBins)};
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() >> grid.shift;
-  constexpr auto kBins = static_cast<std::int64_t>(kMostDigestBins);
+  constexpr auto kBins = static_cast<std::int64_t>(kMaxDigestBins);
   Demand(grid.first >= -most && grid.first <= most && most - grid.first >= kBins, "first",
          "lies beyond all times");
   Demand(grid.live.size() == grid.reserved.size() && !grid.live.empty(), "reserved",
@@ -139,7 +139,7 @@ DigestGrid GridOf(const Members& in) {
 }
 
 void ReadRows(const Members& in, Digest& digest) {
-  for (const Json& json : in.List("rows", kMostDigestRows).GetArray()) {
+  for (const Json& json : in.List("rows", kMaxDigestRows).GetArray()) {
     const Members row(json);
     digest.rows.push_back({.name = row.Text("name"),
                            .file = row.Text("file"),
@@ -156,17 +156,17 @@ void ReadRows(const Members& in, Digest& digest) {
 void ReadMaps(const Members& in, Digest& digest) {
   for (const auto& setting : in.Object("settings").GetObject()) {
     Demand(setting.value.IsString(), "settings", "hold something that is not text");
-    digest.settings.emplace_back(TextOf(setting.name), TextOf(setting.value));
+    digest.settings.emplace_back(ToText(setting.name), ToText(setting.value));
   }
   for (const auto& diagnostic : in.Object("diagnostics").GetObject()) {
     Demand(diagnostic.value.IsUint64(), "diagnostics", "hold something that is not a count");
-    digest.diagnostics.emplace_back(TextOf(diagnostic.name), diagnostic.value.GetUint64());
+    digest.diagnostics.emplace_back(ToText(diagnostic.name), diagnostic.value.GetUint64());
   }
 }
 
 void ReadDevices(const Members& in, Digest& digest) {
-  for (const Json& json : in.List("devices", kMostDigestDevices).GetArray()) {
-    digest.devices.push_back(DeviceOf(Members(json)));
+  for (const Json& json : in.List("devices", kMaxDigestDevices).GetArray()) {
+    digest.devices.push_back(GetDevice(Members(json)));
   }
   if (const auto fullest = in.Perhaps("fullest")) {
     Demand(*fullest >= 0 && static_cast<std::uint64_t>(*fullest) < digest.devices.size(), "fullest",
@@ -186,11 +186,11 @@ void ReadAll(const Members& in, Digest& digest) {
   digest.peak = in.Integer("peak");
   digest.end = in.Integer("end");
   ReadRows(in, digest);
-  for (const Json& json : in.List("ooms", kMostDigestOoms).GetArray()) {
-    digest.ooms.push_back(OomOf(Members(json)));
+  for (const Json& json : in.List("ooms", kMaxDigestOoms).GetArray()) {
+    digest.ooms.push_back(ReadOom(Members(json)));
   }
   if (!in.At("grid").IsNull()) {
-    digest.grid = GridOf(Members(in.At("grid")));
+    digest.grid = MakeGrid(Members(in.At("grid")));
   }
   ReadMaps(in, digest);
 }

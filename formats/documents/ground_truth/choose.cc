@@ -10,56 +10,56 @@ namespace memtool::formats {
 
 namespace {
 
-using ground_truth::EqualFolded;
-using ground_truth::WholeNumber;
+using device_report::EqualFolded;
+using device_report::WholeNumber;
 
 constexpr std::size_t kListed = 20;
 
-using Rows = std::vector<const Reading*>;
+using Rows = std::vector<const DeviceReading*>;
 
-bool IsGpu(const Reading& reading, const std::string& gpu) {
+bool IsGpu(const DeviceReading& reading, const std::string& gpu) {
   return (reading.gpu && WholeNumber(gpu) == reading.gpu) || EqualFolded(reading.gpu_name, gpu) ||
          (!reading.pod.empty() && EqualFolded(reading.pod, gpu));
 }
 
-std::string ListOf(const Rows& rows) {
+std::string ToList(const Rows& rows) {
   std::string list;
   for (std::size_t at = 0; at < rows.size() && at < kListed; ++at) {
-    list += (at == 0 ? "" : "; ") + DescribeReading(*rows[at]);
+    list += (at == 0 ? "" : "; ") + DescribeDeviceReading(*rows[at]);
   }
   return rows.size() > kListed ? list + fmt::format("; and {} more", rows.size() - kListed) : list;
 }
 
-Rows OfScope(const Rows& rows, TruthScope scope) {
+Rows OfScope(const Rows& rows, ReportScope scope) {
   Rows kept;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept),
-               [&](const Reading* reading) { return reading->scope == scope; });
+               [&](const DeviceReading* reading) { return reading->scope == scope; });
   return kept;
 }
 
-Rows Candidates(const Rows& all, const TruthChoice& choice) {
+Rows Candidates(const Rows& all, const ReportChoice& choice) {
   Rows rows;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Reading* reading) {
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const DeviceReading* reading) {
     return (!choice.pid ||
-            (reading->scope == TruthScope::kProcess && reading->pid == choice.pid)) &&
+            (reading->scope == ReportScope::kProcess && reading->pid == choice.pid)) &&
            (!choice.gpu || IsGpu(*reading, *choice.gpu));
   });
   const auto first =
-      OfScope(rows, choice.gpu && !choice.pid ? TruthScope::kDevice : TruthScope::kProcess);
+      OfScope(rows, choice.gpu && !choice.pid ? ReportScope::kDevice : ReportScope::kProcess);
   return first.empty() ? rows : first;
 }
 
-std::string NothingThere(const GroundTruth& truth, const TruthChoice& choice) {
+std::string NothingThere(const DeviceReport& report, const ReportChoice& choice) {
   std::string wanted = choice.pid ? fmt::format("process {}", *choice.pid) : "";
   if (choice.gpu) {
     wanted += fmt::format("{}GPU '{}'", wanted.empty() ? "" : " on ", *choice.gpu);
   }
-  return fmt::format("{}: there is no {}", truth.display, wanted);
+  return fmt::format("{}: there is no {}", report.display, wanted);
 }
 
 }  // namespace
 
-std::string DescribeReading(const Reading& reading) {
+std::string DescribeDeviceReading(const DeviceReading& reading) {
   std::string text;
   if (reading.gpu) {
     text = fmt::format("GPU {}", *reading.gpu);
@@ -70,7 +70,7 @@ std::string DescribeReading(const Reading& reading) {
   }
   if (!reading.pod.empty()) {
     text += (text.empty() ? "pod " : ", pod ") + reading.pod;
-  } else if (reading.scope == TruthScope::kProcess) {
+  } else if (reading.scope == ReportScope::kProcess) {
     text += fmt::format("{}pid {}", text.empty() ? "" : ", ",
                         reading.pid ? fmt::to_string(*reading.pid) : "unknown");
   }
@@ -83,14 +83,14 @@ std::string DescribeReading(const Reading& reading) {
                                                : reading.unavailable);
 }
 
-Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choice) {
+Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice) {
   Rows all;
-  for (const auto& reading : truth.readings) {
+  for (const auto& reading : report.readings) {
     all.push_back(&reading);
   }
   if (all.empty()) {
-    const bool amd = truth.form == "amd-smi-json";
-    return Fail(ErrorCode::kUsage, truth.display + ": no process was running",
+    const bool amd = report.form == "amd-smi-json";
+    return Fail(ErrorCode::kUsage, report.display + ": no process was running",
                 amd ? "take it while the program runs, or use amd-smi metric --mem-usage --json"
                     : "in a container nvidia-smi sees no processes; take it outside, or use "
                       "--query-gpu");
@@ -98,23 +98,24 @@ Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choic
   const auto rows = Candidates(all, choice);
   const std::string pids = " (a container has its own pid numbers)";
   if (rows.empty()) {
-    return Fail(ErrorCode::kUsage, NothingThere(truth, choice),
-                "there are: " + ListOf(all) + (choice.pid ? pids : ""));
+    return Fail(ErrorCode::kUsage, NothingThere(report, choice),
+                "there are: " + ToList(all) + (choice.pid ? pids : ""));
   }
   if (rows.size() > 1) {
-    const bool pods = std::all_of(rows.begin(), rows.end(),
-                                  [](const Reading* reading) { return !reading->pod.empty(); });
+    const bool pods = std::all_of(rows.begin(), rows.end(), [](const DeviceReading* reading) {
+      return !reading->pod.empty();
+    });
     return Fail(ErrorCode::kUsage,
-                fmt::format("{}: {} rows could be meant", truth.display, rows.size()),
-                pods ? "choose with --gpu and the name of a pod: " + ListOf(rows)
+                fmt::format("{}: {} rows could be meant", report.display, rows.size()),
+                pods ? "choose with --gpu and the name of a pod: " + ToList(rows)
                      : fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
-                                   ListOf(rows), pids));
+                                   ToList(rows), pids));
   }
   if (!rows.front()->used) {
     return Fail(ErrorCode::kUsage,
-                fmt::format("{}: the memory used is not known: {}", truth.display,
-                            DescribeReading(*rows.front())),
-                "there are: " + ListOf(all));
+                fmt::format("{}: the memory used is not known: {}", report.display,
+                            DescribeDeviceReading(*rows.front())),
+                "there are: " + ToList(all));
   }
   return *rows.front();
 }

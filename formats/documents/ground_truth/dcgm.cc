@@ -10,14 +10,14 @@
 #include "documents/ground_truth/forms.h"
 #include "documents/ground_truth/text.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 namespace {
 
 constexpr std::string_view kMetric = "DCGM_FI_DEV_FB_";
 
 // False when the row has another value there already: then this is another row.
-bool SetDeviceValue(Reading& reading, std::string_view what, const Amount& amount) {
+bool SetDeviceValue(DeviceReading& reading, std::string_view what, const Amount& amount) {
   const auto set = [&](std::optional<std::int64_t>& field) {
     const bool same = !field || field == amount.bytes;
     field = same ? amount.bytes : field;
@@ -54,7 +54,7 @@ std::string_view ReadLabels(const Line& line, std::string_view rest, Sample& sam
   while (!rest.empty() && rest.front() != '}') {
     const auto equals = rest.find("=\"");
     if (equals == std::string_view::npos) {
-      Refuse(PlaceOf(line, rest), "a label is cut");
+      Refuse(GetPlace(line, rest), "a label is cut");
     }
     auto& label = sample.labels.emplace_back(Trimmed(rest.substr(0, equals)), "");
     std::size_t at = equals + 2;
@@ -63,7 +63,7 @@ std::string_view ReadLabels(const Line& line, std::string_view rest, Sample& sam
       label.second += rest[at];
     }
     if (at >= rest.size()) {
-      Refuse(PlaceOf(line, rest), "the quote of a label is not closed");
+      Refuse(GetPlace(line, rest), "the quote of a label is not closed");
     }
     rest.remove_prefix(at + 1);
     rest.remove_prefix(std::min(rest.find_first_not_of(", "), rest.size()));
@@ -74,7 +74,7 @@ std::string_view ReadLabels(const Line& line, std::string_view rest, Sample& sam
   return rest.substr(1);
 }
 
-std::string LabelOf(const Sample& sample, std::string_view name) {
+std::string MakeLabel(const Sample& sample, std::string_view name) {
   for (const auto& [key, value] : sample.labels) {
     if (key == name) {
       return value;
@@ -103,14 +103,14 @@ std::optional<Sample> ReadSample(const Line& line) {
   return sample;
 }
 
-Reading DeviceOf(const Sample& sample) {
-  Reading reading{.scope = TruthScope::kDevice};
-  const auto instance = LabelOf(sample, "GPU_I_ID");
-  reading.gpu_name = LabelOf(sample, "UUID");
+DeviceReading GetDevice(const Sample& sample) {
+  DeviceReading reading{.scope = ReportScope::kDevice};
+  const auto instance = MakeLabel(sample, "GPU_I_ID");
+  reading.gpu_name = MakeLabel(sample, "UUID");
   if (instance.empty()) {
-    reading.gpu = WholeNumber(LabelOf(sample, "gpu"));
+    reading.gpu = WholeNumber(MakeLabel(sample, "gpu"));
   } else {
-    reading.gpu_name += (reading.gpu_name.empty() ? "GPU " + LabelOf(sample, "gpu") : "") +
+    reading.gpu_name += (reading.gpu_name.empty() ? "GPU " + MakeLabel(sample, "gpu") : "") +
                         fmt::format(" instance {}", instance);
   }
   return reading;
@@ -119,64 +119,65 @@ Reading DeviceOf(const Sample& sample) {
 // With time-sharing the exporter (from 4.8.2 on) tells what each pod uses, while other rows are
 // about the whole GPU. A row of a pod that has the GPU to itself looks the same: its figure, too,
 // is that of its processes.
-bool IsOfPod(const Sample& sample, Reading& reading) {
-  const std::string pod = LabelOf(sample, "pod");
+bool IsOfPod(const Sample& sample, DeviceReading& reading) {
+  const std::string pod = MakeLabel(sample, "pod");
   if (pod.empty() || sample.what != "USED") {
     return false;
   }
-  const std::string space = LabelOf(sample, "namespace");
-  const std::string container = LabelOf(sample, "container");
+  const std::string space = MakeLabel(sample, "namespace");
+  const std::string container = MakeLabel(sample, "container");
   reading.pod =
       (space.empty() ? "" : space + "/") + pod + (container.empty() ? "" : "/" + container);
-  reading.scope = TruthScope::kProcess;
+  reading.scope = ReportScope::kProcess;
   return true;
 }
 
-Reading& RowOf(GroundTruth& truth, std::optional<std::int64_t> gpu, const std::string& name) {
-  const auto found =
-      std::find_if(truth.readings.begin(), truth.readings.end(), [&](const Reading& reading) {
+DeviceReading& GetRow(DeviceReport& report, std::optional<std::int64_t> gpu,
+                      const std::string& name) {
+  const auto found = std::find_if(
+      report.readings.begin(), report.readings.end(), [&](const DeviceReading& reading) {
         return reading.pod.empty() && reading.gpu == gpu && reading.gpu_name == name;
       });
-  if (found != truth.readings.end()) {
+  if (found != report.readings.end()) {
     return *found;
   }
-  return truth.readings.emplace_back(
-      Reading{.scope = TruthScope::kDevice, .gpu = gpu, .gpu_name = name});
+  return report.readings.emplace_back(
+      DeviceReading{.scope = ReportScope::kDevice, .gpu = gpu, .gpu_name = name});
 }
 
 }  // namespace
 
-GroundTruth ReadDcgmExporter(std::string_view text) {
-  GroundTruth truth{.form = "dcgm-exporter", .display = "metrics of dcgm-exporter"};
-  for (const auto& line : LinesOf(text)) {
+DeviceReport ReadDcgmExporter(std::string_view text) {
+  DeviceReport report{.form = "dcgm-exporter", .display = "metrics of dcgm-exporter"};
+  for (const auto& line : SplitLines(text)) {
     const auto sample = ReadSample(line);
     if (!sample) {
       continue;
     }
-    const auto amount = ReadAmount(sample->value, "MiB", PlaceOf(line, sample->value));
-    auto device = DeviceOf(*sample);
+    const auto amount = ReadAmount(sample->value, "MiB", GetPlace(line, sample->value));
+    auto device = GetDevice(*sample);
     if (IsOfPod(*sample, device)) {
       SetDeviceValue(device, sample->what, amount);
-      truth.readings.push_back(std::move(device));
+      report.readings.push_back(std::move(device));
       continue;
     }
-    if (!SetDeviceValue(RowOf(truth, device.gpu, device.gpu_name), sample->what, amount)) {
+    if (!SetDeviceValue(GetRow(report, device.gpu, device.gpu_name), sample->what, amount)) {
       SetDeviceValue(device, sample->what, amount);
-      truth.readings.push_back(std::move(device));
+      report.readings.push_back(std::move(device));
     }
   }
-  if (truth.readings.empty()) {
+  if (report.readings.empty()) {
     Refuse({}, "there is no sample of DCGM_FI_DEV_FB_USED",
            "add the field to the exporter's list of counters");
   }
-  return truth;
+  return report;
 }
 
-GroundTruth ReadDcgmDmon(std::string_view text) {
-  GroundTruth truth{.form = "dcgmi-dmon", .display = "dcgmi dmon"};
+DeviceReport ReadDcgmDmon(std::string_view text) {
+  DeviceReport report{.form = "dcgmi-dmon", .display = "dcgmi dmon"};
   std::vector<std::string_view> columns;
   bool again = false;
-  for (const auto& line : LinesOf(text)) {
+  for (const auto& line : SplitLines(text)) {
     const auto words = Words(line.text);
     if (words.front().starts_with("#Entity")) {
       columns.assign(words.begin() + 1, words.end());
@@ -191,14 +192,14 @@ GroundTruth ReadDcgmDmon(std::string_view text) {
              "was the file cut?");
     }
     const bool whole = words[0] == "GPU";
-    auto& row = RowOf(truth, whole ? WholeNumber(words[1]) : std::nullopt,
-                      whole ? "" : fmt::format("{} {}", words[0], words[1]));
+    auto& row = GetRow(report, whole ? WholeNumber(words[1]) : std::nullopt,
+                       whole ? "" : fmt::format("{} {}", words[0], words[1]));
     again = again || row.used || !row.unavailable.empty();
-    row = Reading{.scope = TruthScope::kDevice, .gpu = row.gpu, .gpu_name = row.gpu_name};
+    row = DeviceReading{.scope = ReportScope::kDevice, .gpu = row.gpu, .gpu_name = row.gpu_name};
     for (std::size_t at = 0; at < columns.size(); ++at) {
       if (columns[at].starts_with("FB")) {
         const auto word = words[at + 2];
-        SetDeviceValue(row, columns[at], ReadAmount(word, "MiB", PlaceOf(line, word)));
+        SetDeviceValue(row, columns[at], ReadAmount(word, "MiB", GetPlace(line, word)));
       }
     }
   }
@@ -206,9 +207,9 @@ GroundTruth ReadDcgmDmon(std::string_view text) {
     Refuse({}, "there is no column FBUSD", "run: dcgmi dmon -e 250,251,252");
   }
   if (again) {
-    truth.notes.emplace_back("several samples of a device: the last one counts");
+    report.notes.emplace_back("several samples of a device: the last one counts");
   }
-  return truth;
+  return report;
 }
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

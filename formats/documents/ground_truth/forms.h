@@ -3,26 +3,26 @@
 
 #include <string_view>
 
-#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/device_report.h"
 #include "memtool/profile/base/result.h"
 
 namespace memtool::formats {
 class ByteWindow;
 }
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 // What the window holds, at most 8 MiB; the window is not advanced. Throws ReadError. Errors:
 // kLimit.
-Result<GroundTruth> ReadTruth(ByteWindow& in);
+Result<DeviceReport> ReadDeviceReport(ByteWindow& in);
 
 bool LooksLikeSmiCsv(std::string_view first_line);
-GroundTruth ReadSmiCsv(std::string_view text);
-GroundTruth ReadSmiXml(std::string_view text);
-GroundTruth ReadSmiText(std::string_view text);
-GroundTruth ReadDcgmExporter(std::string_view text);
-GroundTruth ReadDcgmDmon(std::string_view text);
+DeviceReport ReadSmiCsv(std::string_view text);
+DeviceReport ReadSmiXml(std::string_view text);
+DeviceReport ReadSmiText(std::string_view text);
+DeviceReport ReadDcgmExporter(std::string_view text);
+DeviceReport ReadDcgmDmon(std::string_view text);
 // torch and JAX counters, rocm-smi, amd-smi, a JSON number.
-GroundTruth ReadTruthJson(std::string_view text);
+DeviceReport ReadDeviceReportJson(std::string_view text);
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

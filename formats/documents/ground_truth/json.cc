@@ -10,7 +10,7 @@
 #include "documents/ground_truth/text.h"
 #include "memtool/profile/base/json_memory.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 namespace {
 
@@ -18,7 +18,7 @@ using Pool = rapidjson::MemoryPoolAllocator<JsonMemory>;
 using Value = rapidjson::GenericValue<rapidjson::UTF8<>, Pool>;
 using Document = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, JsonMemory>;
 
-std::string_view TextOf(const Value& value) {
+std::string_view ToText(const Value& value) {
   return {value.GetString(), value.GetStringLength()};
 }
 
@@ -36,17 +36,18 @@ const Value* Member(const Value& value, std::string_view name) {
 
 // A number, a string with a number, or {"value": 3, "unit": "MB"}; `unit` applies when the file has
 // none.
-Amount AmountOf(const Value& value, std::string_view name, std::string_view unit = "B") {
+Amount BuildAmount(const Value& value, std::string_view name, std::string_view unit = "B") {
   if (const Value* inner = Member(value, "value")) {
     const Value* own = Member(value, "unit");
-    return inner->IsObject() ? Amount{{}, "unreadable"}
-                             : AmountOf(*inner, name, own && own->IsString() ? TextOf(*own) : unit);
+    return inner->IsObject()
+               ? Amount{{}, "unreadable"}
+               : BuildAmount(*inner, name, own && own->IsString() ? ToText(*own) : unit);
   }
   if (value.IsNull()) {
     return {{}, "null"};
   }
   if (value.IsString()) {
-    return ReadAmount(TextOf(value), unit, {});
+    return ReadAmount(ToText(value), unit, {});
   }
   if (value.IsUint64()) {
     return ReadAmount(fmt::to_string(value.GetUint64()), unit, {});
@@ -60,7 +61,7 @@ Amount AmountOf(const Value& value, std::string_view name, std::string_view unit
 // Absent where the name is.
 Amount AmountAt(const Value& value, std::string_view name, std::string_view unit = "B") {
   const Value* member = Member(value, name);
-  return member == nullptr ? Amount{} : AmountOf(*member, name, unit);
+  return member == nullptr ? Amount{} : BuildAmount(*member, name, unit);
 }
 
 // "reserved_bytes.all.current", flat or nested.
@@ -85,8 +86,8 @@ bool IsJax(const Value& stats) {
   return Member(stats, "bytes_in_use") != nullptr;
 }
 
-Reading TorchReading(const Value& stats) {
-  Reading reading{.scope = TruthScope::kAllocator};
+DeviceReading TorchReading(const Value& stats) {
+  DeviceReading reading{.scope = ReportScope::kAllocator};
   SetUsed(reading, TorchAmount(stats, "reserved_bytes", "current"), 0);
   reading.reserved = reading.used;
   reading.allocated = TorchAmount(stats, "allocated_bytes", "current").bytes;
@@ -95,8 +96,8 @@ Reading TorchReading(const Value& stats) {
   return reading;
 }
 
-Reading JaxReading(const Value& stats) {
-  Reading reading{.scope = TruthScope::kAllocator};
+DeviceReading JaxReading(const Value& stats) {
+  DeviceReading reading{.scope = ReportScope::kAllocator};
   const auto in_use = AmountAt(stats, "bytes_in_use");
   const auto pool = AmountAt(stats, "pool_bytes");
   SetUsed(reading, pool.bytes ? pool : in_use, 0);
@@ -107,63 +108,63 @@ Reading JaxReading(const Value& stats) {
   return reading;
 }
 
-bool AddCounters(GroundTruth& truth, const Value& stats, std::optional<std::int64_t> gpu,
+bool AddCounters(DeviceReport& report, const Value& stats, std::optional<std::int64_t> gpu,
                  std::string_view name) {
-  Reading reading{.scope = TruthScope::kAllocator, .unavailable = "null"};
+  DeviceReading reading{.scope = ReportScope::kAllocator, .unavailable = "null"};
   if (IsTorch(stats)) {
-    truth.form = "torch-memory-stats";
-    truth.display = "torch.cuda.memory_stats()";
+    report.form = "torch-memory-stats";
+    report.display = "torch.cuda.memory_stats()";
     reading = TorchReading(stats);
   } else if (IsJax(stats)) {
-    truth.form = "jax-memory-stats";
-    truth.display = "memory_stats() of a JAX device";
+    report.form = "jax-memory-stats";
+    report.display = "memory_stats() of a JAX device";
     reading = JaxReading(stats);
   } else if (!stats.IsNull()) {
     return false;
   }
   reading.gpu = gpu;
   reading.gpu_name = name;
-  truth.readings.push_back(std::move(reading));
+  report.readings.push_back(std::move(reading));
   return true;
 }
 
 // {"card0": {"VRAM Total Memory (B)": "…", "VRAM Total Used Memory (B)": "…"}}
-bool AddRocm(GroundTruth& truth, const Value& card, std::string_view name) {
+bool AddRocm(DeviceReport& report, const Value& card, std::string_view name) {
   constexpr std::string_view kUsed = "VRAM Total Used Memory (B)";
   if (Member(card, kUsed) == nullptr) {
     return false;
   }
-  truth.form = "rocm-smi-json";
-  truth.display = "rocm-smi --showmeminfo vram --json";
-  Reading reading{.scope = TruthScope::kDevice, .gpu_name = std::string(name)};
+  report.form = "rocm-smi-json";
+  report.display = "rocm-smi --showmeminfo vram --json";
+  DeviceReading reading{.scope = ReportScope::kDevice, .gpu_name = std::string(name)};
   reading.gpu = name.starts_with("card") ? WholeNumber(name.substr(4)) : std::nullopt;
   SetUsed(reading, AmountAt(card, kUsed), 0);
   reading.total = AmountAt(card, "VRAM Total Memory (B)").bytes;
-  truth.readings.push_back(std::move(reading));
+  report.readings.push_back(std::move(reading));
   return true;
 }
 
-void AddAmdProcess(GroundTruth& truth, const Value& item, std::optional<std::int64_t> gpu) {
+void AddAmdProcess(DeviceReport& report, const Value& item, std::optional<std::int64_t> gpu) {
   const Value* inner = Member(item, "process_info");
   const Value& process = inner == nullptr ? item : *inner;
   if (!process.IsObject()) {
     return;  // "No running processes detected"
   }
-  Reading reading{.scope = TruthScope::kProcess, .gpu = gpu};
+  DeviceReading reading{.scope = ReportScope::kProcess, .gpu = gpu};
   const Value* pid = Member(process, "pid");
   reading.pid = pid != nullptr && pid->IsInt64() ? std::optional(pid->GetInt64()) : std::nullopt;
   const Value* name = Member(process, "name");
-  reading.process = name != nullptr && name->IsString() ? TextOf(*name) : "";
+  reading.process = name != nullptr && name->IsString() ? ToText(*name) : "";
   const Value* usage = Member(process, "memory_usage");
   usage = usage == nullptr ? Member(process, "mem_usage") : usage;
   if (usage != nullptr) {
     SetUsed(reading, AmountAt(*usage, "vram_mem"), 0);
   }
-  truth.readings.push_back(std::move(reading));
+  report.readings.push_back(std::move(reading));
 }
 
 // {"gpu": 0, "mem_usage": {"total_vram": {"value": 1, "unit": "MB"}, …}, "process_list": […]}
-bool AddAmd(GroundTruth& truth, const Value& device) {
+bool AddAmd(DeviceReport& report, const Value& device) {
   const Value* gpu = Member(device, "gpu");
   const Value* usage = Member(device, "mem_usage");
   const Value* processes = Member(device, "process_list");
@@ -172,28 +173,28 @@ bool AddAmd(GroundTruth& truth, const Value& device) {
   if (gpu == nullptr || (usage == nullptr && processes == nullptr && none == nullptr)) {
     return false;
   }
-  truth.form = "amd-smi-json";
-  truth.display = "amd-smi";
+  report.form = "amd-smi-json";
+  report.display = "amd-smi";
   const auto number = gpu->IsInt64() ? std::optional(gpu->GetInt64()) : std::nullopt;
   if (usage != nullptr) {
-    Reading reading{.scope = TruthScope::kDevice, .gpu = number};
+    DeviceReading reading{.scope = ReportScope::kDevice, .gpu = number};
     SetUsed(reading, AmountAt(*usage, "used_vram", "MB"), kMiB / 2);
     reading.total = AmountAt(*usage, "total_vram", "MB").bytes;
     reading.free = AmountAt(*usage, "free_vram", "MB").bytes;
-    truth.readings.push_back(std::move(reading));
+    report.readings.push_back(std::move(reading));
   }
   if (processes != nullptr && processes->IsArray()) {
     for (const auto& item : processes->GetArray()) {
-      AddAmdProcess(truth, item, number);
+      AddAmdProcess(report, item, number);
     }
   }
   return true;
 }
 
-bool AddAny(GroundTruth& truth, const Value& value, std::optional<std::int64_t> gpu,
+bool AddAny(DeviceReport& report, const Value& value, std::optional<std::int64_t> gpu,
             std::string_view name) {
-  return AddAmd(truth, value) || AddRocm(truth, value, name) ||
-         AddCounters(truth, value, gpu, name);
+  return AddAmd(report, value) || AddRocm(report, value, name) ||
+         AddCounters(report, value, gpu, name);
 }
 
 // "cuda:0" and "0" say which device; anything else is a name.
@@ -201,15 +202,15 @@ std::optional<std::int64_t> OrdinalIn(std::string_view name) {
   return WholeNumber(name.substr(name.find(':') == name.npos ? 0 : name.find(':') + 1));
 }
 
-void AddAll(GroundTruth& truth, const Value& document) {
+void AddAll(DeviceReport& report, const Value& document) {
   if (document.IsArray()) {
     std::int64_t at = 0;
     for (const auto& item : document.GetArray()) {
-      AddAny(truth, item, at++, "");
+      AddAny(report, item, at++, "");
     }
-  } else if (!AddAny(truth, document, std::nullopt, "")) {
+  } else if (!AddAny(report, document, std::nullopt, "")) {
     for (const auto& [name, value] : document.GetObject()) {
-      AddAny(truth, value, OrdinalIn(TextOf(name)), TextOf(name));
+      AddAny(report, value, OrdinalIn(ToText(name)), ToText(name));
     }
   }
 }
@@ -224,7 +225,7 @@ Place PlaceAt(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-GroundTruth ReadTruthJson(std::string_view text) {
+DeviceReport ReadDeviceReportJson(std::string_view text) {
   Document document;
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag>(text.data(),
                                                                                   text.size());
@@ -233,19 +234,19 @@ GroundTruth ReadTruthJson(std::string_view text) {
            fmt::format("not JSON: {}", rapidjson::GetParseError_En(document.GetParseError())),
            "was the file cut?");
   }
-  GroundTruth truth;
+  DeviceReport report;
   const Value* inner = Member(document, "gpu_data");
-  AddAll(truth, inner != nullptr && inner->IsArray() ? *inner : document);
-  if (truth.readings.empty() && truth.form.empty()) {
+  AddAll(report, inner != nullptr && inner->IsArray() ? *inner : document);
+  if (report.readings.empty() && report.form.empty()) {
     Refuse({}, "JSON without any known memory counters",
            "read: torch.cuda.memory_stats(), JAX's memory_stats(), rocm-smi --showmeminfo vram "
            "--json, amd-smi metric --mem-usage --json, amd-smi process --json");
   }
-  if (truth.form.empty()) {
-    truth.form = "jax-memory-stats";
-    truth.display = "memory_stats() of a JAX device";
+  if (report.form.empty()) {
+    report.form = "jax-memory-stats";
+    report.display = "memory_stats() of a JAX device";
   }
-  return truth;
+  return report;
 }
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

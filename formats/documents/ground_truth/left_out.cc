@@ -5,7 +5,7 @@
 
 namespace memtool::formats {
 
-Result<GroundTruth> ground_truth::ReadTruth(ByteWindow& /*in*/) {
+Result<DeviceReport> device_report::ReadDeviceReport(ByteWindow& /*in*/) {
   return Fail(NotInThisBuild("files of ground truth are"));
 }
 

@@ -16,9 +16,9 @@ namespace memtool::formats {
 
 namespace {
 
-using namespace ground_truth;  // NOLINT(google-build-using-namespace): the folder's own
+using namespace device_report;  // NOLINT(google-build-using-namespace): the folder's own
 
-constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+constexpr std::size_t kMaxByteCount = std::size_t{8} << 20U;
 constexpr std::string_view kForms =
     "read: nvidia-smi CSV, -q and -q -x, dcgm-exporter, dcgmi dmon, rocm-smi and amd-smi JSON, "
     "JSON "
@@ -38,19 +38,19 @@ void CheckText(std::string_view text) {
   }
 }
 
-GroundTruth ReadNumber(std::string_view text) {
+DeviceReport ReadNumber(std::string_view text) {
   auto size = ParseSize(Trimmed(text));
   if (!size) {
     ThrowRead(ErrorCode::kUnknownFormat, 0, {},
               "no known form of ground truth: " + size.error().message, std::string(kForms));
   }
-  GroundTruth truth{.form = "number", .display = "a number"};
-  truth.readings.push_back({.scope = TruthScope::kNumber, .used = *size});
-  return truth;
+  DeviceReport report{.form = "number", .display = "a number"};
+  report.readings.push_back({.scope = ReportScope::kNumber, .used = *size});
+  return report;
 }
 
-GroundTruth ReadForm(std::string_view text) {
-  const auto lines = LinesOf(text);
+DeviceReport ReadForm(std::string_view text) {
+  const auto lines = SplitLines(text);
   if (lines.empty()) {
     ThrowRead(ErrorCode::kTruncated, 0, {}, "the file is empty", std::string(kForms));
   }
@@ -59,7 +59,7 @@ GroundTruth ReadForm(std::string_view text) {
     // amd-smi -w begins by saying how to stop it.
     const auto next = Trimmed(lines[1].text);
     if (next.starts_with('{') || next.starts_with('[')) {
-      return ReadTruthJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));
+      return ReadDeviceReportJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));
     }
   }
   if (first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
@@ -67,7 +67,7 @@ GroundTruth ReadForm(std::string_view text) {
     return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));
   }
   if (first.front() == '{' || first.front() == '[') {
-    return ReadTruthJson(text);
+    return ReadDeviceReportJson(text);
   }
   if (first.starts_with("#Entity")) {
     return ReadDcgmDmon(text);
@@ -93,10 +93,10 @@ GroundTruth ReadForm(std::string_view text) {
 
 }  // namespace
 
-Result<GroundTruth> ground_truth::ReadTruth(ByteWindow& in) {
-  const auto bytes = in.Fill(kMostBytes + 1);
-  if (bytes.size() > kMostBytes) {
-    return Fail(ErrorCode::kLimit, fmt::format("larger than {}", FormatSize(kMostBytes)),
+Result<DeviceReport> device_report::ReadDeviceReport(ByteWindow& in) {
+  const auto bytes = in.Fill(kMaxByteCount + 1);
+  if (bytes.size() > kMaxByteCount) {
+    return Fail(ErrorCode::kLimit, fmt::format("larger than {}", FormatSize(kMaxByteCount)),
                 "this is not a file of ground truth; recordings are given without @");
   }
   std::string_view text = AsText(bytes);

@@ -11,7 +11,7 @@
 #include "documents/ground_truth/forms.h"
 #include "documents/ground_truth/text.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 namespace {
 
@@ -82,8 +82,8 @@ std::vector<std::string_view> Fields(const Line& line, const std::vector<Column>
   return parts;
 }
 
-void SetName(Reading& reading, std::string_view column, std::string_view field) {
-  const bool process = reading.scope == TruthScope::kProcess;
+void SetName(DeviceReading& reading, std::string_view column, std::string_view field) {
+  const bool process = reading.scope == ReportScope::kProcess;
   if (column == "process_name" || (process && column == "name")) {
     reading.process = field;
     return;
@@ -96,7 +96,7 @@ void SetName(Reading& reading, std::string_view column, std::string_view field) 
   }
 }
 
-void SetField(Reading& reading, const Column& column, std::string_view field, Place place) {
+void SetField(DeviceReading& reading, const Column& column, std::string_view field, Place place) {
   const auto amount = [&] { return ReadAmount(field, column.unit, place); };
   if (IsMemory(column.name)) {
     SetUsed(reading, amount(), kMiB / 2);
@@ -140,10 +140,10 @@ bool LooksLikeSmiCsv(std::string_view first_line) {
          (columns.size() > 1 && first_line.front() != '{' && first_line.front() != '[');
 }
 
-GroundTruth ReadSmiCsv(std::string_view text) {
-  auto lines = LinesOf(text);
+DeviceReport ReadSmiCsv(std::string_view text) {
+  auto lines = SplitLines(text);
   auto columns = ParseHeader(lines.front().text);
-  GroundTruth truth;
+  DeviceReport report;
   if (HasMemory(columns)) {
     lines.erase(lines.begin());
   } else if (!columns.empty() && !WholeNumber(columns.front().name) &&
@@ -155,22 +155,22 @@ GroundTruth ReadSmiCsv(std::string_view text) {
            "ask for pid,used_memory or index,memory.used");
   } else {
     columns = GuessHeader(lines);
-    truth.notes.emplace_back("no header: amounts without a unit are read as MiB");
+    report.notes.emplace_back("no header: amounts without a unit are read as MiB");
   }
   const bool processes = std::any_of(columns.begin(), columns.end(), [](const Column& column) {
     return IsProcessMemory(column.name);
   });
-  truth.form = processes ? "nvidia-smi-query-compute-apps-csv" : "nvidia-smi-query-gpu-csv";
-  truth.display = processes ? "nvidia-smi --query-compute-apps" : "nvidia-smi --query-gpu";
+  report.form = processes ? "nvidia-smi-query-compute-apps-csv" : "nvidia-smi-query-gpu-csv";
+  report.display = processes ? "nvidia-smi --query-compute-apps" : "nvidia-smi --query-gpu";
   for (const auto& line : lines) {
     const auto fields = Fields(line, columns);
-    Reading reading{.scope = processes ? TruthScope::kProcess : TruthScope::kDevice};
+    DeviceReading reading{.scope = processes ? ReportScope::kProcess : ReportScope::kDevice};
     for (std::size_t at = 0; at < columns.size(); ++at) {
-      SetField(reading, columns[at], fields[at], PlaceOf(line, fields[at]));
+      SetField(reading, columns[at], fields[at], GetPlace(line, fields[at]));
     }
-    truth.readings.push_back(std::move(reading));
+    report.readings.push_back(std::move(reading));
   }
-  return truth;
+  return report;
 }
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

@@ -11,7 +11,7 @@
 #include "documents/ground_truth/forms.h"
 #include "documents/ground_truth/text.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 namespace {
 
@@ -26,7 +26,7 @@ class SmiXml {
     XML_SetEntityDeclHandler(parser, &OnEntity);
   }
 
-  GroundTruth Parse(std::string_view text) {
+  DeviceReport Parse(std::string_view text) {
     const auto status = XML_Parse(parser_, text.data(), static_cast<int>(text.size()), 1);
     if (thrown_) {
       std::rethrow_exception(thrown_);
@@ -39,7 +39,7 @@ class SmiXml {
              "write the file again with nvidia-smi -q -x");
     }
     Finish();
-    return std::move(truth_);
+    return std::move(report_);
   }
 
  private:
@@ -111,14 +111,14 @@ class SmiXml {
     }
   }
   void End() {
-    if (Wanted()) {
+    if (AcceptedKinds()) {
       fields_.push_back({path_, std::string(Trimmed(text_)), Here()});
     }
     path_.pop_back();
     text_.clear();
   }
 
-  [[nodiscard]] bool Wanted() const {
+  [[nodiscard]] bool AcceptedKinds() const {
     if (path_.size() < 2) {
       return false;
     }
@@ -128,8 +128,8 @@ class SmiXml {
   }
 
   void Finish() {
-    truth_.form = "nvidia-smi-xml";
-    truth_.display = "nvidia-smi -q -x";
+    report_.form = "nvidia-smi-xml";
+    report_.display = "nvidia-smi -q -x";
     std::optional<std::int64_t> attached;
     for (auto& field : fields_) {
       if (field.path.back() == "attached_gpus") {
@@ -143,8 +143,8 @@ class SmiXml {
     }
     // With -i the file has only some of the GPUs, and their position in it is not their number.
     if (attached != root_gpus_) {
-      truth_.notes.emplace_back("not all attached GPUs are in the file: choose by bus id");
-      for (auto& reading : truth_.readings) {
+      report_.notes.emplace_back("not all attached GPUs are in the file: choose by bus id");
+      for (auto& reading : report_.readings) {
         reading.gpu.reset();
       }
     }
@@ -155,22 +155,22 @@ class SmiXml {
     const auto& parent = field.path[field.path.size() - 2];
     if (field.path.size() == 2) {
       gpu_ = field.text;
-      device_ = Add({.scope = TruthScope::kDevice, .gpu = root_gpus_++, .gpu_name = gpu_});
+      device_ = Add({.scope = ReportScope::kDevice, .gpu = root_gpus_++, .gpu_name = gpu_});
       row_ = device_;
     } else if (name == "mig_device") {
-      row_ = Add({.scope = TruthScope::kDevice, .gpu_name = gpu_ + " MIG"});
+      row_ = Add({.scope = ReportScope::kDevice, .gpu_name = gpu_ + " MIG"});
     } else if (name == "process_info") {
-      row_ = Add({.scope = TruthScope::kProcess, .gpu = root_gpus_ - 1, .gpu_name = gpu_});
-    } else if (row_ < truth_.readings.size()) {
+      row_ = Add({.scope = ReportScope::kProcess, .gpu = root_gpus_ - 1, .gpu_name = gpu_});
+    } else if (row_ < report_.readings.size()) {
       const bool of_gpu = parent == "fb_memory_usage" && field.path.size() == 4;
-      SetField(truth_.readings[of_gpu ? device_ : row_], name, field);
+      SetField(report_.readings[of_gpu ? device_ : row_], name, field);
     }
   }
-  std::size_t Add(Reading reading) {
-    truth_.readings.push_back(std::move(reading));
-    return truth_.readings.size() - 1;
+  std::size_t Add(DeviceReading reading) {
+    report_.readings.push_back(std::move(reading));
+    return report_.readings.size() - 1;
   }
-  static void SetField(Reading& reading, const std::string& name, const Field& field) {
+  static void SetField(DeviceReading& reading, const std::string& name, const Field& field) {
     const auto amount = [&] { return ReadAmount(field.text, "MiB", field.place); };
     if (name == "used" || name == "used_memory") {
       SetUsed(reading, amount(), kMiB / 2);
@@ -187,14 +187,14 @@ class SmiXml {
     } else if (name == "index" || (name == "gpu_instance_id" && WholeNumber(field.text))) {
       reading.gpu_name +=
           fmt::format(" {} {}", name == "index" ? "device" : "instance", field.text);
-      if (reading.scope == TruthScope::kProcess) {
+      if (reading.scope == ReportScope::kProcess) {
         reading.gpu.reset();
       }
     }
   }
 
   XML_Parser parser_;
-  GroundTruth truth_;
+  DeviceReport report_;
   std::vector<std::string> path_;
   std::string text_;
   std::string why_;
@@ -212,7 +212,7 @@ struct FreeParser {
 
 }  // namespace
 
-GroundTruth ReadSmiXml(std::string_view text) {
+DeviceReport ReadSmiXml(std::string_view text) {
   const std::unique_ptr<std::remove_pointer_t<XML_Parser>, FreeParser> parser(
       XML_ParserCreate("UTF-8"));
   if (!parser) {
@@ -221,4 +221,4 @@ GroundTruth ReadSmiXml(std::string_view text) {
   return SmiXml(parser.get()).Parse(text);
 }
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

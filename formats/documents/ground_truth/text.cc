@@ -11,7 +11,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "support/read_error.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 namespace {
 
@@ -69,7 +69,7 @@ std::vector<std::string_view> Words(std::string_view text) {
   return words;
 }
 
-std::vector<Line> LinesOf(std::string_view text) {
+std::vector<Line> SplitLines(std::string_view text) {
   std::vector<Line> lines;
   std::size_t number = 1;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
@@ -88,7 +88,7 @@ bool EqualFolded(std::string_view a, std::string_view b) {
                     [](char x, char y) { return Lower(x) == Lower(y); });
 }
 
-Place PlaceOf(const Line& line, std::string_view part) {
+Place GetPlace(const Line& line, std::string_view part) {
   const auto inside =
       part.data() >= line.text.data() && part.data() <= line.text.data() + line.text.size();
   return {line.number, inside ? static_cast<std::size_t>(part.data() - line.text.data()) + 1 : 1};
@@ -116,10 +116,10 @@ Amount ReadAmount(std::string_view text, std::string_view unit, Place place) {
   return {*size, {}};
 }
 
-void SetUsed(Reading& reading, Amount amount, std::int64_t precision) {
+void SetUsed(DeviceReading& reading, Amount amount, std::int64_t precision) {
   reading.used = amount.bytes;
   reading.unavailable = std::move(amount.unavailable);
   reading.precision = precision;
 }
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

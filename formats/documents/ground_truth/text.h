@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/device_report.h"
 #include "support/trimmed.h"
 
-namespace memtool::formats::ground_truth {
+namespace memtool::formats::device_report {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 
@@ -29,12 +29,12 @@ struct Line {
 [[noreturn]] void Refuse(Place place, std::string message, std::string hint = {});
 
 // Lines that are not blank.
-std::vector<Line> LinesOf(std::string_view text);
+std::vector<Line> SplitLines(std::string_view text);
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::vector<std::string_view> Words(std::string_view text);
 bool EqualFolded(std::string_view a, std::string_view b);
 // The place of `part`, which lies inside `line`.
-Place PlaceOf(const Line& line, std::string_view part);
+Place GetPlace(const Line& line, std::string_view part);
 // A whole number in decimal, no sign; absent when it is anything else.
 std::optional<std::int64_t> WholeNumber(std::string_view text);
 
@@ -46,6 +46,6 @@ struct Amount {
 // "164 MiB", "164" (in `unit`), "[N/A]", "NaN", a blank value of DCGM. Throws for anything else.
 Amount ReadAmount(std::string_view text, std::string_view unit, Place place);
 // Sets Reading::used, the reason when it is absent, and its precision.
-void SetUsed(Reading& reading, Amount amount, std::int64_t precision);
+void SetUsed(DeviceReading& reading, Amount amount, std::int64_t precision);
 
-}  // namespace memtool::formats::ground_truth
+}  // namespace memtool::formats::device_report

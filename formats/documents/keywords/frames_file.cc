@@ -30,7 +30,7 @@ void CheckWord(const std::string& word, const YAML::Mark& mark) {
   }
 }
 
-std::vector<std::string> WordsOf(const YamlValue::Member& member) {
+std::vector<std::string> ToWords(const YamlValue::Member& member) {
   if (member.value.kind != YamlValue::Kind::kList) {
     Refuse(member.value.mark,
            fmt::format("the words of '{}' are {}", member.key, KindName(member.value.kind)),
@@ -44,13 +44,13 @@ std::vector<std::string> WordsOf(const YamlValue::Member& member) {
   return words;
 }
 
-std::vector<Group> GroupsOf(const YamlValue::Member& member, const std::string& name) {
+std::vector<Group> MakeGroups(const YamlValue::Member& member, const std::string& name) {
   if (member.value.kind != YamlValue::Kind::kMap) {
-    return {{.name = name, .words = WordsOf(member)}};
+    return {{.name = name, .words = ToWords(member)}};
   }
   std::vector<Group> groups;
   for (const YamlValue::Member& inner : member.value.members) {
-    groups.push_back({.name = inner.key, .words = WordsOf(inner)});
+    groups.push_back({.name = inner.key, .words = ToWords(inner)});
   }
   return groups;
 }
@@ -64,11 +64,11 @@ FrameRules FrameRulesFrom(const YamlValue& root, const std::string& name) {
   FrameRules::Layer& layer = rules.layers.emplace_back();
   for (const YamlValue::Member& member : root.members) {
     if (member.key == "own") {
-      layer.own = GroupsOf(member, name);
+      layer.own = MakeGroups(member, name);
     } else if (member.key == "not_own") {
-      layer.not_own = GroupsOf(member, name);
+      layer.not_own = MakeGroups(member, name);
     } else if (member.key == "through") {
-      rules.through = WordsOf(member);
+      rules.through = ToWords(member);
     } else {
       Refuse(member.mark, fmt::format("'{}' is not known", member.key),
              "own:, not_own: or through:");

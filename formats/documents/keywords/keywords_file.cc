@@ -108,7 +108,7 @@ KeywordsFile KeywordsFrom(const YamlValue& root, const std::string& name) {
         file.profile = member.value.text;
       } else {
         file.expected_sum =
-            ExpectedSum{member.value.text, fmt::format("{}:{}", name, PlaceOf(member.value.mark))};
+            ExpectedSum{member.value.text, fmt::format("{}:{}", name, GetPlace(member.value.mark))};
       }
     } else {
       rest.push_back(&member);

@@ -19,8 +19,8 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1U << 20U;
-constexpr std::size_t kMostWords = 10'000;
+constexpr std::size_t kMaxByteCount = 1U << 20U;
+constexpr std::size_t kMaxWords = 10'000;
 constexpr std::size_t kDeepest = 4;
 
 // Builds the tree of maps and lists, which the depth limit keeps small, and refuses all that a file
@@ -57,8 +57,8 @@ class TreeHandler final : public YAML::EventHandler {
     }
     YamlValue& parent = *open_.back();
     if (parent.kind == YamlValue::Kind::kList) {
-      if (++count_ > kMostWords) {
-        Refuse(mark, fmt::format("more than {} words", kMostWords), {}, ErrorCode::kLimit);
+      if (++count_ > kMaxWords) {
+        Refuse(mark, fmt::format("more than {} words", kMaxWords), {}, ErrorCode::kLimit);
       }
       parent.list.emplace_back(text, mark);
     } else if (!pending_key_) {
@@ -98,7 +98,7 @@ class TreeHandler final : public YAML::EventHandler {
     }
     const auto [it, added] = keys_[&parent].try_emplace(key, mark);
     if (!added) {
-      Refuse(mark, fmt::format("'{}' occurs twice, first at {}", key, PlaceOf(it->second)),
+      Refuse(mark, fmt::format("'{}' occurs twice, first at {}", key, GetPlace(it->second)),
              "put the words of both into one list");
     }
     parent.members.push_back({.key = key, .mark = mark, .value = {}});
@@ -145,7 +145,7 @@ class TreeHandler final : public YAML::EventHandler {
 };
 
 Error ErrorAt(const std::string& name, const Refusal& refusal) {
-  const std::string place = refusal.mark.is_null() ? std::string() : ":" + PlaceOf(refusal.mark);
+  const std::string place = refusal.mark.is_null() ? std::string() : ":" + GetPlace(refusal.mark);
   return {.code = refusal.code,
           .input = name + place,
           .message = refusal.message,
@@ -170,7 +170,7 @@ void CheckText(std::string_view text) {
 
 }  // namespace
 
-std::string PlaceOf(const YAML::Mark& mark) {
+std::string GetPlace(const YAML::Mark& mark) {
   return fmt::format("{}:{}", mark.line + 1, mark.column + 1);
 }
 
@@ -214,7 +214,7 @@ Result<std::string> ReadTreeText(const std::string& path, const TreeWords& words
     MEMTOOL_TRY(opened);
     source = *std::move(opened);
   }
-  std::string text(kMostBytes + 1, '\0');
+  std::string text(kMaxByteCount + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     auto got = source->Read(std::as_writable_bytes(std::span(text).subspan(size)));
@@ -224,7 +224,7 @@ Result<std::string> ReadTreeText(const std::string& path, const TreeWords& words
     }
     size += *got;
   }
-  if (size > kMostBytes) {
+  if (size > kMaxByteCount) {
     return Fail(Error{.code = ErrorCode::kLimit,
                       .input = path,
                       .message = fmt::format("a {} of more than 1 MiB", words.noun),

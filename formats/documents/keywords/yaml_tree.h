@@ -23,7 +23,7 @@ struct Refusal {
   std::string hint;
 };
 // "LINE:COLUMN", from 1.
-std::string PlaceOf(const YAML::Mark& mark);
+std::string GetPlace(const YAML::Mark& mark);
 [[noreturn]] void Refuse(const YAML::Mark& mark, std::string message, std::string hint = {},
                          ErrorCode code = ErrorCode::kMalformed);
 

@@ -39,7 +39,7 @@ std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
 Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
 // An identifier shared by all names of one stream ("-", "/dev/stdin", "/dev/fd/63"); none for files
 // that can be reopened. "-" is a stream whatever stands behind it.
-std::optional<std::string> StreamOf(const std::string& name);
+std::optional<std::string> GetStream(const std::string& name);
 // Bytes that the caller keeps alive.
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
 

@@ -52,7 +52,7 @@ struct AccountFacts {
   std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
   // What is cached cannot be distinguished from what is allocated: MXNet's log keeps the row of a
   // block that went back to its pool.
-  bool cached_untold = false;
+  bool cached_unknown = false;
   // Of what is cached (see FreeMemory): what could go back to the driver, what is free in pools of
   // CUDA graphs and MemPools (none where nothing is), and gaps that a request of `request` bytes,
   // the largest in question (0 where nothing is fragmented), can use or cannot.
@@ -90,11 +90,11 @@ void Supplement(AccountFacts& facts, const AccountFacts& more);
 
 // Every step in the order of the ladder, unknown ones too; but recorded, unrecorded, private pools,
 // reusable and unlisted only where they are known. A negative difference is kept.
-std::vector<AccountStep> LadderOf(const AccountFacts& given);
+std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given);
 
 // What a recording with a history says at the chosen moments, one per trace: all that follows from
 // an allocator's state, else what was reserved, as far as the format can show; at a failed
 // allocation also what the driver had free.
-AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
+AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
 
 }  // namespace memtool

@@ -33,7 +33,7 @@ struct DriverJoin {
 class FrameworkSegments {
  public:
   // Keeps the segments that `snapshot` has at `moment`; of an input without any, nothing. `device`:
-  // empty for all. Errors: those of TracesOf and ResolveMoment.
+  // empty for all. Errors: those of GetTraces and ResolveMoment.
   Result<void> Add(std::string name, const HistoryIndex& snapshot, const MomentSpec& moment,
                    std::string_view device);
   [[nodiscard]] bool empty() const { return snapshots_.empty(); }

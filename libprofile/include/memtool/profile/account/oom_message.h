@@ -54,7 +54,7 @@ struct OomMessage {
   bool complete = true;       // false: cut off, or reworded by who logged it
   std::optional<int> gpu{};   // as the process numbers its devices
   std::optional<int> rank{};  // from the prefix of its line: "[rank3]: ", "[1,3]<stderr>:"
-  std::optional<OomNumber> asked{};
+  std::optional<OomNumber> requested_bytes{};
   std::string chip{};  // of a TPU: "0x0x1_HBM0"
   // An attempt that failed and is repeated after what is cached was returned: no failure unless an
   // error follows.
@@ -86,6 +86,6 @@ struct OomMessage {
 };
 
 // Its stable name: "torch-reserved".
-std::string_view NameOf(OomWording wording);
+std::string_view ToName(OomWording wording);
 
 }  // namespace memtool

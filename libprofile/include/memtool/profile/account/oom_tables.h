@@ -98,7 +98,7 @@ struct OomRemat {
 // What a program needs, in parts: "reserved", "heap", "arguments", "constants", "outputs",
 // "globals", "scoped", "temporaries", "overlays", "program" where it is not divided, and "rest" or
 // "rounding". None where no total is reported.
-std::optional<OomLadder> MakeLadder(const OomProgram& program);
+std::optional<MemoryBreakdown> MakeBreakdown(const OomProgram& program);
 
 // The same buffers of a program: one operation, shape and place.
 struct OomBufferGroup {
@@ -109,7 +109,7 @@ struct OomBufferGroup {
   std::int64_t padding = 0;
 };
 // The largest first. Valid as long as `program` is.
-std::vector<OomBufferGroup> GroupsOf(const OomProgram& program);
+std::vector<OomBufferGroup> MakeGroups(const OomProgram& program);
 
 // How a TPU lays out the two innermost dimensions of a shape with a layout,
 // "s32[8388608,8,4]{2,1,0:T(8,128)}": 8 and 4, in tiles of 8 and 128. None for other texts.
@@ -117,6 +117,6 @@ struct OomTiles {
   std::int64_t second = 0, minor = 0;  // the dimensions
   std::int64_t tile_second = 0, tile_minor = 0;
 };
-std::optional<OomTiles> TilesOf(std::string_view shape);
+std::optional<OomTiles> ParseTiles(std::string_view shape);
 
 }  // namespace memtool

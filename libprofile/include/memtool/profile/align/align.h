@@ -11,7 +11,7 @@ namespace memtool {
 
 inline constexpr std::uint32_t kNoPartner = 0xffffffff;
 // Time grows with the square of the number of edits.
-inline constexpr std::size_t kMostEdits = 20'000;
+inline constexpr std::size_t kMaxEdits = 20'000;
 
 struct Alignment {
   // Per element of the first sequence, the row of its partner in the second, or kNoPartner.
@@ -22,12 +22,12 @@ struct Alignment {
   bool complete = true;
 };
 
-// `most_edits`: maximum number of unmatched elements per stretch.
+// `max_edits`: maximum number of unmatched elements per stretch.
 // Sequences have fewer than 2^31 elements.
 Alignment Align(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                std::size_t most_edits = kMostEdits);
+                std::size_t max_edits = kMaxEdits);
 
 // Upper bound for the number of pairs: the size of the multiset intersection.
-std::uint64_t MostPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+std::uint64_t MaxPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
 }  // namespace memtool

@@ -44,8 +44,8 @@ class StackKeys {
     std::uint32_t id = 0;  // row of frames_; 0 = counts for nothing
     std::uint8_t rank = 0;
   };
-  std::vector<Frame> FramesOf(const Recording& recording);
-  Frame FrameOf(const Recording& recording, const Function& function);
+  std::vector<Frame> GetFrames(const Recording& recording);
+  Frame GetFrame(const Recording& recording, const Function& function);
 
   KeyLevel level_;
   StringTable frames_;

@@ -17,7 +17,7 @@
 namespace memtool {
 
 // Blocks up to this many bytes come from segments for small ones.
-inline constexpr std::int64_t kLargestSmall = std::int64_t{1} << 20U;
+inline constexpr std::int64_t kMaxSmallBlock = std::int64_t{1} << 20U;
 
 // The failed allocation, if event `last` of the trace is one; else null.
 const Event* FailedAt(const Recording& recording, const Trace& trace, std::int64_t last);

@@ -76,7 +76,7 @@ inline constexpr auto kAccountFields = Fields<AccountRow>({
      Drop(1) | kFixed | kWrap, "string"},
 });
 
-AnswerView ViewOf(const AccountAnswer& answer);
+AnswerView MakeView(const AccountAnswer& answer);
 
 // Adds inputs one by one. If two report the same figure, the first is used.
 class AccountMaker {
@@ -99,7 +99,7 @@ class AccountMaker {
   struct Ladder;
   struct Part;
   // The figures of one input for `device`, or for all devices (null).
-  Result<Part> PartOf(const Selection& selection, const std::string* device);
+  Result<Part> MakePart(const Selection& selection, const std::string* device);
   // Adds to the breakdown of all devices and to those of the devices that the input names.
   template <class Take>
   Result<void> Spread(const Selection& selection, Take take);

@@ -98,12 +98,12 @@ struct AlignedAnswer {
   }
 };
 
-std::string_view NameOf(KeyLevel level);
+std::string_view ToName(KeyLevel level);
 
 // Errors: kUnsupported for an input without allocations; kUsage for several devices of which none
 // was chosen; those of GroupAllocations.
 Result<AlignedAnswer> AlignRuns(const Selection& base, const Selection& now,
                                 const AlignedQuery& query);
-AnswerView ViewOf(const AlignedAnswer& answer);
+AnswerView MakeView(const AlignedAnswer& answer);
 
 }  // namespace memtool

@@ -137,7 +137,7 @@ inline constexpr auto kBucketFields = Fields<BucketRow>({
      "{name: string, file: string, bytes: integer, count: integer}[]"},
 });
 
-AnswerView ViewOf(const BucketsAnswer& answer);
+AnswerView MakeView(const BucketsAnswer& answer);
 
 // Which word matched what.
 struct ExplainAnswer {
@@ -162,7 +162,7 @@ inline constexpr auto kExplanationFields = Fields<Explanation>({
      Drop(5)},
 });
 
-AnswerView ViewOf(const ExplainAnswer& answer);
+AnswerView MakeView(const ExplainAnswer& answer);
 
 // Adds up any number of inputs.
 class BucketsMaker {
@@ -182,9 +182,9 @@ class BucketsMaker {
   void NoteDevices(const Recording& recording);
   void AddAxis(const BucketAxis& axis, BucketsAnswer& answer) const;
   void AddWords(BucketsAnswer& answer) const;
-  [[nodiscard]] std::int64_t WholeOf(std::int64_t tracked) const;
+  [[nodiscard]] std::int64_t GetWhole(std::int64_t tracked) const;
   [[nodiscard]] OverAccount::Reason OverReason() const;
-  [[nodiscard]] BucketsPart PartOf(std::size_t input) const;
+  [[nodiscard]] BucketsPart MakePart(std::size_t input) const;
 
   BucketsQuery query_;
   AnswerHead head_{.question = "buckets"};

@@ -182,6 +182,6 @@ struct EventsAnswer {
 // The view is of the index's recording. Errors: those of EventsBetween.
 Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
                                 const EventsQuery& query);
-AnswerView ViewOf(const EventsAnswer& answer);
+AnswerView MakeView(const EventsAnswer& answer);
 
 }  // namespace memtool

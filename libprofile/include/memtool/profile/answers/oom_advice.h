@@ -15,7 +15,7 @@ namespace memtool {
 
 enum class OomAdviceKind : std::uint8_t {
   // For a snapshot: how its allocator is configured.
-  kSettingsUntold,
+  kSettingsUnknown,
   kSettingsDefault,
   kSettingsChanged,  // `settings`: those that differ from the defaults
 
@@ -33,7 +33,7 @@ enum class OomAdviceKind : std::uint8_t {
   kLowerUtilization,    // vLLM's gpu_memory_utilization: `bytes` are free at its start
   kShorterContext,      // vLLM's max_model_len, or a higher gpu_memory_utilization
   kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
-  kMaxSplitSize,        // below the `bytes` asked and above kLeastSplitMiB; `when`
+  kMaxSplitSize,        // below the `bytes` asked and above kMinSplitMiB; `when`
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
 
@@ -71,16 +71,16 @@ enum class OomAdviceKind : std::uint8_t {
   kFindWhoHeld,   // the same no figures reported
 };
 // "expandable_segments"
-std::string_view NameOf(OomAdviceKind kind);
+std::string_view ToName(OomAdviceKind kind);
 
 // max_split_size_mb must be more than this: kLargeBuffer is 20 MiB.
-inline constexpr std::int64_t kLeastSplitMiB = 20;
+inline constexpr std::int64_t kMinSplitMiB = 20;
 
 // What is known of a setting that is advised.
 enum class OomSettingState : std::uint8_t {
   kNotAdvised,
   kOff,          // a snapshot says so
-  kUntold,       // a snapshot does not list it: perhaps a framework without the setting
+  kUnknown,      // a snapshot does not list it: perhaps a framework without the setting
   kPerhapsOn,    // not in the message
   kLeftOut,      // a whole message does not advise it, as since 2.14 where it is on
   kOfNewer,      // the wording is that of versions that may not have it
@@ -89,7 +89,7 @@ enum class OomSettingState : std::uint8_t {
   kNotSet,       // a snapshot says so, and the other setting is off
 };
 // "perhaps_on"; empty for kNotAdvised.
-std::string_view NameOf(OomSettingState state);
+std::string_view ToName(OomSettingState state);
 
 // A setting of the allocator under which the requests up to the failure were replayed.
 struct OomTrial {
@@ -124,6 +124,6 @@ std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace
                                    std::int64_t event, const OomCase& found);
 
 // {"advice": "end_process", "bytes": …}: what the kind is about.
-Value ValueOf(const OomAdvice& advice);
+Value ToValue(const OomAdvice& advice);
 
 }  // namespace memtool

@@ -45,7 +45,7 @@ struct RankTrouble {
 
 struct FailureFacts {
   std::int64_t time = kNoTime;
-  std::int64_t asked = 0;
+  std::int64_t requested_bytes = 0;
   std::optional<std::int64_t> free;
 };
 
@@ -88,14 +88,14 @@ struct RankClassFacts {
 struct FirstOom {
   std::int64_t rank = 0;
   std::int64_t time = kNoTime;
-  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> requested_bytes;
   std::optional<std::int64_t> free;
   std::vector<std::int64_t> with;         // other ranks at the same time, as far as clocks can show
   std::optional<std::int64_t> next_rank;  // the one that ran out next
   std::optional<std::int64_t> before_next;  // ns
   std::uint64_t failed = 0;                 // ranks, this one too
   // Reserved bytes of the other ranks at that time, where reported.
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   std::optional<std::int64_t> others_median;
   std::optional<std::int64_t> others_most;
 };
@@ -124,10 +124,10 @@ struct RanksAnswer {
   std::vector<OtherRanks> others;
 };
 
-std::string_view CodeOf(RankPatternKind kind);
+std::string_view ToCode(RankPatternKind kind);
 
 std::span<const Field<RankFacts>> RankFields();
-AnswerView ViewOf(const RanksAnswer& answer);
+AnswerView MakeView(const RanksAnswer& answer);
 
 struct RanksQuery {
   SetChoice choice{};

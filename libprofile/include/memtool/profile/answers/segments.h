@@ -170,8 +170,8 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
 });
 
 // The figures besides the rows.
-std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer);
-AnswerView ViewOf(const SegmentsAnswer& answer);
+std::vector<NamedValue> MakeFigures(const SegmentsAnswer& answer);
+AnswerView MakeView(const SegmentsAnswer& answer);
 
 // Takes any number of inputs, one after the other.
 class SegmentsMaker {

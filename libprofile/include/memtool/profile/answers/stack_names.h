@@ -35,7 +35,7 @@ class StackNames {
   explicit StackNames(const View& view);
   // References to names stay valid as long as this object.
   const StackName& Of(StackId stack);
-  [[nodiscard]] Frame FrameOf(NodeId node) const;
+  [[nodiscard]] Frame GetFrame(NodeId node) const;
 
  private:
   NodeSpace space_;

@@ -139,7 +139,7 @@ inline constexpr auto kWhatifFields = Fields<WhatifRow>({
 // does not have. Devices that cannot be replayed have an obstacle and no rows.
 Result<WhatifAnswer> Whatif(const HistoryIndex& index, const WhatifQuery& query);
 
-std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer);
-AnswerView ViewOf(const WhatifAnswer& answer);
+std::vector<NamedValue> MakeFigures(const WhatifAnswer& answer);
+AnswerView MakeView(const WhatifAnswer& answer);
 
 }  // namespace memtool

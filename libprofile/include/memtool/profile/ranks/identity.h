@@ -65,7 +65,7 @@ struct RankIdentity {
 };
 
 // Whether the process can be distinguished from others of its job.
-inline bool TellsProcess(const RankIdentity& identity) {
+inline bool NamesProcess(const RankIdentity& identity) {
   return identity.rank || identity.local_rank || identity.node || identity.pid ||
          !identity.host.empty();
 }

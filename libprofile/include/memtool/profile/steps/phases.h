@@ -16,7 +16,7 @@ enum class StepPhase : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
 inline constexpr std::size_t kPhases = 4;
 
 // "other", "forward", "backward", "optimizer"
-std::string_view NameOf(StepPhase phase);
+std::string_view ToName(StepPhase phase);
 
 // The names that identify phases. Files are words of a path: of its last name, or of a folder.
 struct PhaseWords {
@@ -62,6 +62,6 @@ struct PhaseRun {
 
 // Runs that are short (under 0.3 % of all, and much shorter than a usual run) are joined to the run
 // before them, so that a hook within backward does not end it.
-std::vector<PhaseRun> RunsOf(std::span<const StepPhase> phases);
+std::vector<PhaseRun> MakeRuns(std::span<const StepPhase> phases);
 
 }  // namespace memtool

@@ -22,7 +22,7 @@ struct AddressedSize {
 
 // The driver's recorded behaviour during one request, which no model can predict: the addresses of
 // new segments, and whether it refused one after granting `granted`.
-struct Told {
+struct DriverReport {
   std::vector<AddressedSize> segments;
   std::size_t granted = 0;
   bool refused = false;
@@ -41,24 +41,24 @@ struct DriverModel {
   std::uint64_t next = std::uint64_t{1} << 62U;
 
   // For one request; empty = the limit alone decides.
-  Told told;
+  DriverReport report;
   bool knows = false;  // `told` belongs to the current request
 
-  void Tell(Told about) {
-    told = std::move(about);
+  void SetReport(DriverReport about) {
+    report = std::move(about);
     knows = true;
     used = grants = 0;
     was_refused = false;
   }
   void Forget() { knows = false; }
 
-  struct Ask {
+  struct DriverRequest {
     std::int64_t bytes = 0;
     std::int64_t reserved = 0;    // what the process has
     std::int64_t given_back = 0;  // what it gave back during this request,
     bool all_given_back = false;  // and that this is all it could
   };
-  bool Grants(const Ask& ask);
+  bool Grants(const DriverRequest& request);
   // Where `bytes` of new address range begin, of which `mapped` are used at once.
   std::uint64_t AddressFor(std::int64_t bytes, std::int64_t mapped);
 

@@ -74,7 +74,7 @@ struct Fidelity {
 
 // Whether a trace is one of PyTorch's caching allocator, and whole enough. Nothing else in this
 // folder may be asked about a trace where this finds an obstacle.
-Obstacle ObstacleOf(const Recording& recording, const Trace& trace);
+Obstacle FindObstacle(const Recording& recording, const Trace& trace);
 
 // The same run told only addresses, under a limit: the events of the requests that were refused
 // memory, and how many of them made the allocator give everything back.
@@ -86,7 +86,8 @@ Refusals RefusalsUnder(const HistoryIndex& index, const Trace& trace,
                        const AllocatorSettings& settings, const Requests& requests,
                        std::int64_t limit);
 
-Fidelity FidelityOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, const Requests& requests, Rules rules = {});
+Fidelity ComputeFidelity(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, const Requests& requests,
+                         Rules rules = {});
 
 }  // namespace memtool::whatif

@@ -55,7 +55,7 @@ class FreeSet {
   }
 
  private:
-  static constexpr std::size_t kMost = 32;  // entries in a piece
+  static constexpr std::size_t kMax = 32;  // entries in a piece
   [[nodiscard]] Place Find(const Entry& entry) const;
 
   std::vector<std::vector<Entry>> pieces_;  // none is empty

@@ -28,7 +28,7 @@ struct Limit {
 };
 const char* LimitSourceName(Limit::From from);  // "refusals"
 
-Limit LimitOf(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
-              const Requests& requests);
+Limit ComputeLimit(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
+                   const Requests& requests);
 
 }  // namespace memtool::whatif

@@ -62,7 +62,7 @@ struct ReleaseRun {
   By by = By::kStack;
   std::int64_t bytes = 0;
   std::int64_t reserved_before = 0;
-  std::int64_t wanted = 0;  // of the segment that the next request got, or failed to get
+  std::int64_t segment_size = 0;  // of the segment that the next request got, or failed to get
 };
 
 struct Requests {
@@ -80,8 +80,8 @@ struct Requests {
 };
 
 // `settings`: the recording's own, for the sizes of blocks that it does not say.
-Requests RequestsOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, Rules rules = {});
+Requests CollectRequests(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, Rules rules = {});
 
 // --- the same program, changed ---
 

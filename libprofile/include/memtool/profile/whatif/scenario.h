@@ -19,15 +19,15 @@
 
 namespace memtool::whatif {
 
-enum class BaseLayout : std::uint8_t { kKept, kAnew };
+enum class BaseLayout : std::uint8_t { kAsRecorded, kAnew };
 
 struct RunOptions {
   std::int64_t limit = kNoLimit;        // bytes that the process may get
   std::optional<std::int64_t> total{};  // of the card; none: the limit, where there is one
   BaseLayout base = BaseLayout::kAnew;
   Addresses addresses = Addresses::kFalling;
-  bool goes_on = false;                 // after an allocation failed; otherwise the run ends there
-  std::optional<std::int64_t> until{};  // the last event of the trace that is sent
+  bool continues_after_failure = false;  // after an allocation failed; otherwise the run ends there
+  std::optional<std::int64_t> until{};   // the last event of the trace that is sent
 };
 
 // Bytes; events of the trace, -1 = before the first.
@@ -90,9 +90,9 @@ struct Scenario {
   [[nodiscard]] bool fails() const { return limited_low && limited_low->failed; }
 };
 
-// The runs behind a scenario, for callers that do them at once: RunOnce for each of RunsOf, and the
-// results in their order to Joined.
-std::vector<RunOptions> RunsOf(const Requests& requests, const ScenarioQuery& query);
+// The runs behind a scenario, for callers that do them at once: RunOnce for each of MakeRuns, and
+// the results in their order to Joined.
+std::vector<RunOptions> MakeRuns(const Requests& requests, const ScenarioQuery& query);
 // Whether a run under a limit would be the one without it, `free`: that never came so far.
 bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
                   const RunOptions& unlimited, const RunResult& free);
@@ -100,7 +100,7 @@ Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results
 void Fit(const Requests& requests, const AllocatorSettings& settings, const ScenarioQuery& query,
          Scenario& scenario);
 
-Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
-                    const ScenarioQuery& query);
+Scenario MakeScenario(const Requests& requests, const AllocatorSettings& settings,
+                      const ScenarioQuery& query);
 
 }  // namespace memtool::whatif

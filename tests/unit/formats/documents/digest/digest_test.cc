@@ -41,9 +41,14 @@ Digest Full() {
   digest.cut_peak = 4;
   digest.cut_end = 5;
   digest.cut_largest = 6;
-  digest.ooms = {
-      {.device = 0, .event = 2, .time = 8, .asked = 100, .free = 7, .live = 5, .reserved = 6},
-      {.device = -1}};
+  digest.ooms = {{.device = 0,
+                  .event = 2,
+                  .time = 8,
+                  .requested_bytes = 100,
+                  .free = 7,
+                  .live = 5,
+                  .reserved = 6},
+                 {.device = -1}};
   digest.grid = {.first = -3, .shift = 20, .live = {1, 2}, .reserved = {3, 4}};
   digest.settings = {{"expandable_segments", "True"}};
   digest.diagnostics = {{"skipped_field", 2}};

@@ -1,11 +1,10 @@
-#include "memtool/formats/ground_truth.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <span>
 #include <string>
 
+#include "memtool/formats/device_report.h"
 #include "memtool/formats/open.h"
 #include "support/files.h"
 
@@ -14,46 +13,46 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-const OpenOptions kOnlyTruth{.wanted = {.recordings = false, .ground_truth = true}};
+const OpenOptions kOnlyDeviceReport{.accepted = {.recordings = false, .device_report = true}};
 
-Result<GroundTruth> Truth(Result<Document> document) {
+Result<DeviceReport> Truth(Result<Document> document) {
   MEMTOOL_TRY(document);
-  return document->ground_truth();
+  return document->device_report();
 }
 
-Result<GroundTruth> Parse(const std::string& text) {
-  return Truth(Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", kOnlyTruth));
+Result<DeviceReport> Parse(const std::string& text) {
+  return Truth(Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", kOnlyDeviceReport));
 }
 
-GroundTruth ReadReport(const std::string& name) {
-  auto truth = Truth(Open((test::TestFolder("ground_truth") / name).string(), kOnlyTruth));
-  EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
-  return truth ? *truth : GroundTruth{};
+DeviceReport ReadReport(const std::string& name) {
+  auto report = Truth(Open((test::TestFolder("ground_truth") / name).string(), kOnlyDeviceReport));
+  EXPECT_TRUE(report) << name << (report ? "" : ToString(report.error()));
+  return report ? *report : DeviceReport{};
 }
 
 std::string Why(const std::string& text) {
-  const auto truth = Parse(text);
-  return truth ? "read as " + truth->form : ToString(truth.error());
+  const auto report = Parse(text);
+  return report ? "read as " + report->form : ToString(report.error());
 }
 
 // `used` of the row chosen, or -1.
-std::int64_t Used(const std::string& name, const TruthChoice& choice = {}) {
-  const auto reading = ChooseReading(ReadReport(name), choice);
+std::int64_t Used(const std::string& name, const ReportChoice& choice = {}) {
+  const auto reading = ChooseDeviceReading(ReadReport(name), choice);
   return reading ? reading->used.value_or(-2) : -1;
 }
 
 // A name with commas whose last piece is blank: found by flipping bytes.
-TEST(GroundTruth, SmiCsvBlankPieceOfAName) {
-  const auto truth = Parse(
+TEST(DeviceReport, SmiCsvBlankPieceOfAName) {
+  const auto report = Parse(
       "pid, process_name, used_gpu_memory [MiB]\n"
       "10, python, a, , 164 MiB\n");
-  ASSERT_TRUE(truth);
-  EXPECT_EQ(truth->readings.at(0).process, "python, a, ");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->readings.at(0).process, "python, a, ");
   const std::string why = Why("pid, process_name, used_gpu_memory [MiB]\n10, python, , [I64 MiB\n");
   EXPECT_NE(why.find("[I64 MiB"), std::string::npos) << why;
 }
 
-TEST(GroundTruth, SmiCsv) {
+TEST(DeviceReport, SmiCsv) {
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 10}), 164 * kMiB);
   EXPECT_EQ(ReadReport("apps_commas.csv").readings.at(0).process, "python, a, b");
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 11}), -1);
@@ -62,7 +61,7 @@ TEST(GroundTruth, SmiCsv) {
   EXPECT_EQ(Used("query_gpu.csv", {.gpu = "1"}), -1);
 }
 
-TEST(GroundTruth, OtherForms) {
+TEST(DeviceReport, OtherForms) {
   EXPECT_EQ(Used("smi.xml"), 7500 * kMiB);
   EXPECT_EQ(Used("smi.xml", {.gpu = "0"}), -1);
   EXPECT_EQ(Used("smi_q.txt", {.pid = 10}), 700 * kMiB);
@@ -86,60 +85,60 @@ TEST(GroundTruth, OtherForms) {
 }
 
 // Two pods share a GPU: what each uses is not a figure of the device.
-TEST(GroundTruth, PodsOfOneGpu) {
-  const GroundTruth truth = ReadReport("dcgm_pods.prom");
-  ASSERT_EQ(truth.readings.size(), 3U);
-  EXPECT_EQ(truth.readings[0].pod, "team/train-0/main");
-  EXPECT_EQ(truth.readings[0].scope, TruthScope::kProcess);
-  EXPECT_FALSE(truth.readings[2].used) << "of the device";
-  EXPECT_EQ(truth.readings[2].free, 74000 * kMiB);
-  EXPECT_EQ(truth.readings[2].total, 81559 * kMiB);
+TEST(DeviceReport, PodsOfOneGpu) {
+  const DeviceReport report = ReadReport("dcgm_pods.prom");
+  ASSERT_EQ(report.readings.size(), 3U);
+  EXPECT_EQ(report.readings[0].pod, "team/train-0/main");
+  EXPECT_EQ(report.readings[0].scope, ReportScope::kProcess);
+  EXPECT_FALSE(report.readings[2].used) << "of the device";
+  EXPECT_EQ(report.readings[2].free, 74000 * kMiB);
+  EXPECT_EQ(report.readings[2].total, 81559 * kMiB);
   EXPECT_EQ(Used("dcgm_pods.prom", {.gpu = "team/train-1/main"}), 1024 * kMiB);
-  const auto both = ChooseReading(truth, {});
+  const auto both = ChooseDeviceReading(report, {});
   ASSERT_FALSE(both);
   EXPECT_NE(ToString(both.error()).find("the name of a pod: GPU 0 (GPU-a), pod team/train-0/main"),
             std::string::npos)
       << ToString(both.error());
   EXPECT_EQ(Used("dcgm_pod.prom"), 4845 * kMiB);
-  EXPECT_EQ(ReadReport("dcgm_pod.prom").readings.at(0).scope, TruthScope::kProcess);
+  EXPECT_EQ(ReadReport("dcgm_pod.prom").readings.at(0).scope, ReportScope::kProcess);
 }
 
-TEST(GroundTruth, AmdSmiOf2026) {
-  const auto idle = ChooseReading(ReadReport("amd_idle.json"), {});
+TEST(DeviceReport, AmdSmiOf2026) {
+  const auto idle = ChooseDeviceReading(ReadReport("amd_idle.json"), {});
   ASSERT_FALSE(idle);
   EXPECT_NE(ToString(idle.error()).find("no process was running"), std::string::npos);
   EXPECT_EQ(Used("amd_watch.json"), 283 * kMiB);
 }
 
-TEST(GroundTruth, ErrorsListWhatIsThere) {
-  const auto none = ChooseReading(ReadReport("apps_commas.csv"), {.pid = 99});
+TEST(DeviceReport, ErrorsListWhatIsThere) {
+  const auto none = ChooseDeviceReading(ReadReport("apps_commas.csv"), {.pid = 99});
   ASSERT_FALSE(none);
   EXPECT_NE(ToString(none.error()).find("pid 10 (python, a, b): 164.00 MiB"), std::string::npos);
   EXPECT_NE(ToString(none.error()).find("container"), std::string::npos);
 }
 
-TEST(GroundTruth, NotAvailableIsNeverZero) {
+TEST(DeviceReport, NotAvailableIsNeverZero) {
   for (const std::string word :
        {"[N/A]", "N/A", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]"}) {
     const auto row = Parse("pid, used_gpu_memory [MiB]\n10, " + word + "\n");
     ASSERT_TRUE(row) << word;
-    const auto chosen = ChooseReading(*row, {.pid = 10});
+    const auto chosen = ChooseDeviceReading(*row, {.pid = 10});
     ASSERT_FALSE(chosen) << word;
     EXPECT_NE(ToString(chosen.error()).find(word), std::string::npos);
   }
 }
 
-TEST(GroundTruth, OnePidOnSeveralGpusNeedsTheGpu) {
-  const auto truth =
+TEST(DeviceReport, OnePidOnSeveralGpusNeedsTheGpu) {
+  const auto report =
       Parse("gpu_uuid, pid, used_gpu_memory [MiB]\nGPU-a, 10, 1 MiB\nGPU-b, 10, 2 MiB\n");
-  ASSERT_TRUE(truth);
-  const auto several = ChooseReading(*truth, {.pid = 10});
+  ASSERT_TRUE(report);
+  const auto several = ChooseDeviceReading(*report, {.pid = 10});
   ASSERT_FALSE(several);
   EXPECT_NE(ToString(several.error()).find("--gpu"), std::string::npos);
-  EXPECT_EQ(ChooseReading(*truth, {.pid = 10, .gpu = "GPU-b"}).value().used, 2 * kMiB);
+  EXPECT_EQ(ChooseDeviceReading(*report, {.pid = 10, .gpu = "GPU-b"}).value().used, 2 * kMiB);
 }
 
-TEST(GroundTruth, Hostile) {
+TEST(DeviceReport, Hostile) {
   EXPECT_NE(Why("").find("empty"), std::string::npos);
   EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n12\n").find("line 2, column 1"), std::string::npos);
   EXPECT_NE(Why("pid, used_gpu_memory [MiB]\n1, 2, 3\n").find("3 fields"), std::string::npos);
@@ -163,7 +162,7 @@ TEST(GroundTruth, Hostile) {
 }
 
 // Every cut of every sample is an answer, never a crash.
-TEST(GroundTruth, Cuts) {
+TEST(DeviceReport, Cuts) {
   for (const auto& entry : std::filesystem::directory_iterator(test::TestFolder("ground_truth"))) {
     if (!entry.is_regular_file()) {
       continue;
@@ -171,21 +170,21 @@ TEST(GroundTruth, Cuts) {
     const auto bytes = test::ReadFile(entry.path());
     const std::string text(test::AsView(bytes));
     for (std::size_t size = 0; size < text.size(); ++size) {
-      const auto truth = Parse(text.substr(0, size));
-      EXPECT_TRUE(truth || !truth.error().message.empty());
+      const auto report = Parse(text.substr(0, size));
+      EXPECT_TRUE(report || !report.error().message.empty());
     }
   }
 }
 
-TEST(GroundTruth, RealSamples) {
+TEST(DeviceReport, RealSamples) {
   const auto folder = test::ReferenceFolder("ground-truth");
   if (!folder) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
-  const auto used = [&](const char* name, const TruthChoice& choice) -> std::int64_t {
-    const auto truth = Truth(Open((*folder / name).string(), kOnlyTruth));
-    EXPECT_TRUE(truth) << name << (truth ? "" : ToString(truth.error()));
-    const auto reading = truth ? ChooseReading(*truth, choice) : Fail(truth.error());
+  const auto used = [&](const char* name, const ReportChoice& choice) -> std::int64_t {
+    const auto report = Truth(Open((*folder / name).string(), kOnlyDeviceReport));
+    EXPECT_TRUE(report) << name << (report ? "" : ToString(report.error()));
+    const auto reading = report ? ChooseDeviceReading(*report, choice) : Fail(report.error());
     return reading ? reading->used.value_or(-2) / kMiB : -1;
   };
   for (const char* name :

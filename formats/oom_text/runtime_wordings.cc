@@ -1,4 +1,4 @@
-#include "oom_text/others.h"
+#include "oom_text/runtime_wordings.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "oom_text/libraries.h"
 #include "oom_text/retries.h"
+#include "oom_text/server_wordings.h"
 #include "oom_text/tpu.h"
 #include "oom_text/words/phrases.h"
 
@@ -59,7 +59,7 @@ bool TakeExact(Phrases& in, std::optional<OomNumber>& size) {
 // Reads what follows the words of XLA's client or allocator.
 std::optional<Parsed> ReadXla(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .complete = false}};
-  if (!TakeExact(in, parsed.message.asked)) {
+  if (!TakeExact(in, parsed.message.requested_bytes)) {
     parsed.starved = in.starved();
     return parsed.starved ? std::optional(parsed) : std::nullopt;
   }
@@ -78,7 +78,7 @@ std::optional<Parsed> ReadXla(Phrases& in) {
 // "failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: …"
 std::optional<Parsed> ReadDriver(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA"}};
-  if (!TakeExact(in, parsed.message.asked) || !in.Take("from device")) {
+  if (!TakeExact(in, parsed.message.requested_bytes) || !in.Take("from device")) {
     return std::nullopt;
   }
   in.Take(": CUDA_ERROR_OUT_OF_MEMORY") && in.Take(": out of memory");
@@ -92,9 +92,9 @@ std::optional<Parsed> ReadHbm(Phrases& in) {
   std::string_view space = in.rest();
   space.remove_prefix(std::min(space.find_first_not_of(' '), space.size()));
   space = space.substr(0, space.find('.'));
-  constexpr std::size_t kLongestSpace = 16;
-  if (space.empty() || space.size() > kLongestSpace || !in.Take(space) || !in.Take(". Used") ||
-      !in.TakeSize(parsed.message.asked) || !in.Take("of") ||
+  constexpr std::size_t kMaxSpaceLength = 16;
+  if (space.empty() || space.size() > kMaxSpaceLength || !in.Take(space) || !in.Take(". Used") ||
+      !in.TakeSize(parsed.message.requested_bytes) || !in.Take("of") ||
       !in.TakeSize(parsed.message.capacity)) {
     return std::nullopt;
   }
@@ -144,7 +144,7 @@ std::optional<Parsed> ReadTensor(Phrases& in) {
   const std::int64_t size = BytesOfType(type.substr(0, type.find(' ')));
   times(size);
   if (size > 0 && bytes >= 0) {
-    parsed.message.asked = OomNumber{.bytes = bytes};
+    parsed.message.requested_bytes = OomNumber{.bytes = bytes};
   }
   constexpr std::size_t kReach = 160;
   constexpr std::string_view kDevice = "device:GPU:";
@@ -163,7 +163,7 @@ std::optional<Parsed> ReadTensor(Phrases& in) {
 // "68719476736 bytes. Error code 12 (Cannot allocate memory)"
 std::optional<Parsed> ReadCpu(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kHost, .kind = "CPU"}};
-  if (!in.TakeSize(parsed.message.asked)) {
+  if (!in.TakeSize(parsed.message.requested_bytes)) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
@@ -186,12 +186,12 @@ constexpr std::array<Form, 9> kOtherForms{
      {"Out of memory: Killed process", ReadKilled}}};
 
 std::array<std::span<const Form>, 4> AllForms() {
-  return {std::span<const Form>(kOtherForms), RetryForms(), TpuForms(), LibraryForms()};
+  return {std::span<const Form>(kOtherForms), RetryForms(), TpuForms(), LibraryWordings()};
 }
 
 }  // namespace
 
-std::size_t FindOther(std::string_view text) {
+std::size_t FindOtherWording(std::string_view text) {
   std::size_t first = std::string_view::npos;
   for (const Bare& bare : kBare) {
     first = std::min(first, text.find(bare.words));
@@ -204,7 +204,7 @@ std::size_t FindOther(std::string_view text) {
   return first;
 }
 
-std::optional<Parsed> ParseOther(std::string_view text) {
+std::optional<Parsed> ParseOtherWording(std::string_view text) {
   for (const Bare& bare : kBare) {
     if (text.starts_with(bare.words)) {
       return Parsed{.message = {.kind = std::string(bare.kind)},

@@ -1,4 +1,4 @@
-#include "session/session.h"
+#include "session/input_reader.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/whatif/recorded.h"
-#include "session/kept_recordings.h"
+#include "session/recording_cache.h"
 #include "session/start_work.h"
 #include "words/moments.h"
 #include "words/refusals.h"
@@ -31,7 +31,7 @@ using Conf = std::optional<whatif::AllocatorSettings>;
 struct Reading {
   std::string name;
   std::optional<std::string> key;         // to keep it by, for later command lines
-  Shared kept;                            // by an earlier one
+  Shared cache;                           // by an earlier one
   std::future<Result<Recording>> result;  // not valid for an input that was named before
 };
 
@@ -41,18 +41,18 @@ class ReadBefore {
  public:
   explicit ReadBefore(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
-      ++inputs_[KeyOf(name)].uses;
+      ++inputs_[GetKey(name)].uses;
     }
   }
   // True for the first name of an input.
-  bool First(const std::string& name) { return !std::exchange(inputs_[KeyOf(name)].begun, true); }
+  bool First(const std::string& name) { return !std::exchange(inputs_[GetKey(name)].begun, true); }
   // Keeps what was read as long as another name of it follows; null when it could not be read.
   void Keep(const std::string& name, const Shared& recording) {
-    Input& input = inputs_[KeyOf(name)];
+    Input& input = inputs_[GetKey(name)];
     input.recording = --input.uses > 0 ? recording : nullptr;
   }
   Shared Take(const std::string& name) {
-    Input& input = inputs_[KeyOf(name)];
+    Input& input = inputs_[GetKey(name)];
     return --input.uses > 0 ? input.recording : std::move(input.recording);
   }
 
@@ -62,8 +62,8 @@ class ReadBefore {
     bool begun = false;
     Shared recording;
   };
-  static std::string KeyOf(const std::string& name) {
-    return formats::StreamOf(name).value_or("file " + name);
+  static std::string GetKey(const std::string& name) {
+    return formats::GetStream(name).value_or("file " + name);
   }
   std::map<std::string, Input> inputs_;
 };
@@ -83,19 +83,19 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
 }
 
 // What a kept input is found by: none where it is read in a way of its own.
-std::optional<std::string> KeyOf(const std::string& name, const formats::OpenOptions& options) {
+std::optional<std::string> GetKey(const std::string& name, const formats::OpenOptions& options) {
   const formats::Limits defaults;
   const bool usual = std::all_of(formats::LimitList().begin(), formats::LimitList().end(),
                                  [&](const formats::LimitInfo& limit) {
                                    return limit.value == &formats::Limits::memory ||
                                           options.limits.*limit.value == defaults.*limit.value;
                                  });
-  return usual ? std::optional(KeptRecordings::KeyOf(name, options.format)) : std::nullopt;
+  return usual ? std::optional(RecordingCache::GetKey(name, options.format)) : std::nullopt;
 }
 
 struct HowToRead {
   const formats::OpenOptions& options;
-  KeptRecordings* kept = nullptr;
+  RecordingCache* cache = nullptr;
   bool ahead = false;
 };
 
@@ -104,11 +104,11 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
   if (!before.First(name)) {
     return reading;
   }
-  if (how.kept != nullptr) {
-    reading.key = KeyOf(name, how.options);
-    reading.kept = reading.key ? how.kept->Find(*reading.key) : nullptr;
+  if (how.cache != nullptr) {
+    reading.key = GetKey(name, how.options);
+    reading.cache = reading.key ? how.cache->Find(*reading.key) : nullptr;
   }
-  if (reading.kept == nullptr) {
+  if (reading.cache == nullptr) {
     reading.result =
         StartWork([name, &options = how.options] { return formats::OpenRecording(name, options); },
                   how.ahead);
@@ -138,26 +138,26 @@ Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& record
 }
 
 // As it is in the file; kept for later command lines, where there may be any.
-Result<Shared> ReadFrom(Reading& reading, KeptRecordings* kept) {
-  if (reading.kept != nullptr) {
-    return reading.kept;
+Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
+  if (reading.cache != nullptr) {
+    return reading.cache;
   }
   Result<Recording> recording = reading.result.get();
   MEMTOOL_TRY(recording);
   auto shared = std::make_shared<const Recording>(*std::move(recording));
   if (reading.key) {
-    kept->Keep(*reading.key, shared);
+    cache->Keep(*reading.key, shared);
   }
   return shared;
 }
 
 // What was read; null when it was named before and could not be read then.
-Result<Shared> Finished(Reading& reading, ReadBefore& before, KeptRecordings* kept,
+Result<Shared> Finished(Reading& reading, ReadBefore& before, RecordingCache* cache,
                         const Conf& conf) {
-  if (reading.kept == nullptr && !reading.result.valid()) {
+  if (reading.cache == nullptr && !reading.result.valid()) {
     return before.Take(reading.name);
   }
-  Result<Shared> shared = ReadFrom(reading, kept);
+  Result<Shared> shared = ReadFrom(reading, cache);
   if (shared && conf) {
     shared = Under(*conf, *shared);
   }
@@ -170,7 +170,7 @@ Result<Shared> Finished(Reading& reading, ReadBefore& before, KeptRecordings* ke
 
 }  // namespace
 
-bool Session::LeavesOut(const Error& error) {
+bool InputReader::LeavesOut(const Error& error) {
   if (inputs_.keep_going()) {
     progress_.Stop();  // a message needs its own line
     Warn(streams_, "left out: " + ToString(error));
@@ -178,7 +178,7 @@ bool Session::LeavesOut(const Error& error) {
   return inputs_.keep_going();
 }
 
-void Session::Note(const std::string& name, const Recording& recording) {
+void InputReader::Note(const std::string& name, const Recording& recording) {
   notes_.push_back(
       {.path = name == "-" ? "standard input" : name, .format = recording.metadata.format});
   displays_.push_back(recording.metadata.format_display);
@@ -193,8 +193,8 @@ void Session::Note(const std::string& name, const Recording& recording) {
   }
 }
 
-Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
-                                       const VisitRecording& visit) {
+Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names,
+                                           const VisitRecording& visit) {
   formats::OpenOptions options = inputs_.load();
   options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
   progress_.Expect(SizeOf(names));
@@ -204,7 +204,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   std::size_t visited = 0;
   Error last;
   const HowToRead how{.options = options,
-                      .kept = streams_.kept,
+                      .cache = streams_.cache,
                       .ahead = kHasThreads && inputs_.jobs() > 1 && names.size() > 1};
   const auto start_more = [&] {
     while (next < names.size() && ahead.size() < inputs_.jobs()) {
@@ -214,7 +214,7 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    auto shared = Finished(reading, before, streams_.kept, inputs_.conf());
+    auto shared = Finished(reading, before, streams_.cache, inputs_.conf());
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {
@@ -237,19 +237,21 @@ Result<void> Session::ForEachRecording(const std::vector<std::string>& names,
   return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
 }
 
-Shared Session::Kept(const std::string& name) const {
-  const auto key = streams_.kept == nullptr ? std::nullopt : commands::KeyOf(name, inputs_.load());
-  return key ? streams_.kept->Find(*key) : nullptr;
+Shared InputReader::FindCached(const std::string& name) const {
+  const auto key =
+      streams_.cache == nullptr ? std::nullopt : commands::GetKey(name, inputs_.load());
+  return key ? streams_.cache->Find(*key) : nullptr;
 }
 
-std::shared_ptr<const HistoryIndex> Session::IndexOf(const Shared& recording) const {
-  return streams_.kept == nullptr ? std::make_shared<const HistoryIndex>(recording)
-                                  : streams_.kept->IndexOf(recording);
+std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording) const {
+  return streams_.cache == nullptr ? std::make_shared<const HistoryIndex>(recording)
+                                   : streams_.cache->IndexOf(recording);
 }
 
-Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
-                                      const std::string& device, std::string_view side) {
-  const MomentSpec moment = view.MomentOf(*read.recording, given);
+Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
+                                          const MomentSpec& given, const std::string& device,
+                                          std::string_view side) {
+  const MomentSpec moment = view.MakeMoment(*read.recording, given);
   MEMTOOL_TRY(CheckMoment(*read.recording, moment));
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
   if (read.index == nullptr && read.recording->history) {
@@ -276,7 +278,7 @@ Result<Selection> Session::SelectRead(Read read, const ViewOptions& view, const 
 }
 
 // Rows and totals of several inputs are sums of theirs.
-void Session::NoteSums(const StackSums& sums) {
+void InputReader::NoteSums(const StackSums& sums) {
   bool saturated = sums.saturated || (watches_counts_ && sums.counts_saturated);
   AddTo(magnitude_, sums.magnitude, saturated);
   if (saturated) {
@@ -284,21 +286,21 @@ void Session::NoteSums(const StackSums& sums) {
   }
 }
 
-Result<Selection> Session::SelectAt(const std::string& name,
-                                    std::shared_ptr<const Recording> recording,
-                                    const ViewOptions& view, const MomentSpec& moment,
-                                    const std::string& device) {
+Result<Selection> InputReader::SelectAt(const std::string& name,
+                                        std::shared_ptr<const Recording> recording,
+                                        const ViewOptions& view, const MomentSpec& moment,
+                                        const std::string& device) {
   Note(name, *recording);
   return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
 }
 
-void Session::Note(InputNote note, std::string display) {
+void InputReader::Note(InputNote note, std::string display) {
   notes_.push_back(std::move(note));
   displays_.push_back(std::move(display));
 }
 
-Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
-                              const Visit& visit, std::size_t bases) {
+Result<void> InputReader::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
+                                  const Visit& visit, std::size_t bases) {
   if (bases == 0 && names.size() > 1) {
     return ForEachJoined(names, view, visit);
   }
@@ -316,8 +318,8 @@ Result<void> Session::ForEach(const std::vector<std::string>& names, const ViewO
       });
 }
 
-Result<void> Session::ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
-                                    const Visit& visit) {
+Result<void> InputReader::ForEachJoined(const std::vector<std::string>& names,
+                                        const ViewOptions& view, const Visit& visit) {
   std::vector<Read> waiting;
   joins_ = JoinInputs(names);
   auto done = ForEachRecording(
@@ -350,7 +352,7 @@ Result<void> Session::ForEachJoined(const std::vector<std::string>& names, const
   return done;
 }
 
-void Session::Finish() {
+void InputReader::Finish() {
   progress_.Stop();
   for (const std::string& line : unmatched_.Lines()) {
     Warn(streams_, line);
@@ -372,14 +374,14 @@ void Session::Finish() {
   }
 }
 
-ExitCode Session::exit_code() const {
+ExitCode InputReader::exit_code() const {
   const bool damaged = std::any_of(
       diagnostics_.begin(), diagnostics_.end(),
       [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::kDamage; });
   return damaged && inputs_.strict() ? ExitCode::kDamage : ExitCode::kOk;
 }
 
-AnswerHead Session::Head(std::string_view question) const {
+AnswerHead InputReader::Head(std::string_view question) const {
   AnswerHead head{.question = question, .inputs = notes_, .diagnostics = diagnostics_};
   if (choice_) {
     head.sample_type = choice_->name;
@@ -390,25 +392,26 @@ AnswerHead Session::Head(std::string_view question) const {
 
 Result<ExitCode> OnOneRecording(
     const InputOptions& input, Streams& streams, std::string_view one,
-    const std::function<Result<void>(Session&, std::shared_ptr<const Recording>)>& visit) {
+    const std::function<Result<void>(InputReader&, std::shared_ptr<const Recording>)>& visit) {
   auto names = input.Names(streams);
   MEMTOOL_TRY(names);
   if (names->size() != 1) {
     return Fail(ErrorCode::kUsage, std::string(one));
   }
-  Session session(input, streams);
-  MEMTOOL_TRY(session.ForEachRecording(
+  InputReader input_reader(input, streams);
+  MEMTOOL_TRY(input_reader.ForEachRecording(
       *names, [&](const std::string&, std::shared_ptr<const Recording> recording) {
-        return visit(session, std::move(recording));
+        return visit(input_reader, std::move(recording));
       }));
-  session.Finish();
-  return session.exit_code();
+  input_reader.Finish();
+  return input_reader.exit_code();
 }
 
-Result<std::vector<Selection>> SelectAll(Session& session, const std::vector<std::string>& names,
+Result<std::vector<Selection>> SelectAll(InputReader& input_reader,
+                                         const std::vector<std::string>& names,
                                          const ViewOptions& view, std::size_t bases) {
   std::vector<Selection> all;
-  MEMTOOL_TRY(session.ForEach(
+  MEMTOOL_TRY(input_reader.ForEach(
       names, view,
       [&all](Selection selection) -> Result<void> {
         all.push_back(std::move(selection));

@@ -22,18 +22,18 @@
 
 namespace memtool::commands {
 
-class Session {
+class InputReader {
  public:
   using Visit = std::function<Result<void>(Selection)>;
   using VisitRecording = std::function<Result<void>(std::string, std::shared_ptr<const Recording>)>;
 
-  Session(const InputOptions& inputs, Streams& streams)
+  InputReader(const InputOptions& inputs, Streams& streams)
       : inputs_(inputs), streams_(streams), progress_(streams.err) {
     streams.out.BeforeOutput([this] { progress_.Stop(); });
   }
-  ~Session() { streams_.out.BeforeOutput({}); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  ~InputReader() { streams_.out.BeforeOutput({}); }
+  InputReader(const InputReader&) = delete;
+  InputReader& operator=(const InputReader&) = delete;
 
   // Reads each name in turn and hands it to `visit`; reading ahead uses threads, `visit` does not.
   // Errors: the first input that fails, unless --keep-going leaves it out (then it fails only when
@@ -50,7 +50,7 @@ class Session {
                              const ViewOptions& view, const MomentSpec& moment,
                              const std::string& device);
   // The cached recording of that name from an earlier command line, or null.
-  [[nodiscard]] std::shared_ptr<const Recording> Kept(const std::string& name) const;
+  [[nodiscard]] std::shared_ptr<const Recording> FindCached(const std::string& name) const;
   // The replayed history of a recording that has one.
   [[nodiscard]] std::shared_ptr<const HistoryIndex> IndexOf(
       const std::shared_ptr<const Recording>& recording) const;
@@ -121,10 +121,11 @@ class Session {
 // with `one` as its message when there are several.
 Result<ExitCode> OnOneRecording(
     const InputOptions& input, Streams& streams, std::string_view one,
-    const std::function<Result<void>(Session&, std::shared_ptr<const Recording>)>& visit);
+    const std::function<Result<void>(InputReader&, std::shared_ptr<const Recording>)>& visit);
 
 // All selections at once, for comparisons.
-Result<std::vector<Selection>> SelectAll(Session& session, const std::vector<std::string>& names,
+Result<std::vector<Selection>> SelectAll(InputReader& input_reader,
+                                         const std::vector<std::string>& names,
                                          const ViewOptions& view, std::size_t bases = 0);
 
 }  // namespace memtool::commands

@@ -7,6 +7,6 @@
 
 namespace memtool::formats::oom_text {
 
-std::span<const Form> LibraryForms();
+std::span<const Form> LibraryWordings();
 
 }  // namespace memtool::formats::oom_text

@@ -1,4 +1,4 @@
-#include "timeline_writers/picture.h"
+#include "timeline_writers/export_model.h"
 
 #include <fmt/format.h>
 
@@ -43,11 +43,11 @@ bool Changes(Action action) {
 
 // When each event of a trace has happened, after `zero`: never backwards. Without a clock an
 // event's number is its microsecond.
-std::vector<std::int64_t> ClockOf(const History& history, std::span<const Event> events,
-                                  std::int64_t zero) {
+std::vector<std::int64_t> MakeClock(const History& history, std::span<const Event> events,
+                                    std::int64_t zero) {
   std::vector<std::int64_t> clock;
   clock.reserve(events.size());
-  const std::int64_t first = FirstTimeOf(history);
+  const std::int64_t first = GetFirstTime(history);
   std::int64_t now =
       first == kNoTime ? 0 : std::max<std::int64_t>(SaturatingSubtract(first, zero), 0);
   for (const Event& event : events) {
@@ -61,29 +61,29 @@ std::vector<std::int64_t> ClockOf(const History& history, std::span<const Event>
   return clock;
 }
 
-std::int64_t StartOf(const History& history, std::int64_t zero) {
-  const std::int64_t first = history.clock == Clock::kAbsent ? kNoTime : FirstTimeOf(history);
+std::int64_t GetStart(const History& history, std::int64_t zero) {
+  const std::int64_t first = history.clock == Clock::kAbsent ? kNoTime : GetFirstTime(history);
   return first == kNoTime ? 0 : std::max<std::int64_t>(SaturatingSubtract(first, zero), 0);
 }
 
 // One replayed trace while it is drawn.
 class TraceDrawer {
  public:
-  TraceDrawer(const Recording& recording, const PictureTrace& picture, std::int64_t zero)
+  TraceDrawer(const Recording& recording, const ExportTrace& model, std::int64_t zero)
       : recording_(recording),
-        trace_(*picture.trace),
-        picture_(picture),
-        events_(EventsOf(recording, trace_)),
+        trace_(*model.trace),
+        model_(model),
+        events_(GetEvents(recording, trace_)),
         replay_(recording, trace_),
-        clock_(ClockOf(*recording.history, events_, zero)),
-        start_(StartOf(*recording.history, zero)) {}
+        clock_(MakeClock(*recording.history, events_, zero)),
+        start_(GetStart(*recording.history, zero)) {}
 
   // The counters that the trace needs; remembers which layers they are.
-  std::vector<PictureCounter> Choose(const AllocationGroups& groups, bool layered);
-  void DrawStates(PictureSink& sink, const AllocationGroups& groups, bool layered,
+  std::vector<ExportCounter> Choose(const AllocationGroups& groups, bool layered);
+  void DrawStates(ExportSink& sink, const AllocationGroups& groups, bool layered,
                   std::uint64_t run) const;
-  void DrawAllocations(PictureSink& sink, std::int64_t smallest) const;
-  void DrawLargest(PictureSink& sink, std::size_t most) const;
+  void DrawAllocations(ExportSink& sink, std::int64_t smallest) const;
+  void DrawLargest(ExportSink& sink, std::size_t most) const;
 
  private:
   // (bytes, place): the places of events first, then those of unopened blocks.
@@ -98,16 +98,16 @@ class TraceDrawer {
     }
     return all;
   }
-  [[nodiscard]] LabelSetId LabelsOf(std::uint32_t event) const {
+  [[nodiscard]] LabelSetId MakeLabels(std::uint32_t event) const {
     const auto& labels = recording_.history->labels;
     const LabelSetId set = labels.empty() ? LabelSetId(0U) : labels[trace_.first_event + event];
     return set.valid() ? set : LabelSetId(0U);
   }
-  [[nodiscard]] PictureBlock BlockAt(std::uint64_t place) const;
+  [[nodiscard]] ExportBlock BlockAt(std::uint64_t place) const;
 
   const Recording& recording_;
   const Trace& trace_;
-  const PictureTrace& picture_;
+  const ExportTrace& model_;
   std::span<const Event> events_;
   Replay replay_;
   std::vector<std::int64_t> clock_;
@@ -116,10 +116,10 @@ class TraceDrawer {
   std::vector<std::size_t> shown_;
 };
 
-std::vector<PictureCounter> TraceDrawer::Choose(const AllocationGroups& groups, bool layered) {
+std::vector<ExportCounter> TraceDrawer::Choose(const AllocationGroups& groups, bool layered) {
   const TraceSummary summary = replay_.Summarize();
   reserved_ = summary.segment_events > 0 || summary.reserved_peak_bytes != 0;
-  std::vector<PictureCounter> counters{{.name = "in use"}};
+  std::vector<ExportCounter> counters{{.name = "in use"}};
   if (reserved_) {
     counters.push_back({.name = "reserved"});
     counters.push_back({.name = "reserved, not in use"});
@@ -147,9 +147,9 @@ std::vector<PictureCounter> TraceDrawer::Choose(const AllocationGroups& groups, 
   return counters;
 }
 
-void TraceDrawer::DrawStates(PictureSink& sink, const AllocationGroups& groups, bool layered,
+void TraceDrawer::DrawStates(ExportSink& sink, const AllocationGroups& groups, bool layered,
                              std::uint64_t run) const {
-  StateDrawer states(sink, picture_, shown_, reserved_, run);
+  StateDrawer states(sink, model_, shown_, reserved_, run);
   const TimelineMaker maker(recording_, trace_, replay_, groups);
   maker.Walk(last(), layered ? All(groups) : std::vector<std::uint32_t>(), layered,
              [&](const TimelinePoint& point, bool changed, std::span<const std::int64_t> layers) {
@@ -162,7 +162,7 @@ void TraceDrawer::DrawStates(PictureSink& sink, const AllocationGroups& groups, 
   states.Flush();
 }
 
-PictureBlock TraceDrawer::BlockAt(std::uint64_t place) const {
+ExportBlock TraceDrawer::BlockAt(std::uint64_t place) const {
   if (place >= events_.size()) {
     const Block& block =
         recording_.state
@@ -175,13 +175,13 @@ PictureBlock TraceDrawer::BlockAt(std::uint64_t place) const {
   }
   const auto row = static_cast<std::uint32_t>(place);
   const Event& event = events_[row];
-  PictureBlock block{.begin = clock_[row],
-                     .end = end(),
-                     .bytes = event.size,
-                     .address = event.key,
-                     .event = row,
-                     .stack = event.stack,
-                     .labels = LabelsOf(row)};
+  ExportBlock block{.begin = clock_[row],
+                    .end = end(),
+                    .bytes = event.size,
+                    .address = event.key,
+                    .event = row,
+                    .stack = event.stack,
+                    .labels = MakeLabels(row)};
   if (event.action == Action::kFreeCompleted) {  // of what was there before
     block.begin = start_;
     block.end = clock_[row];
@@ -194,15 +194,15 @@ PictureBlock TraceDrawer::BlockAt(std::uint64_t place) const {
   return block;
 }
 
-void TraceDrawer::DrawAllocations(PictureSink& sink, std::int64_t smallest) const {
+void TraceDrawer::DrawAllocations(ExportSink& sink, std::int64_t smallest) const {
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     if (events_[i].action == Action::kAlloc && events_[i].size >= smallest) {
-      sink.Allocation(picture_, BlockAt(i));
+      sink.Allocation(model_, BlockAt(i));
     }
   }
 }
 
-void TraceDrawer::DrawLargest(PictureSink& sink, std::size_t most) const {
+void TraceDrawer::DrawLargest(ExportSink& sink, std::size_t most) const {
   // The smallest of those kept is on top; of equal ones the later goes first.
   const auto better = [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.first, b.second) > std::tuple(b.first, a.second);
@@ -227,7 +227,7 @@ void TraceDrawer::DrawLargest(PictureSink& sink, std::size_t most) const {
   for (std::size_t i = 0; i < replay_.unopened().size(); ++i) {
     offer(recording_.state->blocks[replay_.unopened()[i]].requested, events_.size() + i);
   }
-  std::vector<PictureBlock> blocks;
+  std::vector<ExportBlock> blocks;
   std::vector<Span> spans;
   blocks.reserve(kept.size());
   spans.reserve(kept.size());
@@ -238,15 +238,15 @@ void TraceDrawer::DrawLargest(PictureSink& sink, std::size_t most) const {
   const auto lanes = PackLanes(std::move(spans));
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     for (const Span& span : lanes[lane]) {
-      sink.Block(picture_, lane, blocks[span.item]);
+      sink.Block(model_, lane, blocks[span.item]);
     }
   }
 }
 
 }  // namespace
 
-Result<Picture> Picture::Of(const Recording& recording, const WriteOptions& options,
-                            const PictureLimits& limits) {
+Result<ExportModel> ExportModel::Of(const Recording& recording, const WriteOptions& options,
+                                    const ExportLimits& limits) {
   if (!recording.history || recording.history->traces.empty()) {
     return Fail(ErrorCode::kUnsupported,
                 "holds one moment and no events, so there is nothing to draw over time");
@@ -254,29 +254,29 @@ Result<Picture> Picture::Of(const Recording& recording, const WriteOptions& opti
   if (!HistorySumsFit(recording)) {
     return Fail(ErrorCode::kLimit, "sums of sizes exceed the 64-bit range");
   }
-  Picture picture(recording, options, limits);
+  ExportModel model(recording, options, limits);
   if (options.device.empty()) {
-    picture.traces_.resize(recording.history->traces.size());
-    for (std::size_t i = 0; i < picture.traces_.size(); ++i) {
-      picture.traces_[i] = i;
+    model.traces_.resize(recording.history->traces.size());
+    for (std::size_t i = 0; i < model.traces_.size(); ++i) {
+      model.traces_[i] = i;
     }
   } else {
-    auto chosen = TracesOf(recording, options.device);
+    auto chosen = GetTraces(recording, options.device);
     MEMTOOL_TRY(chosen);
-    picture.traces_ = *std::move(chosen);
+    model.traces_ = *std::move(chosen);
   }
-  picture.SetZero();
-  picture.Fold();
-  return picture;
+  model.SetZero();
+  model.Fold();
+  return model;
 }
 
-void Picture::SetZero() {
+void ExportModel::SetZero() {
   const History& history = *recording_.history;
   if (history.clock == Clock::kAbsent) {
     facts_.notes.emplace_back("the events carry no times: event number N stands at N microseconds");
     return;
   }
-  std::int64_t first = FirstTimeOf(history);
+  std::int64_t first = GetFirstTime(history);
   for (const Mark& mark : history.marks) {
     if (mark.begin != kNoTime) {
       first = first == kNoTime ? mark.begin : std::min(first, mark.begin);
@@ -287,16 +287,16 @@ void Picture::SetZero() {
   }
 }
 
-std::int64_t Picture::start() const {
-  return StartOf(*recording_.history, facts_.zero);
+std::int64_t ExportModel::start() const {
+  return GetStart(*recording_.history, facts_.zero);
 }
 
 // Looks at sizes alone, so that what is left out is known before anything is written.
-void Picture::Fold() {
+void ExportModel::Fold() {
   std::uint64_t changes = 0;
   std::vector<std::int64_t> sizes;
   for (const std::size_t row : traces_) {
-    for (const Event& event : EventsOf(recording_, recording_.history->traces[row])) {
+    for (const Event& event : GetEvents(recording_, recording_.history->traces[row])) {
       changes += Changes(event.action) ? 1 : 0;
       if (event.action == Action::kAlloc) {
         sizes.push_back(event.size);
@@ -327,7 +327,7 @@ void Picture::Fold() {
   }
 }
 
-Result<void> Picture::Draw(PictureSink& sink) const {
+Result<void> ExportModel::Draw(ExportSink& sink) const {
   AllocationGroups groups;
   const Filter none;
   const Filter& filter = options_.filter ? *options_.filter : none;
@@ -340,22 +340,22 @@ Result<void> Picture::Draw(PictureSink& sink) const {
   std::map<std::string, int> names;
   for (std::size_t i = 0; i < traces_.size(); ++i) {
     const Trace& trace = recording_.history->traces[traces_[i]];
-    PictureTrace picture{.number = i, .trace = &trace, .name = TraceText(trace)};
-    if (const int before = names[picture.name]++; before > 0) {
-      picture.name += fmt::format(" #{}", before + 1);
+    ExportTrace model{.number = i, .trace = &trace, .name = TraceText(trace)};
+    if (const int before = names[model.name]++; before > 0) {
+      model.name += fmt::format(" #{}", before + 1);
     }
-    DrawTrace(sink, picture, groups);
+    DrawTrace(sink, model, groups);
   }
   DrawMarks(sink);
   return {};
 }
 
-void Picture::DrawTrace(PictureSink& sink, PictureTrace& picture,
-                        const AllocationGroups& groups) const {
+void ExportModel::DrawTrace(ExportSink& sink, ExportTrace& model,
+                            const AllocationGroups& groups) const {
   const bool layered = options_.keywords != nullptr;
-  TraceDrawer drawer(recording_, picture, facts_.zero);
-  picture.counters = drawer.Choose(groups, layered);
-  sink.BeginTrace(picture);
+  TraceDrawer drawer(recording_, model, facts_.zero);
+  model.counters = drawer.Choose(groups, layered);
+  sink.BeginTrace(model);
   drawer.DrawStates(sink, groups, layered, run_);
   if (limits_.allocations > 0) {
     drawer.DrawAllocations(sink, smallest_);
@@ -363,9 +363,9 @@ void Picture::DrawTrace(PictureSink& sink, PictureTrace& picture,
   drawer.DrawLargest(sink, limits_.blocks);
 }
 
-std::vector<PictureMark> Picture::Marks() const {
+std::vector<ExportMark> ExportModel::Marks() const {
   const History& history = *recording_.history;
-  std::vector<PictureMark> marks;
+  std::vector<ExportMark> marks;
   if (history.clock == Clock::kAbsent) {
     return marks;
   }
@@ -385,13 +385,13 @@ std::vector<PictureMark> Picture::Marks() const {
   return marks;
 }
 
-void Picture::AddFailures(const Trace& trace, std::vector<PictureMark>& marks) const {
-  const auto events = EventsOf(recording_, trace);
+void ExportModel::AddFailures(const Trace& trace, std::vector<ExportMark>& marks) const {
+  const auto events = GetEvents(recording_, trace);
   std::vector<std::int64_t> clock;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].action == Action::kOom) {
       if (clock.empty()) {
-        clock = ClockOf(*recording_.history, events, facts_.zero);
+        clock = MakeClock(*recording_.history, events, facts_.zero);
       }
       marks.push_back({.begin = clock[i],
                        .end = clock[i],
@@ -402,8 +402,8 @@ void Picture::AddFailures(const Trace& trace, std::vector<PictureMark>& marks) c
   }
 }
 
-void Picture::DrawMarks(PictureSink& sink) const {
-  std::vector<PictureMark> marks = Marks();
+void ExportModel::DrawMarks(ExportSink& sink) const {
+  std::vector<ExportMark> marks = Marks();
   for (const std::size_t row : traces_) {
     AddFailures(recording_.history->traces[row], marks);
   }

@@ -20,7 +20,7 @@ class MetadataLabels {
   void AddTo(std::vector<Label>& set, std::uint32_t text, RecordingBuilder& builder);
 
  private:
-  const std::vector<Label>& LabelsOf(std::uint32_t text, RecordingBuilder& builder);
+  const std::vector<Label>& MakeLabels(std::uint32_t text, RecordingBuilder& builder);
 
   std::unordered_map<std::uint32_t, std::vector<Label>> known_;
 };

@@ -17,20 +17,20 @@
 
 namespace memtool::formats {
 
-struct PictureCounter {
+struct ExportCounter {
   std::string name;  // "in use", "reserved", "category Parameters"
   bool category = false;
 };
 
-struct PictureTrace {
+struct ExportTrace {
   std::size_t number = 0;  // among those of the picture
   const Trace* trace = nullptr;
   std::string name;  // "device 0", unique
-  std::vector<PictureCounter> counters;
+  std::vector<ExportCounter> counters;
 };
 
 // An allocation of a trace, or what was there before it.
-struct PictureBlock {
+struct ExportBlock {
   std::int64_t begin = 0;  // nanoseconds; of what was there before: the first time of the trace
   std::int64_t end = 0;    // the last time of the trace when it was never freed
   std::int64_t bytes = 0;
@@ -41,7 +41,7 @@ struct PictureBlock {
   LabelSetId labels{0U};
 };
 
-struct PictureMark {
+struct ExportMark {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool span = false;  // else it is a moment, and `end` is `begin`
@@ -54,25 +54,25 @@ struct PictureMark {
 
 // Receives the exported items. Times are nanoseconds and never negative; those of a counter never
 // step back.
-class PictureSink {
+class ExportSink {
  public:
-  virtual ~PictureSink() = default;
-  virtual void BeginTrace(const PictureTrace& trace) = 0;
-  virtual void Counter(const PictureTrace& trace, std::size_t counter, std::int64_t time,
+  virtual ~ExportSink() = default;
+  virtual void BeginTrace(const ExportTrace& trace) = 0;
+  virtual void Counter(const ExportTrace& trace, std::size_t counter, std::int64_t time,
                        std::int64_t value) = 0;
-  virtual void Allocation(const PictureTrace& trace, const PictureBlock& block) = 0;
+  virtual void Allocation(const ExportTrace& trace, const ExportBlock& block) = 0;
   // Blocks of a lane do not overlap and come in order.
-  virtual void Block(const PictureTrace& trace, std::size_t lane, const PictureBlock& block) = 0;
+  virtual void Block(const ExportTrace& trace, std::size_t lane, const ExportBlock& block) = 0;
   // After all traces. Spans of a lane do not overlap and come in order; moments have lane 0.
-  virtual void Mark(std::size_t lane, const PictureMark& mark) = 0;
+  virtual void Mark(std::size_t lane, const ExportMark& mark) = 0;
 
-  PictureSink() = default;
-  PictureSink(const PictureSink&) = delete;
-  PictureSink& operator=(const PictureSink&) = delete;
+  ExportSink() = default;
+  ExportSink(const ExportSink&) = delete;
+  ExportSink& operator=(const ExportSink&) = delete;
 };
 
 // Limits of the output format.
-struct PictureLimits {
+struct ExportLimits {
   std::uint64_t states = 2'000'000;       // of all counters of a trace at one time
   std::uint64_t allocations = 1'000'000;  // as events of their own; 0 = none at all
   std::size_t blocks = 200;               // per trace, the largest
@@ -80,41 +80,41 @@ struct PictureLimits {
 };
 
 // How the exported model differs from the history.
-struct PictureFacts {
+struct ExportFacts {
   std::int64_t zero = 0;           // what was subtracted from the file's times, in nanoseconds
   std::vector<std::string> notes;  // sentences about what was folded or left out
 };
 
-class Picture {
+class ExportModel {
  public:
   // Both are kept by reference. Errors: kUnsupported without a history; kUsage for a device that
   // it does not have.
-  static Result<Picture> Of(const Recording& recording, const WriteOptions& options,
-                            const PictureLimits& limits);
-  [[nodiscard]] const PictureFacts& facts() const { return facts_; }
+  static Result<ExportModel> Of(const Recording& recording, const WriteOptions& options,
+                                const ExportLimits& limits);
+  [[nodiscard]] const ExportFacts& facts() const { return facts_; }
   // The first time of any event, in nanoseconds after the zero.
   [[nodiscard]] std::int64_t start() const;
   // Errors: those of GroupAllocations.
-  Result<void> Draw(PictureSink& sink) const;
+  Result<void> Draw(ExportSink& sink) const;
 
  private:
-  Picture(const Recording& recording, const WriteOptions& options, const PictureLimits& limits)
+  ExportModel(const Recording& recording, const WriteOptions& options, const ExportLimits& limits)
       : recording_(recording), options_(options), limits_(limits) {}
   void SetZero();
   void Fold();
-  void DrawTrace(PictureSink& sink, PictureTrace& picture, const AllocationGroups& groups) const;
-  [[nodiscard]] std::vector<PictureMark> Marks() const;
+  void DrawTrace(ExportSink& sink, ExportTrace& model, const AllocationGroups& groups) const;
+  [[nodiscard]] std::vector<ExportMark> Marks() const;
   // The trace's out-of-memory events.
-  void AddFailures(const Trace& trace, std::vector<PictureMark>& marks) const;
-  void DrawMarks(PictureSink& sink) const;
+  void AddFailures(const Trace& trace, std::vector<ExportMark>& marks) const;
+  void DrawMarks(ExportSink& sink) const;
 
   const Recording& recording_;
   const WriteOptions& options_;
-  PictureLimits limits_;
+  ExportLimits limits_;
   std::vector<std::size_t> traces_;  // rows of History::traces
   std::uint64_t run_ = 1;            // so many changes are drawn as one
   std::int64_t smallest_ = 0;        // allocations of fewer bytes have no event of their own
-  PictureFacts facts_;
+  ExportFacts facts_;
 };
 
 }  // namespace memtool::formats

@@ -11,8 +11,8 @@
 namespace memtool::formats::oom_text {
 
 // Where the first of them begins in `text`; npos for none. What is found may fail to parse.
-std::size_t FindOther(std::string_view text);
+std::size_t FindOtherWording(std::string_view text);
 // Reads the one that `text` begins with. None when there is none.
-std::optional<Parsed> ParseOther(std::string_view text);
+std::optional<Parsed> ParseOtherWording(std::string_view text);
 
 }  // namespace memtool::formats::oom_text

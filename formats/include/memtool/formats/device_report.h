@@ -15,7 +15,7 @@
 
 namespace memtool::formats {
 
-enum class TruthScope : std::uint8_t {
+enum class ReportScope : std::uint8_t {
   kDevice,     // a whole device, other processes included
   kProcess,    // one process on one device
   kAllocator,  // a framework's own counters: torch.cuda.memory_stats(), JAX's memory_stats()
@@ -23,8 +23,8 @@ enum class TruthScope : std::uint8_t {
 };
 
 // One row. An absent value was not in the file, or the file calls it unknown.
-struct Reading {
-  TruthScope scope = TruthScope::kDevice;
+struct DeviceReading {
+  ReportScope scope = ReportScope::kDevice;
   std::optional<std::int64_t> gpu{};  // ordinal, only where the file says it
   std::string gpu_name{};             // as written: UUID, bus id, instance or product name
   std::optional<std::int64_t> pid{};
@@ -44,14 +44,14 @@ struct Reading {
   std::int64_t precision = 0;  // `used` is right within this: half a MiB for nvidia-smi
 };
 
-struct GroundTruth {
+struct DeviceReport {
   std::string form{};     // stable name: "nvidia-smi-csv", "torch-memory-stats"
   std::string display{};  // for people
-  std::vector<Reading> readings{};
+  std::vector<DeviceReading> readings{};
   std::vector<std::string> notes{};  // interpretations made while reading, as sentences
 };
 
-struct TruthChoice {
+struct ReportChoice {
   std::optional<std::int64_t> pid{};
   std::optional<std::string> gpu{};  // ordinal, or the name (GPU or pod) as the file writes it
 };
@@ -59,9 +59,9 @@ struct TruthChoice {
 // Selects one row. A pid selects processes; a gpu alone selects the device's row where there is
 // one; without either, processes come before devices. Nothing is ever added up. Errors: kUsage,
 // with a list of the rows, when no row or several are left, or when `used` of the row is not known.
-Result<Reading> ChooseReading(const GroundTruth& truth, const TruthChoice& choice);
+Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice);
 
 // "GPU 0, pid 1234 (python): 164.00 MiB".
-std::string DescribeReading(const Reading& reading);
+std::string DescribeDeviceReading(const DeviceReading& reading);
 
 }  // namespace memtool::formats

@@ -10,7 +10,7 @@
 
 namespace memtool::commands {
 
-struct WholeName {
+struct KnownFileName {
   RankIdentity found{};
   // What of the file's name is still to be searched for words; the rest was understood, or is a
   // host's name, whose words mean nothing.
@@ -20,6 +20,6 @@ struct WholeName {
 };
 
 // `components` of a path, at least one.
-WholeName ReadWholeName(std::span<const std::string_view> components);
+KnownFileName ReadKnownFileName(std::span<const std::string_view> components);
 
 }  // namespace memtool::commands

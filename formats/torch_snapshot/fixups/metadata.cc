@@ -1,4 +1,4 @@
-#include "torch_snapshot/meaning/metadata.h"
+#include "torch_snapshot/fixups/metadata.h"
 
 #include <rapidjson/memorystream.h>
 
@@ -12,8 +12,8 @@ namespace memtool::formats::torch_snapshot {
 namespace {
 
 constexpr std::string_view kUserMetadataKey = "user_metadata";
-constexpr std::size_t kMostPairs = 64;
-constexpr std::size_t kMostText = std::size_t{64} << 10U;
+constexpr std::size_t kMaxPairs = 64;
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
@@ -29,7 +29,7 @@ class FlatObject {
   static bool EndArray(rapidjson::SizeType) { return false; }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     pairs_.emplace_back(std::string(text, size), std::string());
-    return pairs_.size() <= kMostPairs;
+    return pairs_.size() <= kMaxPairs;
   }
   bool String(const char* text, rapidjson::SizeType size, bool) { return Put({text, size}); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return Put({text, size}); }
@@ -64,11 +64,11 @@ bool ParseJson(std::string_view text, Handler& handler) {
   return !reader.Parse<kHow>(stream, handler).IsError();
 }
 
-std::optional<Pairs> PairsOf(std::string_view text) {
+std::optional<Pairs> ParsePairs(std::string_view text) {
   Pairs pairs;
   FlatObject object(pairs);
-  const bool taken = text.size() <= kMostText && text.starts_with('{') && ParseJson(text, object) &&
-                     !pairs.empty();
+  const bool taken = text.size() <= kMaxTextBytes && text.starts_with('{') &&
+                     ParseJson(text, object) && !pairs.empty();
   return taken ? std::optional(std::move(pairs)) : std::nullopt;
 }
 
@@ -84,12 +84,13 @@ class Plain : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Plain> {
 
 }  // namespace
 
-const std::vector<Label>& MetadataLabels::LabelsOf(std::uint32_t text, RecordingBuilder& builder) {
+const std::vector<Label>& MetadataLabels::MakeLabels(std::uint32_t text,
+                                                     RecordingBuilder& builder) {
   const auto [at, fresh] = known_.try_emplace(text);
   if (!fresh) {
     return at->second;
   }
-  if (const auto pairs = PairsOf(builder.Text(StringId(text)))) {
+  if (const auto pairs = ParsePairs(builder.Text(StringId(text)))) {
     for (const auto& [key, value] : *pairs) {
       at->second.push_back({.key = builder.Intern(std::string(kUserMetadataKey) + '.' + key),
                             .text = builder.Intern(value)});
@@ -101,7 +102,7 @@ const std::vector<Label>& MetadataLabels::LabelsOf(std::uint32_t text, Recording
 }
 
 void MetadataLabels::AddTo(std::vector<Label>& set, std::uint32_t text, RecordingBuilder& builder) {
-  const std::vector<Label>& labels = LabelsOf(text, builder);
+  const std::vector<Label>& labels = MakeLabels(text, builder);
   set.insert(set.end(), labels.begin(), labels.end());
 }
 

@@ -12,9 +12,9 @@
 
 namespace memtool::formats::torch_snapshot {
 
-class GenericStore {
+class OpaqueStore {
  public:
-  explicit GenericStore(Context& context) : context_(context) {}
+  explicit OpaqueStore(Context& context) : context_(context) {}
 
   // Adds to a generic container (or an empty one).
   Value Add(const Value& base, std::span<const Value> values, bool dict);

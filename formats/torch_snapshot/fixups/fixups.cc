@@ -1,4 +1,4 @@
-#include "torch_snapshot/meaning/mend.h"
+#include "torch_snapshot/fixups/fixups.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-std::span<Event> EventsOf(History& history, const Trace& trace) {
+std::span<Event> GetEvents(History& history, const Trace& trace) {
   return std::span(history.events).subspan(trace.first_event, trace.event_count);
 }
 
@@ -59,14 +59,14 @@ class Annotator {
       label.key = key == kMetadata
                       ? key_
                       : builder_.Intern("annotation" + std::string(key.substr(kMetadata.size())));
-      if (std::find(set.begin(), set.end(), label) == set.end() && set.size() < kMostLabels) {
+      if (std::find(set.begin(), set.end(), label) == set.end() && set.size() < kMaxLabels) {
         set.push_back(label);
       }
     }
     of = builder_.InternLabels(set);
   }
 
-  static constexpr std::size_t kMostLabels = 64;
+  static constexpr std::size_t kMaxLabels = 64;
 
   History& history_;
   RecordingBuilder& builder_;
@@ -94,7 +94,7 @@ bool CountRequestsAsFrees(History& history, const AllocatorState& state) {
     }
   }
   for (const Trace& trace : history.traces) {
-    const std::span<Event> events = EventsOf(history, trace);
+    const std::span<Event> events = GetEvents(history, trace);
     if (!Has(events, Action::kFreeRequested) || Has(events, Action::kFreeCompleted)) {
       continue;
     }

@@ -2,14 +2,14 @@
 // account.
 #pragma once
 
-#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/device_report.h"
 #include "memtool/profile/account/account.h"
 
 namespace memtool::formats {
 
 // From one reading of `truth`. A bare number is taken to be the process on the device.
-AccountFacts FactsOf(const GroundTruth& truth, const Reading& reading);
+AccountFacts MakeFacts(const DeviceReport& report, const DeviceReading& reading);
 // The same; for a process also what the file says about its device.
-AccountFacts FactsAround(const GroundTruth& truth, const Reading& chosen);
+AccountFacts FactsAround(const DeviceReport& report, const DeviceReading& chosen);
 
 }  // namespace memtool::formats

@@ -11,10 +11,10 @@
 
 namespace memtool::commands {
 
-class KeptRecordings {
+class RecordingCache {
  public:
   // Cache key: the input's name and the format it is read as ("" = detected by content).
-  static std::string KeyOf(const std::string& name, const std::string& format) {
+  static std::string GetKey(const std::string& name, const std::string& format) {
     return name + '\0' + format;
   }
   // Null if it is not in the cache.
@@ -25,14 +25,14 @@ class KeptRecordings {
   // Of a recording with a history; replayed once where the recording is kept.
   std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
   // Drops all entries; recordings still in use stay alive.
-  void Forget() { kept_.clear(); }
+  void Forget() { entries_.clear(); }
 
  private:
-  struct Kept {
+  struct CacheEntry {
     std::shared_ptr<const Recording> recording;
     std::shared_ptr<const HistoryIndex> index;
   };
-  std::map<std::string, Kept> kept_;
+  std::map<std::string, CacheEntry> entries_;
 };
 
 }  // namespace memtool::commands

@@ -1,4 +1,4 @@
-#include "torch_snapshot/generics.h"
+#include "torch_snapshot/opaque_values.h"
 
 #include <fmt/format.h>
 
@@ -7,25 +7,25 @@
 namespace memtool::formats::torch_snapshot {
 
 namespace {
-constexpr std::size_t kMostLeaves = 4096;
-constexpr std::size_t kMostSteps = 16 * kMostLeaves;  // empty containers count too
-constexpr std::size_t kMostDepth = 32;
-constexpr std::size_t kMostPath = 1024;
-constexpr std::size_t kMostLine = 4096;
+constexpr std::size_t kMaxLeaves = 4096;
+constexpr std::size_t kMaxSteps = 16 * kMaxLeaves;  // empty containers count too
+constexpr std::size_t kMaxNesting = 32;
+constexpr std::size_t kMaxPath = 1024;
+constexpr std::size_t kMaxLine = 4096;
 // A container that grows piece by piece is copied with every piece, so it may not be long.
-constexpr std::uint32_t kMostCopied = 1024;
+constexpr std::uint32_t kMaxCopied = 1024;
 }  // namespace
 
-Value GenericStore::Add(const Value& base, std::span<const Value> values, bool dict) {
+Value OpaqueStore::Add(const Value& base, std::span<const Value> values, bool dict) {
   Node node{.first = cells_.size(), .count = 0, .dict = dict};
-  if (base.kind == kind::kGeneric) {
+  if (base.kind == kind::kOpaqueValue) {
     const Node& before = nodes_[base.Low()];
     if (before.dict != dict) {
       return Value::Of(ValueKind::kOpaque, 0);
     }
     node = before;
     if (before.first + before.count != cells_.size()) {
-      if (before.count > kMostCopied) {
+      if (before.count > kMaxCopied) {
         return Value::Of(ValueKind::kOpaque, 0);
       }
       node.first = cells_.size();
@@ -38,10 +38,10 @@ Value GenericStore::Add(const Value& base, std::span<const Value> values, bool d
   cells_.insert(cells_.end(), values.begin(), values.end());
   node.count += static_cast<std::uint32_t>(values.size());
   nodes_.push_back(node);
-  return Value::Of(kind::kGeneric, nodes_.size() - 1);
+  return Value::Of(kind::kOpaqueValue, nodes_.size() - 1);
 }
 
-std::string GenericStore::Scalar(const Value& value) const {
+std::string OpaqueStore::Scalar(const Value& value) const {
   switch (value.kind) {
     case ValueKind::kNone:
       return "None";
@@ -61,19 +61,19 @@ std::string GenericStore::Scalar(const Value& value) const {
   }
 }
 
-std::vector<std::pair<std::string, std::string>> GenericStore::Leaves(const Value& value) const {
+std::vector<std::pair<std::string, std::string>> OpaqueStore::Leaves(const Value& value) const {
   struct Level {
     std::uint32_t node;
     std::size_t next;
     std::size_t path;  // length of the path down to this container
   };
   std::vector<std::pair<std::string, std::string>> leaves;
-  if (value.kind != kind::kGeneric) {
+  if (value.kind != kind::kOpaqueValue) {
     return leaves;
   }
   std::vector<Level> levels{{value.Low(), 0, 0}};
   std::string path;
-  for (std::size_t step = 0; !levels.empty() && step < kMostSteps && leaves.size() < kMostLeaves;
+  for (std::size_t step = 0; !levels.empty() && step < kMaxSteps && leaves.size() < kMaxLeaves;
        ++step) {
     Level& level = levels.back();
     const Node& node = nodes_[level.node];
@@ -85,10 +85,10 @@ std::vector<std::pair<std::string, std::string>> GenericStore::Leaves(const Valu
     const Value* cell = &cells_[node.first + level.next];
     path.resize(level.path);
     path += (path.empty() ? "" : ".") +
-            (node.dict ? Scalar(cell[0]) : std::to_string(level.next)).substr(0, kMostPath);
+            (node.dict ? Scalar(cell[0]) : std::to_string(level.next)).substr(0, kMaxPath);
     level.next += width;
     const Value& leaf = cell[width - 1];
-    if (leaf.kind == kind::kGeneric && levels.size() < kMostDepth && path.size() < kMostPath) {
+    if (leaf.kind == kind::kOpaqueValue && levels.size() < kMaxNesting && path.size() < kMaxPath) {
       levels.push_back({leaf.Low(), 0, path.size()});
     } else {
       leaves.emplace_back(path, Scalar(leaf));
@@ -97,15 +97,15 @@ std::vector<std::pair<std::string, std::string>> GenericStore::Leaves(const Valu
   return leaves;
 }
 
-std::string GenericStore::Line(const Value& value) const {
-  if (value.kind != kind::kGeneric) {
+std::string OpaqueStore::Line(const Value& value) const {
+  if (value.kind != kind::kOpaqueValue) {
     return Scalar(value);
   }
   std::string line;
   for (const auto& [path, text] : Leaves(value)) {
     line.append(line.empty() ? "" : ", ").append(path).append("=").append(text);
-    if (line.size() > kMostLine) {
-      line.resize(kMostLine);
+    if (line.size() > kMaxLine) {
+      line.resize(kMaxLine);
       return line + "...";
     }
   }

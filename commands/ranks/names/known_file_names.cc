@@ -1,4 +1,4 @@
-#include "ranks/names/whole_names.h"
+#include "ranks/names/known_file_names.h"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ bool Ends(std::string_view& text, std::string_view ending) {
 
 bool HasRank(std::string_view text) {
   const auto words = PathWords(text);
-  const auto fields = WordFieldsOf(words);
+  const auto fields = FindWordFields(words);
   return std::any_of(fields.begin(), fields.end(), [](const WordField& field) {
     return field.field == IdentityField::kRank && field.trust == WordTrust::kMade;
   });
@@ -48,7 +48,7 @@ std::optional<std::string_view> TakeNumber(std::string_view& text, char separato
 }
 
 // ".../ID/attempt_0/3/stderr.log"
-bool Torchrun(Components all, WholeName& name) {
+bool Torchrun(Components all, KnownFileName& name) {
   constexpr std::array<std::string_view, 3> kFiles{"stdout.log", "stderr.log", "error.json"};
   if (all.size() < 3 || std::find(kFiles.begin(), kFiles.end(), all.back()) == kFiles.end() ||
       !AllDigits(all[all.size() - 2])) {
@@ -59,8 +59,8 @@ bool Torchrun(Components all, WholeName& name) {
   if (!number || attempt != "attempt") {
     return false;
   }
-  name.found.attempt = NumberOf(*number, kIdDigits);
-  name.found.local_rank = NumberOf(all[all.size() - 2], kIdDigits);
+  name.found.attempt = ToNumber(*number, kIdDigits);
+  name.found.local_rank = ToNumber(all[all.size() - 2], kIdDigits);
   name.found.how = IdentityHow::kPath;
   name.components = 3;
   return true;
@@ -73,7 +73,7 @@ bool IsDate(std::string_view digits) {
 
 // "slurm-123.out", "slurm-123_7.out" (task 7, or element 7 of an array), "slurm-123_4_7.out", and
 // "gpu-07_123456_3.err" by the pattern %N_%j_%t.
-bool Slurm(std::string_view text, WholeName& name) {
+bool Slurm(std::string_view text, KnownFileName& name) {
   if (!Ends(text, ".out") && !Ends(text, ".err") && !Ends(text, ".log")) {
     return false;
   }
@@ -106,14 +106,14 @@ bool Slurm(std::string_view text, WholeName& name) {
     name.rest = {};
   }
   if (task) {
-    name.found.rank = NumberOf(*task, kIdDigits);
+    name.found.rank = ToNumber(*task, kIdDigits);
     name.found.how = IdentityHow::kGuess;  // an element of an array has the same spelling
   }
   return true;
 }
 
 // "HOST.xplane.pb", and beside it "HOST.trace.json.gz"
-bool Xplane(Components all, std::string_view text, WholeName& name) {
+bool Xplane(Components all, std::string_view text, KnownFileName& name) {
   const bool in_session =
       all.size() > 3 && all[all.size() - 4] == "plugins" && all[all.size() - 3] == "profile";
   const bool trace = in_session && (Ends(text, ".trace.json.gz") || Ends(text, ".trace.json"));
@@ -137,21 +137,21 @@ bool Xplane(Components all, std::string_view text, WholeName& name) {
 }
 
 // "WORKER.TIME.pt.trace.json", where the worker is HOST_PID unless the program named it.
-bool TorchTrace(std::string_view text, WholeName& name) {
+bool TorchTrace(std::string_view text, KnownFileName& name) {
   if (!Ends(text, ".pt.trace.json") && !Ends(text, ".pt.trace.json.gz")) {
     return false;
   }
   std::string_view worker = text;
   const auto time = TakeNumber(worker, '.');
   if (time && time->size() >= kStampDigits) {
-    name.found.time = NumberOf(*time, kLongDigits + 1);
+    name.found.time = ToNumber(*time, kLongDigits + 1);
     text = worker;
   }
   name.rest = text;
   if (name.found.time && !HasRank(text)) {
     if (const auto pid = TakeNumber(text, '_')) {
       name.found.host = text;
-      name.found.pid = NumberOf(*pid, kLongDigits);
+      name.found.pid = ToNumber(*pid, kLongDigits);
       name.found.how = IdentityHow::kPath;
       name.rest = {};
     }
@@ -160,7 +160,7 @@ bool TorchTrace(std::string_view text, WholeName& name) {
 }
 
 // "HOST_Jun_07_12_30_59.html": export_memory_timeline's examples, and PyTorch's for snapshots.
-bool HostAndDate(std::string_view text, WholeName& name) {
+bool HostAndDate(std::string_view text, KnownFileName& name) {
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   constexpr std::size_t kDate = std::string_view("_Jun_07_12_30_59").size();
   const std::size_t dot = text.find('.', text.rfind('_') + 1);
@@ -183,13 +183,13 @@ bool HostAndDate(std::string_view text, WholeName& name) {
   for (std::size_t at = 5; at < kDate; at += 3) {
     sortable += date.substr(at, 2);
   }
-  name.found.time = NumberOf(sortable, kLongDigits);
+  name.found.time = ToNumber(sortable, kLongDigits);
   name.rest = {};
   return true;
 }
 
 // "memory_30.prof", "memory9.prof": JAX's examples number their steps so.
-bool JaxProfile(std::string_view text, WholeName& name) {
+bool JaxProfile(std::string_view text, KnownFileName& name) {
   if (!Ends(text, ".prof")) {
     return false;
   }
@@ -199,13 +199,13 @@ bool JaxProfile(std::string_view text, WholeName& name) {
   if (digits == text.size() || HasRank(text) || stem != "memory") {
     return false;
   }
-  name.found.step = NumberOf(text.substr(digits), kLongDigits);
+  name.found.step = ToNumber(text.substr(digits), kLongDigits);
   name.rest = {};
   return true;
 }
 
 // "rank3.20.memory_snapshot.pickle", "rank3.20.pt.trace.json": Composer puts the batch behind it.
-void BatchBehindRank(std::string_view text, WholeName& name) {
+void BatchBehindRank(std::string_view text, KnownFileName& name) {
   constexpr std::string_view kRank = "rank";
   if (!text.starts_with(kRank)) {
     return;
@@ -218,15 +218,15 @@ void BatchBehindRank(std::string_view text, WholeName& name) {
   text.remove_prefix(dot + 1);
   const std::string_view batch = text.substr(0, text.find('.'));
   if (AllDigits(batch) && batch.size() < kStampDigits && batch.size() < text.size()) {
-    name.found.step = NumberOf(batch, kLongDigits);
+    name.found.step = ToNumber(batch, kLongDigits);
   }
 }
 
 }  // namespace
 
-WholeName ReadWholeName(Components components) {
+KnownFileName ReadKnownFileName(Components components) {
   const std::string_view text = components.back();
-  WholeName name{.rest = text};
+  KnownFileName name{.rest = text};
   if (Torchrun(components, name) || Xplane(components, text, name)) {
     return name;
   }

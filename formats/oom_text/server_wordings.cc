@@ -1,4 +1,4 @@
-#include "oom_text/libraries.h"
+#include "oom_text/server_wordings.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ constexpr std::size_t kFigure = 24;         // a number and its unit
 // FILE:LINE: cudaErrorMemoryAllocation out of memory"
 std::optional<Parsed> ReadRmm(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kLibrary, .kind = "RMM"}};
-  if (!in.TakeSize(parsed.message.asked) || !in.Take(")")) {
+  if (!in.TakeSize(parsed.message.requested_bytes) || !in.Take(")")) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
@@ -31,7 +31,7 @@ std::optional<Parsed> ReadRmm(Phrases& in) {
 // CuPy: "1,073,741,824 bytes (allocated so far: 6,291,456 bytes, limit set to: 7,340,032 bytes)."
 std::optional<Parsed> ReadCupy(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kLibrary, .kind = "CuPy", .complete = false}};
-  if (!in.TakeGrouped(parsed.message.asked)) {
+  if (!in.TakeGrouped(parsed.message.requested_bytes)) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
@@ -51,8 +51,9 @@ std::optional<Parsed> ReadCupy(Phrases& in) {
 std::optional<Parsed> ReadLlama(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kLibrary, .kind = "llama.cpp"}};
   std::int64_t device = 0;
-  if (!in.TakeSize(parsed.message.asked) || !in.Take("on device") || !in.TakeInteger(device) ||
-      device > INT16_MAX || !in.Take(":") || !in.SkipTo("out of memory", kLibraryReach)) {
+  if (!in.TakeSize(parsed.message.requested_bytes) || !in.Take("on device") ||
+      !in.TakeInteger(device) || device > INT16_MAX || !in.Take(":") ||
+      !in.SkipTo("out of memory", kLibraryReach)) {
     return std::nullopt;
   }
   parsed.message.gpu = static_cast<int>(device);
@@ -78,7 +79,7 @@ std::optional<Parsed> ReadLlamaBuffer(Phrases& in) {
     return std::nullopt;
   }
   parsed.message.gpu = static_cast<int>(device);
-  parsed.message.asked = OomNumber{.bytes = bytes};
+  parsed.message.requested_bytes = OomNumber{.bytes = bytes};
   parsed.consumed = in.at();
   return parsed;
 }
@@ -106,7 +107,7 @@ std::optional<Parsed> ReadVllmStart(Phrases& in) {
   free += whole.substr(unit);
   Phrases(free).TakeSize(message.free);
   if (!in.SkipTo("less than desired GPU memory utilization (", kLibraryReach) ||
-      !in.SkipTo(",", kFigure) || !in.TakeSize(message.asked)) {
+      !in.SkipTo(",", kFigure) || !in.TakeSize(message.requested_bytes)) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
@@ -133,7 +134,7 @@ std::optional<Parsed> ReadVllmCache(Phrases& in) {
       unit == std::string_view::npos || unit == 0 ? unit : before.rfind(' ', unit - 1);
   if (number == std::string_view::npos ||
       !Phrases(before.substr(before.find_first_not_of(" (", number)))
-           .TakeSize(parsed.message.asked)) {
+           .TakeSize(parsed.message.requested_bytes)) {
     return std::nullopt;
   }
   return parsed;
@@ -148,7 +149,7 @@ constexpr std::array<Form, 6> kLibraryForms{{{"(failed to allocate", ReadRmm},
 
 }  // namespace
 
-std::span<const Form> LibraryForms() {
+std::span<const Form> LibraryWordings() {
   return kLibraryForms;
 }
 
