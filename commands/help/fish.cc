@@ -32,7 +32,7 @@ std::string FishQuoted(const std::string& text) {
 }
 
 // What completes a value: -x takes no files, -r -F also those.
-std::string Value(const KnownWords& known) {
+std::string FishValue(const KnownWords& known) {
   const std::string words =
       known.words.empty() ? ""
       : known.list        ? " -a " + FishQuoted("(__fish_append , " + Spaced(known.words) + ")")
@@ -48,7 +48,7 @@ std::string OptionLine(const CommandWords& command, const OptionWords& option) {
   text += command.Dashed(option).starts_with("--") ? " -l " : " -o ";
   text += option.name;
   if (!option.value.empty()) {
-    text += Value(option.known);
+    text += FishValue(option.known);
   }
   return text + " -d " + FishQuoted(option.about);
 }

@@ -193,7 +193,7 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
                      Text(answer, finding.sum.delta()), then, Names(answer, finding));
 }
 
-std::string StepsText(std::int64_t steps) {
+std::string StepCountText(std::int64_t steps) {
   return Counted(steps, "step");
 }
 
@@ -212,19 +212,19 @@ std::string GrowthText(const Growth& whole, const Reach& reach) {
       text = fmt::format(
           "growth is slowing: live bytes go from {} in no fewer than {}, if ever (the last added "
           "{})",
-          from_to, StepsText(reach.steps), FormatSize(whole.last_step));
+          from_to, StepCountText(reach.steps), FormatSize(whole.last_step));
       break;
     case ReachCode::kAccelerating:
       text = fmt::format(
           "if every step goes on to add {} more than the one before (the last added {}), live "
           "bytes go from {} in about {}",
           FormatSize(whole.acceleration), FormatSize(whole.last_step), from_to,
-          StepsText(reach.steps));
+          StepCountText(reach.steps));
       break;
     default:
       text = fmt::format("at {} per step live bytes go from {} in about {}",
                          FormatSize(whole.slope, SizeUnit::kAuto, true), from_to,
-                         StepsText(reach.steps));
+                         StepCountText(reach.steps));
   }
   return text + "; what else the device holds makes it earlier";
 }
