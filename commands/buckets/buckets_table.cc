@@ -51,7 +51,7 @@ std::string Bar(std::int64_t bytes, std::int64_t largest, double width, bool hol
 }
 
 // A bucket, or below it one of its entries or the sum of those not listed.
-struct Line {
+struct BucketLine {
   std::string axis;
   std::string name;
   std::int64_t bytes = 0;
@@ -64,7 +64,7 @@ std::string EntryText(const BucketEntry& entry) {
   return entry.file.empty() ? entry.name : NameText(entry.name) + "  " + PlaceText(entry.file, 0);
 }
 
-void AddEntries(const BucketRow& row, std::vector<Line>& lines) {
+void AddEntries(const BucketRow& row, std::vector<BucketLine>& lines) {
   for (const BucketEntry& entry : row.entries) {
     lines.push_back({.axis = {},
                      .name = "  " + EntryText(entry),
@@ -114,21 +114,23 @@ std::size_t CountFilled(const BucketsAnswer& answer, const BucketsAxis& axis) {
 }
 
 // A line of the table is more than a row of the answer; their columns are the same.
-std::vector<TableColumn<Line>> Columns(const InputReader& input_reader,
-                                       const BucketsAnswer& answer) {
+std::vector<TableColumn<BucketLine>> Columns(const InputReader& input_reader,
+                                             const BucketsAnswer& answer) {
   TableColumns<BucketRow> declared(kBucketFields, input_reader.is_bytes());
   declared["bar"].style.colored = true;
-  std::vector<TableColumn<Line>> columns{
-      {declared["axis"].style, [](const Line& line) { return line.axis; }},
-      {declared["bucket"].style, [](const Line& line) { return line.name; }},
+  std::vector<TableColumn<BucketLine>> columns{
+      {declared["axis"].style, [](const BucketLine& line) { return line.axis; }},
+      {declared["bucket"].style, [](const BucketLine& line) { return line.name; }},
       {declared["bytes"].style,
-       [bytes = input_reader.is_bytes()](const Line& line) {
+       [bytes = input_reader.is_bytes()](const BucketLine& line) {
          return Amount{line.bytes, bytes};
        }},
       {declared["share"].style,
-       [whole = answer.whole](const Line& line) { return Percent{Ratio(line.bytes, whole)}; }},
-      {declared["bar"].style, [](const Line& line) { return line.bar; }},
-      {declared["count"].style, [](const Line& line) { return line.count; }}};
+       [whole = answer.whole](const BucketLine& line) {
+         return Percent{Ratio(line.bytes, whole)};
+       }},
+      {declared["bar"].style, [](const BucketLine& line) { return line.bar; }},
+      {declared["count"].style, [](const BucketLine& line) { return line.count; }}};
   columns.erase(columns.begin(), columns.begin() + (answer.axes.size() > 1 ? 0 : 1));
   return columns;
 }
@@ -185,7 +187,7 @@ void AddAxisNotes(const InputReader& input_reader, const BucketsAnswer& answer,
 
 // Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
-                    double bar_width, std::vector<Line>& lines) {
+                    double bar_width, std::vector<BucketLine>& lines) {
   const std::size_t filled = CountFilled(answer, axis);
   std::size_t number = 0;
   std::string empty;
@@ -216,7 +218,7 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
 void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answer, unsigned width,
                      TextTable& table) {
   const auto largest = FindLargest(answer.rows);
-  std::vector<Line> lines;
+  std::vector<BucketLine> lines;
   for (const BucketsAxis& axis : answer.axes) {
     table.blocks.push_back(lines.size());
     const auto most = largest.find(axis.name);
@@ -226,7 +228,7 @@ void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answe
       table.foot.push_back("nothing in " + empty);
     }
   }
-  for (const Line& line : lines) {
+  for (const BucketLine& line : lines) {
     table.row_colors.push_back(line.color);
   }
   Tabulate(lines, Columns(input_reader, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);

@@ -35,7 +35,7 @@ std::string Times(const Repeated& repeated) {
              : fmt::format("{} ({} times)", repeated.text, CardCount(repeated.count));
 }
 
-using CardRows = std::vector<std::pair<std::string, std::string>>;
+using PropertyList = std::vector<std::pair<std::string, std::string>>;
 
 // Of a compiled program.
 std::string PlanText(const TraceSummary& s) {
@@ -87,7 +87,7 @@ std::string AtEvent(std::int64_t event) {
 }
 
 // What only an input that lists segments and blocks can say.
-void StateRows(const TraceSummary& s, CardRows& rows) {
+void StateRows(const TraceSummary& s, PropertyList& rows) {
   rows.emplace_back("  reserved",
                     fmt::format("peak {} {} · end {}{}", FormatSize(s.reserved_peak_bytes),
                                 AtEvent(s.reserved_peak_event), FormatSize(s.reserved_end_bytes),
@@ -104,7 +104,7 @@ void StateRows(const TraceSummary& s, CardRows& rows) {
                 FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
 }
 
-void TraceRows(const TraceCard& card, const InputCard& input, CardRows& rows) {
+void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows) {
   const TraceSummary& s = card.summary;
   rows.emplace_back(TraceText(card.trace),
                     fmt::format("{} event{}", CardCount(s.events), PluralS(s.events)));
@@ -157,7 +157,7 @@ std::string MomentsText(const HistoryCard& history) {
   return text + (history.marks.empty() ? "" : ", mark:NAME");
 }
 
-void HistoryRows(const InputCard& card, CardRows& rows) {
+void HistoryRows(const InputCard& card, PropertyList& rows) {
   for (const TraceCard& trace : card.history->traces) {
     TraceRows(trace, card, rows);
   }
@@ -184,8 +184,8 @@ void HistoryRows(const InputCard& card, CardRows& rows) {
 
 }  // namespace
 
-CardRows CardRows(const InputCard& card) {
-  CardRows rows;
+PropertyList CardRows(const InputCard& card) {
+  PropertyList rows;
   rows.emplace_back("format", card.format_display +
                                   (card.packing.empty() ? "" : ", packed with " + card.packing));
   rows.emplace_back("unpacked", FormatSize(static_cast<std::int64_t>(card.unpacked_bytes)));
