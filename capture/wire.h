@@ -41,7 +41,7 @@ struct Header {
   std::uint32_t python_state;     // PythonState
   std::uint32_t python_version;   // major << 8 | minor, 0 = none seen
   std::array<char, 64> host;
-  std::array<char, 64> rank;  // "RANK=3 world=8 local=3 node=0", as far as told; or empty
+  std::array<char, 64> rank;  // "RANK=3 world=8 local=3 node=0", where known; or empty
   std::array<char, 512> executable;
   std::uint32_t backend;         // Backend
   std::uint32_t backend_status;  // why it records nothing: a CUptiResult, or kNoCupti; 0 = it does
@@ -55,7 +55,7 @@ struct Header {
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
 };
 // That of the first writers, in which the rest is 0
-inline constexpr std::size_t kLeastHeader = 840;
+inline constexpr std::size_t kMinHeader = 840;
 static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
@@ -107,7 +107,7 @@ enum class Tag : std::uint8_t {
   kPyFrame = 0x05,
   kStack = 0x06,
   kThread = 0x07,
-  kLedger = 0x08,
+  kDomain = 0x08,
   kAttributeSet = 0x09,
   kTagName = 0x0a,
   kFailed = 0x20,

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
-#include "memory_bound.h"
+#include "base/command.h"
+#include "base/memory_bound.h"
 #include "output/temporary_file.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "command.h"
+#include "base/command.h"
 
 namespace memtool::commands {
 

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "command.h"
-#include "fit_help.h"
-#include "help.h"
-#include "memory_bound.h"
+#include "base/command.h"
+#include "base/memory_bound.h"
+#include "help/fit_help.h"
+#include "help/help.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/escape.h"
 #include "output/whole_file.h"
@@ -188,10 +188,10 @@ ExitCode ExitCodeFor(const Error& error) {
 
 void Warn(Streams& streams, std::string_view message) {
   // What quotes an input can be as long as the input. The hint stands at the end.
-  constexpr std::size_t kLongest = 2000;
+  constexpr std::size_t kMaxLength = 2000;
   constexpr std::size_t kHead = 1400;
   std::string shown = EscapeText(message);
-  if (shown.size() > kLongest) {
+  if (shown.size() > kMaxLength) {
     const auto boundary = [&shown](std::size_t at) {
       while (at < shown.size() && (static_cast<unsigned char>(shown[at]) & 0xc0U) == 0x80) {
         ++at;
@@ -199,7 +199,7 @@ void Warn(Streams& streams, std::string_view message) {
       return at;
     };
     const std::size_t head = boundary(kHead);
-    const std::size_t tail = boundary(shown.size() - (kLongest - kHead));
+    const std::size_t tail = boundary(shown.size() - (kMaxLength - kHead));
     shown = fmt::format("{} … {} bytes left out … {}", shown.substr(0, head), tail - head,
                         shown.substr(tail));
   }

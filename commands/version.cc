@@ -1,7 +1,7 @@
 // What --version says.
 #include <fmt/format.h>
 
-#include "help.h"
+#include "help/help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"

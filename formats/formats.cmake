@@ -31,5 +31,5 @@ memtool_format(memtool_file READERS memtool=MemtoolReader HEADERS memtool_file/m
 memtool_format(memtool_file_writer WRITERS memtool=MemtoolWriter HEADERS memtool_file/memtool_writer.h
   SOURCES memtool_file/*_packer.cc memtool_file/*_writer.cc)
 # Files that are no recordings: commands ask for them by name.
-memtool_format(ground_truth LINKS EXPAT::EXPAT)
-memtool_format(keywords LINKS yaml-cpp)
+memtool_format(ground_truth SOURCES documents/ground_truth/*.cc LINKS EXPAT::EXPAT)
+memtool_format(keywords SOURCES documents/keywords/*.cc LINKS yaml-cpp)

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ground_truth/forms.h"
+#include "documents/ground_truth/forms.h"
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/digest.h"
 #include "memtool/formats/left_out.h"
@@ -35,11 +35,11 @@ Error WithInput(Error error, const std::string& name) {
 
 using ReaderList = std::span<const Reader* const>;
 
-ReaderList ReadersOf(const OpenOptions& options) {
+ReaderList ChooseReaders(const OpenOptions& options) {
   return options.readers.empty() ? Readers() : ReaderList(options.readers);
 }
 
-std::string NamesOf(ReaderList readers) {
+std::string ListNames(ReaderList readers) {
   std::string names;
   for (const Reader* reader : readers) {
     names += (names.empty() ? "" : ", ") + std::string(reader->name());
@@ -65,7 +65,7 @@ Result<const Reader*> ReaderByName(ReaderList readers, std::string_view name) {
     return Fail(NotInThisBuild(fmt::format("the format '{}' is", name)));
   }
   return Fail(ErrorCode::kUsage, fmt::format("there is no input format '{}'", name),
-              "formats: " + NamesOf(readers));
+              "formats: " + ListNames(readers));
 }
 
 Error Unknown(ReaderList readers, std::span<const std::byte> head) {
@@ -82,7 +82,7 @@ Error Unknown(ReaderList readers, std::span<const std::byte> head) {
                .input = {},
                .offset = 0,
                .message = "no reader recognises this input",
-               .hint = "formats read: " + NamesOf(readers) + "; choose one with --input-format" +
+               .hint = "formats read: " + ListNames(readers) + "; choose one with --input-format" +
                        LeftOutText()};
 }
 
@@ -94,7 +94,7 @@ const Reader* CertainlyReads(ReaderList readers, std::span<const std::byte> head
 }
 
 Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptions& options) {
-  const ReaderList readers = ReadersOf(options);
+  const ReaderList readers = ChooseReaders(options);
   if (!options.format.empty()) {
     return ReaderByName(readers, options.format);
   }
@@ -113,12 +113,12 @@ Result<const Reader*> ReaderFor(std::span<const std::byte> head, const OpenOptio
   }
   if (possible.size() > 1) {
     return Fail(ErrorCode::kUnknownFormat, "several readers could read this input",
-                "choose one with --input-format: " + NamesOf(possible));
+                "choose one with --input-format: " + ListNames(possible));
   }
   return Fail(Unknown(readers, head));
 }
 
-std::span<const std::byte> HeadOf(ByteWindow& window) {
+std::span<const std::byte> GetHead(ByteWindow& window) {
   const auto head = window.Fill(kSniffBytes);
   return head.first(std::min(head.size(), kSniffBytes));
 }
@@ -129,8 +129,8 @@ bool IsLog(std::span<const std::byte> head) {
   return oom_text::IsLog(AsText(head)) && head.front() != kPickle;
 }
 
-Document DocumentOf(Recording recording, std::string_view reader, const std::string& packing,
-                    const ByteWindow& window) {
+Document MakeDocument(Recording recording, std::string_view reader, const std::string& packing,
+                      const ByteWindow& window) {
   recording.metadata.format = reader;
   recording.metadata.packing = packing;
   recording.metadata.unpacked_bytes = window.offset();
@@ -148,13 +148,13 @@ Document ContainedDocument(Recording recording, std::string_view reader,
 
 Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
                                const OpenOptions& options) {
-  auto reader = ReaderFor(HeadOf(window), options);
-  if (!reader && options.format.empty() && options.readers.empty() && IsLog(HeadOf(window))) {
+  auto reader = ReaderFor(GetHead(window), options);
+  if (!reader && options.format.empty() && options.readers.empty() && IsLog(GetHead(window))) {
     // Any text may be a log, and its tables are anywhere in it.
     if (auto tables = oom_text::ReadTables(window)) {
       Result<Recording>& made = *tables;
       MEMTOOL_TRY(made);
-      return DocumentOf(*std::move(made), "oom-text", packing, window);
+      return MakeDocument(*std::move(made), "oom-text", packing, window);
     }
   }
   MEMTOOL_TRY(reader);
@@ -163,7 +163,7 @@ Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
   if ((*reader)->container()) {
     return ContainedDocument(*std::move(recording), (*reader)->name(), packing);
   }
-  return DocumentOf(*std::move(recording), (*reader)->name(), packing, window);
+  return MakeDocument(*std::move(recording), (*reader)->name(), packing, window);
 }
 
 Result<Document> ReadLog(ByteWindow& window, const std::string& packing) {
@@ -172,46 +172,46 @@ Result<Document> ReadLog(ByteWindow& window, const std::string& packing) {
   return Document(std::move(log));
 }
 
-Result<Document> ReadTruth(ByteWindow& window) {
-  auto truth = ground_truth::ReadTruth(window);
-  MEMTOOL_TRY(truth);
-  return Document(*std::move(truth));
+Result<Document> ReadDeviceReport(ByteWindow& window) {
+  auto report = device_report::ReadDeviceReport(window);
+  MEMTOOL_TRY(report);
+  return Document(*std::move(report));
 }
 
 // A file that is not ground truth is something else: its bytes remain, because the window is not
 // moved.
-std::optional<GroundTruth> PerhapsTruth(ByteWindow& window) {
+std::optional<DeviceReport> TryDeviceReport(ByteWindow& window) {
   try {
-    auto truth = ground_truth::ReadTruth(window);
-    return truth ? std::optional(*std::move(truth)) : std::nullopt;
+    auto report = device_report::ReadDeviceReport(window);
+    return report ? std::optional(*std::move(report)) : std::nullopt;
   } catch (const ReadError&) {
     return std::nullopt;
   }
 }
 
 Result<Document> Read(ByteWindow& window, const std::string& packing, const OpenOptions& options) {
-  const Wanted& wanted = options.wanted;
-  if (IsDigests(AsText(HeadOf(window)))) {
-    if (!wanted.digests) {
+  const AcceptedKinds& accepted = options.accepted;
+  if (IsDigests(AsText(GetHead(window)))) {
+    if (!accepted.digests) {
       return Fail(ErrorCode::kUnsupported,
                   "these are digests, and not the inputs that they stand for",
                   "in a file, not a pipe, they stand for those; memtool ranks reads both");
     }
     return Document(ReadDigests(window, options.limits));
   }
-  if (wanted.recordings &&
-      (!options.format.empty() || CertainlyReads(ReadersOf(options), HeadOf(window)) != nullptr)) {
+  if (accepted.recordings && (!options.format.empty() ||
+                              CertainlyReads(ChooseReaders(options), GetHead(window)) != nullptr)) {
     return ReadRecording(window, packing, options);
   }
-  if (wanted.ground_truth && !wanted.recordings && !wanted.oom_logs) {
-    return ReadTruth(window);
+  if (accepted.device_report && !accepted.recordings && !accepted.oom_logs) {
+    return ReadDeviceReport(window);
   }
-  if (wanted.ground_truth) {
-    if (auto truth = PerhapsTruth(window)) {
-      return Document(*std::move(truth));
+  if (accepted.device_report) {
+    if (auto report = TryDeviceReport(window)) {
+      return Document(*std::move(report));
     }
   }
-  if (wanted.oom_logs && (!wanted.recordings || IsLog(HeadOf(window)))) {
+  if (accepted.oom_logs && (!accepted.recordings || IsLog(GetHead(window)))) {
     return ReadLog(window, packing);
   }
   return ReadRecording(window, packing, options);
@@ -237,7 +237,7 @@ auto Guarded(const std::string& name, const Function& read) -> decltype(read()) 
   }
 }
 
-Result<Recording> RecordingOf(Result<Document> document) {
+Result<Recording> ToRecording(Result<Document> document) {
   MEMTOOL_TRY(document);
   return (*std::move(document)).recording();
 }
@@ -330,14 +330,14 @@ Result<Document> Open(const std::string& name, const OpenOptions& options) {
 }
 
 Result<Recording> OpenRecording(const std::string& name, OpenOptions options) {
-  options.wanted = {};
-  return RecordingOf(Open(name, options));
+  options.accepted = {};
+  return ToRecording(Open(name, options));
 }
 
 Result<Recording> OpenRecording(std::unique_ptr<Source> source, const std::string& name,
                                 OpenOptions options) {
-  options.wanted = {};
-  return RecordingOf(Open(std::move(source), name, options));
+  options.accepted = {};
+  return ToRecording(Open(std::move(source), name, options));
 }
 
 namespace {
@@ -361,12 +361,12 @@ auto OfHead(const std::string& path, const Look& look)
 }  // namespace
 
 const Reader* CertainReader(const std::string& path) {
-  return OfHead(path, [](ByteWindow& window) { return CertainlyReads(Readers(), HeadOf(window)); })
+  return OfHead(path, [](ByteWindow& window) { return CertainlyReads(Readers(), GetHead(window)); })
       .value_or(nullptr);
 }
 
 bool HoldsDigests(const std::string& path) {
-  return OfHead(path, [](ByteWindow& window) { return IsDigests(AsText(HeadOf(window))); })
+  return OfHead(path, [](ByteWindow& window) { return IsDigests(AsText(GetHead(window))); })
       .value_or(false);
 }
 

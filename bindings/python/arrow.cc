@@ -65,7 +65,7 @@ void FillSchema(std::unique_ptr<OwnedSchema> owned, std::int64_t flags, ArrowSch
   out->private_data = owned.release();
 }
 
-struct FormatOf {
+struct FormatVisitor {
   std::string operator()(const std::vector<std::int64_t>& /*values*/) const { return "l"; }
   std::string operator()(const std::vector<std::int32_t>& /*values*/) const { return "i"; }
   std::string operator()(const std::vector<std::uint64_t>& /*values*/) const { return "L"; }
@@ -78,9 +78,9 @@ struct FormatOf {
   }
 };
 
-std::unique_ptr<ArrowSchema> SchemaOf(const TableColumn& column) {
+std::unique_ptr<ArrowSchema> ToSchema(const TableColumn& column) {
   auto owned = std::make_unique<OwnedSchema>();
-  owned->format = std::visit(FormatOf{}, column.data);
+  owned->format = std::visit(FormatVisitor{}, column.data);
   owned->name = column.key;
   if (std::holds_alternative<Categories>(column.data)) {
     auto words = std::make_unique<OwnedSchema>();
@@ -93,11 +93,11 @@ std::unique_ptr<ArrowSchema> SchemaOf(const TableColumn& column) {
   return schema;
 }
 
-void SchemaOf(const Table& table, ArrowSchema* out) {
+void ToSchema(const Table& table, ArrowSchema* out) {
   auto owned = std::make_unique<OwnedSchema>();
   owned->format = "+s";
   for (const TableColumn& column : table.columns) {
-    owned->children.push_back(SchemaOf(column));
+    owned->children.push_back(ToSchema(column));
   }
   FillSchema(std::move(owned), 0, out);
 }
@@ -174,7 +174,7 @@ void PutStrings(OwnedArray& owned) {
   owned.buffers.push_back(owned.strings.bytes.data());
 }
 
-std::unique_ptr<ArrowArray> WordsOf(const std::vector<std::string>& words) {
+std::unique_ptr<ArrowArray> ToWords(const std::vector<std::string>& words) {
   auto owned = std::make_unique<OwnedArray>();
   for (const std::string& word : words) {
     owned->strings.Add(word);
@@ -216,7 +216,7 @@ struct PutData {
           owned.buffers.push_back(codes.data());
         },
         categories.codes);
-    owned.dictionary = WordsOf(categories.words);
+    owned.dictionary = ToWords(categories.words);
   }
   void operator()(const std::vector<Value>& values) const {
     PutMissing(
@@ -228,7 +228,7 @@ struct PutData {
   }
 };
 
-std::unique_ptr<ArrowArray> ArrayOf(const std::shared_ptr<const Table>& table,
+std::unique_ptr<ArrowArray> ToArray(const std::shared_ptr<const Table>& table,
                                     const TableColumn& column) {
   auto owned = std::make_unique<OwnedArray>();
   owned->table = table;
@@ -238,10 +238,10 @@ std::unique_ptr<ArrowArray> ArrayOf(const std::shared_ptr<const Table>& table,
   return array;
 }
 
-void ArrayOf(const std::shared_ptr<const Table>& table, ArrowArray* out) {
+void ToArray(const std::shared_ptr<const Table>& table, ArrowArray* out) {
   auto owned = std::make_unique<OwnedArray>();
   for (const TableColumn& column : table->columns) {
-    owned->children.push_back(ArrayOf(table, column));
+    owned->children.push_back(ToArray(table, column));
   }
   owned->buffers.push_back(nullptr);
   FillArray(std::move(owned), table->rows, out);
@@ -270,7 +270,7 @@ int Guarded(Make make) {
 }
 
 int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
-  return Guarded([&] { SchemaOf(*Owned(stream).table, out); });
+  return Guarded([&] { ToSchema(*Owned(stream).table, out); });
 }
 
 int GetNext(ArrowArrayStream* stream, ArrowArray* out) {
@@ -279,7 +279,7 @@ int GetNext(ArrowArrayStream* stream, ArrowArray* out) {
     *out = {};
     return 0;
   }
-  return Guarded([&] { ArrayOf(owned.table, out); });
+  return Guarded([&] { ToArray(owned.table, out); });
 }
 
 const char* GetLastError(ArrowArrayStream* /*stream*/) {

@@ -32,7 +32,7 @@ Categories Narrowed(std::vector<std::int32_t> codes, std::vector<std::string> wo
 }
 
 // Bytes that differ only in what is not UTF-8 become one word.
-Categories CategoriesOf(AnswerColumn::Words column) {
+Categories MakeCategories(AnswerColumn::Words column) {
   std::vector<std::string> words;
   std::vector<std::int32_t> numbers;  // per word of the column
   std::unordered_map<std::string, std::int32_t> known;
@@ -53,12 +53,12 @@ Categories CategoriesOf(AnswerColumn::Words column) {
   return Narrowed(std::move(column.codes), std::move(words));
 }
 
-TableColumn::Data DataOf(AnswerColumn::Data data) {
+TableColumn::Data ToData(AnswerColumn::Data data) {
   return std::visit(
       [](auto&& values) -> TableColumn::Data {
         using Values = std::decay_t<decltype(values)>;
         if constexpr (std::is_same_v<Values, AnswerColumn::Words>) {
-          return CategoriesOf(std::forward<decltype(values)>(values));
+          return MakeCategories(std::forward<decltype(values)>(values));
         } else {
           return std::forward<decltype(values)>(values);
         }
@@ -68,7 +68,7 @@ TableColumn::Data DataOf(AnswerColumn::Data data) {
 
 }  // namespace
 
-Table TableOf(const AnswerView& answer, std::size_t limit) {
+Table ToTable(const AnswerView& answer, std::size_t limit) {
   const AnswerHead& head = *answer.head;
   Table table{.question = std::string(head.question),
               .inputs = head.inputs,
@@ -78,14 +78,14 @@ Table TableOf(const AnswerView& answer, std::size_t limit) {
   for (const auto& [key, value] : answer.figures) {
     table.figures.emplace_back(key, value);
   }
-  AnswerColumns columns = ColumnsOf(answer, limit);
+  AnswerColumns columns = MakeColumns(answer, limit);
   table.figures.emplace_back("rows_cut", answer.CutBy(limit));
   table.rows = columns.rows;
   for (AnswerColumn& column : columns.columns) {
     table.columns.push_back({.key = std::move(column.key),
                              .title = std::move(column.title),
                              .unit = column.unit,
-                             .data = DataOf(std::move(column.data)),
+                             .data = ToData(std::move(column.data)),
                              .missing = std::move(column.missing)});
   }
   return table;

@@ -42,7 +42,7 @@ struct Table {
   std::size_t rows = 0;
 };
 
-Table TableOf(const AnswerView& answer, std::size_t limit);
+Table ToTable(const AnswerView& answer, std::size_t limit);
 
 // What a column's unit is called: "bytes", "text".
 std::string_view UnitName(Unit unit, std::string_view unit_of_answer);

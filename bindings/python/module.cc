@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "arrow.h"
+#include "base/command.h"
 #include "columns.h"
-#include "command.h"
 #include "help/vocabulary.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/replay/history_index.h"
 #include "output/sink.h"
-#include "session/kept_recordings.h"
+#include "session/recording_cache.h"
 #include "values.h"
 
 namespace py = pybind11;
@@ -25,7 +25,7 @@ namespace memtool::python {
 
 namespace {
 
-using commands::KeptRecordings;
+using commands::RecordingCache;
 
 // --- what Python holds ---
 
@@ -76,7 +76,7 @@ void Replay(Input& input) {
 
 Result<Input> Read(const std::string& path) {
   formats::OpenOptions options;
-  options.wanted.oom_logs = true;
+  options.accepted.oom_logs = true;
   auto document = formats::Open(path, options);
   MEMTOOL_TRY(document);
   Input input{.path = path};
@@ -119,19 +119,20 @@ struct NamedInput {
 Outcome Run(const std::vector<std::string>& words, const std::vector<NamedInput>& inputs,
             bool as_columns) {
   const py::gil_scoped_release release;
-  KeptRecordings kept;
+  RecordingCache cache;
   for (const NamedInput& named : inputs) {
     if (named.input->recording) {
-      kept.Keep(KeptRecordings::KeyOf(named.name, {}), named.input->recording, named.input->index);
+      cache.Keep(RecordingCache::GetKey(named.name, {}), named.input->recording,
+                 named.input->index);
     }
   }
   Outcome outcome;
   commands::StringSink out;
   commands::StringSink err;
-  commands::Streams streams{out, err, {}, &kept};
+  commands::Streams streams{out, err, {}, &cache};
   if (as_columns) {
-    streams.take = [&outcome](const AnswerView& answer, std::size_t limit) {
-      outcome.table = std::make_shared<const Table>(TableOf(answer, limit));
+    streams.on_answer = [&outcome](const AnswerView& answer, std::size_t limit) {
+      outcome.table = std::make_shared<const Table>(ToTable(answer, limit));
     };
   }
   outcome.code = commands::RunMain(words, streams);
@@ -144,42 +145,42 @@ Outcome Run(const std::vector<std::string>& words, const std::vector<NamedInput>
 // --- columns ---
 
 template <class Number>
-Buffer BufferOf(const ColumnOfTable& of, const std::vector<Number>& values) {
+Buffer MakeBuffer(const ColumnOfTable& of, const std::vector<Number>& values) {
   return {of.table, values.data(), values.size(), sizeof(Number),
           py::format_descriptor<Number>::format()};
 }
 
-Buffer TruthsOf(const ColumnOfTable& of, const std::vector<std::uint8_t>& values) {
-  Buffer buffer = BufferOf(of, values);
+Buffer ToTruths(const ColumnOfTable& of, const std::vector<std::uint8_t>& values) {
+  Buffer buffer = MakeBuffer(of, values);
   buffer.format = "?";
   return buffer;
 }
 
 // Numbers, or the numbers of words; None for values.
-std::optional<Buffer> DataOf(const ColumnOfTable& of) {
+std::optional<Buffer> ToData(const ColumnOfTable& of) {
   return std::visit(
       [&of](const auto& data) -> std::optional<Buffer> {
         using Data = std::decay_t<decltype(data)>;
         if constexpr (std::is_same_v<Data, AnswerColumn::Truths>) {
-          return TruthsOf(of, data.values);
+          return ToTruths(of, data.values);
         } else if constexpr (std::is_same_v<Data, Categories>) {
-          return std::visit([&of](const auto& codes) { return BufferOf(of, codes); }, data.codes);
+          return std::visit([&of](const auto& codes) { return MakeBuffer(of, codes); }, data.codes);
         } else if constexpr (std::is_same_v<Data, std::vector<Value>>) {
           return std::nullopt;
         } else {
-          return BufferOf(of, data);
+          return MakeBuffer(of, data);
         }
       },
       of.column->data);
 }
 
-std::optional<Buffer> MissingOf(const ColumnOfTable& of) {
+std::optional<Buffer> MakeValidity(const ColumnOfTable& of) {
   return of.column->missing.empty() ? std::nullopt
-                                    : std::optional(TruthsOf(of, of.column->missing));
+                                    : std::optional(ToTruths(of, of.column->missing));
 }
 
 // What the codes of text stand for; None for other columns.
-py::object WordsOf(const ColumnOfTable& of) {
+py::object ToWords(const ColumnOfTable& of) {
   const auto* categories = std::get_if<Categories>(&of.column->data);
   if (categories == nullptr) {
     return py::none();
@@ -191,7 +192,7 @@ py::object WordsOf(const ColumnOfTable& of) {
   return words;
 }
 
-py::object ObjectsOf(const ColumnOfTable& of) {
+py::object ToObjects(const ColumnOfTable& of) {
   const auto* values = std::get_if<std::vector<Value>>(&of.column->data);
   if (values == nullptr) {
     return py::none();
@@ -205,7 +206,7 @@ py::object ObjectsOf(const ColumnOfTable& of) {
 
 // --- the rest of an answer ---
 
-py::list InputsOf(const Table& table) {
+py::list GetInputs(const Table& table) {
   py::list inputs;
   for (const InputNote& note : table.inputs) {
     py::dict input;
@@ -220,7 +221,7 @@ py::list InputsOf(const Table& table) {
   return inputs;
 }
 
-py::list DiagnosticsOf(const Table& table) {
+py::list GetDiagnostics(const Table& table) {
   py::list diagnostics;
   for (const Diagnostic& diagnostic : table.diagnostics) {
     py::dict one;
@@ -236,7 +237,7 @@ py::list DiagnosticsOf(const Table& table) {
   return diagnostics;
 }
 
-py::dict FiguresOf(const Table& table) {
+py::dict MakeFigures(const Table& table) {
   py::dict figures;
   for (const auto& [key, value] : table.figures) {
     figures[ToStr(key)] = ToObject(value);
@@ -244,7 +245,7 @@ py::dict FiguresOf(const Table& table) {
   return figures;
 }
 
-py::list ColumnsOf(const std::shared_ptr<const Table>& table) {
+py::list MakeColumns(const std::shared_ptr<const Table>& table) {
   py::list columns;
   for (const TableColumn& column : table->columns) {
     columns.append(ColumnOfTable{table, &column});
@@ -252,7 +253,7 @@ py::list ColumnsOf(const std::shared_ptr<const Table>& table) {
   return columns;
 }
 
-py::object ErrorOf(const Outcome& outcome) {
+py::object ToError(const Outcome& outcome) {
   if (!outcome.error) {
     return py::none();
   }
@@ -292,7 +293,7 @@ void ReleaseCapsule(PyObject* capsule) {
   delete stream;
 }
 
-py::object StreamOf(const std::shared_ptr<const Table>& table) {
+py::object GetStream(const std::shared_ptr<const Table>& table) {
   auto stream = std::make_unique<ArrowArrayStream>();
   ExportStream(table, stream.get());
   PyObject* capsule = PyCapsule_New(stream.get(), kStreamName, ReleaseCapsule);
@@ -335,10 +336,10 @@ PYBIND11_MODULE(_core, module) {
           "unit",
           [](const ColumnOfTable& of) { return ToStr(UnitName(of.column->unit, of.table->unit)); })
       .def_property_readonly("rows", [](const ColumnOfTable& of) { return of.table->rows; })
-      .def_property_readonly("data", DataOf)
-      .def_property_readonly("missing", MissingOf)
-      .def("words", WordsOf)
-      .def("objects", ObjectsOf);
+      .def_property_readonly("data", ToData)
+      .def_property_readonly("missing", MakeValidity)
+      .def("words", ToWords)
+      .def("objects", ToObjects);
 
   py::class_<Table, std::shared_ptr<Table>>(module, "Table")
       .def_readonly("question", &Table::question)
@@ -346,18 +347,18 @@ PYBIND11_MODULE(_core, module) {
       .def_property_readonly("unit", [](const Table& table) { return ToStr(table.unit); })
       .def_property_readonly("sample_type",
                              [](const Table& table) { return ToStr(table.sample_type); })
-      .def_property_readonly("inputs", InputsOf)
-      .def_property_readonly("diagnostics", DiagnosticsOf)
-      .def_property_readonly("figures", FiguresOf)
+      .def_property_readonly("inputs", GetInputs)
+      .def_property_readonly("diagnostics", GetDiagnostics)
+      .def_property_readonly("figures", MakeFigures)
       .def_property_readonly("columns",
-                             [](const std::shared_ptr<Table>& table) { return ColumnsOf(table); })
-      .def("stream", [](const std::shared_ptr<Table>& table) { return StreamOf(table); });
+                             [](const std::shared_ptr<Table>& table) { return MakeColumns(table); })
+      .def("stream", [](const std::shared_ptr<Table>& table) { return GetStream(table); });
 
   py::class_<Outcome>(module, "Outcome")
       .def_readonly("code", &Outcome::code)
       .def_property_readonly("out", [](const Outcome& outcome) { return ToStr(outcome.out); })
       .def_property_readonly("err", [](const Outcome& outcome) { return ToStr(outcome.err); })
-      .def_property_readonly("error", ErrorOf)
+      .def_property_readonly("error", ToError)
       .def_property_readonly("table", [](const Outcome& outcome) {
         return std::const_pointer_cast<Table>(outcome.table);  // NOLINT: Python only reads it
       });

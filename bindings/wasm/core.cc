@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "output/sink.h"
-#include "session/kept_recordings.h"
+#include "session/recording_cache.h"
 
 namespace {
 
@@ -25,12 +25,12 @@ Answer& LastAnswer() {
   return answer;
 }
 
-memtool::commands::KeptRecordings& Kept() {
-  static memtool::commands::KeptRecordings kept;
-  return kept;
+memtool::commands::RecordingCache& Cache() {
+  static memtool::commands::RecordingCache cache;
+  return cache;
 }
 
-std::vector<std::string> WordsOf(std::string_view line) {
+std::vector<std::string> ToWords(std::string_view line) {
   std::vector<std::string> words;
   while (!line.empty()) {
     const std::size_t end = line.find('\0');
@@ -51,10 +51,10 @@ int memtool_run(const char* line, std::size_t size) {
   answer = {};
   StringSink out;
   StringSink err;
-  memtool::commands::Streams streams{out, err, {}, &Kept()};
+  memtool::commands::Streams streams{out, err, {}, &Cache()};
   int code = static_cast<int>(memtool::commands::ExitCode::kInput);
   try {
-    code = memtool::commands::RunMain(WordsOf({line, size}), streams);
+    code = memtool::commands::RunMain(ToWords({line, size}), streams);
   } catch (const std::bad_alloc&) {
     err.Write("memtool: needs more memory than a page can have\n");
   }
@@ -66,7 +66,7 @@ int memtool_run(const char* line, std::size_t size) {
 // Lets go of all inputs that were read.
 void memtool_forget() {
   LastAnswer() = {};
-  Kept().Forget();
+  Cache().Forget();
 }
 
 // Valid until the next call of memtool_run.

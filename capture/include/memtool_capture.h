@@ -42,7 +42,7 @@ MEMTOOL_CAPTURE_API void memtool_capture_stop(void);
 MEMTOOL_CAPTURE_API int memtool_capture_is_active(void);
 
 /* What an allocator of the program's own hands out of memory that it got from the driver. It has a
- * ledger of its own beside the driver's and is never added to that. `domain` names the allocator
+ * domain of its own beside the driver's and is never added to that. `domain` names the allocator
  * and must live as long as the process (a literal); `device` is the ordinal, -1 for the host;
  * `stream` may be null. */
 MEMTOOL_CAPTURE_API void memtool_capture_record_alloc(const char* domain, const void* pointer,

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "account/account_words.h"
-#include "command.h"
-#include "memtool/formats/ground_truth_facts.h"
+#include "base/command.h"
+#include "memtool/formats/device_report_facts.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
@@ -27,7 +27,7 @@ namespace {
 
 // Like the library's view, but each row also says what it is.
 AnswerView WithNotes(const AccountAnswer& answer) {
-  AnswerView view = ViewOf(answer);
+  AnswerView view = MakeView(answer);
   view.fields.push_back(kAccountFields.back().Info());
   view.rows = [&answer, rows = std::move(view.rows)](std::size_t limit) {
     return RowStream<AnswerView::Values>(
@@ -90,41 +90,42 @@ class AccountCommand final : public RowsCommand {
     }
     for (std::string& name : *names) {
       // What can be read only once is not looked at first.
-      if (formats::StreamOf(name) || formats::CertainReader(name) != nullptr) {
+      if (formats::GetStream(name) || formats::CertainReader(name) != nullptr) {
         recordings.push_back(std::move(name));
         continue;
       }
-      auto document = formats::Open(name, {.limits = input().load().limits,
-                                           .wanted = {.recordings = false, .ground_truth = true}});
+      auto document =
+          formats::Open(name, {.limits = input().load().limits,
+                               .accepted = {.recordings = false, .device_report = true}});
       if (!document) {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
-      MEMTOOL_TRY(TakeTruth(document->ground_truth(), name));
+      MEMTOOL_TRY(AddDeviceReport(document->device_report(), name));
     }
     return recordings;
   }
 
   // The row that --pid and --gpu choose, and for a process also the row of its device.
-  Result<void> TakeTruth(const formats::GroundTruth& truth, const std::string& name) {
-    auto reading = formats::ChooseReading(truth, expected_.choice());
+  Result<void> AddDeviceReport(const formats::DeviceReport& report, const std::string& name) {
+    auto reading = formats::ChooseDeviceReading(report, expected_.choice());
     if (!reading) {
       Error error = std::move(reading.error());
       error.input = error.input.empty() ? name : error.input;
       return Fail(std::move(error));
     }
-    Supplement(query_.facts, formats::FactsAround(truth, *reading));
-    statements_.push_back(name + " · " + truth.display + " · " +
-                          formats::DescribeReading(*reading));
+    Supplement(query_.facts, formats::FactsAround(report, *reading));
+    statements_.push_back(name + " · " + report.display + " · " +
+                          formats::DescribeDeviceReading(*reading));
     return {};
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     AccountMaker maker(query_);
     if (!names.empty()) {
-      auto done = session.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
+      auto done = input_reader.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
         const RecordingKind kind = loaded.recording().metadata.origin.kind;
-        if (kind == RecordingKind::kDriverLog && session.joins().driver()) {
+        if (kind == RecordingKind::kDriverLog && input_reader.joins().driver()) {
           MEMTOOL_TRY(ReadDriverKeywords());
           return maker.AddBeside(loaded, *driver_keywords_);
         }
@@ -141,7 +142,7 @@ class AccountCommand final : public RowsCommand {
                       names.size() == 1 ? " is" : "s are", Counted(answer_.facts.size(), "device")),
           "--device chooses one: " + Devices());
     }
-    answer_.head = session.Head("account");
+    answer_.head = input_reader.Head("account");
     answer_.head.unit = "bytes";
     return {};
   }
@@ -177,13 +178,13 @@ class AccountCommand final : public RowsCommand {
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     // A ladder is one piece: -n does not cut it.
     return output().PrintWhole(
-        WithNotes(answer_), [&] { return Table(session); }, streams);
+        WithNotes(answer_), [&] { return Table(input_reader); }, streams);
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     for (std::size_t i = 0; i < answer_.rows.size(); ++i) {
       if (i == 0 || answer_.rows[i].ladder != answer_.rows[i - 1].ladder) {
@@ -196,11 +197,11 @@ class AccountCommand final : public RowsCommand {
       table.head.push_back(fmt::format("pinned host memory of {}: {}, on no device", host.input,
                                        FormatSize(host.bytes)));
     }
-    if (!session.notes().empty()) {
-      table.head.push_back(InputsText(session));
+    if (!input_reader.notes().empty()) {
+      table.head.push_back(InputsText(input_reader));
     }
-    table.head.insert(table.head.end(), session.moment_lines().begin(),
-                      session.moment_lines().end());
+    table.head.insert(table.head.end(), input_reader.moment_lines().begin(),
+                      input_reader.moment_lines().end());
     return table;
   }
 

@@ -55,7 +55,7 @@ constexpr auto kSteps = std::to_array<StepWords>(
      {"rounding", "rounding", "blocks are larger than what was asked for", {}},
      {"requested", "requested", "what the program asked for", "a snapshot"}});
 
-const StepWords& WordsOf(std::string_view key) {
+const StepWords& ToWords(std::string_view key) {
   return *std::find_if(kSteps.begin(), kSteps.end(),
                        [key](const StepWords& words) { return words.key == key; });
 }
@@ -70,7 +70,7 @@ std::string PoolNote(std::optional<std::int64_t> limit) {
                  "device.memory_stats() as JSON says how much it took";
 }
 
-std::string LargestOf(const AccountRow& row) {
+std::string FindLargest(const AccountRow& row) {
   if (row.entries.size() == 1) {
     return NameText(row.entries.front().name);
   }
@@ -92,17 +92,17 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
     return "what the process took from the driver, whoever asked for it";
   }
-  if (step.key == "allocated" && facts.cached_untold) {
+  if (step.key == "allocated" && facts.cached_unknown) {
     return "given out, as the pool rounded it; blocks that went back keep their rows";
   }
-  if (step.key == "cached" && facts.cached_untold) {
+  if (step.key == "cached" && facts.cached_unknown) {
     return "the log does not tell it from what is allocated";
   }
   if (step.key == "fragmented" && facts.request > 0) {
     return fmt::format("gaps beside live blocks, too small for a request of {}",
                        FormatSize(facts.request));
   }
-  const StepWords& words = WordsOf(step.key);
+  const StepWords& words = ToWords(step.key);
   const bool missing = step.kind == AccountStep::Kind::kUnknown && !words.missing.empty();
   return std::string(missing ? words.missing : words.note);
 }
@@ -110,12 +110,12 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
 }  // namespace
 
 std::string_view StepName(const AccountRow& row) {
-  return row.bucket.empty() ? WordsOf(row.step.key).name : row.bucket;
+  return row.bucket.empty() ? ToWords(row.step.key).name : row.bucket;
 }
 
 std::string StepNote(const AccountRow& row, const AccountFacts& facts) {
   if (!row.bucket.empty()) {
-    return LargestOf(row);
+    return FindLargest(row);
   }
   const std::string note = WhatItIs(row.step, facts);
   return row.step.kind == AccountStep::Kind::kUnknown ? "unknown: " + note : note;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/command.h"
 #include "buckets/buckets_chart.h"
 #include "buckets/buckets_table.h"
-#include "command.h"
 #include "memtool/profile/base/result.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
@@ -47,11 +47,11 @@ class BucketsCommand final : public RowsCommand {
     keywords_.Declare(group.add_options());
     expected_.Declare(group.add_options());
     auto add = group.add_options();
-    add("percent-of", ValueOf(&percent_of_, WordsOf(kWholes))->value_name("WHAT"),
+    add("percent-of", ToValue(&percent_of_, ToWords(kWholes))->value_name("WHAT"),
         "what shares are of: expected (default, when there is one) or tracked");
     add("entries", po::value(&query_.entries)->value_name("N"),
         "also list the N largest rows of each bucket (0 = none)");
-    add("multi", ValueOf(&multi_text_, WordsOf(kMultis))->value_name("WHICH"),
+    add("multi", ToValue(&multi_text_, ToWords(kMultis))->value_name("WHICH"),
         "a row that matches several categories belongs to the first (default), to all, or is an "
         "error");
     plot_.Declare(add,
@@ -59,7 +59,7 @@ class BucketsCommand final : public RowsCommand {
                   "input, a panel for each axis");
     add("explain", po::value(&query_.explain)->value_name("ROW"),
         "which word caught what: of a bucket, or of rows whose name contains ROW");
-    add("print-keywords", ValueOf(&print_, {.words = KeywordFiles().words})->value_name("NAME"),
+    add("print-keywords", ToValue(&print_, {.words = KeywordFiles().words})->value_name("NAME"),
         "print a built-in dictionary, to start your own from, and exit");
     options.add(group);
   }
@@ -105,10 +105,10 @@ class BucketsCommand final : public RowsCommand {
     return RowsCommand::Names(streams);
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    session.WatchCounts();
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    input_reader.WatchCounts();
     std::optional<BucketsMaker> maker;
-    auto done = session.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
+    auto done = input_reader.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
       if (!maker) {
         auto keywords = keywords_.For(loaded.recording());
         MEMTOOL_TRY(keywords);
@@ -118,30 +118,30 @@ class BucketsCommand final : public RowsCommand {
     });
     MEMTOOL_TRY(done);
     answer_ = maker->Make();
-    answer_.head = session.Head("buckets");
+    answer_.head = input_reader.Head("buckets");
     if (explains()) {
       explained_ = maker->Explain();
       explained_.head = answer_.head;
     }
-    return plot_.wanted() ? plot_.Save(ChartOf(answer_, output().unit()), session.streams())
+    return plot_.wanted() ? plot_.Save(MakeChart(answer_, output().unit()), input_reader.streams())
                           : Result<void>();
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     if (explains()) {
       return output().Print(
-          ViewOf(explained_), [&] { return ExplanationTable(session); }, streams);
+          MakeView(explained_), [&] { return ExplanationTable(input_reader); }, streams);
     }
     return output().PrintWhole(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   [[nodiscard]] bool explains() const { return !query_.explain.empty(); }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
-    TextTable table = Described(session);
-    TabulateBuckets(session, answer_, session.streams().out.TerminalWidth(), table);
-    AddBucketNotes(session, answer_, table);
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
+    TextTable table = Described(input_reader);
+    TabulateBuckets(input_reader, answer_, input_reader.streams().out.TerminalWidth(), table);
+    AddBucketNotes(input_reader, answer_, table);
     if (!keywords_.is_builtin()) {
       AddWordNotes(answer_, table);
     }
@@ -150,9 +150,9 @@ class BucketsCommand final : public RowsCommand {
     return table;
   }
 
-  [[nodiscard]] TextTable ExplanationTable(const Session& session) const {
-    TextTable table = Described(session);
-    TabulateExplanation(session, explained_, output().limit(), table);
+  [[nodiscard]] TextTable ExplanationTable(const InputReader& input_reader) const {
+    TextTable table = Described(input_reader);
+    TabulateExplanation(input_reader, explained_, output().limit(), table);
     if (explained_.rows.empty()) {
       table.foot.push_back(fmt::format("no bucket or row is called '{}'", query_.explain));
     }
@@ -160,11 +160,11 @@ class BucketsCommand final : public RowsCommand {
   }
 
   // A table with its head lines.
-  [[nodiscard]] TextTable Described(const Session& session) const {
+  [[nodiscard]] TextTable Described(const InputReader& input_reader) const {
     TextTable table;
     const std::string expected = expected_text_.empty() ? "" : " · expected " + expected_text_;
-    table.head = Head(session, InputsText(session) + expected + " · tracked " +
-                                   AmountText(session, answer_.total));
+    table.head = Head(input_reader, InputsText(input_reader) + expected + " · tracked " +
+                                        AmountText(input_reader, answer_.total));
     table.head.push_back(keywords_.is_builtin()
                              ? fmt::format("categories of {}: by the code or tag that allocates "
                                            "(--print-keywords {} states the rules)",

@@ -10,7 +10,7 @@ namespace memtool::commands {
 
 namespace {
 
-BarSegment::Style StyleOf(BucketRow::Kind kind) {
+BarSegment::Style GetStyle(BucketRow::Kind kind) {
   switch (kind) {
     case BucketRow::Kind::kUnmatched:
       return BarSegment::Style::kOthers;
@@ -37,7 +37,7 @@ std::set<std::string> FilledBuckets(const BucketsAnswer& answer, const std::stri
 
 }  // namespace
 
-BarChart ChartOf(const BucketsAnswer& answer, SizeUnit unit) {
+BarChart MakeChart(const BucketsAnswer& answer, SizeUnit unit) {
   BarChart chart{.unit = unit};
   if (answer.expected) {
     chart.subtitle = "expected " + FormatSize(*answer.expected, unit);
@@ -50,7 +50,7 @@ BarChart ChartOf(const BucketsAnswer& answer, SizeUnit unit) {
       for (const BucketRow& row : part.rows) {
         if (row.axis == axis.name && filled.contains(row.name)) {
           bar.segments.push_back(
-              {.name = row.name, .bytes = row.sum.bytes, .style = StyleOf(row.kind)});
+              {.name = row.name, .bytes = row.sum.bytes, .style = GetStyle(row.kind)});
         }
       }
       panel.bars.push_back(std::move(bar));

@@ -7,6 +7,6 @@
 namespace memtool::commands {
 
 // A panel for each axis, a bar for each part of the answer.
-BarChart ChartOf(const BucketsAnswer& answer, SizeUnit unit);
+BarChart MakeChart(const BucketsAnswer& answer, SizeUnit unit);
 
 }  // namespace memtool::commands

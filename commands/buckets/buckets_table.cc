@@ -21,14 +21,14 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr unsigned kWidestBar = 30;
+constexpr unsigned kMaxBarWidth = 30;
 constexpr unsigned kNarrowestBar = 8;
 constexpr unsigned kColumnsBesideBars = 60;  // what the columns next to the bars need
 
 // A bar takes half of what the figures leave, the names the other half.
 double BarWidth(unsigned terminal) {
   const unsigned left = terminal > kColumnsBesideBars ? terminal - kColumnsBesideBars : 0;
-  return terminal == 0 ? kWidestBar : std::clamp(left / 2, kNarrowestBar, kWidestBar);
+  return terminal == 0 ? kMaxBarWidth : std::clamp(left / 2, kNarrowestBar, kMaxBarWidth);
 }
 
 // Eighths of a cell, so that small rows still differ.
@@ -83,7 +83,7 @@ void AddEntries(const BucketRow& row, std::vector<BucketLine>& lines) {
 }
 
 // What a whole bar stands for, per axis.
-std::map<std::string_view, std::int64_t> LargestOf(const std::vector<BucketRow>& rows) {
+std::map<std::string_view, std::int64_t> FindLargest(const std::vector<BucketRow>& rows) {
   std::map<std::string_view, std::int64_t> largest;
   for (const BucketRow& row : rows) {
     std::int64_t& most = largest[row.axis];
@@ -93,7 +93,7 @@ std::map<std::string_view, std::int64_t> LargestOf(const std::vector<BucketRow>&
 }
 
 // The same as in the plot of buckets.
-int ColorOf(const BucketRow& row, std::size_t number, std::size_t count) {
+int GetColor(const BucketRow& row, std::size_t number, std::size_t count) {
   switch (row.kind) {
     case BucketRow::Kind::kUnmatched:
       return kRestColor;
@@ -102,11 +102,11 @@ int ColorOf(const BucketRow& row, std::size_t number, std::size_t count) {
     case BucketRow::Kind::kCategory:
       break;
   }
-  return TerminalColor(FillOf(number, count).color);
+  return TerminalColor(GetFill(number, count).color);
 }
 
 // Categories of an axis that hold something.
-std::size_t FilledOf(const BucketsAnswer& answer, const BucketsAxis& axis) {
+std::size_t CountFilled(const BucketsAnswer& answer, const BucketsAxis& axis) {
   return static_cast<std::size_t>(
       std::count_if(answer.rows.begin(), answer.rows.end(), [&axis](const BucketRow& row) {
         return row.axis == axis.name && !row.is_empty() && row.kind == BucketRow::Kind::kCategory;
@@ -114,14 +114,15 @@ std::size_t FilledOf(const BucketsAnswer& answer, const BucketsAxis& axis) {
 }
 
 // A line of the table is more than a row of the answer; their columns are the same.
-std::vector<TableColumn<BucketLine>> Columns(const Session& session, const BucketsAnswer& answer) {
-  TableColumns<BucketRow> declared(kBucketFields, session.is_bytes());
+std::vector<TableColumn<BucketLine>> Columns(const InputReader& input_reader,
+                                             const BucketsAnswer& answer) {
+  TableColumns<BucketRow> declared(kBucketFields, input_reader.is_bytes());
   declared["bar"].style.colored = true;
   std::vector<TableColumn<BucketLine>> columns{
       {declared["axis"].style, [](const BucketLine& line) { return line.axis; }},
       {declared["bucket"].style, [](const BucketLine& line) { return line.name; }},
       {declared["bytes"].style,
-       [bytes = session.is_bytes()](const BucketLine& line) {
+       [bytes = input_reader.is_bytes()](const BucketLine& line) {
          return Amount{line.bytes, bytes};
        }},
       {declared["share"].style,
@@ -159,22 +160,23 @@ bool IsAmbiguous(const BucketsAnswer& answer, const BucketsAxis& axis) {
 }
 
 // What the categories of an axis leave over or share; `prefix` names it.
-void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const BucketsAxis& axis,
-                  const std::string& prefix, std::vector<std::string>& foot) {
+void AddAxisNotes(const InputReader& input_reader, const BucketsAnswer& answer,
+                  const BucketsAxis& axis, const std::string& prefix,
+                  std::vector<std::string>& foot) {
   if (axis.repeated != 0) {
     foot.push_back(fmt::format("{}{} counted more than once (--multi all)", prefix,
-                               AmountText(session, axis.repeated)));
+                               AmountText(input_reader, axis.repeated)));
   } else if (IsAmbiguous(answer, axis)) {
     foot.push_back(
         fmt::format("{}{} matches several categories; the first in the file has it (--explain "
                     "BUCKET shows which)",
-                    prefix, AmountText(session, axis.ambiguous)));
+                    prefix, AmountText(input_reader, axis.ambiguous)));
   }
   if (axis.lost == BucketsAxis::Lost::kUnnamed) {
     foot.push_back(
         fmt::format("{}{} has no name: MXNet's imperative calls (NDArray functions) are "
                     "tagged as unknown; its call-stack log says where they are made",
-                    prefix, AmountText(session, answer.unnamed)));
+                    prefix, AmountText(input_reader, answer.unnamed)));
   } else if (axis.lost == BucketsAxis::Lost::kUnmatched) {
     foot.push_back(
         fmt::format("{}Others is {:.0f}%: no word matches it; --entries 5 lists what it "
@@ -186,7 +188,7 @@ void AddAxisNotes(const Session& session, const BucketsAnswer& answer, const Buc
 // Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
                     double bar_width, std::vector<BucketLine>& lines) {
-  const std::size_t filled = FilledOf(answer, axis);
+  const std::size_t filled = CountFilled(answer, axis);
   std::size_t number = 0;
   std::string empty;
   for (const BucketRow& row : answer.rows) {
@@ -204,7 +206,7 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
                      .bytes = row.sum.bytes,
                      .count = hollow ? Cell() : Cell(row.sum.count),
                      .bar = Bar(row.sum.bytes, largest, bar_width, hollow),
-                     .color = ColorOf(row, number, filled)});
+                     .color = GetColor(row, number, filled)});
     number += row.kind == BucketRow::Kind::kCategory ? 1 : 0;
     AddEntries(row, lines);
   }
@@ -213,9 +215,9 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
 
 }  // namespace
 
-void TabulateBuckets(const Session& session, const BucketsAnswer& answer, unsigned width,
+void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answer, unsigned width,
                      TextTable& table) {
-  const auto largest = LargestOf(answer.rows);
+  const auto largest = FindLargest(answer.rows);
   std::vector<BucketLine> lines;
   for (const BucketsAxis& axis : answer.axes) {
     table.blocks.push_back(lines.size());
@@ -229,13 +231,15 @@ void TabulateBuckets(const Session& session, const BucketsAnswer& answer, unsign
   for (const BucketLine& line : lines) {
     table.row_colors.push_back(line.color);
   }
-  Tabulate(lines, Columns(session, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
+  Tabulate(lines, Columns(input_reader, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
 }
 
-void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTable& table) {
+void AddBucketNotes(const InputReader& input_reader, const BucketsAnswer& answer,
+                    TextTable& table) {
   if (answer.over) {
     table.foot.push_back(fmt::format("over-accounted by {}: {}",
-                                     AmountText(session, answer.over->bytes), OverText(answer)));
+                                     AmountText(input_reader, answer.over->bytes),
+                                     OverText(answer)));
   } else if (answer.expected) {
     table.foot.emplace_back(
         "Untrackable: what the device has and this input does not: context, "
@@ -243,7 +247,7 @@ void AddBucketNotes(const Session& session, const BucketsAnswer& answer, TextTab
   }
   for (const BucketsAxis& axis : answer.axes) {
     const std::string prefix = answer.axes.size() > 1 ? axis.name + ": " : std::string();
-    AddAxisNotes(session, answer, axis, prefix, table.foot);
+    AddAxisNotes(input_reader, answer, axis, prefix, table.foot);
   }
 }
 
@@ -261,9 +265,9 @@ void AddWordNotes(const BucketsAnswer& answer, TextTable& table) {
   }
 }
 
-void TabulateExplanation(const Session& session, const ExplainAnswer& answer, std::size_t limit,
-                         TextTable& table) {
-  TableColumns<Explanation> columns(kExplanationFields, session.is_bytes());
+void TabulateExplanation(const InputReader& input_reader, const ExplainAnswer& answer,
+                         std::size_t limit, TextTable& table) {
+  TableColumns<Explanation> columns(kExplanationFields, input_reader.is_bytes());
   columns["matched"].get = [](const Explanation& row) { return NameText(row.matched); };
   columns["entry"].get = [](const Explanation& row) {
     return row.entry == row.matched ? std::string() : NameText(row.entry);

@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/command.h"
 #include "check/check_words.h"
-#include "command.h"
 #include "memtool/formats/baseline.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/input_options.h"
@@ -18,7 +18,7 @@
 #include "options/output_options.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/choice.h"
 #include "words/known_words.h"
 
@@ -73,7 +73,7 @@ class CheckCommand final : public Command {
         "what an earlier run held: fail where peak, total, reserved or a bucket grew");
     add("max-growth", po::value(&growth_text_)->value_name("AMOUNT"),
         "how much more than the baseline is allowed: 5% or 64MiB (default: 1%, at least 16MiB)");
-    add("missing-baseline", ValueOf(&missing_text_, WordsOf(kVerdicts))->value_name("VERDICT"),
+    add("missing-baseline", ToValue(&missing_text_, ToWords(kVerdicts))->value_name("VERDICT"),
         "fail (default), or ok where there is no baseline yet");
     add("write-baseline", po::value(&write_path_)->value_name("FILE"),
         "write what FILE holds as a baseline");
@@ -98,16 +98,16 @@ class CheckCommand final : public Command {
     if (!write_path_.empty() && names->size() != 1) {
       return Fail(ErrorCode::kUsage, "--write-baseline: a baseline is of one FILE");
     }
-    Session session(input_, streams);
+    InputReader input_reader(input_, streams);
     CheckMaker maker(budget_ ? &*budget_ : nullptr, baseline_ ? &*baseline_ : nullptr, band_);
     std::optional<CheckFacts> last;
-    MEMTOOL_TRY(session.ForEachRecording(
+    MEMTOOL_TRY(input_reader.ForEachRecording(
         *names, [&](const std::string& name, const std::shared_ptr<const Recording>& recording) {
           return Add(name, recording, maker, last);
         }));
-    session.Finish();
+    input_reader.Finish();
     CheckAnswer answer = std::move(maker).Make();
-    AnswerHead head = session.Head(answer.head.question);
+    AnswerHead head = input_reader.Head(answer.head.question);
     head.unit = "bytes";
     for (InputNote& note : head.inputs) {
       note.moment = "peak";
@@ -119,7 +119,7 @@ class CheckCommand final : public Command {
     if (!write_path_.empty() && last) {
       MEMTOOL_TRY(WriteBaseline(*std::move(last), streams));
     }
-    return answer.broken > 0 ? ExitCode::kGate : session.exit_code();
+    return answer.broken > 0 ? ExitCode::kGate : input_reader.exit_code();
   }
 
  private:
@@ -172,7 +172,7 @@ class CheckCommand final : public Command {
       }
       keywords = found ? *found : nullptr;
     }
-    auto facts = CheckFactsOf(recording, name, keywords, keywords_.name());
+    auto facts = MakeCheckFacts(recording, name, keywords, keywords_.name());
     if (!facts) {
       facts.error().input = name;
       return Fail(std::move(facts.error()));
@@ -204,7 +204,7 @@ class CheckCommand final : public Command {
 
   Result<void> Report(const CheckAnswer& answer, Streams& streams) const {
     const auto table = [&] { return CheckTable(answer, AgainstText(), output_.limit()); };
-    MEMTOOL_TRY(output_.PrintWhole(ViewOf(answer), table, streams));
+    MEMTOOL_TRY(output_.PrintWhole(MakeView(answer), table, streams));
     if (!summary_path_.empty()) {
       MEMTOOL_TRY(AppendSummary(table()));
     }

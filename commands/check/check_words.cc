@@ -24,7 +24,7 @@ std::string WhatText(const CheckRow& row) {
     case CheckWhat::kFunction:
       return "functions " + row.name;
     default:
-      return std::string(NameOf(row.what));
+      return std::string(ToName(row.what));
   }
 }
 

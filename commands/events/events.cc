@@ -4,7 +4,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <memory>
 
-#include "command.h"
+#include "base/command.h"
 #include "events/events_story.h"
 #include "events/events_summary.h"
 #include "events/events_table.h"
@@ -15,7 +15,7 @@
 #include "options/output_options.h"
 #include "options/view_options.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/refusals.h"
 #include "words/words.h"
 
@@ -65,8 +65,8 @@ class EventsCommand final : public Command {
       return *std::move(code);
     }
     return OnOneRecording(input_, streams, "events are those of one FILE",
-                          [&](const Session& session, const auto& recording) {
-                            return Show(session, recording, streams);
+                          [&](const InputReader& input_reader, const auto& recording) {
+                            return Show(input_reader, recording, streams);
                           });
   }
 
@@ -86,20 +86,20 @@ class EventsCommand final : public Command {
     return {};
   }
 
-  Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
+  Result<void> Show(const InputReader& input_reader, const std::shared_ptr<const Recording>& shared,
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!CanAnswer(recording, "events")) {
       return Refuse(ErrorCode::kUsage, recording, "is one moment and has no events");
     }
-    const auto kept = session.IndexOf(shared);
+    const auto kept = input_reader.IndexOf(shared);
     const HistoryIndex& index = *kept;
     const auto filter = chosen_.FilterFor(recording);
     MEMTOOL_TRY(filter);
     MEMTOOL_TRY(view_.ChooseKeywords(recording));
     const View view(recording, *view_.filter());
-    return summary_ ? Summarize(session, index, view, *filter, streams)
-                    : List(session, index, view, *filter, streams);
+    return summary_ ? Summarize(input_reader, index, view, *filter, streams)
+                    : List(input_reader, index, view, *filter, streams);
   }
 
   static void WarnOfUnmatched(const View& view, Streams& streams) {
@@ -108,26 +108,26 @@ class EventsCommand final : public Command {
     }
   }
 
-  Result<void> Summarize(const Session& session, const HistoryIndex& index, const View& view,
-                         const EventFilter& filter, Streams& streams) const {
-    const auto answer = ChurnOf(index, view,
-                                {.name = session.notes()[0].path,
-                                 .range = chosen_.range().range(),
-                                 .device = view_.device(),
-                                 .filter = filter,
-                                 .by = view_.by(),
-                                 .limit = short_});
+  Result<void> Summarize(const InputReader& input_reader, const HistoryIndex& index,
+                         const View& view, const EventFilter& filter, Streams& streams) const {
+    const auto answer = ComputeChurn(index, view,
+                                     {.name = input_reader.notes()[0].path,
+                                      .range = chosen_.range().range(),
+                                      .device = view_.device(),
+                                      .filter = filter,
+                                      .by = view_.by(),
+                                      .limit = short_});
     MEMTOOL_TRY(answer);
     WarnOfUnmatched(view, streams);
     if (answer->total.allocations == 0) {
       Warn(streams, "no allocation matches");
     }
     return output_.Print(
-        ViewOf(*answer),
+        MakeView(*answer),
         [&] {
           TextTable table = ChurnTable(*answer, output_.limit());
           table.head.insert(table.head.begin(),
-                            InputsText(session) + " · " + chosen_.range().Text());
+                            InputsText(input_reader) + " · " + chosen_.range().Text());
           if (const std::string filters = view_.Describe(); !filters.empty()) {
             table.head.push_back("filters: " + filters);
           }
@@ -138,10 +138,10 @@ class EventsCommand final : public Command {
 
   // Without a limit rows are written as they are found; else they are made up to the limit, and the
   // rest is only counted. A header wants the count anyway.
-  Result<void> List(const Session& session, const HistoryIndex& index, const View& view,
+  Result<void> List(const InputReader& input_reader, const HistoryIndex& index, const View& view,
                     const EventFilter& filter, Streams& streams) const {
     const auto answer = ListEvents(index, view,
-                                   {.name = session.notes()[0].path,
+                                   {.name = input_reader.notes()[0].path,
                                     .range = chosen_.range().range(),
                                     .device = view_.device(),
                                     .filter = filter,
@@ -154,12 +154,12 @@ class EventsCommand final : public Command {
       Warn(streams, "no event matches");
     }
     return output_.Print(
-        ViewOf(*answer),
+        MakeView(*answer),
         [&] {
           TextTable table = EventsTable(*answer, output_.limit());
           const auto count = static_cast<std::int64_t>(*answer->count);
-          table.head = {fmt::format("{} · {} event{}, {}", InputsText(session), FormatCount(count),
-                                    PluralS(count), chosen_.range().Text())};
+          table.head = {fmt::format("{} · {} event{}, {}", InputsText(input_reader),
+                                    FormatCount(count), PluralS(count), chosen_.range().Text())};
           if (answer->story) {
             table.head.push_back(StoryText(*answer->story, answer->zero));
           }

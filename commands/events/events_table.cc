@@ -27,7 +27,7 @@ class StackLines {
     }
     std::string& lines = it->second;
     for (const NodeId node : who.frames) {
-      const StackNames::Frame frame = names_.FrameOf(node);
+      const StackNames::Frame frame = names_.GetFrame(node);
       lines +=
           (lines.empty() ? "" : "\n") + EscapeText(FrameText(frame.name, frame.file, frame.line));
     }

@@ -74,7 +74,7 @@ void AppendDuration(std::int64_t nanos, std::string& text) {
   }
 }
 
-std::size_t DigitsOf(std::uint64_t number) {
+std::size_t CountDigits(std::uint64_t number) {
   constexpr std::uint64_t kTen = 10;
   std::size_t digits = 1;
   for (; number >= kTen; number /= kTen) {
@@ -144,7 +144,7 @@ std::size_t SinceWidth(std::int64_t time, std::int64_t zero) {
     return SIZE_MAX;
   }
   constexpr std::string_view kRest = "+.000000 s";
-  return DigitsOf(static_cast<std::uint64_t>(nanos + kMicrosecond / 2) / kSecond) + kRest.size();
+  return CountDigits(static_cast<std::uint64_t>(nanos + kMicrosecond / 2) / kSecond) + kRest.size();
 }
 
 std::size_t LivedWidth(std::int64_t events, const std::optional<std::int64_t>& nanos) {
@@ -153,15 +153,15 @@ std::size_t LivedWidth(std::int64_t events, const std::optional<std::int64_t>& n
     return SIZE_MAX;
   }
   constexpr std::string_view kEvents = " events";
-  constexpr std::string_view kWidestTime = ", 99.99 ms";
-  const std::size_t digits = DigitsOf(static_cast<std::uint64_t>(events));
-  return digits + (digits - 1) / 3 + kEvents.size() + (nanos ? kWidestTime.size() : 0);
+  constexpr std::string_view kMaxTimeWidth = ", 99.99 ms";
+  const std::size_t digits = CountDigits(static_cast<std::uint64_t>(events));
+  return digits + (digits - 1) / 3 + kEvents.size() + (nanos ? kMaxTimeWidth.size() : 0);
 }
 
 std::size_t IdWidth(const BlockId& id) {
   constexpr std::size_t kBitsPerDigit = 4;
   const auto bits = static_cast<std::size_t>(std::bit_width(id.address | 1U));
-  return (bits + kBitsPerDigit - 1) / kBitsPerDigit + DigitsOf(id.version) + 2;
+  return (bits + kBitsPerDigit - 1) / kBitsPerDigit + CountDigits(id.version) + 2;
 }
 
 std::string FrameText(std::string_view name, std::string_view file, std::int64_t line) {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "command.h"
+#include "base/command.h"
 #include "flame/flame_picture.h"
 #include "memtool/profile/answers/write.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -19,7 +19,7 @@
 #include "options/view_options.h"
 #include "output/whole_file.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/choice.h"
 #include "words/known_words.h"
 #include "words/words.h"
@@ -54,7 +54,7 @@ class FlameCommand final : public Command {
     view_.Declare(options, ByOption{});
     po::options_description group("Flame graph");
     auto add = group.add_options();
-    add("by", ValueOf(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
+    add("by", ToValue(&by_text_, ByWords(Rows::kFrames))->value_name("WHAT"),
         "frames: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "compare with this input");
     view_.DeclareBase(group);
@@ -63,7 +63,7 @@ class FlameCommand final : public Command {
         po::value(&share_)->value_name("F")->notifier([this](double) { has_share_ = true; }),
         "frames below this part of the whole are one, (smaller); 0 = all (default 0.0005; folded "
         "stacks have all)");
-    add("format", ValueOf(&format_text_, WordsOf(kFormats))->value_name("FORMAT"),
+    add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
         "text, svg, folded, json, jsonl or csv (default: by the ending of FILE, else text)");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
     options.add(group);
@@ -78,20 +78,20 @@ class FlameCommand final : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    auto bases = input_.FilesOf(bases_, streams);
+    auto bases = input_.GetFiles(bases_, streams);
     MEMTOOL_TRY(bases);
     bases_ = *std::move(bases);
-    Session session(input_, streams);
-    MEMTOOL_TRY(Answer(session, *names));
-    session.Finish();
+    InputReader input_reader(input_, streams);
+    MEMTOOL_TRY(Answer(input_reader, *names));
+    input_reader.Finish();
     const bool data = format_ == FlameFormat::kJson || format_ == FlameFormat::kJsonl ||
                       format_ == FlameFormat::kCsv;
-    if (streams.take && data) {
-      streams.take(ViewOf(answer_), 0);
-      return session.exit_code();
+    if (streams.on_answer && data) {
+      streams.on_answer(MakeView(answer_), 0);
+      return input_reader.exit_code();
     }
-    MEMTOOL_TRY(WriteWholeFile(output_, Picture(session, streams), streams));
-    return session.exit_code();
+    MEMTOOL_TRY(WriteWholeFile(output_, Picture(input_reader, streams), streams));
+    return input_reader.exit_code();
   }
 
  private:
@@ -144,10 +144,10 @@ class FlameCommand final : public Command {
     return {};
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) {
     std::vector<std::string> all = bases_;
     all.insert(all.end(), names.begin(), names.end());
-    auto loaded = SelectAll(session, all, view_, bases_.size());
+    auto loaded = SelectAll(input_reader, all, view_, bases_.size());
     MEMTOOL_TRY(loaded);
     if (!bases_.empty() && loaded->size() != all.size()) {
       return Fail(ErrorCode::kIo, "a comparison needs both sides; an input was left out");
@@ -157,20 +157,20 @@ class FlameCommand final : public Command {
                                         std::make_move_iterator(loaded->end()));
     loaded->erase(middle, loaded->end());
     answer_ = Flame(*loaded, inputs, query_);
-    answer_.head = session.Head("flame");
+    answer_.head = input_reader.Head("flame");
     return {};
   }
 
-  [[nodiscard]] std::string Picture(const Session& session, const Streams& streams) const {
+  [[nodiscard]] std::string Picture(const InputReader& input_reader, const Streams& streams) const {
     const FlameStyle style{
-        .head = Head(session),
-        .amount = [&](std::int64_t value) { return AmountText(session, value); },
-        .changed = [&](std::int64_t value) { return AmountText(session, value, true); },
+        .head = Head(input_reader),
+        .amount = [&](std::int64_t value) { return AmountText(input_reader, value); },
+        .changed = [&](std::int64_t value) { return AmountText(input_reader, value, true); },
         .up = up_,
         .width = Width(streams),
         .color = UsesColor(streams)};
     std::string text;
-    const ByteSink sink = [&text](std::string_view bytes) { text += bytes; };
+    const TextSink sink = [&text](std::string_view bytes) { text += bytes; };
     switch (format_) {
       case FlameFormat::kSvg:
         return FlameSvg(answer_, style);
@@ -179,13 +179,13 @@ class FlameCommand final : public Command {
       case FlameFormat::kFolded:
         return FlameFolded(answer_);
       case FlameFormat::kJson:
-        memtool::WriteJson(ViewOf(answer_), 0, sink);
+        memtool::WriteJson(MakeView(answer_), 0, sink);
         break;
       case FlameFormat::kJsonl:
-        memtool::WriteJsonLines(ViewOf(answer_), 0, sink);
+        memtool::WriteJsonLines(MakeView(answer_), 0, sink);
         break;
       case FlameFormat::kCsv:
-        memtool::WriteCsv(ViewOf(answer_), 0, sink);
+        memtool::WriteCsv(MakeView(answer_), 0, sink);
         break;
     }
     return text;
@@ -199,22 +199,22 @@ class FlameCommand final : public Command {
     return !plain && output_ == "-" && streams.out.TerminalWidth() > 0;
   }
 
-  [[nodiscard]] std::vector<std::string> Head(const Session& session) const {
+  [[nodiscard]] std::vector<std::string> Head(const InputReader& input_reader) const {
     std::vector<std::string> head;
-    const std::string& what = session.choice().name;
+    const std::string& what = input_reader.choice().name;
     if (answer_.difference) {
-      const auto& notes = session.notes();
+      const auto& notes = input_reader.notes();
       head.push_back(fmt::format("{} compared with {}", notes[bases_.size()].path, notes[0].path));
       head.push_back(fmt::format(
-          "{} {} → {} ({})", what, AmountText(session, answer_.base_total),
-          AmountText(session, answer_.total),
-          AmountText(session, SaturatingSubtract(answer_.total, answer_.base_total), true)));
+          "{} {} → {} ({})", what, AmountText(input_reader, answer_.base_total),
+          AmountText(input_reader, answer_.total),
+          AmountText(input_reader, SaturatingSubtract(answer_.total, answer_.base_total), true)));
       head.back() += " · widths: the larger of both sides";
     } else {
-      head.push_back(
-          fmt::format("{} · {} {}", InputsText(session), what, AmountText(session, answer_.total)));
+      head.push_back(fmt::format("{} · {} {}", InputsText(input_reader), what,
+                                 AmountText(input_reader, answer_.total)));
     }
-    const auto& moments = session.moment_lines();
+    const auto& moments = input_reader.moment_lines();
     head.insert(head.end(), moments.begin(), moments.end());
     if (const std::string filters = view_.Describe(); !filters.empty()) {
       head.push_back("filters: " + filters);

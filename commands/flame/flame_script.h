@@ -7,8 +7,8 @@
 namespace memtool::commands {
 
 // Quiet tints for files; in a comparison blue for what shrank and orange for what grew, reddish
-// purple for what a search finds: told apart by the colour-blind too. Names stay readable on all of
-// them, light and dark.
+// purple for search results; distinguishable with colour vision deficiencies. Names stay readable
+// on all of them, light and dark.
 inline constexpr std::string_view kFlameStyle = R"css(
 svg[data-up]{background:#fff}
 .paper{fill:#fff}text{fill:#212126}.dim{fill:#6b6b73}.first{font-size:12px;font-weight:bold}

@@ -19,11 +19,11 @@ constexpr std::int64_t kRowHeight = 17;
 constexpr std::int64_t kHeadLine = 16;
 constexpr double kDrawnWidth = 1180;  // what labels are cut for until the script has measured
 constexpr double kCharWidth = 6.3;
-constexpr std::size_t kLongestName = 600;  // more than any sane one, in what the pointer shows
+constexpr std::size_t kMaxNameLength = 600;  // more than any sane one, in what the pointer shows
 constexpr std::uint64_t kTints = 6;
 
 // The same file has the same tint on every run.
-std::uint64_t TintOf(std::string_view file) {
+std::uint64_t GetTint(std::string_view file) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : file) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -32,13 +32,13 @@ std::uint64_t TintOf(std::string_view file) {
 }
 
 // "c3"; of a comparison "g0" (unchanged) to "g4" (doubled or new) and "s1" to "s4" (gone).
-std::string ClassOf(const FlameRow& row) {
+std::string GetClass(const FlameRow& row) {
   const auto change = row.change();
   if (!row.parent && !change) {
     return "root";
   }
   if (!change) {
-    return fmt::format("c{}", TintOf(row.file.empty() ? row.name : row.file));
+    return fmt::format("c{}", GetTint(row.file.empty() ? row.name : row.file));
   }
   if (*change == 0) {
     return "g0";
@@ -49,13 +49,13 @@ std::string ClassOf(const FlameRow& row) {
   return fmt::format("{}{}", *change > 0 ? 'g' : 's', step);
 }
 
-std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
-  std::string title = EscapeXml(Shorten(EscapeText(row.name), kLongestName));
+std::string MakeTitle(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
+  std::string title = EscapeXml(Shorten(EscapeText(row.name), kMaxNameLength));
   if (!row.file.empty()) {
     title +=
         "\n" + EscapeXml(Shorten(EscapeText(row.line > 0 ? fmt::format("{}:{}", row.file, row.line)
                                                          : std::string(row.file)),
-                                 kLongestName));
+                                 kMaxNameLength));
   }
   title += "\n" + EscapeXml(FlameFigures(answer, row, style));
   if (row.base_bytes) {
@@ -70,23 +70,23 @@ std::string TitleOf(const FlameAnswer& answer, const FlameRow& row, const FlameS
   return title;
 }
 
-std::string LabelOf(const std::string& name, double share) {
+std::string MakeLabel(const std::string& name, double share) {
   const auto room = static_cast<std::int64_t>((share * kDrawnWidth - 6) / kCharWidth);
   return room < 3 ? std::string() : EscapeXml(Shorten(name, static_cast<std::size_t>(room)));
 }
 
-std::string FrameOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
+std::string GetFrame(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style) {
   const std::int64_t level = style.up ? answer.levels - row.depth : row.depth;
   const double begin = FlameShare(row.begin, answer.width);
   const double share = FlameShare(row.width, answer.width);
-  const std::string name = Shorten(FlameName(row), kWidestCell);
+  const std::string name = Shorten(FlameName(row), kMaxCellWidth);
   return fmt::format(
       "<g class=\"{}\" data-d=\"{}\" data-n=\"{}\" data-w=\"{}\"><title>{}</title>"
       "<rect x=\"{:.4f}%\" y=\"{}\" width=\"{:.4f}%\" height=\"{}\"/>"
       "<text x=\"{:.4f}%\" dx=\"4\" y=\"{}\">{}</text></g>\n",
-      ClassOf(row), row.depth, EscapeXml(name), row.file.empty() ? 1 : 2,
-      TitleOf(answer, row, style), 100 * begin, level * kRowHeight, 100 * share, kRowHeight - 1,
-      100 * begin, level * kRowHeight + 12, LabelOf(name, share));
+      GetClass(row), row.depth, EscapeXml(name), row.file.empty() ? 1 : 2,
+      MakeTitle(answer, row, style), 100 * begin, level * kRowHeight, 100 * share, kRowHeight - 1,
+      100 * begin, level * kRowHeight + 12, MakeLabel(name, share));
 }
 
 std::string Legend(std::int64_t y) {
@@ -138,7 +138,7 @@ std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style) {
       "width=\"98.4%\" height=\"{}\">\n",
       note, top, frames, frames);
   for (const FlameRow& row : answer.rows) {
-    svg += FrameOf(answer, row, style);
+    svg += GetFrame(answer, row, style);
   }
   svg += fmt::format("</svg></svg>\n<script><![CDATA[{}]]></script>\n</svg>\n", kFlameScript);
   return svg;

@@ -58,7 +58,7 @@ class LevelLine {
   std::size_t closes_ = 0;
 };
 
-int ColorOf(const FlameRow& row) {
+int GetColor(const FlameRow& row) {
   const std::int64_t change = row.change().value_or(0);
   return change > 0 ? kGrew : change < 0 ? kShrank : kNoColor;
 }
@@ -69,8 +69,8 @@ std::string ChangeText(std::int64_t change, const FlameStyle& style) {
 
 // As much as there is room for: all figures, the one that matters, or the name alone, which says
 // more than half a number.
-std::string LabelOf(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style,
-                    std::size_t room) {
+std::string MakeLabel(const FlameAnswer& answer, const FlameRow& row, const FlameStyle& style,
+                      std::size_t room) {
   std::string name = FlameName(row);
   const auto change = row.change();
   const std::string figure = change ? ChangeText(*change, style) : style.amount(row.bytes);
@@ -128,7 +128,7 @@ std::string FlameText(const FlameAnswer& answer, const FlameStyle& style) {
     const std::size_t to = cell(SaturatingAdd(row.begin, row.width));
     if (to > from) {
       lines[static_cast<std::size_t>(row.depth)].Add(
-          from, to, LabelOf(answer, row, style, to - from - 1), ColorOf(row));
+          from, to, MakeLabel(answer, row, style, to - from - 1), GetColor(row));
     }
   }
   if (style.up) {

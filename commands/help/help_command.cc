@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
-#include "fit_help.h"
-#include "help.h"
+#include "base/command.h"
 #include "help/completions.h"
 #include "help/declared_answers.h"
+#include "help/fit_help.h"
+#include "help/help.h"
 #include "memtool/formats/left_out.h"
 #include "memtool/formats/limits.h"
 #include "memtool/formats/reader.h"
@@ -110,10 +110,10 @@ class HelpCommand final : public Command {
   }
   void Declare(po::options_description& options) override {
     auto add = options.add_options();
-    add("file", ValueOf(&topics_, Topics())->value_name("COMMAND"),
+    add("file", ToValue(&topics_, Topics())->value_name("COMMAND"),
         "the command to explain (also as a plain argument)");
 #ifndef __EMSCRIPTEN__  // a page has no shell
-    add("completions", ValueOf(&shell_, CompletionShells())->value_name("SHELL"),
+    add("completions", ToValue(&shell_, CompletionShells())->value_name("SHELL"),
         "print what makes a shell complete memtool's command lines: bash, zsh or fish");
 #endif
   }

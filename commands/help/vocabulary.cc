@@ -12,14 +12,14 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kLongestAbout = 72;
+constexpr std::size_t kMaxAboutLength = 72;
 
 // The beginning of a help text, as far as it makes sense by itself.
 std::string ShortAbout(const std::string& help) {
   std::string text = help.substr(0, help.find("; "));
   for (const std::string_view boundary : {": ", " (", ", "}) {
     const std::size_t at = text.find(boundary);
-    if (text.size() > kLongestAbout && at != std::string::npos) {
+    if (text.size() > kMaxAboutLength && at != std::string::npos) {
       text.resize(at);
     }
   }
@@ -95,7 +95,7 @@ std::string Quoted(const std::string& text) {
 }
 
 KnownWords CompletionShells() {
-  return WordsOf(kShells);
+  return ToWords(kShells);
 }
 
 Result<std::string> CompletionScript(std::string_view shell) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "words/known_words.h"
 
 namespace memtool::commands {

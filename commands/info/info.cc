@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "info/info_card.h"
 #include "info/property.h"
 #include "memtool/profile/base/arithmetic.h"  // of tabulate.h
@@ -15,14 +15,14 @@
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 
 namespace memtool::commands {
 
 namespace {
 
 // A line of a card.
-std::vector<Property> PropertiesOf(const InfoAnswer& answer) {
+std::vector<Property> MakeProperties(const InfoAnswer& answer) {
   std::vector<Property> properties;
   for (std::size_t i = 0; i < answer.cards.size(); ++i) {
     const std::string& input = answer.head.inputs[i].path;
@@ -59,24 +59,24 @@ class InfoCommand final : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    Session session(input_, streams);
+    InputReader input_reader(input_, streams);
     InfoMaker maker;
-    MEMTOOL_TRY(session.ForEachRecording(
+    MEMTOOL_TRY(input_reader.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
-          const auto index = recording->history ? session.IndexOf(recording) : nullptr;
+          const auto index = recording->history ? input_reader.IndexOf(recording) : nullptr;
           maker.Add(recording, name, index.get());
           return {};
         }));
     InfoAnswer answer = std::move(maker).Make();
     if (AnyClamped(answer)) {
-      session.NoteClamped();
+      input_reader.NoteClamped();
       NoteClampedSums(answer.head.diagnostics);
     }
-    session.Finish();
-    const std::vector<Property> rows = PropertiesOf(answer);
+    input_reader.Finish();
+    const std::vector<Property> rows = MakeProperties(answer);
     MEMTOOL_TRY(output_.Print(
         ViewRows(answer.head, {}, rows, kPropertyFields), [&] { return Table(rows); }, streams));
-    return session.exit_code();
+    return input_reader.exit_code();
   }
 
  private:

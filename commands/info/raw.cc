@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
 #include "options/input_options.h"
 #include "output/escape.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 
 namespace memtool::commands {
 
@@ -318,8 +318,8 @@ class RawCommand final : public Command {
     const bool several = names->size() > 1;
     StringSink held;
     Sink& out = several ? static_cast<Sink&>(held) : streams.out;
-    Session session(input_, streams);
-    auto done = session.ForEachRecording(
+    InputReader input_reader(input_, streams);
+    auto done = input_reader.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
           Dump(*recording, input_.rows().value_or(0), out)
               .Run(name == "-" ? "standard input" : name);
@@ -329,8 +329,8 @@ class RawCommand final : public Command {
     if (several) {
       streams.out.Write(held.text());
     }
-    session.Finish();
-    return session.exit_code();
+    input_reader.Finish();
+    return input_reader.exit_code();
   }
 
  private:

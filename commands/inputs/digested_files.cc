@@ -59,7 +59,7 @@ namespace {
 Result<std::vector<Digest>> DigestsIn(const std::string& name, const formats::Limits& limits) {
   formats::OpenOptions options;
   options.limits = limits;
-  options.wanted = {.recordings = false, .digests = true};
+  options.accepted = {.recordings = false, .digests = true};
   auto document = formats::Open(name, options);
   MEMTOOL_TRY(document);
   std::vector<Digest> digests = (*std::move(document)).digests();
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> WithDigestsRead(const std::vector<std::string>&
                                                  Streams& streams) {
   std::vector<std::string> all;
   for (const std::string& name : names) {
-    if (formats::StreamOf(name) || !formats::HoldsDigests(name)) {
+    if (formats::GetStream(name) || !formats::HoldsDigests(name)) {
       all.push_back(name);
       continue;
     }

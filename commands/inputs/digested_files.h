@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/ranks/digest.h"

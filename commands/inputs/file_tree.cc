@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostEntries = 2'000'000;
+constexpr std::size_t kMaxEntries = 2'000'000;
 constexpr int kDeepest = 64;
 
 // How names of inputs end; what they hold is told by their bytes.
@@ -39,10 +39,10 @@ class Walk {
     std::error_code error;
     fs::recursive_directory_iterator it(top, error);
     for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-      if (++entries_ > kMostEntries) {
+      if (++entries_ > kMaxEntries) {
         return Fail({.code = ErrorCode::kLimit,
                      .input = top.string(),
-                     .message = fmt::format("more than {} entries below it", kMostEntries),
+                     .message = fmt::format("more than {} entries below it", kMaxEntries),
                      .hint = "name folders further down, or give a list with --files-from"});
       }
       const std::string name = it->path().filename().string();

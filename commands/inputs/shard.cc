@@ -21,11 +21,11 @@ constexpr std::array<Launcher, 6> kLaunchers{{{"OMPI_COMM_WORLD_RANK", "OMPI_COM
                                               {"JAX_PROCESS_ID", "JAX_NUM_PROCESSES"},
                                               {"JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"},
                                               {"RANK", "WORLD_SIZE"}}};
-constexpr std::size_t kMostShards = 10'000'000;
+constexpr std::size_t kMaxShards = 10'000'000;
 
 Result<Shard> Checked(std::optional<std::size_t> index, std::optional<std::size_t> count,
                       std::string_view what) {
-  if (!index || !count || *count == 0 || *count > kMostShards || *index >= *count) {
+  if (!index || !count || *count == 0 || *count > kMaxShards || *index >= *count) {
     return Fail(ErrorCode::kUsage, fmt::format("--shard: {} is no part of a whole", what),
                 "I/N with I from 0 to N - 1, or auto");
   }

@@ -13,7 +13,7 @@ namespace memtool::commands {
 struct Shard {
   std::size_t index = 0;  // from 0
   std::size_t count = 1;
-  std::string from;  // the variable that told, for `auto`
+  std::string from;  // the environment variable used, for `auto`
 
   [[nodiscard]] bool Has(std::size_t position) const { return position % count == index; }
 };

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFolderEntries = 100'000;  // of one folder
+constexpr std::size_t kMaxFolderEntries = 100'000;  // of one folder
 
 // Forms of a host's trace, the best first: only the first two have all that is known.
 constexpr std::array<std::string_view, 4> kForms{".xplane.pb", ".xplane.pb.gz", ".trace.json.gz",
@@ -39,7 +39,7 @@ Error Unreadable(const fs::path& folder, const std::error_code& error) {
 }
 
 // None where there is no such folder.
-Result<std::optional<Entries>> EntriesOf(const fs::path& folder) {
+Result<std::optional<Entries>> ListEntries(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     return std::nullopt;
@@ -48,10 +48,10 @@ Result<std::optional<Entries>> EntriesOf(const fs::path& folder) {
   std::size_t count = 0;
   fs::directory_iterator it(folder, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (++count > kMostFolderEntries) {
+    if (++count > kMaxFolderEntries) {
       return Fail({.code = ErrorCode::kLimit,
                    .input = folder.string(),
-                   .message = fmt::format("a folder of more than {} entries", kMostFolderEntries),
+                   .message = fmt::format("a folder of more than {} entries", kMaxFolderEntries),
                    .hint = "name the folder of one run, or files"});
     }
     std::string name = it->path().filename().string();
@@ -73,7 +73,7 @@ Result<std::optional<Entries>> EntriesOf(const fs::path& folder) {
 }
 
 // One file per host, by the hosts' names.
-std::vector<std::string> TracesOf(const fs::path& folder, const std::vector<std::string>& files) {
+std::vector<std::string> GetTraces(const fs::path& folder, const std::vector<std::string>& files) {
   std::map<std::string_view, std::size_t> best;  // form per host
   for (const std::string_view file : files) {
     for (std::size_t form = 0; form < kForms.size(); ++form) {
@@ -104,12 +104,13 @@ Result<TraceFolder> NewestRun(const fs::path& profile, std::vector<std::string> 
   });
   TraceFolder found;
   for (const std::string& run : runs) {
-    auto entries = EntriesOf(profile / run);
+    auto entries = ListEntries(profile / run);
     if (!entries && !found.files.empty()) {
       continue;  // an older one
     }
     MEMTOOL_TRY(entries);
-    auto files = *entries ? TracesOf(profile / run, (*entries)->files) : std::vector<std::string>{};
+    auto files =
+        *entries ? GetTraces(profile / run, (*entries)->files) : std::vector<std::string>{};
     if (files.empty()) {
       continue;
     }
@@ -133,10 +134,10 @@ bool HoldsRuns(const fs::path& folder) {
 }  // namespace
 
 Result<TraceFolder> FindTraces(const std::string& folder) {
-  auto here = EntriesOf(folder);
+  auto here = ListEntries(folder);
   MEMTOOL_TRY(here);
   if (*here) {
-    TraceFolder found{.files = TracesOf(folder, (*here)->files)};
+    TraceFolder found{.files = GetTraces(folder, (*here)->files)};
     if (found.files.empty() && HoldsRuns(folder)) {
       auto newest = NewestRun(folder, (*here)->folders);
       MEMTOOL_TRY(newest);
@@ -147,7 +148,7 @@ Result<TraceFolder> FindTraces(const std::string& folder) {
         break;
       }
       const fs::path profile = fs::path(folder) / below;
-      auto runs = EntriesOf(profile);
+      auto runs = ListEntries(profile);
       MEMTOOL_TRY(runs);
       if (*runs) {
         auto newest = NewestRun(profile, (*runs)->folders);

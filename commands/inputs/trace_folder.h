@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 
 namespace memtool::commands {

@@ -7,7 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <optional>
 
-#include "command.h"
+#include "base/command.h"
 #include "leaks/leaks_table.h"
 #include "leaks/leaks_verdict.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -22,8 +22,8 @@
 #include "rows/rows_command.h"
 #include "words/choice.h"
 #include "words/known_words.h"
-#include "words/words.h"
 #include "words/refusals.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -32,7 +32,7 @@ namespace {
 constexpr std::array<Choice<InputOrder>, 3> kOrders{
     {{"time", InputOrder::kTime}, {"name", InputOrder::kName}, {"given", InputOrder::kGiven}}};
 constexpr std::array<Choice<StepMeasure>, 3> kMeasures{
-    {{"end", StepMeasure::kEnd}, {"low", StepMeasure::kLow}, {"kept", StepMeasure::kKept}}};
+    {{"end", StepMeasure::kEnd}, {"low", StepMeasure::kLow}, {"kept", StepMeasure::kRetained}}};
 
 class LeaksCommand final : public RowsCommand {
  public:
@@ -54,7 +54,7 @@ class LeaksCommand final : public RowsCommand {
     po::options_description group("Growth");
     auto add = group.add_options();
     add("all", po::bool_switch(&query_.all), "also rows that stay the same");
-    add("order", ValueOf(&order_text_, WordsOf(kOrders))->value_name("ORDER"),
+    add("order", ToValue(&order_text_, ToWords(kOrders))->value_name("ORDER"),
         "of several inputs: time, name (memory2 before memory10) or given; default: time when all "
         "inputs give theirs, else name");
     add("steps", po::value<std::size_t>()->value_name("N")->notifier([this](std::size_t parts) {
@@ -63,10 +63,10 @@ class LeaksCommand final : public RowsCommand {
         "of one history: N equal parts (default: its step marks, else 10 parts)");
     add("step-mark", po::value(&query_.steps.mark)->value_name("NAME"),
         "of one history: steps are the marks with this name, any number after '#'");
-    add("measure", ValueOf(&measure_text_, WordsOf(kMeasures))->value_name("WHAT"),
+    add("measure", ToValue(&measure_text_, ToWords(kMeasures))->value_name("WHAT"),
         "of one history, live bytes: end (of each step; default for marks), low (the lowest inside "
         "it; default for parts) or kept (never freed)");
-    add("axis", ValueOf(&axis_text_, AxisWords())->value_name("AXIS"),
+    add("axis", ToValue(&axis_text_, AxisWords())->value_name("AXIS"),
         "parts of equal event counts (event, default) or of equal time");
     range_.Declare(add, "of one history: ");
     add("capacity", po::value(&capacity_text_)->value_name("SIZE"),
@@ -98,8 +98,8 @@ class LeaksCommand final : public RowsCommand {
     MEMTOOL_TRY(by_time);
     query_.steps.range = range_.range();
     query_.steps.by_time = *by_time;
-    if (steps_ && (*steps_ < 2 || *steps_ > kMostParts)) {
-      return Fail(ErrorCode::kUsage, fmt::format("--steps: from 2 to {}", kMostParts));
+    if (steps_ && (*steps_ < 2 || *steps_ > kMaxParts)) {
+      return Fail(ErrorCode::kUsage, fmt::format("--steps: from 2 to {}", kMaxParts));
     }
     if (!query_.steps.mark.empty() && (steps_ || !axis_text_.empty())) {
       return Fail(ErrorCode::kUsage, "--step-mark: marks are steps by themselves",
@@ -129,15 +129,15 @@ class LeaksCommand final : public RowsCommand {
     return {};
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     query_.by = view().by();
     query_.sort = view().sort();
-    return names.size() == 1 ? OverHistory(session, names) : OverInputs(session, names);
+    return names.size() == 1 ? OverHistory(input_reader, names) : OverInputs(input_reader, names);
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     // Codes in the library, sentences here.
-    std::vector<NamedValue> figures = FiguresOf(answer_);
+    std::vector<NamedValue> figures = MakeFigures(answer_);
     std::erase_if(figures, [](const NamedValue& figure) {
       return figure.first == "findings" || figure.first == "reach";
     });
@@ -149,10 +149,10 @@ class LeaksCommand final : public RowsCommand {
     }
     return output().Print(
         ViewRows(answer_.head, std::move(figures), answer_.rows, kLeaksFields),
-        [&] { return Table(session, verdict); }, streams);
+        [&] { return Table(input_reader, verdict); }, streams);
   }
 
-  [[nodiscard]] TextTable Table(const Session& session,
+  [[nodiscard]] TextTable Table(const InputReader& input_reader,
                                 const std::vector<std::string>& verdict) const {
     constexpr std::size_t kLast = 2;
     TextTable table;
@@ -160,10 +160,10 @@ class LeaksCommand final : public RowsCommand {
     table.head = verdict;
     table.verdict_color = VerdictColor();
     if (answer_.history) {
-      table.head.push_back(InputsText(session));
+      table.head.push_back(InputsText(input_reader));
       table.head.push_back(HistoryLine(*answer_.history));
     } else {
-      table.head.push_back(InputsLine(session));
+      table.head.push_back(InputsLine(input_reader));
     }
     if (const std::string filters = view().Describe(); !filters.empty()) {
       table.head.push_back("filters: " + filters);
@@ -194,7 +194,7 @@ class LeaksCommand final : public RowsCommand {
 
   // --- several inputs
 
-  Result<void> OverInputs(Session& session, const std::vector<std::string>& names) {
+  Result<void> OverInputs(InputReader& input_reader, const std::vector<std::string>& names) {
     const bool of_history = steps_ || !query_.steps.mark.empty() || !measure_text_.empty() ||
                             !axis_text_.empty() || !range_.IsWhole();
     if (of_history) {
@@ -206,8 +206,8 @@ class LeaksCommand final : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--by input: every input is one point of the series");
     }
     LeaksMaker maker(query_);
-    MEMTOOL_TRY(
-        ForEachInput(session, names, [&](const Selection& selection) { maker.Add(selection); }));
+    MEMTOOL_TRY(ForEachInput(input_reader, names,
+                             [&](const Selection& selection) { maker.Add(selection); }));
     if (maker.size() < 2) {
       return Fail(ErrorCode::kIo, "growth needs two inputs; all but one were left out");
     }
@@ -217,11 +217,11 @@ class LeaksCommand final : public RowsCommand {
                   "--order name or given");
     }
     answer_ = *std::move(answer);
-    answer_.head = session.Head("leaks");
+    answer_.head = input_reader.Head("leaks");
     return {};
   }
 
-  [[nodiscard]] std::string InputsLine(const Session& session) const {
+  [[nodiscard]] std::string InputsLine(const InputReader& input_reader) const {
     const InputOrder order = answer_.order;
     const std::vector<GrowthPoint>& points = answer_.points;
     const std::string_view how = order == InputOrder::kTime   ? "in order of time"
@@ -230,9 +230,9 @@ class LeaksCommand final : public RowsCommand {
     const MomentSpec& at = view().moment();
     const std::string moment = at.kind == MomentSpec::Kind::kEnd ? "" : ", each at " + at.text;
     return fmt::format("{} inputs {}{}: {} … {} · {} {} → {}", points.size(), how, moment,
-                       points.front().name, points.back().name, session.choice().name,
-                       AmountText(session, answer_.whole.first),
-                       AmountText(session, answer_.whole.last)) +
+                       points.front().name, points.back().name, input_reader.choice().name,
+                       AmountText(input_reader, answer_.whole.first),
+                       AmountText(input_reader, answer_.whole.last)) +
            (order == InputOrder::kTime
                 ? " in " + TimeSpanText(SaturatingSubtract(points.back().time, points.front().time))
                 : "");
@@ -270,24 +270,24 @@ class LeaksCommand final : public RowsCommand {
     return {};
   }
 
-  Result<void> OverHistory(Session& session, const std::vector<std::string>& names) {
-    return session.ForEachRecording(names,
-                                    [&](const std::string& name, const auto& read) -> Result<void> {
-                                      const Recording& recording = *read;
-                                      MEMTOOL_TRY(CheckHistory(recording));
-                                      MEMTOOL_TRY(view().ChooseKeywords(recording));
-                                      const auto kept = session.IndexOf(read);
-                                      const HistoryIndex& index = *kept;
-                                      const View seen(recording, *view().filter());
-                                      // Events have no device label; a device that does not exist
-                                      // is an error.
-                                      session.NoteUnmatched(seen, "device");
-                                      query_.steps.device = view().device();
-                                      auto answer = LeaksOfHistory(index, seen, name, query_);
-                                      MEMTOOL_TRY(answer);
-                                      answer_ = *std::move(answer);
-                                      return {};
-                                    });
+  Result<void> OverHistory(InputReader& input_reader, const std::vector<std::string>& names) {
+    return input_reader.ForEachRecording(
+        names, [&](const std::string& name, const auto& read) -> Result<void> {
+          const Recording& recording = *read;
+          MEMTOOL_TRY(CheckHistory(recording));
+          MEMTOOL_TRY(view().ChooseKeywords(recording));
+          const auto retained = input_reader.IndexOf(read);
+          const HistoryIndex& index = *retained;
+          const View seen(recording, *view().filter());
+          // Events have no device label; a device that does not exist
+          // is an error.
+          input_reader.NoteUnmatched(seen, "device");
+          query_.steps.device = view().device();
+          auto answer = LeaksOfHistory(index, seen, name, query_);
+          MEMTOOL_TRY(answer);
+          answer_ = *std::move(answer);
+          return {};
+        });
   }
 
   [[nodiscard]] std::string HistoryLine(const SteppedHistory& history) const {

@@ -12,18 +12,18 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kWidestShape = 24;
+constexpr std::size_t kMaxShapeWidth = 24;
 
 std::string KindText(const Growth& growth) {
   switch (growth.detail) {
     case GrowthDetail::kNone:
     case GrowthDetail::kEven:
     case GrowthDetail::kRepeated:
-      return std::string(CodeOf(growth.kind));
+      return std::string(ToCode(growth.kind));
     case GrowthDetail::kOnce:
       return "one step";
     default:
-      return fmt::format("{}, {}", CodeOf(growth.kind), CodeOf(growth.detail));
+      return fmt::format("{}, {}", ToCode(growth.kind), ToCode(growth.detail));
   }
 }
 
@@ -42,7 +42,7 @@ std::string UnknownText(const Growth& counts) {
 
 std::string Sparkline(const std::vector<std::int64_t>& series) {
   constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const std::size_t width = std::min(kWidestShape, series.size());
+  const std::size_t width = std::min(kMaxShapeWidth, series.size());
   const auto [least, most] = std::minmax_element(series.begin(), series.end());
   const auto low = static_cast<double>(*least);
   const double span = static_cast<double>(*most) - low;
@@ -66,7 +66,7 @@ TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
     return OfText(row.growth.grew, row.growth.steps);
   };
   columns["kept_steps"].get = [](const GrowthRow& row) {
-    return row.kept ? Cell(OfText(row.kept->steps, row.series.size())) : Cell();
+    return row.retained ? Cell(OfText(row.retained->steps, row.series.size())) : Cell();
   };
   columns.KeepIf(answer.history.has_value(), "kept_steps");
   columns["kind"].get = [](const GrowthRow& row) { return KindText(row.growth); };

@@ -13,7 +13,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kWidestName = 60;
+constexpr std::size_t kMaxNameWidth = 60;
 constexpr std::size_t kNamed = 3;  // rows that a sentence names
 
 std::string Text(const LeaksAnswer& answer, std::int64_t value, bool sign = false) {
@@ -49,7 +49,7 @@ std::string Names(const LeaksAnswer& answer, const Finding& finding) {
     if (!place.empty()) {
       name.append(" ").append(place);
     }
-    text += (i > 0 ? ", " : "") + Shorten(EscapeText(name), kWidestName);
+    text += (i > 0 ? ", " : "") + Shorten(EscapeText(name), kMaxNameWidth);
   }
   return count <= kNamed ? text : text + fmt::format(" and {} more", LeakCount(count - kNamed));
 }
@@ -59,12 +59,12 @@ std::string PaceText(const LeaksAnswer& answer, const Growth& growth) {
   std::string text = Text(answer, growth.slope, true) + " per step";
   if (growth.detail == GrowthDetail::kAccelerating) {
     text += fmt::format(" and accelerating: {} {} more than the one before",
-                        growth.even_bend ? "every step adds" : "on average a step adds",
-                        Text(answer, growth.bend));
+                        growth.even_acceleration ? "every step adds" : "on average a step adds",
+                        Text(answer, growth.acceleration));
   } else if (growth.detail == GrowthDetail::kSlowing) {
     text += fmt::format(
-        " and slowing, from {} to {}{}", Text(answer, growth.most_step, true),
-        Text(answer, growth.least_step, true),
+        " and slowing, from {} to {}{}", Text(answer, growth.max_step, true),
+        Text(answer, growth.min_step, true),
         growth.limit ? fmt::format(", which leads to {} at most", Text(answer, *growth.limit))
                      : "");
   }
@@ -174,7 +174,7 @@ std::string JumpText(const LeaksAnswer& answer, const Finding& finding) {
              ? "at different steps"
              : fmt::format("at step {} of {} ({})", LeakCount(finding.step),
                            LeakCount(answer.whole.steps),
-                           Shorten(EscapeText(answer.points[finding.step].name), kWidestName));
+                           Shorten(EscapeText(answer.points[finding.step].name), kMaxNameWidth));
 }
 
 // Growth in a part of the steps only.
@@ -218,7 +218,8 @@ std::string GrowthText(const Growth& whole, const Reach& reach) {
       text = fmt::format(
           "if every step goes on to add {} more than the one before (the last added {}), live "
           "bytes go from {} in about {}",
-          FormatSize(whole.bend), FormatSize(whole.last_step), from_to, StepCountText(reach.steps));
+          FormatSize(whole.acceleration), FormatSize(whole.last_step), from_to,
+          StepCountText(reach.steps));
       break;
     default:
       text = fmt::format("at {} per step live bytes go from {} in about {}",

@@ -7,7 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <variant>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/answers/oom_inputs.h"
@@ -35,7 +35,7 @@ std::string Shown(const std::string& path) {
   return plain && !path.empty() ? path : "FILE";
 }
 
-OomMessages MessagesOf(const formats::OomLog& log) {
+OomMessages GetMessages(const formats::OomLog& log) {
   return {.kept = log.messages,
           .found = static_cast<std::int64_t>(log.found),
           .lines = static_cast<std::int64_t>(log.lines),
@@ -69,11 +69,11 @@ class OomCommand final : public RowsCommand {
     options.add(group);
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
-    return names.size() == 1 ? Explain(session, names.front()) : Compare(session, names);
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    return names.size() == 1 ? Explain(input_reader, names.front()) : Compare(input_reader, names);
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     TextTable table;
     if (const auto* several = std::get_if<OomInputsAnswer>(&answer_)) {
       return output().Print(
@@ -89,7 +89,7 @@ class OomCommand final : public RowsCommand {
     return output().Print(
         ViewInWords(one, rest),
         [&] {
-          Tabulate(one, Style(session, one), rest, table);
+          Tabulate(one, Style(input_reader, one), rest, table);
           return table;
         },
         streams);
@@ -97,7 +97,7 @@ class OomCommand final : public RowsCommand {
 
   // --- several inputs ---
 
-  Result<void> Compare(Session& session, std::vector<std::string> names) {
+  Result<void> Compare(InputReader& input_reader, std::vector<std::string> names) {
     if (view().has_moment() || message_) {
       return Fail(ErrorCode::kUsage, "--at and --message are for one input",
                   "of several, one failure each is compared");
@@ -105,55 +105,57 @@ class OomCommand final : public RowsCommand {
     std::sort(names.begin(), names.end(), NaturalLess);
     OomInputsMaker maker;
     for (const std::string& name : names) {
-      if (auto added = AddTo(maker, session, name); !added) {
+      if (auto added = AddTo(maker, input_reader, name); !added) {
         added.error().input = added.error().input.empty() ? name : added.error().input;
-        if (!session.LeavesOut(added.error())) {
+        if (!input_reader.LeavesOut(added.error())) {
           return added;
         }
       }
     }
-    Keep(session, std::move(maker).Make());
+    Keep(input_reader, std::move(maker).Make());
     return {};
   }
 
   [[nodiscard]] formats::OpenOptions RecordingsAndLogs() const {
     formats::OpenOptions options = input().load();
-    options.wanted.oom_logs = true;
+    options.accepted.oom_logs = true;
     return options;
   }
 
-  static void SayGrowth(const Session& session, const std::string& name,
+  static void SayGrowth(const InputReader& input_reader, const std::string& name,
                         const formats::OomLog* log) {
     if (log != nullptr && log->ended_at) {
       Warn(
-          session.streams(),
+          input_reader.streams(),
           fmt::format("{}: the log grew while it was read; it was read up to byte {}, its end when "
                       "it was opened",
                       name, *log->ended_at));
     }
   }
 
-  Result<void> AddTo(OomInputsMaker& maker, Session& session, const std::string& name) const {
-    if (auto kept = session.Kept(name)) {
-      return AddRecording(maker, session, name, std::move(kept));
+  Result<void> AddTo(OomInputsMaker& maker, InputReader& input_reader,
+                     const std::string& name) const {
+    if (auto kept = input_reader.FindCached(name)) {
+      return AddRecording(maker, input_reader, name, std::move(kept));
     }
     auto either = formats::Open(name, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     if (either->kind() == formats::DocumentKind::kOomLog) {
       const formats::OomLog& log = either->oom_log();
-      SayGrowth(session, name, &log);
-      session.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
-                   "text log");
-      return maker.Add(MessagesOf(log), view().device(), name) ? Result<void>()
-                                                               : NoMessageOfDevice(log);
+      SayGrowth(input_reader, name, &log);
+      input_reader.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
+                        "text log");
+      return maker.Add(GetMessages(log), view().device(), name) ? Result<void>()
+                                                                : NoMessageOfDevice(log);
     }
-    return AddRecording(maker, session, name,
+    return AddRecording(maker, input_reader, name,
                         std::make_shared<const Recording>((*std::move(either)).recording()));
   }
 
-  Result<void> AddRecording(OomInputsMaker& maker, Session& session, const std::string& name,
+  Result<void> AddRecording(OomInputsMaker& maker, InputReader& input_reader,
+                            const std::string& name,
                             std::shared_ptr<const Recording> recording) const {
-    auto selection = AtFailure(session, name, std::move(recording));
+    auto selection = AtFailure(input_reader, name, std::move(recording));
     MEMTOOL_TRY(selection);
     maker.Add(*selection);
     return {};
@@ -161,25 +163,25 @@ class OomCommand final : public RowsCommand {
 
   // --- one ---
 
-  Result<void> Explain(Session& session, const std::string& name) {
+  Result<void> Explain(InputReader& input_reader, const std::string& name) {
     path_ = name;
-    auto done = ExplainFile(session, name);
+    auto done = ExplainFile(input_reader, name);
     if (!done && done.error().input.empty()) {
       done.error().input = path_;
     }
     return done;
   }
 
-  Result<void> ExplainFile(Session& session, const std::string& name) {
-    if (auto kept = session.Kept(name)) {
-      return FromRecording(session, std::move(kept));
+  Result<void> ExplainFile(InputReader& input_reader, const std::string& name) {
+    if (auto kept = input_reader.FindCached(name)) {
+      return FromRecording(input_reader, std::move(kept));
     }
     auto either = formats::Open(path_, RecordingsAndLogs());
     MEMTOOL_TRY(either);
     const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
     const formats::OomLog* log = is_log ? &either->oom_log() : nullptr;
-    SayGrowth(session, name, log);
-    if (log != nullptr && log->messages.empty() && !formats::StreamOf(name)) {
+    SayGrowth(input_reader, name, log);
+    if (log != nullptr && log->messages.empty() && !formats::GetStream(name)) {
       // Text without a message: perhaps a reader recognises it.
       if (auto recording = formats::OpenRecording(name, input().load())) {
         either = formats::Document(*std::move(recording));
@@ -187,15 +189,15 @@ class OomCommand final : public RowsCommand {
       }
     }
     return log != nullptr
-               ? FromLog(session, *log)
-               : FromRecording(session,
+               ? FromLog(input_reader, *log)
+               : FromRecording(input_reader,
                                std::make_shared<const Recording>((*std::move(either)).recording()));
   }
 
   // The answer with what the session says about its inputs.
   template <class Made>
-  void Keep(const Session& session, Made answer) {
-    answer.head = session.Head(answer.head.question);
+  void Keep(const InputReader& input_reader, Made answer) {
+    answer.head = input_reader.Head(answer.head.question);
     answer.head.sample_type = "memory";
     answer.head.unit = "bytes";
     answer_ = std::move(answer);
@@ -203,7 +205,7 @@ class OomCommand final : public RowsCommand {
 
   // --- logs ---
 
-  Result<void> FromLog(Session& session, const formats::OomLog& log) {
+  Result<void> FromLog(InputReader& input_reader, const formats::OomLog& log) {
     if (view().has_moment()) {
       return Fail(ErrorCode::kUsage, "--at: a log has no moments", "--message K chooses a message");
     }
@@ -214,11 +216,11 @@ class OomCommand final : public RowsCommand {
     }
     auto number = NumberIn(log);
     MEMTOOL_TRY(number);
-    OomAnswer answer = Oom(MessagesOf(log), *number, path_);
+    OomAnswer answer = Oom(GetMessages(log), *number, path_);
     InputNote note = answer.head.inputs.front();
     note.details.clear();
-    session.Note(std::move(note), "text log");
-    Keep(session, std::move(answer));
+    input_reader.Note(std::move(note), "text log");
+    Keep(input_reader, std::move(answer));
     return {};
   }
 
@@ -227,7 +229,7 @@ class OomCommand final : public RowsCommand {
     if (log.messages.empty()) {
       return 0;
     }
-    const OomMessages messages = MessagesOf(log);
+    const OomMessages messages = GetMessages(log);
     const auto number = ChooseMessage(messages, message_, view().device());
     if (!number) {
       return Fail(NoMessageOfDevice(log).error());
@@ -247,7 +249,7 @@ class OomCommand final : public RowsCommand {
 
   [[nodiscard]] Result<void> NoMessageOfDevice(const formats::OomLog& log) const {
     OomAnswer all;
-    AddOthers(MessagesOf(log), 0, all);
+    AddOthers(GetMessages(log), 0, all);
     return Fail(
         ErrorCode::kUsage,
         fmt::format("--device {}: no message in this log is about that device", view().device()),
@@ -257,7 +259,7 @@ class OomCommand final : public RowsCommand {
   // --- recordings ---
 
   // At its last failure, or at the moment that was asked for; else at its end.
-  Result<Selection> AtFailure(Session& session, const std::string& name,
+  Result<Selection> AtFailure(InputReader& input_reader, const std::string& name,
                               std::shared_ptr<const Recording> shared) const {
     const Recording& recording = *shared;
     if (recording.metadata.origin.kind == RecordingKind::kProgram) {
@@ -277,13 +279,14 @@ class OomCommand final : public RowsCommand {
       device = device.empty() ? *last : device;
       moment = view().has_moment() ? moment : *ParseMoment("oom");
     }
-    return session.SelectAt(name, std::move(shared), view(), moment, device);
+    return input_reader.SelectAt(name, std::move(shared), view(), moment, device);
   }
 
-  Result<void> FromRecording(Session& session, std::shared_ptr<const Recording> recording) {
-    auto selection = AtFailure(session, path_, std::move(recording));
+  Result<void> FromRecording(InputReader& input_reader,
+                             std::shared_ptr<const Recording> recording) {
+    auto selection = AtFailure(input_reader, path_, std::move(recording));
     MEMTOOL_TRY(selection);
-    Keep(session,
+    Keep(input_reader,
          Oom(*selection, {.by = view().by(), .sort = view().sort(), .partial = view().selects()}));
     return {};
   }
@@ -305,13 +308,14 @@ class OomCommand final : public RowsCommand {
     return rest + " " + Shown(path_);
   }
 
-  [[nodiscard]] OomTableStyle Style(const Session& session, const OomAnswer& answer) const {
+  [[nodiscard]] OomTableStyle Style(const InputReader& input_reader,
+                                    const OomAnswer& answer) const {
     const bool log = answer.found && answer.found->message;
     return {.limit = output().limit(),
             .fold = output().format() == Format::kTable && !input().rows(),
-            .source = log ? SourceText(answer) : InputsText(session),
+            .source = log ? SourceText(answer) : InputsText(input_reader),
             .filters = view().Describe(),
-            .moments = session.moment_lines()};
+            .moments = input_reader.moment_lines()};
   }
 
   // "train.log line 12 · PyTorch, wording since 2.1 · message 1 of 2"
@@ -319,7 +323,7 @@ class OomCommand final : public RowsCommand {
     const OomMessage& message = *answer.found->message;
     std::string text = fmt::format("{} line {} · {}", answer.head.inputs.front().path,
                                    FormatCount(static_cast<std::int64_t>(message.line)),
-                                   formats::DisplayOf(message));
+                                   formats::ToDisplayName(message));
     text += message.complete ? "" : " · the message is cut off";
     return answer.messages > 1
                ? text + fmt::format(" · message {} of {}", FormatCount(answer.message),

@@ -25,7 +25,7 @@ std::string EndProcess(const OomAdvice& advice, const OomCase& found) {
   const std::string share =
       advice.share ? fmt::format(" ({:.0f}% of it)", 100 * *advice.share) : std::string();
   return fmt::format("ending process {}: it holds {} of this {}{}, {} was lacking", advice.pid,
-                     FormatSize(advice.bytes), PlatformOf(found).device, share,
+                     FormatSize(advice.bytes), GetPlatform(found).device, share,
                      FormatSize(advice.lacking));
 }
 
@@ -36,7 +36,7 @@ std::string Expandable(const OomAdvice& advice) {
   switch (advice.when) {
     case OomSettingState::kOff:
       return setting + " (it is off)";
-    case OomSettingState::kUntold:
+    case OomSettingState::kUnknown:
       return setting + ", where this PyTorch has it";
     case OomSettingState::kPerhapsOn:
       return setting + " (a snapshot says whether it is already on)";
@@ -51,7 +51,7 @@ std::string Expandable(const OomAdvice& advice) {
 
 std::string MaxSplit(const OomAdvice& advice) {
   const std::string range =
-      fmt::format("above {} and below the {} asked for", kLeastSplitMiB, FormatSize(advice.bytes));
+      fmt::format("above {} and below the {} asked for", kMinSplitMiB, FormatSize(advice.bytes));
   return advice.when == OomSettingState::kNamed
              ? "what the message suggests, max_split_size_mb, " + range
              : fmt::format("else max_split_size_mb {}: it is not set", range);
@@ -107,7 +107,7 @@ std::string HoldLess(const OomAdvice& advice, const OomCase& found) {
   return fmt::format(
       "to hold {} less of the {} live: a smaller batch, checkpointing, sharding, or "
       "offloading",
-      FormatSize(advice.bytes), SizeOf(LiveOf(found)));
+      FormatSize(advice.bytes), SizeOf(GetLive(found)));
 }
 
 std::string RaiseLimit(const OomAdvice& advice, const OomCase& found) {
@@ -139,7 +139,7 @@ std::string Layout(const OomAdvice& advice) {
                   shape.substr(0, shape.find('{')), group.first->name, FormatSize(needed),
                   FormatSize(group.bytes), Ratio(group.bytes, needed),
                   group.count > 1 ? fmt::format(", in {} buffers", FormatCount(group.count)) : "");
-  const auto tiles = TilesOf(shape);
+  const auto tiles = ParseTiles(shape);
   if (!tiles) {
     return text + "; TPUs pad the two innermost dimensions to tiles, mostly of 8x128";
   }
@@ -225,7 +225,7 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     return *std::move(of_table);
   }
   switch (advice.kind) {
-    case OomAdviceKind::kSettingsUntold:
+    case OomAdviceKind::kSettingsUnknown:
       return {"ON", "unknown: this snapshot does not record the allocator's settings"};
     case OomAdviceKind::kSettingsDefault:
       return {"ON", "nothing: all allocator settings are at their defaults"};
@@ -271,7 +271,7 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     case OomAdviceKind::kSmallerRequest:
       return {"TRY", fmt::format("a smaller request: giving up all {} live would not make room for "
                                  "{}",
-                                 SizeOf(LiveOf(found)), FormatSize(advice.bytes))};
+                                 SizeOf(GetLive(found)), FormatSize(advice.bytes))};
     case OomAdviceKind::kHoldLess:
       return {"TRY", HoldLess(advice, found)};
     case OomAdviceKind::kExpandableIsOn:

@@ -55,15 +55,15 @@ AnswerView ViewInWords(const OomInputsAnswer& answer) {
       };
     }
   }
-  return ViewRows(answer.head, ViewOf(answer).figures, answer.rows, fields);
+  return ViewRows(answer.head, MakeView(answer).figures, answer.rows, fields);
 }
 
 void Tabulate(const OomInputsAnswer& answer, TextTable& table) {
-  constexpr std::size_t kAsked = 2;
+  constexpr std::size_t kRequested = 2;
   TableColumns<OomInputRow> columns(kOomInputFields, true);
   columns["device"].get = DeviceText;
   columns["verdict"].get = WhyText;
-  Tabulate(answer.rows, columns.all(), 0, kAsked, table);
+  Tabulate(answer.rows, columns.all(), 0, kRequested, table);
   table.head = {Summary(answer)};
   table.verdict_color = answer.failed > 0 ? kAlarm256 : kBluishGreen;
   table.foot = {"memtool oom FILE explains one"};

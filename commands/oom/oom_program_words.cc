@@ -19,24 +19,24 @@ std::string ProgramText(const OomCase& found) {
   const auto& program = found.message->program;
   return (program && program->heap ? "needed, with what was held already, "
                                    : "the program needs ") +
-         FormatSize(found.ladder->whole.bytes);
+         FormatSize(found.breakdown->whole.bytes);
 }
 
 }  // namespace
 
 std::string WholeText(const OomCase& found) {
-  const std::string size = FormatSize(found.ladder->whole.bytes);
-  switch (found.ladder->kind) {
-    case OomWhole::kCapacity:
+  const std::string size = FormatSize(found.breakdown->whole.bytes);
+  switch (found.breakdown->kind) {
+    case BreakdownTotal::kCapacity:
       if (found.message && found.message->wording == OomWording::kTorchMps) {
         return "allowed " + size;
       }
       return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
-    case OomWhole::kKnown:
+    case BreakdownTotal::kKnown:
       return "known " + size + " (the capacity is not given)";
-    case OomWhole::kProgram:
+    case BreakdownTotal::kProgram:
       return ProgramText(found);
-    case OomWhole::kReserved:
+    case BreakdownTotal::kReserved:
       break;
   }
   return "reserved " + size;
@@ -45,11 +45,12 @@ std::string WholeText(const OomCase& found) {
 // What is known of a program, where the message does not say what the device had.
 std::string ProgramOnly(const OomCase& found) {
   const std::string needs =
-      found.ladder ? "the program needs " + FormatSize(found.ladder->whole.bytes) + " in all, "
-                   : std::string();
+      found.breakdown
+          ? "the program needs " + FormatSize(found.breakdown->whole.bytes) + " in all, "
+          : std::string();
   return fmt::format("unknown: {}{}but the message does not say what was free",
-                     found.facts.asked
-                         ? fmt::format("{} was asked for, ", SizeOf(found.facts.asked))
+                     found.facts.requested_bytes
+                         ? fmt::format("{} was asked for, ", SizeOf(found.facts.requested_bytes))
                          : std::string(),
                      needs);
 }
@@ -89,9 +90,9 @@ void AddKnown(const OomCase& found, std::vector<OomSentence>& sentences) {
   }
   const OomMessage& message = *found.message;
   if (!found.conclusion.requested_part.empty()) {
-    sentences.push_back(
-        {"KNOWN", fmt::format("the {} asked for are the program's {}", SizeOf(found.facts.asked),
-                              found.conclusion.requested_part)});
+    sentences.push_back({"KNOWN", fmt::format("the {} asked for are the program's {}",
+                                              SizeOf(found.facts.requested_bytes),
+                                              found.conclusion.requested_part)});
   }
   if (!message.shape.empty()) {
     sentences.push_back({"KNOWN", "it is one allocation of shape " + message.shape});
@@ -107,7 +108,7 @@ std::string BuffersText(const OomCase& found, const OomRow& row) {
   if (row.kind == OomRow::Kind::kRest) {
     return "  held by buffers that the message does not list";
   }
-  const bool chunks = found.ladder->kind != OomWhole::kProgram;
+  const bool chunks = found.breakdown->kind != BreakdownTotal::kProgram;
   const auto count = static_cast<std::int64_t>(row.count);
   if (row.name == kUnnamedChunks) {
     return fmt::format("  held by {} of {}", Counted(count, "chunk"),

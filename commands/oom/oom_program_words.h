@@ -12,13 +12,13 @@
 
 namespace memtool::commands {
 
-// WHY, where nothing but the program's table is told.
+// The explanation when only the program's table is known.
 std::string ProgramOnly(const OomCase& found);
 // What a part of a program's ladder is: "temporaries".
 std::string ProgramPartText(std::string_view part);
 // Rows of the message's tables that could not be read.
 std::int64_t DamagedRows(const OomCase& found);
-// What is told besides the parts of the whole.
+// What is reported besides the parts of the whole.
 void AddKnown(const OomCase& found, std::vector<OomSentence>& sentences);
 // "held by dot_general  model.py:120  f32[32,4096,4096]  12 buffers"
 std::string BuffersText(const OomCase& found, const OomRow& row);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kHoldersInTable = 5;
 
-Value SentencesOf(const OomAnswer& answer, std::string_view rest) {
+Value MakeSentences(const OomAnswer& answer, std::string_view rest) {
   Value::List list;
   const auto add = [&list](OomSentence sentence) {
     list.push_back(Value::Object{{"kind", sentence.word}, {"text", std::move(sentence.text)}});
@@ -36,7 +36,7 @@ Value SentencesOf(const OomAnswer& answer, std::string_view rest) {
   return list;
 }
 
-std::string LineOf(const OomSentence& sentence) {
+std::string GetLine(const OomSentence& sentence) {
   return fmt::format("{:<6}{}", sentence.word, sentence.text);
 }
 
@@ -69,18 +69,18 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
              TextTable& table) {
   const OomCase& found = *answer.found;
   for (const OomSentence& sentence : Reasons(found)) {
-    table.head.push_back(LineOf(sentence));
+    table.head.push_back(GetLine(sentence));
   }
   table.head.push_back(style.source);
   if (!style.filters.empty()) {
     table.head.push_back("filters: " + style.filters);
   }
-  if (found.ladder) {
+  if (found.breakdown) {
     table.head.push_back(WholeText(found) + " =");
   }
   table.foot = Doubts(found);
   for (const OomAdvice& advice : answer.advice) {
-    table.foot.push_back(LineOf(Sentence(advice, found, rest)));
+    table.foot.push_back(GetLine(Sentence(advice, found, rest)));
   }
   if (found.state) {
     AddNotes(answer, style, table.foot);
@@ -95,12 +95,12 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
 }  // namespace
 
 AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest) {
-  AnswerView view = ViewOf(answer);
+  AnswerView view = MakeView(answer);
   const auto conclusion =
       std::find_if(view.figures.begin(), view.figures.end(),
                    [](const NamedValue& figure) { return figure.first == "conclusion"; });
   *conclusion = {"answer", Headline(answer)};
-  view.figures.insert(std::next(conclusion), {"sentences", SentencesOf(answer, rest)});
+  view.figures.insert(std::next(conclusion), {"sentences", MakeSentences(answer, rest)});
   return view;
 }
 
@@ -117,7 +117,7 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
     AddText(answer, style, rest, table);
   } else {
     if (answer.retries > 0) {
-      table.head.push_back(LineOf({"KNOWN", RetriesText(answer)}));
+      table.head.push_back(GetLine({"KNOWN", RetriesText(answer)}));
     }
     table.head.emplace_back("what a snapshot would show: see memtool help recording");
   }

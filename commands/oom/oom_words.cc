@@ -69,8 +69,8 @@ std::string Full(const OomCase& found) {
 std::string Limit(const OomCase& found) {
   const OomFacts& facts = found.facts;
   return fmt::format("limit: {} may take {}, holds {} and asked for {} more",
-                     PlatformOf(found).framework, SizeOf(facts.limit),
-                     FormatSize(found.conclusion.held), SizeOf(facts.asked)) +
+                     GetPlatform(found).framework, SizeOf(facts.limit),
+                     FormatSize(found.conclusion.held), SizeOf(facts.requested_bytes)) +
          (facts.free ? fmt::format("; the device had {} free", SizeOf(facts.free)) : "");
 }
 
@@ -89,13 +89,14 @@ std::string TooLarge(const OomCase& found) {
   };
   const bool program = says(OomWording::kXlaHbm);
   const bool part = says(OomWording::kXlaScoped);
-  return fmt::format(
-      "too large: the {} of {} {} {} more than {} has ({})",
-      program ? "program"
-      : part  ? "program's allocation"
-              : "request",
-      SizeOf(facts.asked), program ? "needs" : "is", FormatSize(found.verdict.short_in_all),
-      program || part ? found.message->kind : std::string("the device"), SizeOf(facts.capacity));
+  return fmt::format("too large: the {} of {} {} {} more than {} has ({})",
+                     program ? "program"
+                     : part  ? "program's allocation"
+                             : "request",
+                     SizeOf(facts.requested_bytes), program ? "needs" : "is",
+                     FormatSize(found.verdict.short_in_all),
+                     program || part ? found.message->kind : std::string("the device"),
+                     SizeOf(facts.capacity));
 }
 
 std::string DriverRefused(const OomCase& found) {
@@ -103,13 +104,13 @@ std::string DriverRefused(const OomCase& found) {
       "unexplained: the driver said {} free, more than the {} asked for; the figures do not say "
       "why it refused",
       SizeOf(found.facts.free),
-      SizeOf(found.facts.wanted ? found.facts.wanted : found.facts.asked));
+      SizeOf(found.facts.segment_size ? found.facts.segment_size : found.facts.requested_bytes));
 }
 
 // What a message says besides the requested size: "5.00 GiB live, 8.00 GiB of capacity".
-std::string ToldText(const OomCase& found) {
+std::string ReportedText(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 5> told{{
+  const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 5> reported{{
       {&facts.live, "live"},
       {&facts.cached, "cached"},
       {&facts.limit, "of limit"},
@@ -117,7 +118,7 @@ std::string ToldText(const OomCase& found) {
       {&facts.process, "held by this process"},
   }};
   std::string text;
-  for (const auto& [quantity, what] : told) {
+  for (const auto& [quantity, what] : reported) {
     if (*quantity) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", SizeOf(*quantity), what);
     }
@@ -130,7 +131,7 @@ std::string Reserve(const OomCase& found) {
   return fmt::format(
       "limit: one allocation of {} is larger than an expandable segment may become "
       "(expandable_segments_reserve); the device had {} free",
-      SizeOf(facts.asked), SizeOf(facts.free));
+      SizeOf(facts.requested_bytes), SizeOf(facts.free));
 }
 
 std::string StartRefused(const OomCase& found) {
@@ -138,10 +139,10 @@ std::string StartRefused(const OomCase& found) {
   if (facts.limit) {
     return fmt::format(
         "limit: vLLM did not start: its KV cache needs {}, {} more than the {} left for it",
-        SizeOf(facts.asked), FormatSize(found.verdict.short_in_all), SizeOf(facts.limit));
+        SizeOf(facts.requested_bytes), FormatSize(found.verdict.short_in_all), SizeOf(facts.limit));
   }
   return fmt::format("full: vLLM did not start: it was to take {} and found {} free, {} less",
-                     SizeOf(facts.asked), SizeOf(facts.free),
+                     SizeOf(facts.requested_bytes), SizeOf(facts.free),
                      FormatSize(found.verdict.short_in_all));
 }
 
@@ -162,7 +163,8 @@ std::string Why(const OomCase& found) {
              "program went wrong";
     case OomReason::kFreeBlockUnused:
       return fmt::format("unexplained: a free block of {} was there for a request of {}",
-                         FormatSize(found.state->usable_largest), SizeOf(found.facts.asked));
+                         FormatSize(found.state->usable_largest),
+                         SizeOf(found.facts.requested_bytes));
     case OomReason::kDriverRefused:
       return DriverRefused(found);
     case OomReason::kReserve:
@@ -174,17 +176,17 @@ std::string Why(const OomCase& found) {
     case OomReason::kNeither:
       return fmt::format(
           "{}: the {} asked for fit neither into the {} free in the driver nor into the {} cached",
-          found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.asked),
+          found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.requested_bytes),
           SizeOf(found.facts.free),
           found.state ? FormatSize(found.state->usable_free) : CachedText(found));
-    case OomReason::kFreeUntold:
+    case OomReason::kFreeUnknown:
       return fmt::format(
           "unknown: {} was asked for, but the message does not say what was free; it gives {}",
-          SizeOf(found.facts.asked), ToldText(found));
-    case OomReason::kOnlyAsked:
+          SizeOf(found.facts.requested_bytes), ReportedText(found));
+    case OomReason::kOnlyRequested:
       return fmt::format("unknown: {} was asked for, and the message says no more",
-                         SizeOf(found.facts.asked));
-    case OomReason::kCacheUntold:
+                         SizeOf(found.facts.requested_bytes));
+    case OomReason::kCacheUnknown:
       return fmt::format(
           "unknown: the driver was {} short; the message does not say what the allocator had free",
           FormatSize(found.verdict.short_of_driver));
@@ -194,15 +196,16 @@ std::string Why(const OomCase& found) {
     case OomReason::kNone:
       break;
   }
-  const std::string told = ToldText(found);
-  return told.empty() ? "unknown: the message gives no figures"
-                      : "unknown: the message does not say what was asked for; it gives " + told;
+  const std::string reported = ReportedText(found);
+  return reported.empty()
+             ? "unknown: the message gives no figures"
+             : "unknown: the message does not say what was asked for; it gives " + reported;
 }
 
 // Whether rounding could change the verdict. It cannot change that more was requested than there is
 // at all.
 bool SaysClose(const OomCase& found) {
-  return found.judged() && found.verdict.close && found.verdict.why != OomWhy::kTooLarge;
+  return found.judged() && found.verdict.close && found.verdict.why != OomCause::kTooLarge;
 }
 
 // What the verdict rules out.
@@ -249,7 +252,7 @@ std::string OutsideText(const OomPlatform& platform) {
 }
 
 std::string PartText(const OomCase& found, const OomRow& part) {
-  const OomPlatform platform = PlatformOf(found);
+  const OomPlatform platform = GetPlatform(found);
   const std::array<std::pair<std::string_view, std::string>, 8> texts{{
       {"free", "free in the driver"},
       {"live", platform.framework + " live: blocks that the program holds"},
@@ -287,7 +290,7 @@ std::string SizeOf(const std::optional<Quantity>& quantity) {
 std::string WhereText(const OomPlace& place) {
   std::string text;
   switch (place.kind) {
-    case OomPlace::Kind::kUntold:
+    case OomPlace::Kind::kUnknown:
       break;
     case OomPlace::Kind::kHost:
       text = "the host";
@@ -322,10 +325,10 @@ std::string Headline(const OomCase& found) {
                        MomentText(found));
   }
   std::string text = "OUT OF MEMORY" + where;
-  if (!facts.asked) {
+  if (!facts.requested_bytes) {
     return text + (facts.free ? fmt::format(": driver had {} free", SizeOf(facts.free)) : "");
   }
-  text += ": asked for " + SizeOf(facts.asked);
+  text += ": asked for " + SizeOf(facts.requested_bytes);
   if (!facts.free) {
     return text;
   }
@@ -335,9 +338,10 @@ std::string Headline(const OomCase& found) {
   text += fmt::format(", driver had {} free", SizeOf(facts.free));
   const std::int64_t lacking = found.verdict.short_of_driver;
   if (lacking > 0) {
-    const bool segment = facts.wanted && facts.wanted->bytes != facts.asked->bytes;
+    const bool segment =
+        facts.segment_size && facts.segment_size->bytes != facts.requested_bytes->bytes;
     text += segment ? fmt::format(" ({} short of the segment of {} that this takes)",
-                                  FormatSize(lacking), SizeOf(facts.wanted))
+                                  FormatSize(lacking), SizeOf(facts.segment_size))
                     : fmt::format(" ({} short)", FormatSize(lacking));
   }
   return text;
@@ -383,8 +387,9 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
     case OomRow::Kind::kRest:
       return BuffersText(*answer.found, row);
     case OomRow::Kind::kPart:
-      return answer.found->ladder->kind == OomWhole::kProgram ? ProgramPartText(row.name)
-                                                              : PartText(*answer.found, row);
+      return answer.found->breakdown->kind == BreakdownTotal::kProgram
+                 ? ProgramPartText(row.name)
+                 : PartText(*answer.found, row);
     case OomRow::Kind::kUnlisted:
       return "  held by (no block: the file claims more for its segments than its blocks have)";
     case OomRow::Kind::kRounding:
@@ -406,16 +411,16 @@ std::vector<std::string> Doubts(const OomCase& found) {
   if (const auto damaged = DamagedRows(found); damaged > 0) {
     doubts.push_back(Counted(damaged, "row") + " of the message's table could not be read");
   }
-  if (!found.ladder) {
+  if (!found.breakdown) {
     return doubts;
   }
-  if (!found.ladder->adds_up) {
+  if (!found.breakdown->adds_up) {
     doubts.emplace_back("the figures contradict each other by more than their rounding");
   }
   if (found.processes_contradict) {
     doubts.emplace_back("the processes that the message names hold more than the device has");
   }
-  if (found.ladder->process_unusable) {
+  if (found.breakdown->process_unusable) {
     doubts.push_back(
         fmt::format("the driver's figure for this process, {}, is smaller than what PyTorch "
                     "holds: not used",
@@ -440,10 +445,10 @@ std::string OtherMessagesText(const OomAnswer& answer) {
   for (const OomOther& other :
        std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
     const std::string where = WhereText(other.place);
-    text += fmt::format("{} {} (line {}{}{})", named > 0 ? " ·" : "", FormatCount(other.message),
-                        FormatCount(static_cast<std::int64_t>(other.line)),
-                        where.empty() ? "" : ", " + where,
-                        other.asked ? ", asked for " + FormatSize(*other.asked) : "");
+    text += fmt::format(
+        "{} {} (line {}{}{})", named > 0 ? " ·" : "", FormatCount(other.message),
+        FormatCount(static_cast<std::int64_t>(other.line)), where.empty() ? "" : ", " + where,
+        other.requested_bytes ? ", asked for " + FormatSize(*other.requested_bytes) : "");
     ++named;
   }
   return text + (answer.other_count > named ? " · …" : "");
@@ -460,7 +465,7 @@ std::string RetriesText(const OomAnswer& answer) {
   const OomMessage& last = *answer.last_retry;
   text += fmt::format("; {} (line {}) asked for {}", one ? "it" : "the last",
                       FormatCount(static_cast<std::int64_t>(last.line)),
-                      FormatSize(last.asked ? last.asked->bytes : 0));
+                      FormatSize(last.requested_bytes ? last.requested_bytes->bytes : 0));
   return last.free ? text + fmt::format(", the driver had {} free", FormatSize(last.free->bytes))
                    : text;
 }
@@ -472,7 +477,7 @@ std::string OtherEventsText(const OomAnswer& answer) {
        std::span(answer.others).first(std::min(kOthersNamed, answer.others.size()))) {
     text += fmt::format("{} {} at event {} (asked for {})", named > 0 ? "," : "",
                         WhereText(other.place), FormatCount(other.event),
-                        FormatSize(other.asked.value_or(0)));
+                        FormatSize(other.requested_bytes.value_or(0)));
     ++named;
   }
   return answer.other_count > named

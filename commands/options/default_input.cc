@@ -19,7 +19,7 @@ namespace memtool::commands {
 namespace {
 
 constexpr int kSilenceMs = 1000;
-constexpr std::size_t kMostEntries = 1000;
+constexpr std::size_t kMaxEntries = 1000;
 
 std::optional<std::string> FromEnvironment() {
   const char* path = std::getenv("MEMTOOL_PROFILE");
@@ -69,7 +69,7 @@ std::optional<std::string> NewestProfileHere() {
   std::vector<std::pair<fs::file_time_type, std::string>> files;
   std::size_t entries = 0;
   for (fs::directory_iterator it(".", error), end; !error && it != end; it.increment(error)) {
-    if (++entries > kMostEntries) {
+    if (++entries > kMaxEntries) {
       break;
     }
     std::error_code ignored;

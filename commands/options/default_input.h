@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 
 namespace memtool::commands {
 

@@ -41,7 +41,7 @@ void EventOptions::Declare(po::options_description_easy_init add) {
   add("size", po::value(&size_text_)->value_name("A:B"),
       "of A to B bytes: 1MB:2MB, 64KiB:, :512; one number is exactly that");
   add("action",
-      ValueOf(&action_text_, {.words = {"alloc", "free", "free_requested", "free_completed",
+      ToValue(&action_text_, {.words = {"alloc", "free", "free_requested", "free_completed",
                                         "segment", "segment_alloc", "segment_free", "segment_map",
                                         "segment_unmap", "oom", "snapshot"},
                               .list = true})
@@ -131,7 +131,7 @@ Result<EventFilter> EventOptions::FilterFor(const Recording& recording) const {
   if (!since_ && !until_) {
     return filter;
   }
-  const std::int64_t first = FirstTimeOf(*recording.history);
+  const std::int64_t first = GetFirstTime(*recording.history);
   if (first == kNoTime) {
     return Fail(ErrorCode::kUsage, "--time: the events of this file carry no times",
                 "--from and --to take event numbers");

@@ -4,7 +4,7 @@
 #include <boost/program_options/options_description.hpp>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/history/events.h"
 #include "options/range_options.h"

@@ -4,7 +4,7 @@
 
 #include <boost/program_options/value_semantic.hpp>
 
-#include "memtool/formats/ground_truth_facts.h"
+#include "memtool/formats/device_report_facts.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/result.h"
 #include "options/size_option.h"
@@ -38,7 +38,7 @@ void ExpectedOptions::Declare(po::options_description_easy_init add) {
       "the GPU to take from @FILE: its number, UUID or bus id; or the name of a pod");
 }
 
-formats::TruthChoice ExpectedOptions::choice() const {
+formats::ReportChoice ExpectedOptions::choice() const {
   return {.pid = pid_, .gpu = gpu_.empty() ? std::nullopt : std::optional(gpu_)};
 }
 
@@ -62,21 +62,21 @@ Result<std::optional<Expected>> ExpectedOptions::Resolve(
         .bytes = *bytes, .precision = 0, .echo = Echo(text, *bytes), .facts = OfProcess(*bytes, 0)};
   }
   auto document =
-      formats::Open(text.substr(1), {.wanted = {.recordings = false, .ground_truth = true}});
+      formats::Open(text.substr(1), {.accepted = {.recordings = false, .device_report = true}});
   MEMTOOL_TRY(document);
-  const formats::GroundTruth& truth = document->ground_truth();
-  auto reading = formats::ChooseReading(truth, choice());
+  const formats::DeviceReport& report = document->device_report();
+  auto reading = formats::ChooseDeviceReading(report, choice());
   if (!reading) {
     Error error = std::move(reading.error());
     error.input = error.input.empty() ? text.substr(1) : error.input;
     return Fail(std::move(error));
   }
-  AccountFacts facts = reading->scope == formats::TruthScope::kNumber
+  AccountFacts facts = reading->scope == formats::ReportScope::kNumber
                            ? OfProcess(*reading->used, reading->precision)
-                           : formats::FactsOf(truth, *reading);
+                           : formats::MakeFacts(report, *reading);
   return Expected{.bytes = *reading->used,
                   .precision = reading->precision,
-                  .echo = Echo(truth.display, *reading->used),
+                  .echo = Echo(report.display, *reading->used),
                   .reading = *std::move(reading),
                   .facts = std::move(facts)};
 }

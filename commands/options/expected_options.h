@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "command.h"
-#include "memtool/formats/ground_truth.h"
+#include "base/command.h"
+#include "memtool/formats/device_report.h"
 #include "memtool/formats/keywords.h"
 #include "memtool/profile/account/account.h"
 #include "memtool/profile/base/sizes.h"
@@ -18,8 +18,8 @@ struct Expected {
   std::int64_t bytes = 0;
   std::int64_t precision = 0;  // bytes that rounding at the source may be off by
   std::string echo;            // how it was read: "11GB = 11,811,160,064 bytes (11.00 GiB)"
-  std::optional<formats::Reading> reading{};  // of @FILE
-  AccountFacts facts{};                       // what it says about the account
+  std::optional<formats::DeviceReading> reading{};  // of @FILE
+  AccountFacts facts{};                             // what it says about the account
 };
 
 class ExpectedOptions {
@@ -32,7 +32,7 @@ class ExpectedOptions {
       SizeBase base, const std::optional<formats::ExpectedSum>& otherwise) const;
   // True when --pid or --gpu was given.
   [[nodiscard]] bool chooses() const { return pid_ || !gpu_.empty(); }
-  [[nodiscard]] formats::TruthChoice choice() const;
+  [[nodiscard]] formats::ReportChoice choice() const;
 
  private:
   std::string text_;

@@ -28,7 +28,7 @@ std::string UsersFile() {
   return !folder.empty() && std::filesystem::exists(file, error) ? file.string() : std::string();
 }
 
-std::vector<FrameRules::Group> GroupOf(const char* option, const std::vector<std::string>& texts) {
+std::vector<FrameRules::Group> GetGroup(const char* option, const std::vector<std::string>& texts) {
   FrameRules::Group group{.name = option, .words = {}};
   for (const std::string& text : texts) {
     group.words.push_back("/" + text + "/");
@@ -58,7 +58,7 @@ Result<void> FramesOption::Resolve() {
   FrameRules rules;
   if (given()) {
     rules.layers.push_back(
-        {.own = GroupOf("--own", own_), .not_own = GroupOf("--not-own", not_own_)});
+        {.own = GetGroup("--own", own_), .not_own = GetGroup("--not-own", not_own_)});
     // Only for its error, before anything is read.
     MEMTOOL_TRY(FrameClassifier::Compile(rules));
   }

@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/memory_bound.h"
 #include "inputs/digested_files.h"
 #include "inputs/trace_folder.h"
-#include "memory_bound.h"
 #include "memtool/formats/reader.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/numbers.h"
@@ -27,10 +27,10 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostJobs = 4;
+constexpr std::size_t kMaxJobs = 4;
 
 // The lines of a list of inputs that are not empty.
-Result<std::vector<std::string>> LinesOf(const std::string& name) {
+Result<std::vector<std::string>> SplitLines(const std::string& name) {
   const auto about = [&name](Error error) {
     error.input = name;
     error.message = "the list of inputs " + error.message;
@@ -80,7 +80,7 @@ Result<void> CheckNames(const std::vector<std::string>& names) {
       return Fail(ErrorCode::kUsage, "the name of an input is empty",
                   "a variable that is not set?");
     }
-    auto stream = formats::StreamOf(name);
+    auto stream = formats::GetStream(name);
     if (stream && std::find(streams.begin(), streams.end(), *stream) != streams.end()) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("{} is named twice, and can be read only once",
@@ -120,12 +120,12 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   auto add = group.add_options();
   add("file", po::value(&files_)->value_name("FILE"),
       "an input; '-' is stdin (also as a plain argument)");
-  add("files-from", ValueOf(&files_from_, {.files = true})->value_name("LIST"),
+  add("files-from", ToValue(&files_from_, {.files = true})->value_name("LIST"),
       "read names of inputs from LIST, one per line; '-' is stdin");
-  add("input-format", ValueOf(&load_.format, FormatNames())->value_name("NAME"),
+  add("input-format", ToValue(&load_.format, FormatNames())->value_name("NAME"),
       "read as this format instead of by content");
   if (with_rows) {
-    add("limit,n", ValueOf(&limits_, LimitNames())->value_name("N"),
+    add("limit,n", ToValue(&limits_, LimitNames())->value_name("N"),
         takes_card_limit_
             ? "print N rows, 0 = all (default 20 in a table on stdout, else all); or a size with a "
               "unit: what the card gives to the process; or NAME=VALUE: a reading limit, see "
@@ -133,7 +133,7 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
             : "print N rows, 0 = all (default 20 in a table on stdout, else all); "
               "or NAME=VALUE: a reading limit, see memtool help limits");
   } else {
-    add("limit", ValueOf(&limits_, LimitNames())->value_name("NAME=VALUE"),
+    add("limit", ToValue(&limits_, LimitNames())->value_name("NAME=VALUE"),
         "a reading limit, see memtool help limits");
   }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
@@ -199,7 +199,7 @@ Result<void> InputOptions::Resolve() {
   }
   BoundMemory(load_.limits.memory > 0 ? load_.limits.memory : DefaultMemoryBound());
   if (jobs_ == 0) {
-    jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostJobs);
+    jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxJobs);
   }
   return {};
 }
@@ -216,7 +216,7 @@ std::optional<std::string> InputOptions::TakeFirst() {
 Result<std::vector<std::string>> InputOptions::GivenNames() const {
   std::vector<std::string> names = files_;
   if (!files_from_.empty()) {
-    auto list = LinesOf(files_from_);
+    auto list = SplitLines(files_from_);
     MEMTOOL_TRY(list);
     names.insert(names.end(), list->begin(), list->end());
     if (names.empty()) {
@@ -231,8 +231,8 @@ Result<std::vector<std::string>> InputOptions::GivenNames() const {
   return names;
 }
 
-Result<std::vector<std::string>> InputOptions::FilesOf(const std::vector<std::string>& names,
-                                                       Streams& streams) const {
+Result<std::vector<std::string>> InputOptions::GetFiles(const std::vector<std::string>& names,
+                                                        Streams& streams) const {
   MEMTOOL_TRY(CheckNames(names));
 #ifdef __EMSCRIPTEN__  // a page has the files that it was given, and no others
   return WithFoldersRead(names, keep_going_, streams);
@@ -251,7 +251,7 @@ Result<std::vector<std::string>> InputOptions::Names(Streams& streams) const {
     MEMTOOL_TRY(name);
     names->push_back(*std::move(name));
   }
-  auto read = FilesOf(*names, streams);
+  auto read = GetFiles(*names, streams);
   MEMTOOL_TRY(read);
   for (const std::string& name : *read) {
     streams.inputs.Add(name);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/whatif/allocator_settings.h"
@@ -32,13 +32,13 @@ class InputOptions {
   Result<void> Resolve();
   // The inputs by name, "-" = stdin. With none on the command line: stdin when it is a pipe or file
   // that holds something, $MEMTOOL_PROFILE, or the newest profile of the current folder; says on
-  // stderr which one it took. Folders and digests are replaced, see FilesOf.
+  // stderr which one it took. Folders and digests are replaced, see GetFiles.
   // Errors: kUsage when there is nothing to read.
   Result<std::vector<std::string>> Names(Streams& streams) const;
   // The names with a folder replaced by the traces in it, see inputs/trace_folder.h, and a file of
   // digests by the files that these are of, see inputs/digested_files.h.
-  Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& names,
-                                           Streams& streams) const;
+  Result<std::vector<std::string>> GetFiles(const std::vector<std::string>& names,
+                                            Streams& streams) const;
 
   // Those of the command line and of --files-from, folders as they are. Errors: kUsage.
   [[nodiscard]] Result<std::vector<std::string>> GivenNames() const;

@@ -30,7 +30,7 @@ std::string_view BuiltinFor(const Origin& origin) {
 }  // namespace
 
 void KeywordsOption::Declare(po::options_description_easy_init add) {
-  add("keywords", ValueOf(&name_, KeywordFiles())->value_name("FILE"),
+  add("keywords", ToValue(&name_, KeywordFiles())->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
       "builtin:jax, builtin:driver (default: the built-in one for the input's framework)");
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/formats/keywords.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/recording.h"

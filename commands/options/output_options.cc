@@ -31,16 +31,16 @@ constexpr std::array<Choice<Format>, 5> kFormats{{{"table", Format::kTable},
 void OutputOptions::Declare(po::options_description& options) {
   po::options_description group("Output");
   auto add = group.add_options();
-  add("format", ValueOf(&format_text_, WordsOf(kFormats))->value_name("FORMAT"),
+  add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
       "table, json, jsonl, csv or markdown (default table)");
   add("unit",
-      ValueOf(&unit_text_, {.words = {"auto", "B", "KiB", "MiB", "GiB", "TiB"}})
+      ToValue(&unit_text_, {.words = {"auto", "B", "KiB", "MiB", "GiB", "TiB"}})
           ->value_name("UNIT"),
       "auto, B, KiB, MiB, GiB or TiB (default auto)");
   add("columns", po::value(&columns_)->value_name("LIST"),
       "only these columns, in this order, such as flat,where; for tables, markdown and CSV");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
-  add("color", ValueOf(&color_text_, WordsOf(kWhens))->value_name("WHEN"),
+  add("color", ToValue(&color_text_, ToWords(kWhens))->value_name("WHEN"),
       "auto, always or never (default auto; NO_COLOR counts)");
   options.add(group);
 }
@@ -111,12 +111,12 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     chosen = *std::move(fields);
   }
   const AnswerView& view = chosen ? *chosen : answer;
-  if (streams.take) {
-    streams.take(view, limit);
+  if (streams.on_answer) {
+    streams.on_answer(view, limit);
     return {};
   }
   return Deliver(streams, [&](Sink& out) {
-    const ByteSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+    const TextSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
     switch (format_) {
       case Format::kJson:
         memtool::WriteJson(view, limit, sink);
@@ -138,8 +138,8 @@ Result<void> OutputOptions::Deliver(Streams& streams,
   }
   return StreamWholeFile(
       output_,
-      [&write](const TakeBytes& take) {
-        TakingSink out(take);
+      [&write](const ByteSink& byte_sink) {
+        CallbackSink out(byte_sink);
         write(out);
         return out.Flush();
       },

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/text_table.h"

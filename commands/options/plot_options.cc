@@ -14,7 +14,7 @@ void PlotOptions::Declare(po::options_description_easy_init add, const char* hel
 
 Result<void> PlotOptions::Resolve() {
   if (wanted()) {
-    MEMTOOL_TRY(PlotFormatOf(path_));
+    MEMTOOL_TRY(ToPlotFormat(path_));
   }
   auto size = ParsePlotWidth(width_);
   MEMTOOL_TRY(size);

@@ -4,7 +4,7 @@
 #include <boost/program_options/options_description.hpp>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "output/plot/plot.h"
 
 namespace memtool::commands {

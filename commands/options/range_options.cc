@@ -14,11 +14,11 @@ constexpr std::array<Choice<bool>, 2> kAxes{{{"event", false}, {"time", true}}};
 }  // namespace
 
 void RangeOptions::Declare(po::options_description_easy_init add, const std::string& of) {
-  add("from", ValueOf(&from_text_, MomentWords())->value_name("MOMENT"),
+  add("from", ToValue(&from_text_, MomentWords())->value_name("MOMENT"),
       (of + "where it begins: an event's number, or a moment as in --at of memtool top (default "
             "start)")
           .c_str());
-  add("to", ValueOf(&to_text_, MomentWords())->value_name("MOMENT"),
+  add("to", ToValue(&to_text_, MomentWords())->value_name("MOMENT"),
       (of + "where it ends (default end)").c_str());
 }
 
@@ -33,7 +33,7 @@ Result<void> RangeOptions::Resolve() {
 }
 
 KnownWords AxisWords() {
-  return WordsOf(kAxes);
+  return ToWords(kAxes);
 }
 
 Result<bool> ChooseAxis(std::string_view word) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/replay/moment.h"
 #include "words/known_words.h"

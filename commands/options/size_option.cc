@@ -11,7 +11,7 @@ namespace memtool::commands {
 
 Result<std::int64_t> ParseDeviceSize(std::string_view option, std::string_view text,
                                      SizeBase base) {
-  constexpr std::int64_t kLeast = std::int64_t{1} << 20U;
+  constexpr std::int64_t kMin = std::int64_t{1} << 20U;
   auto bytes = ParseSize(text, base);
   if (!bytes) {
     Error error = std::move(bytes.error());
@@ -19,7 +19,7 @@ Result<std::int64_t> ParseDeviceSize(std::string_view option, std::string_view t
     return Fail(std::move(error));
   }
   const bool unit = text.empty() || text.back() < '0' || text.back() > '9';
-  if (unit || *bytes >= kLeast || *bytes == 0) {
+  if (unit || *bytes >= kMin || *bytes == 0) {
     return bytes;
   }
   return Fail(ErrorCode::kUsage, fmt::format("{} {}: {}?", option, text, Counted(*bytes, "byte")),

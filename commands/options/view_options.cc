@@ -40,7 +40,7 @@ constexpr std::array<Choice<FrameMode>, 3> kModes{
 }  // namespace
 
 KnownWords FrameWords() {
-  return WordsOf(kModes);
+  return ToWords(kModes);
 }
 
 Result<FrameMode> ParseFrameMode(std::string_view text) {
@@ -52,7 +52,7 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
   po::options_description group("Selection");
   auto add = group.add_options();
   if (by.help != nullptr) {
-    add("by", ValueOf(&by_text_, ByWords(by.rows))->value_name("WHAT"), by.help);
+    add("by", ToValue(&by_text_, ByWords(by.rows))->value_name("WHAT"), by.help);
     keywords_.Declare(add);
   }
   if (by.sorted) {
@@ -60,7 +60,7 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
   }
   if (!by.events) {
     add("at",
-        ValueOf(&moment_text_, MomentWords())
+        ToValue(&moment_text_, MomentWords())
             ->value_name("MOMENT")
             ->notifier([this](const std::string&) { has_moment_ = true; }),
         "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
@@ -68,7 +68,7 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
   }
   add("device", po::value(&options_.device)->value_name("DEVICE"),
       "only this device: its number, or its whole name");
-  add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
+  add("frames", ToValue(&frames_text_, FrameWords())->value_name("MODE"),
       "app (default): hide framework and runtime frames; python: Python frames; all");
   frames_.Declare(add);
   if (!by.events) {
@@ -86,7 +86,7 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
 }
 
 void ViewOptions::DeclareBase(po::options_description& options) {
-  options.add_options()("base-at", ValueOf(&base_moment_text_, MomentWords())->value_name("MOMENT"),
+  options.add_options()("base-at", ToValue(&base_moment_text_, MomentWords())->value_name("MOMENT"),
                         "the moment of the base (default: the same as --at)");
 }
 
@@ -151,10 +151,10 @@ std::string ViewOptions::Describe() const {
   return text;
 }
 
-MomentSpec ViewOptions::MomentOf(const Recording& recording, const MomentSpec& given) const {
-  const bool end_asked =
+MomentSpec ViewOptions::MakeMoment(const Recording& recording, const MomentSpec& given) const {
+  const bool end_requested =
       has_moment_ || (has_base_moment() && base_moment_.kind == MomentSpec::Kind::kEnd);
-  return recording.metadata.origin.kind != RecordingKind::kProgram || end_asked ||
+  return recording.metadata.origin.kind != RecordingKind::kProgram || end_requested ||
                  given.kind != MomentSpec::Kind::kEnd
              ? given
              : MomentSpec{.kind = MomentSpec::Kind::kPeak, .text = "peak"};

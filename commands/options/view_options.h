@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
@@ -53,7 +53,7 @@ class ViewOptions {
   [[nodiscard]] bool has_moment() const { return has_moment_; }
   // `given`, one of the two, for this recording: where the user gave none, that of a compiled
   // program is its peak, because at its end only arguments and results are left.
-  [[nodiscard]] MomentSpec MomentOf(const Recording& recording, const MomentSpec& given) const;
+  [[nodiscard]] MomentSpec MakeMoment(const Recording& recording, const MomentSpec& given) const;
   // The base's moment in comparisons: --base-at, else --at.
   [[nodiscard]] const MomentSpec& base_moment() const { return base_moment_; }
   [[nodiscard]] bool has_base_moment() const { return !base_moment_text_.empty(); }

@@ -1,4 +1,4 @@
-// Names cut to the width of a column so that they can still be told apart.
+// Truncates names to a column's width so that they stay distinguishable.
 #pragma once
 
 #include <cstddef>

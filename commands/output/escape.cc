@@ -127,9 +127,9 @@ bool FitsIn(std::string_view text, std::size_t width) {
 }
 
 // The last character of a text that is not empty.
-CodePoint LastOf(std::string_view text) {
-  constexpr std::size_t kLongest = 4;
-  for (std::size_t size = std::min(kLongest, text.size()); size > 1; --size) {
+CodePoint GetLast(std::string_view text) {
+  constexpr std::size_t kMaxLength = 4;
+  for (std::size_t size = std::min(kMaxLength, text.size()); size > 1; --size) {
     if (const CodePoint c = DecodeUtf8(text.substr(text.size() - size)); c.size == size) {
       return c;
     }
@@ -153,7 +153,7 @@ std::string ShortenAt(std::string_view text, std::size_t width, std::size_t head
   }
   const std::string_view head = text.substr(0, text.size() - rest.size());
   while (!rest.empty()) {
-    const CodePoint c = LastOf(rest);
+    const CodePoint c = GetLast(rest);
     used += Cells(c.value);
     if (used > keep) {
       break;

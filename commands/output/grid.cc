@@ -24,7 +24,7 @@ constexpr std::size_t kNamePart = 3;
 constexpr std::size_t kPathPart = 6;
 constexpr std::size_t kNarrowestWrap = 20;
 // How many names are kept so that cut ones differ; in longer tables they are cut one by one.
-constexpr std::size_t kMostNames = 2000;
+constexpr std::size_t kMaxNames = 2000;
 constexpr std::size_t kComfortableLines = 40;
 constexpr std::size_t kLinesIndent = 2;
 
@@ -98,7 +98,7 @@ std::size_t LinesWidth(std::string_view text) {
 bool LinesArePlain(std::string_view text) {
   bool plain = true;
   ForEachLine(text, [&plain](std::string_view line) {
-    return plain = line.size() <= kWidestCell && IsPlain(line);
+    return plain = line.size() <= kMaxCellWidth && IsPlain(line);
   });
   return plain;
 }
@@ -108,7 +108,7 @@ bool LinesArePlain(std::string_view text) {
 std::string ShortLines(std::string_view text) {
   std::vector<std::string> lines = Split(text);
   for (std::string& line : lines) {
-    line = Shorten(EscapeText(line), kWidestCell);
+    line = Shorten(EscapeText(line), kMaxCellWidth);
   }
   return Joined(lines, 0);
 }
@@ -134,16 +134,16 @@ struct Grid::Measured {
 void Grid::MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured& measured,
                        std::size_t& widest, std::string& room) const {
   const Column& column = table_.columns[at];
-  const bool named = style_.width > 0 && column.shrink && measured.names.size() < kMostNames;
+  const bool named = style_.width > 0 && column.shrink && measured.names.size() < kMaxNames;
   const bool made = !std::holds_alternative<std::monostate>(cell);
   if (!named && (!made || !measured.numbers.MayWiden(cell, unit))) {
     return;
   }
-  const Said said = Say(cell, at, unit, room);
-  measured.says = measured.says || !said.text.empty();
-  widest = std::max(widest, column.lines ? LinesWidth(said.text) : said.width);
+  const Rendered rendered = Render(cell, at, unit, room);
+  measured.says = measured.says || !rendered.text.empty();
+  widest = std::max(widest, column.lines ? LinesWidth(rendered.text) : rendered.width);
   if (named) {
-    measured.names.emplace(said.text);
+    measured.names.emplace(rendered.text);
   }
 }
 
@@ -179,13 +179,14 @@ void Grid::Measure() {
 }
 
 // Nearly all cells are short and plain: those are neither copied nor decoded.
-Grid::Said Grid::Say(const Cell& cell, std::size_t column, SizeUnit unit, std::string& room) const {
+Grid::Rendered Grid::Render(const Cell& cell, std::size_t column, SizeUnit unit,
+                            std::string& room) const {
   const auto* own = std::get_if<std::string>(&cell);
   if (own == nullptr) {
     room = CellText(cell, unit);
   }
   const std::string& text = own == nullptr ? room : *own;
-  if (text.size() <= kWidestCell && IsPlain(text)) {
+  if (text.size() <= kMaxCellWidth && IsPlain(text)) {
     return {text, text.size()};
   }
   const Column& style = table_.columns[column];
@@ -196,7 +197,7 @@ Grid::Said Grid::Say(const Cell& cell, std::size_t column, SizeUnit unit, std::s
     room = ShortLines(text);
   } else {
     const bool whole = style.wrap && !style.shrink;
-    room = whole ? EscapeText(text) : Shorten(EscapeText(text), kWidestCell);
+    room = whole ? EscapeText(text) : Shorten(EscapeText(text), kMaxCellWidth);
   }
   return {room, DisplayWidth(room)};
 }
@@ -287,7 +288,7 @@ bool Grid::Shows(std::string_view title) const {
 }
 
 // By what grew and what shrank, or the row's own.
-int Grid::ColorOf(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
+int Grid::GetColor(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
   const Column& column = ColumnAt(shown);
   if (column.colored) {
     return number < table_.row_colors.size() ? table_.row_colors[number] : kNoColor;
@@ -339,7 +340,7 @@ std::string Grid::CellAt(std::size_t shown, std::string_view text, std::size_t u
   return std::string(text);
 }
 
-void Grid::Compose(const std::vector<Said>& cells, const std::vector<int>& colors,
+void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
                    std::string& line) const {
   line.clear();
   std::size_t used = 0;
@@ -369,7 +370,7 @@ std::string Grid::Header() const {
     const std::string title(ColumnAt(i).title);
     texts.push_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
   }
-  std::vector<Said> cells;
+  std::vector<Rendered> cells;
   cells.reserve(texts.size());
   for (const std::string& text : texts) {
     cells.push_back({text, DisplayWidth(text)});
@@ -383,11 +384,11 @@ std::string Grid::Header() const {
   return header;
 }
 
-Grid::Said Grid::Fitting(std::size_t shown, const Said& said, std::string& room) const {
-  if (!MayCut(shown) || said.width <= widths_[shown]) {
-    return said;
+Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, std::string& room) const {
+  if (!MayCut(shown) || rendered.width <= widths_[shown]) {
+    return rendered;
   }
-  const std::string text(said.text);
+  const std::string text(rendered.text);
   const auto found = cut_[shown].find(text);
   if (found != cut_[shown].end()) {
     room = found->second;
@@ -404,7 +405,7 @@ void Grid::Write(Sink& out) const {
   }
   out.Write(Header());
   std::vector<std::string> rooms(shown_.size());
-  std::vector<Said> cells(shown_.size());
+  std::vector<Rendered> cells(shown_.size());
   std::vector<int> colors(shown_.size(), kNoColor);
   std::string line;
   auto block = table_.blocks.begin();
@@ -416,8 +417,8 @@ void Grid::Write(Sink& out) const {
     }
     const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      cells[i] = Fitting(i, Say(row[shown_[i]], shown_[i], unit, rooms[i]), rooms[i]);
-      colors[i] = style_.color ? ColorOf(i, row, number) : kNoColor;
+      cells[i] = Fitting(i, Render(row[shown_[i]], shown_[i], unit, rooms[i]), rooms[i]);
+      colors[i] = style_.color ? GetColor(i, row, number) : kNoColor;
     }
     Compose(cells, colors, line);
     out.Write(line);

@@ -15,7 +15,7 @@
 namespace memtool::commands {
 
 // Wide enough for any sane name; a hostile one is cut even where no terminal asks for it.
-inline constexpr std::size_t kWidestCell = 200;
+inline constexpr std::size_t kMaxCellWidth = 200;
 
 class Grid {
  public:
@@ -47,7 +47,7 @@ class Grid {
     return (ColumnAt(shown).shrink || ColumnAt(shown).wrap) && !Wraps(shown);
   }
   // What a cell says; the text may be that of the cell itself.
-  struct Said {
+  struct Rendered {
     std::string_view text;
     std::size_t width = 0;
   };
@@ -60,16 +60,17 @@ class Grid {
     return table_.columns[shown_[shown]];
   }
   // Before it is cut to the width of its column. `room`: for a text that has to be made.
-  [[nodiscard]] Said Say(const Cell& cell, std::size_t column, SizeUnit unit,
-                         std::string& room) const;
+  [[nodiscard]] Rendered Render(const Cell& cell, std::size_t column, SizeUnit unit,
+                                std::string& room) const;
   [[nodiscard]] std::string Header() const;
   // A cell's text, cut where its column had to shrink.
-  [[nodiscard]] Said Fitting(std::size_t shown, const Said& said, std::string& room) const;
+  [[nodiscard]] Rendered Fitting(std::size_t shown, const Rendered& rendered,
+                                 std::string& room) const;
   // Replaces `line` with cells in their places.
-  void Compose(const std::vector<Said>& cells, const std::vector<int>& colors,
+  void Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
                std::string& line) const;
-  [[nodiscard]] int ColorOf(std::size_t shown, const std::vector<Cell>& row,
-                            std::size_t number) const;
+  [[nodiscard]] int GetColor(std::size_t shown, const std::vector<Cell>& row,
+                             std::size_t number) const;
 
   const TextTable& table_;
   const TableStyle& style_;

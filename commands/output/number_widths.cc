@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kBitsPerUnit = 10;
 
-std::uint64_t MagnitudeOf(std::int64_t value) {
+std::uint64_t ComputeMagnitude(std::int64_t value) {
   return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
@@ -38,7 +38,7 @@ bool NumberWidths::MayWiden(const Cell& cell, SizeUnit unit) {
     unit = UnitFor(amount.value);
   }
   const std::size_t form = amount.bytes ? static_cast<std::size_t>(unit) : 0;
-  const std::uint64_t magnitude = MagnitudeOf(amount.value);
+  const std::uint64_t magnitude = ComputeMagnitude(amount.value);
   std::uint64_t& below = below_[form][amount.sign ? 2 : amount.value < 0 ? 1 : 0];
   if (magnitude < below) {
     return false;

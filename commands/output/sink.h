@@ -79,17 +79,17 @@ class InputFiles {
   std::vector<std::pair<dev_t, ino_t>> files_;
 };
 
-class KeptRecordings;
+class RecordingCache;
 
 struct Streams {
   Sink& out;  // data
   Sink& err;  // progress, warnings, hints: one message per line, prefixed by Warn()
   InputFiles inputs{};
   // Where inputs stay for the next command line; null = they are forgotten.
-  KeptRecordings* kept = nullptr;
+  RecordingCache* cache = nullptr;
   // Takes answers as data, in place of text on `out`; `limit`: how many of the rows that are held
   // were asked for, 0 = all. Empty = all is text.
-  std::function<void(const AnswerView& answer, std::size_t limit)> take{};
+  std::function<void(const AnswerView& answer, std::size_t limit)> on_answer{};
   // Why the command failed, when it did.
   std::optional<Error> error{};
 };

@@ -131,8 +131,8 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
     const SizeUnit unit = RowUnit(table, row, columns, style.unit);
     std::string line = "|";
     for (const std::size_t i : columns) {
-      line += fmt::format(" {} |",
-                          EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kWidestCell)));
+      line += fmt::format(
+          " {} |", EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kMaxCellWidth)));
     }
     out.Write(line + "\n");
   });

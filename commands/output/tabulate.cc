@@ -19,7 +19,7 @@ Column MakeColumn(const FieldInfo& field) {
           .key = field.key};
 }
 
-Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign) {
+Cell MakeCell(const Value& value, Unit unit, bool bytes, bool sign) {
   const bool amount = unit == Unit::kAmount || unit == Unit::kBytes;
   struct Visitor {
     Unit unit;

@@ -26,14 +26,14 @@ struct TableColumn {
 };
 
 // The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.
-Cell CellOf(const Value& value, Unit unit, bool bytes, bool sign = false);
+Cell MakeCell(const Value& value, Unit unit, bool bytes, bool sign = false);
 // How a table shows a declared field.
 Column MakeColumn(const FieldInfo& field);
 
 template <class Row>
 TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
   return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
-            return CellOf(field.Of(row), field.unit, bytes, field.layout.signs);
+            return MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
           }};
 }
 

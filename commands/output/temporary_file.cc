@@ -20,14 +20,14 @@ namespace {
 // What end a program unless it asks otherwise, and can be caught.
 constexpr std::array kEndings{SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,
                               SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM};
-constexpr std::size_t kMostName = 64;
-constexpr int kMostTries = 100;
+constexpr std::size_t kMaxName = 64;
+constexpr int kMaxTries = 100;
 
 // All that the handler reaches. The writer is the thread whose system calls make, rename and forget
 // the file: the handler runs on it alone, so that nothing is made after it has looked.
 struct Pending {
   std::atomic<int> folder{-1};
-  std::array<char, kMostName> name{};
+  std::array<char, kMaxName> name{};
   pthread_t writer{};
 };
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
@@ -115,10 +115,10 @@ int TemporaryFile::Make(const std::string& folder, std::string_view begin, std::
   std::random_device random;
   int fd = -1;
   int failed = EEXIST;
-  for (int tries = 0; fd < 0 && failed == EEXIST && tries < kMostTries; ++tries) {
+  for (int tries = 0; fd < 0 && failed == EEXIST && tries < kMaxTries; ++tries) {
     const std::uint64_t number = std::uint64_t{random()} << 32U | random();
-    const auto written = fmt::format_to_n(g_pending.name.data(), kMostName - 1, "{}{:016x}{}",
-                                          begin, number, ending);
+    const auto written =
+        fmt::format_to_n(g_pending.name.data(), kMaxName - 1, "{}{:016x}{}", begin, number, ending);
     *written.out = '\0';
     // Known before it exists: a signal that comes in between removes nothing.
     g_pending.folder = opened;

@@ -56,7 +56,7 @@ struct TextTable {
   // them. Writers of tables make two passes, the first for the widths of columns: it says which it
   // has `known`, per column, and cells that are no wider may be null.
   std::function<RowStream<std::vector<Cell>>(std::span<const std::size_t> known)> stream;
-  std::uint64_t skipped_rows = 0;   // rows that a limit kept from being made at all
+  std::uint64_t skipped_rows = 0;   // rows never created because of a row limit
   std::int64_t skipped_amount = 0;  // the sum of their measure column
   std::size_t measure = 0;          // the column whose bytes the cut rows are summed by
   bool row_unit = false;            // one unit per row (comparisons) instead of per cell

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // as the kernel
 constexpr mode_t kModeBits = 07777;
 constexpr mode_t kAnyWrite = 0222;
 constexpr mode_t kNewFile = 0666;
@@ -28,13 +28,13 @@ constexpr mode_t kOwnOnly = 0600;
 
 // Where a name leads through symbolic links, the last of which may lead to nothing yet. None: it
 // leads through /proc, to something that may have no name (/dev/stdout), or in a circle.
-std::optional<fs::path> TargetOf(const std::string& path) {
+std::optional<fs::path> GetTarget(const std::string& path) {
   fs::path target = path;
   std::error_code error;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
     const fs::path folder =
         fs::canonical(target.has_parent_path() ? target.parent_path() : ".", error);
-    if (error || links == kMostLinks || folder.native().starts_with("/proc/")) {
+    if (error || links == kMaxLinks || folder.native().starts_with("/proc/")) {
       return std::nullopt;
     }
     target = folder / fs::read_symlink(target, error);
@@ -45,12 +45,12 @@ std::optional<fs::path> TargetOf(const std::string& path) {
   return target;
 }
 
-fs::path FolderOf(const fs::path& path) {
+fs::path GetFolder(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
 // Devices and pipes: a rename would replace them.
-Result<void> WriteInPlace(const std::string& path, const ProduceBytes& produce) {
+Result<void> WriteInPlace(const std::string& path, const ByteProducer& produce) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (!file) {
     return Fail(NotWritable(path, errno));
@@ -85,10 +85,10 @@ bool KeepRights(int file, const struct stat& old, const std::string& path) {
 }
 
 // `old`: what has the name now; none for a new file.
-Result<void> Replace(const std::string& path, const fs::path& target, const ProduceBytes& produce,
+Result<void> Replace(const std::string& path, const fs::path& target, const ByteProducer& produce,
                      const struct stat* old) {
   TemporaryFile file;
-  if (const int failed = file.Make(FolderOf(target).native(), ".memtool-", {},
+  if (const int failed = file.Make(GetFolder(target).native(), ".memtool-", {},
                                    old == nullptr ? kNewFile : kOwnOnly);
       failed != 0) {
     Error error = NotWritable(path, failed);
@@ -122,10 +122,10 @@ Error NotWritable(const std::string& name, int number) {
 
 Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Streams& streams) {
   return StreamWholeFile(
-      path, [bytes](const TakeBytes& take) { return take(bytes); }, streams);
+      path, [bytes](const ByteSink& byte_sink) { return byte_sink(bytes); }, streams);
 }
 
-void TakingSink::Write(std::string_view text) {
+void CallbackSink::Write(std::string_view text) {
   constexpr std::size_t kPiece = std::size_t{256} << 10U;
   pending_ += text;
   if (pending_.size() >= kPiece) {
@@ -133,15 +133,15 @@ void TakingSink::Write(std::string_view text) {
   }
 }
 
-Result<void> TakingSink::Flush() {
+Result<void> CallbackSink::Flush() {
   if (state_ && !pending_.empty()) {
-    state_ = take_(pending_);
+    state_ = sink_(pending_);
   }
   pending_.clear();
   return state_;
 }
 
-Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
+Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produce,
                              Streams& streams) {
   if (path == "-") {
     return produce([&streams](std::string_view bytes) {
@@ -161,7 +161,7 @@ Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produc
   if (!exists && errno != ENOENT) {
     return Fail(NotWritable(path, errno));
   }
-  const std::optional<fs::path> target = TargetOf(path);
+  const std::optional<fs::path> target = GetTarget(path);
   if (!target || (exists && !S_ISREG(old.st_mode))) {
     return WriteInPlace(path, produce);
   }
@@ -201,10 +201,10 @@ Result<void> AppendToFile(const std::string& path, std::string_view bytes) {
 }
 
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes) {
-  return StreamTemporary(ending, [bytes](const TakeBytes& take) { return take(bytes); });
+  return StreamTemporary(ending, [bytes](const ByteSink& byte_sink) { return byte_sink(bytes); });
 }
 
-Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes& produce) {
+Result<std::string> StreamTemporary(std::string_view ending, const ByteProducer& produce) {
   const char* chosen = std::getenv("TMPDIR");
   const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
   TemporaryFile file;
@@ -224,10 +224,10 @@ Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes&
 
 bool SameTarget(const std::string& one, const std::string& other) {
   const auto canonical = [](const std::string& path) {
-    const fs::path target = TargetOf(path).value_or(path);
+    const fs::path target = GetTarget(path).value_or(path);
     std::error_code error;
-    const fs::path folder = fs::canonical(FolderOf(target), error);
-    return (error ? FolderOf(target) : folder) / target.filename();
+    const fs::path folder = fs::canonical(GetFolder(target), error);
+    return (error ? GetFolder(target) : folder) / target.filename();
   };
   return canonical(one) == canonical(other);
 }

@@ -20,21 +20,21 @@ Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Str
 // The same for bytes that are made while they are written: `produce` hands them to the function
 // that it is given, and passes its errors on. Nothing replaces a file when it fails. Errors: also
 // those of `produce`.
-using TakeBytes = std::function<Result<void>(std::string_view bytes)>;
-using ProduceBytes = std::function<Result<void>(const TakeBytes& take)>;
-Result<void> StreamWholeFile(const std::string& path, const ProduceBytes& produce,
+using ByteSink = std::function<Result<void>(std::string_view bytes)>;
+using ByteProducer = std::function<Result<void>(const ByteSink& byte_sink)>;
+Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produce,
                              Streams& streams);
 
 // What is written to it goes to `take` in pieces, until that fails; Flush() tells.
-class TakingSink final : public Sink {
+class CallbackSink final : public Sink {
  public:
-  explicit TakingSink(const TakeBytes& take) : take_(take) {}
+  explicit CallbackSink(const ByteSink& byte_sink) : sink_(byte_sink) {}
   void Write(std::string_view text) override;
   Result<void> Flush() override;
   void Discard() override { pending_.clear(); }
 
  private:
-  const TakeBytes& take_;
+  const ByteSink& sink_;
   std::string pending_;
   Result<void> state_;
 };
@@ -47,7 +47,7 @@ Result<void> AppendToFile(const std::string& path, std::string_view bytes);
 // files. Returns the path. Errors: kOutput.
 Result<std::string> WriteTemporary(std::string_view ending, std::string_view bytes);
 // The same for bytes that are made while they are written. Errors: also those of `produce`.
-Result<std::string> StreamTemporary(std::string_view ending, const ProduceBytes& produce);
+Result<std::string> StreamTemporary(std::string_view ending, const ByteProducer& produce);
 
 // True when both names lead to one file, also to one that does not exist yet.
 bool SameTarget(const std::string& one, const std::string& other);

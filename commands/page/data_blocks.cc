@@ -29,7 +29,7 @@ constexpr std::string_view kBlockEnd = "</script>\n";
 // Bytes to text, three to four; what is left over waits for more.
 class Base64 {
  public:
-  explicit Base64(const TakeBytes& take) : take_(take) {}
+  explicit Base64(const ByteSink& byte_sink) : sink_(byte_sink) {}
 
   Result<void> Add(std::string_view bytes) {
     std::string text;
@@ -40,7 +40,7 @@ class Base64 {
         Append(text, 4);
       }
     }
-    return take_(text);
+    return sink_(text);
   }
   Result<void> Finish() {
     if (held_ == 0) {
@@ -51,7 +51,7 @@ class Base64 {
     group_ <<= 8U * (3U - held_);
     Append(text, digits);
     text.append(4 - digits, '=');
-    return take_(text);
+    return sink_(text);
   }
 
  private:
@@ -65,7 +65,7 @@ class Base64 {
     held_ = 0;
   }
 
-  const TakeBytes& take_;
+  const ByteSink& sink_;
   std::uint32_t group_ = 0;
   unsigned held_ = 0;  // bytes in the group
 };
@@ -140,12 +140,12 @@ std::string_view AsText(std::span<const std::byte> bytes) {
 Result<std::uint64_t> WriteInput(formats::Source& source, std::span<std::byte> buffer,
                                  std::span<const std::byte> piece, bool packed, Base64& base64) {
   Deflater deflater;
-  const TakeBytes take = [&base64](std::string_view bytes) { return base64.Add(bytes); };
+  const ByteSink byte_sink = [&base64](std::string_view bytes) { return base64.Add(bytes); };
   std::uint64_t size = 0;
   while (true) {
     size += piece.size();
     const bool last = piece.size() < buffer.size();
-    MEMTOOL_TRY(packed ? take(AsText(piece)) : deflater.Feed(piece, last, take));
+    MEMTOOL_TRY(packed ? byte_sink(AsText(piece)) : deflater.Feed(piece, last, byte_sink));
     if (last) {
       break;
     }
@@ -159,7 +159,7 @@ Result<std::uint64_t> WriteInput(formats::Source& source, std::span<std::byte> b
 
 // A large recording as the container of what was read from it, where that is smaller: the answers
 // are those of the original. What is no recording goes in as it is; the page says what it is.
-std::optional<std::string> ContainerOf(const PageInput& input) {
+std::optional<std::string> GetContainer(const PageInput& input) {
   constexpr std::uint64_t kLarge = std::uint64_t{1} << 20U;
   if (!input.size || *input.size < kLarge) {
     return std::nullopt;
@@ -204,13 +204,13 @@ Result<std::vector<PageInput>> OpenPageInputs(const std::vector<std::string>& in
   return opened;
 }
 
-Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
-  if (const auto container = ContainerOf(input)) {
-    MEMTOOL_TRY(take(BlockHead(input, "none")));
-    Base64 text(take);
+Result<void> WriteDataBlock(PageInput& input, const ByteSink& byte_sink) {
+  if (const auto container = GetContainer(input)) {
+    MEMTOOL_TRY(byte_sink(BlockHead(input, "none")));
+    Base64 text(byte_sink);
     MEMTOOL_TRY(text.Add(*container));
     MEMTOOL_TRY(text.Finish());
-    return take(kBlockEnd);
+    return byte_sink(kBlockEnd);
   }
   std::vector<std::byte> buffer(kPiece);
   const auto got = ReadFull(*input.source, buffer);
@@ -219,8 +219,8 @@ Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
   }
   const auto head = std::span<const std::byte>(buffer).first(*got);
   const bool packed = IsPacked(AsText(head));
-  MEMTOOL_TRY(take(BlockHead(input, packed ? "none" : "deflate-raw")));
-  Base64 base64(take);
+  MEMTOOL_TRY(byte_sink(BlockHead(input, packed ? "none" : "deflate-raw")));
+  Base64 base64(byte_sink);
   const auto size = WriteInput(*input.source, buffer, head, packed, base64);
   if (!size) {
     return Fail(About(size.error(), input));
@@ -229,7 +229,7 @@ Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take) {
     return Fail(
         Error{.code = ErrorCode::kIo, .input = input.path, .message = "changed while it was read"});
   }
-  return take(kBlockEnd);
+  return byte_sink(kBlockEnd);
 }
 
 }  // namespace memtool::commands

@@ -34,6 +34,6 @@ Result<std::vector<PageInput>> OpenPageInputs(const std::vector<std::string>& in
 // BYTES is the size of the input; a stream, whose size is not known before its end, has none. Holds
 // some 100 KiB at a time, or such a recording. Errors: kIo, also for a file that became shorter;
 // those of `take`.
-Result<void> WriteDataBlock(PageInput& input, const TakeBytes& take);
+Result<void> WriteDataBlock(PageInput& input, const ByteSink& byte_sink);
 
 }  // namespace memtool::commands

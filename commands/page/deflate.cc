@@ -37,7 +37,8 @@ struct Deflater::State {
 Deflater::Deflater() : state_(std::make_unique<State>()) {}
 Deflater::~Deflater() = default;
 
-Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last, const TakeBytes& take) {
+Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last,
+                            const ByteSink& byte_sink) {
   isal_zstream& stream = state_->stream;
   // Its interface is C and takes what it only reads as if it wrote there.
   std::vector<std::uint8_t> input(bytes.size());
@@ -56,7 +57,7 @@ Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last, const T
     }
     const std::size_t made = kOutput - stream.avail_out;
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the same bytes as characters
-    MEMTOOL_TRY(take({reinterpret_cast<const char*>(state_->output.data()), made}));
+    MEMTOOL_TRY(byte_sink({reinterpret_cast<const char*>(state_->output.data()), made}));
   } while (stream.avail_out == 0);
   return {};
 }
@@ -78,7 +79,8 @@ struct Deflater::State {
 Deflater::Deflater() : state_(std::make_unique<State>()) {}
 Deflater::~Deflater() = default;
 
-Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last, const TakeBytes& take) {
+Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last,
+                            const ByteSink& byte_sink) {
   z_stream& stream = state_->stream;
   std::vector<Bytef> input(bytes.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -94,7 +96,7 @@ Result<void> Deflater::Feed(std::span<const std::byte> bytes, bool last, const T
     }
     const std::size_t made = kOutput - stream.avail_out;
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the same bytes as characters
-    MEMTOOL_TRY(take({reinterpret_cast<const char*>(state_->output.data()), made}));
+    MEMTOOL_TRY(byte_sink({reinterpret_cast<const char*>(state_->output.data()), made}));
   } while (stream.avail_out == 0);
   return {};
 }

@@ -20,7 +20,7 @@ class Deflater {
 
   // Takes the next bytes, the last ones with `last`; hands what is ready to `take`, whose errors it
   // passes on.
-  Result<void> Feed(std::span<const std::byte> bytes, bool last, const TakeBytes& take);
+  Result<void> Feed(std::span<const std::byte> bytes, bool last, const ByteSink& byte_sink);
 
  private:
   struct State;

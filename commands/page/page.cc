@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "options/default_input.h"
 #include "options/input_options.h"
 #include "output/graph/browser.h"
@@ -60,12 +60,12 @@ class PageCommandBase : public Command {
     MEMTOOL_TRY(CheckNames(all));
     auto inputs = OpenPageInputs(files_, bases_);
     MEMTOOL_TRY(inputs);
-    const ProduceBytes produce = [&](const TakeBytes& take) -> Result<void> {
-      MEMTOOL_TRY(take(page->before));
+    const ByteProducer produce = [&](const ByteSink& byte_sink) -> Result<void> {
+      MEMTOOL_TRY(byte_sink(page->before));
       for (PageInput& input : *inputs) {
-        MEMTOOL_TRY(WriteDataBlock(input, take));
+        MEMTOOL_TRY(WriteDataBlock(input, byte_sink));
       }
-      return take(page->after);
+      return byte_sink(page->after);
     };
     MEMTOOL_TRY(kind_ == Kind::kBrowser ? Show(produce, streams)
                                         : StreamWholeFile(output_, produce, streams));
@@ -73,7 +73,7 @@ class PageCommandBase : public Command {
   }
 
  private:
-  static Result<void> Show(const ProduceBytes& produce, Streams& streams) {
+  static Result<void> Show(const ByteProducer& produce, Streams& streams) {
     auto path = StreamTemporary(".html", produce);
     MEMTOOL_TRY(path);
     const std::string browser = OpenInBrowser(*path);

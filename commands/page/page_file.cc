@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPlaceOfData = "<!--MEMTOOL-DATA-->";
 constexpr std::string_view kTitle = "<title>";
 constexpr std::string_view kTitleEnd = "</title>";
-constexpr std::size_t kMostPage = std::size_t{64} << 20U;
+constexpr std::size_t kMaxPage = std::size_t{64} << 20U;
 
 Result<std::string> ReadPage(const std::string& path) {
   auto source = formats::OpenFile(path);
@@ -30,7 +30,7 @@ Result<std::string> ReadPage(const std::string& path) {
     for (const std::byte byte : std::span(buffer).first(*got)) {
       text += static_cast<char>(byte);
     }
-    if (text.size() > kMostPage) {
+    if (text.size() > kMaxPage) {
       return Fail(Error{.code = ErrorCode::kMalformed,
                         .input = {},
                         .message = "is no page of memtool: larger than 64 MiB"});

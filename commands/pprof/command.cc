@@ -1,5 +1,5 @@
 // memtool pprof: pprof's own command line and output, for fingers and scripts that know it.
-#include "command.h"
+#include "base/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ constexpr std::array<Form, 9> kForms{{{"callgrind", "callgraph.out", ""},
                                       {"pdf", "pdf", "pdf"},
                                       {"ps", "ps", "ps"}}};
 
-Form FormOf(const std::string& report) {
+Form GetForm(const std::string& report) {
   for (const Form& form : kForms) {
     if (form.report == report) {
       return form;
@@ -117,7 +117,7 @@ class PprofCommand final : public Command {
     MEMTOOL_TRY(profile);
     auto report = pprof::MakePprofReport(*std::move(profile), settings_, warn);
     MEMTOOL_TRY(report);
-    MEMTOOL_TRY(Send(*report, FormOf(settings_.report), streams));
+    MEMTOOL_TRY(Send(*report, GetForm(settings_.report), streams));
     return ExitCode::kOk;
   }
 
@@ -138,8 +138,8 @@ class PprofCommand final : public Command {
     }
     return StreamWholeFile(
         path.empty() ? "-" : path,
-        [&](const TakeBytes& take) {
-          return whole ? take(*text) : pprof::WriteReport(report, take);
+        [&](const ByteSink& byte_sink) {
+          return whole ? byte_sink(*text) : pprof::WriteReport(report, byte_sink);
         },
         streams);
   }

@@ -48,7 +48,7 @@ bool ChangesNothing(const Recording& recording, const FilterOptions& options) {
   return true;
 }
 
-std::string_view ValueOf(const FilterOptions& options, std::string_view range) {
+std::string_view ToValue(const FilterOptions& options, std::string_view range) {
   const std::string_view text = range == "tagfocus" ? options.tag_focus : options.tag_ignore;
   return text.substr(text.find('=') + 1);  // all of it when there is no key
 }
@@ -91,7 +91,7 @@ Result<Recording> ApplyFilters(Recording recording, const Settings& settings,
   const auto filter = Filter::Compile(options);
   MEMTOOL_TRY(filter);
   for (const std::string_view option : filter->Ranges()) {
-    warn(fmt::format("{}:Interpreted '{}' as range, not regexp", option, ValueOf(options, option)));
+    warn(fmt::format("{}:Interpreted '{}' as range, not regexp", option, ToValue(options, option)));
   }
   if (ChangesNothing(recording, options)) {
     return recording;

@@ -69,7 +69,7 @@ class Samples {
     std::vector<char> touched(sums.size(), 0);
     ForEach([&](std::size_t i) {
       const std::uint32_t stack = profile_.stacks[i].value();
-      Add(sums[stack], WeightOf(i));
+      Add(sums[stack], GetWeight(i));
       touched[stack] = 1;
     });
     for (std::uint32_t stack = 0; stack < sums.size(); ++stack) {
@@ -83,13 +83,13 @@ class Samples {
   template <class Visit>
   void ForEachStackWithTags(Visit visit) const {
     const SamplesByStack groups(input_.recording.stack_count(), profile_.stacks,
-                                [this](auto take) { ForEach(take); });
+                                [this](auto byte_sink) { ForEach(byte_sink); });
     StackTags tags(input_.tags->size());
     const auto visit_stack = [&](StackId stack, std::span<const std::uint32_t> samples) {
       Weight sum;
       for (const std::uint32_t i : samples) {
-        Add(sum, WeightOf(i));
-        tags.Add(input_.tags->Of(profile_.label_sets[i]), i, WeightOf(i));
+        Add(sum, GetWeight(i));
+        tags.Add(input_.tags->Of(profile_.label_sets[i]), i, GetWeight(i));
       }
       visit(stack, sum, tags.sums());
       tags.Clear();
@@ -98,13 +98,13 @@ class Samples {
   }
 
  private:
-  [[nodiscard]] Weight WeightOf(std::size_t i) const {
+  [[nodiscard]] Weight GetWeight(std::size_t i) const {
     return {profile_.values[input_.type][i], input_.mean ? profile_.values[0][i] : 0};
   }
   template <class Visit>
   void ForEach(Visit visit) const {
     for (std::uint32_t i = 0; i < profile_.size(); ++i) {
-      const Weight weight = WeightOf(i);
+      const Weight weight = GetWeight(i);
       if (weight.value != 0 || weight.divisor != 0) {
         visit(i);
       }
@@ -120,7 +120,7 @@ class Builder {
   Builder(const GraphInput& input, const std::vector<char>& kept)
       : input_(input), kept_(kept), graph_{.calls = CallGraph(kGraphRules, input.with_edges)} {
     for (std::uint32_t row = 0; !input.tree && row < input.table.size(); ++row) {
-      AddNode(row, input.table.FunctionOf(row));
+      AddNode(row, input.table.GetFunction(row));
     }
   }
 
@@ -183,7 +183,7 @@ class Builder {
       const auto fresh = static_cast<std::uint32_t>(graph_.info.size());
       const std::uint32_t child = children_.GetOrPut(above | row, fresh);
       if (child == fresh) {
-        AddNode(row, functions_.GetOrPut(above | input_.table.FunctionOf(row), fresh));
+        AddNode(row, functions_.GetOrPut(above | input_.table.GetFunction(row), fresh));
       }
       nodes_[i] = NodeId(child);
       above = std::uint64_t{child} << 32U;
@@ -259,7 +259,7 @@ void NodeTable::AddLocation(const Recording& recording, const Location& location
   }
 }
 
-std::uint32_t NodeTable::FunctionOf(std::uint32_t row) {
+std::uint32_t NodeTable::GetFunction(std::uint32_t row) {
   NodeInfo node = nodes_[NodeId(row)];
   node.address = 0;
   node.line = 0;

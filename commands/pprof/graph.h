@@ -75,7 +75,7 @@ class NodeTable {
   // True when one location has several frames: only then edges can be inlined calls.
   [[nodiscard]] bool inlined() const { return inlined_; }
   // A number per (name, file, start line, binary), whatever the line and address.
-  [[nodiscard]] std::uint32_t FunctionOf(std::uint32_t row);
+  [[nodiscard]] std::uint32_t GetFunction(std::uint32_t row);
 
  private:
   void AddLocation(const Recording& recording, const Location& location, const NodeKey& key);

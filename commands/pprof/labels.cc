@@ -32,8 +32,8 @@ std::vector<std::string> SplitComma(std::string_view text) {
 }
 
 // The values of one key, numbers in `unit`.
-std::vector<std::string> ValuesOf(const Recording& recording, const LabelSet& set, StringId key,
-                                  const std::string& unit) {
+std::vector<std::string> GetValues(const Recording& recording, const LabelSet& set, StringId key,
+                                   const std::string& unit) {
   std::vector<std::string> values;
   if (const TextLabel* text = set.Text(key)) {
     for (const StringId value : text->values) {
@@ -73,7 +73,7 @@ class LabelFrames {
         frames.emplace();
         frames->roots = Make(labels, roots_, root_found_);
         frames->leaves = Make(labels, leaves_, leaf_found_);
-        frames->number = NumberOf(*frames);
+        frames->number = ToNumber(*frames);
       }
       const auto next = static_cast<std::uint32_t>(stacks.size());
       const std::uint32_t row =
@@ -99,7 +99,7 @@ class LabelFrames {
     std::uint32_t number = 0;  // the same for the same frames
   };
 
-  std::uint32_t NumberOf(const Added& frames) {
+  std::uint32_t ToNumber(const Added& frames) {
     return numbers_
         .try_emplace({frames.roots, frames.leaves}, static_cast<std::uint32_t>(numbers_.size()))
         .first->second;
@@ -111,7 +111,7 @@ class LabelFrames {
     std::vector<LocationId> places;
     for (const std::string& key : Backwards<std::string>(keys)) {
       const StringId key_id = builder_.Intern(key);
-      const auto values = ValuesOf(builder_.recording(), set, key_id, unit_);
+      const auto values = GetValues(builder_.recording(), set, key_id, unit_);
       any = any || !values.empty();
       places.push_back(Intern(fmt::format("{}", fmt::join(values, ",")), key_id));
     }

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <array>
 
-#include "memory_bound.h"
+#include "base/memory_bound.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "memtool/profile/select/at_moment.h"
 #include "pprof/edits.h"
 #include "pprof/merge.h"
 #include "pprof/text/go_text.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 
 namespace memtool::commands::pprof {
 
@@ -27,7 +27,7 @@ struct Program {
 
 // Looks at a file's first bytes; never at a pipe's, which would then be gone.
 bool IsElf(const std::string& path) {
-  if (formats::StreamOf(path)) {
+  if (formats::GetStream(path)) {
     return false;
   }
   constexpr std::array<char, 4> kMagic{'\x7f', 'E', 'L', 'F'};

@@ -26,7 +26,7 @@ ValueType Named(const Recording& recording, const SampleType& type) {
 }
 
 // The sample types, followed by that of the period.
-std::vector<ValueType> TypesOf(const Recording& recording) {
+std::vector<ValueType> GetTypes(const Recording& recording) {
   std::vector<ValueType> types;
   for (const SampleType& type : recording.profile->types) {
     types.push_back(Named(recording, type));
@@ -61,7 +61,7 @@ Result<std::string> CommonUnit(const std::vector<std::vector<ValueType>>& types,
 
 // One recording in other units: those of the sample types, followed by that of the period.
 Result<Recording> InUnits(Recording recording, const std::vector<std::string>& units) {
-  const std::vector<ValueType> types = TypesOf(recording);
+  const std::vector<ValueType> types = GetTypes(recording);
   RecordingBuilder builder(std::move(recording));
   Metadata& metadata = builder.metadata();
   metadata.period = ToInt(ConvertUnit(metadata.period, types.back().unit, units.back()).value);
@@ -81,7 +81,7 @@ Result<void> UnifyUnits(std::vector<Recording>& recordings) {
   }
   std::vector<std::vector<ValueType>> types;
   for (const Recording& recording : recordings) {
-    types.push_back(TypesOf(recording));
+    types.push_back(GetTypes(recording));
     if (types.back().size() != types[0].size()) {
       return Fail(ErrorCode::kUsage, fmt::format("inconsistent samples type count: {} != {}",
                                                  types[0].size() - 1, types.back().size() - 1));
@@ -102,7 +102,7 @@ Result<void> UnifyUnits(std::vector<Recording>& recordings) {
 }
 
 Result<void> CheckSameTypes(const Recording& a, const Recording& b) {
-  if (TypesOf(a) == TypesOf(b)) {
+  if (GetTypes(a) == GetTypes(b)) {
     return {};
   }
   const auto text = [](const Recording& recording) {

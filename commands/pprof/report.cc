@@ -84,10 +84,10 @@ std::vector<std::string> ActiveFilters(const Settings& settings) {
     if (value.empty()) {
       return;
     }
-    constexpr std::size_t kLongest = 80;
+    constexpr std::size_t kMaxLength = 80;
     const std::string text = fmt::format("{}={}", name, value);
-    lines.push_back("   " +
-                    (text.size() > kLongest ? Shown(text.substr(0, kLongest)) + "…" : Shown(text)));
+    lines.push_back(
+        "   " + (text.size() > kMaxLength ? Shown(text.substr(0, kMaxLength)) + "…" : Shown(text)));
   };
   add("focus", settings.focus);
   add("ignore", settings.ignore);
@@ -201,7 +201,7 @@ std::string PprofReport::Fraction(double fraction) const {
   return Value(Abs(ToInt(static_cast<double>(total) * fraction)));
 }
 
-NodeKey KeyOf(const Settings& settings) {
+NodeKey GetKey(const Settings& settings) {
   const std::string& by = settings.granularity;
   NodeKey key;
   key.address = by == "addresses";
@@ -254,7 +254,7 @@ GraphReport MakeGraph(PprofReport& report, bool with_edges) {
   const std::string& name = report.settings.report;
   const bool callgrind = name == "callgrind";
   const bool visual = !callgrind && with_edges && name != "tree" && name != "peek";
-  NodeKey key = KeyOf(report.settings);
+  NodeKey key = GetKey(report.settings);
   key.binaries = callgrind;
   key.file_name = [&report](std::string_view path) { return TrimPath(path, report.settings); };
   GraphReport graph;
@@ -306,20 +306,20 @@ bool IsLong(std::string_view name) {
   return name == "traces" || name == "raw" || name == "proto";
 }
 
-Result<void> WriteReport(PprofReport& report, const TakeBytes& take) {
+Result<void> WriteReport(PprofReport& report, const ByteSink& byte_sink) {
   const std::string& name = report.settings.report;
   if (name == "traces") {
-    return WriteTraces(report, take);
+    return WriteTraces(report, byte_sink);
   }
   if (name == "raw") {
-    return WriteRaw(report, take);
+    return WriteRaw(report, byte_sink);
   }
   if (name == "proto") {
-    return WriteProto(report, take);
+    return WriteProto(report, byte_sink);
   }
   const auto text = WholeReport(report);
   MEMTOOL_TRY(text);
-  return take(*text);
+  return byte_sink(*text);
 }
 
 std::vector<std::string> ProfileLabels(const PprofReport& report) {

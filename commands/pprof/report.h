@@ -48,7 +48,7 @@ struct GraphReport {
 GraphReport MakeGraph(PprofReport& report, bool with_edges);
 
 // The nodes of the report's granularity, before or without a graph.
-NodeKey KeyOf(const Settings& settings);
+NodeKey GetKey(const Settings& settings);
 
 // The header lines; each is ready to be printed.
 std::vector<std::string> ProfileLabels(const PprofReport& report);
@@ -58,18 +58,18 @@ std::vector<std::string> ReportLabels(const PprofReport& report, const GraphRepo
 // Whether a report lists samples, so that it may be larger than its profile.
 bool IsLong(std::string_view name);
 // Hands the report over; a long one piece by piece. Errors: also those of `take`.
-Result<void> WriteReport(PprofReport& report, const TakeBytes& take);
+Result<void> WriteReport(PprofReport& report, const ByteSink& byte_sink);
 
 std::string WriteTop(PprofReport& report);
 Result<std::string> WriteTree(
     PprofReport& report);  // kUsage: the expression of -peek matches nothing
-Result<void> WriteTraces(PprofReport& report, const TakeBytes& take);
+Result<void> WriteTraces(PprofReport& report, const ByteSink& byte_sink);
 std::string WriteTags(const PprofReport& report);
-Result<void> WriteRaw(const PprofReport& report, const TakeBytes& take);
+Result<void> WriteRaw(const PprofReport& report, const ByteSink& byte_sink);
 std::string WriteComments(const PprofReport& report);
 std::string WriteCallgrind(PprofReport& report);
 std::string WriteGraph(PprofReport& report);  // DOT
-Result<void> WriteProto(PprofReport& report, const TakeBytes& take);
+Result<void> WriteProto(PprofReport& report, const ByteSink& byte_sink);
 Result<std::string> WriteTopProto(PprofReport& report);
 
 }  // namespace memtool::commands::pprof

@@ -7,7 +7,7 @@
 #include <optional>
 #include <variant>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/numbers.h"
 #include "words/nearest.h"
 

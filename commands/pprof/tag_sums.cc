@@ -14,20 +14,20 @@ TagTable::TagTable(const Recording& recording, const std::vector<std::string>& j
   begin_.reserve(joined.size() + 1);
   for (std::uint32_t set = 0; set < joined.size(); ++set) {
     if (!joined[set].empty()) {
-      uses_.push_back({NumberOf(joined[set], ""), 0});
+      uses_.push_back({ToNumber(joined[set], ""), 0});
     }
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (!label.numeric || recording.Text(label.key) != "bytes") {
         continue;  // the only numbers that pprof draws
       }
       const std::string name = ScaledLabel(label.number, unit_, output_unit);
-      uses_.push_back({NumberOf(joined[set], name), label.number});
+      uses_.push_back({ToNumber(joined[set], name), label.number});
     }
     begin_.push_back(uses_.size());
   }
 }
 
-std::uint32_t TagTable::NumberOf(const std::string& joined, const std::string& number) {
+std::uint32_t TagTable::ToNumber(const std::string& joined, const std::string& number) {
   const auto fresh = static_cast<std::uint32_t>(names_.size());
   const auto [found, added] = numbers_[joined].try_emplace(number, fresh);
   if (added) {

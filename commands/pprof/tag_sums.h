@@ -57,7 +57,7 @@ class TagTable {
     std::string joined;
     std::string number;  // "64kB"; empty: the text itself
   };
-  std::uint32_t NumberOf(const std::string& joined, const std::string& number);
+  std::uint32_t ToNumber(const std::string& joined, const std::string& number);
 
   std::string unit_;
   std::vector<Name> names_;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "command.h"
+#include "base/command.h"
 #include "inputs/file_tree.h"
 #include "inputs/shard.h"
 #include "memtool/formats/digest.h"
@@ -39,7 +39,7 @@ class IndexCommand final : public Command {
     input_.Declare(options, false);
     po::options_description group("Index");
     auto add = group.add_options();
-    add("shard", ValueOf(&shard_text_, {.words = {"auto"}})->value_name("I/N|auto"),
+    add("shard", ToValue(&shard_text_, {.words = {"auto"}})->value_name("I/N|auto"),
         "take every N-th input from the I-th on, I from 0; auto: as srun, mpirun or another "
         "launcher numbers this process");
     add("name", po::value(&name_)->value_name("PATH"),
@@ -92,11 +92,11 @@ class IndexCommand final : public Command {
     std::uint64_t count = 0;
     MEMTOOL_TRY(StreamWholeFile(
         output_,
-        [&](const TakeBytes& take) {
+        [&](const ByteSink& byte_sink) {
           return ForEachDigest(tree, input_, name_, streams, others, [&](const Digest& digest) {
             bad += digest.problem.empty() ? 0 : 1;
             ++count;
-            return take(formats::DigestLine(digest));
+            return byte_sink(formats::DigestLine(digest));
           });
         },
         streams));

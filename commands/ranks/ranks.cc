@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "command.h"
+#include "base/command.h"
 #include "inputs/file_tree.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
@@ -116,7 +116,7 @@ class RanksCommand final : public Command {
 
   Result<ExitCode> Show(const RanksAnswer& answer, Streams& streams) {
     if (plot_.wanted()) {
-      MEMTOOL_TRY(plot_.Save(ChartOf(answer, output_.unit()), streams));
+      MEMTOOL_TRY(plot_.Save(MakeChart(answer, output_.unit()), streams));
     }
     const auto tabulate = [&] {
       TextTable table;
@@ -131,8 +131,8 @@ class RanksCommand final : public Command {
       return table;
     };
     MEMTOOL_TRY(all_ || !output_.is_table()
-                    ? output_.Print(ViewOf(answer), tabulate, streams)
-                    : output_.PrintWhole(ViewOf(answer), tabulate, streams));
+                    ? output_.Print(MakeView(answer), tabulate, streams)
+                    : output_.PrintWhole(MakeView(answer), tabulate, streams));
     const bool damaged = std::any_of(answer.ranks.begin(), answer.ranks.end(),
                                      [](const RankFacts& rank) { return !rank.read; });
     return damaged && input_.strict() ? ExitCode::kDamage : ExitCode::kOk;

@@ -8,9 +8,9 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostBars = 64;
+constexpr std::size_t kMaxBars = 64;
 
-StackedBar BarOf(std::string name, std::int64_t peak, std::int64_t reserved) {
+StackedBar MakeBar(std::string name, std::int64_t peak, std::int64_t reserved) {
   StackedBar bar{.name = std::move(name)};
   bar.segments.push_back({.name = "live at the peak", .bytes = peak});
   if (reserved > peak) {
@@ -23,17 +23,17 @@ StackedBar BarOf(std::string name, std::int64_t peak, std::int64_t reserved) {
 
 }  // namespace
 
-BarChart ChartOf(const RanksAnswer& answer, SizeUnit unit) {
+BarChart MakeChart(const RanksAnswer& answer, SizeUnit unit) {
   BarChart chart{.title = Counted(answer.ranks.size(), "rank"), .unit = unit};
-  const bool each = answer.ranks.size() <= kMostBars;
+  const bool each = answer.ranks.size() <= kMaxBars;
   BarPanel panel{.title = each ? "rank" : "class, with its ranks"};
   if (each) {
     for (const RankFacts& rank : answer.ranks) {
-      panel.bars.push_back(BarOf(fmt::to_string(rank.rank), rank.peak, rank.reserved_peak));
+      panel.bars.push_back(MakeBar(fmt::to_string(rank.rank), rank.peak, rank.reserved_peak));
     }
   } else {
     for (const RankClassFacts& one : answer.classes) {
-      panel.bars.push_back(BarOf(RangesText(one.ranks), one.peak, one.reserved_peak));
+      panel.bars.push_back(MakeBar(RangesText(one.ranks), one.peak, one.reserved_peak));
     }
   }
   chart.panels.push_back(std::move(panel));

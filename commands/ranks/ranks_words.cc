@@ -151,18 +151,18 @@ std::string StructureText(const RanksAnswer& answer) {
 }
 
 void AddOutliers(const RanksAnswer& answer, std::vector<std::string>& lines) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMax = 10;
   std::size_t count = 0;
   for (const RankFacts& rank : answer.ranks) {
-    if (rank.outlier == 0 || ++count > kMost) {
+    if (rank.outlier == 0 || ++count > kMax) {
       continue;
     }
     lines.push_back(fmt::format("OUTLIER rank {}: {} {} its class: {}", rank.rank,
                                 SizeOf(Magnitude(rank.outlier)),
                                 rank.outlier > 0 ? "above" : "below", CausesText(rank.because)));
   }
-  if (count > kMost) {
-    lines.push_back(fmt::format("and {} more outliers; --all lists every rank", count - kMost));
+  if (count > kMax) {
+    lines.push_back(fmt::format("and {} more outliers; --all lists every rank", count - kMax));
   }
 }
 
@@ -172,8 +172,8 @@ std::string OomText(const FirstOom& oom, std::size_t ranks) {
   if (oom.time != kNoTime) {
     text += " at " + ClockText(oom.time);
   }
-  if (oom.asked) {
-    text += fmt::format(": {} asked{}", SizeOf(*oom.asked),
+  if (oom.requested_bytes) {
+    text += fmt::format(": {} asked{}", SizeOf(*oom.requested_bytes),
                         oom.free ? fmt::format(", {} free", SizeOf(*oom.free)) : "");
   }
   if (!oom.with.empty()) {
@@ -185,7 +185,7 @@ std::string OomText(const FirstOom& oom, std::size_t ranks) {
   if (oom.failed > 1) {
     text += fmt::format("; {} of {} ranks failed", oom.failed, ranks);
   }
-  if (oom.told > 0) {
+  if (oom.reported > 0) {
     text += fmt::format("; the others had {} reserved then (median), {} at most",
                         SizeOf(*oom.others_median), SizeOf(*oom.others_most));
   }
@@ -235,15 +235,15 @@ void AddTroubles(const RanksAnswer& answer, std::vector<std::string>& lines) {
       troubles[row->second].second.push_back(rank.rank);
     }
   }
-  constexpr std::size_t kMost = 10;
-  for (std::size_t i = 0; i < std::min(troubles.size(), kMost); ++i) {
+  constexpr std::size_t kMax = 10;
+  for (std::size_t i = 0; i < std::min(troubles.size(), kMax); ++i) {
     const auto& [trouble, ranks] = troubles[i];
     lines.push_back(fmt::format("rank{} {} {}", PluralS(ranks.size()), RangesText(ranks),
                                 TroubleText(*trouble, ranks.size() > 1)));
   }
-  if (troubles.size() > kMost) {
+  if (troubles.size() > kMax) {
     lines.push_back(
-        fmt::format("and {} more problems; --all lists every rank", troubles.size() - kMost));
+        fmt::format("and {} more problems; --all lists every rank", troubles.size() - kMax));
   }
 }
 
@@ -282,7 +282,8 @@ std::string HostText(const RankFacts& rank) {
 }
 
 std::string WhatText(const RankFacts& rank) {
-  std::string text = rank.oom ? "out of memory: " + SizeOf(rank.oom->asked) + " asked" : "";
+  std::string text =
+      rank.oom ? "out of memory: " + SizeOf(rank.oom->requested_bytes) + " asked" : "";
   const auto add = [&](const std::string& more) {
     text += (text.empty() || more.empty() ? "" : "; ") + more;
   };
@@ -334,9 +335,9 @@ std::vector<std::string> RanksHead(const RanksAnswer& answer) {
 
 std::vector<std::string> RanksStrip(const RanksAnswer& answer, std::size_t width) {
   constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  constexpr std::size_t kMostCells = 4096;
+  constexpr std::size_t kMaxCells = 4096;
   const auto world = static_cast<std::size_t>(std::max<std::int64_t>(answer.set.expected, 0));
-  if (answer.ranks.size() < 2 || world > kMostCells) {
+  if (answer.ranks.size() < 2 || world > kMaxCells) {
     return {};
   }
   std::int64_t least = INT64_MAX;
@@ -372,21 +373,21 @@ std::vector<std::string> RanksStrip(const RanksAnswer& answer, std::size_t width
 
 std::vector<std::string> RanksFoot(const RanksAnswer& answer) {
   std::vector<std::string> lines;
-  constexpr std::size_t kMost = 8;
-  for (std::size_t i = 0; i < std::min(answer.others.size(), kMost); ++i) {
+  constexpr std::size_t kMax = 8;
+  for (std::size_t i = 0; i < std::min(answer.others.size(), kMax); ++i) {
     lines.push_back("not shown: " + OtherText(answer.others[i]));
   }
-  if (answer.others.size() > kMost) {
-    lines.push_back(fmt::format("not shown: {} more sets", answer.others.size() - kMost));
+  if (answer.others.size() > kMax) {
+    lines.push_back(fmt::format("not shown: {} more sets", answer.others.size() - kMax));
   }
-  for (std::size_t i = 0; i < std::min(answer.unranked.size(), kMost); ++i) {
+  for (std::size_t i = 0; i < std::min(answer.unranked.size(), kMax); ++i) {
     const UnrankedFile& file = answer.unranked[i];
     lines.push_back(file.path +
                     (file.problem.empty() ? " tells no rank" : " cannot be read: " + file.problem));
   }
-  if (answer.unranked.size() > kMost) {
+  if (answer.unranked.size() > kMax) {
     lines.push_back(
-        fmt::format("and {} more files that tell no rank", answer.unranked.size() - kMost));
+        fmt::format("and {} more files that tell no rank", answer.unranked.size() - kMax));
   }
   return lines;
 }

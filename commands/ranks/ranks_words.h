@@ -27,6 +27,6 @@ void TabulateClasses(const RanksAnswer& answer, TextTable& table);
 void TabulateRanks(const RanksAnswer& answer, std::size_t limit, TextTable& table);
 
 // A bar per rank.
-BarChart ChartOf(const RanksAnswer& answer, SizeUnit unit);
+BarChart MakeChart(const RanksAnswer& answer, SizeUnit unit);
 
 }  // namespace memtool::commands

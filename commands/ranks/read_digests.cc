@@ -26,18 +26,18 @@ struct ReadFile {
 };
 
 // Where it went wrong is in the digest's path already.
-std::string ProblemOf(Error error) {
+std::string GetProblem(Error error) {
   error.input.clear();
   return ToString(error);
 }
 
 ReadFile Problem(DigestedFile file, const Error& error) {
   return {
-      .digests = {DigestOfProblem(std::move(file), ProblemOf(error))},
+      .digests = {DigestOfProblem(std::move(file), GetProblem(error))},
       .unknown = error.code == ErrorCode::kUnknownFormat || error.code == ErrorCode::kUnsupported};
 }
 
-ReadFile DigestsOf(Result<formats::Document> document, DigestedFile file) {
+ReadFile GetDigests(Result<formats::Document> document, DigestedFile file) {
   if (!document) {
     return Problem(std::move(file), document.error());
   }
@@ -45,7 +45,7 @@ ReadFile DigestsOf(Result<formats::Document> document, DigestedFile file) {
     return {.digests = (*std::move(document)).digests()};
   }
   auto digest =
-      DigestOf(std::make_shared<const Recording>((*std::move(document)).recording()), file);
+      MakeDigest(std::make_shared<const Recording>((*std::move(document)).recording()), file);
   return digest ? ReadFile{.digests = {*std::move(digest)}}
                 : Problem(std::move(file), digest.error());
 }
@@ -73,17 +73,17 @@ ReadFile ReadOne(const std::string& path, const std::string& name,
     }
     *hash = *std::move(again);
   }
-  return DigestsOf(std::move(document), {.path = name, .hash = hash->hex, .bytes = hash->bytes});
+  return GetDigests(std::move(document), {.path = name, .hash = hash->hex, .bytes = hash->bytes});
 }
 
 // The end of a path, as FileTree::others has it.
-std::string EndOf(const std::string& path) {
+std::string GetEnd(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? name : name.substr(dot);
 }
 
-bool TellsRank(const std::string& path) {
+bool NamesRank(const std::string& path) {
   const RankIdentity identity = IdentityFromPath(path);
   return identity.rank || identity.local_rank;
 }
@@ -95,7 +95,7 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
                            const std::function<Result<void>(Digest)>& visit) {
   Progress progress(streams.err);
   formats::OpenOptions options = input.load();
-  options.wanted.digests = true;
+  options.accepted.digests = true;
   options.on_bytes = [&progress](std::uint64_t bytes) { progress.Read(bytes); };
   const std::string stdin_name = name.empty() ? "standard input" : name;
   const std::size_t jobs = kHasThreads ? std::max<std::size_t>(input.jobs(), 1) : 1;
@@ -112,8 +112,8 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
     }
     ReadFile read = ahead.front().get();
     ahead.pop_front();
-    if (read.unknown && !file.named && !TellsRank(file.path)) {
-      ++others[EndOf(file.path)];
+    if (read.unknown && !file.named && !NamesRank(file.path)) {
+      ++others[GetEnd(file.path)];
       continue;
     }
     for (Digest& digest : read.digests) {
@@ -132,12 +132,12 @@ std::string OthersText(const std::map<std::string, std::uint64_t>& others) {
   }
   std::stable_sort(ends.begin(), ends.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  constexpr std::size_t kMostEnds = 5;
+  constexpr std::size_t kMaxEnds = 5;
   std::string text;
-  for (std::size_t i = 0; i < std::min(ends.size(), kMostEnds); ++i) {
+  for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ends[i].first, ends[i].second);
   }
-  return ends.size() > kMostEnds ? text + ", …" : text;
+  return ends.size() > kMaxEnds ? text + ", …" : text;
 }
 
 }  // namespace memtool::commands

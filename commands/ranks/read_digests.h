@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "command.h"
+#include "base/command.h"
 #include "inputs/file_tree.h"
 #include "memtool/profile/ranks/digest.h"
 #include "options/input_options.h"

@@ -14,10 +14,10 @@ std::string ViaText(std::string_view via) {
   return operation.empty() ? NameText(via) : std::string(operation);
 }
 
-std::string InputsText(const Session& session, bool apart) {
-  const auto& notes = session.notes();
+std::string InputsText(const InputReader& input_reader, bool apart) {
+  const auto& notes = input_reader.notes();
   if (notes.size() == 1) {
-    return notes[0].path + " · " + session.displays()[0];
+    return notes[0].path + " · " + input_reader.displays()[0];
   }
   constexpr std::size_t kNamed = 3;
   std::string text = fmt::format("{} inputs{}:", notes.size(), apart ? "" : " merged");
@@ -27,12 +27,13 @@ std::string InputsText(const Session& session, bool apart) {
   return notes.size() > kNamed ? text + " …" : text;
 }
 
-Amount MakeAmount(const Session& session, std::int64_t value, bool sign) {
-  return {.value = value, .bytes = session.is_bytes(), .sign = sign};
+Amount MakeAmount(const InputReader& input_reader, std::int64_t value, bool sign) {
+  return {.value = value, .bytes = input_reader.is_bytes(), .sign = sign};
 }
 
-std::string AmountText(const Session& session, std::int64_t value, bool sign) {
-  return session.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
+std::string AmountText(const InputReader& input_reader, std::int64_t value, bool sign) {
+  return input_reader.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign)
+                                 : FormatCount(value, sign);
 }
 
 std::vector<std::string> FootNotes(std::int64_t unknown) {

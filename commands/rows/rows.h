@@ -9,7 +9,7 @@
 #include "output/tabulate.h"
 #include "output/text/cpp_names.h"
 #include "output/text_table.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "words/moments.h"
 #include "words/words.h"
 
@@ -19,11 +19,11 @@ namespace memtool::commands {
 std::string ViaText(std::string_view via);
 // "memory9.prof · JAX device memory profile (pprof)", or "3 inputs merged: a b c". `apart`: the
 // rows keep the inputs apart.
-std::string InputsText(const Session& session, bool apart = false);
+std::string InputsText(const InputReader& input_reader, bool apart = false);
 // "5.53 MiB" or "1,234", depending on what the session sums.
-std::string AmountText(const Session& session, std::int64_t value, bool sign = false);
+std::string AmountText(const InputReader& input_reader, std::int64_t value, bool sign = false);
 // An amount of the session's sample type.
-Amount MakeAmount(const Session& session, std::int64_t value, bool sign = false);
+Amount MakeAmount(const InputReader& input_reader, std::int64_t value, bool sign = false);
 // Notes that every report ends with: unknown sizes.
 std::vector<std::string> FootNotes(std::int64_t unknown);
 // Puts WHERE, PLACE and VIA into words. `frames`: whether names are those of functions.

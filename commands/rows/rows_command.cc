@@ -27,25 +27,27 @@ Result<ExitCode> RowsCommand::Run(Streams& streams) {
   }
   auto names = Names(streams);
   MEMTOOL_TRY(names);
-  Session session(input_, streams);
-  MEMTOOL_TRY(Answer(session, *names));
-  session.Finish();
-  MEMTOOL_TRY(Print(session, streams));
+  InputReader input_reader(input_, streams);
+  MEMTOOL_TRY(Answer(input_reader, *names));
+  input_reader.Finish();
+  MEMTOOL_TRY(Print(input_reader, streams));
   const ExitCode code = AfterPrint(streams);
-  return code == ExitCode::kOk ? session.exit_code() : code;
+  return code == ExitCode::kOk ? input_reader.exit_code() : code;
 }
 
-Result<void> RowsCommand::ForEachInput(Session& session, const std::vector<std::string>& names,
-                                       const std::function<void(Selection)>& take) const {
-  return session.ForEach(names, view_, [&take](Selection loaded) -> Result<void> {
-    take(std::move(loaded));
+Result<void> RowsCommand::ForEachInput(InputReader& input_reader,
+                                       const std::vector<std::string>& names,
+                                       const std::function<void(Selection)>& on_selection) const {
+  return input_reader.ForEach(names, view_, [&on_selection](Selection loaded) -> Result<void> {
+    on_selection(std::move(loaded));
     return {};
   });
 }
 
-std::vector<std::string> RowsCommand::Head(const Session& session, std::string first) const {
+std::vector<std::string> RowsCommand::Head(const InputReader& input_reader,
+                                           std::string first) const {
   std::vector<std::string> head{std::move(first)};
-  head.insert(head.end(), session.moment_lines().begin(), session.moment_lines().end());
+  head.insert(head.end(), input_reader.moment_lines().begin(), input_reader.moment_lines().end());
   if (const std::string filters = view_.Describe(); !filters.empty()) {
     head.push_back("filters: " + filters);
   }

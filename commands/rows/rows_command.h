@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/view_options.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 
 namespace memtool::commands {
 
@@ -38,28 +38,29 @@ class RowsCommand : public Command {
   // For options that need no input: what the command does instead of reading one.
   virtual std::optional<Result<ExitCode>> RunInstead(Streams& /*streams*/) { return std::nullopt; }
   // Reads the inputs and works out the answer, which the command keeps.
-  virtual Result<void> Answer(Session& session, const std::vector<std::string>& names) = 0;
+  virtual Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) = 0;
   // Prints it.
-  virtual Result<void> Print(const Session& session, Streams& streams) = 0;
+  virtual Result<void> Print(const InputReader& input_reader, Streams& streams) = 0;
   // After the answer was printed; may turn success into another exit code.
   virtual ExitCode AfterPrint(Streams& /*streams*/) { return ExitCode::kOk; }
 
   // The answer of a maker that takes inputs one at a time: TagsMaker, TracesMaker …
   template <class Maker>
-  auto AnswerOf(Maker maker, Session& session, const std::vector<std::string>& names,
-                std::string_view question) const -> Result<decltype(std::move(maker).Make())> {
-    MEMTOOL_TRY(ForEachInput(session, names,
+  auto MakeAnswer(Maker maker, InputReader& input_reader, const std::vector<std::string>& names,
+                  std::string_view question) const -> Result<decltype(std::move(maker).Make())> {
+    MEMTOOL_TRY(ForEachInput(input_reader, names,
                              [&maker](Selection selection) { maker.Add(std::move(selection)); }));
     auto answer = std::move(maker).Make();
-    answer.head = session.Head(question);
+    answer.head = input_reader.Head(question);
     return answer;
   }
 
   // Passes each input to `take`, for commands that need only one at a time.
-  Result<void> ForEachInput(Session& session, const std::vector<std::string>& names,
-                            const std::function<void(Selection)>& take) const;
+  Result<void> ForEachInput(InputReader& input_reader, const std::vector<std::string>& names,
+                            const std::function<void(Selection)>& on_selection) const;
   // The lines that every header begins with: inputs and total, moments, filters.
-  [[nodiscard]] std::vector<std::string> Head(const Session& session, std::string first) const;
+  [[nodiscard]] std::vector<std::string> Head(const InputReader& input_reader,
+                                              std::string first) const;
 
   [[nodiscard]] InputOptions& input() { return input_; }
   [[nodiscard]] const InputOptions& input() const { return input_; }

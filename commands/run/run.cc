@@ -12,7 +12,7 @@
 #include <random>
 
 #include "../capture/wire.h"
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/sizes.h"
 #include "run/run_logs.h"
@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLibrary = "libmemtool_capture.so";
-constexpr int kMostFrames = 256;
+constexpr int kMaxFrames = 256;
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
 
 // Next to this program: in the build folder, or where the installation put it.
@@ -64,13 +64,13 @@ class RunCommand final : public Command {
 
   void Declare(po::options_description& options) override {
     po::options_description group("Recording");
-    group.add_options()("output,o", ValueOf(&output_, {.files = true})->value_name("NAME"),
+    group.add_options()("output,o", ToValue(&output_, {.files = true})->value_name("NAME"),
                         "the log; %h is the host, %p the process, %r the rank")(
         "stacks",
-        ValueOf(&stacks_, {.words = {kStackKinds.begin(), kStackKinds.end()}})->value_name("KIND"),
+        ToValue(&stacks_, {.words = {kStackKinds.begin(), kStackKinds.end()}})->value_name("KIND"),
         "off, native, python or both")("depth", po::value(&depth_)->value_name("N"),
                                        "frames of a stack, 1 to 256")(
-        "backend", ValueOf(&backend_, {.words = {"preload", "cupti"}})->value_name("WAY"),
+        "backend", ToValue(&backend_, {.words = {"preload", "cupti"}})->value_name("WAY"),
         "preload (default) or cupti: how calls are seen")(
         "max-bytes", po::value(&max_bytes_)->value_name("SIZE"), "largest log size (default 1G)")(
         "no-pinned", po::bool_switch(&no_pinned_), "leave pinned host memory out")(
@@ -157,9 +157,8 @@ class RunCommand final : public Command {
       return fmt::format("'{}' is not one of off, native, python, both", stacks_);
     }
     const auto depth = ParseNumber<int>(depth_);
-    if (!depth_.empty() && (!depth || *depth < 1 || *depth > kMostFrames)) {
-      return fmt::format("--depth '{}' is not a number of frames from 1 to {}", depth_,
-                         kMostFrames);
+    if (!depth_.empty() && (!depth || *depth < 1 || *depth > kMaxFrames)) {
+      return fmt::format("--depth '{}' is not a number of frames from 1 to {}", depth_, kMaxFrames);
     }
     std::error_code error;
     if (output_.ends_with('/') || fs::is_directory(output_, error)) {
@@ -177,10 +176,10 @@ class RunCommand final : public Command {
     if (!bytes) {
       return fmt::format("--max-bytes {} ({})", bytes.error().message, bytes.error().hint);
     }
-    constexpr auto kLeast = static_cast<std::int64_t>(wire::kHeaderBytes + wire::kChunkBytes);
-    if (*bytes < kLeast) {
+    constexpr auto kMin = static_cast<std::int64_t>(wire::kHeaderBytes + wire::kChunkBytes);
+    if (*bytes < kMin) {
       return fmt::format("--max-bytes {} is less than the smallest log, {}", max_bytes_,
-                         FormatSize(kLeast));
+                         FormatSize(kMin));
     }
     max_bytes_ = std::to_string(*bytes);
     return {};

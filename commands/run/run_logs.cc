@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Larger logs are named, not summed up: reading them would delay the end of a job.
-constexpr std::uintmax_t kMostToRead = std::uintmax_t{512} << 20U;
+constexpr std::uintmax_t kMaxReadBytes = std::uintmax_t{512} << 20U;
 constexpr std::string_view kEnding = ".mtcap";
 
 // The beginning of a name that does not depend on the process.
@@ -132,7 +132,7 @@ std::string WhyNoLog(const std::string& pattern) {
 std::string SummarizeLog(const fs::path& log) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(log, error);
-  if (size > kMostToRead) {
+  if (size > kMaxReadBytes) {
     return fmt::format("{} of events", FormatSize(static_cast<std::int64_t>(size)));
   }
   const auto recording = formats::OpenRecording(log.string());

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 
 namespace memtool::commands {
 

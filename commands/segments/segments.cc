@@ -9,7 +9,7 @@
 #include <map>
 #include <span>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kPictureOffTerminal = 40;
 constexpr std::size_t kNarrowestPicture = 12;
-constexpr std::size_t kWidestPicture = 100;
+constexpr std::size_t kMaxPictureWidth = 100;
 constexpr std::size_t kColumnsBesidePicture = 96;  // what the columns next to the picture need
 
 // Each character is one slice of the segment; its height is how much of the slice is in use.
@@ -97,14 +97,14 @@ class SegmentsCommand final : public RowsCommand {
                  ? kPictureOffTerminal
                  : std::clamp<std::size_t>(
                        terminal > kColumnsBesidePicture ? terminal - kColumnsBesidePicture : 0,
-                       kNarrowestPicture, kWidestPicture);
+                       kNarrowestPicture, kMaxPictureWidth);
     return RowsCommand::Names(streams);
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     SegmentsMaker maker({.by = view().by(), .slices = width_});
     MEMTOOL_TRY(
-        session.ForEach(names, view(), [&maker](const Selection& selection) -> Result<void> {
+        input_reader.ForEach(names, view(), [&maker](const Selection& selection) -> Result<void> {
           if (!CanAnswer(selection.source(), "segments")) {
             return Refuse(ErrorCode::kUnsupported, selection.source(),
                           "does not record the allocator's segments",
@@ -113,23 +113,23 @@ class SegmentsCommand final : public RowsCommand {
           return maker.Add(selection);
         }));
     answer_ = std::move(maker).Make();
-    AnswerHead head = session.Head("segments");
+    AnswerHead head = input_reader.Head("segments");
     head.sample_type = std::move(answer_.head.sample_type);
     head.unit = std::move(answer_.head.unit);
     answer_.head = std::move(head);
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewRows<SegmentRow>(answer_.head, FiguresOf(answer_), answer_.rows, WordedFields()),
-        [&] { return Table(session); }, streams);
+        ViewRows<SegmentRow>(answer_.head, MakeFigures(answer_), answer_.rows, WordedFields()),
+        [&] { return Table(input_reader); }, streams);
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     Tabulate(answer_.rows, Columns().all(), output().limit(), 0, table);
-    table.head = HeadLines(session);
+    table.head = HeadLines(input_reader);
     table.column_notes = {{"IN USE",
                            "IN USE: '·' free, '▁' to '█' partly to wholly live, '▒' "
                            "waiting for a stream"}};
@@ -179,7 +179,7 @@ class SegmentsCommand final : public RowsCommand {
     return static_cast<std::int64_t>(answer_.rows.size());
   }
 
-  [[nodiscard]] std::vector<std::string> HeadLines(const Session& session) const {
+  [[nodiscard]] std::vector<std::string> HeadLines(const InputReader& input_reader) const {
     const SegmentTotals& t = answer_.totals;
     const auto share = [](std::int64_t part, std::int64_t whole) {
       return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -188,18 +188,18 @@ class SegmentsCommand final : public RowsCommand {
     live += t.pending > 0 ? " + " + FormatSize(t.pending) + " waiting for a stream" : "";
     if (t.programs) {
       return Head(
-          session,
+          input_reader,
           fmt::format("{} · {} in {} allocation{} of the program = {} in use + {} not, at "
                       "this point ({:.1f}%)",
-                      InputsText(session), FormatSize(t.reserved), FormatCount(SegmentCount()),
+                      InputsText(input_reader), FormatSize(t.reserved), FormatCount(SegmentCount()),
                       PluralS(SegmentCount()), FormatSize(t.allocated), FormatSize(t.free),
                       share(t.free, t.reserved)));
     }
     std::vector<std::string> head =
-        Head(session, fmt::format("{} · reserved {} in {} segment{} = {} + {} free ({:.1f}%)",
-                                  InputsText(session), FormatSize(t.reserved),
-                                  FormatCount(SegmentCount()), PluralS(SegmentCount()), live,
-                                  FormatSize(t.free), share(t.free, t.reserved)));
+        Head(input_reader, fmt::format("{} · reserved {} in {} segment{} = {} + {} free ({:.1f}%)",
+                                       InputsText(input_reader), FormatSize(t.reserved),
+                                       FormatCount(SegmentCount()), PluralS(SegmentCount()), live,
+                                       FormatSize(t.free), share(t.free, t.reserved)));
     if (t.pieces_known()) {
       head.push_back(FragmentationText(t));
     } else {

@@ -26,7 +26,7 @@ class JoinInputs {
   // that `view` asks for.
   Result<void> Add(const std::string& name, const Recording& recording, const HistoryIndex* index,
                    const ViewOptions& view);
-  // Replaces an input that has waited by what the others do not tell of it. `moment`: where it is
+  // Replaces a deferred input by the part of it that the others do not cover. `moment`: where it is
   // selected; may be changed. Returns a note about it, if any.
   Result<std::optional<Diagnostic>> LeaveOut(const std::string& name,
                                              std::shared_ptr<const Recording>& recording,

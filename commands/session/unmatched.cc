@@ -15,19 +15,19 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;  // how many functions are searched
-constexpr std::size_t kMostKeys = 8;         // in a sentence
-constexpr std::size_t kMostValues = 4;
+constexpr std::size_t kMaxNames = 100'000;  // how many functions are searched
+constexpr std::size_t kMaxKeys = 8;         // in a sentence
+constexpr std::size_t kMaxValues = 4;
 
 // The label keys of a recording, each with some values.
 using LabelValues = std::map<std::string, std::set<std::string>>;
 
-LabelValues ValuesOf(const Recording& recording) {
+LabelValues GetValues(const Recording& recording) {
   LabelValues values;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       std::set<std::string>& of_key = values[std::string(recording.Text(label.key))];
-      if (!label.numeric && of_key.size() <= kMostValues) {
+      if (!label.numeric && of_key.size() <= kMaxValues) {
         of_key.emplace(recording.Text(label.text));
       }
     }
@@ -37,19 +37,19 @@ LabelValues ValuesOf(const Recording& recording) {
 
 // "device (cuda:0, cuda:1), kind (buffer)": what label filters work on.
 std::string LabelsText(const Recording& recording) {
-  const LabelValues values = ValuesOf(recording);
+  const LabelValues values = GetValues(recording);
   std::string text;
   std::size_t keys = 0;
   for (const auto& [key, of_key] : values) {
-    if (++keys > kMostKeys) {
-      text += fmt::format(", and {} more", values.size() - kMostKeys);
+    if (++keys > kMaxKeys) {
+      text += fmt::format(", and {} more", values.size() - kMaxKeys);
       break;
     }
     text += (text.empty() ? "" : ", ") + key;
     std::string list;
     std::size_t listed = 0;
     for (const std::string& value : of_key) {
-      list += (list.empty() ? "" : ", ") + (++listed > kMostValues ? "…" : value);
+      list += (list.empty() ? "" : ", ") + (++listed > kMaxValues ? "…" : value);
     }
     text += list.empty() ? "" : " (" + list + ")";
   }
@@ -61,7 +61,7 @@ std::string NamesText(const Recording& recording, std::string_view pattern) {
   std::vector<std::string> names;
   for (const Function& function : recording.functions) {
     names.emplace_back(recording.Text(function.name));
-    if (names.size() == kMostNames) {
+    if (names.size() == kMaxNames) {
       break;
     }
   }

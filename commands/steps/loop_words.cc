@@ -89,7 +89,7 @@ std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
   std::vector<std::array<std::string, kParts>> parts;
   std::array<std::size_t, kParts> widths{};
   for (const auto& [found, count] : kinds) {
-    parts.push_back({std::string(NameOf(found->phase)), CountText(found->loop.repetitions()),
+    parts.push_back({std::string(ToName(found->phase)), CountText(found->loop.repetitions()),
                      std::string(What(*found)), FormatSize(found->kept),
                      FormatSize(found->allocated), CountText(found->loop.period)});
     for (std::size_t i = 0; i < kParts; ++i) {

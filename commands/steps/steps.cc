@@ -8,14 +8,14 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <iterator>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "steps/loop_words.h"
 #include "words/choice.h"
 #include "words/known_words.h"
@@ -26,8 +26,8 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMostRunsShown = 12;
-constexpr std::size_t kMostLoopsShown = 12;
+constexpr std::size_t kMaxRunsShown = 12;
+constexpr std::size_t kMaxLoopsShown = 12;
 
 constexpr std::array<Choice<StepSource>, 3> kSources{
     {{"mark", StepSource::kMark}, {"phase", StepSource::kPhase}, {"loop", StepSource::kLoop}}};
@@ -48,7 +48,7 @@ class StepsCommand final : public Command {
     auto add = group.add_options();
     add("step-mark", po::value(&query_.search.mark)->value_name("NAME"),
         "steps are the marks with this name, any number after '#'");
-    add("found-by", ValueOf(&source_text_, WordsOf(kSources))->value_name("WHAT"),
+    add("found-by", ToValue(&source_text_, ToWords(kSources))->value_name("WHAT"),
         "only by mark, phase or loop (default: the first of these that shows any)");
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
@@ -63,27 +63,27 @@ class StepsCommand final : public Command {
     }
     auto names = input_.Names(streams);
     MEMTOOL_TRY(names);
-    Session session(input_, streams);
+    InputReader input_reader(input_, streams);
     StepsMaker maker(query_);
-    MEMTOOL_TRY(session.ForEachRecording(
+    MEMTOOL_TRY(input_reader.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
           if (!CanAnswer(*recording, "steps")) {
             return Refuse(ErrorCode::kUsage, *recording, "is one moment and has no steps");
           }
-          return maker.Add(*session.IndexOf(recording), name);
+          return maker.Add(*input_reader.IndexOf(recording), name);
         }));
     StepsAnswer answer = std::move(maker).Make();
-    AnswerHead head = session.Head("steps");
+    AnswerHead head = input_reader.Head("steps");
     head.sample_type = answer.head.sample_type;
     head.unit = answer.head.unit;
     for (InputNote& note : head.inputs) {
       note.moment = "whole";
     }
     answer.head = std::move(head);
-    session.Finish();
+    input_reader.Finish();
     MEMTOOL_TRY(output_.Print(
-        ViewOf(answer), [&] { return Table(session, answer); }, streams));
-    return session.exit_code();
+        MakeView(answer), [&] { return Table(input_reader, answer); }, streams));
+    return input_reader.exit_code();
   }
 
  private:
@@ -100,7 +100,7 @@ class StepsCommand final : public Command {
     return {};
   }
 
-  [[nodiscard]] TextTable Table(const Session& session, const StepsAnswer& answer) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader, const StepsAnswer& answer) const {
     TextTable table;
     // Peaks of different moments have no sum.
     constexpr std::size_t kNoMeasure = 0;
@@ -111,7 +111,7 @@ class StepsCommand final : public Command {
     if (answer.traces.empty()) {
       table.head.emplace_back("no steps: nothing is allocated in this history");
     }
-    table.head.push_back(InputsText(session, true));
+    table.head.push_back(InputsText(input_reader, true));
     for (const SteppedTrace& trace : answer.traces) {
       AddNotes(answer, trace, table);
     }
@@ -142,10 +142,10 @@ class StepsCommand final : public Command {
   void AddNotes(const StepsAnswer& answer, const SteppedTrace& trace, TextTable& table) const {
     const std::string of = Of(answer, trace);
     const bool phases = trace.runs.size() > 1 || trace.runs[0].phase != StepPhase::kOther;
-    if (phases && trace.runs.size() <= kMostRunsShown) {
+    if (phases && trace.runs.size() <= kMaxRunsShown) {
       std::string text;
       for (const PhaseRun& run : trace.runs) {
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", NameOf(run.phase),
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ToName(run.phase),
                             FormatCount(static_cast<std::int64_t>(run.count)));
       }
       table.foot.push_back(fmt::format("{}allocations by phase: {}", of, text));
@@ -179,7 +179,7 @@ class StepsCommand final : public Command {
     }
     std::vector<std::string> lines = LoopLines(loops, names);
     const std::size_t shown =
-        output_.limit() == 0 ? lines.size() : std::min(kMostLoopsShown, lines.size());
+        output_.limit() == 0 ? lines.size() : std::min(kMaxLoopsShown, lines.size());
     for (std::size_t i = 0; i < shown; ++i) {
       foot.push_back(std::move(lines[i]));
     }

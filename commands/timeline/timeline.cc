@@ -6,7 +6,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <deque>
 
-#include "command.h"
+#include "base/command.h"
 #include "events/events_words.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
@@ -21,7 +21,7 @@
 #include "output/plot/text_plot.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "steps/loop_words.h"
 #include "timeline/timeline_chart.h"
 #include "words/known_words.h"
@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kPlotPoints = 1000;  // as fine as a printed page shows
 constexpr std::size_t kNoTerminal = 100;   // columns of a plot that goes to a file
-constexpr std::size_t kMostLayers = 24;
+constexpr std::size_t kMaxLayerCount = 24;
 
 class TimelineCommand final : public Command {
  public:
@@ -52,19 +52,19 @@ class TimelineCommand final : public Command {
     input_.Declare(options, false);
     po::options_description group("Series");
     auto add = group.add_options();
-    add("by", ValueOf(&by_text_, ByWords(Rows::kAllocations))->value_name("WHAT"),
+    add("by", ToValue(&by_text_, ByWords(Rows::kAllocations))->value_name("WHAT"),
         "layers: function, filefunction, line, file, module, stack, label:KEY, bucket or "
         "bucket:AXIS");
     keywords_.Declare(add);
     add("top", po::value(&query_.top)->value_name("K"),
         "layers with a name, those that hold most at any one time (default 8)");
-    add("frames", ValueOf(&frames_text_, FrameWords())->value_name("MODE"),
+    add("frames", ToValue(&frames_text_, FrameWords())->value_name("MODE"),
         "app (default): hide framework and runtime frames; python: Python frames; all");
     frames_.Declare(add);
     range_.Declare(add);
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
-    add("axis", ValueOf(&axis_text_, AxisWords())->value_name("AXIS"), "event (default) or time");
+    add("axis", ToValue(&axis_text_, AxisWords())->value_name("AXIS"), "event (default) or time");
     add("points", po::value(&query_.points)->value_name("N"),
         "the highest point of each of N equal parts; 0 = every change (default in data formats)");
     add("same-scale", po::bool_switch(&same_scale_),
@@ -84,8 +84,8 @@ class TimelineCommand final : public Command {
       return *std::move(code);
     }
     return OnOneRecording(input_, streams, "a timeline takes one FILE",
-                          [&](const Session& session, const auto& recording) {
-                            return Show(session, recording, streams);
+                          [&](const InputReader& input_reader, const auto& recording) {
+                            return Show(input_reader, recording, streams);
                           });
   }
 
@@ -99,8 +99,8 @@ class TimelineCommand final : public Command {
     auto by_time = ChooseAxis(axis_text_);
     MEMTOOL_TRY(by_time);
     query_.by_time = *by_time;
-    if (query_.top > kMostLayers) {
-      return Fail(ErrorCode::kUsage, fmt::format("--top: at most {} layers", kMostLayers));
+    if (query_.top > kMaxLayerCount) {
+      return Fail(ErrorCode::kUsage, fmt::format("--top: at most {} layers", kMaxLayerCount));
     }
     FilterOptions filter;
     auto frames = ParseFrameMode(frames_text_);
@@ -122,7 +122,7 @@ class TimelineCommand final : public Command {
     return {};
   }
 
-  Result<void> Show(const Session& session, const std::shared_ptr<const Recording>& shared,
+  Result<void> Show(const InputReader& input_reader, const std::shared_ptr<const Recording>& shared,
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!CanAnswer(recording, "timeline")) {
@@ -132,29 +132,29 @@ class TimelineCommand final : public Command {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");
     }
     MEMTOOL_TRY(keywords_.ChooseFor(recording));
-    query_.name = session.notes()[0].path;
-    const auto kept = session.IndexOf(shared);
+    query_.name = input_reader.notes()[0].path;
+    const auto kept = input_reader.IndexOf(shared);
     const HistoryIndex& index = *kept;
     const bool plot = output_.format() == Format::kTable;
     if (plot || plot_.wanted()) {
       TimelineQuery plotted = query_;
       plotted.points = query_.points == 0 ? kPlotPoints : query_.points;
       plotted.loops = plot;
-      auto drawn = TimelineOf(index, filter_, plotted);
+      auto drawn = BuildTimeline(index, filter_, plotted);
       MEMTOOL_TRY(drawn);
       MEMTOOL_TRY(plot_.wanted() ? Draw(recording, *drawn, streams) : Result<void>());
       if (plot) {
-        return output_.PrintText(Text(session, recording, *drawn, streams), streams);
+        return output_.PrintText(Text(input_reader, recording, *drawn, streams), streams);
       }
     }
-    auto answer = TimelineOf(index, filter_, query_);
+    auto answer = BuildTimeline(index, filter_, query_);
     MEMTOOL_TRY(answer);
     return output_.Print(
-        ViewOf(*answer), [&] { return Table(*answer); }, streams);
+        MakeView(*answer), [&] { return Table(*answer); }, streams);
   }
 
   Result<void> Draw(const Recording& recording, const TimelineAnswer& answer, Streams& streams) {
-    AreaChart chart = ChartOf(answer);
+    AreaChart chart = MakeChart(answer);
     chart.same_scale = same_scale_;
     const std::string& path = answer.head.inputs[0].path;
     chart.title = path.substr(path.rfind('/') + 1);
@@ -167,16 +167,16 @@ class TimelineCommand final : public Command {
     return plot_.Save(chart, streams);
   }
 
-  [[nodiscard]] std::string Text(const Session& session, const Recording& recording,
+  [[nodiscard]] std::string Text(const InputReader& input_reader, const Recording& recording,
                                  const TimelineAnswer& answer, const Streams& streams) const {
     const unsigned terminal = streams.out.TerminalWidth();
     const TextPlotStyle style{.width = terminal == 0 ? kNoTerminal : terminal,
                               .color = output_.color()};
     std::string text;
-    for (const std::string& line : WrapText(EscapeText(InputsText(session)), style.width)) {
+    for (const std::string& line : WrapText(EscapeText(InputsText(input_reader)), style.width)) {
       text += line + "\n";
     }
-    AreaChart chart = ChartOf(answer);
+    AreaChart chart = MakeChart(answer);
     chart.same_scale = same_scale_;
     chart.unit = output_.unit();
     for (std::size_t i = 0; i < answer.traces.size(); ++i) {

@@ -8,7 +8,7 @@ namespace memtool::commands {
 
 namespace {
 
-BarSegment::Style StyleOf(TimelineLayer::Kind kind) {
+BarSegment::Style GetStyle(TimelineLayer::Kind kind) {
   switch (kind) {
     case TimelineLayer::Kind::kBeforeRecording:
       return BarSegment::Style::kUntrackable;
@@ -24,7 +24,7 @@ BarSegment::Style StyleOf(TimelineLayer::Kind kind) {
 bool IsEmpty(const TimelineAnswer& answer, std::size_t layer) {
   const auto holds = [layer](const TimelineOfTrace& one) {
     for (std::size_t i = 0; i < one.timeline.points.size(); ++i) {
-      if (one.timeline.LayersOf(i)[layer] != 0) {
+      if (one.timeline.GetLayers(i)[layer] != 0) {
         return true;
       }
     }
@@ -48,10 +48,10 @@ std::vector<std::size_t> LayersToDraw(const TimelineAnswer& answer) {
   return order;
 }
 
-AreaPanel PanelOf(const TimelineAnswer& answer, const TimelineOfTrace& one,
-                  const std::vector<std::size_t>& order) {
+AreaPanel MakePanel(const TimelineAnswer& answer, const TimelineOfTrace& one,
+                    const std::vector<std::size_t>& order) {
   const Timeline& timeline = one.timeline;
-  AreaPanel panel{.x = AxisOf(answer, one)};
+  AreaPanel panel{.x = GetAxis(answer, one)};
   panel.x_end = answer.by_time ? panel.x.back() : one.range.last;
   for (const TimelinePlace& place : one.places) {
     panel.marks.push_back({.name = place.oom ? "OOM" : place.name,
@@ -69,9 +69,9 @@ AreaPanel PanelOf(const TimelineAnswer& answer, const TimelineOfTrace& one,
   }
   for (const std::size_t layer : order) {
     const TimelineLayer& made = answer.layers[layer];
-    panel.layers.push_back({.name = LayerText(answer, made), .style = StyleOf(made.kind)});
+    panel.layers.push_back({.name = LayerText(answer, made), .style = GetStyle(made.kind)});
     for (std::size_t i = 0; i < timeline.points.size(); ++i) {
-      panel.layers.back().bytes.push_back(timeline.LayersOf(i)[layer]);
+      panel.layers.back().bytes.push_back(timeline.GetLayers(i)[layer]);
     }
   }
   return panel;
@@ -85,12 +85,12 @@ std::string LayerText(const TimelineAnswer& answer, const TimelineLayer& layer) 
   return (frame ? NameText(layer.name) : layer.name) + (place.empty() ? "" : " " + place);
 }
 
-AreaChart ChartOf(const TimelineAnswer& answer) {
+AreaChart MakeChart(const TimelineAnswer& answer) {
   AreaChart chart{.axis =
                       answer.by_time ? AreaChart::Axis::kNanoseconds : AreaChart::Axis::kEvents};
   const std::vector<std::size_t> order = LayersToDraw(answer);
   for (const TimelineOfTrace& one : answer.traces) {
-    chart.panels.push_back(PanelOf(answer, one, order));
+    chart.panels.push_back(MakePanel(answer, one, order));
   }
   return chart;
 }

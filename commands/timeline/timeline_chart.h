@@ -12,6 +12,6 @@ namespace memtool::commands {
 std::string LayerText(const TimelineAnswer& answer, const TimelineLayer& layer);
 
 // A panel per trace, in the answer's order; titles are for the caller.
-AreaChart ChartOf(const TimelineAnswer& answer);
+AreaChart MakeChart(const TimelineAnswer& answer);
 
 }  // namespace memtool::commands

@@ -14,12 +14,12 @@ namespace memtool::commands {
 
 struct Card {
   std::string_view name;   // "A100-40GB"
-  std::int64_t total = 0;  // bytes, as cudaMemGetInfo tells them
+  std::int64_t total = 0;  // bytes, as reported by cudaMemGetInfo
 };
 std::span<const Card> Cards();
 KnownWords CardNames();
 
-// What of a card no process gets for its tensors unless told otherwise: the context of the driver
+// Memory of a GPU that is not available for tensors by default: the driver's context
 // and the libraries' own memory.
 inline constexpr std::int64_t kCardOverhead = std::int64_t{1200} << 20U;
 

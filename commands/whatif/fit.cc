@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/paths.h"
@@ -30,7 +30,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr double kLargestX = 1e12;
+constexpr double kMaxX = 1e12;
 
 // "8", "0.5": an x as it was given.
 std::string NumberText(double x) {
@@ -44,7 +44,7 @@ Result<std::vector<double>> ParseNumbers(std::string_view option, std::string_vi
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string_view word = text.substr(at, end - at);
     const auto number = ParseNumber<double>(word);
-    if (!number || !(*number > 0) || *number > kLargestX) {
+    if (!number || !(*number > 0) || *number > kMaxX) {
       return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is no number above 0", option, word),
                   "numbers separated by commas: 8,16");
     }
@@ -77,7 +77,7 @@ class FitCommand final : public RowsCommand {
         "what differs between the recordings, and its value in each, in the order of the files");
     add("at-x", po::value(&at_text_)->value_name("X,…"),
         "predict at these (default: twice and four times the largest)");
-    add("card", ValueOf(&card_, CardNames())->value_name("NAME|SIZE"),
+    add("card", ToValue(&card_, CardNames())->value_name("NAME|SIZE"),
         "also the largest X that fits a card: a name such as A100-40GB, or its whole memory");
     add("overhead", po::value(&overhead_)->value_name("SIZE"),
         "with --card: what the driver and libraries keep of it (default 1200MiB)");
@@ -163,11 +163,11 @@ class FitCommand final : public RowsCommand {
     return names;
   }
 
-  Result<void> Answer(Session& session, const std::vector<std::string>& names) override {
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     query_.by = view().by();
     FitMaker maker(query_);
     std::size_t added = 0;
-    MEMTOOL_TRY(session.ForEach(names, view(), [&](Selection selection) -> Result<void> {
+    MEMTOOL_TRY(input_reader.ForEach(names, view(), [&](Selection selection) -> Result<void> {
       const std::string name = selection.name();
       auto result = CanAnswer(selection.source(), "fit")
                         ? maker.Add(std::move(selection))
@@ -188,16 +188,16 @@ class FitCommand final : public RowsCommand {
     auto answer = std::move(maker).Make();
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
-    AnswerHead head = session.Head("fit");
+    AnswerHead head = input_reader.Head("fit");
     head.sample_type = std::move(answer_.head.sample_type);
     head.unit = std::move(answer_.head.unit);
     answer_.head = std::move(head);
     return {};
   }
 
-  Result<void> Print(const Session& session, Streams& streams) override {
+  Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewOf(answer_), [&] { return Table(session); }, streams);
+        MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {
@@ -224,12 +224,12 @@ class FitCommand final : public RowsCommand {
             "needed",
             between, gate.exact ? "" : "at most ", 100 * gate.paired(),
             FormatCount(static_cast<std::int64_t>(gate.allocations)),
-            100 * whatif::FitGate::kLeastPaired);
+            100 * whatif::FitGate::kMinPaired);
       case whatif::FitGate::Reason::kOtherLaws:
         return fmt::format(
             "{} do not tell how sizes grow: {:.1f}% of the allocations are neither constant nor "
             "linear nor quadratic in {}, {:.1f}% are tolerated",
-            between, 100 * gate.outside_share(), parameter_, 100 * whatif::FitGate::kMostOutside);
+            between, 100 * gate.outside_share(), parameter_, 100 * whatif::FitGate::kMaxOutside);
       default:
         return between + " have no allocations in common";
     }
@@ -246,7 +246,7 @@ class FitCommand final : public RowsCommand {
                                            return a.x.value_or(0) < b.x.value_or(0);
                                          });
       const std::string with =
-          answer_.largest.size() > 1 ? fmt::format(" with {}", SettingOf(best->setting)) : "";
+          answer_.largest.size() > 1 ? fmt::format(" with {}", MakeSetting(best->setting)) : "";
       if (!best->x) {
         return fmt::format("not even {} 1 fits in {}{}", parameter_, FormatSize(*answer_.limit),
                            with);
@@ -260,15 +260,15 @@ class FitCommand final : public RowsCommand {
                        FormatSize(last.reserved_peak), FormatSize(last.live_peak));
   }
 
-  static std::string SettingOf(const std::string& setting) {
+  static std::string MakeSetting(const std::string& setting) {
     return setting.empty() ? "PyTorch's defaults" : setting;
   }
 
-  [[nodiscard]] TextTable Table(const Session& session) const {
+  [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     Tabulate(answer_.rows, Columns().all(), 0, 2, table);
     table.blocks = {0};  // predictions are few: --limit is for the rows below them
-    table.head = {Verdict(), RecordingsText(session), GateText()};
+    table.head = {Verdict(), RecordingsText(input_reader), GateText()};
     table.verdict_color = kNoVerdictColor;
     if (!card_note_.empty()) {
       table.head.push_back(card_note_);
@@ -291,11 +291,11 @@ class FitCommand final : public RowsCommand {
   }
 
   // "recorded: batch 8 (a.pickle), 16 (b.pickle)".
-  [[nodiscard]] std::string RecordingsText(const Session& session) const {
+  [[nodiscard]] std::string RecordingsText(const InputReader& input_reader) const {
     std::string text = "recorded: " + parameter_;
     for (std::size_t i = 0; i < query_.x.size(); ++i) {
       text += fmt::format("{} {} ({})", i > 0 ? "," : "", NumberText(query_.x[i]),
-                          BaseName(session.notes()[i].path));
+                          BaseName(input_reader.notes()[i].path));
     }
     return text;
   }
@@ -331,7 +331,7 @@ class FitCommand final : public RowsCommand {
       const std::string place = PlaceText(row.file, row.line);
       foot.push_back(fmt::format("  {:>6} {:>11}  {:<9}  {}{}",
                                  fmt::format("{:.1f}%", 100 * row.share), FormatSize(row.bytes),
-                                 whatif::NameOf(row.law), NameText(row.name),
+                                 whatif::ToName(row.law), NameText(row.name),
                                  place.empty() ? "" : "  " + place));
       shown = SaturatingAdd(shown, row.bytes);
       ++count;
@@ -358,7 +358,7 @@ class FitCommand final : public RowsCommand {
       return std::string(row.passes.value_or(false) ? "yes" : "no");
     };
     columns.KeepIf(answer_.limit.has_value(), "passes");
-    columns["setting"].get = [](const FitRow& row) -> Cell { return SettingOf(row.setting); };
+    columns["setting"].get = [](const FitRow& row) -> Cell { return MakeSetting(row.setting); };
     return columns;
   }
 

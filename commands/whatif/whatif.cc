@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include "command.h"
+#include "base/command.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/select/filter.h"
@@ -20,7 +20,7 @@
 #include "options/output_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
-#include "session/session.h"
+#include "session/input_reader.h"
 #include "whatif/cards.h"
 #include "whatif/whatif_words.h"
 #include "words/known_words.h"
@@ -81,19 +81,19 @@ class WhatifCommand final : public Command {
     add("conf", po::value(&confs_)->value_name("SETTINGS"),
         "settings, as PYTORCH_CUDA_ALLOC_CONF names them; may be given several times (default: a "
         "set of sensible ones)");
-    add("card", ValueOf(&card_, CardNames())->value_name("NAME|SIZE"),
+    add("card", ToValue(&card_, CardNames())->value_name("NAME|SIZE"),
         "on this card: a name such as A100-40GB, or its whole memory");
     add("overhead", po::value(&overhead_)->value_name("SIZE"),
         "with --card: what the driver and libraries keep of it (default 1200MiB)");
     add("fit", po::bool_switch(&query_.fit), "look for the smallest limit of each setting");
-    add("at", ValueOf(&until_, MomentWords())->value_name("MOMENT"),
+    add("at", ToValue(&until_, MomentWords())->value_name("MOMENT"),
         "only the requests up to a moment");
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
     add("without", po::value(&without_)->value_name("REGEX"),
         "the run without allocations whose stack has a matching function, file or mapping");
     add("scale", po::value(&query_.scale)->value_name("F"), "every request F times as large");
-    add("empty-cache-at", ValueOf(&empty_cache_, MomentWords())->value_name("MOMENT"),
+    add("empty-cache-at", ToValue(&empty_cache_, MomentWords())->value_name("MOMENT"),
         "an empty_cache() at a moment (event:N, mark:NAME: at each mark of that name); may be "
         "given "
         "several times");
@@ -108,13 +108,13 @@ class WhatifCommand final : public Command {
     MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
     MEMTOOL_TRY(ResolveCard());
     MEMTOOL_TRY(ResolveProgram());
-    return OnOneRecording(
-        input_, streams, "whatif takes one FILE",
-        [&](Session& session, const std::shared_ptr<const Recording>& recording) -> Result<void> {
-          MEMTOOL_TRY(Ask(session, recording));
-          return output_.Print(
-              ViewOf(answer_), [&] { return Table(); }, streams);
-        });
+    return OnOneRecording(input_, streams, "whatif takes one FILE",
+                          [&](InputReader& input_reader,
+                              const std::shared_ptr<const Recording>& recording) -> Result<void> {
+                            MEMTOOL_TRY(DriverRequest(input_reader, recording));
+                            return output_.Print(
+                                MakeView(answer_), [&] { return Table(); }, streams);
+                          });
   }
 
  private:
@@ -155,8 +155,8 @@ class WhatifCommand final : public Command {
       }
       query_.settings.push_back(*std::move(settings));
     }
-    constexpr double kLargestScale = 1000;
-    if (!(query_.scale > 0) || query_.scale > kLargestScale) {
+    constexpr double kMaxScale = 1000;
+    if (!(query_.scale > 0) || query_.scale > kMaxScale) {
       return Fail(ErrorCode::kUsage, "--scale: a number above 0, 1000 at most");
     }
     if (!until_.empty()) {
@@ -179,7 +179,8 @@ class WhatifCommand final : public Command {
     return {};
   }
 
-  Result<void> Ask(Session& session, const std::shared_ptr<const Recording>& recording) {
+  Result<void> DriverRequest(InputReader& input_reader,
+                             const std::shared_ptr<const Recording>& recording) {
     if (!CanAnswer(*recording, "whatif")) {
       return Refuse(ErrorCode::kUnsupported, *recording, "holds no events of an allocator",
                     "PyTorch snapshots do: see memtool help recording");
@@ -191,15 +192,15 @@ class WhatifCommand final : public Command {
         return stack.valid() && view.Expand(stack, visible);
       };
     }
-    auto answer = Whatif(*session.IndexOf(recording), query_);
+    auto answer = Whatif(*input_reader.IndexOf(recording), query_);
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
     query_.without = nullptr;
-    answer_.head = session.Head("whatif");
+    answer_.head = input_reader.Head("whatif");
     answer_.head.sample_type = "reserved";
     answer_.head.unit = "bytes";
     if (!without_.empty() && !view.Unmatched().empty()) {
-      Warn(session.streams(),
+      Warn(input_reader.streams(),
            fmt::format("--without: no function, file or mapping matches '{}'", without_));
     }
     return {};
@@ -222,7 +223,7 @@ class WhatifCommand final : public Command {
     if (!card_note_.empty()) {
       table.head.push_back(card_note_);
     }
-    table.foot = NotesOf(answer_);
+    table.foot = MakeNotes(answer_);
     return table;
   }
 

@@ -249,7 +249,7 @@ std::string LimitText(const WhatifAnswer& answer, const WhatifDevice& device) {
   return text;
 }
 
-std::vector<std::string> NotesOf(const WhatifAnswer& answer) {
+std::vector<std::string> MakeNotes(const WhatifAnswer& answer) {
   std::vector<std::string> notes;
   const auto any = [&answer](auto test) {
     return std::any_of(answer.rows.begin(), answer.rows.end(), test);

@@ -22,6 +22,6 @@ std::string FidelityText(const WhatifDevice& device);
 // What the process could get, and how that is known.
 std::string LimitText(const WhatifAnswer& answer, const WhatifDevice& device);
 // What to keep in mind about the figures.
-std::vector<std::string> NotesOf(const WhatifAnswer& answer);
+std::vector<std::string> MakeNotes(const WhatifAnswer& answer);
 
 }  // namespace memtool::commands

@@ -22,7 +22,7 @@ struct KnownWords {
 };
 
 template <class T, std::size_t kCount>
-KnownWords WordsOf(const std::array<Choice<T>, kCount>& choices) {
+KnownWords ToWords(const std::array<Choice<T>, kCount>& choices) {
   KnownWords known;
   for (const Choice<T>& choice : choices) {
     known.words.emplace_back(choice.word);
@@ -58,7 +58,7 @@ class ValueWithWords final : public po::typed_value<T>, public WithWords {
 
 // po::value(to), with words; the option that it is given to owns it, as it does po::value's.
 template <class T>
-po::typed_value<T>* ValueOf(T* to, KnownWords known) {
+po::typed_value<T>* ToValue(T* to, KnownWords known) {
   return new ValueWithWords<T>(to, std::move(known));  // NOLINT(cppcoreguidelines-owning-memory)
 }
 

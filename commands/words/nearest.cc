@@ -10,8 +10,8 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMost = 3;
-constexpr std::size_t kShortest = 2;  // fewest letters of a beginning that means anything
+constexpr std::size_t kMax = 3;
+constexpr std::size_t kMinLength = 2;  // fewest letters of a beginning that means anything
 
 // Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours.
 std::size_t Slips(std::string_view a, std::string_view b) {
@@ -40,14 +40,14 @@ std::size_t Slips(std::string_view a, std::string_view b) {
 
 std::vector<std::string> Nearest(std::string_view wrong, std::span<const std::string> candidates) {
   // A longer word cannot be a slip: no name is that long.
-  constexpr std::size_t kLongest = 100;
-  if (wrong.size() > kLongest) {
+  constexpr std::size_t kMaxLength = 100;
+  if (wrong.size() > kMaxLength) {
     return {};
   }
   std::vector<std::string> nearest;
   std::size_t least = std::max<std::size_t>(1, wrong.size() / 3);
   for (const std::string& candidate : candidates) {
-    const bool begun = wrong.size() >= kShortest && candidate.starts_with(wrong);
+    const bool begun = wrong.size() >= kMinLength && candidate.starts_with(wrong);
     const std::size_t slips = begun ? 1 : Slips(wrong, candidate);
     if (slips < least) {
       nearest.clear();
@@ -57,7 +57,7 @@ std::vector<std::string> Nearest(std::string_view wrong, std::span<const std::st
       nearest.push_back(candidate);
     }
   }
-  nearest.resize(std::min(nearest.size(), kMost));
+  nearest.resize(std::min(nearest.size(), kMax));
   return nearest;
 }
 

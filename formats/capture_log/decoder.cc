@@ -95,30 +95,30 @@ void Decoder::Code(ByteCursor& in) {
   Unique(id != 0 && definitions_.codes.Define(id, std::move(row)), in);
 }
 
-void Decoder::Ledger(ByteCursor& in) {
+void Decoder::MemoryDomain(ByteCursor& in) {
   const std::uint64_t id = in.Varint();
-  LedgerRow row;
+  DomainRow row;
   const std::uint64_t space = in.Varint();
   const std::uint64_t kind = in.Varint();
   const std::uint64_t level = in.Varint();
   const std::uint64_t device = in.Varint();
   row.name = Text(in);
-  constexpr std::uint64_t kMostDevices = 1U << 16U;
-  if (space > 0xff || kind > 4 || level > 2 || device > kMostDevices) {
+  constexpr std::uint64_t kMaxDevices = 1U << 16U;
+  if (space > 0xff || kind > 4 || level > 2 || device > kMaxDevices) {
     Malformed(in, "a ledger of an unknown kind");
   }
   row.space = static_cast<wire::Space>(space);
   row.kind = static_cast<wire::Kind>(kind);
   row.level = static_cast<wire::Level>(level);
   row.device = static_cast<std::int32_t>(device) - 1;
-  Unique(id != 0 && definitions_.ledgers.Define(id, std::move(row)), in);
+  Unique(id != 0 && definitions_.domains.Define(id, std::move(row)), in);
 }
 
 void Decoder::AttributeSet(ByteCursor& in) {
   const std::uint64_t id = in.Varint();
   AttributesRow row;
   for (std::uint64_t* field :
-       {&row.thread, &row.ledger, &row.context, &row.stream, &row.pool, &row.tag}) {
+       {&row.thread, &row.domain, &row.context, &row.stream, &row.pool, &row.tag}) {
     *field = in.Varint();
   }
   Unique(id != 0 && definitions_.attribute_sets.Define(id, row), in);
@@ -159,8 +159,8 @@ void Decoder::Definition(wire::Tag tag, ByteCursor& in) {
       ThreadRow row{.tid = in.Varint(), .name = Text(in)};
       return Unique(id != 0 && definitions_.threads.Define(id, std::move(row)), in);
     }
-    case wire::Tag::kLedger:
-      return Ledger(in);
+    case wire::Tag::kDomain:
+      return MemoryDomain(in);
     case wire::Tag::kAttributeSet:
       return AttributeSet(in);
     default: {
@@ -189,8 +189,8 @@ void Decoder::Compact(std::uint8_t first, ByteCursor& in) {
   call.key = key_ + difference;
   if (!is_free) {
     const std::uint64_t size = in.Varint();
-    constexpr std::uint64_t kMostSize = std::uint64_t{1} << 62U;
-    if (size > ((first & wire::kCompactOddSize) != 0 ? kMostSize : kMostSize >> wire::kSizeShift)) {
+    constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62U;
+    if (size > ((first & wire::kCompactOddSize) != 0 ? kMaxSize : kMaxSize >> wire::kSizeShift)) {
       Malformed(in, "an allocation larger than any memory");
     }
     call.size = static_cast<std::int64_t>(

@@ -30,7 +30,7 @@ class Decoder {
   void Mapping(ByteCursor& in);
   void Frame(ByteCursor& in);
   void Code(ByteCursor& in);
-  void Ledger(ByteCursor& in);
+  void MemoryDomain(ByteCursor& in);
   void AttributeSet(ByteCursor& in);
   void Compact(std::uint8_t first, ByteCursor& in);
   void GraphNode(ByteCursor& in);

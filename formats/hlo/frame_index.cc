@@ -8,7 +8,7 @@ namespace memtool::formats::hlo {
 
 namespace {
 
-constexpr std::size_t kMostFrames = 64;
+constexpr std::size_t kMaxFrames = 64;
 
 // Fields 1 to 3 of a message of numbers.
 std::array<std::uint64_t, 3> Numbers(ByteCursor cursor) {
@@ -53,7 +53,7 @@ void FrameIndex::Read(ByteCursor cursor) {
 
 std::vector<CodeFrame> FrameIndex::Stack(std::uint64_t frame) const {
   std::vector<CodeFrame> stack;
-  while (frame > 0 && frame <= frames_.size() && stack.size() < kMostFrames) {
+  while (frame > 0 && frame <= frames_.size() && stack.size() < kMaxFrames) {
     const Frame& at = frames_[static_cast<std::size_t>(frame - 1)];
     if (at.place == 0 || at.place > places_.size()) {
       break;

@@ -115,7 +115,7 @@ HeapReplay Replay(const HloProgram& program, const HeapTrace& trace) {
   return std::move(replayer.replay());
 }
 
-std::size_t TraceOf(const HloProgram& program, std::int64_t color) {
+std::size_t GetTrace(const HloProgram& program, std::int64_t color) {
   std::vector<std::size_t> of_allocation(program.allocations.size(), kNone);
   std::size_t longest = kNone;
   for (std::size_t i = 0; i < program.traces.size(); ++i) {

@@ -19,10 +19,10 @@ namespace memtool::formats::hlo {
 namespace {
 
 constexpr std::int64_t kHostColor = 5;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62U;
+constexpr std::int64_t kMaxByteCount = std::int64_t{1} << 62U;
 constexpr std::uint64_t kFirstAddress = 4096;  // no address is 0
 constexpr std::uint64_t kElsewhere = std::uint64_t{1} << 63U;
-constexpr std::size_t kMostLedgers = 255;
+constexpr std::size_t kMaxLedgers = 255;
 
 class Maker {
  public:
@@ -33,7 +33,7 @@ class Maker {
     Place();
     history_.streams = {0};
     std::vector<std::int64_t> colors = program_.Colors();
-    if (colors.size() > kMostLedgers) {
+    if (colors.size() > kMaxLedgers) {
       ThrowRead(ErrorCode::kMalformed, 0, "color",
                 fmt::format("{} kinds of memory", colors.size()));
     }
@@ -53,7 +53,7 @@ class Maker {
 
   // Allocations one after the other: offsets in them become addresses.
   void Place() {
-    if (program_.Total() > kMostBytes) {
+    if (program_.Total() > kMaxByteCount) {
       ThrowRead(ErrorCode::kMalformed, 0, "buffer_allocations",
                 "allocations of more than 2^62 bytes together");
     }
@@ -66,44 +66,44 @@ class Maker {
   }
 
   void Memory(std::int64_t color) {
-    const LedgerId ledger(history_.ledgers.size());
+    const DomainId domain(history_.domains.size());
     const bool host = color == kHostColor;
     const std::string name = ColorName(color);
     const auto device = static_cast<std::int32_t>(host ? -1 : devices_++);
     if (!host) {
       builder_.metadata().origin.device_names.push_back(name);
     }
-    history_.ledgers.push_back({.name = name,
+    history_.domains.push_back({.name = name,
                                 .device = device,
-                                .kind = host ? LedgerKind::kHost : LedgerKind::kDevice,
+                                .kind = host ? DomainKind::kHost : DomainKind::kDevice,
                                 .parent = {}});
     const std::uint64_t first = history_.events.size();
-    const std::size_t heap = HeapOf(color);
+    const std::size_t heap = GetHeap(color);
     const std::size_t arena = heap == kNone ? kNone : program_.traces[heap].allocation;
     for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
       const Allocation& allocation = program_.allocations[i];
       if (allocation.color == color && i != arena && allocation.size > 0) {
         if (program_.traces.empty() && !allocation.indefinite() && allocation.buffers.size() > 1 &&
-            Divide(ledger, i)) {
+            Divide(domain, i)) {
           continue;
         }
         whole_ += allocation.indefinite() ? 0U : 1U;
         const Named named = allocation.largest == kNone ? Unnamed(allocation)
                                                         : Describe(allocation.largest, allocation);
-        Add(ledger, bases_[i], allocation.size, Action::kAlloc, named);
+        Add(domain, bases_[i], allocation.size, Action::kAlloc, named);
       }
     }
     const std::uint64_t before = history_.events.size() - first;
     if (heap != kNone) {
-      Heap(ledger, program_.traces[heap]);
+      Heap(domain, program_.traces[heap]);
     }
     Segments(color, device, first);
     history_.traces.push_back({.device = device,
                                .name = name,
                                .first_event = first,
                                .event_count = history_.events.size() - first,
-                               .blocks = ledger,
-                               .segments = ledger,
+                               .blocks = domain,
+                               .segments = domain,
                                .listed_before = before});
   }
 
@@ -162,7 +162,7 @@ class Maker {
   // Where a file knows of no heap at all: the largest buffers that lie beside each other in an
   // allocation, and what they leave of it. Buffers at one place share it, so that the sum of all
   // would be more than there is. False where they do not lie within it.
-  bool Divide(LedgerId ledger, std::size_t row) {
+  bool Divide(DomainId domain, std::size_t row) {
     const Allocation& allocation = program_.allocations[row];
     const std::vector<LiveBuffer> beside = BuffersAtPeak(program_, row);
     const bool within = std::all_of(beside.begin(), beside.end(), [&](const LiveBuffer& one) {
@@ -176,14 +176,14 @@ class Maker {
     std::int64_t from = 0;
     const auto rest = [&](std::int64_t until) {
       if (from < until) {
-        Add(ledger, bases_[row] + static_cast<std::uint64_t>(from), until - from, Action::kAlloc,
+        Add(domain, bases_[row] + static_cast<std::uint64_t>(from), until - from, Action::kAlloc,
             Unnamed(allocation, "the rest of "));
       }
     };
     for (const LiveBuffer& one : beside) {
       const Buffer& buffer = program_.buffers[one.buffer];
       rest(buffer.offset);
-      Add(ledger, Address(one.buffer), buffer.size, Action::kAlloc, DescribeTemporary(one.buffer));
+      Add(domain, Address(one.buffer), buffer.size, Action::kAlloc, DescribeTemporary(one.buffer));
       from = SaturatingAdd(buffer.offset, buffer.size);
     }
     rest(allocation.size);
@@ -191,8 +191,8 @@ class Maker {
   }
 
   // A heap inside of an allocation that counts whole would count twice.
-  [[nodiscard]] std::size_t HeapOf(std::int64_t color) const {
-    const std::size_t heap = TraceOf(program_, color);
+  [[nodiscard]] std::size_t GetHeap(std::int64_t color) const {
+    const std::size_t heap = GetTrace(program_, color);
     if (heap == kNone) {
       return kNone;
     }
@@ -200,7 +200,7 @@ class Maker {
     return arena != kNone && program_.allocations[arena].indefinite() ? kNone : heap;
   }
 
-  void Heap(LedgerId ledger, const HeapTrace& trace) {
+  void Heap(DomainId domain, const HeapTrace& trace) {
     const HeapReplay replay = Replay(program_, trace);
     const HeapPeak peak = FindPeak(program_, trace);
     const std::string memory = ColorName(trace.color);
@@ -211,7 +211,7 @@ class Maker {
     for (const HeapStep& step : replay.steps) {
       const Buffer& buffer = program_.buffers[step.owner];
       if (buffer.size > 0) {
-        Add(ledger, Address(step.owner), buffer.size,
+        Add(domain, Address(step.owner), buffer.size,
             step.take ? Action::kAlloc : Action::kFreeCompleted, DescribeTemporary(step.owner));
       }
     }
@@ -226,12 +226,12 @@ class Maker {
     return bases_[buffer.allocation] + static_cast<std::uint64_t>(buffer.offset);
   }
 
-  void Add(LedgerId ledger, std::uint64_t key, std::int64_t size, Action action,
+  void Add(DomainId domain, std::uint64_t key, std::int64_t size, Action action,
            const Named& named) {
     history_.events.push_back({.key = key,
                                .size = size,
                                .stack = named.stack,
-                               .ledger = static_cast<std::uint8_t>(ledger.value()),
+                               .domain = static_cast<std::uint8_t>(domain.value()),
                                .action = action});
     history_.labels.push_back(named.labels);
   }
@@ -253,18 +253,18 @@ class Maker {
     Named& named = named_[row];
     if (!named.stack.valid()) {
       const Buffer& buffer = program_.buffers[row];
-      named = {StackOf(buffer), LabelsOf(buffer, CategoryName(Category::kTemporary))};
+      named = {GetStack(buffer), MakeLabels(buffer, CategoryName(Category::kTemporary))};
     }
     return named;
   }
   Named Describe(std::size_t row, const Allocation& allocation) {
     const Buffer& buffer = program_.buffers[row];
-    return {StackOf(buffer), LabelsOf(buffer, CategoryName(allocation.category))};
+    return {GetStack(buffer), MakeLabels(buffer, CategoryName(allocation.category))};
   }
 
   // Innermost first: the operation with its source line, the code that called it, then the scopes
   // of its name.
-  StackId StackOf(const Buffer& buffer) {
+  StackId GetStack(const Buffer& buffer) {
     std::vector<LocationId> stack;
     if (buffer.instruction == kNone) {
       stack.push_back(
@@ -292,7 +292,7 @@ class Maker {
     return Stack(stack);
   }
 
-  LabelSetId LabelsOf(const Buffer& buffer, std::string_view category) {
+  LabelSetId MakeLabels(const Buffer& buffer, std::string_view category) {
     std::vector<Label> labels;
     AddText(labels, "category", category);
     if (buffer.instruction != kNone) {

@@ -281,13 +281,13 @@ class Handler {
       case Kind::kElementType:
         return Put(member, ElementType(text));  // a name that is not known is none
       case Kind::kHeapKind:
-        return HeapKindOf(member, text);
+        return ReadHeapKind(member, text);
       default:
         return Digits(member, text);
     }
   }
 
-  void HeapKindOf(const Member& member, std::string_view text) {
+  void ReadHeapKind(const Member& member, std::string_view text) {
     constexpr std::array<std::string_view, 3> kNames{"ALLOC", "FREE", "SHARE_WITH"};
     const auto* const found = std::find(kNames.begin(), kNames.end(), text);
     if (found == kNames.end()) {

@@ -67,7 +67,7 @@ class Decoder {
       if (field.number == 1 && buffers) {
         LogicalBuffer(field.Message("logical_buffers"));
       } else if (field.number == 3 && !buffers) {
-        AllocationOf(field.Message("buffer_allocations"));
+        DecodeAllocation(field.Message("buffer_allocations"));
       } else if (field.number == 4 && !buffers) {
         traces_.push_back(field.Message("heap_simulator_traces"));
       }
@@ -125,7 +125,7 @@ class Decoder {
     }
   }
 
-  void AllocationOf(ByteCursor cursor) {
+  void DecodeAllocation(ByteCursor cursor) {
     Allocation allocation;
     bool parameter = false;
     bool thread_local_one = false;
@@ -209,7 +209,7 @@ class Decoder {
     while (!cursor.done()) {
       const wire::Field field = wire::Next(cursor);
       if (field.number == 1) {
-        HeapEventOf(field.Message("events"), trace);
+        ReadHeapEvent(field.Message("events"), trace);
       }
     }
     if (!trace.events.empty()) {
@@ -220,7 +220,7 @@ class Decoder {
     }
   }
 
-  void HeapEventOf(ByteCursor cursor, HeapTrace& trace) {
+  void ReadHeapEvent(ByteCursor cursor, HeapTrace& trace) {
     std::uint64_t kind = 0;
     std::uint64_t buffer = 0;
     std::uint64_t shared = 0;
@@ -272,13 +272,13 @@ class Decoder {
       while (!computation.done()) {
         const wire::Field field = wire::Next(computation);
         if (field.number == 2) {
-          InstructionOf(field.Message("instructions"));
+          ReadInstruction(field.Message("instructions"));
         }
       }
     }
   }
 
-  void InstructionOf(ByteCursor cursor) {
+  void ReadInstruction(ByteCursor cursor) {
     Instruction instruction;
     std::optional<ByteCursor> shape;
     std::optional<ByteCursor> metadata;

@@ -125,7 +125,7 @@ HeapReplay Replay(const HloProgram& program, const HeapTrace& trace);
 
 // The trace that stands for a colour: that of the first temporary allocation which has one, else
 // the longest. kNone when the colour has none.
-std::size_t TraceOf(const HloProgram& program, std::int64_t color);
+std::size_t GetTrace(const HloProgram& program, std::int64_t color);
 
 struct LiveBuffer {
   std::size_t buffer = kNone;  // whose memory it is

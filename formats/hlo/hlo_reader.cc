@@ -20,12 +20,12 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kMaxNameLength = 4096;
 
 // A name that a compiler gives; others do not begin like this.
 bool IsName(const wire::Field& field) {
   return field.type == wire::kLength && !field.bytes.empty() &&
-         field.bytes.size() <= kLongestName &&
+         field.bytes.size() <= kMaxNameLength &&
          std::all_of(field.bytes.begin(), field.bytes.end(),
                      [](std::byte b) { return b >= std::byte{' '} && b < std::byte{0x7f}; });
 }
@@ -143,13 +143,13 @@ Result<Recording> HloReader::Read(ByteWindow& in, const Limits& limits) const {
 }
 
 Match HloTextReader::Sniff(std::span<const std::byte> head) const {
-  return hlo::TextDumpOf(AsText(head)) == hlo::TextDump::kNone ? Match::kNo : Match::kCertain;
+  return hlo::DetectTextDump(AsText(head)) == hlo::TextDump::kNone ? Match::kNo : Match::kCertain;
 }
 
 Result<Recording> HloTextReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
   const std::uint64_t start = in.offset();
   const std::span<const std::byte> bytes = Whole(in);
-  const hlo::TextDump dump = hlo::TextDumpOf(AsText(bytes));
+  const hlo::TextDump dump = hlo::DetectTextDump(AsText(bytes));
   const hlo::TextProgram read = hlo::ReadHloText(AsText(bytes), dump);
   in.Advance(bytes.size());
   if (read.program.allocations.empty()) {

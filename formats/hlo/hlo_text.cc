@@ -64,10 +64,10 @@ std::optional<Rounded> TakeSize(std::string_view& text) {
   if (scale == 0 || scale == 1) {  // a number alone is bytes
     return point == std::string_view::npos ? std::optional(Rounded{*exact, 0}) : std::nullopt;
   }
-  constexpr double kMost = 4.6e18;  // 2^62
+  constexpr double kMax = 4.6e18;  // 2^62
   const std::size_t decimals = point == std::string_view::npos ? 0 : digits - point - 1;
   const double value = *parsed * scale;
-  if (!(value < kMost)) {
+  if (!(value < kMax)) {
     return std::nullopt;
   }
   return Rounded{static_cast<std::int64_t>(std::llround(value)),
@@ -76,7 +76,7 @@ std::optional<Rounded> TakeSize(std::string_view& text) {
 }
 
 // "f32[2,3]{1,0:T(8,128)}": facts of "f32[2,3]". Of others, tuples among them, only the text.
-ShapeFacts FactsOf(std::string_view text) {
+ShapeFacts MakeFacts(std::string_view text) {
   const std::size_t open = text.find('[');
   const std::size_t close = text.find(']');
   if (text.starts_with('(') || open == std::string_view::npos || close == std::string_view::npos ||
@@ -135,7 +135,7 @@ class Scanner {
       std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
       read_.total = read_.total ? read_.total : TakeNumber(rest);
     } else if (text.starts_with("from instruction:")) {
-      InstructionOf(Trimmed(text.substr(text.find(':') + 1)));
+      ReadInstruction(Trimmed(text.substr(text.find(':') + 1)));
     } else if (text.starts_with("value: <")) {
       read_.damaged += Value(text.substr(text.find('<') + 1)) ? 0U : 1U;
     } else if (text.starts_with("The rest ")) {
@@ -200,7 +200,7 @@ class Scanner {
     const auto has = [&plain](std::string_view word) {
       return plain.find(word) != std::string::npos;
     };
-    allocation.shape = FactsOf(shape);
+    allocation.shape = MakeFacts(shape);
     allocation.live_out = has(", maybe-live-out");
     allocation.category = has(", parameter ")     ? Category::kParameter
                           : allocation.live_out   ? Category::kOutput
@@ -237,7 +237,7 @@ class Scanner {
     buffer.size = *size;
     buffer.offset = *offset;
     if (SkipPast(text, "): ")) {
-      SetShape(buffer, FactsOf(Trimmed(text)));
+      SetShape(buffer, MakeFacts(Trimmed(text)));
     }
     buffer.instruction = Instructed(name.substr(0, name.find_first_of("{ @")));
     Add(std::move(buffer));
@@ -299,7 +299,7 @@ class Scanner {
   }
 
   // "%add.1 = f32[2]{0} add(…), metadata={op_name="jit(f)/add" source_file="a.py" source_line=7}".
-  void InstructionOf(std::string_view text) {
+  void ReadInstruction(std::string_view text) {
     const std::size_t end = text.find(" = ");
     text.remove_prefix(text.starts_with('%') || text.starts_with("ROOT %") ? text.find('%') + 1
                                                                            : 0);
@@ -309,7 +309,7 @@ class Scanner {
     }
     Instruction& instruction = read_.program.instructions[found->second];
     SkipPast(text, " = ");
-    instruction.opcode = OpcodeOf(text);
+    instruction.opcode = GetOpcode(text);
     if (!instruction.op_name.empty() || !SkipPast(text, "metadata={")) {
       return;
     }
@@ -322,7 +322,7 @@ class Scanner {
   }
 
   // What follows the shape: "f32[2]{0} add(" or "(f32[2], s32[]) tuple(".
-  static std::string_view OpcodeOf(std::string_view text) {
+  static std::string_view GetOpcode(std::string_view text) {
     std::size_t depth = 0;
     std::size_t at = 0;
     for (; at < text.size() && (depth > 0 || text[at] != ' '); ++at) {
@@ -383,7 +383,7 @@ class Scanner {
 
 }  // namespace
 
-TextDump TextDumpOf(std::string_view head) {
+TextDump DetectTextDump(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   const std::string_view text =
       first == std::string_view::npos ? head.substr(0, 0) : head.substr(first);

@@ -14,7 +14,7 @@ namespace memtool::formats::hlo {
 enum class TextDump : std::uint8_t { kNone, kBufferAssignment, kUsageReport };
 
 // By how a file begins.
-TextDump TextDumpOf(std::string_view head);
+TextDump DetectTextDump(std::string_view head);
 
 struct TextProgram {
   HloProgram program;                 // without heap traces

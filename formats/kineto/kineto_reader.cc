@@ -24,10 +24,10 @@ namespace {
 using kineto::MemoryEvent;
 using kineto::TraceEvents;
 
-constexpr std::size_t kMostDevices = 250;  // an event names its ledger with one byte
+constexpr std::size_t kMaxDevices = 250;  // an event names its domain with one byte
 
 // "model.py(12): forward" as the profiler names Python functions; anything else is a name.
-CodePlace PlaceOf(std::string_view name) {
+CodePlace GetPlace(std::string_view name) {
   const std::size_t colon = name.find("): ");
   const std::size_t open = name.rfind('(', colon);
   if (colon == std::string_view::npos || open == std::string_view::npos || open == 0) {
@@ -41,7 +41,7 @@ CodePlace PlaceOf(std::string_view name) {
 }
 
 // The stack around each memory event, by its row; none where no span is open.
-std::vector<StackId> StacksOf(const std::vector<MemoryEvent>& memory, CodeStacks& code) {
+std::vector<StackId> GetStacks(const std::vector<MemoryEvent>& memory, CodeStacks& code) {
   std::vector<CodeInstant> instants;
   instants.reserve(memory.size());
   for (const MemoryEvent& event : memory) {
@@ -50,7 +50,7 @@ std::vector<StackId> StacksOf(const std::vector<MemoryEvent>& memory, CodeStacks
   std::vector<StackId> stacks;
   stacks.reserve(memory.size());
   for (const std::uint32_t node : code.Around(instants)) {
-    stacks.push_back(code.StackOf(node));
+    stacks.push_back(code.GetStack(node));
   }
   return stacks;
 }
@@ -69,7 +69,7 @@ class HistoryMaker {
       const std::int32_t device = trace_.memory[row].device;
       rows[device < 0 ? std::numeric_limits<std::int32_t>::max() : device].push_back(row);
     }
-    if (rows.size() > kMostDevices) {
+    if (rows.size() > kMaxDevices) {
       ThrowRead(ErrorCode::kLimit, 0, {}, fmt::format("memory of {} devices", rows.size()));
     }
     for (auto& [device, of_device] : rows) {
@@ -80,10 +80,10 @@ class HistoryMaker {
     }
     for (const kineto::Step& step : trace_.steps) {
       history_.marks.push_back(
-          {.name = step.name, .begin = TimeOf(step.begin), .end = TimeOf(step.end)});
+          {.name = step.name, .begin = GetTime(step.begin), .end = GetTime(step.end)});
     }
     for (const std::int64_t time : trace_.out_of_memory) {
-      history_.marks.push_back({.name = "OutOfMemory", .begin = TimeOf(time)});
+      history_.marks.push_back({.name = "OutOfMemory", .begin = GetTime(time)});
     }
     std::stable_sort(history_.marks.begin(), history_.marks.end(),
                      [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
@@ -95,22 +95,22 @@ class HistoryMaker {
   }
 
  private:
-  [[nodiscard]] std::int64_t TimeOf(std::int64_t time) const {
+  [[nodiscard]] std::int64_t GetTime(std::int64_t time) const {
     return SaturatingAdd(trace_.base_time, time);
   }
 
   void AddTrace(const std::vector<std::uint32_t>& rows, const std::vector<StackId>& stacks) {
     const std::int32_t device = trace_.memory[rows.front()].device;
     const bool cpu = device < 0;
-    const LedgerId ledger(history_.ledgers.size());
-    history_.ledgers.push_back(
-        {.name = "blocks", .device = device, .kind = cpu ? LedgerKind::kCpu : LedgerKind::kDevice});
-    ledger_ = static_cast<std::uint8_t>(ledger.value());
+    const DomainId domain(history_.domains.size());
+    history_.domains.push_back(
+        {.name = "blocks", .device = device, .kind = cpu ? DomainKind::kCpu : DomainKind::kDevice});
+    domain_ = static_cast<std::uint8_t>(domain.value());
     Trace trace{.device = device,
                 .name = cpu ? "cpu" : std::to_string(device),
                 .first_event = history_.events.size(),
-                .blocks = ledger,
-                .segments = ledger};
+                .blocks = domain,
+                .segments = domain};
     if (!cpu) {
       SetBase(rows, trace);
     }
@@ -120,20 +120,20 @@ class HistoryMaker {
       if (!cpu && event.reserved >= 0) {
         AddReserved(event);
       }
-      Add(EventOf(event, stacks[row]), event.thread);
+      Add(BuildEvent(event, stacks[row]), event.thread);
     }
     trace.event_count = history_.events.size() - trace.first_event;
     history_.traces.push_back(std::move(trace));
   }
 
-  [[nodiscard]] Event EventOf(const MemoryEvent& event, StackId stack) const {
+  [[nodiscard]] Event BuildEvent(const MemoryEvent& event, StackId stack) const {
     Event made{.key = event.address,
                .size = event.bytes,
-               .time = TimeOf(event.time),
+               .time = GetTime(event.time),
                .stack = stack,
                .action = Action::kAdjust};
     if (event.failed) {
-      made.key = kNotTold;  // what the driver had free
+      made.key = kUnknownBytes;  // what the driver had free
       made.action = Action::kOom;
     } else if (event.address != 0) {
       made.size = Magnitude(event.bytes);
@@ -181,7 +181,7 @@ class HistoryMaker {
     const bool more = event.reserved > reserved_;
     Add({.key = 0,
          .size = Magnitude(SaturatingSubtract(event.reserved, reserved_)),
-         .time = TimeOf(event.time),
+         .time = GetTime(event.time),
          .stack = {},
          .action = more ? Action::kSegmentAlloc : Action::kSegmentFree},
         event.thread);
@@ -189,7 +189,7 @@ class HistoryMaker {
   }
 
   void Add(Event event, std::uint32_t thread) {
-    event.ledger = ledger_;
+    event.domain = domain_;
     history_.events.push_back(event);
     auto [it, added] = thread_labels_.emplace(thread, LabelSetId{});
     if (added) {
@@ -204,7 +204,7 @@ class HistoryMaker {
   RecordingBuilder& builder_;
   const TraceEvents& trace_;
   History history_;
-  std::uint8_t ledger_ = 0;
+  std::uint8_t domain_ = 0;
   std::int64_t reserved_ = 0;
   std::map<std::uint32_t, LabelSetId> thread_labels_;
 };
@@ -254,8 +254,8 @@ Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const
   builder.metadata().origin = {.framework = Framework::kPyTorch, .kind = RecordingKind::kTrace};
   CodeStacks code(
       builder, trace.spans,
-      [&trace](std::uint32_t name) { return PlaceOf(AsText(trace.names[name])); }, limits.depth);
-  const std::vector<StackId> stacks = StacksOf(trace.memory, code);
+      [&trace](std::uint32_t name) { return GetPlace(AsText(trace.names[name])); }, limits.depth);
+  const std::vector<StackId> stacks = GetStacks(trace.memory, code);
   builder.SetHistory(HistoryMaker(builder, trace).Make(stacks));
   AddNotes(builder, trace, code.cut());
   return std::move(builder).Finish();

@@ -1,5 +1,5 @@
 // Traces of PyTorch's profiler (Kineto, Chrome's trace event format) → the history that their
-// "[memory]" events tell, which profile_memory=True records. Who allocated is told by the spans
+// "[memory]" events report, which profile_memory=True records. Who allocated is given by the spans
 // around an event on its thread: operations, annotations, and Python functions (with_stack=True).
 #pragma once
 

@@ -39,10 +39,9 @@ Argument ToArgument(std::string_view key) {
 
 // Microseconds with a fraction in nanoseconds.
 std::optional<std::int64_t> Nanos(const std::optional<double>& micros) {
-  constexpr double kMost = 4e15;  // the year 2096
-  return micros && *micros > -kMost && *micros < kMost
-             ? std::optional(std::llround(*micros * 1000.0))
-             : std::nullopt;
+  constexpr double kMax = 4e15;  // the year 2096
+  return micros && *micros > -kMax && *micros < kMax ? std::optional(std::llround(*micros * 1000.0))
+                                                     : std::nullopt;
 }
 
 struct Arguments {
@@ -149,7 +148,7 @@ class Visitor {
       ++out_.without_address;
     }
     constexpr std::int64_t kCpu = 0;  // c10::DeviceType
-    constexpr std::int64_t kMostDevices = 65536;
+    constexpr std::int64_t kMaxDevices = 65536;
     const bool cpu = arguments_.device_type == kCpu || arguments_.device < 0;
     out_.memory.push_back(
         {.time = time,
@@ -157,7 +156,7 @@ class Visitor {
          .bytes = *arguments_.bytes,
          .allocated = arguments_.allocated,
          .reserved = arguments_.reserved,
-         .device = cpu ? -1 : static_cast<std::int32_t>(std::min(arguments_.device, kMostDevices)),
+         .device = cpu ? -1 : static_cast<std::int32_t>(std::min(arguments_.device, kMaxDevices)),
          .thread = ThreadIndex(event.thread),
          .failed = failed});
   }

@@ -19,7 +19,7 @@ struct MemoryEvent {
   std::int64_t time = 0;
   std::uint64_t address = 0;
   std::int64_t bytes = 0;      // negative: freed
-  std::int64_t allocated = 0;  // on the device after the event; -1 = not told
+  std::int64_t allocated = 0;  // on the device after the event; -1 = not reported
   std::int64_t reserved = 0;   // the same
   std::int32_t device = -1;    // -1: the CPU
   std::uint32_t thread = 0;
@@ -36,7 +36,7 @@ struct TraceEvents {
   std::vector<CodeSpan> spans;  // names: rows of `names`
   std::vector<MemoryEvent> memory;
   std::vector<Step> steps;                  // ProfilerStep#N
-  std::vector<std::int64_t> out_of_memory;  // times of failures that do not tell the requested size
+  std::vector<std::int64_t> out_of_memory;  // times of failures that do not say the requested size
   ByteInterner names;
   std::vector<std::string> threads;
   std::int64_t base_time = 0;         // unix, added to all times

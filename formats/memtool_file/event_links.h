@@ -24,7 +24,7 @@ enum EventColumn : std::uint32_t {
   kStack,           // of those that begin something
   kOtherStack,      // of the others: 0 = that of the event referred to; 1 = none; or row + 2
   kStream,          // less that of the event referred to, or of the last one of the same action
-  kLedger,          // the same
+  kDomain,          // the same
   kLabels,          // of those that begin something
   kOtherLabels,     // of the others: 0 = those of the event referred to; or row + 1
 };

@@ -100,7 +100,7 @@ void EventPacker::Add(std::uint32_t row) {
                       : counts_[action] > 0     ? history_.events[last_rows_[action]]
                                                 : none;
   Column(kStream).push_back(ToWord(event.stream) - ToWord(like.stream));
-  Column(kLedger).push_back(ToWord(event.ledger) - ToWord(like.ledger));
+  Column(kDomain).push_back(ToWord(event.domain) - ToWord(like.domain));
   ordinals_.push_back(counts_[action]++);
   last_rows_[action] = row;
 }

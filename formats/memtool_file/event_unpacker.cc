@@ -15,7 +15,7 @@ constexpr std::uint32_t kNoOther = 0xffffffffU;
 // Room for `rows` more events, and for all that the traces announce where that is not many times
 // what is there: a vector that doubles has each event twice at times.
 void Reserve(History& history, std::uint32_t rows, bool labels) {
-  constexpr std::size_t kMostTimes = 8;
+  constexpr std::size_t kMaxTimes = 8;
   const std::size_t wanted = history.events.size() + rows;
   if (wanted <= history.events.capacity()) {
     return;
@@ -29,7 +29,7 @@ void Reserve(History& history, std::uint32_t rows, bool labels) {
     return;  // more than announced: the vector doubles
   }
   const auto room = static_cast<std::size_t>(
-      std::min<std::uint64_t>(announced, std::uint64_t{wanted} * kMostTimes));
+      std::min<std::uint64_t>(announced, std::uint64_t{wanted} * kMaxTimes));
   history.events.reserve(room);
   if (labels) {
     history.labels.reserve(room);
@@ -67,7 +67,7 @@ void EventUnpacker::ReadColumns(SectionReader& in, bool labels) {
   Read(in, kStack, "stack", open);
   Read(in, kOtherStack, "other_stack", rows - open);
   Read(in, kStream, "stream", rows);
-  Read(in, kLedger, "ledger", rows);
+  Read(in, kDomain, "ledger", rows);
   if (labels) {
     Read(in, kLabels, "labels", open);
     Read(in, kOtherLabels, "other_labels", rows - open);
@@ -91,7 +91,7 @@ void EventUnpacker::AddLabels(const SectionReader& in, const Known& known, bool 
                               std::uint32_t other, History& history) {
   const std::uint64_t word = Of(opens ? kLabels : kOtherLabels).Next();
   const LabelSetId set =
-      !opens && word == 0 ? history.labels[other] : ValueOf<LabelSetId>(in, known, "labels", word);
+      !opens && word == 0 ? history.labels[other] : ToValue<LabelSetId>(in, known, "labels", word);
   history.labels.push_back(set);
 }
 
@@ -111,14 +111,14 @@ void EventUnpacker::Add(const SectionReader& in, const Known& known, std::uint64
   event.time = static_cast<std::int64_t>(Of(kTime).Next());
   if (opens) {
     event.size = static_cast<std::int64_t>(Of(kSize).Next());
-    event.stack = ValueOf<StackId>(in, known, "stack", Of(kStack).Next());
+    event.stack = ToValue<StackId>(in, known, "stack", Of(kStack).Next());
   } else {
     const std::uint64_t word = Of(kOtherStack).Next();
     event.size = static_cast<std::int64_t>(ToWord(like.size) + Of(kSizeDifference).Next());
-    event.stack = word == 0 ? like.stack : ValueOf<StackId>(in, known, "other_stack", word - 1);
+    event.stack = word == 0 ? like.stack : ToValue<StackId>(in, known, "other_stack", word - 1);
   }
   event.stream = static_cast<std::uint16_t>(like.stream + Of(kStream).Next());
-  event.ledger = static_cast<std::uint8_t>(like.ledger + Of(kLedger).Next());
+  event.domain = static_cast<std::uint8_t>(like.domain + Of(kDomain).Next());
   history.events.push_back(event);
   if (labels_) {
     AddLabels(in, known, opens, other, history);

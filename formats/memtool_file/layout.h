@@ -20,8 +20,8 @@ inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kSectionHeaderBytes = 16;
 inline constexpr std::size_t kChecksumBytes = 8;
 // Rows, and items of rows that are lists, of one section. Writers make smaller ones.
-inline constexpr std::uint32_t kMostRows = 1U << 20U;
-inline constexpr std::uint64_t kMostItems = 1U << 22U;
+inline constexpr std::uint32_t kMaxRowCount = 1U << 20U;
+inline constexpr std::uint64_t kMaxItems = 1U << 22U;
 
 // A file has them in this order, the rows of a long one in several sections.
 enum class Table : std::uint32_t {
@@ -42,7 +42,7 @@ enum class Table : std::uint32_t {
   kSampleTypes,
   kSamples,
   kUnknownSizes,
-  kLedgers,
+  kDomains,
   kTraces,
   kStreams,
   kMarks,

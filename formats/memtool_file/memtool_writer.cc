@@ -29,7 +29,7 @@ std::string PackingInside(const std::string& packing) {
   return behind < packing.size() ? packing.substr(behind + 1) : std::string();
 }
 
-About AboutOf(const Recording& recording) {
+About MakeAbout(const Recording& recording) {
   const Metadata& from = recording.metadata;
   About about{.format = from.format,
               .display = from.format_display,
@@ -74,7 +74,7 @@ class RecordingWriter {
 
   Result<void> Run() {
     MEMTOOL_TRY(sections_.Header());
-    const About about = AboutOf(recording_);
+    const About about = MakeAbout(recording_);
     MEMTOOL_TRY(Rows<About>(Table::kAbout, std::span(&about, 1)));
     MEMTOOL_TRY(Symbols());
     MEMTOOL_TRY(Lists());
@@ -110,9 +110,9 @@ class RecordingWriter {
 
   // Rows that are lists: `items_of` gives one's, `pack` the columns of rows `first` to `last`
   // besides the lengths and items of lists.
-  template <class Item, class ItemsOf, class Pack>
-  Result<void> RowsOfLists(Table table, std::size_t begin, std::size_t end, const ItemsOf& items_of,
-                           const Pack& pack) {
+  template <class Item, class GetItems, class Pack>
+  Result<void> RowsOfLists(Table table, std::size_t begin, std::size_t end,
+                           const GetItems& items_of, const Pack& pack) {
     std::vector<std::uint64_t> lengths;
     std::vector<Item> items;
     for (std::size_t first = begin; first < end;) {
@@ -124,7 +124,7 @@ class RecordingWriter {
         lengths.push_back(list.size());
         items.insert(items.end(), list.begin(), list.end());
       }
-      if (items.size() > kMostItems) {
+      if (items.size() > kMaxItems) {
         return Fail(ErrorCode::kLimit,
                     "a stack, location or set of labels is too long to be written");
       }
@@ -217,7 +217,7 @@ class RecordingWriter {
     if (history.events.size() >= std::numeric_limits<std::uint32_t>::max()) {
       return Fail(ErrorCode::kLimit, "more than 4,294,967,294 events");
     }
-    MEMTOOL_TRY(Rows<Ledger>(Table::kLedgers, history.ledgers));
+    MEMTOOL_TRY(Rows<MemoryDomain>(Table::kDomains, history.domains));
     MEMTOOL_TRY(Rows<Trace>(Table::kTraces, history.traces));
     MEMTOOL_TRY(Rows<std::uint64_t>(Table::kStreams, history.streams));
     MEMTOOL_TRY(Rows<Mark>(Table::kMarks, history.marks));

@@ -13,7 +13,7 @@ namespace memtool::formats::memtool_file {
 namespace {
 
 // Rows that several others may share, at most; lists of honest files do not overlap at all.
-constexpr std::uint64_t kMostSharing = 256;
+constexpr std::uint64_t kMaxSharing = 256;
 
 }  // namespace
 
@@ -29,8 +29,8 @@ std::vector<std::size_t> RecordingReader::Begins(std::size_t bytes_of_item) {
   std::vector<std::size_t> begins{0};
   begins.reserve(lengths.size() + 1);
   for (const std::uint64_t length : lengths) {
-    if (length > kMostItems - begins.back()) {
-      in_.Refuse("length", fmt::format("more than {} items in one section", kMostItems));
+    if (length > kMaxItems - begins.back()) {
+      in_.Refuse("length", fmt::format("more than {} items in one section", kMaxItems));
     }
     begins.push_back(begins.back() + static_cast<std::size_t>(length));
   }
@@ -103,7 +103,7 @@ void RecordingReader::ReadSamples() {
     using Value = typename std::decay_t<decltype(to)>::value_type;
     in_.Numbers(number, name, in_.rows(), words);
     for (const std::uint64_t word : words) {
-      to.push_back(ValueOf<Value>(in_, known_, name, word));
+      to.push_back(ToValue<Value>(in_, known_, name, word));
     }
   };
   read(kSampleStack, "stack", samples_.stacks);
@@ -191,8 +191,8 @@ void RecordingReader::ListSection(Table table) {
 
 void RecordingReader::HistorySection(Table table) {
   switch (table) {
-    case Table::kLedgers:
-      return Append(history_.ledgers);
+    case Table::kDomains:
+      return Append(history_.domains);
     case Table::kTraces:
       return Append(history_.traces);
     case Table::kStreams:
@@ -248,12 +248,12 @@ void RecordingReader::CheckHistory() const {
   for (const Segment& segment : state_.segments) {
     blocks += segment.block_count;
   }
-  if (events > history_.events.size() * kMostSharing ||
-      blocks > state_.blocks.size() * kMostSharing) {
+  if (events > history_.events.size() * kMaxSharing ||
+      blocks > state_.blocks.size() * kMaxSharing) {
     refuse("traces", "share their events, or segments their blocks, too often");
   }
-  for (const Ledger& ledger : history_.ledgers) {
-    if (ledger.parent.valid() && ledger.parent.value() >= history_.ledgers.size()) {
+  for (const MemoryDomain& domain : history_.domains) {
+    if (domain.parent.valid() && domain.parent.value() >= history_.domains.size()) {
       refuse("ledgers.parent", "names a ledger that does not exist");
     }
   }

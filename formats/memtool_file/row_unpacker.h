@@ -16,7 +16,7 @@ namespace memtool::formats::memtool_file {
 
 // A word of column `name` as a value. Throws ReadError when it is none.
 template <class T>
-T ValueOf(const SectionReader& in, const Known& known, const char* name, std::uint64_t word) {
+T ToValue(const SectionReader& in, const Known& known, const char* name, std::uint64_t word) {
   T value{};
   if (!FromWord(word, known, value)) {
     in.Refuse(name, fmt::format("holds {}, which it cannot", word));
@@ -52,13 +52,13 @@ class RowUnpacker {
       in_.Numbers(number + 1, name, rows_.size(), words_);
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         if (there[i] != 0) {
-          get(rows_[i]) = ValueOf<typename Member::value_type>(in_, known_, name, words_[i]);
+          get(rows_[i]) = ToValue<typename Member::value_type>(in_, known_, name, words_[i]);
         }
       }
     } else {
       in_.Numbers(number, name, rows_.size(), words_);
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        get(rows_[i]) = ValueOf<Member>(in_, known_, name, words_[i]);
+        get(rows_[i]) = ToValue<Member>(in_, known_, name, words_[i]);
       }
     }
   }

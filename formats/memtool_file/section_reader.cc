@@ -14,16 +14,16 @@ namespace memtool::formats::memtool_file {
 namespace {
 
 // A block of zstd is at most 128 KiB, and takes four bytes at least.
-constexpr std::uint64_t kMostPerByte = 32768;
+constexpr std::uint64_t kMaxRowsPerByte = 32768;
 constexpr std::uint64_t kBlock = std::uint64_t{128} << 10U;
-constexpr std::uint64_t kLongestVarint = 10;
+constexpr std::uint64_t kMaxVarintLength = 10;
 constexpr std::uint64_t kRowBytes = 16;  // at least, of a row in memory
 
 std::uint64_t Sum(std::span<const std::byte> bytes) {
   return ::XXH3_64bits(bytes.data(), bytes.size());
 }
 
-std::string NameOf(std::uint32_t table) {
+std::string ToName(std::uint32_t table) {
   return table < kTableNames.size() ? std::string(kTableNames[table])
                                     : fmt::format("section of kind {}", table);
 }
@@ -73,7 +73,7 @@ SectionReader::SectionReader(ByteWindow& in, const Limits& limits)
 }
 
 std::string SectionReader::Place(const char* name) const {
-  return fmt::format("{}.{}", NameOf(table_), name);
+  return fmt::format("{}.{}", ToName(table_), name);
 }
 
 void SectionReader::Refuse(const char* name, std::string message) const {
@@ -135,14 +135,14 @@ bool SectionReader::Next() {
 void SectionReader::ReadPayload(std::uint64_t size) {
   if (size > limits_.record_bytes) {
     ThrowRead(
-        ErrorCode::kLimit, offset_, NameOf(table_),
+        ErrorCode::kLimit, offset_, ToName(table_),
         fmt::format("a section of {} bytes, and at most {} are read", size, limits_.record_bytes),
         "unless the file is damaged, lift it with --limit record-bytes=SIZE");
   }
   const std::uint64_t whole = kSectionHeaderBytes + size + kChecksumBytes;
   const auto bytes = in_.Fill(static_cast<std::size_t>(whole));
   if (bytes.size() < whole) {
-    ThrowRead(ErrorCode::kTruncated, offset_ + bytes.size(), NameOf(table_),
+    ThrowRead(ErrorCode::kTruncated, offset_ + bytes.size(), ToName(table_),
               fmt::format("a section of {} bytes ends after {}: the file was cut, or is damaged",
                           whole, bytes.size()));
   }
@@ -150,7 +150,7 @@ void SectionReader::ReadPayload(std::uint64_t size) {
   const auto summed = bytes.first(pending_ - kChecksumBytes);
   ByteCursor sum(bytes.first(pending_).last(kChecksumBytes), offset_ + summed.size());
   if (sum.Fixed64() != Sum(summed)) {
-    ThrowRead(ErrorCode::kMalformed, offset_, NameOf(table_),
+    ThrowRead(ErrorCode::kMalformed, offset_, ToName(table_),
               "the section fails its checksum: the file is damaged");
   }
   columns_.clear();
@@ -158,8 +158,8 @@ void SectionReader::ReadPayload(std::uint64_t size) {
   while (!cursor.done()) {
     ReadColumn(cursor);
   }
-  if (rows_ > kMostRows && static_cast<Table>(table_) != Table::kEnd) {
-    Refuse("rows", fmt::format("{} in one section, and at most {} are read", rows_, kMostRows));
+  if (rows_ > kMaxRowCount && static_cast<Table>(table_) != Table::kEnd) {
+    Refuse("rows", fmt::format("{} in one section, and at most {} are read", rows_, kMaxRowCount));
   }
   Charge(rows_, kRowBytes);
 }
@@ -176,7 +176,7 @@ void SectionReader::ReadColumn(ByteCursor& cursor) {
   column.base = cursor.Varint();
   if (number != column.number || (coding & ~unsigned{kCodingBits}) != 0 ||
       column.coding.transform > Transform::kChanges) {
-    ThrowRead(ErrorCode::kMalformed, at, NameOf(table_),
+    ThrowRead(ErrorCode::kMalformed, at, ToName(table_),
               fmt::format("column {} has the unknown coding {}", number, coding));
   }
   if (column.coding.layout != Layout::kConstant) {
@@ -185,14 +185,14 @@ void SectionReader::ReadColumn(ByteCursor& cursor) {
     column.bytes = cursor.Take(cursor.Varint());
     const std::uint64_t packed = column.bytes.size();
     const bool plausible =
-        column.packed ? column.size <= packed * kMostPerByte + kBlock : column.size == packed;
+        column.packed ? column.size <= packed * kMaxRowsPerByte + kBlock : column.size == packed;
     if (!plausible) {
-      ThrowRead(ErrorCode::kMalformed, at, NameOf(table_),
+      ThrowRead(ErrorCode::kMalformed, at, ToName(table_),
                 fmt::format("column {} claims {} bytes in {}", number, column.size, packed));
     }
   }
   if (!columns_.empty() && column.Order() <= columns_.back().Order()) {
-    ThrowRead(ErrorCode::kMalformed, at, NameOf(table_),
+    ThrowRead(ErrorCode::kMalformed, at, ToName(table_),
               fmt::format("column {} comes out of its order", number));
   }
   Charge(1, sizeof column);
@@ -205,7 +205,7 @@ std::size_t SectionReader::Unread() const {
 }
 
 SectionReader::Column* SectionReader::Find(std::uint32_t number, bool text) {
-  const std::uint64_t order = OrderOf(number, text);
+  const std::uint64_t order = GetOrder(number, text);
   const auto found = std::lower_bound(
       columns_.begin(), columns_.end(), order,
       [](const Column& column, std::uint64_t wanted) { return column.Order() < wanted; });
@@ -220,13 +220,13 @@ void SectionReader::Charge(std::uint64_t rows, std::uint64_t bytes_of_row) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(rows, bytes_of_row, &bytes) ||
       __builtin_add_overflow(charged_, bytes, &charged_) || charged_ > limits_.unpacked_bytes) {
-    ThrowRead(ErrorCode::kLimit, offset_, NameOf(table_),
+    ThrowRead(ErrorCode::kLimit, offset_, ToName(table_),
               fmt::format("unpacks to more than {} bytes", limits_.unpacked_bytes),
               "lift it with --limit unpacked-bytes=SIZE");
   }
   if (charged_ > limits_.ratio_free_bytes &&
       charged_ / std::max<std::uint64_t>(limits_.ratio, 1) > in_.offset() + pending_) {
-    ThrowRead(ErrorCode::kLimit, offset_, NameOf(table_),
+    ThrowRead(ErrorCode::kLimit, offset_, ToName(table_),
               fmt::format("unpacks to {} bytes from {}, more than {} times its size", charged_,
                           in_.offset() + pending_, limits_.ratio),
               "probably a decompression bomb; lift it with --limit ratio=N");
@@ -258,7 +258,7 @@ void SectionReader::Words(const Column& column, const char* name,
   const bool planes = column.coding.layout == Layout::kPlanes;
   const bool good =
       planes ? count > 0 && column.size % count == 0 && column.size / count <= sizeof(std::uint64_t)
-             : column.size >= count && column.size <= count * kLongestVarint;
+             : column.size >= count && column.size <= count * kMaxVarintLength;
   if (!good) {
     Refuse(name, fmt::format("{} bytes for {} values", column.size, count));
   }

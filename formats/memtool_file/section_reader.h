@@ -48,12 +48,12 @@ class SectionReader {
 
  private:
   // Columns come by number; lengths of texts before the texts.
-  static std::uint64_t OrderOf(std::uint32_t number, bool text) {
+  static std::uint64_t GetOrder(std::uint32_t number, bool text) {
     return std::uint64_t{number} * 2 + (text ? 1 : 0);
   }
   struct Column {
     [[nodiscard]] std::uint64_t Order() const {
-      return OrderOf(number, coding.layout == Layout::kText);
+      return GetOrder(number, coding.layout == Layout::kText);
     }
     std::uint32_t number = 0;
     Coding coding;

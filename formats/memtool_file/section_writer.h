@@ -26,7 +26,7 @@ class SectionWriter {
   ColumnPacker& Start(Table table, std::size_t rows);
   // Ends it and hands it to the sink.
   Result<void> Finish();
-  // The section that tells a whole file from a cut one.
+  // The section that marks the file as complete.
   Result<void> End();
 
  private:

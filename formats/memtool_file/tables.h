@@ -183,13 +183,13 @@ void Describe(Code& code, const SampleType* /*row*/) {
 }
 
 template <class Code>
-void Describe(Code& code, const Ledger* /*row*/) {
-  code(1, "name", &Ledger::name);
-  code(2, "device", &Ledger::device);
-  code(3, "kind", &Ledger::kind);
-  code(4, "level", &Ledger::level);
-  code(5, "parent", &Ledger::parent);
-  code(6, "capacity", &Ledger::capacity);
+void Describe(Code& code, const MemoryDomain* /*row*/) {
+  code(1, "name", &MemoryDomain::name);
+  code(2, "device", &MemoryDomain::device);
+  code(3, "kind", &MemoryDomain::kind);
+  code(4, "level", &MemoryDomain::level);
+  code(5, "parent", &MemoryDomain::parent);
+  code(6, "capacity", &MemoryDomain::capacity);
 }
 
 template <class Code>

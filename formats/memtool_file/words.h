@@ -40,36 +40,36 @@ inline std::uint64_t RowsFor(const Known& known, StackId /*id*/) {
 inline std::uint64_t RowsFor(const Known& known, LabelSetId /*id*/) {
   return known.label_sets.size();
 }
-// An event names its ledger with one byte. What is there is known when all have been read.
-inline std::uint64_t RowsFor(const Known& /*known*/, LedgerId /*id*/) {
+// An event names its domain with one byte. What is there is known when all have been read.
+inline std::uint64_t RowsFor(const Known& /*known*/, DomainId /*id*/) {
   return std::numeric_limits<std::uint8_t>::max();
 }
 
-constexpr std::uint64_t LastOf(Framework /*type*/) {
+constexpr std::uint64_t GetLast(Framework /*type*/) {
   return static_cast<std::uint64_t>(Framework::kDriver);
 }
-constexpr std::uint64_t LastOf(RecordingKind /*type*/) {
+constexpr std::uint64_t GetLast(RecordingKind /*type*/) {
   return static_cast<std::uint64_t>(RecordingKind::kProgram);
 }
-constexpr std::uint64_t LastOf(Role /*type*/) {
+constexpr std::uint64_t GetLast(Role /*type*/) {
   return static_cast<std::uint64_t>(Role::kRequestedBytes);
 }
-constexpr std::uint64_t LastOf(Clock /*type*/) {
+constexpr std::uint64_t GetLast(Clock /*type*/) {
   return static_cast<std::uint64_t>(Clock::kRelative);
 }
-constexpr std::uint64_t LastOf(Severity /*type*/) {
+constexpr std::uint64_t GetLast(Severity /*type*/) {
   return static_cast<std::uint64_t>(Severity::kDamage);
 }
-constexpr std::uint64_t LastOf(CounterKind /*type*/) {
+constexpr std::uint64_t GetLast(CounterKind /*type*/) {
   return static_cast<std::uint64_t>(CounterKind::kDeviceFreeLowest);
 }
-constexpr std::uint64_t LastOf(LedgerKind /*type*/) {
-  return static_cast<std::uint64_t>(LedgerKind::kCpu);
+constexpr std::uint64_t GetLast(DomainKind /*type*/) {
+  return static_cast<std::uint64_t>(DomainKind::kCpu);
 }
-constexpr std::uint64_t LastOf(LedgerLevel /*type*/) {
-  return static_cast<std::uint64_t>(LedgerLevel::kUser);
+constexpr std::uint64_t GetLast(DomainLevel /*type*/) {
+  return static_cast<std::uint64_t>(DomainLevel::kUser);
 }
-constexpr std::uint64_t LastOf(BlockState /*type*/) {
+constexpr std::uint64_t GetLast(BlockState /*type*/) {
   return static_cast<std::uint64_t>(BlockState::kInactive);
 }
 
@@ -110,7 +110,7 @@ bool FromWord(std::uint64_t word, const Known& known, T& value) {
     return true;
   } else if constexpr (std::is_enum_v<T>) {
     value = static_cast<T>(word);
-    return word <= LastOf(T());
+    return word <= GetLast(T());
   } else if constexpr (std::is_same_v<T, bool>) {
     value = word != 0;
     return word <= 1;

@@ -55,7 +55,7 @@ std::optional<double> ParseFinite(std::string_view text) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-std::optional<Form> FormOf(std::string_view head) {
+std::optional<Form> GetForm(std::string_view head) {
   const std::string_view first = head.substr(0, head.find('\n'));
   if (first.find("Attribute Name") != std::string_view::npos &&
       first.find("Reuse?") != std::string_view::npos) {

@@ -16,7 +16,7 @@ namespace memtool::formats::mxnet {
 enum class Form : std::uint8_t { kTbdLog, kBare, kScoped, kOfficial, kUnknownTags };
 
 // The form of a text by its beginning; none when it is no such form.
-std::optional<Form> FormOf(std::string_view head);
+std::optional<Form> GetForm(std::string_view head);
 
 // "TAG,NUMBER" split at the last comma.
 struct BareRow {

@@ -356,7 +356,7 @@ Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
 }  // namespace
 
 Match MxnetReader::Sniff(std::span<const std::byte> head) const {
-  const auto form = mxnet::FormOf(AsText(head));
+  const auto form = mxnet::GetForm(AsText(head));
   if (!form || *form == Form::kUnknownTags) {
     return Match::kNo;
   }
@@ -364,7 +364,7 @@ Match MxnetReader::Sniff(std::span<const std::byte> head) const {
 }
 
 Result<Recording> MxnetReader::Read(ByteWindow& in, const Limits& limits) const {
-  const auto form = mxnet::FormOf(AsText(in.Fill(kHeadBytes)));
+  const auto form = mxnet::GetForm(AsText(in.Fill(kHeadBytes)));
   if (form == Form::kOfficial || form == Form::kScoped) {
     return ReadCsv(in, limits, *form);
   }
@@ -375,7 +375,7 @@ Result<Recording> MxnetReader::Read(ByteWindow& in, const Limits& limits) const 
 }
 
 Match MxnetStacksReader::Sniff(std::span<const std::byte> head) const {
-  return mxnet::FormOf(AsText(head)) == Form::kUnknownTags ? Match::kCertain : Match::kNo;
+  return mxnet::GetForm(AsText(head)) == Form::kUnknownTags ? Match::kCertain : Match::kNo;
 }
 
 Result<Recording> MxnetStacksReader::Read(ByteWindow& in, const Limits& limits) const {

@@ -53,8 +53,8 @@ void RowTable::CheckTag(std::string_view text) const {
 
 void RowTable::Add(const Row& row) {
   CheckTag(row.tag);
-  constexpr std::size_t kMostWaiting = std::size_t{64} << 10U;
-  if (waiting_count_ == waiting_.size() || waiting_tags_.size() >= kMostWaiting) {
+  constexpr std::size_t kMaxWaiting = std::size_t{64} << 10U;
+  if (waiting_count_ == waiting_.size() || waiting_tags_.size() >= kMaxWaiting) {
     AddBatch();
   }
   const std::size_t begin = waiting_tags_.size();
@@ -142,8 +142,8 @@ void RowTable::AddTo(std::uint32_t& current, const Waiting& row) {
 }
 
 // Scopes outermost first in the tag, innermost first in a stack.
-StackId RowTable::StackOf(RecordingBuilder& builder, std::string_view tag,
-                          std::map<std::string, LocationId, std::less<>>& scopes) const {
+StackId RowTable::GetStack(RecordingBuilder& builder, std::string_view tag,
+                           std::map<std::string, LocationId, std::less<>>& scopes) const {
   std::vector<LocationId> locations;
   while (!tag.empty()) {
     const std::size_t colon = tag.rfind(':');
@@ -162,7 +162,7 @@ StackId RowTable::StackOf(RecordingBuilder& builder, std::string_view tag,
   return builder.AddStack(locations);
 }
 
-LabelSetId RowTable::LabelsOf(RecordingBuilder& builder, const Key& key) const {
+LabelSetId RowTable::MakeLabels(RecordingBuilder& builder, const Key& key) const {
   const auto label = [&builder](std::string_view name, std::string_view text) {
     return Label{.key = builder.Intern(name), .text = builder.Intern(text)};
   };
@@ -199,14 +199,14 @@ void RowTable::Fill(RecordingBuilder& builder, bool with_requested, bool mebibyt
   for (const Sum& sum : sums_) {
     StackId& stack = stacks[sum.key.tag];
     if (!stack.valid()) {
-      stack = StackOf(builder, AsText(tags_[sum.key.tag]), scopes);
+      stack = GetStack(builder, AsText(tags_[sum.key.tag]), scopes);
     }
     std::vector<std::int64_t> values{sum.count};
     if (with_requested) {
       values.push_back(sum.requested);
     }
     values.push_back(mebibytes ? sum.from_mebibytes : sum.actual);
-    builder.AddSample(stack, LabelsOf(builder, sum.key), values);
+    builder.AddSample(stack, MakeLabels(builder, sum.key), values);
   }
 }
 

@@ -20,7 +20,7 @@ namespace memtool::formats::mxnet {
 
 struct Row {
   std::string_view tag;
-  std::int32_t device = -1;    // -1: the form does not tell
+  std::int32_t device = -1;    // -1: the form does not say
   bool reused = false;         // came out of the pool
   bool unrounded = false;      // the pool did not round it, as it does device memory
   std::string_view structure;  // kScoped: "param grad"; empty otherwise
@@ -79,9 +79,9 @@ class RowTable {
   void FindTags();
   // Adds a row to the sum of its key, or to another one where the range of int64 ends.
   void AddTo(std::uint32_t& current, const Waiting& row);
-  [[nodiscard]] LabelSetId LabelsOf(RecordingBuilder& builder, const Key& key) const;
-  StackId StackOf(RecordingBuilder& builder, std::string_view tag,
-                  std::map<std::string, LocationId, std::less<>>& scopes) const;
+  [[nodiscard]] LabelSetId MakeLabels(RecordingBuilder& builder, const Key& key) const;
+  StackId GetStack(RecordingBuilder& builder, std::string_view tag,
+                   std::map<std::string, LocationId, std::less<>>& scopes) const;
 
   const Lines& lines_;
   const Limits& limits_;

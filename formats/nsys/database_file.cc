@@ -18,7 +18,7 @@ namespace {
 constexpr int kStepsBetween = 10'000;  // of SQLite's machine, between two looks at the sum
 constexpr std::uint64_t kFreeSteps = 10'000'000;
 constexpr std::uint64_t kStepsPerByte = 40;
-constexpr std::uint64_t kMostLength = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 30U;
 
 // Reading columns is all that the statements here need.
 int Allow(void* /*data*/, int action, const char* first, const char* /*second*/,
@@ -36,13 +36,13 @@ void Harden(sqlite3* db, const Limits& limits) {
   sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite::api::sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
   sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
-                             static_cast<int>(std::min(limits.string_bytes, kMostLength)));
-  constexpr int kMostSql = 100'000;
-  constexpr int kMostColumns = 500;
-  constexpr int kMostDepth = 50;
-  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMostSql);
-  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMostColumns);
-  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, kMostDepth);
+                             static_cast<int>(std::min(limits.string_bytes, kMaxLength)));
+  constexpr int kMaxSql = 100'000;
+  constexpr int kMaxColumns = 500;
+  constexpr int kMaxNesting = 50;
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMaxSql);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMaxColumns);
+  sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, kMaxNesting);
   sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
   sqlite::api::sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
@@ -58,10 +58,10 @@ bool EndsInPage(std::span<const std::byte> header, std::uint64_t size) {
   if (header.size() < kAt + 2) {
     return true;
   }
-  constexpr std::uint64_t kLargest = 65536;  // written as 1
+  constexpr std::uint64_t kMaxValue = 65536;  // written as 1
   const auto written = std::to_integer<std::uint64_t>(header[kAt]) << 8U |
                        std::to_integer<std::uint64_t>(header[kAt + 1]);
-  const std::uint64_t page = written <= 1 ? kLargest : written;
+  const std::uint64_t page = written <= 1 ? kMaxValue : written;
   return size % page != 0;
 }
 
@@ -93,7 +93,7 @@ Result<std::uint64_t> CopyTo(const ScratchFile& file, ByteWindow& in) {
 }
 
 // A path as SQLite's names of files: some bytes mean something there.
-std::string UriOf(std::string_view path) {
+std::string ToUri(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "file:";
   for (const char c : path) {
     uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c))
@@ -117,7 +117,7 @@ struct DatabaseFile::Work {
 };
 
 DatabaseFile::DatabaseFile(sqlite::Database db, std::unique_ptr<Work> work, const Limits& limits)
-    : work_(std::move(work)), db_(std::move(db)), most_rows_(limits.samples) {}
+    : work_(std::move(work)), db_(std::move(db)), max_rows_(limits.samples) {}
 DatabaseFile::DatabaseFile(DatabaseFile&&) noexcept = default;
 DatabaseFile::~DatabaseFile() = default;
 
@@ -129,12 +129,12 @@ Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
   // its size later.
   sqlite3* opened = nullptr;
   const int status = sqlite::api::sqlite3_open_v2(
-      UriOf(file->path()).c_str(), &opened,
+      ToUri(file->path()).c_str(), &opened,
       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   sqlite::Database db(opened);
   file->Unlink();
   if (status != SQLITE_OK) {
-    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::MessageOf(db.get()));
+    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::GetMessage(db.get()));
   }
   const auto size = CopyTo(*file, in);
   MEMTOOL_TRY(size);
@@ -199,7 +199,7 @@ Result<std::optional<TableScan>> DatabaseFile::Scan(
       db_.get(), fmt::format("SELECT {} FROM {} NOT INDEXED", list, QuotedName(table)),
       ErrorCode::kMalformed);
   MEMTOOL_TRY(rows);
-  return std::optional<TableScan>(TableScan(*std::move(rows), most_rows_));
+  return std::optional<TableScan>(TableScan(*std::move(rows), max_rows_));
 }
 
 Result<bool> TableScan::Next() {

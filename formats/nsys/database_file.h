@@ -53,7 +53,7 @@ class DatabaseFile {
 
   std::unique_ptr<Work> work_;  // outlives the database, which refers to it
   sqlite::Database db_;
-  std::uint64_t most_rows_;
+  std::uint64_t max_rows_;
 
  public:
   DatabaseFile(DatabaseFile&&) noexcept;

@@ -8,10 +8,10 @@ namespace memtool::formats::nsys {
 
 namespace {
 
-constexpr std::size_t kMostRanges = 200'000;
+constexpr std::size_t kMaxRanges = 200'000;
 constexpr unsigned kThreadBits = 24;  // of a globalTid
 
-std::int64_t ProcessOf(std::int64_t global) {
+std::int64_t GetProcess(std::int64_t global) {
   return global >> kThreadBits;
 }
 
@@ -131,7 +131,7 @@ void ExportReader::AddMemory(const TableScan& row) {
   const std::int64_t kind = row.Number(kKind).value_or(kLast);
   out_.memory.push_back(
       {.time = *time,
-       .process = ProcessOf(row.Number(kPid).value_or(0)),
+       .process = GetProcess(row.Number(kPid).value_or(0)),
        .device = std::clamp<std::int64_t>(row.Number(kDevice).value_or(-1), -1, INT32_MAX),
        .address = static_cast<std::uint64_t>(*address),
        .bytes = bytes,
@@ -177,7 +177,7 @@ Result<void> ExportReader::ReadCalls() {
                  {"globalTid", "correlationId", "nameId", "callchainId"},
                  [&](const TableScan& row) {
                    const std::int64_t thread = row.Number(0).value_or(-1);
-                   const auto rows = wanted.find({ProcessOf(thread), row.Number(1).value_or(-1)});
+                   const auto rows = wanted.find({GetProcess(thread), row.Number(1).value_or(-1)});
                    if (rows == wanted.end()) {
                      return;
                    }
@@ -233,7 +233,7 @@ Result<void> ExportReader::ReadRanges() {
                             (text_id < 0 && row.Text(3).empty())) {
                           return;
                         }
-                        if (out_.ranges.size() == kMostRanges) {
+                        if (out_.ranges.size() == kMaxRanges) {
                           ++out_.ranges_left_out;
                           return;
                         }
@@ -271,7 +271,7 @@ Result<void> ExportReader::ReadProcesses() {
     out_.processes[row.process];
   }
   return ForEach("PROCESSES", {"globalPid", "name"}, [&](const TableScan& row) {
-    const auto known = out_.processes.find(ProcessOf(row.Number(0).value_or(-1)));
+    const auto known = out_.processes.find(GetProcess(row.Number(0).value_or(-1)));
     if (known != out_.processes.end()) {
       known->second = row.Text(1);
     }

@@ -84,7 +84,7 @@ struct Export {
 };
 
 // The operating system's number of a process.
-constexpr std::int64_t PidOf(std::int64_t process) {
+constexpr std::int64_t ToPid(std::int64_t process) {
   return process & 0xffffff;
 }
 

@@ -25,25 +25,25 @@ using nsys::MemKind;
 using nsys::MemoryRow;
 using nsys::RangeRow;
 
-constexpr std::size_t kMostTraces = 250;  // an event names its ledger with one byte
-constexpr std::size_t kMostStreams = 65'000;
+constexpr std::size_t kMaxTraces = 250;  // an event names its domain with one byte
+constexpr std::size_t kMaxStreams = 65'000;
 
 struct KindFacts {
   std::string_view name;
-  LedgerKind ledger;
+  DomainKind domain;
   bool host;  // on no device
 };
 // By the number of the kind.
-constexpr std::array<KindFacts, 8> kKinds{{{"pageable", LedgerKind::kHost, true},
-                                           {"pinned", LedgerKind::kPinned, true},
-                                           {"device", LedgerKind::kDevice, false},
-                                           {"array", LedgerKind::kDevice, false},
-                                           {"managed", LedgerKind::kManaged, false},
-                                           {"static", LedgerKind::kDevice, false},
-                                           {"managed static", LedgerKind::kManaged, false},
-                                           {"unknown", LedgerKind::kDevice, false}}};
+constexpr std::array<KindFacts, 8> kKinds{{{"pageable", DomainKind::kHost, true},
+                                           {"pinned", DomainKind::kPinned, true},
+                                           {"device", DomainKind::kDevice, false},
+                                           {"array", DomainKind::kDevice, false},
+                                           {"managed", DomainKind::kManaged, false},
+                                           {"static", DomainKind::kDevice, false},
+                                           {"managed static", DomainKind::kManaged, false},
+                                           {"unknown", DomainKind::kDevice, false}}};
 
-const KindFacts& FactsOf(MemKind kind) {
+const KindFacts& MakeFacts(MemKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
 
@@ -126,7 +126,7 @@ class Stacks {
     if (!added) {
       return known->second;
     }
-    memtool::Location location{.mapping = MappingOf(frame.module), .address = frame.address};
+    memtool::Location location{.mapping = GetMapping(frame.module), .address = frame.address};
     const std::string_view symbol = Text(frame.symbol);
     // An address for a name is none.
     if (symbol.empty() || symbol.starts_with("0x")) {
@@ -141,7 +141,7 @@ class Stacks {
     return known->second;
   }
 
-  MappingId MappingOf(std::int64_t module) {
+  MappingId GetMapping(std::int64_t module) {
     const std::string_view path = Text(module);
     if (path.empty()) {
       return {};
@@ -162,7 +162,7 @@ class Stacks {
   std::unordered_map<std::int64_t, MappingId> mappings_;
 };
 
-// A trace and a ledger for each process, device and kind of memory.
+// A trace and a domain for each process, device and kind of memory.
 class ExportHistory {
  public:
   ExportHistory(RecordingBuilder& builder, const Export& input)
@@ -196,16 +196,16 @@ class ExportHistory {
     std::int64_t bytes = 0;
   };
 
-  [[nodiscard]] static Place PlaceOf(const MemoryRow& row) {
-    const bool host = FactsOf(row.kind).host;
+  [[nodiscard]] static Place GetPlace(const MemoryRow& row) {
+    const bool host = MakeFacts(row.kind).host;
     return {host, row.process, host ? -1 : row.device, row.kind};
   }
-  [[nodiscard]] std::int64_t TimeOf(std::int64_t time) const {
+  [[nodiscard]] std::int64_t GetTime(std::int64_t time) const {
     return SaturatingAdd(time, input_.utc.value_or(0));
   }
 
   void Allocate(const MemoryRow& row) {
-    const Place place = PlaceOf(row);
+    const Place place = GetPlace(row);
     if (Add(place, row, *row.bytes, Action::kAlloc)) {
       live_[{row.process, row.address}] = {place, *row.bytes};
     }
@@ -219,7 +219,7 @@ class ExportHistory {
         ++unknown_frees_;
         return;
       }
-      Add(PlaceOf(row), row, *row.bytes, Action::kFreeCompleted);
+      Add(GetPlace(row), row, *row.bytes, Action::kFreeCompleted);
       return;
     }
     Add(found->second.place, row, row.bytes.value_or(found->second.bytes), Action::kFreeCompleted);
@@ -227,26 +227,26 @@ class ExportHistory {
   }
 
   bool Add(const Place& place, const MemoryRow& row, std::int64_t bytes, Action action) {
-    if (!rows_.contains(place) && rows_.size() == kMostTraces) {
+    if (!rows_.contains(place) && rows_.size() == kMaxTraces) {
       ++left_out_;
       return false;
     }
     Rows& rows = rows_[place];
     rows.events.push_back({.key = row.address,
                            .size = bytes,
-                           .time = TimeOf(row.time),
+                           .time = GetTime(row.time),
                            .stack = stacks_.Of(row),
-                           .stream = StreamOf(row.stream),
+                           .stream = GetStream(row.stream),
                            .action = action});
-    rows.labels.push_back(LabelsOf(row));
+    rows.labels.push_back(MakeLabels(row));
     return true;
   }
 
-  std::uint16_t StreamOf(std::uint64_t stream) {
+  std::uint16_t GetStream(std::uint64_t stream) {
     const auto [known, added] =
         streams_.try_emplace(stream, static_cast<std::uint16_t>(history_.streams.size()));
     if (added) {
-      if (history_.streams.size() == kMostStreams) {
+      if (history_.streams.size() == kMaxStreams) {
         streams_.erase(known);
         return 0;
       }
@@ -255,12 +255,12 @@ class ExportHistory {
     return known->second;
   }
 
-  [[nodiscard]] std::string_view TextOf(const RangeRow& range) const {
+  [[nodiscard]] std::string_view ToText(const RangeRow& range) const {
     return range.text_id < 0 ? std::string_view(input_.names[range.text])
                              : stacks_.Text(range.text_id);
   }
 
-  LabelSetId LabelsOf(const MemoryRow& row) {
+  LabelSetId MakeLabels(const MemoryRow& row) {
     std::vector<Label> labels;
     const auto add = [&](std::string_view key, std::string_view text) {
       if (!text.empty()) {
@@ -268,12 +268,12 @@ class ExportHistory {
             {.key = builder_.Intern(key), .text = builder_.Intern(text), .unit = StringId(0U)});
       }
     };
-    add("ledger", FactsOf(row.kind).name);
+    add("ledger", MakeFacts(row.kind).name);
     if (input_.processes.size() > 1) {
       add("process", ProcessText(row.process));
     }
     if (const RangeRow* range = open_.At(row.thread, row.time)) {
-      add("nvtx", TextOf(*range));
+      add("nvtx", ToText(*range));
     }
     add("variable", input_.names[row.name]);
     if (row.pool != 0) {
@@ -284,11 +284,11 @@ class ExportHistory {
 
   [[nodiscard]] std::string ProcessText(std::int64_t process) const {
     const std::string& name = input_.processes.at(process);
-    return name.empty() ? fmt::format("{}", nsys::PidOf(process))
-                        : fmt::format("{} {}", nsys::PidOf(process), name);
+    return name.empty() ? fmt::format("{}", nsys::ToPid(process))
+                        : fmt::format("{} {}", nsys::ToPid(process), name);
   }
 
-  [[nodiscard]] std::string NameOf(const Place& place) const {
+  [[nodiscard]] std::string ToName(const Place& place) const {
     const auto& [host, process, device, kind] = place;
     const bool several = input_.processes.size() > 1;
     const bool plain = kind == MemKind::kDevice;
@@ -296,30 +296,30 @@ class ExportHistory {
       return fmt::format("{}", device);
     }
     std::string name = host ? "host" : device >= 0 ? fmt::format("cuda:{}", device) : "no device";
-    name += plain ? "" : fmt::format(" {}", FactsOf(kind).name);
-    return several ? fmt::format("{} (pid {})", name, nsys::PidOf(process)) : name;
+    name += plain ? "" : fmt::format(" {}", MakeFacts(kind).name);
+    return several ? fmt::format("{} (pid {})", name, nsys::ToPid(process)) : name;
   }
 
   void AddTraces() {
     for (auto& [place, rows] : rows_) {
       const auto device = static_cast<std::int32_t>(std::get<2>(place));
-      const KindFacts& facts = FactsOf(std::get<3>(place));
-      const LedgerId ledger(history_.ledgers.size());
+      const KindFacts& facts = MakeFacts(std::get<3>(place));
+      const DomainId domain(history_.domains.size());
       const auto gpu = input_.gpus.find(device);
-      const bool bounded = facts.ledger == LedgerKind::kDevice && gpu != input_.gpus.end();
-      history_.ledgers.push_back({.name = std::string(facts.name),
+      const bool bounded = facts.domain == DomainKind::kDevice && gpu != input_.gpus.end();
+      history_.domains.push_back({.name = std::string(facts.name),
                                   .device = device,
-                                  .kind = facts.ledger,
-                                  .level = LedgerLevel::kDriver,
+                                  .kind = facts.domain,
+                                  .level = DomainLevel::kDriver,
                                   .capacity = bounded ? gpu->second.memory : std::nullopt});
       history_.traces.push_back({.device = device,
-                                 .name = NameOf(place),
+                                 .name = ToName(place),
                                  .first_event = history_.events.size(),
                                  .event_count = rows.events.size(),
-                                 .blocks = ledger,
-                                 .segments = ledger});
+                                 .blocks = domain,
+                                 .segments = domain});
       for (Event& event : rows.events) {
-        event.ledger = static_cast<std::uint8_t>(ledger.value());
+        event.domain = static_cast<std::uint8_t>(domain.value());
         history_.events.push_back(event);
       }
       history_.labels.insert(history_.labels.end(), rows.labels.begin(), rows.labels.end());
@@ -330,9 +330,9 @@ class ExportHistory {
   void AddMarks() {
     history_.marks.reserve(input_.ranges.size());
     for (const RangeRow& range : input_.ranges) {
-      history_.marks.push_back({.name = std::string(TextOf(range)),
-                                .begin = TimeOf(range.begin),
-                                .end = range.end ? TimeOf(*range.end) : kNoTime});
+      history_.marks.push_back({.name = std::string(ToText(range)),
+                                .begin = GetTime(range.begin),
+                                .end = range.end ? GetTime(*range.end) : kNoTime});
     }
   }
 
@@ -357,7 +357,7 @@ void Describe(const Export& input, RecordingBuilder& builder) {
       .framework = Framework::kDriver, .kind = RecordingKind::kDriverLog, .schema = input.version};
   metadata.time_nanos = input.utc.value_or(0);
   if (input.processes.size() == 1) {
-    metadata.origin.process = nsys::PidOf(input.processes.begin()->first);
+    metadata.origin.process = nsys::ToPid(input.processes.begin()->first);
   }
   for (const auto& [ordinal, gpu] : input.gpus) {
     if (static_cast<std::size_t>(ordinal) == metadata.origin.device_names.size()) {

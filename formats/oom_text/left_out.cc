@@ -23,7 +23,7 @@ OomLog FindOoms(std::string_view /*text*/) {
   return {};
 }
 
-std::string DisplayOf(const OomMessage& message) {
+std::string ToDisplayName(const OomMessage& message) {
   return message.kind;
 }
 

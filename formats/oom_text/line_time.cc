@@ -99,8 +99,8 @@ std::optional<std::int64_t> OfSyslog(std::string_view line) {
 std::size_t AfterRank(std::string_view line) {
   const std::size_t bracket = line.starts_with('[') ? line.find(']') : std::string_view::npos;
   const std::size_t colon = line.find(':', bracket < kFurthest ? bracket : 0);
-  constexpr std::size_t kLongestRank = 6;
-  const bool number = colon < kLongestRank && line.find_first_not_of("0123456789 ") == colon;
+  constexpr std::size_t kMaxRankLength = 6;
+  const bool number = colon < kMaxRankLength && line.find_first_not_of("0123456789 ") == colon;
   const bool tagged = number || (bracket < kFurthest && colon < kFurthest);
   const std::size_t text = line.find_first_not_of(' ', tagged ? colon + 1 : 0);
   return text == std::string_view::npos ? line.size() : text;
@@ -123,7 +123,7 @@ std::optional<std::int64_t> Parse(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::int64_t> TimeOf(std::string_view line) {
+std::optional<std::int64_t> GetTime(std::string_view line) {
   const std::size_t end = std::min(line.size(), kFurthest);
   for (std::size_t at = line.find("20"); at < end; at = line.find("20", at + 1)) {
     if (const auto time = Parse(line.substr(at))) {

@@ -35,7 +35,7 @@ std::optional<Parsed> ReadWarning(Phrases& in) {
   OomMessage& message = parsed.message;
   std::int64_t device = 0;
   if (!in.TakeInteger(device) || device > INT16_MAX || !in.Take("while trying to allocate") ||
-      !in.TakeSize(message.asked)) {
+      !in.TakeSize(message.requested_bytes)) {
     return std::nullopt;
   }
   message.gpu = static_cast<int>(device);

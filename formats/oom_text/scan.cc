@@ -16,12 +16,12 @@ namespace memtool::formats::oom_text {
 namespace {
 
 constexpr std::size_t kStep = std::size_t{256} << 10U;    // bytes read at a time
-constexpr std::size_t kMostLine = std::size_t{1} << 20U;  // a longer line comes in pieces,
+constexpr std::size_t kMaxLine = std::size_t{1} << 20U;   // a longer line comes in pieces,
 constexpr std::size_t kOverlap = std::size_t{32} << 10U;  // which share this much
-constexpr std::size_t kMostText = kOverlap / 2;           // of one message
-constexpr std::size_t kMostOpen = 256;                    // cut-off messages at a time
-constexpr std::size_t kMostKept = 10'000;                 // messages in the answer
-constexpr std::size_t kLongestProcess = 128;
+constexpr std::size_t kMaxTextBytes = kOverlap / 2;       // of one message
+constexpr std::size_t kMaxOpen = 256;                     // cut-off messages at a time
+constexpr std::size_t kMaxRetained = 10'000;              // messages in the answer
+constexpr std::size_t kMaxProcessLength = 128;
 constexpr int kPatience = 64;
 constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
 
@@ -70,7 +70,7 @@ std::string_view Clean(std::string_view line, std::string& buffer) {
 
 // "[rank3]: ", "[1,3]<stderr>:", "(pid=71) ", "3: ": what launchers put before each line of a
 // process. Empty when there is none.
-std::string_view TagOf(std::string_view line) {
+std::string_view GetTag(std::string_view line) {
   if (line.empty()) {
     return {};
   }
@@ -97,7 +97,7 @@ std::string_view TagOf(std::string_view line) {
 
 // What distinguishes the lines of one process from those of others; "[W1005 09:12:40 …]" is a
 // logger's time, and does not.
-std::string_view ProcessOf(std::string_view tag) {
+std::string_view GetProcess(std::string_view tag) {
   const bool time =
       tag.size() > 2 && tag[0] == '[' && tag[1] >= 'A' && tag[1] <= 'Z' && IsDigit(tag[2]);
   return time ? std::string_view() : tag;
@@ -109,7 +109,7 @@ std::optional<int> NumberAt(std::string_view text) {
 }
 
 // From "[rank3]", "rank=3", "Rank 3", "[1,3]<stderr>", "3:".
-std::optional<int> RankOf(std::string_view tag, std::string_view before) {
+std::optional<int> GetRank(std::string_view tag, std::string_view before) {
   for (const std::string_view word : {std::string_view("rank"), std::string_view("Rank")}) {
     if (const std::size_t at = before.rfind(word); at != std::string_view::npos) {
       std::string_view rest = before.substr(at + word.size());
@@ -141,7 +141,7 @@ std::string_view WithoutFrame(std::string_view line) {
 }
 
 // A continuation without its tag and the characters of boxes, comments and quotes before it.
-std::string_view BodyOf(std::string_view line, std::string_view tag) {
+std::string_view GetBody(std::string_view line, std::string_view tag) {
   line.remove_prefix(tag.size());
   for (bool more = true; more && !line.empty();) {
     more = false;
@@ -161,12 +161,12 @@ std::string_view BodyOf(std::string_view line, std::string_view tag) {
 
 void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) {
   const std::string_view seen = Clean(line, clean_);
-  if (const auto time = TimeOf(seen)) {
+  if (const auto time = GetTime(seen)) {
     time_ = time;
     time_line_ = number;
   }
   if (!open_.empty()) {
-    GoOn(seen.substr(0, kMostText));
+    GoOn(seen.substr(0, kMaxTextBytes));
   }
   if (seen.size() != line.size() && until < line.size()) {
     std::string behind;
@@ -176,8 +176,8 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
   if (awaits_pool_) {
     TakePool(seen);
   }
-  const std::string_view tag = TagOf(seen);
-  tables_.Take(seen, number, tag, ProcessOf(tag));
+  const std::string_view tag = GetTag(seen);
+  tables_.Take(seen, number, tag, GetProcess(tag));
   // Cheap words first: most lines say nothing about memory.
   if (seen.find("emory") != std::string_view::npos ||
       seen.find("MEMORY") != std::string_view::npos ||
@@ -192,13 +192,13 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
 }
 
 void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {
-  const std::string_view tag = TagOf(line);
+  const std::string_view tag = GetTag(line);
   for (std::size_t from = 0; from < line.size();) {
     const std::size_t at = FindStart(line, from);
     if (at >= std::min(until, line.size())) {
       return;
     }
-    const std::string_view text = WithoutFrame(line.substr(at, kMostText));
+    const std::string_view text = WithoutFrame(line.substr(at, kMaxTextBytes));
     auto parsed = ParseMessage(text);
     if (!parsed) {
       // Past its first character only: a real message may begin within the same words.
@@ -209,15 +209,15 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     parsed->message.time = number - time_line_ <= kLongTraceback ? time_ : std::nullopt;
     constexpr std::size_t kBefore = 200;
     const std::size_t left = at > kBefore ? at - kBefore : 0;
-    parsed->message.rank = RankOf(tag, line.substr(left, at - left));
-    parsed->message.prefix = ProcessOf(tag).substr(0, kLongestProcess);
+    parsed->message.rank = GetRank(tag, line.substr(left, at - left));
+    parsed->message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
     from = at + std::max<std::size_t>(parsed->consumed, 1);
-    if (!Weigh(*parsed, ProcessOf(tag))) {
+    if (!Weigh(*parsed, GetProcess(tag))) {
       continue;
     }
     if (parsed->message.retry) {
-      TakeRetry(std::move(parsed->message), ProcessOf(tag));
-    } else if (parsed->starved && open_.size() < kMostOpen) {
+      TakeRetry(std::move(parsed->message), GetProcess(tag));
+    } else if (parsed->starved && open_.size() < kMaxOpen) {
       open_.push_back({.message = std::move(parsed->message),
                        .text = std::string(text),
                        .tag = std::string(tag),
@@ -243,11 +243,12 @@ bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
   if (parsed.role == Role::kDetail && !log_.messages.empty()) {
     OomMessage& last = log_.messages.back();
     constexpr std::uint64_t kNext = 2;
-    if (last.kind == message.kind && last.gpu == message.gpu && last.asked &&
+    if (last.kind == message.kind && last.gpu == message.gpu && last.requested_bytes &&
         message.line - last.line <= kNext &&
-        Magnitude(SaturatingSubtract(last.asked->bytes, message.asked->bytes)) <=
-            last.asked->precision) {
-      last.asked = message.asked;
+        Magnitude(
+            SaturatingSubtract(last.requested_bytes->bytes, message.requested_bytes->bytes)) <=
+            last.requested_bytes->precision) {
+      last.requested_bytes = message.requested_bytes;
       return false;
     }
   }
@@ -258,7 +259,7 @@ bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
       const OomMessage& retry = *log_.last_retry;
       message.wording = retry.wording;
       message.gpu = retry.gpu;
-      message.asked = retry.asked;
+      message.requested_bytes = retry.requested_bytes;
       message.free = retry.free;
       message.capacity = retry.capacity;
     }
@@ -294,28 +295,28 @@ void Scan::TakePool(std::string_view line) {
 
 // Passes the line to the messages that it may continue.
 void Scan::GoOn(std::string_view line) {
-  const std::string_view tag = TagOf(line);
+  const std::string_view tag = GetTag(line);
   for (Open& open : open_) {
     if (tag != open.tag) {
       open.closed = --open.patience <= 0;
       continue;
     }
-    const std::string_view body = BodyOf(line, tag);
+    const std::string_view body = GetBody(line, tag);
     std::string text = open.text + ' ' + std::string(body);
     auto parsed = ParseMessage(text);
-    bool more = parsed && parsed->consumed > open.text.size() && text.size() <= kMostText;
+    bool more = parsed && parsed->consumed > open.text.size() && text.size() <= kMaxTextBytes;
     if (!more) {
       // Some programs break lines within words.
       std::string joined = open.text + std::string(body);
       auto whole = ParseMessage(joined);
-      if (whole && whole->consumed > open.text.size() && joined.size() <= kMostText) {
+      if (whole && whole->consumed > open.text.size() && joined.size() <= kMaxTextBytes) {
         more = true;
         text = std::move(joined);
         parsed = std::move(whole);
       }
     }
     // A line may end before anything significant: "(e.g.," and the like.
-    const bool waits = parsed && parsed->starved && text.size() <= kMostText &&
+    const bool waits = parsed && parsed->starved && text.size() <= kMaxTextBytes &&
                        parsed->consumed >= open.consumed && open.patience > 1;
     if (!more && !waits) {
       open.closed = true;
@@ -348,7 +349,7 @@ void Scan::Add(OomMessage message) {
   }
   awaits_pool_ = message.wording == OomWording::kXla && at == log_.messages.end();
   log_.messages.insert(at, std::move(message));
-  if (log_.messages.size() > kMostKept) {
+  if (log_.messages.size() > kMaxRetained) {
     log_.messages.pop_back();
     awaits_pool_ = false;
   }
@@ -398,7 +399,7 @@ OomLog ScanLog(ByteWindow& in) {
       in.Advance(hand.size());
       break;
     }
-    if (open.size() >= kMostLine) {
+    if (open.size() >= kMaxLine) {
       const std::size_t state = open.rfind('\r');
       if (state != std::string_view::npos) {
         TakeStates(scan, open.substr(0, state), number);
@@ -431,7 +432,7 @@ OomLog FindOoms(std::string_view text) {
   return oom_text::ScanLog(window);
 }
 
-std::string DisplayOf(const OomMessage& message) {
+std::string ToDisplayName(const OomMessage& message) {
   switch (message.wording) {
     case OomWording::kTorchCached:
       return "PyTorch, wording of 1.0 to 1.3";

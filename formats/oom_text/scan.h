@@ -34,7 +34,7 @@ class Scan {
   };
 
   // The last message of a process that a later line may belong to.
-  struct Said {
+  struct SeenMessage {
     std::string tag;
     std::uint64_t line = 0;  // 0 = nothing
     [[nodiscard]] bool Near(std::string_view of_tag, std::uint64_t number,
@@ -57,8 +57,8 @@ class Scan {
   std::optional<std::int64_t> time_;  // of the last line that told it,
   std::uint64_t time_line_ = 0;       // and which that was
   bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
-  Said retry_;
-  Said bare_;  // an error of the CUDA runtime without figures
+  SeenMessage retry_;
+  SeenMessage bare_;  // an error of the CUDA runtime without figures
   std::string clean_;
 };
 

@@ -8,7 +8,7 @@ namespace memtool::formats {
 namespace {
 
 Result<Recording> Read(ByteWindow& in, oom_text::TableKind kind, std::string_view what) {
-  auto recording = oom_text::RecordingOf(oom_text::ScanLog(in), kind);
+  auto recording = oom_text::ToRecording(oom_text::ScanLog(in), kind);
   if (!recording) {
     return Fail(ErrorCode::kUnknownFormat, "this log has no " + std::string(what),
                 "memtool oom explains messages without tables");
@@ -27,7 +27,7 @@ Result<Recording> BfcDumpReader::Read(ByteWindow& in, const Limits& /*limits*/) 
 }
 
 std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& in) {
-  return RecordingOf(ScanLog(in), TableKind::kAny);
+  return ToRecording(ScanLog(in), TableKind::kAny);
 }
 
 }  // namespace memtool::formats

@@ -23,9 +23,9 @@ std::string_view ChipIn(std::string_view text) {
   }
   const std::size_t open = text.substr(0, memory).find_last_not_of(kPlace);
   const std::size_t close = text.find(')', memory);
-  constexpr std::size_t kLongest = 32;
+  constexpr std::size_t kMaxLength = 32;
   const bool whole = open != std::string_view::npos && text[open] == '(' &&
-                     close != std::string_view::npos && close - open < kLongest;
+                     close != std::string_view::npos && close - open < kMaxLength;
   return whole ? text.substr(open + 1, close - open - 1) : std::string_view();
 }
 
@@ -51,7 +51,7 @@ std::optional<OomNumber> SizeBehind(std::string_view text, std::string_view word
 std::optional<Parsed> ReadRuntime(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXlaTpu, .kind = "XLA", .complete = false}};
   OomMessage& message = parsed.message;
-  if (!in.TakeSize(message.asked)) {
+  if (!in.TakeSize(message.requested_bytes)) {
     return std::nullopt;
   }
   in.Take("at the bottom of memory");
@@ -99,7 +99,7 @@ std::optional<Parsed> ReadCores(Phrases& in) {
     return std::nullopt;
   }
   if (dense && sparse) {
-    parsed.message.asked =
+    parsed.message.requested_bytes =
         OomNumber{.bytes = SaturatingAdd(dense->bytes, sparse->bytes),
                   .precision = SaturatingAdd(dense->precision, sparse->precision)};
   }
@@ -110,8 +110,8 @@ std::optional<Parsed> ReadCores(Phrases& in) {
 // "20.95G) exceeds available HBM (15.48G)"
 std::optional<Parsed> ReadTemporaries(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXlaHbm, .kind = "hbm"}};
-  if (!in.TakeSize(parsed.message.asked) || !in.Take(")") || !in.Take("exceeds available HBM (") ||
-      !in.TakeSize(parsed.message.capacity)) {
+  if (!in.TakeSize(parsed.message.requested_bytes) || !in.Take(")") ||
+      !in.Take("exceeds available HBM (") || !in.TakeSize(parsed.message.capacity)) {
     return std::nullopt;
   }
   parsed.consumed = in.at();
@@ -121,7 +121,7 @@ std::optional<Parsed> ReadTemporaries(Phrases& in) {
 // "32.00M and limit 16.00M"
 std::optional<Parsed> ReadScoped(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXlaScoped, .kind = "scoped vmem"}};
-  if (!in.TakeSize(parsed.message.asked) || !in.Take("and limit") ||
+  if (!in.TakeSize(parsed.message.requested_bytes) || !in.Take("and limit") ||
       !in.TakeSize(parsed.message.capacity)) {
     return std::nullopt;
   }
@@ -138,11 +138,11 @@ std::optional<Parsed> ReadAllocation(Phrases& in) {
       !in.TakeInteger(most) || !in.Take(")")) {
     return std::nullopt;
   }
-  parsed.message.asked = OomNumber{.bytes = size};
+  parsed.message.requested_bytes = OomNumber{.bytes = size};
   parsed.message.capacity = OomNumber{.bytes = most};
   parsed.consumed = in.at();
   constexpr std::string_view kSpace = "space=";
-  constexpr std::size_t kLongest = 16;
+  constexpr std::size_t kMaxLength = 16;
   constexpr std::string_view kShape = "shape = '";
   const std::string_view after = in.rest().substr(0, kTpuReach);
   if (const std::size_t at = after.find(kShape); at != std::string_view::npos) {
@@ -152,7 +152,7 @@ std::optional<Parsed> ReadAllocation(Phrases& in) {
   if (const std::size_t at = after.find(kSpace); at != std::string_view::npos) {
     std::string_view name = after.substr(at + kSpace.size());
     name = name.substr(0, name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
-    if (!name.empty() && name.size() <= kLongest) {
+    if (!name.empty() && name.size() <= kMaxLength) {
       parsed.message.kind = name;
     }
   }

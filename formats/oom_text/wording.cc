@@ -4,14 +4,14 @@
 #include <array>
 #include <utility>
 
-#include "oom_text/others.h"
+#include "oom_text/runtime_wordings.h"
 #include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostProcesses = 1024;
+constexpr std::size_t kMaxProcesses = 1024;
 constexpr std::size_t kHintReach = 600;  // how far past its figures a message gives advice
 
 // Allocators of PyTorch's kind name their device first.
@@ -113,7 +113,7 @@ bool ParseSentence(Phrases& in, Parsed& parsed) {
     if (!in.TakeInteger(pid) || !in.Take("has") || !in_use()) {
       return false;
     }
-    if (message.others.size() < kMostProcesses) {
+    if (message.others.size() < kMaxProcesses) {
       message.others.push_back({.pid = pid, .used = size});
     }
   } else if (in.TakeSize(size)) {
@@ -168,20 +168,21 @@ void ParseSentences(Phrases& in, Parsed& parsed) {
 // "MTIA", "PrivateUse1": how a back end outside the table names its device. Empty for any other
 // word.
 std::string_view UnknownKind(std::string_view text) {
-  constexpr std::size_t kLongest = 24;
+  constexpr std::size_t kMaxLength = 24;
   std::size_t end = 0;
   std::size_t capitals = 0;
   while (end < text.size() && (IsLetter(text[end]) || (text[end] >= '0' && text[end] <= '9'))) {
     capitals += text[end] >= 'A' && text[end] <= 'Z' ? 1 : 0;
     ++end;
   }
-  return capitals >= 2 && end <= kLongest ? text.substr(0, end) : std::string_view();
+  return capitals >= 2 && end <= kMaxLength ? text.substr(0, end) : std::string_view();
 }
 
 // "NPUWorkspaceAllocator tried to allocate 2.00 GiB(NPU 0; 60.97 GiB total capacity; 1.00 GiB
 // free)": from a second allocator besides PyTorch's.
 bool ParseWorkspace(Phrases& in, Parsed& parsed) {
-  if (!in.Take("NPUWorkspaceAllocator tried to allocate") || !in.TakeSize(parsed.message.asked)) {
+  if (!in.Take("NPUWorkspaceAllocator tried to allocate") ||
+      !in.TakeSize(parsed.message.requested_bytes)) {
     return false;
   }
   parsed.consumed = in.at();
@@ -221,7 +222,7 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
     parsed.consumed = in.at();
     return parsed;
   }
-  if (!in.TakeSize(parsed.message.asked)) {
+  if (!in.TakeSize(parsed.message.requested_bytes)) {
     parsed.message.wording = OomWording::kNoFigures;
     parsed.starved = in.starved();
     return parsed;
@@ -264,7 +265,8 @@ std::optional<Parsed> ParseAsync(Phrases& in) {
     return true;
   };
   message.complete = take("Currently allocated", message.allocated) &&
-                     take("Requested", message.asked) && take("Device limit", message.capacity) &&
+                     take("Requested", message.requested_bytes) &&
+                     take("Device limit", message.capacity) &&
                      take("Free (according to CUDA)", message.free);
   if (message.complete) {
     take("PyTorch limit (set by user-supplied memory fraction)", message.limit);
@@ -285,18 +287,19 @@ Parsed ParseMps(Phrases& in) {
     parsed.consumed = taken ? in.at() : parsed.consumed;
     return taken;
   };
-  message.complete =
-      take("(MPS allocated:", message.allocated) && take(", other allocations:", message.outside) &&
-      take(", max allowed:", message.limit) && take("). Tried to allocate", message.asked);
+  message.complete = take("(MPS allocated:", message.allocated) &&
+                     take(", other allocations:", message.outside) &&
+                     take(", max allowed:", message.limit) &&
+                     take("). Tried to allocate", message.requested_bytes);
   parsed.starved = !message.complete && in.starved();
   return parsed;
 }
 
 void FindAdvice(std::string_view text, std::size_t consumed, OomMessage& message) {
   std::string_view after = text.substr(consumed);
-  constexpr std::size_t kLongestStart = 256;
+  constexpr std::size_t kMaxStartLength = 256;
   after = after.substr(
-      0, std::min(kHintReach, FindStart(after.substr(0, kHintReach + kLongestStart), 0)));
+      0, std::min(kHintReach, FindStart(after.substr(0, kHintReach + kMaxStartLength), 0)));
   const std::string_view all = text.substr(0, consumed + after.size());
   for (const std::string_view setting :
        {std::string_view("expandable_segments:"), std::string_view("max_split_size_mb")}) {
@@ -354,7 +357,7 @@ std::optional<Parsed> ParseForm(std::string_view text) {
     in.Take("Out of memory");
     return ParseTorch(in, {});
   }
-  return ParseOther(text);
+  return ParseOtherWording(text);
 }
 
 // Where the message around "out of memory" begins: at its kind, its "Allocation on device".
@@ -382,8 +385,8 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
   }
   const std::string_view name = line.substr(word, begin - word);
   const bool known = std::find(kKinds.begin(), kKinds.end(), name) != kKinds.end();
-  const bool tells = line.substr(at).starts_with("out of memory. Tried to allocate");
-  return known || (tells && UnknownKind(name) == name && !name.empty()) ? word : at;
+  const bool is_known = line.substr(at).starts_with("out of memory. Tried to allocate");
+  return known || (is_known && UnknownKind(name) == name && !name.empty()) ? word : at;
 }
 
 }  // namespace
@@ -391,13 +394,13 @@ std::size_t StartAround(std::string_view line, std::size_t at, std::size_t from)
 std::size_t FindStart(std::string_view line, std::size_t from) {
   // Window by window, so that a word that a long line lacks is not searched for to its end after
   // each hit; the first ones are small, because hits may follow each other closely.
-  constexpr std::size_t kSmallest = 128;
-  constexpr std::size_t kLargest = 2048;
+  constexpr std::size_t kMinValue = 128;
+  constexpr std::size_t kMaxValue = 2048;
   constexpr std::size_t kAround = 128;  // "out of memory" begins this long after its message
-  constexpr std::size_t kLongestWord = 64;
-  std::size_t size = kSmallest;
-  for (std::size_t begin = from; begin < line.size(); begin += std::exchange(size, kLargest)) {
-    const std::string_view window = line.substr(begin, size + kAround + kLongestWord);
+  constexpr std::size_t kMaxWordLength = 64;
+  std::size_t size = kMinValue;
+  for (std::size_t begin = from; begin < line.size(); begin += std::exchange(size, kMaxValue)) {
+    const std::string_view window = line.substr(begin, size + kAround + kMaxWordLength);
     std::size_t found = std::string_view::npos;
     for (const std::string_view word :
          {std::string_view("out of memory"), std::string_view("Out of memory")}) {
@@ -407,7 +410,8 @@ std::size_t FindStart(std::string_view line, std::size_t from) {
           at < size + kAround ? StartAround(line, begin + at, from) : std::string_view::npos;
       found = start < begin + size ? std::min(found, start) : found;
     }
-    if (const std::size_t at = FindOther(window.substr(0, size + kLongestWord)); at < size) {
+    if (const std::size_t at = FindOtherWording(window.substr(0, size + kMaxWordLength));
+        at < size) {
       found = std::min(found, begin + at);
     }
     if (found != std::string_view::npos) {

@@ -191,14 +191,14 @@ std::uint64_t AtMost(const Recording& recording) {
 
 // What readers take as one message. Counted before the first byte is written.
 Result<void> CheckSize(const Recording& recording) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (AtMost(recording) <= kMost) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (AtMost(recording) <= kMax) {
     return {};
   }
   std::uint64_t bytes = 0;
   return Compose(recording, [&bytes](const memtool::pprof::Profile& piece) -> Result<void> {
     bytes += piece.ByteSizeLong();
-    if (bytes > kMost) {
+    if (bytes > kMax) {
       return Fail(ErrorCode::kLimit, "is too large to be written as one protobuf message (2 GiB)");
     }
     return {};

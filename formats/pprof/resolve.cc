@@ -77,7 +77,7 @@ std::vector<SampleType> Decoder::ResolveTypes() {
   for (std::size_t i = 0; i < types_.size(); ++i) {
     SampleType type{.type = Text(types_[i].type, "sample_type.type", i),
                     .unit = Text(types_[i].unit, "sample_type.unit", i)};
-    type.role = RoleOf(builder_.Text(type.type), builder_.Text(type.unit));
+    type.role = GetRole(builder_.Text(type.type), builder_.Text(type.unit));
     types.push_back(type);
   }
   return types;

@@ -83,9 +83,9 @@ void SampleColumns::AddPackedValues(Parts& parts, ByteCursor cursor) {
 // A sample as writers lay it out: all locations, all values, then the labels. False, and nothing
 // has changed, for any other, which AddScattered() reads or refuses.
 bool SampleColumns::AddPlain(ByteCursor message) {
-  constexpr std::size_t kMostValues = 8;
+  constexpr std::size_t kMaxValues = 8;
   const std::size_t value_count = values_.size();
-  if (!any_ || value_count > kMostValues || message.done() || message.Byte() != kLocationPacked) {
+  if (!any_ || value_count > kMaxValues || message.done() || message.Byte() != kLocationPacked) {
     return false;
   }
   const std::span<const std::byte> locations = message.Take(message.Varint());
@@ -95,7 +95,7 @@ bool SampleColumns::AddPlain(ByteCursor message) {
   const std::uint64_t size = message.Varint();
   const std::uint64_t offset = message.offset();
   ByteCursor packed(message.Take(size), offset);
-  std::array<std::int64_t, kMostValues> values{};
+  std::array<std::int64_t, kMaxValues> values{};
   for (std::size_t i = 0; i < value_count; ++i) {
     if (packed.done()) {
       return false;

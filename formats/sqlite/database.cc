@@ -14,7 +14,7 @@ constexpr sqlite3_destructor_type kStatic = nullptr;
 
 }  // namespace
 
-std::string MessageOf(sqlite3* db) {
+std::string GetMessage(sqlite3* db) {
   if (db == nullptr) {
     return "out of memory";
   }
@@ -33,7 +33,7 @@ Result<Statement> Statement::Prepare(sqlite3* db, std::string_view text, ErrorCo
       api::sqlite3_prepare_v2(db, text.data(), static_cast<int>(text.size()), &handle, nullptr);
   Statement statement(handle, code);
   if (status != SQLITE_OK) {
-    return Fail(code, "SQLite: " + MessageOf(db));
+    return Fail(code, "SQLite: " + GetMessage(db));
   }
   return statement;
 }
@@ -58,7 +58,7 @@ Error Statement::Failure(int status) const {
               .input = {},
               .message = "the database takes more steps to read than its size explains"};
     default:
-      return {.code = code_, .input = {}, .message = "SQLite: " + MessageOf(db)};
+      return {.code = code_, .input = {}, .message = "SQLite: " + GetMessage(db)};
   }
 }
 
@@ -92,7 +92,7 @@ std::string_view Statement::Text(int column) const {
 Result<void> Execute(sqlite3* db, const std::string& statements, ErrorCode code) {
   errno = 0;
   if (api::sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-    return Fail(code, "SQLite: " + MessageOf(db));
+    return Fail(code, "SQLite: " + GetMessage(db));
   }
   return {};
 }

@@ -19,7 +19,7 @@ struct CloseDatabase {
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 // What SQLite says of its last failure, in its own words and the system's.
-std::string MessageOf(sqlite3* db);
+std::string GetMessage(sqlite3* db);
 
 // A prepared statement; `code` of its errors is for the caller to choose.
 class Statement {

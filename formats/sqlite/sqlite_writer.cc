@@ -42,13 +42,13 @@ std::string_view SqlName(Role role) {
   return "other";
 }
 
-std::string_view SqlName(LedgerKind kind) {
+std::string_view SqlName(DomainKind kind) {
   constexpr std::array<std::string_view, 6> kNames{"device", "managed", "pinned",
                                                    "host",   "vmm",     "cpu"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string_view SqlName(LedgerLevel level) {
+std::string_view SqlName(DomainLevel level) {
   constexpr std::array<std::string_view, 3> kNames{"driver", "allocator", "user"};
   return kNames[static_cast<std::size_t>(level)];
 }
@@ -268,11 +268,11 @@ void Filler::FillHistory() {
     return;
   }
   const History& history = *recording_.history;
-  Table ledgers = Into("ledgers", 7);
-  for (std::size_t i = 0; i < history.ledgers.size(); ++i) {
-    const Ledger& ledger = history.ledgers[i];
-    ledgers.Add(i, ToUtf8(ledger.name), ledger.device, SqlName(ledger.kind), SqlName(ledger.level),
-                Ref(ledger.parent), ledger.capacity);
+  Table domains = Into("ledgers", 7);
+  for (std::size_t i = 0; i < history.domains.size(); ++i) {
+    const MemoryDomain& domain = history.domains[i];
+    domains.Add(i, ToUtf8(domain.name), domain.device, SqlName(domain.kind), SqlName(domain.level),
+                Ref(domain.parent), domain.capacity);
   }
   Table marks = Into("marks", 5);
   for (std::size_t i = 0; i < history.marks.size(); ++i) {
@@ -297,7 +297,7 @@ void Filler::FillEvents(std::size_t pool, Table& events, Table& base) {
            summary.peak_bytes, summary.peak_event, summary.end_bytes, summary.reserved_base_bytes,
            summary.reserved_peak_bytes, summary.reserved_end_bytes, summary.unmatched_frees,
            summary.reconciles());
-  const auto rows = EventsOf(recording_, trace);
+  const auto rows = GetEvents(recording_, trace);
   std::int64_t live = summary.base_bytes;
   std::int64_t reserved = summary.reserved_base_bytes;
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
@@ -309,7 +309,7 @@ void Filler::FillEvents(std::size_t pool, Table& events, Table& base) {
         history.labels.empty() ? LabelSetId() : history.labels[trace.first_event + i];
     events.Add(trace.first_event + i, pool, i, ActionName(event.action), event.key, event.size,
                Time(event.time), Ref(event.stack), history.streams[event.stream], Ref(labels),
-               event.ledger, partner == Replay::kNoEvent ? Null() : Null(partner), live, reserved);
+               event.domain, partner == Replay::kNoEvent ? Null() : Null(partner), live, reserved);
   }
   for (const std::uint32_t event : replay.unmatched()) {
     base.Add(pool, rows[event].key, rows[event].size, Null(), event);
@@ -360,7 +360,7 @@ Result<void> MakeDatabase(const Recording& recording, ScratchFile& file) {
   const Database db(opened);
   file.Unlink();
   if (status != SQLITE_OK) {
-    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::MessageOf(db.get()));
+    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::GetMessage(db.get()));
   }
   MEMTOOL_TRY(Execute(db.get(), kBegin, ErrorCode::kOutput));
   MEMTOOL_TRY(Execute(db.get(), sqlite::kTables, ErrorCode::kOutput));

@@ -101,7 +101,7 @@ void CodeStacks::Enter(std::uint32_t row, std::vector<Open>& open) {
     const std::uint32_t there = producer_node_.at(begun->second);
     parent = there != 0 ? there : parent;
   }
-  const std::uint32_t node = NodeOf(parent, span.name);
+  const std::uint32_t node = GetNode(parent, span.name);
   const auto producer = producer_node_.find(row);
   if (producer != producer_node_.end()) {
     producer->second = node;
@@ -110,7 +110,7 @@ void CodeStacks::Enter(std::uint32_t row, std::vector<Open>& open) {
   open.push_back({called ? std::min(span.end, open.back().end) : span.end, node});
 }
 
-std::uint32_t CodeStacks::NodeOf(std::uint32_t parent, std::uint32_t name) {
+std::uint32_t CodeStacks::GetNode(std::uint32_t parent, std::uint32_t name) {
   const auto [it, added] = node_of_.emplace(std::uint64_t{parent} << 32U | name,
                                             static_cast<std::uint32_t>(nodes_.size()));
   if (added) {
@@ -119,7 +119,7 @@ std::uint32_t CodeStacks::NodeOf(std::uint32_t parent, std::uint32_t name) {
   return it->second;
 }
 
-StackId CodeStacks::StackOf(std::uint32_t node) {
+StackId CodeStacks::GetStack(std::uint32_t node) {
   if (node != 0 && !nodes_[node].stack.valid()) {
     std::vector<LocationId> locations;
     for (std::uint32_t at = node; at != 0; at = nodes_[at].parent) {
@@ -127,14 +127,14 @@ StackId CodeStacks::StackOf(std::uint32_t node) {
         ++cut_;
         break;
       }
-      locations.push_back(LocationOf(nodes_[at].name));
+      locations.push_back(GetLocation(nodes_[at].name));
     }
     nodes_[node].stack = builder_.AddStack(locations);
   }
   return nodes_[node].stack;
 }
 
-LocationId CodeStacks::LocationOf(std::uint32_t name) {
+LocationId CodeStacks::GetLocation(std::uint32_t name) {
   LocationId& location = locations_[name];
   if (!location.valid()) {
     const CodePlace place = place_of_(name);

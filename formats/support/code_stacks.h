@@ -38,7 +38,7 @@ struct CodePlace {
   std::string_view function;
   std::string_view file;
   std::int64_t line = 0;
-  std::int64_t start_line = 0;  // of the function; 0 = not told
+  std::int64_t start_line = 0;  // of the function; 0 = not reported
 };
 
 class CodeStacks {
@@ -62,10 +62,10 @@ class CodeStacks {
   // The node around each instant; 0 where no span is open.
   [[nodiscard]] std::vector<std::uint32_t> Around(std::span<const CodeInstant> instants);
   // Node `parent` with one more frame inside.
-  std::uint32_t NodeOf(std::uint32_t parent, std::uint32_t name);
+  std::uint32_t GetNode(std::uint32_t parent, std::uint32_t name);
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   // None for node 0.
-  StackId StackOf(std::uint32_t node);
+  StackId GetStack(std::uint32_t node);
   [[nodiscard]] std::uint64_t cut() const { return cut_; }  // stacks that lost frames
 
  private:
@@ -75,7 +75,7 @@ class CodeStacks {
   };
 
   void Enter(std::uint32_t row, std::vector<Open>& open);
-  LocationId LocationOf(std::uint32_t name);
+  LocationId GetLocation(std::uint32_t name);
 
   RecordingBuilder& builder_;
   std::span<const CodeSpan> spans_;

@@ -12,7 +12,7 @@ namespace memtool::formats {
 namespace {
 
 constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
-constexpr std::size_t kMostAhead = std::size_t{1} << 20U;
+constexpr std::size_t kMaxAhead = std::size_t{1} << 20U;
 constexpr std::string_view kNull = ":null";
 
 // The index after the string that begins at `quote`, or npos.
@@ -82,7 +82,7 @@ std::string_view JsonStream::ArrayAhead() {
   if (Offset() < looked_) {
     return {};
   }
-  for (std::size_t size = kRefillBytes; size <= kMostAhead; size *= 4) {
+  for (std::size_t size = kRefillBytes; size <= kMaxAhead; size *= 4) {
     const std::size_t open = text_.find_first_not_of(" \t\r\n:", at_);
     if (open != std::string_view::npos) {
       if (text_[open] != '[') {

@@ -9,7 +9,7 @@ namespace memtool::formats {
 namespace {
 
 constexpr std::size_t kFirstPrefix = 32;  // shorter runs are quick to follow
-constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+constexpr std::size_t kMaxByteCount = std::size_t{8} << 20U;
 
 std::uint64_t HashPrefix(std::span<const std::byte> bytes, std::size_t prefix) {
   return XXH3_64bits(bytes.data(), prefix) | 1U;
@@ -43,7 +43,7 @@ const KnownRuns::Run* KnownRuns::Find(std::span<const std::byte> ahead) const {
 }
 
 void KnownRuns::Add(std::span<const std::byte> run, const Value& value) {
-  if (run.size() < kFirstPrefix || bytes_.size() + run.size() > kMostBytes) {
+  if (run.size() < kFirstPrefix || bytes_.size() + run.size() > kMaxByteCount) {
     return;
   }
   if (groups_.empty()) {

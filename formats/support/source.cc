@@ -132,7 +132,7 @@ Result<std::unique_ptr<Source>> OpenFile(const std::string& path) {
   return MakeFdSource(fd, true);
 }
 
-std::optional<std::string> StreamOf(const std::string& name) {
+std::optional<std::string> GetStream(const std::string& name) {
   struct stat status {};
   struct stat standard {};
   const bool found = name != "-" && ::stat(name.c_str(), &status) == 0;

@@ -8,7 +8,7 @@ namespace memtool::formats {
 
 inline constexpr std::string_view kBlanks = " \t\r\v\f";
 
-// What is left lies in `text`, also where it is empty: its place can be told from it.
+// What is left lies in `text`, also where it is empty: its place can be distinguished from it.
 inline std::string_view Trimmed(std::string_view text, std::string_view blanks = kBlanks) {
   const std::size_t first = text.find_first_not_of(blanks);
   return first == std::string_view::npos

@@ -21,7 +21,7 @@ constexpr std::size_t kMagicBytes = 4;
 
 enum class Packing { kNone, kGzip, kZlib, kZstd };
 
-Packing PackingOf(std::span<const std::byte> head) {
+Packing DetectPacking(std::span<const std::byte> head) {
   const auto at = [head](std::size_t i) { return static_cast<unsigned>(head[i]); };
   if (head.size() >= 2 && at(0) == 0x1f && at(1) == 0x8b) {
     return Packing::kGzip;
@@ -150,7 +150,7 @@ struct Unpacker {
 };
 
 // For one of the three kinds that are packed.
-Unpacker UnpackerOf(Packing kind) {
+Unpacker GetUnpacker(Packing kind) {
   switch (kind) {
     case Packing::kGzip:
       return {"gzip", MakeGzipInflater()};
@@ -170,7 +170,7 @@ Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Lim
   for (std::size_t layer = 0; layer <= kMaxLayers; ++layer) {
     auto head = ReadMagic(*source);
     MEMTOOL_TRY(head);
-    const Packing kind = PackingOf(*head);
+    const Packing kind = DetectPacking(*head);
     source = std::make_unique<PrefixedSource>(*std::move(head), std::move(source));
     if (kind == Packing::kNone) {
       return layer == 0 || may_wait ? std::move(source) : MakeReadAhead(std::move(source));
@@ -178,7 +178,7 @@ Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Lim
     if (layer == kMaxLayers) {
       break;
     }
-    auto [name, inflater] = UnpackerOf(kind);
+    auto [name, inflater] = GetUnpacker(kind);
     packing->append(packing->empty() ? "" : "+").append(name);
     source = std::make_unique<UnpackingSource>(std::move(source), std::move(inflater), limits);
   }

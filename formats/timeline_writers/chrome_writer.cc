@@ -9,14 +9,14 @@
 #include "memtool/profile/model/label_text.h"
 #include "support/json.h"
 #include "timeline_writers/chunks.h"
+#include "timeline_writers/export_model.h"
 #include "timeline_writers/names.h"
-#include "timeline_writers/picture.h"
 
 namespace memtool::formats {
 
 namespace {
 
-constexpr PictureLimits kChromeLimits{
+constexpr ExportLimits kChromeLimits{
     .states = 1'200'000, .allocations = 0, .blocks = 200, .from_zero = true};
 constexpr std::size_t kMarksPid = 0;
 
@@ -36,28 +36,28 @@ std::string Micros(std::int64_t nanos) {
                                 : fmt::format("{}.{:03}", nanos / kPerMicro, nanos % kPerMicro);
 }
 
-class ChromeSink final : public PictureSink {
+class ChromeSink final : public ExportSink {
  public:
   ChromeSink(const Recording& recording, const WriteOptions& options, Chunks& out)
       : recording_(recording), names_(recording, options), out_(out) {}
 
-  void BeginTrace(const PictureTrace& trace) override {
+  void BeginTrace(const ExportTrace& trace) override {
     NameProcess(trace.number + 1, trace.name);
     counters_.clear();
-    for (const PictureCounter& counter : trace.counters) {
+    for (const ExportCounter& counter : trace.counters) {
       counters_.push_back(Quoted(counter.name));
     }
   }
 
-  void Counter(const PictureTrace& trace, std::size_t counter, std::int64_t time,
+  void Counter(const ExportTrace& trace, std::size_t counter, std::int64_t time,
                std::int64_t value) override {
     Event(fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"bytes":{}}}}})",
                       trace.number + 1, Micros(time), counters_[counter], value));
   }
 
-  void Allocation(const PictureTrace& /*trace*/, const PictureBlock& /*block*/) override {}
+  void Allocation(const ExportTrace& /*trace*/, const ExportBlock& /*block*/) override {}
 
-  void Block(const PictureTrace& trace, std::size_t lane, const PictureBlock& block) override {
+  void Block(const ExportTrace& trace, std::size_t lane, const ExportBlock& block) override {
     std::string args = fmt::format(R"("bytes":{},"address":"{:#x}")", block.bytes, block.address);
     if (block.event) {
       args += fmt::format(R"(,"event":{})", *block.event);
@@ -65,12 +65,12 @@ class ChromeSink final : public PictureSink {
     if (block.freed) {
       args += fmt::format(R"(,"freed":{})", *block.freed);
     }
-    const PictureName name = names_.Of(block.stack);
+    const ExportName name = names_.Of(block.stack);
     if (!name.file.empty()) {
       args += ",\"file\":" + Quoted(name.file);
     }
     if (const auto labels = recording_.Labels(block.labels); !labels.empty()) {
-      args += ",\"labels\":{" + LabelsOf(labels) + "}";
+      args += ",\"labels\":{" + MakeLabels(labels) + "}";
     }
     const std::string_view shown =
         !block.event && !block.stack.valid() ? kBeforeRecording : name.name;
@@ -78,13 +78,13 @@ class ChromeSink final : public PictureSink {
           Quoted(fmt::format("{} {}", shown, FormatSize(block.bytes))), args);
   }
 
-  void Mark(std::size_t lane, const PictureMark& mark) override {
+  void Mark(std::size_t lane, const ExportMark& mark) override {
     if (!marked_) {
       NameProcess(kMarksPid, "marks");
       marked_ = true;
     }
     std::string args = mark.device < 0 ? "" : fmt::format(R"("device":{})", mark.device);
-    if (mark.out_of != PictureMark::kNone) {
+    if (mark.out_of != ExportMark::kNone) {
       args += fmt::format(R"({}"bytes requested":{})", args.empty() ? "" : ",", mark.out_of);
     }
     if (mark.span) {
@@ -96,7 +96,7 @@ class ChromeSink final : public PictureSink {
   }
 
  private:
-  [[nodiscard]] std::string LabelsOf(std::span<const Label> labels) const {
+  [[nodiscard]] std::string MakeLabels(std::span<const Label> labels) const {
     std::string text;
     for (const Label& label : labels) {
       text +=
@@ -133,7 +133,7 @@ class ChromeSink final : public PictureSink {
   }
 
   const Recording& recording_;
-  PictureNames names_;
+  ExportNames names_;
   Chunks& out_;
   std::vector<std::string> counters_;  // quoted
   bool first_ = true;
@@ -149,11 +149,11 @@ std::span<const std::string_view> ChromeWriter::endings() const {
 
 Result<void> ChromeWriter::Write(const Recording& recording, const WriteOptions& options,
                                  const ByteSink& sink) const {
-  const auto picture = Picture::Of(recording, options, kChromeLimits);
-  MEMTOOL_TRY(picture);
+  const auto model = ExportModel::Of(recording, options, kChromeLimits);
+  MEMTOOL_TRY(model);
   Chunks out(sink);
   std::string notes;
-  for (const std::string& note : picture->facts().notes) {
+  for (const std::string& note : model->facts().notes) {
     notes += (notes.empty() ? "" : ",") + Quoted(note);
     if (options.note) {
       options.note(note);
@@ -161,9 +161,9 @@ Result<void> ChromeWriter::Write(const Recording& recording, const WriteOptions&
   }
   out.Add(fmt::format(R"({{"displayTimeUnit":"ns","otherData":{{"producer":"memtool","input":{},)"
                       R"("zero_nanoseconds":"{}","notes":[{}]}},"traceEvents":[)",
-                      Quoted(recording.metadata.format_display), picture->facts().zero, notes));
+                      Quoted(recording.metadata.format_display), model->facts().zero, notes));
   ChromeSink drawn(recording, options, out);
-  MEMTOOL_TRY(picture->Draw(drawn));
+  MEMTOOL_TRY(model->Draw(drawn));
   out.Add("\n]}\n");
   return out.Finish();
 }

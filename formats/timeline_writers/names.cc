@@ -10,12 +10,12 @@ constexpr std::uint32_t kUnknown = UINT32_MAX;
 
 }  // namespace
 
-PictureNames::PictureNames(const Recording& recording, const WriteOptions& options)
+ExportNames::ExportNames(const Recording& recording, const WriteOptions& options)
     : view_(recording, options.filter ? *options.filter : none_),
       walker_(view_, Granularity::kFileFunction, space_),
       of_stack_(recording.stack_count(), kUnknown) {}
 
-PictureName PictureNames::Of(StackId stack) {
+ExportName ExportNames::Of(StackId stack) {
   if (!stack.valid()) {
     return {.number = 0, .name = kNoStack, .file = {}};
   }

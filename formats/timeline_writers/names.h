@@ -12,18 +12,18 @@
 
 namespace memtool::formats {
 
-struct PictureName {
+struct ExportName {
   std::uint32_t number = 0;  // equal names have one; 0 is "(no stack)"
   std::string_view name;
   std::string_view file;
 };
 
 // Both arguments are kept by reference.
-class PictureNames {
+class ExportNames {
  public:
-  PictureNames(const Recording& recording, const WriteOptions& options);
+  ExportNames(const Recording& recording, const WriteOptions& options);
   // Valid as long as this. `stack` may be none.
-  PictureName Of(StackId stack);
+  ExportName Of(StackId stack);
 
  private:
   Filter none_;

@@ -43,7 +43,7 @@ void PerfettoInterner::Define(std::uint32_t field, std::uint64_t iid, std::strin
   pending_.Message(field, entry.Number(1, iid).Bytes(2, ToUtf8(text)));
 }
 
-std::uint64_t PerfettoInterner::EventName(const PictureName& name) {
+std::uint64_t PerfettoInterner::EventName(const ExportName& name) {
   const std::uint64_t iid = std::uint64_t{name.number} + 1;
   if (Note(event_names_, name.number)) {
     Define(kEventNames, iid, name.name);
@@ -71,7 +71,7 @@ std::uint64_t PerfettoInterner::Text(std::uint32_t field, std::vector<bool>& kno
 }
 
 // Readers want a mapping for every frame, Python's too.
-std::uint64_t PerfettoInterner::MappingOf(const Location& location) {
+std::uint64_t PerfettoInterner::GetMapping(const Location& location) {
   const bool none = !location.mapping.valid();
   const std::size_t row = none ? recording_.mappings.size() : location.mapping.value();
   if (Note(mappings_, row)) {
@@ -94,7 +94,7 @@ std::uint64_t PerfettoInterner::Frame(std::uint32_t line, const Location& locati
   if (row.function.valid()) {
     const Function& function = recording_.functions[row.function.value()];
     entry.Number(2, Text(kFunctionNames, function_names_, function.name));
-    entry.Number(3, MappingOf(location));
+    entry.Number(3, GetMapping(location));
     entry.Number(5, Text(kSourcePaths, source_paths_, function.filename));
     entry.Signed(6, std::clamp<std::int64_t>(row.line, 0, UINT32_MAX));
   } else {
@@ -102,7 +102,7 @@ std::uint64_t PerfettoInterner::Frame(std::uint32_t line, const Location& locati
     const std::uint64_t name = recording_.strings.size() + iid;
     Define(kFunctionNames, name, UnsymbolizedName(recording_, location));
     entry.Number(2, name);
-    entry.Number(3, MappingOf(location));
+    entry.Number(3, GetMapping(location));
     entry.Number(4, location.address);
   }
   pending_.Message(kFrames, entry);

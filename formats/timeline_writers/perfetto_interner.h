@@ -20,7 +20,7 @@ class PerfettoInterner {
   explicit PerfettoInterner(const Recording& recording);
 
   // Numbers of definitions; new ones go into pending().
-  std::uint64_t EventName(const PictureName& name);
+  std::uint64_t EventName(const ExportName& name);
   std::uint64_t AnnotationName(std::string_view name);
   std::uint64_t Callstack(StackId stack);
 
@@ -32,7 +32,7 @@ class PerfettoInterner {
   void Define(std::uint32_t field, std::uint64_t iid, std::string_view text);
   std::uint64_t Text(std::uint32_t field, std::vector<bool>& known, StringId text);
   std::uint64_t Frame(std::uint32_t line, const Location& location);
-  std::uint64_t MappingOf(const Location& location);
+  std::uint64_t GetMapping(const Location& location);
 
   const Recording& recording_;
   ProtoBytes pending_;
@@ -42,7 +42,7 @@ class PerfettoInterner {
   std::vector<bool> frames_;          // per line
   std::vector<bool> stacks_;
   std::vector<bool> mappings_;     // per mapping, then "none"
-  std::vector<bool> event_names_;  // per PictureName::number, as far as used
+  std::vector<bool> event_names_;  // per ExportName::number, as far as used
   std::map<std::string, std::uint64_t, std::less<>> annotation_names_;
 };
 

@@ -7,15 +7,15 @@
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/model/label_text.h"
 #include "timeline_writers/chunks.h"
+#include "timeline_writers/export_model.h"
 #include "timeline_writers/names.h"
 #include "timeline_writers/perfetto_interner.h"
-#include "timeline_writers/picture.h"
 
 namespace memtool::formats {
 
 namespace {
 
-constexpr PictureLimits kPerfettoLimits{};
+constexpr ExportLimits kPerfettoLimits{};
 
 // Numbers of fields and of enum values, by message.
 constexpr std::uint32_t kTracePacket = 1;
@@ -74,20 +74,20 @@ constexpr std::uint64_t kLanes = kAllocations + 1;
 constexpr std::uint64_t kMarks = 2;  // of the whole file, below all traces
 constexpr std::uint64_t kAbout = 1;
 
-std::uint64_t TrackOf(const PictureTrace& trace) {
+std::uint64_t GetTrack(const ExportTrace& trace) {
   return (trace.number + 1) * kTracksOfTrace;
 }
 
-class PerfettoSink final : public PictureSink {
+class PerfettoSink final : public ExportSink {
  public:
   PerfettoSink(const Recording& recording, const WriteOptions& options, Chunks& out)
       : recording_(recording), names_(recording, options), interned_(recording), out_(out) {}
 
-  void BeginTrace(const PictureTrace& trace) override {
+  void BeginTrace(const ExportTrace& trace) override {
     ProtoBytes process;
     process.Number(track::kPid, trace.number + 1).Bytes(track::kProcessName, ToUtf8(trace.name));
     ProtoBytes descriptor;
-    Track(descriptor.Number(track::kUuid, TrackOf(trace))
+    Track(descriptor.Number(track::kUuid, GetTrack(trace))
               .Bytes(track::kName, ToUtf8(trace.name))
               .Message(track::kProcess, process)
               .Number(track::kOrdering, track::kExplicit));
@@ -97,38 +97,38 @@ class PerfettoSink final : public PictureSink {
       descriptor.Clear();
       Track(descriptor.Number(track::kUuid, CounterTrack(trace, i))
                 .Bytes(track::kName, ToUtf8(trace.counters[i].name))
-                .Number(track::kParent, TrackOf(trace))
+                .Number(track::kParent, GetTrack(trace))
                 .Message(track::kCounter, counter)
                 .Number(track::kRank, i));
     }
     descriptor.Clear();
-    Track(descriptor.Number(track::kUuid, TrackOf(trace) + kAllocations)
+    Track(descriptor.Number(track::kUuid, GetTrack(trace) + kAllocations)
               .Bytes(track::kName, "allocations")
-              .Number(track::kParent, TrackOf(trace))
+              .Number(track::kParent, GetTrack(trace))
               .Number(track::kRank, trace.counters.size()));
     lanes_ = 0;
   }
 
-  void Counter(const PictureTrace& trace, std::size_t counter, std::int64_t time,
+  void Counter(const ExportTrace& trace, std::size_t counter, std::int64_t time,
                std::int64_t value) override {
     Event(time,
           Start(event::kCounter, CounterTrack(trace, counter)).Signed(event::kCounterValue, value));
   }
 
-  void Allocation(const PictureTrace& trace, const PictureBlock& block) override {
-    Start(event::kInstant, TrackOf(trace) + kAllocations);
+  void Allocation(const ExportTrace& trace, const ExportBlock& block) override {
+    Start(event::kInstant, GetTrack(trace) + kAllocations);
     event_.Number(event::kNameIid, interned_.EventName(names_.Of(block.stack)));
     Weigh(block);
     Event(block.begin, event_);
   }
 
-  void Block(const PictureTrace& trace, std::size_t lane, const PictureBlock& block) override {
-    const std::uint64_t track = TrackOf(trace) + kLanes + lane;
+  void Block(const ExportTrace& trace, std::size_t lane, const ExportBlock& block) override {
+    const std::uint64_t track = GetTrack(trace) + kLanes + lane;
     for (; lanes_ <= lane; ++lanes_) {
       ProtoBytes descriptor;
-      Track(descriptor.Number(track::kUuid, TrackOf(trace) + kLanes + lanes_)
+      Track(descriptor.Number(track::kUuid, GetTrack(trace) + kLanes + lanes_)
                 .Bytes(track::kName, "largest blocks")
-                .Number(track::kParent, TrackOf(trace))
+                .Number(track::kParent, GetTrack(trace))
                 .Number(track::kRank, trace.counters.size() + 1 + lanes_));
     }
     Start(event::kBegin, track);
@@ -159,7 +159,7 @@ class PerfettoSink final : public PictureSink {
     Event(block.end, Start(event::kEnd, track));
   }
 
-  void Mark(std::size_t lane, const PictureMark& mark) override {
+  void Mark(std::size_t lane, const ExportMark& mark) override {
     const std::uint64_t track = kMarks + (mark.span ? lane : 0);
     for (; mark_lanes_ <= track - kMarks; ++mark_lanes_) {
       ProtoBytes descriptor;
@@ -170,7 +170,7 @@ class PerfettoSink final : public PictureSink {
     if (mark.device >= 0) {
       Annotate("device", annotation::kUint, static_cast<std::uint64_t>(mark.device));
     }
-    if (mark.out_of != PictureMark::kNone) {
+    if (mark.out_of != ExportMark::kNone) {
       Annotate("bytes requested", annotation::kInt, static_cast<std::uint64_t>(mark.out_of));
     }
     Event(mark.begin, event_);
@@ -180,7 +180,7 @@ class PerfettoSink final : public PictureSink {
   }
 
   // What the file is, as an instant with annotations at its beginning.
-  void About(const PictureFacts& facts, std::int64_t time) {
+  void About(const ExportFacts& facts, std::int64_t time) {
     ProtoBytes descriptor;
     Track(descriptor.Number(track::kUuid, kAbout).Bytes(track::kName, "memtool"));
     Start(event::kInstant, kAbout);
@@ -194,8 +194,8 @@ class PerfettoSink final : public PictureSink {
   }
 
  private:
-  static std::uint64_t CounterTrack(const PictureTrace& trace, std::size_t counter) {
-    return TrackOf(trace) + 1 + counter;
+  static std::uint64_t CounterTrack(const ExportTrace& trace, std::size_t counter) {
+    return GetTrack(trace) + 1 + counter;
   }
 
   ProtoBytes& Start(std::uint64_t type, std::uint64_t track) {
@@ -203,7 +203,7 @@ class PerfettoSink final : public PictureSink {
     return event_.Number(event::kType, type).Number(event::kTrack, track);
   }
 
-  void Weigh(const PictureBlock& block) {
+  void Weigh(const ExportBlock& block) {
     if (block.stack.valid() && !recording_.Stack(block.stack).empty()) {
       event_.Number(event::kCallstackIid, interned_.Callstack(block.stack))
           .Double(event::kCallstackWeight, static_cast<double>(block.bytes));
@@ -248,7 +248,7 @@ class PerfettoSink final : public PictureSink {
   }
 
   const Recording& recording_;
-  PictureNames names_;
+  ExportNames names_;
   PerfettoInterner interned_;
   Chunks& out_;
   ProtoBytes event_;
@@ -268,17 +268,17 @@ std::span<const std::string_view> PerfettoWriter::endings() const {
 
 Result<void> PerfettoWriter::Write(const Recording& recording, const WriteOptions& options,
                                    const ByteSink& sink) const {
-  const auto picture = Picture::Of(recording, options, kPerfettoLimits);
-  MEMTOOL_TRY(picture);
+  const auto model = ExportModel::Of(recording, options, kPerfettoLimits);
+  MEMTOOL_TRY(model);
   if (options.note) {
-    for (const std::string& note : picture->facts().notes) {
+    for (const std::string& note : model->facts().notes) {
       options.note(note);
     }
   }
   Chunks out(sink);
   PerfettoSink drawn(recording, options, out);
-  drawn.About(picture->facts(), picture->start());
-  MEMTOOL_TRY(picture->Draw(drawn));
+  drawn.About(model->facts(), model->start());
+  MEMTOOL_TRY(model->Draw(drawn));
   return out.Finish();
 }
 

@@ -8,7 +8,7 @@ namespace memtool::formats {
 
 void StateDrawer::Next(const TimelinePoint& point, std::span<const std::int64_t> layers,
                        std::int64_t time) {
-  State state = StateOf(point, layers, time);
+  State state = ToState(point, layers, time);
   if (run_ == 1) {
     Draw(state);
     return;
@@ -16,8 +16,8 @@ void StateDrawer::Next(const TimelinePoint& point, std::span<const std::int64_t>
   if (in_run_ == 0 || state.values[0] > highest_.values[0]) {
     highest_ = state;
   }
-  if (reserved_ && (in_run_ == 0 || state.values[1] > most_reserved_.values[1])) {
-    most_reserved_ = state;
+  if (reserved_ && (in_run_ == 0 || state.values[1] > max_reserved_.values[1])) {
+    max_reserved_ = state;
   }
   end_ = std::move(state);
   if (++in_run_ == run_) {
@@ -31,7 +31,7 @@ void StateDrawer::Flush() {
   }
   std::vector<const State*> kept{&highest_, &end_};
   if (reserved_) {
-    kept.push_back(&most_reserved_);
+    kept.push_back(&max_reserved_);
   }
   std::sort(kept.begin(), kept.end(),
             [](const State* a, const State* b) { return a->event < b->event; });
@@ -41,7 +41,7 @@ void StateDrawer::Flush() {
   in_run_ = 0;
 }
 
-StateDrawer::State StateDrawer::StateOf(const TimelinePoint& point,
+StateDrawer::State StateDrawer::ToState(const TimelinePoint& point,
                                         std::span<const std::int64_t> layers,
                                         std::int64_t time) const {
   State state{.event = point.event, .time = time, .values = {point.allocated}};

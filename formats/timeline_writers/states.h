@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/history/timeline.h"
-#include "timeline_writers/picture.h"
+#include "timeline_writers/export_model.h"
 
 namespace memtool::formats {
 
@@ -17,7 +17,7 @@ class StateDrawer {
  public:
   // `shown`: the layers that are counters, after the plain ones. `reserved`: whether these are
   // three or one.
-  StateDrawer(PictureSink& sink, const PictureTrace& trace, std::vector<std::size_t> shown,
+  StateDrawer(ExportSink& sink, const ExportTrace& trace, std::vector<std::size_t> shown,
               bool reserved, std::uint64_t run)
       : sink_(sink),
         trace_(trace),
@@ -27,7 +27,7 @@ class StateDrawer {
         last_(trace.counters.size(), 0) {}
 
   void First(const TimelinePoint& point, std::span<const std::int64_t> layers, std::int64_t time) {
-    Draw(StateOf(point, layers, time));
+    Draw(ToState(point, layers, time));
   }
   void Next(const TimelinePoint& point, std::span<const std::int64_t> layers, std::int64_t time);
   // After the last one.
@@ -40,19 +40,19 @@ class StateDrawer {
     std::vector<std::int64_t> values;
   };
 
-  [[nodiscard]] State StateOf(const TimelinePoint& point, std::span<const std::int64_t> layers,
+  [[nodiscard]] State ToState(const TimelinePoint& point, std::span<const std::int64_t> layers,
                               std::int64_t time) const;
   void Draw(const State& state);
 
-  PictureSink& sink_;
-  const PictureTrace& trace_;
+  ExportSink& sink_;
+  const ExportTrace& trace_;
   std::vector<std::size_t> shown_;
   bool reserved_;
   std::uint64_t run_;
   std::uint64_t in_run_ = 0;
   bool drawn_ = false;
   State highest_;
-  State most_reserved_;
+  State max_reserved_;
   State end_;
   std::vector<std::int64_t> last_;  // per counter
 };

@@ -60,17 +60,17 @@ void NoteLog::AddUnknownKey(const char* where, std::uint32_t key, std::string_vi
     return;
   }
   // A hostile file may have millions of them.
-  constexpr std::size_t kMostKeys = 100;
-  if (keys_.size() >= kMostKeys) {
+  constexpr std::size_t kMaxKeys = 100;
+  if (keys_.size() >= kMaxKeys) {
     Add(Severity::kNote, "unknown_key", "more keys that this version does not know", offset);
     return;
   }
   keys_.emplace(key, notes_.size());
-  constexpr std::size_t kMostText = 80;
+  constexpr std::size_t kMaxTextBytes = 80;
   notes_.push_back({.severity = Severity::kNote,
                     .code = "unknown_key",
                     .message = fmt::format("{} with a key that this version does not know: {}",
-                                           where, name.substr(0, kMostText)),
+                                           where, name.substr(0, kMaxTextBytes)),
                     .offset = offset});
 }
 

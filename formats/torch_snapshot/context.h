@@ -33,12 +33,12 @@ inline constexpr ValueKind kSegments{36};
 inline constexpr ValueKind kBlocks{37};
 inline constexpr ValueKind kAnnotations{38};
 inline constexpr ValueKind kHistory{39};
-inline constexpr ValueKind kTraces{40};    // payload: index of a list of event lists
-inline constexpr ValueKind kSnapshot{41};  // the dict of everything
-inline constexpr ValueKind kGeneric{42};   // payload: index into GenericStore
+inline constexpr ValueKind kTraces{40};       // payload: index of a list of event lists
+inline constexpr ValueKind kSnapshot{41};     // the dict of everything
+inline constexpr ValueKind kOpaqueValue{42};  // payload: index into OpaqueStore
 }  // namespace kind
 
-inline Word WordOf(const Value& value) {
+inline Word GetWord(const Value& value) {
   return value.kind == ValueKind::kString && value.payload < kWords.size()
              ? static_cast<Word>(value.payload)
              : Word::kNoWord;
@@ -120,8 +120,8 @@ class Field {
   }
   [[nodiscard]] std::int64_t Nanos() const {
     const std::int64_t micros = Int();
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000;
-    if (micros > kMost || micros < -kMost) {
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 1000;
+    if (micros > kMax || micros < -kMax) {
       Wrong("a time that fits 64 bits in nanoseconds");
     }
     return micros * 1000;

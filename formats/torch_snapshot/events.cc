@@ -16,7 +16,7 @@ Label TextLabel(RecordingBuilder& builder, Word key, std::uint32_t text) {
   return {.key = builder.Intern(kWords[static_cast<std::size_t>(key)]), .text = StringId(text)};
 }
 
-Action ActionOf(Word word) {
+Action ToAction(Word word) {
   switch (word) {
     case Word::kAlloc:
       return Action::kAlloc;
@@ -50,16 +50,16 @@ bool OfSegments(Action action) {
 }  // namespace
 
 void EventTable::SetAction(Draft& draft, const Value& value, std::uint64_t offset) {
-  draft.action = WordOf(value);
-  draft.event.action = ActionOf(draft.action);
+  draft.action = GetWord(value);
+  draft.event.action = ToAction(draft.action);
   const bool known = draft.event.action != Action::kOther || draft.action == Word::kUserDefined;
   if (!known) {
-    constexpr std::size_t kMostText = 80;
+    constexpr std::size_t kMaxTextBytes = 80;
     context_.notes.Add(
         Severity::kWarning, "unknown_action",
         fmt::format("events of a kind that this version does not know: {}",
                     context_.builder.Text(Field(value, Word::kAction, offset).String())
-                        .substr(0, kMostText)),
+                        .substr(0, kMaxTextBytes)),
         offset);
   }
 }
@@ -73,7 +73,7 @@ std::uint32_t EventTable::OtherText(const Value& value) {
       return 0;
     default:
       Forget(value);  // a dict that only looks like an event
-      return context_.builder.Intern(generics_.Line(value)).value();
+      return context_.builder.Intern(opaque_values_.Line(value)).value();
   }
 }
 
@@ -84,7 +84,7 @@ std::uint32_t EventTable::OtherText(const Value& value) {
 // Inline: this runs for every field of every event.
 [[gnu::always_inline]] inline void EventTable::Set(Draft& draft, const Value& key,
                                                    const Value& value, std::uint64_t offset) {
-  const Word word = WordOf(key);
+  const Word word = GetWord(key);
   const Field field(value, word, offset);
   switch (word) {
     case Word::kAction:
@@ -152,7 +152,7 @@ Value EventTable::Add(std::span<const Value> pairs, KeySet keys, std::uint64_t o
   }
   Check(draft, keys, offset);
   context_.seen.bits |= keys.bits;
-  draft.event.ledger = OfSegments(draft.event.action) ? kSegmentsLedger : kBlocksLedger;
+  draft.event.domain = OfSegments(draft.event.action) ? kSegmentsDomain : kBlocksDomain;
   const auto row = static_cast<std::uint32_t>(events_.size());
   if (draft.event.action == Action::kMark) {
     moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
@@ -215,10 +215,10 @@ void EventTable::Forget(const Value& value) {
 // Moves one trace's events down to row `to`.
 void EventTable::MoveTrace(Trace& trace, std::uint64_t to, History& history) {
   const std::uint64_t from = trace.first_event;
-  const auto ledger = static_cast<std::uint8_t>(trace.segments.value());
-  for (std::uint64_t i = 0; (ledger != 0 || from != to) && i < trace.event_count; ++i) {
+  const auto domain = static_cast<std::uint8_t>(trace.segments.value());
+  for (std::uint64_t i = 0; (domain != 0 || from != to) && i < trace.event_count; ++i) {
     Event event = events_[from + i];
-    event.ledger = static_cast<std::uint8_t>(event.ledger + ledger);
+    event.domain = static_cast<std::uint8_t>(event.domain + domain);
     events_[to + i] = event;
     if (!labels_.empty()) {
       labels_[to + i] = labels_[from + i];

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "torch_snapshot/context.h"
-#include "torch_snapshot/generics.h"
-#include "torch_snapshot/meaning/metadata.h"
+#include "torch_snapshot/fixups/metadata.h"
+#include "torch_snapshot/opaque_values.h"
 
 namespace memtool::formats::torch_snapshot {
 
-// The ledgers of one trace; the trace's position is added when all are known.
-inline constexpr std::uint8_t kSegmentsLedger = 0;
-inline constexpr std::uint8_t kBlocksLedger = 1;
+// The domains of one trace; the trace's position is added when all are known.
+inline constexpr std::uint8_t kSegmentsDomain = 0;
+inline constexpr std::uint8_t kBlocksDomain = 1;
 
 class EventTable {
  public:
@@ -25,7 +25,8 @@ class EventTable {
     StringId name;
   };
 
-  EventTable(Context& context, GenericStore& generics) : context_(context), generics_(generics) {}
+  EventTable(Context& context, OpaqueStore& opaque_values)
+      : context_(context), opaque_values_(opaque_values) {}
 
   // `keys`: those of the pairs.
   Value Add(std::span<const Value> pairs, KeySet keys, std::uint64_t offset);
@@ -33,7 +34,7 @@ class EventTable {
   void Forget(const Value& value);
 
   [[nodiscard]] bool timed() const { return timed_; }
-  // Puts the events of the traces into `history`, with their ledgers, in the order in which they
+  // Puts the events of the traces into `history`, with their domains, in the order in which they
   // were read. Events that no trace holds (under keys of later versions) are left out.
   void MoveTo(History& history);
 
@@ -61,7 +62,7 @@ class EventTable {
   LabelSetId Labels(const LabelFields& fields);
 
   Context& context_;
-  GenericStore& generics_;
+  OpaqueStore& opaque_values_;
   void MoveTrace(Trace& trace, std::uint64_t to, History& history);
 
   RowVector<Event> events_;

@@ -1,4 +1,4 @@
-// The last step of building a snapshot: traces, ledgers, marks, settings, and what to say about it.
+// The last step of building a snapshot: traces, domains, marks, settings, and what to say about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,16 +6,16 @@
 #include <set>
 
 #include "support/read_error.h"
-#include "torch_snapshot/eras.h"
-#include "torch_snapshot/meaning/mend.h"
+#include "torch_snapshot/fixups/fixups.h"
 #include "torch_snapshot/snapshot_builder.h"
+#include "torch_snapshot/version_signatures.h"
 
 namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-// An event names its ledger with one byte, and a trace has two ledgers.
-constexpr std::size_t kMostTraces = 127;
+// An event names its domain with one byte, and a trace has two domains.
+constexpr std::size_t kMaxTraces = 127;
 
 void Expect(const Value& value, ValueKind wanted, const char* name, std::uint64_t offset) {
   if (value.kind != wanted && value.kind != ValueKind::kEmptyList &&
@@ -81,7 +81,7 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
 }
 
 void SnapshotBuilder::Settings() {
-  for (auto& [name, text] : generics_.Leaves(parts_.settings)) {
+  for (auto& [name, text] : opaque_values_.Leaves(parts_.settings)) {
     if (name == "graph_capture_record_stream_reuse") {
       context_.seen.bits |= Bit(Word::kGraphCaptureRecordStreamReuse);
     } else if (name == "trace_alloc_overflowed") {
@@ -90,7 +90,7 @@ void SnapshotBuilder::Settings() {
     context_.builder.AddSetting(std::move(name), std::move(text));
   }
   if (parts_.max_entries.kind != ValueKind::kNone) {
-    context_.builder.AddSetting("trace_alloc_max_entries", generics_.Line(parts_.max_entries));
+    context_.builder.AddSetting("trace_alloc_max_entries", opaque_values_.Line(parts_.max_entries));
   }
   WarnOfSettings();
 }
@@ -138,11 +138,11 @@ std::string SnapshotBuilder::Platform() const {
 
 // A snapshot that memtool cut out of another one says which of its figures are estimates.
 void SnapshotBuilder::Comments() {
-  if (parts_.cut.kind != kind::kGeneric || !generics_.IsDict(parts_.cut)) {
+  if (parts_.cut.kind != kind::kOpaqueValue || !opaque_values_.IsDict(parts_.cut)) {
     return;
   }
   std::string message;
-  for (const auto& [name, text] : generics_.Leaves(parts_.cut)) {
+  for (const auto& [name, text] : opaque_values_.Leaves(parts_.cut)) {
     if (name.starts_with("comments.") && !text.empty()) {
       context_.builder.metadata().comments.push_back(context_.builder.Intern(text));
       message += (message.empty() ? "" : "; ") + text;
@@ -158,22 +158,22 @@ void SnapshotBuilder::Comments() {
 // in where.
 bool SnapshotBuilder::Overflowed(std::size_t device) const {
   const auto holds = [this, device](const Value& value) {
-    if (value.kind != kind::kGeneric) {
+    if (value.kind != kind::kOpaqueValue) {
       return (value.kind == ValueKind::kBool || value.kind == ValueKind::kInt) &&
              value.payload != 0;
     }
-    const auto items = generics_.Items(value);
-    const std::size_t width = generics_.IsDict(value) ? 2 : 1;
+    const auto items = opaque_values_.Items(value);
+    const std::size_t width = opaque_values_.IsDict(value) ? 2 : 1;
     const std::size_t at = device * width + width - 1;
     return at < items.size() && items[at].kind == ValueKind::kBool && items[at].payload != 0;
   };
   if (holds(parts_.overflowed)) {
     return true;
   }
-  if (parts_.settings.kind == kind::kGeneric && generics_.IsDict(parts_.settings)) {
-    const auto items = generics_.Items(parts_.settings);
+  if (parts_.settings.kind == kind::kOpaqueValue && opaque_values_.IsDict(parts_.settings)) {
+    const auto items = opaque_values_.Items(parts_.settings);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      if (WordOf(items[i]) == Word::kTraceAllocOverflowed) {
+      if (GetWord(items[i]) == Word::kTraceAllocOverflowed) {
         return holds(items[i + 1]);
       }
     }
@@ -183,26 +183,26 @@ bool SnapshotBuilder::Overflowed(std::size_t device) const {
 
 void SnapshotBuilder::AddTrace(History& history, std::int32_t device, std::string name,
                                EventRun run) {
-  if (history.traces.size() >= kMostTraces) {
+  if (history.traces.size() >= kMaxTraces) {
     ThrowRead(ErrorCode::kLimit, 0, "device_traces",
-              fmt::format("more than {} devices with contents", kMostTraces));
+              fmt::format("more than {} devices with contents", kMaxTraces));
   }
   const bool host = device < 0;
-  const LedgerKind ledger_kind = host ? LedgerKind::kPinned : LedgerKind::kDevice;
-  const LedgerId segments(history.ledgers.size());
-  history.ledgers.push_back(
-      {.name = "segments", .device = device, .kind = ledger_kind, .level = LedgerLevel::kDriver});
-  history.ledgers.push_back({.name = "blocks",
+  const DomainKind domain_kind = host ? DomainKind::kPinned : DomainKind::kDevice;
+  const DomainId segments(history.domains.size());
+  history.domains.push_back(
+      {.name = "segments", .device = device, .kind = domain_kind, .level = DomainLevel::kDriver});
+  history.domains.push_back({.name = "blocks",
                              .device = device,
-                             .kind = ledger_kind,
-                             .level = LedgerLevel::kAllocator,
+                             .kind = domain_kind,
+                             .level = DomainLevel::kAllocator,
                              .parent = segments});
   history.traces.push_back({.device = device,
                             .name = std::move(name),
                             .first_event = run.first,
                             .event_count = run.count,
-                            .blocks = LedgerId(segments.value() + kBlocksLedger),
-                            .segments = LedgerId(segments.value() + kSegmentsLedger)});
+                            .blocks = DomainId(segments.value() + kBlocksDomain),
+                            .segments = DomainId(segments.value() + kSegmentsDomain)});
 }
 
 // The devices that have segments or events. A snapshot without traces (a bare list of segments) has

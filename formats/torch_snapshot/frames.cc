@@ -10,7 +10,7 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 // Lists that come in several batches are interned anew with each one; this bounds the cost.
-constexpr std::uint64_t kMostRegrown = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kMaxRegrown = std::uint64_t{4} << 20U;
 }  // namespace
 
 Value FrameTable::Frame(std::span<const Value> pairs, std::uint64_t offset) {
@@ -18,7 +18,7 @@ Value FrameTable::Frame(std::span<const Value> pairs, std::uint64_t offset) {
   StringId filename(std::uint32_t{0});
   std::int64_t line = 0;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const Word key = WordOf(pairs[i]);
+    const Word key = GetWord(pairs[i]);
     const Field field(pairs[i + 1], key, offset);
     switch (key) {
       case Word::kName:
@@ -63,7 +63,7 @@ Value FrameTable::Stack(const Value& base, std::span<const Value> frames, std::u
     run_.resize(known.size() / sizeof(std::uint32_t));
     std::memcpy(run_.data(), known.data(), known.size());
     regrown_ += run_.size();
-    if (regrown_ > kMostRegrown) {
+    if (regrown_ > kMaxRegrown) {
       ThrowRead(ErrorCode::kLimit, offset, "frames", "too many lists that grow piece by piece");
     }
   }

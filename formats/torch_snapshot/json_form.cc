@@ -17,7 +17,7 @@ namespace {
 
 // Arrays of frames are repeated with every event: 95 % of a JSON snapshot. Their text is remembered
 // up to this size.
-constexpr std::size_t kMostRemembered = std::size_t{32} << 20U;
+constexpr std::size_t kMaxRemembered = std::size_t{32} << 20U;
 
 // RapidJSON's handler: pushes values, and makes containers of them when these end. The names are
 // RapidJSON's.
@@ -52,7 +52,7 @@ class Handler {
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     const Value key = builder_.String({text, size}, stream_.Offset());
     Push(key);
-    if (WordOf(key) == Word::kFrames) {
+    if (GetWord(key) == Word::kFrames) {
       LookAhead();
     }
     return true;
@@ -111,7 +111,7 @@ class Handler {
       return Replace(run->value);
     }
     const std::string_view text = stream_.ArrayAhead();
-    if (text.empty() || remembered_ > kMostRemembered) {
+    if (text.empty() || remembered_ > kMaxRemembered) {
       return;
     }
     const std::size_t before = texts_.size();

@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint64_t kTopKeys = Bit(Word::kSegments) | Bit(Word::kDeviceTraces) |
                                    Bit(Word::kHostSegments) | Bit(Word::kHostTraces);
 
-std::uint64_t KeysOf(std::span<const Value> pairs) {
+std::uint64_t GetKeys(std::span<const Value> pairs) {
   std::uint64_t keys = 0;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const auto word = static_cast<std::uint32_t>(WordOf(pairs[i]));
+    const auto word = static_cast<std::uint32_t>(GetWord(pairs[i]));
     keys |= word < 64 ? std::uint64_t{1} << word : 0;
   }
   return keys;
@@ -29,7 +29,7 @@ constexpr bool HasAll(std::uint64_t keys, Word a, Word b) {
 }
 
 // The kind of a list by the kind of its items; kNone where a list of such items means nothing.
-ValueKind ListOf(ValueKind item) {
+ValueKind ToList(ValueKind item) {
   constexpr std::array<std::pair<ValueKind, ValueKind>, 5> kLists{
       {{kind::kEvent, kind::kEvents},
        {kind::kSegment, kind::kSegments},
@@ -52,9 +52,9 @@ bool SmallNumber(const Value& value) {
 
 SnapshotBuilder::SnapshotBuilder(const Limits& limits, std::string form)
     : context_(limits, std::move(form)),
-      generics_(context_),
+      opaque_values_(context_),
       frames_(context_),
-      events_(context_, generics_),
+      events_(context_, opaque_values_),
       state_(context_) {}
 
 Value SnapshotBuilder::String(std::string_view text, std::uint64_t offset) {
@@ -73,7 +73,7 @@ std::string_view SnapshotBuilder::Text(const Value& value) const {
 }
 
 Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) {
-  const std::uint64_t keys = KeysOf(pairs);
+  const std::uint64_t keys = GetKeys(pairs);
   if ((keys & Bit(Word::kAction)) != 0 && dict.kind == ValueKind::kEmptyDict) {
     return events_.Add(pairs, KeySet{keys}, offset);
   }
@@ -109,7 +109,7 @@ Value SnapshotBuilder::List(const Value& list, std::span<const Value> items, std
     if (std::all_of(items.begin(), items.end(), same)) {
       return frames_.Stack(list, items, offset);
     }
-  } else if (ListOf(first.kind) != ValueKind::kNone && (empty || list.kind == ListOf(first.kind))) {
+  } else if (ToList(first.kind) != ValueKind::kNone && (empty || list.kind == ToList(first.kind))) {
     if (std::all_of(items.begin(), items.end(), same)) {
       return RowList(list, items, offset);
     }
@@ -142,7 +142,7 @@ Value SnapshotBuilder::RowList(const Value& list, std::span<const Value> items,
     }
     end += item.High();
   }
-  return Value::OfRows(ListOf(items.front().kind), first, static_cast<std::uint32_t>(end - first));
+  return Value::OfRows(ToList(items.front().kind), first, static_cast<std::uint32_t>(end - first));
 }
 
 // One list of events per device; those of devices without events are empty.
@@ -153,8 +153,8 @@ Value SnapshotBuilder::Traces(const Value& list, std::span<const Value> items,
   }
   const std::size_t at =
       list.kind == ValueKind::kEmptyList ? trace_lists_.size() - 1 : std::size_t{list.Low()};
-  constexpr std::size_t kMostTraces = 65536;
-  if (trace_lists_[at].size() + items.size() > kMostTraces) {
+  constexpr std::size_t kMaxTraces = 65536;
+  if (trace_lists_[at].size() + items.size() > kMaxTraces) {
     ThrowRead(ErrorCode::kLimit, offset, "device_traces", "more than 65,536 lists");
   }
   for (const Value& item : items) {
@@ -173,8 +173,8 @@ Value SnapshotBuilder::Traces(const Value& list, std::span<const Value> items,
 
 Value SnapshotBuilder::Generic(const Value& base, std::span<const Value> values,
                                std::uint64_t offset, bool dict) {
-  if (IsContainer(base.kind) && base.kind != kind::kGeneric && base.kind != ValueKind::kEmptyDict &&
-      base.kind != ValueKind::kEmptyList) {
+  if (IsContainer(base.kind) && base.kind != kind::kOpaqueValue &&
+      base.kind != ValueKind::kEmptyDict && base.kind != ValueKind::kEmptyList) {
     ThrowRead(
         ErrorCode::kMalformed, offset, {},
         fmt::format("{} that also holds {}", KindName(base.kind), KindName(values.back().kind)));
@@ -182,7 +182,7 @@ Value SnapshotBuilder::Generic(const Value& base, std::span<const Value> values,
   for (std::size_t i = values.size(); i-- > 0;) {
     events_.Forget(values[i]);
     const ValueKind kind = values[i].kind;
-    if (!dict && (kind == kind::kFrame || ListOf(kind) != ValueKind::kNone)) {
+    if (!dict && (kind == kind::kFrame || ToList(kind) != ValueKind::kNone)) {
       const auto other = std::find_if(values.begin(), values.end(),
                                       [kind](const Value& item) { return item.kind != kind; });
       ThrowRead(ErrorCode::kMalformed, offset, {},
@@ -190,19 +190,19 @@ Value SnapshotBuilder::Generic(const Value& base, std::span<const Value> values,
                             other == values.end() ? "another" : KindName(other->kind)));
     }
   }
-  return generics_.Add(base, values, dict);
+  return opaque_values_.Add(base, values, dict);
 }
 
 Value SnapshotBuilder::AddAnnotation(std::span<const Value> pairs, std::uint64_t offset) {
   Annotation annotation;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const Word word = WordOf(pairs[i]);
+    const Word word = GetWord(pairs[i]);
     const Value& value = pairs[i + 1];
     const Field field(value, word, offset);
     if (word == Word::kName) {
       annotation.name = field.String();
     } else if (word == Word::kStage) {
-      annotation.stage = WordOf(value);
+      annotation.stage = GetWord(value);
     } else if (word == Word::kDevice) {
       annotation.device = static_cast<std::int32_t>(
           std::clamp<std::int64_t>(field.Int(), -1, std::numeric_limits<std::int32_t>::max()));
@@ -220,11 +220,11 @@ Value SnapshotBuilder::AddAnnotation(std::span<const Value> pairs, std::uint64_t
 }
 
 Value SnapshotBuilder::Top(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) {
-  if (dict.kind == kind::kGeneric) {
+  if (dict.kind == kind::kOpaqueValue) {
     ThrowRead(ErrorCode::kUnsupported, offset, {}, "a snapshot whose keys come in several steps");
   }
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const Word word = WordOf(pairs[i]);
+    const Word word = GetWord(pairs[i]);
     Value* part = nullptr;
     switch (word) {
       case Word::kSegments:

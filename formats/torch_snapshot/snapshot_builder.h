@@ -11,7 +11,7 @@
 #include "torch_snapshot/context.h"
 #include "torch_snapshot/events.h"
 #include "torch_snapshot/frames.h"
-#include "torch_snapshot/generics.h"
+#include "torch_snapshot/opaque_values.h"
 #include "torch_snapshot/state.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -65,7 +65,7 @@ class SnapshotBuilder final : public DataBuilder {
   [[nodiscard]] std::string Era() const;
 
   Context context_;
-  GenericStore generics_;
+  OpaqueStore opaque_values_;
   FrameTable frames_;
   EventTable events_;
   StateTable state_;

@@ -12,10 +12,10 @@ namespace memtool::formats::torch_snapshot {
 
 namespace {
 
-constexpr std::int64_t kMostDevices = 65536;
+constexpr std::int64_t kMaxDevices = 65536;
 
-BlockState StateOf(const Value& value, std::uint64_t offset) {
-  switch (WordOf(value)) {
+BlockState ToState(const Value& value, std::uint64_t offset) {
+  switch (GetWord(value)) {
     case Word::kActiveAllocated:
       return BlockState::kActive;
     case Word::kActivePendingFree:
@@ -38,13 +38,13 @@ Value Row(ValueKind kind, std::size_t row) {
 
 void StateTable::SetSegment(Segment& segment, const Value& key, const Value& value,
                             std::uint64_t offset) {
-  const Word word = WordOf(key);
+  const Word word = GetWord(key);
   const Field field(value, word, offset);
   switch (word) {
     case Word::kDevice: {
       const std::int64_t device = field.Int();
       // Host memory has no device; it is not known yet which list a segment is in.
-      if (device < -1 || device >= kMostDevices) {
+      if (device < -1 || device >= kMaxDevices) {
         ThrowRead(ErrorCode::kMalformed, offset, "device",
                   fmt::format("there is no device {}", device));
       }
@@ -70,7 +70,7 @@ void StateTable::SetSegment(Segment& segment, const Value& key, const Value& val
       segment.stream = context_.streams.Index(field.Address(), offset);
       return;
     case Word::kSegmentType:
-      segment.small = WordOf(value) == Word::kSmall;
+      segment.small = GetWord(value) == Word::kSmall;
       return;
     case Word::kSegmentPoolId:
       segment.pool_owner = value.kind == kind::kPair ? value.Low() : 0;
@@ -99,7 +99,7 @@ Value StateTable::AddSegment(std::span<const Value> pairs, std::uint64_t offset)
   Segment segment;
   std::uint64_t keys = 0;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    keys |= Bit(static_cast<Word>(static_cast<std::uint32_t>(WordOf(pairs[i])) & 63U));
+    keys |= Bit(static_cast<Word>(static_cast<std::uint32_t>(GetWord(pairs[i])) & 63U));
     SetSegment(segment, pairs[i], pairs[i + 1], offset);
   }
   context_.seen.bits |= keys;
@@ -119,7 +119,7 @@ Value StateTable::AddBlock(std::span<const Value> pairs, std::uint64_t offset) {
   std::uint64_t keys = 0;
   const Value* history = nullptr;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const Word word = WordOf(pairs[i]);
+    const Word word = GetWord(pairs[i]);
     const Value& value = pairs[i + 1];
     const Field field(value, word, offset);
     keys |= Bit(static_cast<Word>(static_cast<std::uint32_t>(word) & 63U));
@@ -135,7 +135,7 @@ Value StateTable::AddBlock(std::span<const Value> pairs, std::uint64_t offset) {
         requested = field.Size();
         break;
       case Word::kState:
-        row.block.state = StateOf(value, offset);
+        row.block.state = ToState(value, offset);
         break;
       case Word::kFrames:
         row.block.stack = field.Stack();
@@ -170,7 +170,7 @@ Value StateTable::AddBlock(std::span<const Value> pairs, std::uint64_t offset) {
 Value StateTable::AddHistory(std::span<const Value> pairs, std::uint64_t offset) {
   HistoryRow row{};
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    const Word word = WordOf(pairs[i]);
+    const Word word = GetWord(pairs[i]);
     const Field field(pairs[i + 1], word, offset);
     if (word == Word::kRealSize) {
       row.real_size = field.Size();
@@ -242,10 +242,10 @@ StateTable::Listed StateTable::PlaceBlocks(const SegmentRow& row, AllocatorState
 
 // The sums that the file gives, or those of the blocks where it gives none.
 void StateTable::CheckSums(const SegmentRow& row, const Listed& listed, Segment& segment) {
-  const auto told = [&row](Word word) { return KeySet{row.keys}.Has(word); };
-  segment.allocated = told(Word::kAllocatedSize) ? segment.allocated : listed.allocated;
-  segment.active = told(Word::kActiveSize) ? segment.active : listed.active;
-  segment.requested = told(Word::kRequestedSize) ? segment.requested : listed.requested;
+  const auto reported = [&row](Word word) { return KeySet{row.keys}.Has(word); };
+  segment.allocated = reported(Word::kAllocatedSize) ? segment.allocated : listed.allocated;
+  segment.active = reported(Word::kActiveSize) ? segment.active : listed.active;
+  segment.requested = reported(Word::kRequestedSize) ? segment.requested : listed.requested;
   if (segment.active > segment.size) {
     Refuse(row, "more of it is in use than it has");
   }

@@ -79,7 +79,7 @@ class EventMaker {
     History history;
     history.streams = {0};
     history.clock = Clock::kUnix;
-    history.ledgers.push_back({.name = "tensors", .device = 0});
+    history.domains.push_back({.name = "tensors", .device = 0});
     // What was there before has no time of its own.
     const auto first = std::find_if(events_.begin(), events_.end(),
                                     [](const Event& event) { return event.time != kNoTime; });
@@ -91,8 +91,8 @@ class EventMaker {
     history.traces.push_back({.device = 0,
                               .name = "0",
                               .event_count = events_.size(),
-                              .blocks = LedgerId(0U),
-                              .segments = LedgerId(0U),
+                              .blocks = DomainId(0U),
+                              .segments = DomainId(0U),
                               .listed_before = before_});
     history.events = std::move(events_);
     history.labels = std::move(event_labels_);
@@ -122,7 +122,7 @@ class EventMaker {
 class TimelineHandler {
  public:
   TimelineHandler(JsonStream& stream, EventMaker& events, const Limits& limits)
-      : stream_(stream), events_(events), most_times_(limits.record_bytes / sizeof(std::int64_t)) {}
+      : stream_(stream), events_(events), max_times_(limits.record_bytes / sizeof(std::int64_t)) {}
 
   bool Null() { return Refuse("null"); }
   bool Bool(bool /*value*/) { return Refuse("true or false"); }
@@ -190,9 +190,9 @@ class TimelineHandler {
     if (numbers_.size() >= kSizes && lists_ > 0) {
       Refuse("a list of more than nine numbers");
     }
-    if (numbers_.size() >= most_times_) {
+    if (numbers_.size() >= max_times_) {
       ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
-                fmt::format("more than {} times", most_times_),
+                fmt::format("more than {} times", max_times_),
                 "lift it with --limit record-bytes=SIZE");
     }
     numbers_.push_back(value);
@@ -254,7 +254,7 @@ class TimelineHandler {
 
   JsonStream& stream_;
   EventMaker& events_;
-  std::size_t most_times_;
+  std::size_t max_times_;
   std::size_t depth_ = 0;
   std::uint64_t lists_ = 0;  // that ended, of the raw form's
   bool coalesced_ = false;

@@ -54,8 +54,8 @@ std::vector<std::string_view> SplitOpName(std::string_view op_name) {
       scopes.push_back(scope);
     }
   }
-  if (scopes.size() > kMostScopes) {
-    scopes.erase(scopes.begin(), scopes.end() - static_cast<std::ptrdiff_t>(kMostScopes));
+  if (scopes.size() > kMaxScopes) {
+    scopes.erase(scopes.begin(), scopes.end() - static_cast<std::ptrdiff_t>(kMaxScopes));
   }
   return scopes;
 }

@@ -7,12 +7,12 @@
 
 namespace memtool::formats::xla {
 
-inline constexpr std::size_t kMostScopes = 64;
+inline constexpr std::size_t kMaxScopes = 64;
 
 // "jit(f)/jit(main)/transpose(jvp(Dense_0))/dot_general[precision=None]" as "jit(f)", "jit(main)",
 // "transpose(jvp(Dense_0))", "dot_general": outermost first, views into `op_name`. Slashes within
 // brackets do not divide; parameters in brackets at a scope's end are left out, an index
-// ("params['w']") is not; empty scopes are dropped. Of a deeper name the innermost kMostScopes are
+// ("params['w']") is not; empty scopes are dropped. Of a deeper name the innermost kMaxScopes are
 // kept.
 std::vector<std::string_view> SplitOpName(std::string_view op_name);
 

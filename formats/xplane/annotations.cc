@@ -8,7 +8,7 @@
 
 namespace memtool::formats::xplane {
 
-std::vector<std::uint32_t> AnnotationsOf(const CodeStacks& code, const ByteInterner& texts) {
+std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const ByteInterner& texts) {
   struct State {
     std::uint32_t annotation = kNoText;
     bool closed = false;  // inside of the runtime

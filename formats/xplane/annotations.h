@@ -10,6 +10,6 @@
 namespace memtool::formats::xplane {
 
 // Per node of `code`: the innermost annotation around it, a row of `texts`, or kNoText.
-std::vector<std::uint32_t> AnnotationsOf(const CodeStacks& code, const ByteInterner& texts);
+std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const ByteInterner& texts);
 
 }  // namespace memtool::formats::xplane

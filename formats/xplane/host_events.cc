@@ -28,7 +28,7 @@ class Collector {
     host_.bad_events += plane_.bad_memory;
     host_.memory.reserve(host_.memory.size() + plane_.memory.size());
     for (MemoryEvent& event : plane_.memory) {
-      if (const auto begin = BeginOf(event.line)) {
+      if (const auto begin = GetBegin(event.line)) {
         event.time_ps = SaturatingAdd(*begin, event.time_ps);
         event.node = nodes_[event.node];
         host_.memory.push_back(event);
@@ -37,7 +37,7 @@ class Collector {
       }
     }
     for (Step& step : plane_.steps) {
-      if (const auto begin = BeginOf(step.line)) {
+      if (const auto begin = GetBegin(step.line)) {
         step.begin_ps = SaturatingAdd(*begin, step.begin_ps);
         step.end_ps = SaturatingAdd(*begin, step.end_ps);
         host_.steps.push_back(std::move(step));
@@ -58,14 +58,14 @@ class Collector {
   }
 
   // In picoseconds since the base; none where that does not fit.
-  std::optional<std::int64_t> BeginOf(std::uint32_t line) {
+  std::optional<std::int64_t> GetBegin(std::uint32_t line) {
     const std::int64_t begin_ns = plane_.lines[line];
     if (!host_.base_ns) {
       host_.base_ns = begin_ns;
     }
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4000;
+    constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 4000;
     const std::int64_t since = SaturatingSubtract(begin_ns, *host_.base_ns);
-    return since > -kMost && since < kMost ? std::optional(since * 1000) : std::nullopt;
+    return since > -kMax && since < kMax ? std::optional(since * 1000) : std::nullopt;
   }
 
   // Ids are used again: the last producer that began before the consumer is meant.
@@ -81,7 +81,7 @@ class Collector {
       }
     }
     const auto earlier = [this](const FlowEnd* a, const FlowEnd* b) {
-      return TimeOf(*a) < TimeOf(*b);
+      return GetTime(*a) < GetTime(*b);
     };
     for (auto& [ends, producers] : wanted) {
       std::stable_sort(producers.begin(), producers.end(), earlier);
@@ -96,8 +96,8 @@ class Collector {
     }
   }
 
-  [[nodiscard]] std::int64_t TimeOf(const FlowEnd& end) {
-    return SaturatingAdd(BeginOf(end.line).value_or(0), end.offset_ps);
+  [[nodiscard]] std::int64_t GetTime(const FlowEnd& end) {
+    return SaturatingAdd(GetBegin(end.line).value_or(0), end.offset_ps);
   }
 
   // The plane's nodes as those of the host. Work that another thread began has the stack there
@@ -127,13 +127,13 @@ class Collector {
         const std::uint32_t there = begun == begun_by_.end() ? 0 : producers[begun->second];
         parent = there != 0 ? there : parent;
       }
-      resolved[node] = host_.spans.Of(parent, NameOf(nodes[node].name));
+      resolved[node] = host_.spans.Of(parent, ToName(nodes[node].name));
     }
     return resolved;
   }
 
   // "PjitFunction(f)" under the name that operations have for it: "jit(f)".
-  std::uint32_t NameOf(std::uint32_t key) {
+  std::uint32_t ToName(std::uint32_t key) {
     const auto [it, added] = name_of_.try_emplace(key, 0);
     if (added) {
       const std::string& name = plane_.event_names.at(key);

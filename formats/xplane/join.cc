@@ -14,10 +14,10 @@ namespace memtool::formats::xplane {
 
 namespace {
 
-constexpr std::size_t kMostParts = 64;  // what is smaller is one row
+constexpr std::size_t kMaxParts = 64;  // what is smaller is one row
 
 // "jit_f" of "jit_f(12)"; JAX writes '_' for what is no letter ("jit__lambda_").
-std::string ModuleOf(std::string_view program) {
+std::string GetModule(std::string_view program) {
   return std::string(program.substr(0, program.find('(')));
 }
 
@@ -36,7 +36,7 @@ bool IsOfRuntime(hlo::Category category) {
 }
 
 // What an operation's name says below the jitted functions around it.
-std::string OperationOf(const hlo::HloProgram& program, const hlo::Buffer& buffer) {
+std::string GetOperation(const hlo::HloProgram& program, const hlo::Buffer& buffer) {
   if (buffer.instruction == hlo::kNone) {
     return "(no operation)";
   }
@@ -59,12 +59,12 @@ struct Share {
   std::int64_t bytes = 0;
 };
 
-std::vector<Share> SharesOf(const hlo::HloProgram& program, std::size_t allocation) {
+std::vector<Share> GetShares(const hlo::HloProgram& program, std::size_t allocation) {
   std::map<std::string, Share> by_operation;
   for (const hlo::LiveBuffer& live : hlo::BuffersAtPeak(program, allocation)) {
     const std::size_t row = live.user != hlo::kNone ? live.user : live.buffer;
     const hlo::Buffer& user = program.buffers[row];
-    const std::string operation = OperationOf(program, user);
+    const std::string operation = GetOperation(program, user);
     Share& share = by_operation[operation];
     share.operation = operation;
     if (share.instruction == nullptr && user.instruction != hlo::kNone) {
@@ -126,7 +126,7 @@ Join::Join(const std::vector<const Program*>& programs) {
   programs_.reserve(programs.size());
   for (const Program* program : programs) {
     try {
-      programs_.push_back({.module = ModuleOf(program->name),
+      programs_.push_back({.module = GetModule(program->name),
                            .program = hlo::ReadHloProto(ByteCursor(program->hlo, 0))});
     } catch (const ReadError&) {
       ++unreadable_;
@@ -165,7 +165,7 @@ std::optional<Match> Join::Find(std::int64_t requested, std::string_view jit) co
       match = {.certainty = Certainty::kProgram,
                .module = program.module,
                .category = category,
-               .told = true,
+               .reported = true,
                .program = place.program,
                .allocation = place.allocation};
       any = true;
@@ -173,7 +173,7 @@ std::optional<Match> Join::Find(std::int64_t requested, std::string_view jit) co
     }
     one_program = one_program && place.program == match.program;
     one_module = one_module && program.module == match.module;
-    match.told = match.told && category == match.category;
+    match.reported = match.reported && category == match.category;
   }
   match.certainty = !one_module   ? Certainty::kNone
                     : one_program ? Certainty::kProgram
@@ -186,11 +186,11 @@ std::optional<Match> Join::Find(std::int64_t requested, std::string_view jit) co
 
 void Join::Divide(const Match& match, StackId stack, std::int64_t size, RecordingBuilder& builder,
                   History& history) const {
-  if (match.certainty == Certainty::kNone || !match.told ||
+  if (match.certainty == Certainty::kNone || !match.reported ||
       match.category != hlo::Category::kTemporary) {
     return;
   }
-  std::vector<Share> shares = SharesOf(programs_[match.program].program, match.allocation);
+  std::vector<Share> shares = GetShares(programs_[match.program].program, match.allocation);
   std::int64_t rest = size;
   for (const Share& share : shares) {
     rest = SaturatingSubtract(rest, share.bytes);
@@ -204,7 +204,7 @@ void Join::Divide(const Match& match, StackId stack, std::int64_t size, Recordin
       .stack = stack, .size = size, .first_part = static_cast<std::uint32_t>(history.parts.size())};
   std::int64_t small = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (i >= kMostParts) {
+    if (i >= kMaxParts) {
       small = SaturatingAdd(small, shares[i].bytes);
       continue;
     }

@@ -26,7 +26,7 @@ struct Match {
   Certainty certainty = Certainty::kNone;
   std::string_view module;    // "jit_step"; empty where that is not certain
   hlo::Category category{};   // meaningless where programs disagree: see `told`
-  bool told = false;          // the category is certain
+  bool reported = false;      // the category is certain
   std::uint32_t program = 0;  // the first that fits, and its allocation
   std::uint32_t allocation = 0;
 };
@@ -43,7 +43,7 @@ class Join {
   [[nodiscard]] std::optional<Match> Find(std::int64_t requested, std::string_view jit) const;
 
   // Adds the breakdown of an arena of temporaries to `history`: the operations whose buffers are
-  // live in it when the program needs most. Nothing where the program does not tell.
+  // live in it when the program needs most. Nothing where the program does not say.
   void Divide(const Match& match, StackId stack, std::int64_t size, RecordingBuilder& builder,
               History& history) const;
 

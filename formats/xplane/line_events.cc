@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kWindow = 4096;  // events that are looked at together
 
-constexpr std::uint8_t TagOf(unsigned number, wire::Type type) {
+constexpr std::uint8_t GetTag(unsigned number, wire::Type type) {
   return static_cast<std::uint8_t>(number << 3U | type);
 }
 
@@ -29,7 +29,7 @@ struct MemoryFigures {
 };
 
 void NoteFigure(const KeyedStat& keyed, MemoryEvent& memory, MemoryFigures& figures) {
-  const auto figure = [&keyed] { return FigureOf(keyed.stat); };
+  const auto figure = [&keyed] { return MakeFigure(keyed.stat); };
   switch (keyed.key) {
     case StatKey::kReserved:
       figures.reserved = figure().value_or(0);
@@ -88,21 +88,21 @@ void LineEvents::Add(ByteCursor cursor) {
   while (!cursor.done()) {
     // Three numbers, then stats, as all are written.
     const std::uint8_t tag = cursor.Peek();
-    if (tag == TagOf(4, wire::kLength)) {
+    if (tag == GetTag(4, wire::kLength)) {
       stats = cursor;  // the rest are stats, or is read as such
       break;
     }
-    if (tag == TagOf(1, wire::kVarint)) {
+    if (tag == GetTag(1, wire::kVarint)) {
       id = number();
-    } else if (tag == TagOf(2, wire::kVarint)) {
+    } else if (tag == GetTag(2, wire::kVarint)) {
       event.offset_ps = static_cast<std::int64_t>(number());
-    } else if (tag == TagOf(3, wire::kVarint)) {
+    } else if (tag == GetTag(3, wire::kVarint)) {
       event.duration_ps = static_cast<std::int64_t>(number());
     } else if (const wire::Field field = wire::Next(cursor); field.number <= 3) {
       field.Expect(wire::kVarint, "event");
     }
   }
-  const auto key = KeyOf(id);
+  const auto key = GetKey(id);
   const Role role = key ? roles_[*key] : Role::kNone;
   // An event without either says neither who nor what.
   if (key && event.duration_ps == 0 && stats.done()) {
@@ -143,13 +143,13 @@ void LineEvents::ReadStats(ByteCursor cursor, bool of_spans) {
     }
     // The id comes first in all but strange files.
     ByteCursor head(field.bytes, field.offset);
-    if (!head.done() && head.Byte() == TagOf(1, wire::kVarint)) {
-      const auto key = KeyOf(head.Varint());
+    if (!head.done() && head.Byte() == GetTag(1, wire::kVarint)) {
+      const auto key = GetKey(head.Varint());
       if (!key || !matters(keys_[*key])) {
         continue;
       }
     }
-    const Stat stat = StatOf(ByteCursor(field.bytes, field.offset));
+    const Stat stat = ReadStat(ByteCursor(field.bytes, field.offset));
     if (const StatKey key = keys_[stat.name]; matters(key)) {
       stats_.push_back({.key = key, .stat = stat});
     }
@@ -194,19 +194,19 @@ void LineEvents::AddMemory(const LineEvent& event, std::span<const KeyedStat> st
 void LineEvents::NoteText(const KeyedStat& keyed, MemoryEvent& memory) {
   switch (keyed.key) {
     case StatKey::kAllocator:
-      memory.allocator = TextOf(keyed.stat);
+      memory.allocator = ToText(keyed.stat);
       break;
     case StatKey::kDevice:
-      memory.allocator = memory.allocator == kNoText ? TextOf(keyed.stat) : memory.allocator;
+      memory.allocator = memory.allocator == kNoText ? ToText(keyed.stat) : memory.allocator;
       break;
     case StatKey::kOp:
-      memory.op = TextOf(keyed.stat);
+      memory.op = ToText(keyed.stat);
       break;
     case StatKey::kRegion:
-      memory.region = TextOf(keyed.stat);
+      memory.region = ToText(keyed.stat);
       break;
     case StatKey::kShape:
-      memory.shape = TextOf(keyed.stat);
+      memory.shape = ToText(keyed.stat);
       break;
     default:
       break;
@@ -214,7 +214,7 @@ void LineEvents::NoteText(const KeyedStat& keyed, MemoryEvent& memory) {
 }
 
 // A row of Space::texts, or kNoText.
-std::uint32_t LineEvents::TextOf(const Stat& stat) {
+std::uint32_t LineEvents::ToText(const Stat& stat) {
   std::string_view text;
   std::string number;
   if (stat.kind == Stat::Kind::kText) {
@@ -222,7 +222,7 @@ std::uint32_t LineEvents::TextOf(const Stat& stat) {
   } else if (stat.kind == Stat::Kind::kReference) {
     const auto found = plane_.stat_names.find(static_cast<std::uint32_t>(stat.integer));
     text = found == plane_.stat_names.end() ? std::string_view{} : found->second;
-  } else if (const auto figure = FigureOf(stat)) {
+  } else if (const auto figure = MakeFigure(stat)) {
     text = number = std::to_string(*figure);  // an operation can be called "12"
   }
   return text.empty() || text == "(null)"
@@ -237,7 +237,7 @@ void LineEvents::AddSpan(const LineEvent& event, std::span<const KeyedStat> stat
   Marks marks;
   std::optional<std::int64_t> step;
   for (const auto& [key, stat] : stats) {
-    const auto figure = IsOfSpans(key) ? FigureOf(stat) : std::nullopt;
+    const auto figure = IsOfSpans(key) ? MakeFigure(stat) : std::nullopt;
     if (figure) {
       (key == StatKey::kStep           ? step
        : key == StatKey::kProducer     ? marks.produces

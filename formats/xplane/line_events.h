@@ -94,7 +94,7 @@ class LineEvents {
   void AddSpan(const LineEvent& event, std::span<const KeyedStat> stats);
   void AddStep(const LineEvent& event, std::int64_t number);
   void NoteText(const KeyedStat& keyed, MemoryEvent& memory);
-  [[nodiscard]] std::uint32_t TextOf(const Stat& stat);
+  [[nodiscard]] std::uint32_t ToText(const Stat& stat);
   void Push(const Item& item);
   void Flush(bool last);
   void Enter(const Item& item);

@@ -19,11 +19,11 @@ namespace memtool::formats::xplane {
 
 namespace {
 
-constexpr std::size_t kMostAllocators = 250;             // an event names its ledger with one byte
+constexpr std::size_t kMaxAllocators = 250;              // an event names its domain with one byte
 constexpr std::int64_t kUnix = 978'307'200'000'000'000;  // 2001: earlier times begin at boot
 
 // The ordinal in "GPU_0_bfc", "TPU_3" or "2"; -1 for memory of the host ("xla_gpu_host_bfc").
-std::int32_t DeviceOf(std::string_view allocator) {
+std::int32_t GetDevice(std::string_view allocator) {
   if (allocator.find("host") != std::string_view::npos ||
       allocator.find("cpu") != std::string_view::npos) {
     return -1;
@@ -72,7 +72,7 @@ class HistoryMaker {
     }
     for (const Step& step : host_.steps) {
       history_.marks.push_back(
-          {.name = step.name, .begin = TimeOf(step.begin_ps), .end = TimeOf(step.end_ps)});
+          {.name = step.name, .begin = GetTime(step.begin_ps), .end = GetTime(step.end_ps)});
     }
     std::stable_sort(history_.marks.begin(), history_.marks.end(),
                      [](const Mark& a, const Mark& b) { return a.begin < b.begin; });
@@ -85,7 +85,7 @@ class HistoryMaker {
   [[nodiscard]] std::string_view Text(std::uint32_t row) const {
     return row == kNoText ? std::string_view{} : AsText(host_.texts[row]);
   }
-  [[nodiscard]] std::int64_t TimeOf(std::int64_t ps) const {
+  [[nodiscard]] std::int64_t GetTime(std::int64_t ps) const {
     return SaturatingAdd(zero_ns_, ps / 1000);
   }
 
@@ -95,7 +95,7 @@ class HistoryMaker {
     for (std::uint32_t row = 0; row < host_.memory.size(); ++row) {
       rows[host_.memory[row].allocator].push_back(row);
     }
-    if (rows.size() > kMostAllocators) {
+    if (rows.size() > kMaxAllocators) {
       ThrowRead(ErrorCode::kLimit, 0, {}, fmt::format("events of {} allocators", rows.size()));
     }
     std::vector<std::pair<std::string, Rows>> all;
@@ -107,7 +107,7 @@ class HistoryMaker {
     }
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
       const auto key = [](const std::string& name) {
-        const std::int32_t device = DeviceOf(name);
+        const std::int32_t device = GetDevice(name);
         return std::tuple(device < 0, device, std::string_view(name));
       };
       return key(a.first) < key(b.first);
@@ -116,17 +116,17 @@ class HistoryMaker {
   }
 
   void AddTrace(const std::string& name, const Rows& rows) {
-    const std::int32_t device = DeviceOf(name);
-    const LedgerId ledger(history_.ledgers.size());
-    history_.ledgers.push_back({.name = name,
+    const std::int32_t device = GetDevice(name);
+    const DomainId domain(history_.domains.size());
+    history_.domains.push_back({.name = name,
                                 .device = device,
-                                .kind = device < 0 ? LedgerKind::kPinned : LedgerKind::kDevice,
+                                .kind = device < 0 ? DomainKind::kPinned : DomainKind::kDevice,
                                 .capacity = host_.memory[rows.front()].capacity});
     Trace trace{.device = device,
                 .name = name,
                 .first_event = history_.events.size(),
-                .blocks = ledger,
-                .segments = ledger};
+                .blocks = domain,
+                .segments = domain};
     SetBase(rows, trace);
     Check(rows, trace);
     for (const std::uint32_t row : rows) {
@@ -134,11 +134,11 @@ class HistoryMaker {
       history_.events.push_back(
           {.key = event.address,
            .size = Magnitude(event.bytes),
-           .time = TimeOf(event.time_ps),
+           .time = GetTime(event.time_ps),
            .stack = causes_.stacks[row],
-           .ledger = static_cast<std::uint8_t>(ledger.value()),
+           .domain = static_cast<std::uint8_t>(domain.value()),
            .action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc});
-      history_.labels.push_back(LabelsOf(row, MatchOf(row)));
+      history_.labels.push_back(MakeLabels(row, GetMatch(row)));
     }
     trace.event_count = history_.events.size() - trace.first_event;
     history_.traces.push_back(std::move(trace));
@@ -184,7 +184,7 @@ class HistoryMaker {
   }
 
   // The compiler's allocation that this one is, where it is one; its arena is divided once.
-  const std::optional<Match>& MatchOf(std::uint32_t row) {
+  const std::optional<Match>& GetMatch(std::uint32_t row) {
     static const std::optional<Match> none;
     const MemoryEvent& event = host_.memory[row];
     if (event.bytes <= 0 || join_.program_count() == 0) {
@@ -208,11 +208,11 @@ class HistoryMaker {
     return it->second;
   }
 
-  LabelSetId LabelsOf(std::uint32_t row, const std::optional<Match>& match) {
+  LabelSetId MakeLabels(std::uint32_t row, const std::optional<Match>& match) {
     const MemoryEvent& event = host_.memory[row];
     const std::string_view module = match ? match->module : std::string_view{};
     const std::string_view category =
-        match && match->told ? hlo::CategoryName(match->category) : std::string_view{};
+        match && match->reported ? hlo::CategoryName(match->category) : std::string_view{};
     const auto key = std::tuple(causes_.annotations[row], event.region, event.shape,
                                 event.data_type, module, category);
     const auto [it, added] = labels_.try_emplace(key);

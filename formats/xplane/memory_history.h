@@ -1,4 +1,4 @@
-// The allocators' events of a trace as a History: a ledger and a trace per allocator.
+// The allocators' events of a trace as a History: a domain and a trace per allocator.
 #pragma once
 
 #include <cstdint>

@@ -28,9 +28,9 @@ struct Head {
   std::uint64_t length = 0;  // of what follows, for kLength
 };
 
-constexpr std::size_t kLongestHead = 20;  // two varints
+constexpr std::size_t kMaxHeadLength = 20;  // two varints
 
-std::string TextOf(const wire::Field& field, const char* name) {
+std::string ToText(const wire::Field& field, const char* name) {
   field.Expect(wire::kLength, name);
   return std::string(AsText(field.bytes));
 }
@@ -43,7 +43,7 @@ class SpaceReader {
     while (!in_.AtEnd()) {
       const Head head = NextHead(std::numeric_limits<std::uint64_t>::max());
       if (head.number == 1 && head.type == wire::kLength) {
-        ReadPlane(EndOf(head, std::numeric_limits<std::uint64_t>::max()));
+        ReadPlane(GetEnd(head, std::numeric_limits<std::uint64_t>::max()));
       } else if (head.number >= 2 && head.number <= 4 && head.type == wire::kLength) {
         auto& texts = head.number == 2   ? space_.errors
                       : head.number == 3 ? space_.warnings
@@ -66,7 +66,7 @@ class SpaceReader {
   // The next field's head, at most up to `end`; its payload is still to come.
   Head NextHead(std::uint64_t end) {
     const std::uint64_t offset = in_.offset();
-    auto bytes = in_.Fill(kLongestHead);
+    auto bytes = in_.Fill(kMaxHeadLength);
     bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), end - offset));
     ByteCursor cursor(bytes, offset);
     Head head;
@@ -85,7 +85,7 @@ class SpaceReader {
     return head;
   }
 
-  [[nodiscard]] std::uint64_t EndOf(const Head& head, std::uint64_t end) const {
+  [[nodiscard]] std::uint64_t GetEnd(const Head& head, std::uint64_t end) const {
     const std::uint64_t at = in_.offset();
     if (head.length > end - at) {
       ThrowRead(
@@ -159,7 +159,7 @@ class SpaceReader {
       }
       const Head head = NextHead(end);
       if (head.type == wire::kLength) {
-        (void)EndOf(head, end);
+        (void)GetEnd(head, end);
         visit(head);
       }
     }
@@ -178,7 +178,7 @@ class SpaceReader {
         Metadata(plane, ByteCursor(bytes, offset), false);
         break;
       default:
-        plane.stats.push_back(StatOf(ByteCursor(bytes, offset)));
+        plane.stats.push_back(ReadStat(ByteCursor(bytes, offset)));
         plane.stats.back().bytes = {};  // the window moves on
     }
   }
@@ -196,7 +196,7 @@ class SpaceReader {
         value = field;
       }
     }
-    const auto key = KeyOf(id);
+    const auto key = GetKey(id);
     if (!key || !value) {
       ++space_.bad_events;
       return;
@@ -207,7 +207,7 @@ class SpaceReader {
     while (!inside.done()) {
       const wire::Field field = wire::Next(inside);
       if (field.number == 2) {
-        name = TextOf(field, "name");
+        name = ToText(field, "name");
       } else if (field.number == 5 && of_events && plane.name == "/host:metadata") {
         KeepProgram(field, hlo);
       }
@@ -263,7 +263,7 @@ class SpaceReader {
   // Steps over an event that lies before the cursor's end; false where there is none.
   static bool AddsEvent(LineEvents& events, ByteCursor& cursor) {
     constexpr std::uint8_t kEvent{4U << 3U | wire::kLength};
-    if (cursor.left() < kLongestHead || cursor.Peek() != kEvent) {
+    if (cursor.left() < kMaxHeadLength || cursor.Peek() != kEvent) {
       return false;
     }
     ByteCursor ahead = cursor;
@@ -284,7 +284,7 @@ class SpaceReader {
     if (head.type != wire::kLength) {
       return;
     }
-    (void)EndOf(head, end);
+    (void)GetEnd(head, end);
     wire::Field field{.number = head.number, .type = wire::kLength, .offset = in_.offset()};
     field.bytes = Take(head.length, "event");
     LineField(events, begin_ns, field);
@@ -293,7 +293,7 @@ class SpaceReader {
 
   // Whether the cursor's next field lies before its end.
   static bool Holds(ByteCursor cursor) {
-    if (cursor.left() < kLongestHead) {
+    if (cursor.left() < kMaxHeadLength) {
       return false;
     }
     const std::uint64_t type = cursor.Varint() & 7U;
@@ -314,7 +314,7 @@ class SpaceReader {
 };
 
 // What comes through a pipe, or packed, to go through it twice.
-ScratchFile CopyOf(ByteWindow& in) {
+ScratchFile MakeCopy(ByteWindow& in) {
   auto file = ScratchFile::Make();
   if (!file) {
     throw ReadError(std::move(file.error()));
@@ -337,7 +337,7 @@ Space ReadSpace(ByteWindow& in, const Limits& limits) {
   if (in.CanSeek()) {
     return SpaceReader(in, limits).Read();
   }
-  const ScratchFile copy = CopyOf(in);
+  const ScratchFile copy = MakeCopy(in);
   ByteWindow again(MakeFdSource(copy.fd(), false));
   return SpaceReader(again, limits).Read();
 }

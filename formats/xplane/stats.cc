@@ -38,13 +38,13 @@ StatKey ToStatKey(std::string_view name) {
   return it == std::end(kKeys) ? StatKey::kNone : it->second;
 }
 
-Stat StatOf(ByteCursor cursor) {
+Stat ReadStat(ByteCursor cursor) {
   Stat stat;
   while (!cursor.done()) {
     const wire::Field field = wire::Next(cursor);
     switch (field.number) {
       case 1:
-        stat.name = KeyOf(field.Varint("stat id")).value_or(0);
+        stat.name = GetKey(field.Varint("stat id")).value_or(0);
         break;
       case 2:
         field.Expect(wire::kFixed64, "double value");
@@ -73,13 +73,13 @@ Stat StatOf(ByteCursor cursor) {
   return stat;
 }
 
-std::optional<std::int64_t> FigureOf(const Stat& stat) {
-  constexpr double kMost = 9.2e18;
+std::optional<std::int64_t> MakeFigure(const Stat& stat) {
+  constexpr double kMax = 9.2e18;
   switch (stat.kind) {
     case Stat::Kind::kInteger:
       return stat.integer;
     case Stat::Kind::kReal:
-      return std::abs(stat.real) < kMost ? std::optional(std::llround(stat.real)) : std::nullopt;
+      return std::abs(stat.real) < kMax ? std::optional(std::llround(stat.real)) : std::nullopt;
     case Stat::Kind::kText:
       return ParseNumber<std::int64_t>(AsText(stat.bytes));
     default:

@@ -53,16 +53,16 @@ struct KeyedStat {
 };
 
 // Ids are small numbers in practice; 0 is none.
-inline std::optional<std::uint32_t> KeyOf(std::uint64_t id) {
+inline std::optional<std::uint32_t> GetKey(std::uint64_t id) {
   return id <= std::numeric_limits<std::uint32_t>::max()
              ? std::optional(static_cast<std::uint32_t>(id))
              : std::nullopt;
 }
 
 // Throws ReadError.
-Stat StatOf(ByteCursor cursor);
+Stat ReadStat(ByteCursor cursor);
 
 // The figure of a stat; texts that hold a figure count, because the profiler guesses types.
-std::optional<std::int64_t> FigureOf(const Stat& stat);
+std::optional<std::int64_t> MakeFigure(const Stat& stat);
 
 }  // namespace memtool::formats::xplane

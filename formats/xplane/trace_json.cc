@@ -44,9 +44,9 @@ struct Process {
 
 // Picoseconds of microseconds with a fraction.
 std::optional<std::int64_t> Picos(const std::optional<double>& micros) {
-  constexpr double kMost = 1e12;
-  return micros && *micros > -kMost && *micros < kMost ? std::optional(std::llround(*micros * 1e6))
-                                                       : std::nullopt;
+  constexpr double kMax = 1e12;
+  return micros && *micros > -kMax && *micros < kMax ? std::optional(std::llround(*micros * 1e6))
+                                                     : std::nullopt;
 }
 
 // All arguments are text; those that are numbers are meant as such. Addresses take all 64 bits.

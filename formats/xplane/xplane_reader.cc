@@ -31,7 +31,7 @@ using xplane::Space;
 
 // "$train.py:12 step" as the profiler names Python functions, by the line where they begin;
 // "$builtins len" and "$<unknown> get" have no file; anything else is a name.
-CodePlace PlaceOf(std::string_view name) {
+CodePlace GetPlace(std::string_view name) {
   if (!name.starts_with('$')) {
     return {.function = name, .file = {}};
   }
@@ -63,7 +63,7 @@ struct Surroundings {
 };
 
 // The ordinal at the end of "/device:GPU:1".
-std::optional<std::int32_t> OrdinalOf(std::string_view plane) {
+std::optional<std::int32_t> ParseOrdinal(std::string_view plane) {
   return ParseNumber<std::int32_t>(plane.substr(plane.rfind(':') + 1));
 }
 
@@ -72,7 +72,7 @@ void Look(const Plane& plane, RecordingBuilder& builder, Surroundings& around) {
   around.tpu = around.tpu || plane.name.starts_with("/device:TPU:");
   around.programs += plane.programs.size();
   const std::optional<std::int32_t> ordinal =
-      plane.name.starts_with("/device:") ? OrdinalOf(plane.name) : std::nullopt;
+      plane.name.starts_with("/device:") ? ParseOrdinal(plane.name) : std::nullopt;
   for (const xplane::Stat& stat : plane.stats) {
     const auto name = plane.stat_names.find(stat.name);
     if (name == plane.stat_names.end() || stat.kind != xplane::Stat::Kind::kInteger) {
@@ -140,7 +140,7 @@ void AddJoin(RecordingBuilder& builder, const xplane::Join& join,
 }
 
 // The spans around memory events as stacks. -> per node of the host its own
-std::vector<std::uint32_t> NodesOf(const HostEvents& host, CodeStacks& code) {
+std::vector<std::uint32_t> MakeNodes(const HostEvents& host, CodeStacks& code) {
   const auto spans = host.spans.nodes();
   std::vector<bool> needed(spans.size(), false);
   for (const xplane::MemoryEvent& event : host.memory) {
@@ -152,20 +152,20 @@ std::vector<std::uint32_t> NodesOf(const HostEvents& host, CodeStacks& code) {
   std::vector<std::uint32_t> nodes(spans.size(), 0);
   for (std::size_t node = 1; node < spans.size(); ++node) {
     if (needed[node]) {
-      nodes[node] = code.NodeOf(nodes[spans[node].parent], spans[node].name);
+      nodes[node] = code.GetNode(nodes[spans[node].parent], spans[node].name);
     }
   }
   return nodes;
 }
 
-xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
-  const std::vector<std::uint32_t> of_spans = NodesOf(host, code);
+xplane::Causes FindCauses(const HostEvents& host, CodeStacks& code) {
+  const std::vector<std::uint32_t> of_spans = MakeNodes(host, code);
   std::vector<std::uint32_t> nodes;
   nodes.reserve(host.memory.size());
   for (const xplane::MemoryEvent& event : host.memory) {
     nodes.push_back(of_spans[event.node]);
   }
-  const std::vector<std::uint32_t> annotations = xplane::AnnotationsOf(code, host.texts);
+  const std::vector<std::uint32_t> annotations = xplane::MakeAnnotations(code, host.texts);
   xplane::Causes causes;
   causes.annotations.reserve(nodes.size());
   causes.jits.reserve(nodes.size());
@@ -176,12 +176,12 @@ xplane::Causes CausesOf(const HostEvents& host, CodeStacks& code) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     // TensorFlow says which operation it was for.
     if (host.memory[i].op != kNoText) {
-      nodes[i] = code.NodeOf(nodes[i], host.memory[i].op);
+      nodes[i] = code.GetNode(nodes[i], host.memory[i].op);
     }
   }
   causes.stacks.reserve(nodes.size());
   for (const std::uint32_t node : nodes) {
-    causes.stacks.push_back(code.StackOf(node));
+    causes.stacks.push_back(code.GetStack(node));
   }
   return causes;
 }
@@ -275,8 +275,8 @@ Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilde
       std::max<std::int64_t>(SaturatingSubtract(around.stop_ns, around.start_ns), 0);
   CodeStacks code(
       builder, std::span<const CodeSpan>{},
-      [&host](std::uint32_t name) { return PlaceOf(AsText(host.texts[name])); }, limits.depth);
-  const xplane::Causes causes = CausesOf(host, code);
+      [&host](std::uint32_t name) { return GetPlace(AsText(host.texts[name])); }, limits.depth);
+  const xplane::Causes causes = FindCauses(host, code);
   std::vector<const xplane::Program*> programs;
   for (const Plane& plane : space.planes) {
     for (const xplane::Program& program : plane.programs) {

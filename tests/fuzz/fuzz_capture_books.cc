@@ -44,9 +44,9 @@ class Driver {
     log_.Record(Number(Tag::kThread), {1, 4711}, "main");
     for (std::size_t device = 0; device < kDevices; ++device) {
       // id, space, kind, level, device + 1
-      log_.Record(Number(Tag::kLedger), {device + 1, 0, 0, 0, device + 1}, "device");
+      log_.Record(Number(Tag::kDomain), {device + 1, 0, 0, 0, device + 1}, "device");
       for (std::size_t context = 0; context < kContexts; ++context) {
-        // id, thread, ledger, context, stream, pool, tag
+        // id, thread, domain, context, stream, pool, tag
         log_.Record(Number(Tag::kAttributeSet), {Attributes(device, context), 1, device + 1,
                                                  Context(device, context), 0, 0, 0});
       }
@@ -175,12 +175,12 @@ class Driver {
 
 int memtool::fuzz::FuzzCaptureBooks(const std::uint8_t* data, std::size_t size) {
   // Enough for several chunks; every further one costs 64 KiB.
-  constexpr std::size_t kMostSteps = 2000;
+  constexpr std::size_t kMaxSteps = 2000;
   if (size == 0) {
     return 0;
   }
   Driver driver;
-  for (std::size_t i = 1; i + 2 < size && i / 3 < kMostSteps; i += 3) {
+  for (std::size_t i = 1; i + 2 < size && i / 3 < kMaxSteps; i += 3) {
     driver.Step(data[i], data[i + 1], data[i + 2]);
   }
   driver.Check(data[0] % 2 == 0);

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "common/command_lines.h"
 #include "common/reading.h"
 #include "common/strict_text.h"
@@ -34,7 +34,7 @@ using Words = std::vector<std::string>;
 std::vector<Words> LinesOfOneFile() {
   std::vector<Words> lines;
   for (const CommandLine& line : CommandLines()) {
-    Words words = WordsOf(line.words);
+    Words words = ToWords(line.words);
     if (words[0] == "svg" || words[0] == "web") {
       continue;
     }
@@ -99,7 +99,7 @@ int memtool::fuzz::FuzzCommands(const std::uint8_t* data, std::size_t size) {
 #else
   const std::size_t count = 6;
 #endif
-  const std::size_t first = std::hash<std::string_view>()(TextOf(data, size));
+  const std::size_t first = std::hash<std::string_view>()(ToText(data, size));
   for (std::size_t i = 0; i < count; ++i) {
     Run(lines[(first + i * kStride) % lines.size()], name);
   }

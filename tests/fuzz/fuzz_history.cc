@@ -32,7 +32,7 @@ void Require(bool holds) {
 void CheckLive(const HistoryIndex& index, const Trace& trace) {
   const Replay& replay = index.replay(trace);
   const TraceSummary& summary = index.summary(trace);
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   const bool adjusts = std::any_of(events.begin(), events.end(), [](const Event& event) {
     return event.action == Action::kAdjust;
   });

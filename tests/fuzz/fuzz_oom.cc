@@ -28,7 +28,7 @@ void Check(const memtool::OomAnswer& answer) {
     std::abort();
   }
   for (const OomAdvice& advice : answer.advice) {
-    if (NameOf(advice.kind).empty() ||
+    if (ToName(advice.kind).empty() ||
         commands::Sentence(advice, *answer.found, "log").text.empty()) {
       std::abort();
     }

@@ -37,9 +37,9 @@ void Print(const std::vector<Row>& rows) {
                            .cum = row.value.cum,
                            .via = row.via});
   }
-  const AnswerView view = ViewOf(answer);
+  const AnswerView view = MakeView(answer);
   std::string text;
-  const ByteSink append = [&text](std::string_view bytes) { text += bytes; };
+  const TextSink append = [&text](std::string_view bytes) { text += bytes; };
   WriteJson(view, 0, append);
   fuzz::Require(fuzz::IsJson(text), "JSON that is none");
   text.clear();
@@ -60,7 +60,7 @@ void Grow(const Recording& recording) {
   const Filter filter;
   const HistoryIndex index(recording);
   const View view(index.recording(), filter);
-  for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kKept}) {
+  for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kRetained}) {
     for (const bool by_time : {false, true}) {
       for (const char* by : {"filefunction", "stack", "label:stream"}) {
         NodeSpace space;

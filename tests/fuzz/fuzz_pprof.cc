@@ -45,7 +45,7 @@ int memtool::fuzz::FuzzPprof(const std::uint8_t* data, std::size_t size) {
   Require(written.has_value(), "what was read cannot be written");
   // A profile without sample types may be indistinguishable from other bytes; this one was read by
   // the format's name.
-  const auto again = formats::OpenRecording(formats::MakeMemorySource(BytesOf(*written)), "again",
+  const auto again = formats::OpenRecording(formats::MakeMemorySource(GetBytes(*written)), "again",
                                             {.limits = {}, .format = "pprof"});
   Require(again.has_value(), "what was written cannot be read");
   RequireEqual(SamplesText(*recording), SamplesText(*again), "writing changed the samples");

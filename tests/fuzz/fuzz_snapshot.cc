@@ -22,7 +22,7 @@ int memtool::fuzz::FuzzSnapshot(const std::uint8_t* data, std::size_t size) {
   }
   if (bytes[0] == std::byte{0x80}) {
     if (const auto json = PickleAsJson(bytes)) {
-      const auto twin = ReadAs(kReader, BytesOf(*json));
+      const auto twin = ReadAs(kReader, GetBytes(*json));
       if (twin) {
         RequireEqual(HistoryText(*recording), HistoryText(*twin), "JSON says something else");
       }

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "memtool/formats/byte_window.h"
+#include "memtool/formats/device_report.h"
 #include "memtool/formats/frames.h"
-#include "memtool/formats/ground_truth.h"
 #include "memtool/formats/keywords.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
@@ -59,7 +59,7 @@ void Settings(std::string_view text) {
 
 void Truth(std::string_view text) {
   (void)formats::Open(formats::MakeMemorySource(std::as_bytes(std::span(text.data(), text.size()))),
-                      "truth", {.wanted = {.recordings = false, .ground_truth = true}});
+                      "truth", {.accepted = {.recordings = false, .device_report = true}});
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The shape of the sources, read from their #include "..." lines.
 
-Fails on a circle between folders of one room, on an include of an upper room (libprofile <- formats
+Fails on a circle between folders of one room, on an include that runs back up to the files beside
+them, on an include of an upper room (libprofile <- formats
 <- commands; capture stands alone), and on a folder with more sources side by side than a person
 takes in. Prints what it counted.
 """
@@ -139,6 +140,8 @@ def main():
         if other not in MAY_USE[room]:
             faults.append(f"{path} includes {target}: {room} may not use {other}")
         elif room == other and folder != below:
+            if below == ROOT:
+                faults.append(f"{path} includes {target}, which stands above its folder")
             arrows[room][folder].setdefault(below, (path, target))
     for room, folders in arrows.items():
         for group in circles(folders):

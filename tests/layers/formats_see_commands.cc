@@ -1,2 +1,2 @@
 // Must not compile: formats do not know options or a terminal.
-#include "session/session.h"
+#include "session/input_reader.h"

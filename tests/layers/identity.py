@@ -22,7 +22,7 @@ COMPARISONS = [
                r"[\w.>()\[\]-]*?" + TEXT),
 ]
 # Where a name that the user gave is looked up.
-LOOKUPS = {"formats/open.cc": 1, "formats/write.cc": 1, "commands/files/convert.cc": 1}
+LOOKUPS = {"formats/open.cc": 1, "formats/write.cc": 1, "commands/convert/convert.cc": 1}
 
 
 def code_of(text):

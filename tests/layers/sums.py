@@ -29,7 +29,7 @@ EXEMPT = {
     "libprofile/src/base/escape.cc": 1,  # code points
     "libprofile/src/base/utf8.cc": 1,
     "libprofile/src/base/sizes.cc": 1,  # floating point
-    # Limited before it begins (CachingAllocator::kLargest, IsWithinRange); its inner loop.
+    # Limited before it begins (CachingAllocator::kMaxSize, IsWithinRange); its inner loop.
     "libprofile/src/whatif/caching_allocator.cc": 8,
     "libprofile/src/whatif/driver_model.cc": 1,
     "libprofile/src/whatif/expandable.cc": 6,

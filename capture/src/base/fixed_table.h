@@ -22,7 +22,7 @@ template <class Key, std::size_t kSlots>
 class FixedTable {
  public:
   static constexpr std::uint32_t kFull = 0;
-  static constexpr std::uint32_t kMost = kSlots / 4 * 3;
+  static constexpr std::uint32_t kMax = kSlots / 4 * 3;
   struct Slot {
     Key key;
     std::uint32_t id;  // 0 = free
@@ -44,7 +44,7 @@ class FixedTable {
       }
       at = (at + 1) & (kSlots - 1);
     }
-    if (count_ >= kMost) {
+    if (count_ >= kMax) {
       return kFull;
     }
     *added = true;

@@ -99,13 +99,13 @@ struct Launcher {
   const char* node;
 };
 
-constexpr std::size_t kLongestNumber = 19;
+constexpr std::size_t kMaxNumberLength = 19;
 
 // Appends "NAME=VALUE"; nothing where there is no such variable, or no room.
 void AddIdentity(const char* name, const char* variable) {
   const char* value = variable == nullptr ? nullptr : Variable(variable);
   const std::size_t length = strlen(g_rank);
-  if (value == nullptr || strlen(value) > kLongestNumber ||
+  if (value == nullptr || strlen(value) > kMaxNumberLength ||
       length + strlen(name) + strlen(value) + 3 > sizeof g_rank) {
     return;
   }

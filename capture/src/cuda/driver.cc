@@ -42,7 +42,7 @@ void* CudaReal(Cu function) {
   if (t_state.replay != 0) {
     return reinterpret_cast<void*>(&Replayed);
   }
-  return RealOf(g_entries[static_cast<std::size_t>(function)], kLibrary);
+  return FindReal(g_entries[static_cast<std::size_t>(function)], kLibrary);
 }
 
 Attributes CudaAttributes(wire::Space space, wire::Kind kind, const char* name) {

@@ -21,7 +21,7 @@ void SampleGraphs(CuDevice device) {
   const auto get = FindFunction<CuResult (*)(CuDevice, int, void*)>(
       CudaProvider(), "cuDeviceGetGraphMemAttribute", cache);
   std::uint64_t now = 0;
-  if (device < 0 || device >= kMostGraphDevices || get == nullptr ||
+  if (device < 0 || device >= kMaxGraphDevices || get == nullptr ||
       get(device, kReservedNow, &now) != 0) {
     return;
   }

@@ -21,7 +21,7 @@ constexpr int kManaged = 2;     // CU_MEM_ALLOCATION_TYPE_MANAGED
 
 // For a part of a device (DEVICE_LOCALITY_DOMAIN, since 13.4), `id` has the device in its low byte
 // and the part in the next.
-std::int32_t DeviceOf(const CuLocation& location) {
+std::int32_t GetDevice(const CuLocation& location) {
   constexpr unsigned kDeviceByte = 0xff;
   if (location.type == kOnDevice) {
     return location.id;
@@ -38,7 +38,7 @@ std::int32_t DeviceOf(const CuLocation& location) {
 void RecordPoolAt(const void* pool, const CuLocation& location, int type, bool once) {
   const bool managed = type == kManaged;
   const bool anywhere = managed && location.type == kNowhere;
-  const std::int32_t device = anywhere ? -1 : DeviceOf(location);
+  const std::int32_t device = anywhere ? -1 : GetDevice(location);
   Attributes attributes{.name = "pool"};
   if (managed) {
     attributes.kind = Kind::kManaged;
@@ -97,7 +97,7 @@ CuResult cuMemCreate(CuHandle* handle, std::size_t size, const CuAllocationProp*
   const CuResult status = real(handle, size, prop, flags);
   if (wanted && prop != nullptr) {
     Attributes attributes = HandleAttributes();
-    attributes.device = DeviceOf(prop->location);
+    attributes.device = GetDevice(prop->location);
     CudaAllocated(attributes, status, status == 0 ? *handle : 0, size);
   }
   return status;

@@ -145,7 +145,7 @@ void ContextCall(const Row& row, const CallbackData& data) {
   }
 }
 
-Attributes AttributesOf(When when) {
+Attributes GetAttributes(When when) {
   switch (when) {
     case When::kBeforeHost:
       return FreeAttributes(Space::kHostPointer);
@@ -172,7 +172,7 @@ void EarlyCall(const Row& row, const CallbackData& data) {
   const auto key = Read<std::uint64_t>(data.parameters);
   const bool left_out = row.when == When::kBeforeHost && !GetSettings().pinned;
   if (*data.returned != 0 && key != 0 && !left_out) {
-    RecordFreeFailed(AttributesOf(row.when), key, static_cast<std::uint64_t>(*data.returned));
+    RecordFreeFailed(GetAttributes(row.when), key, static_cast<std::uint64_t>(*data.returned));
   }
 }
 

@@ -28,7 +28,7 @@ Provider& HipProvider() {
 }
 
 void* HipReal(Hip function) {
-  return RealOf(g_entries[static_cast<std::size_t>(function)], kLibrary);
+  return FindReal(g_entries[static_cast<std::size_t>(function)], kLibrary);
 }
 
 Attributes HipAttributes(wire::Space space, wire::Kind kind, const char* name) {

@@ -15,7 +15,7 @@ using memtool::wire::Tag;
 
 constexpr int kOnDevice = 1;  // hipMemLocationTypeDevice
 
-std::int32_t DeviceOf(const HipLocation& location) {
+std::int32_t GetDevice(const HipLocation& location) {
   return location.type == kOnDevice ? location.id : -1;
 }
 
@@ -46,7 +46,7 @@ HipStatus hipMemCreate(HipHandle* handle, std::size_t size, const HipProps* prop
   const HipStatus status = real(handle, size, props, flags);
   if (wanted && props != nullptr) {
     Attributes attributes = HandleAttributes();
-    attributes.device = DeviceOf(props->location);
+    attributes.device = GetDevice(props->location);
     HipAllocated(attributes, status, status == 0 ? *handle : nullptr, size);
   }
   return status;
@@ -143,7 +143,7 @@ HipStatus hipMemPoolCreate(HipObject* pool, const HipProps* props) {
   MEMTOOL_HIP_REAL(hipMemPoolCreate);
   const HipStatus status = real(pool, props);
   if (wanted && status == 0 && props != nullptr) {
-    RecordPool(*pool, PoolOp::kCreate, DeviceOf(props->location), 0);
+    RecordPool(*pool, PoolOp::kCreate, GetDevice(props->location), 0);
   }
   return status;
 }

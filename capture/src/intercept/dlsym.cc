@@ -35,7 +35,7 @@ void* LibcHandle() {
 
 // The provider that may have a function of this name: their names begin with "cu" and "hi". Nearly
 // every look-up of a process ends here.
-Provider* ProviderOf(const char* name) {
+Provider* FindProvider(const char* name) {
   if (name[0] == 'c' && name[1] == 'u') {
     return &CudaProvider();
   }
@@ -60,7 +60,7 @@ struct Decision {
 
 extern "C" Decision memtool_capture_decide(SavedCall* call) {
   const Dlsym real = RealDlsym();
-  Provider* provider = call->name == nullptr ? nullptr : ProviderOf(call->name);
+  Provider* provider = call->name == nullptr ? nullptr : FindProvider(call->name);
   Entry* entry = provider == nullptr ? nullptr : FindEntry(*provider, call->name);
   // Another interposer that asks for the next definition, and the driver that looks up its own
   // functions, get what they would get without us.

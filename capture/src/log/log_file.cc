@@ -17,7 +17,7 @@ namespace memtool::capture {
 namespace {
 
 // A program's timer may interrupt a call again and again: then a smaller piece is asked for.
-constexpr int kMostRetries = 20;
+constexpr int kMaxRetries = 20;
 
 // fstat is a symbol of GLIBC_2.33; the kernel's structure is the library's on both processors.
 bool Identify(int fd, struct stat* found) {
@@ -51,7 +51,7 @@ bool LogFile::IsOurs(int fd) const {
 
 int LogFile::Create(const char* path) {
   int fd = -1;
-  for (int i = 0; i < kMostRetries && fd < 0; ++i) {
+  for (int i = 0; i < kMaxRetries && fd < 0; ++i) {
     fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 && errno != EINTR) {
       break;
@@ -95,7 +95,7 @@ int LogFile::Reserve(std::uint64_t at, std::size_t size) {
     return ESTALE;
   }
   int error = EINTR;
-  for (int i = 0; i < kMostRetries && error == EINTR; ++i) {
+  for (int i = 0; i < kMaxRetries && error == EINTR; ++i) {
     error = posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(size));
   }
   return error;

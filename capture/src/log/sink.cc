@@ -20,9 +20,9 @@ namespace memtool::capture {
 
 namespace {
 
-constexpr unsigned kMostNames = 99999;
+constexpr unsigned kMaxNames = 99999;
 constexpr std::size_t kFirstExtent = 4 * wire::kChunkBytes;
-constexpr std::size_t kLargestExtent = 256 * wire::kChunkBytes;  // 16 MiB
+constexpr std::size_t kMaxExtent = 256 * wire::kChunkBytes;  // 16 MiB
 
 std::uint32_t Crc(const unsigned char* bytes, std::size_t size) {
 #if defined(__x86_64__)
@@ -77,7 +77,7 @@ int Sink::Create() {
   static char name[sizeof path_ - 16];  // room for a number
   ExpandName(name, sizeof name, GetSettings().out);
   int error = EEXIST;
-  for (unsigned n = 1; n <= kMostNames && error == EEXIST; ++n) {
+  for (unsigned n = 1; n <= kMaxNames && error == EEXIST; ++n) {
     NumberedName(path_, sizeof path_, name, n);
     error = file_.Create(path_);
   }
@@ -191,9 +191,9 @@ bool Sink::Grow() {
   const NoCancel whole;
   const std::uint64_t next = extent_at_ + extent_size_;
   std::size_t size = extent_size_ == 0 ? kFirstExtent : extent_size_ * 2;
-  size = closed_                 ? wire::kChunkBytes  // nobody truncates it any more
-         : size > kLargestExtent ? kLargestExtent
-                                 : size;
+  size = closed_             ? wire::kChunkBytes  // nobody truncates it any more
+         : size > kMaxExtent ? kMaxExtent
+                             : size;
   const std::uint64_t bound = GetSettings().max_bytes;
   const std::uint64_t left = bound > next ? bound - next : 0;
   if (size > left) {

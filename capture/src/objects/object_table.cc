@@ -41,7 +41,7 @@ std::atomic<std::uint32_t> g_left_out{0};
 bool HaveTables() {
   for (Table* table : {&g_now, &g_next}) {
     if (table->rows == nullptr) {
-      table->rows = static_cast<Object*>(MapPages(kMostObjects * sizeof(Object)));
+      table->rows = static_cast<Object*>(MapPages(kMaxObjects * sizeof(Object)));
     }
     if (table->text == nullptr) {
       table->text = static_cast<char*>(MapPages(kTextBytes));
@@ -99,7 +99,7 @@ void AddObject(const dl_phdr_info& info, Table& table) {
     if (row.path == nullptr) {
       row.path = KeepPath(table, info.dlpi_name);
     }
-    if (table.count == kMostObjects || row.path == nullptr) {
+    if (table.count == kMaxObjects || row.path == nullptr) {
       ++table.left_out;
       return;
     }
@@ -192,16 +192,15 @@ void UseNext(const Counters& counters) {
   g_next = swap;
   g_counters = counters;
   g_most_left_out = g_now.left_out > g_most_left_out ? g_now.left_out : g_most_left_out;
-  const std::uint32_t without_id =
-      g_last_id < kMostMappingIds ? 0 : g_last_id - kMostMappingIds + 1;
+  const std::uint32_t without_id = g_last_id < kMaxMappingIds ? 0 : g_last_id - kMaxMappingIds + 1;
   g_left_out.store(g_most_left_out + without_id, std::memory_order_relaxed);
   g_version.fetch_add(1, std::memory_order_release);
 }
 
 // With the lock held. With a `look`, repeats until one pass has found the table current.
 bool Walk(Pass pass) {
-  constexpr int kMostTries = 100;  // a thread that loads and unloads without end
-  for (int tries = 0; tries < kMostTries && HaveTables(); ++tries) {
+  constexpr int kMaxTries = 100;  // a thread that loads and unloads without end
+  for (int tries = 0; tries < kMaxTries && HaveTables(); ++tries) {
     pass.started = false;
     dl_iterate_phdr(OnObject, &pass);
     if (pass.current || !pass.started) {

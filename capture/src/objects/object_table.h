@@ -24,8 +24,8 @@ struct Object {
   std::uint32_t id = 0;        // of the mapping in the log, given once per appearance
 };
 
-inline constexpr std::size_t kMostObjects = 4096;
-inline constexpr std::uint32_t kMostMappingIds = 65536;  // beyond this none is written
+inline constexpr std::size_t kMaxObjects = 4096;
+inline constexpr std::uint32_t kMaxMappingIds = 65536;  // beyond this none is written
 
 // dl_iterate_phdr with the table's lock held: another thread's fork waits for the end of every such
 // call by the shim, so that no child finds the linker's lock held by one of them.

@@ -25,7 +25,7 @@ void SetImage(Provider& provider, std::uintptr_t image) {
   provider.generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
-void* RealOf(Entry& entry, const char* library) {
+void* FindReal(Entry& entry, const char* library) {
   void* real = entry.real.load(std::memory_order_acquire);
   if (real == nullptr) {
     real = FindSymbolAnywhere(entry.name, library);
@@ -90,7 +90,7 @@ void* SwapByPointer(Provider& provider, void* found, const char* symbol, std::ui
   }
   for (std::size_t row = 0; row < provider.count; ++row) {
     Entry& entry = provider.entries[row];
-    if (Equal(entry.base, symbol) && RealOf(entry, provider.file_prefix) == found) {
+    if (Equal(entry.base, symbol) && FindReal(entry, provider.file_prefix) == found) {
       return entry.wrapper;
     }
   }

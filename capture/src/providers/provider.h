@@ -47,7 +47,7 @@ Entry* FindEntry(const Provider& provider, const char* name);
 void SetImage(Provider& provider, std::uintptr_t image);
 
 // The driver's function behind an entry; nullptr when no such library is loaded.
-void* RealOf(Entry& entry, const char* library);
+void* FindReal(Entry& entry, const char* library);
 
 // What cuGetProcAddress (hipGetProcAddress) should hand out instead of `found`; `found` when it is
 // not one of ours. A form that is newer than the table's is left alone, because its arguments may

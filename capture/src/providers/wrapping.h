@@ -1,4 +1,4 @@
-// What the wrappers of all providers share: attributes of events without a ledger, the order of
+// What the wrappers of all providers share: attributes of events without a domain, the order of
 // frees, sizes of arrays.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace memtool::capture {
 
 namespace {
 
-constexpr std::uint32_t kMostTags = sizeof t_state.tags / sizeof t_state.tags[0];
+constexpr std::uint32_t kMaxTags = sizeof t_state.tags / sizeof t_state.tags[0];
 
 // The id of the new thread record, or 0.
 std::uint32_t WriteThread(const Name& name, std::uint64_t tid, std::int64_t now) {
@@ -41,14 +41,14 @@ std::uint32_t ThreadId(std::int64_t now) {
   return t_state.thread_id;
 }
 
-std::uint32_t LedgerId(const Attributes& attributes, std::int64_t now) {
+std::uint32_t DomainId(const Attributes& attributes, std::int64_t now) {
   const std::uint64_t packed =
       static_cast<std::uint64_t>(attributes.space) |
       static_cast<std::uint64_t>(attributes.kind) << 8U |
       static_cast<std::uint64_t>(attributes.level) << 16U |
       static_cast<std::uint64_t>(static_cast<std::uint32_t>(attributes.device)) << 32U;
   bool added = false;
-  const std::uint32_t id = g_log.ledgers.Find({packed, attributes.name}, &added);
+  const std::uint32_t id = g_log.domains.Find({packed, attributes.name}, &added);
   if (id == 0 || !added) {
     return id;
   }
@@ -58,7 +58,7 @@ std::uint32_t LedgerId(const Attributes& attributes, std::int64_t now) {
     return 0;
   }
   Encoder out(at);
-  out.Begin(wire::Tag::kLedger);
+  out.Begin(wire::Tag::kDomain);
   out.Varint(id);
   out.Varint(static_cast<std::uint64_t>(attributes.space));
   out.Varint(static_cast<std::uint64_t>(attributes.kind));
@@ -72,7 +72,7 @@ std::uint32_t LedgerId(const Attributes& attributes, std::int64_t now) {
 // Tags beyond the depth that a thread keeps have no name: the innermost that has one counts.
 std::uint32_t CurrentTag() {
   const std::uint32_t depth = t_state.tag_depth;
-  return depth == 0 ? 0 : t_state.tags[depth > kMostTags ? kMostTags - 1 : depth - 1];
+  return depth == 0 ? 0 : t_state.tags[depth > kMaxTags ? kMaxTags - 1 : depth - 1];
 }
 
 // False when the log has stopped.
@@ -81,7 +81,7 @@ bool DefineTag(std::uint32_t tag, std::int64_t now) {
   if (tag == 0 || (g_log.tags_defined[tag / 64] & bit) != 0) {
     return true;
   }
-  const Name name = NameOf(tag);
+  const Name name = ToName(tag);
   std::uint8_t* at = Begin(kPlainRecord + name.length, now);
   if (at == nullptr) {
     return false;
@@ -105,7 +105,7 @@ bool DefineAttributeSet(std::uint32_t id, const AttributeSetKey& key, std::int64
   Encoder out(at);
   out.Begin(wire::Tag::kAttributeSet);
   out.Varint(id);
-  for (const std::uint64_t field : {key.thread_ledger >> 32U, key.thread_ledger & 0xffffffffU,
+  for (const std::uint64_t field : {key.thread_domain >> 32U, key.thread_domain & 0xffffffffU,
                                     key.context, key.stream, key.pool, key.tag}) {
     out.Varint(field);
   }
@@ -122,11 +122,11 @@ std::uint32_t SharedAttributeSet(AttributeSetKey key, std::int64_t now) {
   if (g_log.other_threads == 0) {
     return 0;
   }
-  key.thread_ledger = std::uint64_t{g_log.other_threads} << 32U | (key.thread_ledger & 0xffffffffU);
+  key.thread_domain = std::uint64_t{g_log.other_threads} << 32U | (key.thread_domain & 0xffffffffU);
   key.stream = key.tag = 0;
   bool added = false;
   const std::uint32_t shared = g_log.shared_sets.Find(key, &added);
-  const std::uint32_t id = shared + decltype(g_log.attribute_sets)::kMost;
+  const std::uint32_t id = shared + decltype(g_log.attribute_sets)::kMax;
   if (shared == 0 || (added && !DefineAttributeSet(id, key, now))) {
     return 0;
   }
@@ -138,11 +138,11 @@ std::uint32_t SharedAttributeSet(AttributeSetKey key, std::int64_t now) {
 
 std::uint32_t AttributeSetId(const Attributes& attributes, std::int64_t now, bool is_free) {
   const std::uint32_t thread = ThreadId(now);
-  const std::uint32_t ledger = LedgerId(attributes, now);
-  if (thread == 0 || ledger == 0) {
+  const std::uint32_t domain = DomainId(attributes, now);
+  if (thread == 0 || domain == 0) {
     return 0;
   }
-  const AttributeSetKey key{std::uint64_t{thread} << 32U | ledger, attributes.context,
+  const AttributeSetKey key{std::uint64_t{thread} << 32U | domain, attributes.context,
                             attributes.stream, attributes.pool, is_free ? 0 : CurrentTag()};
   if (g_log.newest_set != 0 && key == g_log.newest_set_key) {
     return g_log.newest_set;
@@ -163,11 +163,11 @@ std::uint32_t AttributeSetId(const Attributes& attributes, std::int64_t now, boo
 void PushTag(const char* name) {
   const Inside inside;
   std::uint32_t id = 0;
-  if (inside && t_state.tag_depth < kMostTags) {
+  if (inside && t_state.tag_depth < kMaxTags) {
     const LockGuard guard(g_lock);
     id = InternName({name, CutLength(name, wire::kMaxText)});
   }
-  if (t_state.tag_depth < kMostTags) {
+  if (t_state.tag_depth < kMaxTags) {
     t_state.tags[t_state.tag_depth] = id;
   }
   ++t_state.tag_depth;

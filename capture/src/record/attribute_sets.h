@@ -1,4 +1,4 @@
-// What events have in common is written once, as an attribute set with a number: thread, ledger,
+// What events have in common is written once, as an attribute set with a number: thread, domain,
 // context, stream, pool and tag. All of this needs the log's lock.
 #pragma once
 
@@ -9,24 +9,24 @@
 
 namespace memtool::capture {
 
-struct LedgerKey {
+struct DomainKey {
   std::uint64_t packed;  // space, kind, level, device
   const char* name;      // static text or a domain's: compared by address
-  friend bool operator==(const LedgerKey&, const LedgerKey&) = default;
+  friend bool operator==(const DomainKey&, const DomainKey&) = default;
   [[nodiscard]] std::uint64_t Hash() const {
     return Mix(Mix(13, packed), reinterpret_cast<std::uintptr_t>(name));
   }
 };
 
 struct AttributeSetKey {
-  std::uint64_t thread_ledger;
+  std::uint64_t thread_domain;
   std::uint64_t context;
   std::uint64_t stream;
   std::uint64_t pool;
   std::uint64_t tag;
   friend bool operator==(const AttributeSetKey&, const AttributeSetKey&) = default;
   [[nodiscard]] std::uint64_t Hash() const {
-    return Mix(Mix(Mix(Mix(Mix(17, thread_ledger), context), stream), pool), tag);
+    return Mix(Mix(Mix(Mix(Mix(17, thread_domain), context), stream), pool), tag);
   }
 };
 

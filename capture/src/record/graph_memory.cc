@@ -8,7 +8,7 @@ namespace memtool::capture {
 namespace {
 
 Lock g_held_lock;
-std::uint64_t g_held[kMostGraphDevices];
+std::uint64_t g_held[kMaxGraphDevices];
 
 }  // namespace
 

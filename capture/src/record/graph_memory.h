@@ -6,9 +6,9 @@
 
 namespace memtool::capture {
 
-inline constexpr std::int32_t kMostGraphDevices = 64;
+inline constexpr std::int32_t kMaxGraphDevices = 64;
 
-// `bytes` are held now. `device` is below kMostGraphDevices. Nothing is recorded when that did not
+// `bytes` are held now. `device` is below kMaxGraphDevices. Nothing is recorded when that did not
 // change.
 void RecordGraphMemory(std::int32_t device, std::uint64_t bytes);
 

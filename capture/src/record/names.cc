@@ -19,8 +19,8 @@ struct NameKey {
 constexpr std::size_t kTextBytes = std::size_t{8} << 20U;  // touched as far as it is used
 
 FixedTable<NameKey, std::size_t{1} << 14U> g_keys;
-static_assert((1U << 14U) / 4 * 3 == kMostNames);
-Name g_names[kMostNames + 1];  // null text: there was no room for it
+static_assert((1U << 14U) / 4 * 3 == kMaxNames);
+Name g_names[kMaxNames + 1];  // null text: there was no room for it
 char* g_text = nullptr;
 std::size_t g_used = 0;
 
@@ -53,7 +53,7 @@ std::uint32_t InternName(const Name& name) {
   return id == 0 || g_names[id].text == nullptr ? 0 : id;
 }
 
-Name NameOf(std::uint32_t id) {
+Name ToName(std::uint32_t id) {
   return g_names[id];
 }
 

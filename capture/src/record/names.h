@@ -12,10 +12,10 @@ struct Name {
   std::size_t length = 0;
 };
 
-inline constexpr std::uint32_t kMostNames = 12288;
+inline constexpr std::uint32_t kMaxNames = 12288;
 
 // The same id for the same text, from 1; 0 when there is no room for another.
 std::uint32_t InternName(const Name& name);
-Name NameOf(std::uint32_t id);
+Name ToName(std::uint32_t id);
 
 }  // namespace memtool::capture

@@ -30,7 +30,7 @@ void Renew() {
   ResetStackLocks();
   std::uint64_t parent = 0;
   g_log.sink.Forget(&parent);
-  g_log.ledgers.Clear();
+  g_log.domains.Clear();
   g_log.attribute_sets.Clear();
   g_log.shared_sets.Clear();
   g_log.recorded_once.Clear();
@@ -73,7 +73,7 @@ bool OpenLog(std::int64_t now) {
   g_log.waiting_count = 0;
   for (std::uint32_t i = 0; i < marks; ++i) {
     const WaitingMark& mark = g_log.waiting[i];
-    WriteMark(NameOf(mark.name), mark.value, mark.time);
+    WriteMark(ToName(mark.name), mark.value, mark.time);
   }
   return true;
 }

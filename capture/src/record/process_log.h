@@ -37,12 +37,12 @@ struct OnceKey {
 // Everything that the log's lock protects.
 struct Log {
   Sink sink;
-  FixedTable<LedgerKey, 4096> ledgers;
+  FixedTable<DomainKey, 4096> domains;
   FixedTable<AttributeSetKey, std::size_t{1} << 15U> attribute_sets;
   // For events that found the tables full: without stream and tag, and all with one thread.
   FixedTable<AttributeSetKey, std::size_t{1} << 12U> shared_sets;
   FixedTable<OnceKey, 1024> recorded_once;
-  std::uint64_t tags_defined[kMostNames / 64 + 1] = {};
+  std::uint64_t tags_defined[kMaxNames / 64 + 1] = {};
   AttributeSetKey newest_set_key{};  // looked up last, and probably next
   std::uint32_t newest_set = 0;
   // The bases of delta encoding, which starts anew in each chunk.

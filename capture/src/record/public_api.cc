@@ -12,14 +12,14 @@ using memtool::capture::Busy;
 
 namespace {
 
-constexpr std::size_t kMostDomains = 199;
+constexpr std::size_t kMaxDomains = 199;
 // The last one is for all that found no free place.
-std::atomic<const char*> g_domains[kMostDomains + 1];
+std::atomic<const char*> g_domains[kMaxDomains + 1];
 constexpr const char* kOtherDomains = "other domains";
 
 // Domains are few and named by literals, of which several may have the same text.
 std::size_t DomainNumber(const char* domain) {
-  for (std::size_t i = 0; i < kMostDomains; ++i) {
+  for (std::size_t i = 0; i < kMaxDomains; ++i) {
     const char* known = g_domains[i].load(std::memory_order_acquire);
     if (known == nullptr && g_domains[i].compare_exchange_strong(known, domain)) {
       return i;
@@ -29,8 +29,8 @@ std::size_t DomainNumber(const char* domain) {
     }
   }
   memtool::capture::CountLostDomain();
-  g_domains[kMostDomains].store(kOtherDomains, std::memory_order_relaxed);
-  return kMostDomains;
+  g_domains[kMaxDomains].store(kOtherDomains, std::memory_order_relaxed);
+  return kMaxDomains;
 }
 
 Attributes DomainAttributes(const char* domain, int device) {

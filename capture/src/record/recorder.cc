@@ -97,8 +97,8 @@ bool EndsPools(wire::Tag tag, const Numbers& numbers) {
 
 // False when no more can wait.
 bool Wait(const Name& name, std::int64_t value, std::int64_t now) {
-  constexpr std::size_t kMostWaiting = sizeof g_log.waiting / sizeof g_log.waiting[0];
-  const std::uint32_t id = g_log.waiting_count < kMostWaiting ? InternName(name) : 0;
+  constexpr std::size_t kMaxWaiting = sizeof g_log.waiting / sizeof g_log.waiting[0];
+  const std::uint32_t id = g_log.waiting_count < kMaxWaiting ? InternName(name) : 0;
   if (id != 0) {
     g_log.waiting[g_log.waiting_count++] = {id, value, now};
   }

@@ -10,7 +10,7 @@ namespace memtool::capture {
 
 // What a caller knows about an event besides its numbers. The thread and its tag are added here.
 struct Attributes {
-  // The ledger that it is entered in.
+  // The domain that it is entered in.
   wire::Space space = wire::Space::kDevicePointer;
   wire::Kind kind = wire::Kind::kDevice;
   wire::Level level = wire::Level::kDriver;

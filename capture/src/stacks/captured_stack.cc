@@ -90,7 +90,7 @@ void Capture(RawStack& stack) {
     hash = Mix(hash, stack.native[i]);
   }
   for (std::uint32_t i = 0; i < stack.python_count; ++i) {
-    const PyCodeKey key = Python::KeyOf(stack.python[i].code);
+    const PyCodeKey key = Python::GetKey(stack.python[i].code);
     hash = Mix(Mix(hash, stack.python[i].code + stack.python[i].position),
                key.lines + key.first_line + stack.python[i].flags);
   }

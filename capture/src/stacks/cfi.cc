@@ -173,7 +173,7 @@ class Program {
   }
 
  private:
-  static constexpr std::size_t kMostRemembered = 8;
+  static constexpr std::size_t kMaxRemembered = 8;
 
   void Execute(Bytes in) {
     while (in.at < in.end && !in.failed && location_ <= address_) {
@@ -244,7 +244,7 @@ class Program {
       case 0x04:
         return Advance(in.Fixed<std::uint32_t>());
       case 0x0a:  // remember_state
-        if (depth_ == kMostRemembered) {
+        if (depth_ == kMaxRemembered) {
           row_.unsupported = true;
         } else {
           remembered_[depth_++] = row_;
@@ -325,7 +325,7 @@ class Program {
   std::uintptr_t address_;
   Row row_;
   Row initial_;
-  Row remembered_[kMostRemembered];
+  Row remembered_[kMaxRemembered];
   std::size_t depth_ = 0;
 };
 
@@ -364,10 +364,10 @@ FrameRule ToRule(const Row& row) {
     rule.kind = FrameRule::Kind::kOutermost;
     return rule;
   }
-  constexpr std::int64_t kMost = 1 << 30;
+  constexpr std::int64_t kMax = 1 << 30;
   const bool plain = !row.unsupported && row.cfa_known && row.ra_saved && row.ra_offset == -8 &&
                      (row.cfa_register == kRsp || row.cfa_register == kRbp) &&
-                     row.cfa_offset > -kMost && row.cfa_offset < kMost;
+                     row.cfa_offset > -kMax && row.cfa_offset < kMax;
   if (plain) {
     rule.kind = FrameRule::Kind::kStep;
     rule.from_frame_pointer = row.cfa_register == kRbp;

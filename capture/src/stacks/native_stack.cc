@@ -94,7 +94,7 @@ struct Slot {
 Slot g_rules[kRules];
 std::atomic<std::uint32_t> g_rules_version{0};  // version of the objects that the rules belong to
 
-Slot& SlotOf(std::uintptr_t address) {
+Slot& FindSlot(std::uintptr_t address) {
   return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
 }
 
@@ -120,7 +120,7 @@ struct Search {
 void Store(const Object* object, std::uintptr_t before, void* data) {
   auto& search = *static_cast<Search*>(data);
   search.packed = object == nullptr ? 0 : Pack(FindRule(*object, before));
-  Slot& slot = SlotOf(search.address);
+  Slot& slot = FindSlot(search.address);
   slot.address.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   slot.rule.store(search.packed, std::memory_order_relaxed);
@@ -135,7 +135,7 @@ __attribute__((noinline)) std::uint64_t FindAndStore(std::uintptr_t address) {
 }
 
 inline std::uint64_t RuleAt(std::uintptr_t address) {
-  const Slot& slot = SlotOf(address);
+  const Slot& slot = FindSlot(address);
   if (slot.address.load(std::memory_order_acquire) == address) {
     const std::uint64_t packed = slot.rule.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);

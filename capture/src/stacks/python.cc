@@ -48,7 +48,7 @@ constexpr std::size_t kSizeAt = 16;  // length of a str, size of a bytes
 constexpr std::size_t kStateAt = 32;
 constexpr std::size_t kBytesData = 32;
 
-using ThreadStateOf = void* (*)();
+using GetThreadState = void* (*)();
 using YesNo = int (*)();
 using Ident = unsigned long (*)();
 using Object = void* (*)();
@@ -57,8 +57,8 @@ using OnObject = void (*)(void*);
 
 struct Interpreter {
   const Layout* layout = nullptr;
-  ThreadStateOf this_thread = nullptr;
-  ThreadStateOf current = nullptr;
+  GetThreadState this_thread = nullptr;
+  GetThreadState current = nullptr;
   YesNo check = nullptr;
   Ident ident = nullptr;
   std::uintptr_t code_type = 0;
@@ -281,8 +281,8 @@ void Python::Look() {
     }
     return;
   }
-  const auto this_thread =
-      reinterpret_cast<ThreadStateOf>(FindSymbolAnywhere("PyGILState_GetThisThreadState", nullptr));
+  const auto this_thread = reinterpret_cast<GetThreadState>(
+      FindSymbolAnywhere("PyGILState_GetThisThreadState", nullptr));
   const auto version =
       reinterpret_cast<const char* (*)()>(FindSymbolAnywhere("Py_GetVersion", nullptr));
   if (this_thread == nullptr || version == nullptr) {
@@ -292,7 +292,7 @@ void Python::Look() {
   g_python.version = ParseVersion(text);
   for (const char* name : {"PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet"}) {
     if (g_python.current == nullptr) {
-      g_python.current = reinterpret_cast<ThreadStateOf>(FindSymbolAnywhere(name, nullptr));
+      g_python.current = reinterpret_cast<GetThreadState>(FindSymbolAnywhere(name, nullptr));
     }
   }
   g_python.check = reinterpret_cast<YesNo>(FindSymbolAnywhere("PyGILState_Check", nullptr));
@@ -333,7 +333,7 @@ std::uint32_t Python::Walk(PyFrame* frames, std::uint32_t most, PythonEnd* end) 
   return WalkFrames(self.thread, frames, most, &end->cut);
 }
 
-PyCodeKey Python::KeyOf(std::uintptr_t code) {
+PyCodeKey Python::GetKey(std::uintptr_t code) {
   const Layout& layout = *g_python.layout;
   return {.code = code,
           .name = Read<std::uintptr_t>(code + layout.name),

@@ -42,7 +42,7 @@ class Python {
   static Lock& LookLock();  // around fork()
   // Innermost first; 0 when there is none.
   static std::uint32_t Walk(PyFrame* frames, std::uint32_t most, PythonEnd* end);
-  static PyCodeKey KeyOf(std::uintptr_t code);
+  static PyCodeKey GetKey(std::uintptr_t code);
   // UTF-8, cut to fit; returns the bytes.
   static std::size_t CopyUnicode(std::uint64_t object, char* to, std::size_t most);
   // The undecoded line table; 0 when it is longer than `most`.

@@ -57,7 +57,7 @@ std::uint32_t g_chunk = 0;  // the chunk that g_last_address belongs to
 std::uint64_t g_last_address = 0;
 
 // Mappings that this log has defined, as bits by id.
-std::uint64_t g_defined[kMostMappingIds / 64];
+std::uint64_t g_defined[kMaxMappingIds / 64];
 
 bool DefineMapping(const Object& object, Sink& sink, std::int64_t now) {
   const std::size_t path = CutLength(object.path, wire::kMaxText);
@@ -98,12 +98,12 @@ void WriteMappings(Sink& sink, std::int64_t now) {
     return;
   }
   g_written = version;
-  static std::uint64_t still_there[kMostMappingIds / 64];
+  static std::uint64_t still_there[kMaxMappingIds / 64];
   static char path[wire::kMaxText];
   memset(still_there, 0, sizeof still_there);
   Object object;
   while (Objects::CopyAfter(object.start, &object, path, sizeof path)) {
-    if (object.id >= kMostMappingIds) {
+    if (object.id >= kMaxMappingIds) {
       continue;
     }
     const std::uint64_t bit = std::uint64_t{1} << object.id % 64;
@@ -112,7 +112,7 @@ void WriteMappings(Sink& sink, std::int64_t now) {
       g_defined[object.id / 64] |= bit;
     }
   }
-  for (std::uint64_t id = 0; id < kMostMappingIds; ++id) {
+  for (std::uint64_t id = 0; id < kMaxMappingIds; ++id) {
     const std::uint64_t gone = g_defined[id / 64] & ~still_there[id / 64];
     if (gone == 0) {
       id |= 63U;
@@ -162,15 +162,15 @@ std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, 
 }
 
 std::uint32_t InternCode(std::uintptr_t code, Sink& sink, std::int64_t now) {
-  const PyCodeKey key = Python::KeyOf(code);
+  const PyCodeKey key = Python::GetKey(code);
   bool added = false;
   const std::uint32_t id = g_codes.Find(key, &added);
   if (id == 0 || !added) {
     return id;
   }
   static char text[wire::kMaxRecord];
-  constexpr std::size_t kMostLines = wire::kMaxRecord - 2 * wire::kMaxText - 256;
-  const std::size_t lines = Python::CopyLines(key, text, kMostLines);
+  constexpr std::size_t kMaxLines = wire::kMaxRecord - 2 * wire::kMaxText - 256;
+  const std::size_t lines = Python::CopyLines(key, text, kMaxLines);
   std::uint8_t* at = sink.Begin(kPlainRecord + lines + 2 * wire::kMaxText, now);
   if (at == nullptr) {
     return 0;

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "memory_bound.h"
+#include "base/memory_bound.h"
 
 namespace memtool::commands {
 

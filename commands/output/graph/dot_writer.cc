@@ -23,11 +23,11 @@ namespace memtool::commands {
 namespace {
 
 // dot gives up on strings of 16 KiB and draws unreadable boxes long before.
-constexpr std::size_t kLongestName = 60;
-constexpr std::size_t kLongestTooltip = 400;
-constexpr std::size_t kWidestRow = 6;
+constexpr std::size_t kMaxNameLength = 60;
+constexpr std::size_t kMaxTooltipLength = 400;
+constexpr std::size_t kMaxRowWidth = 6;
 // In points; parts of a font's size.
-constexpr double kWidestPicture = 2500;
+constexpr double kMaxPictureWidth = 2500;
 constexpr double kBoxGap = 18;
 constexpr double kEdgeLength = 100;  // with the amount next to it
 constexpr double kLetterWidth = 0.55;
@@ -52,11 +52,11 @@ int NoFlush(void* /*channel*/) {
 }
 
 // One line of a label: names are bytes, and "\n" in a label is DOT's own line break.
-std::string Shown(std::string_view text, std::size_t longest = kLongestName) {
+std::string Shown(std::string_view text, std::size_t longest = kMaxNameLength) {
   return EscapeDot(Shorten(EscapeText(text), longest));
 }
 
-std::string PercentOf(std::int64_t value, std::int64_t total) {
+std::string FormatPercent(std::int64_t value, std::int64_t total) {
   if (total == 0) {
     return "0%";
   }
@@ -143,7 +143,7 @@ class DotBuilder {
   void AddLegend() {
     std::string label;
     for (const std::string& line : style_.legend) {
-      label += Shown(line, kLongestTooltip) + "\\l";
+      label += Shown(line, kMaxTooltipLength) + "\\l";
     }
     Agraph_t* cluster = cgraph::agsubg(handle_.get(), Mutable("cluster_L"), 1);
     Agnode_t* node = cgraph::agnode(cluster, Mutable("legend"), 1);
@@ -178,16 +178,16 @@ class DotBuilder {
     const NodeValue& value = node.value;
     label += value.flat == 0 ? "0"
                              : fmt::format("{} ({})", style_.amount(value.flat),
-                                           PercentOf(value.flat, graph_.total));
+                                           FormatPercent(value.flat, graph_.total));
     if (value.cum != value.flat) {
       label += fmt::format("{}of {} ({})", value.flat == 0 ? " " : "\\n", style_.amount(value.cum),
-                           PercentOf(value.cum, graph_.total));
+                           FormatPercent(value.cum, graph_.total));
     }
     const double share = largest_flat_ == 0 ? 0.0
                                             : std::abs(static_cast<double>(value.flat)) /
                                                   static_cast<double>(largest_flat_);
     const int font = 8 + static_cast<int>(std::ceil(16 * std::sqrt(share)));
-    boxes_.push_back(BoxOf(label, font));
+    boxes_.push_back(MakeBox(label, font));
     Agnode_t* drawn = Node(id);
     Set(drawn, "label", label);
     Set(drawn, "id", fmt::format("node{}", index + 1));
@@ -195,7 +195,7 @@ class DotBuilder {
     Set(drawn, "color", Color(value.cum, graph_.total, false));
     Set(drawn, "fillcolor", Color(value.cum, graph_.total, true));
     Set(drawn, "tooltip",
-        fmt::format("{} {} ({})", Shown(name, kLongestTooltip), Shown(file, kLongestTooltip),
+        fmt::format("{} {} ({})", Shown(name, kMaxTooltipLength), Shown(file, kMaxTooltipLength),
                     style_.amount(value.cum)));
     AddTags(node, id, drawn);
   }
@@ -232,7 +232,7 @@ class DotBuilder {
       if (label.empty() && !tag.text.empty()) {
         continue;
       }
-      boxes_.back().below.push_back(BoxOf(label, 8).size);
+      boxes_.back().below.push_back(MakeBox(label, 8).size);
       const std::string weight = style_.amount(tag.weight);
       Agnode_t* box = Node(fmt::format("{}_{}", id, t));
       Set(box, "label", label);
@@ -265,7 +265,7 @@ class DotBuilder {
     Set(drawn, "color", Color(edge.weight, graph_.total, false));
     const auto name = [this](std::uint32_t index) {
       const NodeId id = graph_.nodes[index].id;
-      return Shown(space_.Name(id).empty() ? space_.File(id) : space_.Name(id), kLongestTooltip);
+      return Shown(space_.Name(id).empty() ? space_.File(id) : space_.Name(id), kMaxTooltipLength);
     };
     Set(drawn, "tooltip",
         fmt::format("{} {} {} ({})", name(edge.from), edge.residual ? "..." : "->", name(edge.to),
@@ -295,7 +295,7 @@ class DotBuilder {
     }
     for (const auto& [by, row] : rows) {
       const std::size_t wide =
-          std::max(kWidestRow,
+          std::max(kMaxRowWidth,
                    static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(row.size())))));
       for (std::size_t i = wide; i < row.size(); ++i) {
         Agedge_t* held = cgraph::agedge(handle_.get(), Node(fmt::format("N{}", row[i - wide] + 1)),
@@ -377,7 +377,7 @@ class DotBuilder {
       most.height = std::max(most.height, level.sum.height);
       turned += level.widest + kEdgeLength;
     }
-    return most.width > kWidestPicture && std::max(most.height, turned) < most.width / 2;
+    return most.width > kMaxPictureWidth && std::max(most.height, turned) < most.width / 2;
   }
 
   struct Size {  // in points
@@ -388,7 +388,7 @@ class DotBuilder {
     Size size;
     std::vector<Size> below;  // its labels
   };
-  static Box BoxOf(std::string_view label, int font) {
+  static Box MakeBox(std::string_view label, int font) {
     std::size_t longest = 0;
     std::size_t lines = 1;
     for (std::size_t end = 0; end != std::string_view::npos; ++lines) {

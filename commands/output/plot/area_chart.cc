@@ -23,14 +23,14 @@ constexpr Stroke kMarkLine{.width = 0.4, .color = kGrey, .dash = 1};
 
 using Style = BarSegment::Style;
 
-std::vector<Paint> PaintsOf(const AreaPanel& panel) {
+std::vector<Paint> MakePaints(const AreaPanel& panel) {
   const auto named = static_cast<std::size_t>(
       std::count_if(panel.layers.begin(), panel.layers.end(),
                     [](const AreaLayer& layer) { return layer.style == Style::kNamed; }));
   std::vector<Paint> paints;
   std::size_t next = 0;
   for (const AreaLayer& layer : panel.layers) {
-    paints.push_back(layer.style == Style::kNamed    ? FillOf(next++, named)
+    paints.push_back(layer.style == Style::kNamed    ? GetFill(next++, named)
                      : layer.style == Style::kOthers ? FillOfOthers()
                                                      : FillOfUntrackable());
   }
@@ -84,7 +84,7 @@ class AreaPanelDrawing {
   }
 
   void DrawLayers() {
-    const std::vector<Paint> paints = PaintsOf(panel_);
+    const std::vector<Paint> paints = MakePaints(panel_);
     std::vector<double> below(panel_.x.size(), 0);
     for (std::size_t layer = 0; layer < panel_.layers.size(); ++layer) {
       std::vector<double> above = below;
@@ -186,7 +186,7 @@ class Key {
 double DrawKey(const AreaChart& chart, double y, double width, Canvas& canvas) {
   Key key(y + kLineHeight, width, canvas);
   const AreaPanel& panel = chart.panels.front();
-  const std::vector<Paint> paints = PaintsOf(panel);
+  const std::vector<Paint> paints = MakePaints(panel);
   for (std::size_t i = 0; i < panel.layers.size(); ++i) {
     key.Add(EscapeText(panel.layers[i].name), [&](const Rect& box) {
       canvas.Fill(box, paints[i]);
@@ -209,7 +209,7 @@ double DrawKey(const AreaChart& chart, double y, double width, Canvas& canvas) {
 
 double Draw(const AreaChart& chart, double width, Canvas& canvas) {
   double y = DrawTitle(chart.title, chart.subtitle, width, canvas);
-  const std::vector<SizeAxis> axes = AxesOf(chart, chart.panels.size() > 2 ? 3 : 5);
+  const std::vector<SizeAxis> axes = GetAxes(chart, chart.panels.size() > 2 ? 3 : 5);
   double axis_width = 0;
   for (const SizeAxis& axis : axes) {
     axis_width = std::max(axis_width, SizeAxisWidth(axis, canvas));

@@ -31,7 +31,7 @@ struct Category {
 };
 
 // Names in the order in which they appear in the bars; Others and Untrackable last.
-std::vector<Category> CategoriesOf(const BarPanel& panel) {
+std::vector<Category> MakeCategories(const BarPanel& panel) {
   std::vector<Category> all;
   for (const Style style : {Style::kNamed, Style::kOthers, Style::kUntrackable}) {
     for (const StackedBar& bar : panel.bars) {
@@ -48,14 +48,14 @@ std::vector<Category> CategoriesOf(const BarPanel& panel) {
   const auto named = static_cast<std::size_t>(std::count_if(
       all.begin(), all.end(), [](const Category& c) { return c.style == Style::kNamed; }));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].paint = i < named                        ? FillOf(i, named)
+    all[i].paint = i < named                        ? GetFill(i, named)
                    : all[i].style == Style::kOthers ? FillOfOthers()
                                                     : FillOfUntrackable();
   }
   return all;
 }
 
-const Paint& PaintOf(const std::vector<Category>& categories, const BarSegment& segment) {
+const Paint& GetPaint(const std::vector<Category>& categories, const BarSegment& segment) {
   return std::find_if(categories.begin(), categories.end(),
                       [&segment](const Category& c) {
                         return c.style == segment.style && c.name == segment.name;
@@ -64,7 +64,7 @@ const Paint& PaintOf(const std::vector<Category>& categories, const BarSegment& 
 }
 
 // What is drawn.
-std::int64_t SumOf(const StackedBar& bar) {
+std::int64_t ComputeSum(const StackedBar& bar) {
   std::int64_t sum = 0;
   for (const BarSegment& segment : bar.segments) {
     sum = SaturatingAdd(sum, std::max<std::int64_t>(segment.bytes, 0));
@@ -73,7 +73,7 @@ std::int64_t SumOf(const StackedBar& bar) {
 }
 
 std::string PercentText(const StackedBar& bar, std::int64_t bytes) {
-  const std::int64_t base = bar.percent_base != 0 ? bar.percent_base : SumOf(bar);
+  const std::int64_t base = bar.percent_base != 0 ? bar.percent_base : ComputeSum(bar);
   return base <= 0
              ? ""
              : fmt::format("{:.1f}%", 100 * static_cast<double>(bytes) / static_cast<double>(base));
@@ -97,7 +97,7 @@ class BarPanelDrawing {
         axis_(axis),
         width_(width),
         canvas_(canvas),
-        categories_(CategoriesOf(panel)),
+        categories_(MakeCategories(panel)),
         axis_width_(SizeAxisWidth(axis, canvas)) {
     for (const Category& category : categories_) {
       key_width_ =
@@ -172,7 +172,7 @@ class BarPanelDrawing {
       }
       const double above = below + static_cast<double>(segment.bytes);
       const Rect box{centre - width / 2, Y(above), width, Y(below) - Y(above)};
-      const Paint& paint = PaintOf(categories_, segment);
+      const Paint& paint = GetPaint(categories_, segment);
       canvas_.Fill(box, paint);
       canvas_.Outline(box, {.width = box.height < 1.5 ? 0.2 : 0.5});
       if (!single()) {
@@ -181,7 +181,7 @@ class BarPanelDrawing {
       below = above;
     }
     TextStyle total{.size = 6.5, .bold = true, .align = Align::kCenter};
-    std::string text = SizeText(SumOf(bar), axis_);
+    std::string text = SizeText(ComputeSum(bar), axis_);
     if (single() ? !roomy() : canvas_.Width(text, total) > slot - 2) {
       text = text.substr(0, text.find(' '));  // the axis tells the unit
       total.size = 6;
@@ -369,7 +369,7 @@ double Draw(const BarChart& chart, double width, Canvas& canvas) {
   std::int64_t highest = 0;
   for (const BarPanel& panel : chart.panels) {
     for (const StackedBar& bar : panel.bars) {
-      highest = std::max(highest, SumOf(bar));
+      highest = std::max(highest, ComputeSum(bar));
     }
   }
   const SizeAxis axis = MakeSizeAxis(static_cast<double>(highest), chart.unit, 6);

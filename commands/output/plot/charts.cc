@@ -42,11 +42,11 @@ double RoundStep(double rough) {
   return step;
 }
 
-double BytesOf(SizeUnit unit) {
+double GetBytes(SizeUnit unit) {
   return std::pow(1024.0, static_cast<int>(unit) - static_cast<int>(SizeUnit::kB));
 }
 
-std::int64_t HighestOf(const AreaPanel& panel) {
+std::int64_t GetHighest(const AreaPanel& panel) {
   std::int64_t highest = 0;
   for (std::size_t i = 0; i < panel.x.size(); ++i) {
     std::int64_t sum = 0;
@@ -60,7 +60,7 @@ std::int64_t HighestOf(const AreaPanel& panel) {
 
 }  // namespace
 
-Paint FillOf(std::size_t index, std::size_t count) {
+Paint GetFill(std::size_t index, std::size_t count) {
   const double place =
       count < 2 ? 0.25
                 : static_cast<double>(std::min(index, count - 1)) / static_cast<double>(count - 1);
@@ -131,8 +131,8 @@ double DrawTitle(std::string_view title, std::string_view subtitle, double width
 }
 
 std::string SizeAxis::Label(int tick) const {
-  const double value = step * tick / BytesOf(unit);
-  const double part = step / BytesOf(unit);
+  const double value = step * tick / GetBytes(unit);
+  const double part = step / GetBytes(unit);
   int digits = 0;
   double scaled = part;
   while (digits < 3 && std::abs(scaled - std::round(scaled)) > 1e-6) {
@@ -169,11 +169,11 @@ std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::i
   return ticks;
 }
 
-std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most) {
+std::vector<SizeAxis> GetAxes(const AreaChart& chart, int at_most) {
   std::vector<std::int64_t> highest;
   highest.reserve(chart.panels.size());
   for (const AreaPanel& panel : chart.panels) {
-    highest.push_back(HighestOf(panel));
+    highest.push_back(GetHighest(panel));
   }
   if (chart.same_scale && !highest.empty()) {
     std::fill(highest.begin(), highest.end(), *std::max_element(highest.begin(), highest.end()));
@@ -193,10 +193,10 @@ bool ScalesDiffer(const std::vector<SizeAxis>& axes) {
 
 SizeAxis MakeSizeAxis(double highest, SizeUnit unit, int at_most) {
   SizeAxis axis;
-  constexpr double kLargest = 9e18;
-  highest = std::clamp(highest, 1.0, kLargest);
+  constexpr double kMaxValue = 9e18;
+  highest = std::clamp(highest, 1.0, kMaxValue);
   axis.unit = unit == SizeUnit::kAuto ? UnitFor(static_cast<std::int64_t>(highest)) : unit;
-  const double scale = BytesOf(axis.unit);
+  const double scale = GetBytes(axis.unit);
   double step = RoundStep(highest / scale / at_most);
   if (axis.unit == SizeUnit::kB) {
     step = std::max(step, 1.0);

@@ -24,7 +24,7 @@ inline constexpr TextStyle kSmall{.size = 6.5, .color = kGrey};
 
 // Fill `index` of `count`: a ramp from dark to light, every other one with a pattern, so that
 // neighbours differ on a copier too.
-Paint FillOf(std::size_t index, std::size_t count);
+Paint GetFill(std::size_t index, std::size_t count);
 // The nearest of a terminal's 256 colours that is also readable on a dark background.
 int TerminalColor(const Color& color);
 // What the categories leave: white, and white with hatching.
@@ -59,7 +59,7 @@ std::vector<AxisTick> MakeTicks(AreaChart::Axis axis, std::int64_t first, std::i
                                 int at_most);
 // One per panel: up to the most bytes at any x of it, reserved included, or of all panels where
 // they share a scale.
-std::vector<SizeAxis> AxesOf(const AreaChart& chart, int at_most);
+std::vector<SizeAxis> GetAxes(const AreaChart& chart, int at_most);
 bool ScalesDiffer(const std::vector<SizeAxis>& axes);
 
 // Moves `wanted` centres (ascending) apart until they are `distance` from each other, as near to

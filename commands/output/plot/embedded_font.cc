@@ -35,8 +35,8 @@ namespace memtool::commands {
 
 namespace {
 
-cairo_font_face_t* FaceOf(FT_Library library, const unsigned char* begin,
-                          const unsigned char* end) {
+cairo_font_face_t* LoadFace(FT_Library library, const unsigned char* begin,
+                            const unsigned char* end) {
   FT_Face face = nullptr;
   if (library == nullptr || FT_New_Memory_Face(library, begin, end - begin, 0, &face) != 0) {
     return nullptr;
@@ -53,9 +53,9 @@ FT_Library MakeLibrary() {
 
 cairo_font_face_t* EmbeddedFont(bool bold) {
   static const FT_Library library = MakeLibrary();
-  static cairo_font_face_t* const plain = FaceOf(library, memtool_font_begin, memtool_font_end);
+  static cairo_font_face_t* const plain = LoadFace(library, memtool_font_begin, memtool_font_end);
   static cairo_font_face_t* const heavy =
-      FaceOf(library, memtool_bold_font_begin, memtool_bold_font_end);
+      LoadFace(library, memtool_bold_font_begin, memtool_bold_font_end);
   return bold ? heavy : plain;
 }
 

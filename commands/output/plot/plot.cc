@@ -14,13 +14,13 @@ namespace memtool::commands {
 namespace {
 
 constexpr double kNarrowest = 40;
-constexpr double kWidest = 1000;
+constexpr double kMaxWidth = 1000;
 
 // Draws twice: the page's height is known only once everything is placed.
 template <class Chart>
 Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& size,
                   Streams& streams) {
-  auto format = PlotFormatOf(path);
+  auto format = ToPlotFormat(path);
   MEMTOOL_TRY(format);
   MEMTOOL_TRY(Canvas::Prepare());
   const double width = size.width_mm * kPointsPerMm;
@@ -35,7 +35,7 @@ Result<void> Save(const Chart& chart, const std::string& path, const PlotSize& s
 
 }  // namespace
 
-Result<PlotFormat> PlotFormatOf(const std::string& path, std::string_view option) {
+Result<PlotFormat> ToPlotFormat(const std::string& path, std::string_view option) {
   constexpr std::pair<std::string_view, PlotFormat> kEndings[] = {
       {".svg", PlotFormat::kSvg}, {".png", PlotFormat::kPng}, {".pdf", PlotFormat::kPdf}};
   for (const auto& [ending, format] : kEndings) {
@@ -59,7 +59,7 @@ Result<PlotSize> ParsePlotWidth(std::string_view text) {
     scale = 25.4;
   }
   const double width = value * scale;
-  if (!(width >= kNarrowest && width <= kWidest)) {
+  if (!(width >= kNarrowest && width <= kMaxWidth)) {
     return Fail(ErrorCode::kUsage, fmt::format("--plot-width: '{}' is not a width", text),
                 "40mm to 1000mm; a column is 84mm, a page 178mm; also cm and in");
   }

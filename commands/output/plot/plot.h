@@ -74,7 +74,7 @@ struct AreaChart {
 
 enum class PlotFormat : std::uint8_t { kSvg, kPng, kPdf };
 // By the ending of `path`. Errors: kUsage, naming the three.
-Result<PlotFormat> PlotFormatOf(const std::string& path, std::string_view option = "--plot");
+Result<PlotFormat> ToPlotFormat(const std::string& path, std::string_view option = "--plot");
 
 struct PlotSize {
   double width_mm = 178;  // the height follows from what is shown

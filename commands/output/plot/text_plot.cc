@@ -28,7 +28,7 @@ struct Sign {
   int color = 0;     // of 256; 0 = the terminal's own
 };
 
-std::vector<Sign> SignsOf(const AreaPanel& panel) {
+std::vector<Sign> MakeSigns(const AreaPanel& panel) {
   std::vector<Sign> signs;
   std::size_t named = 0;
   for (const AreaLayer& layer : panel.layers) {
@@ -44,15 +44,15 @@ std::vector<Sign> SignsOf(const AreaPanel& panel) {
   return signs;
 }
 
-std::string LabelOf(const SizeAxis& axis, int tick) {
+std::string MakeLabel(const SizeAxis& axis, int tick) {
   return fmt::format("{} {}", axis.Label(tick), axis.UnitName());
 }
 
-std::size_t GutterOf(const std::vector<SizeAxis>& axes) {
+std::size_t ComputeGutter(const std::vector<SizeAxis>& axes) {
   std::size_t gutter = 0;
   for (const SizeAxis& axis : axes) {
     for (int tick = 0; tick <= axis.count; ++tick) {
-      gutter = std::max(gutter, LabelOf(axis, tick).size());
+      gutter = std::max(gutter, MakeLabel(axis, tick).size());
     }
   }
   return gutter;
@@ -67,7 +67,7 @@ class PanelText {
         panel_(panel),
         axis_(axis),
         style_(style),
-        signs_(SignsOf(panel)),
+        signs_(MakeSigns(panel)),
         gutter_(gutter) {
     columns_ = style.width > gutter_ + 12 ? style.width - gutter_ - 3 : 10;
     const std::size_t tall = chart.panels.size() == 1 ? 16 : chart.panels.size() <= 3 ? 10 : 6;
@@ -93,9 +93,9 @@ class PanelText {
   }
 
  private:
-  [[nodiscard]] std::string Label(int tick) const { return LabelOf(axis_, tick); }
+  [[nodiscard]] std::string Label(int tick) const { return MakeLabel(axis_, tick); }
 
-  [[nodiscard]] std::size_t ColumnOf(std::int64_t x) const {
+  [[nodiscard]] std::size_t BuildColumn(std::int64_t x) const {
     const auto first = static_cast<double>(panel_.x.front());
     const double span = std::max(1.0, static_cast<double>(panel_.x_end) - first);
     const double place = (static_cast<double>(x) - first) / span * static_cast<double>(columns_);
@@ -116,7 +116,7 @@ class PanelText {
     reserved_.assign(columns_, 0);
     std::size_t filled = 0;
     for (std::size_t i = 0; i < panel_.x.size(); ++i) {
-      const std::size_t column = ColumnOf(panel_.x[i]);
+      const std::size_t column = BuildColumn(panel_.x[i]);
       for (; filled <= column; ++filled) {
         // The new column's own points decide; the carried one counts only in those between.
         const bool own = filled == column;
@@ -202,7 +202,7 @@ class PanelText {
     for (const bool oom : {false, true}) {  // an out-of-memory event covers a mark
       for (const AreaMark& mark : panel_.marks) {
         if (mark.oom == oom) {
-          cells[ColumnOf(mark.x)] =
+          cells[BuildColumn(mark.x)] =
               oom ? Colored(kOom, style_.color ? kAlarm256 : kNoColor) : std::string(kMark);
         }
       }
@@ -220,7 +220,7 @@ class PanelText {
     for (const AreaMark& mark : panel_.marks) {
       const std::string name = Shorten(EscapeText(mark.name), 20);
       const std::size_t width = DisplayWidth(name);
-      const std::size_t at = ColumnOf(mark.x) + 1;
+      const std::size_t at = BuildColumn(mark.x) + 1;
       bool fits = at + width < columns_;
       for (std::size_t i = at; fits && i < at + width + 1; ++i) {
         fits = cells[i] == " ";
@@ -238,7 +238,7 @@ class PanelText {
                                  std::max(2, static_cast<int>(columns_ / 14)));
     std::size_t used = 0;
     for (const AxisTick& tick : ticks) {
-      const std::size_t at = ColumnOf(tick.at);
+      const std::size_t at = BuildColumn(tick.at);
       const std::size_t width = DisplayWidth(tick.label);
       if (at >= used && at + width <= columns_) {
         line += std::string(at - used, ' ') + tick.label;
@@ -301,7 +301,7 @@ bool HasMark(const AreaChart& chart, bool oom) {
 
 std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   const AreaPanel& panel = chart.panels.front();
-  const std::vector<Sign> signs = SignsOf(panel);
+  const std::vector<Sign> signs = MakeSigns(panel);
   const bool layered = panel.layers.size() > 1;
   KeyLines lines(style);
   for (std::size_t i = panel.layers.size(); i-- > 0;) {
@@ -328,8 +328,8 @@ std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
 
 std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style) {
   std::string out;
-  const std::vector<SizeAxis> axes = AxesOf(chart, chart.panels.size() == 1 ? 5 : 3);
-  const std::size_t gutter = GutterOf(axes);
+  const std::vector<SizeAxis> axes = GetAxes(chart, chart.panels.size() == 1 ? 5 : 3);
+  const std::size_t gutter = ComputeGutter(axes);
   for (std::size_t i = 0; i < chart.panels.size(); ++i) {
     const AreaPanel& panel = chart.panels[i];
     if (!panel.title.empty()) {

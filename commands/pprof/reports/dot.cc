@@ -62,11 +62,11 @@ std::string ShortName(std::string name) {
 }
 
 // Graphviz reads no string of more than 16,384 bytes, and a tooltip holds two names.
-constexpr std::size_t kLongestName = 1500;
-constexpr std::size_t kLongestLegend = 12000;
+constexpr std::size_t kMaxNameLength = 1500;
+constexpr std::size_t kMaxLegendLength = 12000;
 
 std::string Cut(const std::string& text) {
-  const std::string_view head = FirstCodePoints(text, kLongestName);
+  const std::string_view head = FirstCodePoints(text, kMaxNameLength);
   return head.size() == text.size() ? text : std::string(head) + "…";
 }
 
@@ -210,7 +210,7 @@ class DotReport {
     for (std::string& label : labels) {
       label = QuoteDot(Cut(label));
       size += label.size();
-      label = size > kLongestLegend ? "…" : label;
+      label = size > kMaxLegendLength ? "…" : label;
     }
     out_ += fmt::format(
         "subgraph cluster_L {{ \"{}\" [shape=box fontsize=16 label=\"{}\\l\"{}] }}\n", labels[0],
@@ -311,7 +311,7 @@ class DotReport {
   // The "\n" between labels is pprof's own; what is in them is quoted.
   static std::string TagText(std::string_view joined) {
     std::string out;
-    joined = FirstCodePoints(joined, kLongestName);
+    joined = FirstCodePoints(joined, kMaxNameLength);
     while (true) {
       const std::size_t end = joined.find("\\n");
       out += Quoted(joined.substr(0, end));

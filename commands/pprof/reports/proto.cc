@@ -71,9 +71,9 @@ class TopProfile {
 
 }  // namespace
 
-Result<void> WriteProto(PprofReport& report, const TakeBytes& take) {
+Result<void> WriteProto(PprofReport& report, const ByteSink& byte_sink) {
   if (report.ratio <= 0 || report.ratio == 1) {
-    return formats::WriteAs("pprof", report.recording, {}, take);
+    return formats::WriteAs("pprof", report.recording, {}, byte_sink);
   }
   RecordingBuilder builder(std::move(report.recording));
   for (auto& column : builder.samples().values) {
@@ -83,7 +83,7 @@ Result<void> WriteProto(PprofReport& report, const TakeBytes& take) {
   }
   const auto scaled = std::move(builder).Finish();
   MEMTOOL_TRY(scaled);
-  return formats::WriteAs("pprof", *scaled, {}, take);
+  return formats::WriteAs("pprof", *scaled, {}, byte_sink);
 }
 
 Result<std::string> WriteTopProto(PprofReport& report) {

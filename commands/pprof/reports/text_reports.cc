@@ -18,7 +18,7 @@ namespace {
 // The text of a report that may be larger than its profile, handed over while it is made.
 class Pieces {
  public:
-  explicit Pieces(const TakeBytes& take) : take_(take) {}
+  explicit Pieces(const ByteSink& byte_sink) : sink_(byte_sink) {}
 
   [[nodiscard]] std::string& text() { return text_; }
   Result<void> HandIfMuch() {
@@ -26,13 +26,13 @@ class Pieces {
     return text_.size() >= kMuch ? Hand() : Result<void>();
   }
   Result<void> Hand() {
-    auto taken = take_(text_);
+    auto taken = sink_(text_);
     text_.clear();
     return taken;
   }
 
  private:
-  const TakeBytes& take_;
+  const ByteSink& sink_;
   std::string text_;
 };
 
@@ -305,7 +305,7 @@ namespace {
 class StackLines {
  public:
   explicit StackLines(const PprofReport& report)
-      : table_(report.recording, KeyOf(report.settings)), names_(table_.size()) {}
+      : table_(report.recording, GetKey(report.settings)), names_(table_.size()) {}
 
   void Add(std::span<const LocationId> stack, std::string amount, std::string& to) {
     for (const LocationId place : stack) {
@@ -330,10 +330,10 @@ class StackLines {
 
 }  // namespace
 
-Result<void> WriteTraces(PprofReport& report, const TakeBytes& take) {
+Result<void> WriteTraces(PprofReport& report, const ByteSink& byte_sink) {
   constexpr std::string_view kLine =
       "-----------+-------------------------------------------------------\n";
-  Pieces out(take);
+  Pieces out(byte_sink);
   out.text() = ReportLines(ProfileLabels(report));
   StackLines lines(report);
   std::vector<std::string> labels(report.recording.label_set_count(), "?");  // "?": not made yet
@@ -395,9 +395,9 @@ std::string WriteTags(const PprofReport& report) {
   return out;
 }
 
-Result<void> WriteRaw(const PprofReport& report, const TakeBytes& take) {
+Result<void> WriteRaw(const PprofReport& report, const ByteSink& byte_sink) {
   const Recording& recording = report.recording;
-  Pieces pieces(take);
+  Pieces pieces(byte_sink);
   MEMTOOL_TRY(RawSamples(recording, pieces));
   std::string& out = pieces.text();
   out += "Locations\n";

@@ -133,7 +133,7 @@ class Siblings {
     }
     std::vector<std::int64_t> values;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const auto value = NumberOf(Text(i, slot), kGuessedDigits);
+      const auto value = ToNumber(Text(i, slot), kGuessedDigits);
       if (!value || Text(i, slot).size() > kGuessedDigits) {
         return;
       }
@@ -154,8 +154,8 @@ class Siblings {
   static void CutJob(RankIdentity& identity, std::string_view before) {
     const std::size_t slash = before.find_last_of("/\\");
     const std::size_t folders =
-        ComponentsOf(before.substr(0, slash == std::string_view::npos ? 0 : slash)).size();
-    const std::vector<std::string_view> job = ComponentsOf(identity.job);
+        SplitComponents(before.substr(0, slash == std::string_view::npos ? 0 : slash)).size();
+    const std::vector<std::string_view> job = SplitComponents(identity.job);
     if (!identity.job_is_folder || job.size() <= folders) {
       return;
     }
@@ -179,7 +179,7 @@ void GuessRanks(std::span<const std::string> paths, std::span<RankIdentity> iden
   std::unordered_map<std::string, std::size_t> known;
   std::vector<std::vector<std::size_t>> groups;  // of paths with one skeleton
   for (std::size_t row = 0; row < paths.size() && row < identities.size(); ++row) {
-    if (TellsProcess(identities[row])) {
+    if (NamesProcess(identities[row])) {
       continue;
     }
     std::vector<NumberInPath> numbers;

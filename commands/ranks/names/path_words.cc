@@ -36,11 +36,11 @@ std::vector<PathWord> PathWords(std::string_view component) {
   return words;
 }
 
-std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_digits) {
+std::optional<std::int64_t> ToNumber(std::string_view digits, std::size_t max_digits) {
   const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
   const std::string_view rest = digits.substr(zeros);
   std::int64_t number = 0;
-  if (digits.empty() || rest.size() > most_digits) {
+  if (digits.empty() || rest.size() > max_digits) {
     return std::nullopt;
   }
   if (!rest.empty()) {
@@ -52,7 +52,7 @@ std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_d
   return number;
 }
 
-std::vector<std::string_view> ComponentsOf(std::string_view path) {
+std::vector<std::string_view> SplitComponents(std::string_view path) {
   std::vector<std::string_view> components;
   while (!path.empty()) {
     const std::size_t end = std::min(path.find_first_of("/\\"), path.size());

@@ -21,10 +21,10 @@ struct PathWord {
 // A word ends where letters end, and before a capital letter that follows a small one.
 std::vector<PathWord> PathWords(std::string_view component);
 
-// A number of at most `most_digits` digits, not counting zeros in front.
-std::optional<std::int64_t> NumberOf(std::string_view digits, std::size_t most_digits);
+// A number of at most `max_digits` digits, not counting zeros in front.
+std::optional<std::int64_t> ToNumber(std::string_view digits, std::size_t max_digits);
 
 // Its components; empty ones and "." are left out.
-std::vector<std::string_view> ComponentsOf(std::string_view path);
+std::vector<std::string_view> SplitComponents(std::string_view path);
 
 }  // namespace memtool::commands

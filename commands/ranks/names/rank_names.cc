@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ranks/names/known_file_names.h"
 #include "ranks/names/path_words.h"
-#include "ranks/names/whole_names.h"
 #include "ranks/names/word_fields.h"
 
 namespace memtool::commands {
@@ -42,7 +42,7 @@ class PathReader {
       : components_(components), job_ends_(components.size() - 1) {}
 
   RankIdentity Read() {
-    WholeName name = ReadWholeName(components_);
+    KnownFileName name = ReadKnownFileName(components_);
     identity_ = std::move(name.found);
     job_ends_ = components_.size() - name.components;
     ReadComponent(name.rest, components_.size() - 1);
@@ -62,7 +62,7 @@ class PathReader {
     const std::vector<PathWord> words = PathWords(text);
     bool of_job =
         std::find(kFoldersOfJobs.begin(), kFoldersOfJobs.end(), text) != kFoldersOfJobs.end();
-    for (const WordField& field : WordFieldsOf(words)) {
+    for (const WordField& field : FindWordFields(words)) {
       if (!Counts(field, words.size(), is_file)) {
         continue;
       }
@@ -99,7 +99,7 @@ class PathReader {
       identity_.rank = doubtful_.rank;
       identity_.local_rank = doubtful_.local_rank;
     }
-    if (TellsProcess(identity_) && identity_.how == IdentityHow::kNone) {
+    if (NamesProcess(identity_) && identity_.how == IdentityHow::kNone) {
       identity_.how = IdentityHow::kPath;
     }
   }
@@ -121,7 +121,7 @@ class PathReader {
 }  // namespace
 
 RankIdentity IdentityFromPath(std::string_view path) {
-  const std::vector<std::string_view> components = ComponentsOf(path);
+  const std::vector<std::string_view> components = SplitComponents(path);
   return components.empty() ? RankIdentity{} : PathReader(components).Read();
 }
 

@@ -27,7 +27,7 @@ constexpr std::array kGroups{
     GroupName{"job", IdentityField::kJob},         GroupName{"role", IdentityField::kRole}};
 constexpr std::string_view kKnown = "rank, local, node, step, attempt, pid, world, host, job, role";
 
-bool TellsProcesses(IdentityField field) {
+bool NameProcesses(IdentityField field) {
   return field == IdentityField::kRank || field == IdentityField::kLocalRank ||
          field == IdentityField::kNode || field == IdentityField::kPid ||
          field == IdentityField::kHost;
@@ -65,9 +65,9 @@ Result<RankPattern> RankPattern::Compile(const std::string& text) {
   if (groups.empty()) {
     return Fail(ErrorCode::kUsage, fmt::format("'{}' has no named group", text), hint);
   }
-  const bool tells = std::any_of(groups.begin(), groups.end(),
-                                 [](const Group& group) { return TellsProcesses(group.second); });
-  if (!tells) {
+  const bool is_known = std::any_of(groups.begin(), groups.end(),
+                                    [](const Group& group) { return NameProcesses(group.second); });
+  if (!is_known) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("no group of '{}' tells processes apart: rank, local, node, host or "
                             "pid has to be among them",
@@ -97,7 +97,7 @@ Result<RankIdentity> RankPattern::Of(std::string_view path) const {
       TakeText(identity, field, text);
       continue;
     }
-    *place = text.find_first_not_of("0123456789") == std::string_view::npos ? NumberOf(text, 19)
+    *place = text.find_first_not_of("0123456789") == std::string_view::npos ? ToNumber(text, 19)
                                                                             : std::nullopt;
     if (!place->has_value()) {
       return Fail(
@@ -106,7 +106,7 @@ Result<RankIdentity> RankPattern::Of(std::string_view path) const {
                       regex_->CapturingGroupNames().at(number), regex_->pattern(), text, path));
     }
   }
-  identity.how = TellsProcess(identity) ? IdentityHow::kUser : IdentityHow::kNone;
+  identity.how = NamesProcess(identity) ? IdentityHow::kUser : IdentityHow::kNone;
   return identity;
 }
 

@@ -22,7 +22,7 @@ namespace memtool::commands {
 class RankPattern {
  public:
   // Errors: kUsage for what is not a regular expression, has a group of another name, or none that
-  // tells processes apart (rank, local, host, pid).
+  // distinguishes processes (rank, local, host, pid).
   static Result<RankPattern> Compile(const std::string& text);
 
   // Only the fields of groups that took part; without a match, or where no group that tells

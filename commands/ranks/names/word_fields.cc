@@ -14,7 +14,7 @@ using WordRun = std::span<const PathWord>;
 struct WordRule {
   std::string_view word;
   IdentityField field;
-  std::size_t most_digits;
+  std::size_t max_digits;
   WordTrust trust = WordTrust::kMade;
 };
 
@@ -68,7 +68,7 @@ bool IsSeparator(const PathWord& word) {
   return word.kind == Kind::kOther && word.text.find_first_of("-_=.[ ") != std::string::npos;
 }
 
-const WordRule* RuleOf(const PathWord& word) {
+const WordRule* GetRule(const PathWord& word) {
   const auto* const at = std::find_if(kRules.begin(), kRules.end(),
                                       [&](const WordRule& rule) { return rule.word == word.text; });
   return word.kind == Kind::kWord && at != kRules.end() ? at : nullptr;
@@ -113,7 +113,7 @@ std::optional<std::size_t> NumberRow(WordRun words, std::size_t at) {
     return std::nullopt;
   }
   const bool runs_on = row + 1 < words.size() && words[row + 1].kind == Kind::kWord &&
-                       RuleOf(words[row + 1]) == nullptr && words[row + 1].text != "of";
+                       GetRule(words[row + 1]) == nullptr && words[row + 1].text != "of";
   return runs_on ? std::nullopt : std::optional(row);
 }
 
@@ -124,7 +124,7 @@ std::optional<WordField> WorldBehind(WordRun words, std::size_t at) {
     return std::nullopt;
   }
   const auto number = NumberRow(words, row);
-  const auto value = number ? NumberOf(words[*number].text, kRankDigits) : std::nullopt;
+  const auto value = number ? ToNumber(words[*number].text, kRankDigits) : std::nullopt;
   if (!value) {
     return std::nullopt;
   }
@@ -140,7 +140,7 @@ std::optional<WordField> WorldAt(WordRun words, std::size_t at) {
   }
   const bool named = words[at].text == "world" || words[at].text == "worldsize" || at != begin;
   const auto number = named ? NumberRow(words, at) : std::nullopt;
-  const auto value = number ? NumberOf(words[*number].text, kRankDigits) : std::nullopt;
+  const auto value = number ? ToNumber(words[*number].text, kRankDigits) : std::nullopt;
   if (!value) {
     return std::nullopt;
   }
@@ -148,13 +148,13 @@ std::optional<WordField> WorldAt(WordRun words, std::size_t at) {
 }
 
 std::optional<WordField> FieldAt(WordRun words, std::size_t at) {
-  const WordRule* const known = RuleOf(words[at]);
+  const WordRule* const known = GetRule(words[at]);
   const auto row = known != nullptr ? NumberRow(words, at) : std::nullopt;
   if (!row) {
     return std::nullopt;
   }
   WordRule rule = *known;
-  const auto value = NumberOf(words[*row].text, rule.most_digits);
+  const auto value = ToNumber(words[*row].text, rule.max_digits);
   if (!value || !Refine(WordBefore(words, at), rule)) {
     return std::nullopt;
   }
@@ -168,7 +168,7 @@ constexpr std::array<std::string_view, 19> kRoles{
 
 }  // namespace
 
-std::vector<WordField> WordFieldsOf(WordRun words) {
+std::vector<WordField> FindWordFields(WordRun words) {
   std::vector<WordField> fields;
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (words[at].kind != Kind::kWord) {
@@ -199,7 +199,7 @@ std::optional<std::int64_t> LoneR(WordRun words) {
     const PathWord& before = words[at - 2];
     if (ends && before.kind == Kind::kWord && !Holds(kOtherThings, before.text) &&
         !Holds(kNamesBeforeR, before.text)) {
-      return NumberOf(words[at + 1].text, kRankDigits);
+      return ToNumber(words[at + 1].text, kRankDigits);
     }
   }
   return std::nullopt;
@@ -209,7 +209,7 @@ std::string RoleIn(WordRun words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (words[at].text == "replica") {
       const auto number = NumberRow(words, at);
-      const auto value = number ? NumberOf(words[*number].text, kRankDigits) : std::nullopt;
+      const auto value = number ? ToNumber(words[*number].text, kRankDigits) : std::nullopt;
       if (value) {
         return "replica_" + std::to_string(*value);
       }

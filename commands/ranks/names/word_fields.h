@@ -28,7 +28,7 @@ struct WordField {
 };
 
 // In the order of the words.
-std::vector<WordField> WordFieldsOf(std::span<const PathWord> words);
+std::vector<WordField> FindWordFields(std::span<const PathWord> words);
 
 // "prof_memsnap_r3": the number after a lone r, at the end of a word of the name.
 std::optional<std::int64_t> LoneR(std::span<const PathWord> words);

@@ -4,30 +4,30 @@
 
 namespace memtool::formats::capture_log {
 
-const AttributesRow* Attribution::AttributesOf(const Call& call) {
+const AttributesRow* Attribution::GetAttributes(const Call& call) {
   const AttributesRow* attributes = definitions_.attribute_sets.Find(call.attributes);
   unknown_ += attributes == nullptr ? 1 : 0;
   return attributes;
 }
 
-const LedgerRow* Attribution::LedgerOf(const AttributesRow& attributes) {
-  const LedgerRow* ledger = definitions_.ledgers.Find(attributes.ledger);
-  unknown_ += ledger == nullptr ? 1 : 0;
-  return ledger;
+const DomainRow* Attribution::GetDomain(const AttributesRow& attributes) {
+  const DomainRow* domain = definitions_.domains.Find(attributes.domain);
+  unknown_ += domain == nullptr ? 1 : 0;
+  return domain;
 }
 
-const LedgerRow* Attribution::LedgerInPool(const AttributesRow& attributes) {
-  const LedgerRow* ledger = LedgerOf(attributes);
+const DomainRow* Attribution::DomainInPool(const AttributesRow& attributes) {
+  const DomainRow* domain = GetDomain(attributes);
   const auto pool = attributes.pool == 0 ? pools_.end() : pools_.find(attributes.pool);
-  if (ledger == nullptr || pool == pools_.end()) {
-    return ledger;
+  if (domain == nullptr || pool == pools_.end()) {
+    return domain;
   }
   const PoolRow& row = pool->second;
-  moved_ = *ledger;
-  moved_.device = row.device.value_or(ledger->device);
+  moved_ = *domain;
+  moved_.device = row.device.value_or(domain->device);
   if (row.kind != wire::Kind::kDevice) {
     moved_.kind = row.kind;
-    moved_.name = row.ledger;
+    moved_.name = row.domain;
   }
   return &moved_;
 }
@@ -37,11 +37,11 @@ void Attribution::SetPool(std::uint64_t pool, const Call& made,
   PoolRow row{.device = device};
   // Where the definitions are lost, the device is still known.
   const AttributesRow* attributes = definitions_.attribute_sets.Find(made.attributes);
-  const LedgerRow* ledger =
-      attributes == nullptr ? nullptr : definitions_.ledgers.Find(attributes->ledger);
-  if (ledger != nullptr && ledger->kind != wire::Kind::kDevice) {
-    row.kind = ledger->kind;
-    row.ledger = ledger->name;
+  const DomainRow* domain =
+      attributes == nullptr ? nullptr : definitions_.domains.Find(attributes->domain);
+  if (domain != nullptr && domain->kind != wire::Kind::kDevice) {
+    row.kind = domain->kind;
+    row.domain = domain->name;
   }
   pools_[pool] = std::move(row);
 }

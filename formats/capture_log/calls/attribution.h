@@ -1,4 +1,4 @@
-// Whom a call belongs to: its attribute set, its ledger, and what its pool says of that.
+// Whom a call belongs to: its attribute set, its domain, and what its pool says of that.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class Attribution {
   explicit Attribution(const Definitions& definitions) : definitions_(definitions) {}
 
   // nullptr where the definition is lost, which is counted.
-  const AttributesRow* AttributesOf(const Call& call);
-  const LedgerRow* LedgerOf(const AttributesRow& attributes);
-  // The ledger, on the device of the call's pool and of its kind of memory: the log names the
+  const AttributesRow* GetAttributes(const Call& call);
+  const DomainRow* GetDomain(const AttributesRow& attributes);
+  // The domain, on the device of the call's pool and of its kind of memory: the log names the
   // thread's current device and memory of devices. Valid until the next call.
-  const LedgerRow* LedgerInPool(const AttributesRow& attributes);
+  const DomainRow* DomainInPool(const AttributesRow& attributes);
 
-  // `made` is the call that said so; its ledger has the kind. Without a device, its memory is the
+  // `made` is the call that said so; its domain has the kind. Without a device, its memory is the
   // current device's.
   void SetPool(std::uint64_t pool, const Call& made, std::optional<std::int32_t> device);
 
@@ -33,12 +33,12 @@ class Attribution {
   struct PoolRow {
     std::optional<std::int32_t> device;
     wire::Kind kind = wire::Kind::kDevice;
-    std::string ledger;  // its name, where the kind is not kDevice
+    std::string domain;  // its name, where the kind is not kDevice
   };
 
   const Definitions& definitions_;
   KeyMap<PoolRow> pools_;
-  LedgerRow moved_;
+  DomainRow moved_;
   std::uint64_t unknown_ = 0;
 };
 

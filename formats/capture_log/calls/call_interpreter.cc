@@ -24,25 +24,25 @@ CallCounts CallInterpreter::counts() const {
 }
 
 void CallInterpreter::Alloc(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
-  const LedgerRow* ledger =
-      attributes == nullptr ? nullptr : attribution_.LedgerInPool(*attributes);
-  if (ledger == nullptr) {
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
+  const DomainRow* domain =
+      attributes == nullptr ? nullptr : attribution_.DomainInPool(*attributes);
+  if (domain == nullptr) {
     return;
   }
   counts_.estimated += call.estimated ? 1 : 0;
   Call row = call;
-  row.key = KeyInTrace(ledger->space, call.key);
-  const PointerTable::Key key(ledger->space, call.key);
-  const bool is_handle = ledger->space == wire::Space::kVmmHandle;
+  row.key = KeyInTrace(domain->space, call.key);
+  const PointerTable::Key key(domain->space, call.key);
+  const bool is_handle = domain->space == wire::Space::kVmmHandle;
   if (is_handle) {
     row.key ^= handles_.CountUse(call.key) << 48U;
   } else {
     counts_.reopened += pointers_.EndForgotten(call, key) ? 1 : 0;
   }
-  // As the log names it: `ledger` may have another name, from its pool.
-  const bool pooled = attribution_.LedgerOf(*attributes)->name == "async";
-  const Allocation allocation{.place = history_.Add(row, *attributes, *ledger, Action::kAlloc),
+  // As the log names it: `domain` may have another name, from its pool.
+  const bool pooled = attribution_.GetDomain(*attributes)->name == "async";
+  const Allocation allocation{.place = history_.Add(row, *attributes, *domain, Action::kAlloc),
                               .context = attributes->context,
                               .pooled = pooled};
   if (is_handle) {
@@ -53,16 +53,16 @@ void CallInterpreter::Alloc(const Call& call) {
 }
 
 void CallInterpreter::Free(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
-  const LedgerRow* ledger = attributes == nullptr ? nullptr : attribution_.LedgerOf(*attributes);
-  if (ledger == nullptr) {
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
+  const DomainRow* domain = attributes == nullptr ? nullptr : attribution_.GetDomain(*attributes);
+  if (domain == nullptr) {
     return;
   }
   LastFree& last = last_free_[attributes->thread];
   last = {.key = call.key, .effect = NothingKnown{}};
-  if (auto ended = pointers_.Free(call, {ledger->space, call.key}); ended) {
+  if (auto ended = pointers_.Free(call, {domain->space, call.key}); ended) {
     last.effect = std::move(*ended);
-  } else if (ledger->space == wire::Space::kDevicePointer && graph_pointers_.erase(call.key) > 0) {
+  } else if (domain->space == wire::Space::kDevicePointer && graph_pointers_.erase(call.key) > 0) {
     // Memory of a graph: it is freed with the graph's own.
     last.effect = GraphPointerFreed{};
   } else {
@@ -76,10 +76,10 @@ void CallInterpreter::Mark(const Call& call, const std::string& name, std::int64
 
 // numbers: size, the driver's status, bytes that it said are free + 1.
 void CallInterpreter::Failed(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
-  const LedgerRow* ledger =
-      attributes == nullptr ? nullptr : attribution_.LedgerInPool(*attributes);
-  if (ledger == nullptr) {
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
+  const DomainRow* domain =
+      attributes == nullptr ? nullptr : attribution_.DomainInPool(*attributes);
+  if (domain == nullptr) {
     return;
   }
   constexpr std::uint64_t kOutOfMemory = 2;
@@ -89,12 +89,12 @@ void CallInterpreter::Failed(const Call& call) {
   row.key = call.numbers[2] == 0 ? 0 : call.numbers[2] - 1;
   row.size = static_cast<std::int64_t>(
       std::min<std::uint64_t>(call.numbers[0], std::numeric_limits<std::int64_t>::max()));
-  history_.Add(row, *attributes, *ledger, oom ? Action::kOom : Action::kOther);
+  history_.Add(row, *attributes, *domain, oom ? Action::kOom : Action::kOther);
 }
 
 // numbers: handle.
 void CallInterpreter::Release(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
   if (attributes == nullptr) {
     return;
   }
@@ -109,7 +109,7 @@ void CallInterpreter::Release(const Call& call) {
 
 // numbers: address, size.
 void CallInterpreter::Unmap(const Call& call) {
-  if (const AttributesRow* attributes = attribution_.AttributesOf(call); attributes != nullptr) {
+  if (const AttributesRow* attributes = attribution_.GetAttributes(call); attributes != nullptr) {
     last_free_[attributes->thread] = {
         .key = call.numbers[0], .effect = handles_.Unmap(call, call.numbers[0], call.numbers[1])};
   }
@@ -118,7 +118,7 @@ void CallInterpreter::Unmap(const Call& call) {
 // No memory moves, but a refusal that follows is about this call, not about the unmapping before
 // it.
 void CallInterpreter::Unreserve(const Call& call) {
-  if (const AttributesRow* attributes = attribution_.AttributesOf(call); attributes != nullptr) {
+  if (const AttributesRow* attributes = attribution_.GetAttributes(call); attributes != nullptr) {
     last_free_[attributes->thread] = {.key = call.numbers[0], .effect = AddressesReleased{}};
   }
 }
@@ -126,7 +126,7 @@ void CallInterpreter::Unreserve(const Call& call) {
 // numbers: context, device + 1.
 void CallInterpreter::ContextEnd(const Call& call) {
   const std::uint64_t context = call.numbers[0];
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
   if (context == 0 || attributes == nullptr) {
     return;
   }
@@ -135,16 +135,16 @@ void CallInterpreter::ContextEnd(const Call& call) {
 
 // numbers: key, size.
 void CallInterpreter::Import(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
-  const LedgerRow* ledger = attributes == nullptr ? nullptr : attribution_.LedgerOf(*attributes);
-  if (ledger == nullptr) {
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
+  const DomainRow* domain = attributes == nullptr ? nullptr : attribution_.GetDomain(*attributes);
+  if (domain == nullptr) {
     return;
   }
   ++counts_.imports;
-  if (ledger->space == wire::Space::kVmmHandle) {
+  if (domain->space == wire::Space::kVmmHandle) {
     handles_.Add(call.numbers[0], {.imported = true});
   } else {
-    pointers_.Import({ledger->space, call.numbers[0]});
+    pointers_.Import({domain->space, call.numbers[0]});
   }
 }
 
@@ -173,7 +173,7 @@ void CallInterpreter::GraphNode(const Call& call) {
 
 // numbers: key, the driver's status.
 void CallInterpreter::FreeFailed(const Call& call) {
-  const AttributesRow* attributes = attribution_.AttributesOf(call);
+  const AttributesRow* attributes = attribution_.GetAttributes(call);
   if (attributes == nullptr) {
     return;
   }

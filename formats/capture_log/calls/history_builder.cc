@@ -14,28 +14,28 @@ namespace memtool::formats::capture_log {
 
 namespace {
 
-constexpr std::size_t kMostLedgers = 250;  // an event names its ledger with one byte
-constexpr std::size_t kMostStreams = 65000;
+constexpr std::size_t kMaxLedgers = 250;  // an event names its domain with one byte
+constexpr std::size_t kMaxStreams = 65000;
 
-LedgerKind KindOf(wire::Kind kind) {
+DomainKind GetKind(wire::Kind kind) {
   switch (kind) {
     case wire::Kind::kManaged:
-      return LedgerKind::kManaged;
+      return DomainKind::kManaged;
     case wire::Kind::kPinned:
-      return LedgerKind::kPinned;
+      return DomainKind::kPinned;
     case wire::Kind::kHost:
-      return LedgerKind::kHost;
+      return DomainKind::kHost;
     case wire::Kind::kVmm:
-      return LedgerKind::kVmm;
+      return DomainKind::kVmm;
     default:
-      return LedgerKind::kDevice;
+      return DomainKind::kDevice;
   }
 }
 
-LedgerLevel LevelOf(wire::Level level) {
-  return level == wire::Level::kDriver ? LedgerLevel::kDriver
-         : level == wire::Level::kUser ? LedgerLevel::kUser
-                                       : LedgerLevel::kAllocator;
+DomainLevel ToLevel(wire::Level level) {
+  return level == wire::Level::kDriver ? DomainLevel::kDriver
+         : level == wire::Level::kUser ? DomainLevel::kUser
+                                       : DomainLevel::kAllocator;
 }
 
 Label TextLabel(RecordingBuilder& builder, std::string_view key, std::string_view text) {
@@ -44,38 +44,38 @@ Label TextLabel(RecordingBuilder& builder, std::string_view key, std::string_vie
 
 }  // namespace
 
-std::int64_t HistoryBuilder::TimeOf(const Call& call) const {
-  constexpr std::uint64_t kMostTime = std::uint64_t{1} << 61U;
-  return SaturatingAdd(start_unix_, static_cast<std::int64_t>(std::min(call.time, kMostTime)));
+std::int64_t HistoryBuilder::GetTime(const Call& call) const {
+  constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 61U;
+  return SaturatingAdd(start_unix_, static_cast<std::int64_t>(std::min(call.time, kMaxTime)));
 }
 
-std::uint32_t HistoryBuilder::TraceOf(const LedgerRow& ledger) {
-  const bool user = ledger.level == wire::Level::kUser;
-  std::string name = ledger.device < 0 ? "host" : std::to_string(ledger.device);
+std::uint32_t HistoryBuilder::GetTrace(const DomainRow& domain) {
+  const bool user = domain.level == wire::Level::kUser;
+  std::string name = domain.device < 0 ? "host" : std::to_string(domain.device);
   if (user) {
-    name = fmt::format("{}@{}", ledger.name, name);
+    name = fmt::format("{}@{}", domain.name, name);
   }
   const auto [found, added] =
       trace_index_.emplace(name, static_cast<std::uint32_t>(traces_.size()));
   if (added) {
-    traces_.push_back({.name = name, .device = ledger.device, .level = LevelOf(ledger.level)});
+    traces_.push_back({.name = name, .device = domain.device, .level = ToLevel(domain.level)});
   }
   return found->second;
 }
 
-std::uint8_t HistoryBuilder::LedgerIndex(const LedgerRow& ledger, std::uint32_t trace) {
-  const auto [found, added] = ledger_index_.emplace(std::pair(trace, ledger.name),
-                                                    static_cast<std::uint8_t>(ledgers_.size()));
+std::uint8_t HistoryBuilder::DomainIndex(const DomainRow& domain, std::uint32_t trace) {
+  const auto [found, added] = domain_index_.emplace(std::pair(trace, domain.name),
+                                                    static_cast<std::uint8_t>(domains_.size()));
   if (added) {
-    if (ledgers_.size() >= kMostLedgers) {
+    if (domains_.size() >= kMaxLedgers) {
       ThrowRead(ErrorCode::kLimit, 0, {}, "more than 250 ledgers");
     }
-    ledgers_.push_back({.name = ledger.name,
-                        .device = ledger.device,
-                        .kind = KindOf(ledger.kind),
-                        .level = LevelOf(ledger.level)});
-    if (!traces_[trace].first_ledger.valid()) {
-      traces_[trace].first_ledger = LedgerId(std::uint32_t{found->second});
+    domains_.push_back({.name = domain.name,
+                        .device = domain.device,
+                        .kind = GetKind(domain.kind),
+                        .level = ToLevel(domain.level)});
+    if (!traces_[trace].first_domain.valid()) {
+      traces_[trace].first_domain = DomainId(std::uint32_t{found->second});
     }
   }
   return found->second;
@@ -85,7 +85,7 @@ std::uint16_t HistoryBuilder::StreamIndex(std::uint64_t stream) {
   const auto [found, added] =
       stream_index_.emplace(stream, static_cast<std::uint16_t>(streams_.size()));
   if (added) {
-    if (streams_.size() >= kMostStreams) {
+    if (streams_.size() >= kMaxStreams) {
       ThrowRead(ErrorCode::kLimit, 0, {}, "more than 65,000 streams");
     }
     streams_.push_back(stream);
@@ -94,12 +94,12 @@ std::uint16_t HistoryBuilder::StreamIndex(std::uint64_t stream) {
 }
 
 LabelSetId HistoryBuilder::Labels(const Call& call, const AttributesRow& attributes,
-                                  const LedgerRow& ledger, std::uint8_t index) {
+                                  const DomainRow& domain, std::uint8_t index) {
   KnownLabels& known = label_index_[call.attributes];
-  if (known.labels.valid() && known.ledger == index) {
+  if (known.labels.valid() && known.domain == index) {
     return known.labels;
   }
-  std::vector<Label> labels{TextLabel(builder_, "ledger", ledger.name)};
+  std::vector<Label> labels{TextLabel(builder_, "ledger", domain.name)};
   if (const ThreadRow* thread = definitions_.threads.Find(attributes.thread); thread != nullptr) {
     labels.push_back(
         TextLabel(builder_, "thread", fmt::format("{} {}", attributes.thread, thread->name)));
@@ -110,7 +110,7 @@ LabelSetId HistoryBuilder::Labels(const Call& call, const AttributesRow& attribu
   if (attributes.pool != 0) {
     labels.push_back(TextLabel(builder_, "pool", fmt::format("{:#x}", attributes.pool)));
   }
-  known = {.labels = builder_.InternLabels(labels), .ledger = index};
+  known = {.labels = builder_.InternLabels(labels), .domain = index};
   return known.labels;
 }
 
@@ -124,22 +124,22 @@ EventPlace HistoryBuilder::Append(std::uint32_t trace, const Row& row) {
 }
 
 EventPlace HistoryBuilder::Add(const Call& call, const AttributesRow& attributes,
-                               const LedgerRow& ledger, Action action) {
-  const std::uint32_t trace = TraceOf(ledger);
-  const std::uint8_t index = LedgerIndex(ledger, trace);
+                               const DomainRow& domain, Action action) {
+  const std::uint32_t trace = GetTrace(domain);
+  const std::uint8_t index = DomainIndex(domain, trace);
   return Append(trace, {.event = {.key = call.key,
                                   .size = call.size,
-                                  .time = TimeOf(call),
+                                  .time = GetTime(call),
                                   .stream = StreamIndex(attributes.stream),
-                                  .ledger = index,
+                                  .domain = index,
                                   .action = action},
                         .stack = call.stack,
-                        .labels = Labels(call, attributes, ledger, index)});
+                        .labels = Labels(call, attributes, domain, index)});
 }
 
 EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action action) {
   Row row = At(opened);
-  row.event.time = TimeOf(call);
+  row.event.time = GetTime(call);
   row.event.action = action;
   row.stack = 0;
   return Append(opened.trace, row);
@@ -147,21 +147,21 @@ EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action ac
 
 void HistoryBuilder::AddMark(const Call& call, const std::string& name, std::int64_t value) {
   marks_.push_back(
-      {.name = value == 0 ? name : fmt::format("{}#{}", name, value), .begin = TimeOf(call)});
+      {.name = value == 0 ? name : fmt::format("{}#{}", name, value), .begin = GetTime(call)});
 }
 
 std::size_t HistoryBuilder::OpenRange(const Call& call, EventPlace allocated, std::uint64_t address,
                                       std::uint64_t size) {
-  constexpr std::uint64_t kMostSize = std::numeric_limits<std::int64_t>::max();
+  constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int64_t>::max();
   ranges_.push_back({.allocated = allocated,
                      .range = {.address = address,
-                               .size = static_cast<std::int64_t>(std::min(size, kMostSize)),
-                               .begin = TimeOf(call)}});
+                               .size = static_cast<std::int64_t>(std::min(size, kMaxSize)),
+                               .begin = GetTime(call)}});
   return ranges_.size() - 1;
 }
 
 void HistoryBuilder::CloseRange(const Call& call, std::size_t range) {
-  ranges_[range].range.end = TimeOf(call);
+  ranges_[range].range.end = GetTime(call);
 }
 
 void HistoryBuilder::ReopenRange(std::size_t range) {
@@ -171,7 +171,7 @@ void HistoryBuilder::ReopenRange(std::size_t range) {
 History HistoryBuilder::Finish(StackMaker& stacks) {
   History history;
   history.clock = Clock::kUnix;
-  history.ledgers = std::move(ledgers_);
+  history.domains = std::move(domains_);
   history.streams = std::move(streams_);
   history.marks = std::move(marks_);
   // By level, then device; the host last.
@@ -187,8 +187,8 @@ History HistoryBuilder::Finish(StackMaker& stacks) {
                               .name = trace->name,
                               .first_event = history.events.size(),
                               .event_count = trace->rows.size(),
-                              .blocks = trace->first_ledger,
-                              .segments = trace->first_ledger});
+                              .blocks = trace->first_domain,
+                              .segments = trace->first_domain});
     for (const Row& row : trace->rows) {
       history.events.push_back(row.event);
       history.events.back().stack = stacks.Of(row.stack);

@@ -1,5 +1,5 @@
 // Collects events: one trace for each device, one for the host and one for each of the program's
-// own allocators, with their ledgers, streams, labels, marks and mapped address ranges.
+// own allocators, with their domains, streams, labels, marks and mapped address ranges.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class HistoryBuilder {
   HistoryBuilder(RecordingBuilder& builder, const Definitions& definitions, std::int64_t start_unix)
       : builder_(builder), definitions_(definitions), start_unix_(start_unix) {}
 
-  // Throws ReadError (kLimit) where there are more events, ledgers or streams than a history has
+  // Throws ReadError (kLimit) where there are more events, domains or streams than a history has
   // numbers for.
-  EventPlace Add(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger,
+  EventPlace Add(const Call& call, const AttributesRow& attributes, const DomainRow& domain,
                  Action action);
   // The event that ends the allocation of `opened`.
   EventPlace AddEnd(const Call& call, EventPlace opened, Action action);
@@ -52,36 +52,36 @@ class HistoryBuilder {
   };
   struct KnownLabels {
     LabelSetId labels;
-    std::uint8_t ledger = 0;  // a reused pool's handle may stand for another one
+    std::uint8_t domain = 0;  // a reused pool's handle may stand for another one
   };
   struct TraceRows {
     std::string name;
     std::int32_t device = -1;
-    LedgerLevel level = LedgerLevel::kDriver;
+    DomainLevel level = DomainLevel::kDriver;
     std::vector<Row> rows;
-    LedgerId first_ledger;
+    DomainId first_domain;
   };
   struct Range {
     EventPlace allocated;
     AddressRange range;
   };
 
-  std::uint32_t TraceOf(const LedgerRow& ledger);
-  std::uint8_t LedgerIndex(const LedgerRow& ledger, std::uint32_t trace);
+  std::uint32_t GetTrace(const DomainRow& domain);
+  std::uint8_t DomainIndex(const DomainRow& domain, std::uint32_t trace);
   std::uint16_t StreamIndex(std::uint64_t stream);
-  LabelSetId Labels(const Call& call, const AttributesRow& attributes, const LedgerRow& ledger,
+  LabelSetId Labels(const Call& call, const AttributesRow& attributes, const DomainRow& domain,
                     std::uint8_t index);
   EventPlace Append(std::uint32_t trace, const Row& row);
   Row& At(EventPlace place) { return traces_[place.trace].rows[place.row]; }
-  [[nodiscard]] std::int64_t TimeOf(const Call& call) const;
+  [[nodiscard]] std::int64_t GetTime(const Call& call) const;
 
   RecordingBuilder& builder_;
   const Definitions& definitions_;
   std::int64_t start_unix_;
   std::vector<TraceRows> traces_;
   std::map<std::string, std::uint32_t> trace_index_;
-  std::vector<Ledger> ledgers_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> ledger_index_;  // by trace and name
+  std::vector<MemoryDomain> domains_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> domain_index_;  // by trace and name
   std::vector<std::uint64_t> streams_{0};
   KeyMap<std::uint16_t> stream_index_{{0, 0}};
   KeyMap<KnownLabels> label_index_;  // by attribute set

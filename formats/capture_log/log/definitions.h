@@ -82,7 +82,7 @@ struct ThreadRow {
   std::string name;
 };
 
-struct LedgerRow {
+struct DomainRow {
   wire::Space space = wire::Space::kDevicePointer;
   wire::Kind kind = wire::Kind::kDevice;
   wire::Level level = wire::Level::kDriver;
@@ -92,7 +92,7 @@ struct LedgerRow {
 
 struct AttributesRow {
   std::uint64_t thread = 0;
-  std::uint64_t ledger = 0;
+  std::uint64_t domain = 0;
   std::uint64_t context = 0;
   std::uint64_t stream = 0;
   std::uint64_t pool = 0;
@@ -106,7 +106,7 @@ struct Definitions {
   IdTable<PyFrameRow> py_frames;
   IdTable<StackRow> stacks;
   IdTable<ThreadRow> threads;
-  IdTable<LedgerRow> ledgers;
+  IdTable<DomainRow> domains;
   IdTable<AttributesRow> attribute_sets;
   IdTable<std::string> tags;
 };

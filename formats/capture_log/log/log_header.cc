@@ -18,7 +18,7 @@ wire::Header ReadHeader(ByteWindow& in) {
   if (!HasMagic(head)) {
     ThrowRead(ErrorCode::kMalformed, 0, {}, "this is not a capture log");
   }
-  if (head.size() < wire::kLeastHeader) {
+  if (head.size() < wire::kMinHeader) {
     ThrowRead(ErrorCode::kTruncated, head.size(), "header", "the file ends inside its header");
   }
   wire::Header header{};

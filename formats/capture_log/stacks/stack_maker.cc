@@ -10,7 +10,7 @@ namespace memtool::formats::capture_log {
 namespace {
 
 constexpr std::string_view kEvaluates = "_PyEval_EvalFrameDefault";
-constexpr std::size_t kMostFrames = 1024;
+constexpr std::size_t kMaxFrames = 1024;
 
 std::string Hex(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -30,7 +30,7 @@ bool IsInterpreter(std::string_view path) {
 
 }  // namespace
 
-MappingId StackMaker::MappingOf(std::uint64_t mapping) {
+MappingId StackMaker::GetMapping(std::uint64_t mapping) {
   const MappingRow* row = definitions_.mappings.Find(mapping);
   if (row == nullptr) {
     return {};
@@ -40,13 +40,13 @@ MappingId StackMaker::MappingOf(std::uint64_t mapping) {
     found->second = builder_.AddMapping({.start = row->start,
                                          .limit = row->start + row->size,
                                          .offset = row->file_offset,
-                                         .filename = builder_.Intern(symbols_.PathOf(*row)),
+                                         .filename = builder_.Intern(symbols_.GetPath(*row)),
                                          .build_id = builder_.Intern(Hex(row->build_id))});
   }
   return found->second;
 }
 
-const StackMaker::Native& StackMaker::NativeOf(const FrameRow& row) {
+const StackMaker::Native& StackMaker::GetNative(const FrameRow& row) {
   const auto [found, added] = natives_.emplace(std::pair(row.mapping, row.address), Native{});
   if (!added) {
     return found->second;
@@ -55,7 +55,7 @@ const StackMaker::Native& StackMaker::NativeOf(const FrameRow& row) {
   std::vector<Line> lines;
   const MappingRow* mapping = definitions_.mappings.Find(row.mapping);
   if (mapping != nullptr) {
-    native.interpreter = IsInterpreter(symbols_.PathOf(*mapping));
+    native.interpreter = IsInterpreter(symbols_.GetPath(*mapping));
     for (const Symbol& symbol : symbols_.At(*mapping, row.address - 1)) {
       native.evaluates = native.evaluates || symbol.system_name.starts_with(kEvaluates);
       const FunctionId function = builder_.AddFunction(
@@ -66,11 +66,11 @@ const StackMaker::Native& StackMaker::NativeOf(const FrameRow& row) {
     }
   }
   native.location =
-      builder_.AddLocation({.mapping = MappingOf(row.mapping), .address = row.address - 1}, lines);
+      builder_.AddLocation({.mapping = GetMapping(row.mapping), .address = row.address - 1}, lines);
   return native;
 }
 
-LocationId StackMaker::PythonOf(const PyFrameRow& row) {
+LocationId StackMaker::GetPythonLocation(const PyFrameRow& row) {
   const auto [found, added] = pythons_.emplace(std::pair(row.code, row.position), LocationId{});
   if (!added) {
     return found->second;
@@ -93,7 +93,7 @@ LocationId StackMaker::PythonOf(const PyFrameRow& row) {
 // interpreter has no symbols), all Python frames go where the first function of the interpreter is.
 std::vector<LocationId> StackMaker::Merge(const StackRow& row) {
   std::vector<const PyFrameRow*> python;
-  for (std::uint64_t id = row.python; python.size() < kMostFrames;) {
+  for (std::uint64_t id = row.python; python.size() < kMaxFrames;) {
     const PyFrameRow* frame = definitions_.py_frames.Find(id);
     if (frame == nullptr) {
       break;
@@ -102,12 +102,12 @@ std::vector<LocationId> StackMaker::Merge(const StackRow& row) {
     id = frame->parent;
   }
   std::vector<Native> native;
-  for (std::uint64_t id = row.native; native.size() < kMostFrames;) {
+  for (std::uint64_t id = row.native; native.size() < kMaxFrames;) {
     const FrameRow* frame = definitions_.frames.Find(id);
     if (frame == nullptr) {
       break;
     }
-    native.push_back(NativeOf(*frame));
+    native.push_back(GetNative(*frame));
     id = frame->parent;
   }
   const auto loops = std::count_if(native.begin(), native.end(),
@@ -118,7 +118,7 @@ std::vector<LocationId> StackMaker::Merge(const StackRow& row) {
   std::size_t next = 0;
   const auto add_all = [&] {
     for (; next < python.size(); ++next) {
-      merged.push_back(PythonOf(*python[next]));
+      merged.push_back(GetPythonLocation(*python[next]));
     }
   };
   for (const Native& frame : native) {
@@ -130,7 +130,7 @@ std::vector<LocationId> StackMaker::Merge(const StackRow& row) {
       continue;
     }
     for (bool entered = false; next < python.size() && !entered; ++next) {
-      merged.push_back(PythonOf(*python[next]));
+      merged.push_back(GetPythonLocation(*python[next]));
       entered = python[next]->entry;
     }
   }

@@ -28,9 +28,9 @@ class StackMaker {
     bool interpreter = false;  // some function of the interpreter
   };
 
-  const Native& NativeOf(const FrameRow& row);
-  LocationId PythonOf(const PyFrameRow& row);
-  MappingId MappingOf(std::uint64_t mapping);
+  const Native& GetNative(const FrameRow& row);
+  LocationId GetPythonLocation(const PyFrameRow& row);
+  MappingId GetMapping(std::uint64_t mapping);
   std::vector<LocationId> Merge(const StackRow& row);
 
   RecordingBuilder& builder_;

@@ -14,7 +14,7 @@ namespace memtool::formats::capture_log {
 
 namespace {
 
-constexpr std::size_t kMostInlined = 64;
+constexpr std::size_t kMaxInlined = 64;
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
@@ -60,7 +60,7 @@ const Dwfl_Callbacks& Callbacks() {
   return callbacks;
 }
 
-std::string NameOf(Dwarf_Die* die, std::string* system_name) {
+std::string ToName(Dwarf_Die* die, std::string* system_name) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
     if (libdw::dwarf_attr_integrate(die, name, &attribute) != nullptr) {
@@ -161,14 +161,14 @@ class Symbols::Module {
     Dwarf_Die* scopes = nullptr;
     const int count = libdw::dwarf_getscopes(unit, address - bias, &scopes);
     const std::unique_ptr<Dwarf_Die, Free> owned(count > 0 ? scopes : nullptr);
-    for (int i = 0; i < count && symbols.size() < kMostInlined; ++i) {
+    for (int i = 0; i < count && symbols.size() < kMaxInlined; ++i) {
       Dwarf_Die* die = &scopes[i];
       const int tag = libdw::dwarf_tag(die);
       if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
         continue;
       }
       Symbol symbol{.file = file, .line = line};
-      symbol.name = NameOf(die, &symbol.system_name);
+      symbol.name = ToName(die, &symbol.system_name);
       symbols.push_back(std::move(symbol));
       if (tag == DW_TAG_subprogram) {
         return;
@@ -205,12 +205,12 @@ class Symbols::Module {
 Symbols::Symbols(std::string executable) : executable_(std::move(executable)) {}
 Symbols::~Symbols() = default;
 
-std::string Symbols::PathOf(const MappingRow& mapping) const {
+std::string Symbols::GetPath(const MappingRow& mapping) const {
   return mapping.path.empty() ? executable_ : mapping.path;
 }
 
 Symbols::Module* Symbols::Open(const MappingRow& mapping) {
-  const std::string path = PathOf(mapping);
+  const std::string path = GetPath(mapping);
   auto& module = modules_[path + '\0' + mapping.build_id];
   if (module == nullptr) {
     module = std::make_unique<Module>(path, mapping.build_id);

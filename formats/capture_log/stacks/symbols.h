@@ -31,7 +31,7 @@ class Symbols {
   // unknown.
   std::vector<Symbol> At(const MappingRow& mapping, std::uint64_t address);
   // The mapping's file, with the main program's name filled in.
-  [[nodiscard]] std::string PathOf(const MappingRow& mapping) const;
+  [[nodiscard]] std::string GetPath(const MappingRow& mapping) const;
   // Addresses so far whose file is here, and that have no names because libdw is not installed.
   [[nodiscard]] std::uint64_t without_libdw() const { return without_libdw_; }
 

@@ -8,7 +8,7 @@ class Symbols::Module {};
 Symbols::Symbols(std::string executable) : executable_(std::move(executable)) {}
 Symbols::~Symbols() = default;
 
-std::string Symbols::PathOf(const MappingRow& mapping) const {
+std::string Symbols::GetPath(const MappingRow& mapping) const {
   return mapping.path.empty() ? executable_ : mapping.path;
 }
 

@@ -13,10 +13,10 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostName = 512;
+constexpr std::size_t kMaxName = 512;
 
 // What a chunk's row says behind " by op ", up to its next word.
-std::string_view Told(std::string_view row, std::string_view key) {
+std::string_view FindField(std::string_view row, std::string_view key) {
   constexpr std::array<std::string_view, 9> kKeys{" of size ",
                                                   " next ",
                                                   " by op ",
@@ -61,21 +61,21 @@ bool PoolDump::Begins(std::string_view row) const {
   return listed_ && (row.starts_with("BFCAllocator dump for") || row.starts_with("Bin (256):"));
 }
 
-bool PoolDump::Tells() const {
+bool PoolDump::HasFigures() const {
   return !pool_.chunks.empty() || !pool_.classes.empty() || (pool_.limit && pool_.in_use);
 }
 
 std::uint32_t PoolDump::NameIn(std::string_view row) {
-  std::string_view name = Told(row, " by op ");
-  name = name.empty() ? Told(row, " tag ") : name;
-  name = (name.empty() ? Told(row, " allocation_annotation ") : name).substr(0, kMostName);
+  std::string_view name = FindField(row, " by op ");
+  name = name.empty() ? FindField(row, " tag ") : name;
+  name = (name.empty() ? FindField(row, " allocation_annotation ") : name).substr(0, kMaxName);
   if (name.empty()) {
     return 0;
   }
   if (const auto known = names_.find(name); known != names_.end()) {
     return known->second;
   }
-  if (pool_.names.size() >= kMostNames) {
+  if (pool_.names.size() >= kMaxNames) {
     return 0;
   }
   pool_.names.emplace_back(name);
@@ -98,13 +98,13 @@ bool PoolDump::TakeChunk(std::string_view row) {
   address.remove_prefix(address.starts_with("0x") ? 2 : 0);
   constexpr int kHex = 16;
   const auto begin = ParseNumber<std::uint64_t>(address, kHex);
-  const auto size = ParseNumber<std::int64_t>(Told(row, " of size "));
+  const auto size = ParseNumber<std::int64_t>(FindField(row, " of size "));
   if (!begin || !size || *size <= 0 || *begin > UINT64_MAX - static_cast<std::uint64_t>(*size)) {
     ++pool_.damaged;
     return true;
   }
   OomChunk chunk{.address = *begin, .size = *size, .in_use = !free};
-  if (pool_.chunks.size() >= kMostChunks) {
+  if (pool_.chunks.size() >= kMaxChunks) {
     ++pool_.left_out;
     return true;
   }
@@ -123,8 +123,8 @@ bool PoolDump::TakeClass(std::string_view row) {
     return false;
   }
   listed_ = true;
-  constexpr std::size_t kMostClasses = 100'000;
-  if (one.count > 0 && one.size > 0 && pool_.classes.size() < kMostClasses) {
+  constexpr std::size_t kMaxClasses = 100'000;
+  if (one.count > 0 && one.size > 0 && pool_.classes.size() < kMaxClasses) {
     pool_.classes.push_back(one);
   } else {
     ++pool_.damaged;
@@ -209,7 +209,7 @@ bool PoolDump::Take(std::string_view row) {
   row = Trimmed(row);
   constexpr std::string_view kDump = "BFCAllocator dump for";
   if (row.starts_with(kDump)) {
-    pool_.allocator = Trimmed(row.substr(kDump.size())).substr(0, kMostName);
+    pool_.allocator = Trimmed(row.substr(kDump.size())).substr(0, kMaxName);
     return true;
   }
   return row.starts_with("Bin (") || row.starts_with("Bin for ") || TakeChunk(row) ||

@@ -14,7 +14,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostCellText = 4096;  // of one name or shape
+constexpr std::size_t kMaxCellText = 4096;  // of one name or shape
 
 using Number = std::optional<OomNumber>;
 
@@ -68,7 +68,7 @@ enum Heading : unsigned {
   kHeap = 16,
   kPersistent = 32,
   kRequirement = 64,
-  kLargest = 128,
+  kMaxValue = 128,
 };
 
 // "Total hbm usage >= 65.05G:": the space between the words, and the size behind them.
@@ -83,9 +83,9 @@ bool TakeSpaced(std::string_view row, const Spaced& words, std::string_view& spa
     return false;
   }
   row.remove_prefix(words.before.size());
-  constexpr std::size_t kLongest = 16;
+  constexpr std::size_t kMaxLength = 16;
   const std::size_t end = row.find(' ');
-  if (end == 0 || end > kLongest || !row.substr(end).starts_with(words.behind)) {
+  if (end == 0 || end > kMaxLength || !row.substr(end).starts_with(words.behind)) {
     return false;
   }
   space = row.substr(0, end);
@@ -107,11 +107,11 @@ Found HeadingIn(std::string_view row) {
        {"Peak buffers:", kPeak},
        {"Heap allocator status:", kHeap},
        {"Persistent allocations include", kPersistent},
-       {"Largest program allocations in ", kLargest}}};
+       {"Largest program allocations in ", kMaxValue}}};
   for (const auto& [words, heading] : kPlain) {
     if (row.starts_with(words)) {
       found.heading = heading;
-      if (heading == kLargest) {
+      if (heading == kMaxValue) {
         const std::string_view rest = row.substr(words.size());
         found.space = rest.substr(0, rest.find(':'));
       }
@@ -141,7 +141,7 @@ bool ProgramTable::Begins(std::string_view row) const {
   return heading != 0 && seen_ >= heading;
 }
 
-bool ProgramTable::Tells() const {
+bool ProgramTable::HasFigures() const {
   return table_.total || table_.program || table_.temporaries || table_.capacity ||
          !table_.buffers.empty();
 }
@@ -153,9 +153,9 @@ bool ProgramTable::TakeHeading(std::string_view row) {
   }
   seen_ |= found.heading;
   open_ = false;
-  constexpr std::size_t kLongestSpace = 16;
+  constexpr std::size_t kMaxSpaceLength = 16;
   if (!found.space.empty()) {
-    table_.space = found.space.substr(0, kLongestSpace);
+    table_.space = found.space.substr(0, kMaxSpaceLength);
   }
   switch (found.heading) {
     case kCapacity:
@@ -175,7 +175,7 @@ bool ProgramTable::TakeHeading(std::string_view row) {
       part_ = Part::kRuntime;
       break;
     case kPeak:
-    case kLargest:
+    case kMaxValue:
       part_ = Part::kBuffers;
       break;
     default:
@@ -212,8 +212,8 @@ bool ProgramTable::TakeRuntime(std::string_view row) {
     Number rounded;
     Number exact;
     table_.damaged += in.TakeSize(rounded) ? 0 : 1;
-    const bool told = in.Take("(") && in.TakeGrouped(exact) && exact;
-    table_.allocated = told ? exact : rounded;
+    const bool reported = in.Take("(") && in.TakeGrouped(exact) && exact;
+    table_.allocated = reported ? exact : rounded;
     return true;
   }
   return TakeNamed(row, "Max free chunk", table_.largest_free);
@@ -221,7 +221,7 @@ bool ProgramTable::TakeRuntime(std::string_view row) {
 
 bool ProgramTable::TakeTotal(std::string_view row) {
   Phrases in(row);
-  if (in.Take("reserved(") && in.SkipTo(")", kMostCellText)) {
+  if (in.Take("reserved(") && in.SkipTo(")", kMaxCellText)) {
     in.TakeSize(table_.reserved);
     return true;
   }
@@ -271,7 +271,7 @@ bool ProgramTable::StartsBuffer(std::string_view row) {
   if (!plain && !numbered.starts_with("Size:")) {
     return false;
   }
-  open_ = table_.buffers.size() < kMostBuffers;
+  open_ = table_.buffers.size() < kMaxBuffers;
   if (!open_) {
     ++table_.left_out;
     return true;
@@ -287,11 +287,11 @@ bool ProgramTable::StartsBuffer(std::string_view row) {
 
 void ProgramTable::TakeOperator(std::string_view row) {
   OomBuffer& buffer = table_.buffers.back();
-  buffer.op_name = Attribute(row, "op_name=").substr(0, kMostCellText);
+  buffer.op_name = Attribute(row, "op_name=").substr(0, kMaxCellText);
   if (buffer.op_name.empty()) {
-    buffer.op_name = Attribute(row, "op_type=").substr(0, kMostCellText);
+    buffer.op_name = Attribute(row, "op_type=").substr(0, kMaxCellText);
   }
-  buffer.file = Attribute(row, "source_file=").substr(0, kMostCellText);
+  buffer.file = Attribute(row, "source_file=").substr(0, kMaxCellText);
   std::string_view line = Attribute(row, "source_line=");
   buffer.line = std::max<std::int64_t>(TakeNumber<std::int64_t>(line).value_or(0), 0);
 }
@@ -314,10 +314,10 @@ bool ProgramTable::TakeFigure(std::string_view row) {
   table_.damaged += in.TakeSize(buffer.padding) ? 0 : 1;
   if (in.Take("(")) {
     // No device has a thousand times a thousand: a number that long is damage.
-    constexpr double kMost = 1e9;
+    constexpr double kMax = 1e9;
     std::string_view rest = in.rest().substr(0, in.rest().find('x'));
     const double times = TakeNumber<double>(rest).value_or(0);
-    buffer.expansion = times > 0 && times < kMost ? times : 0;
+    buffer.expansion = times > 0 && times < kMax ? times : 0;
   }
   return true;
 }
@@ -346,7 +346,7 @@ bool ProgramTable::TakeBuffer(std::string_view row) {
        {"Allocation type:", &buffer.allocation}}};
   for (const auto& [name, text] : texts) {
     if (row.starts_with(name)) {
-      *text = Trimmed(row.substr(name.size())).substr(0, kMostCellText);
+      *text = Trimmed(row.substr(name.size())).substr(0, kMaxCellText);
       buffer.argument = buffer.argument || name.starts_with("Entry") ||
                         (text == &buffer.allocation && text->find("rgument") != text->npos);
       return true;
@@ -378,7 +378,7 @@ bool ProgramTable::Take(std::string_view row) {
 namespace {
 
 // What an instruction does: "fusion" of "%fusion.12 = f32[8]{0} fusion(…)" and of "fusion".
-std::string_view OpcodeOf(std::string_view instruction) {
+std::string_view GetOpcode(std::string_view instruction) {
   const std::size_t equals = instruction.find(" = ");
   std::string_view name = instruction.substr(0, instruction.find_first_of(" ("));
   if (equals != std::string_view::npos) {
@@ -397,11 +397,11 @@ std::string_view OpcodeOf(std::string_view instruction) {
   return name.substr(0, name.find('.'));
 }
 
-std::string NameOf(const OomBuffer& buffer) {
+std::string ToName(const OomBuffer& buffer) {
   if (const auto scopes = xla::SplitOpName(buffer.op_name); !scopes.empty()) {
     return std::string(scopes.back());
   }
-  const std::string_view opcode = OpcodeOf(buffer.instruction);
+  const std::string_view opcode = GetOpcode(buffer.instruction);
   return buffer.argument ? "(argument)" : opcode.empty() ? "(no operation)" : std::string(opcode);
 }
 
@@ -414,7 +414,7 @@ OomProgram ProgramTable::Finish() && {
   table_.damaged += static_cast<std::uint64_t>(table_.buffers.end() - kept);
   table_.buffers.erase(kept, table_.buffers.end());
   for (OomBuffer& buffer : table_.buffers) {
-    buffer.name = NameOf(buffer);
+    buffer.name = ToName(buffer);
   }
   if (!table_.total && !table_.program && table_.temporaries) {
     table_.program = table_.temporaries;

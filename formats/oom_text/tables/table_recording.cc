@@ -20,7 +20,7 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-std::int64_t BytesOf(const std::optional<OomNumber>& number) {
+std::int64_t GetBytes(const std::optional<OomNumber>& number) {
   return number ? number->bytes : 0;
 }
 
@@ -36,7 +36,7 @@ class Stacks {
     for (std::size_t i = scopes.size(); i-- > 0;) {
       const bool innermost = i + 1 == scopes.size();
       locations.push_back(
-          LocationOf(scopes[i], innermost ? file : std::string_view(), innermost ? line : 0));
+          GetLocation(scopes[i], innermost ? file : std::string_view(), innermost ? line : 0));
     }
     std::vector<std::uint32_t> key;
     key.reserve(locations.size());
@@ -52,7 +52,7 @@ class Stacks {
   StackId Of(std::string_view only) { return Of(std::span(&only, 1), {}, 0); }
 
  private:
-  LocationId LocationOf(std::string_view name, std::string_view file, std::int64_t line) {
+  LocationId GetLocation(std::string_view name, std::string_view file, std::int64_t line) {
     const auto [at, added] = locations_.try_emplace({std::string(name), std::string(file), line});
     if (added) {
       const FunctionId function = builder_.AddFunction({.name = builder_.Intern(name),
@@ -100,7 +100,7 @@ class ProgramSamples {
 
  private:
   void AddBuffer(const OomBuffer& buffer) {
-    std::vector<Label> labels{TextLabel(builder_, "kind", KindOf(buffer))};
+    std::vector<Label> labels{TextLabel(builder_, "kind", GetKind(buffer))};
     if (!buffer.shape.empty()) {
       labels.push_back(TextLabel(builder_, "shape", buffer.shape));
       labels.push_back(TextLabel(builder_, "dtype",
@@ -113,20 +113,20 @@ class ProgramSamples {
                         .unit = builder_.Intern("bytes"),
                         .numeric = true});
     }
-    AddSample(StackOf(buffer), labels, 1, buffer.size.bytes,
+    AddSample(GetStack(buffer), labels, 1, buffer.size.bytes,
               buffer.unpadded ? buffer.unpadded->bytes : buffer.size.bytes);
     (buffer.argument ? listed_arguments_ : listed_) =
         SaturatingAdd(buffer.argument ? listed_arguments_ : listed_, buffer.size.bytes);
   }
 
-  static std::string KindOf(const OomBuffer& buffer) {
+  static std::string GetKind(const OomBuffer& buffer) {
     return buffer.argument                                       ? "argument"
            : buffer.allocation.find("temp") != std::string::npos ? "temporary"
            : buffer.allocation.empty()                           ? "temporary or output"
                                                                  : buffer.allocation;
   }
 
-  StackId StackOf(const OomBuffer& buffer) {
+  StackId GetStack(const OomBuffer& buffer) {
     const auto scopes = xla::SplitOpName(buffer.op_name);
     if (!scopes.empty()) {
       return stacks_.Of(scopes, buffer.file, buffer.line);
@@ -154,15 +154,15 @@ class ProgramSamples {
 
   void AddRests() {
     const std::int64_t arguments =
-        SaturatingSubtract(BytesOf(program_.arguments), listed_arguments_);
-    AddRest("(reserved by the system)", "reserved", BytesOf(program_.reserved));
-    AddRest("(held by other programs and arrays)", "heap", BytesOf(program_.heap));
+        SaturatingSubtract(GetBytes(program_.arguments), listed_arguments_);
+    AddRest("(reserved by the system)", "reserved", GetBytes(program_.reserved));
+    AddRest("(held by other programs and arrays)", "heap", GetBytes(program_.heap));
     AddRest(listed_arguments_ > 0 ? "(arguments not listed)" : "(arguments)", "argument",
             arguments);
-    std::int64_t rest = BytesOf(program_.program);
+    std::int64_t rest = GetBytes(program_.program);
     if (!program_.program && program_.total) {
       rest = SaturatingSubtract(program_.total->bytes,
-                                std::max(BytesOf(program_.arguments), listed_arguments_));
+                                std::max(GetBytes(program_.arguments), listed_arguments_));
     }
     AddRest("(not listed)", "not listed", SaturatingSubtract(rest, listed_));
   }
@@ -234,7 +234,7 @@ Result<Recording> OfProgram(const OomProgram& program, const Others& others) {
   return std::move(builder).Finish();
 }
 
-std::int32_t DeviceOf(std::string_view allocator) {
+std::int32_t GetDevice(std::string_view allocator) {
   constexpr std::string_view kGpu = "GPU_";
   if (!allocator.starts_with(kGpu)) {
     return 0;  // where the allocator's name does not tell: it has only one
@@ -247,24 +247,24 @@ std::int32_t DeviceOf(std::string_view allocator) {
 class PoolHistory {
  public:
   PoolHistory(RecordingBuilder& builder, const OomPool& pool)
-      : builder_(builder), stacks_(builder), pool_(pool), device_(DeviceOf(pool.allocator)) {}
+      : builder_(builder), stacks_(builder), pool_(pool), device_(GetDevice(pool.allocator)) {}
 
-  void Add(const std::optional<OomNumber>& asked) {
+  void Add(const std::optional<OomNumber>& requested_bytes) {
     History history;
     history.streams = {0};
-    history.ledgers.push_back({.name = "segments",
+    history.domains.push_back({.name = "segments",
                                .device = device_,
-                               .level = LedgerLevel::kDriver,
+                               .level = DomainLevel::kDriver,
                                .parent = {},
                                .capacity = Capacity()});
-    history.ledgers.push_back({.name = "blocks", .device = device_, .parent = LedgerId(0U)});
+    history.domains.push_back({.name = "blocks", .device = device_, .parent = DomainId(0U)});
     AddSegments();
     AddEvents(history);
-    if (asked) {
-      history.events.push_back({.key = kNotTold,
-                                .size = asked->bytes,
+    if (requested_bytes) {
+      history.events.push_back({.key = kUnknownBytes,
+                                .size = requested_bytes->bytes,
                                 .stack = {},
-                                .ledger = 1,
+                                .domain = 1,
                                 .action = Action::kOom});
     }
     history.traces.push_back(
@@ -272,9 +272,9 @@ class PoolHistory {
          .name = pool_.allocator.empty() ? std::string("bfc") : pool_.allocator,
          .first_event = 0,
          .event_count = history.events.size(),
-         .blocks = LedgerId(1U),
-         .segments = LedgerId(0U),
-         .listed_before = history.events.size() - (asked ? 1 : 0)});
+         .blocks = DomainId(1U),
+         .segments = DomainId(0U),
+         .listed_before = history.events.size() - (requested_bytes ? 1 : 0)});
     builder_.SetHistory(std::move(history));
     builder_.SetState(std::move(state_));
   }
@@ -284,7 +284,7 @@ class PoolHistory {
     return pool_.limit ? std::optional(pool_.limit->bytes) : std::nullopt;
   }
 
-  StackId StackOf(const OomChunk& chunk) {
+  StackId GetStack(const OomChunk& chunk) {
     if (!chunk.in_use || chunk.name == 0) {
       return {};
     }
@@ -321,7 +321,7 @@ class PoolHistory {
           {.address = chunk.address,
            .size = chunk.size,
            .requested = chunk.in_use ? chunk.size : 0,
-           .stack = StackOf(chunk),
+           .stack = GetStack(chunk),
            .state = chunk.in_use ? BlockState::kActive : BlockState::kInactive});
     }
   }
@@ -332,7 +332,7 @@ class PoolHistory {
       history.events.push_back({.key = segment.address,
                                 .size = segment.size,
                                 .stack = {},
-                                .ledger = 0,
+                                .domain = 0,
                                 .action = Action::kSegmentAlloc});
     }
     for (const Block& block : state_.blocks) {
@@ -340,7 +340,7 @@ class PoolHistory {
         history.events.push_back({.key = block.address,
                                   .size = block.size,
                                   .stack = block.stack,
-                                  .ledger = 1,
+                                  .domain = 1,
                                   .action = Action::kAlloc});
       }
     }
@@ -361,7 +361,7 @@ Result<Recording> OfPool(const OomMessage& message, const Others& others) {
   metadata.format_display = "dump of XLA's and TensorFlow's allocator (BFC) in a log";
   metadata.origin = {.framework = Framework::kUnknown, .kind = RecordingKind::kSnapshot};
   metadata.frames_are_scopes = true;
-  PoolHistory(builder, pool).Add(message.asked);
+  PoolHistory(builder, pool).Add(message.requested_bytes);
   builder.AddBlindSpot("when each chunk was allocated", "a dump is of one moment");
   if (pool.names.size() == 1) {
     builder.AddBlindSpot("what allocated each chunk",
@@ -375,7 +375,7 @@ Result<Recording> OfPool(const OomMessage& message, const Others& others) {
 
 }  // namespace
 
-std::optional<Result<Recording>> RecordingOf(const OomLog& log, TableKind kind) {
+std::optional<Result<Recording>> ToRecording(const OomLog& log, TableKind kind) {
   const OomMessage* program = nullptr;
   const OomMessage* pool = nullptr;
   std::uint64_t programs = 0;

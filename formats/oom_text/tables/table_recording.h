@@ -15,6 +15,6 @@ enum class TableKind : std::uint8_t { kAny, kPool };
 
 // The first program of the log that lists buffers, else (or for kPool) its first dump of chunks.
 // None when it has neither.
-std::optional<Result<Recording>> RecordingOf(const OomLog& log, TableKind kind);
+std::optional<Result<Recording>> ToRecording(const OomLog& log, TableKind kind);
 
 }  // namespace memtool::formats::oom_text

@@ -13,9 +13,9 @@
 
 namespace memtool::formats::oom_text {
 
-inline constexpr std::size_t kMostBuffers = 1000;
-inline constexpr std::size_t kMostChunks = 1'000'000;
-inline constexpr std::size_t kMostNames = 65'536;
+inline constexpr std::size_t kMaxBuffers = 1000;
+inline constexpr std::size_t kMaxChunks = 1'000'000;
+inline constexpr std::size_t kMaxNames = 65'536;
 
 // Reads the tables of one compiled program, row by row.
 class ProgramTable {
@@ -25,7 +25,7 @@ class ProgramTable {
   // Whether `row` is a heading that this table has already, so that another one begins.
   [[nodiscard]] bool Begins(std::string_view row) const;
   // Something was read that is worth telling.
-  [[nodiscard]] bool Tells() const;
+  [[nodiscard]] bool HasFigures() const;
   OomProgram Finish() &&;
 
   // `row` is a heading of such a table.
@@ -56,7 +56,7 @@ class PoolDump {
  public:
   bool Take(std::string_view row);
   [[nodiscard]] bool Begins(std::string_view row) const;
-  [[nodiscard]] bool Tells() const;
+  [[nodiscard]] bool HasFigures() const;
   OomPool Finish() &&;
 
   static bool IsHeading(std::string_view row);

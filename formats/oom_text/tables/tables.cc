@@ -10,13 +10,13 @@ namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kMostOpenTables = 64;  // processes that print tables at a time
-constexpr std::size_t kMostDone = 256;       // tables of a log
-constexpr std::size_t kMostWarned = 1000;    // warnings of the compiler
-constexpr std::size_t kMostPrefix = 200;
+constexpr std::size_t kMaxOpenTables = 64;  // processes that print tables at a time
+constexpr std::size_t kMaxDone = 256;       // tables of a log
+constexpr std::size_t kMaxWarned = 1000;    // warnings of the compiler
+constexpr std::size_t kMaxPrefix = 200;
 constexpr int kTablePatience = 500;  // lines of something else within a table
 
-std::string ShapeOf(std::string_view prefix) {
+std::string GetShape(std::string_view prefix) {
   std::string shape(prefix);
   std::replace_if(shape.begin(), shape.end(), IsDigit, '0');
   return shape;
@@ -24,7 +24,7 @@ std::string ShapeOf(std::string_view prefix) {
 
 // Behind what loggers of XLA and TensorFlow write: "2020-05-04 09:05:40.7: E 1578 path/x.cc:76] ".
 std::size_t BehindLogger(std::string_view line) {
-  const std::string_view head = line.substr(0, kMostPrefix);
+  const std::string_view head = line.substr(0, kMaxPrefix);
   for (const std::string_view end : {std::string_view(".cc:"), std::string_view(".py:")}) {
     const std::size_t file = head.find(end);
     if (file == std::string_view::npos) {
@@ -54,7 +54,7 @@ std::size_t HeadingAt(std::string_view line) {
   }
   std::size_t first = std::string_view::npos;
   const auto look = [&](std::string_view words) {
-    first = std::min(first, line.substr(0, kMostPrefix + words.size()).find(words));
+    first = std::min(first, line.substr(0, kMaxPrefix + words.size()).find(words));
   };
   if (line[last] == ':') {
     for (const std::string_view words :
@@ -132,7 +132,7 @@ void Tables::Take(std::string_view line, std::uint64_t number, std::string_view 
   if (auto remat = RematIn(line)) {
     remat->line = number;
     warned_.push_back({.process = std::string(process), .remat = *remat});
-    if (warned_.size() > kMostWarned) {
+    if (warned_.size() > kMaxWarned) {
       warned_.pop_front();
     }
     return;
@@ -144,7 +144,7 @@ void Tables::Take(std::string_view line, std::uint64_t number, std::string_view 
   } else if (const Open* open = Find(process)) {
     const std::string_view prefix = open->prefix;
     if (prefix.size() > begin && prefix.size() <= line.size() &&
-        ShapeOf(line.substr(0, prefix.size())) == prefix) {
+        GetShape(line.substr(0, prefix.size())) == prefix) {
       begin = prefix.size();
     }
   } else {
@@ -163,7 +163,7 @@ void Tables::TakeRow(std::string_view row, std::uint64_t number, std::string_vie
     if (!program && !pool) {
       return;
     }
-    if (open_.size() >= kMostOpenTables) {
+    if (open_.size() >= kMaxOpenTables) {
       ++left_out_;
       return;
     }
@@ -174,12 +174,12 @@ void Tables::TakeRow(std::string_view row, std::uint64_t number, std::string_vie
     CloseProgram(*open);
     open->program.emplace();
     open->program_line = number;
-    open->prefix = ShapeOf(before.substr(0, kMostPrefix));
+    open->prefix = GetShape(before.substr(0, kMaxPrefix));
   } else if (pool && (!open->pool || open->pool->Begins(row))) {
     ClosePool(*open);
     open->pool.emplace();
     open->pool_line = number;
-    open->prefix = ShapeOf(before.substr(0, kMostPrefix));
+    open->prefix = GetShape(before.substr(0, kMaxPrefix));
   }
   const bool taken =
       (open->program && open->program->Take(row)) || (open->pool && open->pool->Take(row));
@@ -193,14 +193,14 @@ void Tables::CloseProgram(Open& open) {
   if (!open.program) {
     return;
   }
-  if (open.program->Tells() && done_.size() < kMostDone) {
+  if (open.program->HasFigures() && done_.size() < kMaxDone) {
     OomProgram table = std::move(*open.program).Finish();
     table.first_line = open.program_line;
     done_.push_back({.process = open.process,
                      .line = open.program_line,
                      .program = std::make_shared<const OomProgram>(std::move(table)),
                      .pool = {}});
-  } else if (open.program->Tells()) {
+  } else if (open.program->HasFigures()) {
     ++left_out_;
   }
   open.program.reset();
@@ -210,14 +210,14 @@ void Tables::ClosePool(Open& open) {
   if (!open.pool) {
     return;
   }
-  if (open.pool->Tells() && done_.size() < kMostDone) {
+  if (open.pool->HasFigures() && done_.size() < kMaxDone) {
     OomPool table = std::move(*open.pool).Finish();
     table.first_line = open.pool_line;
     done_.push_back({.process = open.process,
                      .line = open.pool_line,
                      .program = {},
                      .pool = std::make_shared<const OomPool>(std::move(table))});
-  } else if (open.pool->Tells()) {
+  } else if (open.pool->HasFigures()) {
     ++left_out_;
   }
   open.pool.reset();
@@ -264,7 +264,8 @@ void Fill(OomMessage& message) {
 // The message before line `line` that a table belongs to, or the next one when an allocator prints
 // its table first; null = none.
 template <class Lacks>
-OomMessage* OwnerOf(OomLog& log, std::uint64_t line, std::string_view process, const Lacks& lacks) {
+OomMessage* FindOwner(OomLog& log, std::uint64_t line, std::string_view process,
+                      const Lacks& lacks) {
   constexpr std::uint64_t kNext = 12;
   OomMessage* owner = nullptr;
   for (OomMessage& message : log.messages) {
@@ -297,12 +298,13 @@ void Tables::GiveTo(OomLog& log) && {
             [](const Done& a, const Done& b) { return a.line < b.line; });
   for (Done& done : done_) {
     const bool program = done.program != nullptr;
-    OomMessage* owner = OwnerOf(log, done.line, done.process, [program](const OomMessage& message) {
-      return program ? message.program == nullptr : message.pool == nullptr;
-    });
+    OomMessage* owner =
+        FindOwner(log, done.line, done.process, [program](const OomMessage& message) {
+          return program ? message.program == nullptr : message.pool == nullptr;
+        });
     // Figures of an allocator alone are no failure.
-    const bool tells = program || !done.pool->chunks.empty();
-    if (owner == nullptr && !tells) {
+    const bool is_known = program || !done.pool->chunks.empty();
+    if (owner == nullptr && !is_known) {
       continue;
     }
     OomMessage& message = owner != nullptr ? *owner : NewMessage(log, done.line, done.process);

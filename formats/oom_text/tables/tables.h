@@ -1,5 +1,5 @@
-// The tables of XLA in a log: found line by line, told apart by process, and given to the messages
-// that they belong to.
+// The tables of XLA in a log: found line by line, distinguished by process, and given to the
+// messages that they belong to.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@ namespace memtool::formats::oom_text {
 namespace {
 
 // More than any device has; what is written beyond it stands for "unknown".
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 60U;
-constexpr std::size_t kMostDecimals = 6;  // so that a fraction of a TiB stays within int64
+constexpr std::int64_t kMaxByteCount = std::int64_t{1} << 60U;
+constexpr std::size_t kMaxDecimals = 6;  // so that a fraction of a TiB stays within int64
 
 constexpr std::array<std::pair<std::string_view, unsigned>, 14> kUnits{{{"bytes", 0},
                                                                         {"byte", 0},
@@ -37,10 +37,10 @@ bool IsSpace(char c) {
 // The size of "WHOLE.FRACTION" units of 2^shift bytes, or none when it is more than any device has.
 std::optional<OomNumber> SizeOf(std::string_view whole, std::string_view fraction, unsigned shift) {
   const auto units = ParseNumber<std::int64_t>(whole);
-  if (!units || *units > kMostBytes >> shift) {
+  if (!units || *units > kMaxByteCount >> shift) {
     return std::nullopt;
   }
-  fraction = fraction.substr(0, kMostDecimals);
+  fraction = fraction.substr(0, kMaxDecimals);
   std::int64_t part = 0;
   std::int64_t scale = 1;
   for (const char digit : fraction) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kOutput = std::size_t{64} << 10U;
 // Both engines count input in 32 bits.
-constexpr std::size_t kMostInput = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxInput = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -73,7 +73,7 @@ GzipWriter::~GzipWriter() = default;
 
 Result<void> GzipWriter::Add(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::string_view part = bytes.substr(0, kMostInput);
+    const std::string_view part = bytes.substr(0, kMaxInput);
     MEMTOOL_TRY(Pack(part, false));
     bytes.remove_prefix(part.size());
   }

@@ -53,12 +53,12 @@ class ZlibEngine final : public Inflater {
     if (finished_) {
       return std::size_t{0};
     }
-    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+    constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
     // zlib's interface is not const-correct; it does not write to its input.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input->data()));
-    stream_.avail_in = static_cast<uInt>(std::min(input->size(), kMost));
+    stream_.avail_in = static_cast<uInt>(std::min(input->size(), kMax));
     stream_.next_out = reinterpret_cast<Bytef*>(output.data());
-    stream_.avail_out = static_cast<uInt>(std::min(output.size(), kMost));
+    stream_.avail_out = static_cast<uInt>(std::min(output.size(), kMax));
     const std::size_t room = stream_.avail_out;
     const int code = ::inflate(&stream_, Z_NO_FLUSH);
     const std::size_t made = room - stream_.avail_out;
@@ -114,11 +114,11 @@ class IsalEngine final : public Inflater {
     if (finished_) {
       return std::size_t{0};
     }
-    constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::size_t kMax = std::numeric_limits<std::uint32_t>::max();
     state_->next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(input->data()));
-    state_->avail_in = static_cast<std::uint32_t>(std::min(input->size(), kMost));
+    state_->avail_in = static_cast<std::uint32_t>(std::min(input->size(), kMax));
     state_->next_out = reinterpret_cast<std::uint8_t*>(output.data());
-    state_->avail_out = static_cast<std::uint32_t>(std::min(output.size(), kMost));
+    state_->avail_out = static_cast<std::uint32_t>(std::min(output.size(), kMax));
     const std::size_t room = state_->avail_out;
     const int code = ::isal_inflate(state_.get());
     const std::size_t made = room - state_->avail_out;

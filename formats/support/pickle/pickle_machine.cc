@@ -16,9 +16,9 @@ namespace memtool::formats {
 namespace {
 
 // Every opcode with its operand, but for long text, and every run of pushes fits into this.
-constexpr std::size_t kLongestStep = 1024;
+constexpr std::size_t kMaxStepLength = 1024;
 constexpr std::size_t kRefillBytes = std::size_t{64} << 10U;
-constexpr std::size_t kFewestValues = 4096;
+constexpr std::size_t kMinValues = 4096;
 constexpr std::size_t kMaxHole = std::size_t{1} << 16U;
 
 constexpr bool IsGet(std::uint8_t opcode) {
@@ -43,7 +43,7 @@ PickleMachine::PickleMachine(ByteWindow& in, DataBuilder& builder, const Limits&
       builder_(builder),
       limits_(limits),
       cursor_({}, in.offset()),
-      stack_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), kFewestValues)) {}
+      stack_(std::max<std::size_t>(limits.record_bytes / sizeof(Value), kMinValues)) {}
 
 Value PickleMachine::Run() {
   NeedMore(kRefillBytes);
@@ -100,7 +100,7 @@ bool PickleMachine::PushRun() {
   const std::span<Value> room = stack_.Room(kRun);
   ByteCursor cursor = cursor_;
   std::size_t count = 0;
-  while (count < kRun && cursor.left() >= kLongestPush && PushNext(cursor, memo_, room[count])) {
+  while (count < kRun && cursor.left() >= kMaxPushLength && PushNext(cursor, memo_, room[count])) {
     ++count;
   }
   cursor_ = cursor;
@@ -156,7 +156,7 @@ inline void PickleMachine::Step(std::uint8_t opcode) {
     case pickle::kBinUnicode:
       return Text(cursor_.Fixed32());
     case pickle::kTuple2:
-      return TupleOf(2);
+      return MakeTuple(2);
     default:
       return RareStep(opcode);
   }
@@ -164,7 +164,7 @@ inline void PickleMachine::Step(std::uint8_t opcode) {
 
 void PickleMachine::Loop() {
   while (!stopped_) {
-    if (cursor_.left() < kLongestStep) {
+    if (cursor_.left() < kMaxStepLength) {
       Refill();
     }
     if (!cursor_.done() && kPushing[cursor_.Peek()] && PushRun()) {
@@ -200,11 +200,11 @@ void PickleMachine::RareStep(std::uint8_t opcode) {
     case pickle::kBinBytes:
       return Bytes(cursor_.Fixed32());
     case pickle::kEmptyTuple:
-      return TupleOf(0);
+      return MakeTuple(0);
     case pickle::kTuple1:
-      return TupleOf(1);
+      return MakeTuple(1);
     case pickle::kTuple3:
-      return TupleOf(3);
+      return MakeTuple(3);
     case pickle::kTuple:
       return Tuple(PopMark());
     case pickle::kList:
@@ -366,7 +366,7 @@ void PickleMachine::Bytes(std::uint64_t size) {
   stack_.Push(Value::Of(ValueKind::kOpaque, 0));
 }
 
-void PickleMachine::TupleOf(std::size_t count) {
+void PickleMachine::MakeTuple(std::size_t count) {
   if (stack_.size() < floor() + count) {
     Malformed("a tuple of more values than there are");
   }

@@ -55,7 +55,7 @@ class PickleMachine {
   void Float();
   void Text(std::uint64_t size);
   void Bytes(std::uint64_t size);
-  void TupleOf(std::size_t count);
+  void MakeTuple(std::size_t count);
   void Tuple(std::size_t begin);
   // Adds the values from `begin` on to the container below them.
   void Fill(std::size_t begin, bool dict);

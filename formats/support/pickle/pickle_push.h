@@ -12,7 +12,7 @@
 
 namespace memtool::formats {
 
-constexpr std::size_t kLongestPush = 10;
+constexpr std::size_t kMaxPushLength = 10;
 
 // What follows such an opcode. LONG1's number of digits is in the pickle.
 struct PushForm {
@@ -33,7 +33,7 @@ constexpr std::array<PushForm, 256> MakePushForms() {
 }
 inline constexpr std::array<PushForm, 256> kPushForms = MakePushForms();
 
-// Reads one such opcode; false, without consuming it, when the next one does more. kLongestPush
+// Reads one such opcode; false, without consuming it, when the next one does more. kMaxPushLength
 // bytes are buffered. Which of the opcodes it is nobody can foresee: there are no branches on it.
 [[gnu::always_inline]] inline bool PushNext(ByteCursor& cursor, PickleMemo& memo, Value& value) {
   const std::uint8_t opcode = cursor.Peek();

@@ -8,13 +8,13 @@ namespace memtool::formats {
 namespace {
 
 // A key, then the longest push or the beginning of a list, then an opcode.
-constexpr std::size_t kLongestPair = 32;
+constexpr std::size_t kMaxPairLength = 32;
 
 }  // namespace
 
 // The lists of a dict that are in the memo, by their place among its values.
 struct PickleMachine::MadeLists {
-  std::array<std::uint8_t, PickleShapes::kMostKeys> places;
+  std::array<std::uint8_t, PickleShapes::kMaxKeys> places;
   std::size_t count = 0;
 };
 
@@ -31,7 +31,7 @@ bool PickleMachine::ShapedDict() {
 
 bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   ByteCursor cursor = cursor_;
-  if (cursor.left() < kLongestPair || marks_.size() >= limits_.depth) {
+  if (cursor.left() < kMaxPairLength || marks_.size() >= limits_.depth) {
     return false;
   }
   const bool memoised = cursor.Peek() == pickle::kMemoize;
@@ -46,7 +46,7 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   MadeLists lists;
   std::size_t at = 0;
   for (const PickleShapes::Key& key : shape) {
-    if (cursor.left() < kLongestPair || (cursor.WordAhead(0) & key.mask) != key.word) {
+    if (cursor.left() < kMaxPairLength || (cursor.WordAhead(0) & key.mask) != key.word) {
       return false;
     }
     cursor.Pass(key.size);
@@ -103,7 +103,7 @@ bool PickleMachine::ReadShapedList(ByteCursor& cursor, std::size_t entry, Value&
   cursor.Skip(run->size);
   list = run->value;
   list.memo = 0;
-  if (cursor.left() < kLongestPair) {
+  if (cursor.left() < kMaxPairLength) {
     return false;
   }
   // torch::jit::Pickler puts a list into the memo once it is filled.

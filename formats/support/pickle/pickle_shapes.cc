@@ -19,7 +19,7 @@ bool PickleShapes::Same(const Shape& shape, std::span<const Value> pairs) {
 }
 
 void PickleShapes::Learn(std::span<const Value> pairs) {
-  if (pairs.size() > 2 * kMostKeys) {
+  if (pairs.size() > 2 * kMaxKeys) {
     return;
   }
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -33,7 +33,7 @@ void PickleShapes::Learn(std::span<const Value> pairs) {
     }
   }
   // A new shape takes the place of the one that was not used for longest.
-  if (used_ < kMostShapes) {
+  if (used_ < kMaxShapes) {
     order_[used_] = static_cast<std::uint8_t>(used_);
     ++used_;
   }

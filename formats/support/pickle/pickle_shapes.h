@@ -16,7 +16,7 @@ namespace memtool::formats {
 
 class PickleShapes {
  public:
-  static constexpr std::size_t kMostKeys = 32;
+  static constexpr std::size_t kMaxKeys = 32;
 
   struct Key {
     Value value;             // as the memo gives it
@@ -37,12 +37,12 @@ class PickleShapes {
   void Used(std::size_t number);
 
  private:
-  static constexpr std::size_t kMostShapes = 8;
+  static constexpr std::size_t kMaxShapes = 8;
 
   [[nodiscard]] static bool Same(const Shape& shape, std::span<const Value> pairs);
 
-  std::array<Shape, kMostShapes> shapes_;
-  std::array<std::uint8_t, kMostShapes> order_{};
+  std::array<Shape, kMaxShapes> shapes_;
+  std::array<std::uint8_t, kMaxShapes> order_{};
   std::size_t used_ = 0;
 };
 

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "memtool/profile/base/numbers.h"
-#include "torch_snapshot/eras.h"
-#include "torch_snapshot/meaning/metadata.h"
+#include "torch_snapshot/fixups/metadata.h"
+#include "torch_snapshot/version_signatures.h"
 #include "torch_snapshot/write/pickle_writer.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kUnwritten = UINT32_MAX;
 
-Word WordOf(Action action) {
+Word GetWord(Action action) {
   switch (action) {
     case Action::kAlloc:
       return Word::kAlloc;
@@ -46,14 +46,14 @@ Word WordOf(Action action) {
   }
 }
 
-Word WordOf(BlockState state) {
+Word GetWord(BlockState state) {
   return state == BlockState::kActive        ? Word::kActiveAllocated
          : state == BlockState::kPendingFree ? Word::kActivePendingFree
                                              : Word::kInactive;
 }
 
 // The keys that a file of this version has.
-KeySet KeysOf(std::string_view schema) {
+KeySet GetKeys(std::string_view schema) {
   KeySet keys;
   bool reached = false;
   for (const Era& era : kEras) {
@@ -81,7 +81,7 @@ class SnapshotPickler {
   explicit SnapshotPickler(const Recording& recording)
       : recording_(recording),
         history_(*recording.history),
-        keys_(KeysOf(recording.metadata.origin.schema)),
+        keys_(GetKeys(recording.metadata.origin.schema)),
         frames_(recording.lines.size(), kUnwritten),
         stacks_(recording.stack_count(), kUnwritten) {}
 
@@ -208,7 +208,7 @@ class SnapshotPickler {
     Put(Word::kSize, block.size);
     Put(Word::kRequestedSize, block.requested);
     out_.Key(Word::kState);
-    out_.Text(WordOf(block.state));
+    out_.Text(GetWord(block.state));
     Frames(block.stack);
     out_.EndDict();
   }
@@ -275,7 +275,7 @@ class SnapshotPickler {
     const Event& event = history_.events[row];
     out_.BeginDict();
     out_.Key(Word::kAction);
-    out_.Text(WordOf(event.action));
+    out_.Text(GetWord(event.action));
     PutUnsigned(event.action == Action::kOom ? Word::kDeviceFree : Word::kAddr, event.key);
     Put(Word::kSize, event.size);
     PutUnsigned(Word::kStream, history_.streams[event.stream]);
@@ -287,7 +287,7 @@ class SnapshotPickler {
     out_.EndDict();
   }
 
-  [[nodiscard]] std::string_view LabelOf(LabelSetId set, std::string_view key) const {
+  [[nodiscard]] std::string_view MakeLabel(LabelSetId set, std::string_view key) const {
     for (const Label& label : recording_.Labels(set)) {
       if (recording_.Text(label.key) == key && !label.numeric) {
         return recording_.Text(label.text);
@@ -298,7 +298,7 @@ class SnapshotPickler {
 
   // `otherwise`: what to write where nothing was recorded, which is nearly all events.
   void PutLabel(Word key, LabelSetId set, Word otherwise) {
-    const std::string_view text = LabelOf(set, kWords.at(static_cast<std::size_t>(key)));
+    const std::string_view text = MakeLabel(set, kWords.at(static_cast<std::size_t>(key)));
     out_.Key(key);
     if (text.empty()) {
       out_.Text(otherwise);
@@ -320,14 +320,14 @@ class SnapshotPickler {
         out_.Text(text);
       }
     }
-    if (const std::string_view internal = LabelOf(set, "internal_metadata"); !internal.empty()) {
+    if (const std::string_view internal = MakeLabel(set, "internal_metadata"); !internal.empty()) {
       PutText(Word::kInternalMetadata, internal);
     }
-    if (const std::string_view category = LabelOf(set, "category"); !category.empty()) {
+    if (const std::string_view category = MakeLabel(set, "category"); !category.empty()) {
       PutText(Word::kCategory, category);
     }
     if (keys_.Has(Word::kPoolId)) {
-      Pool(LabelOf(set, "pool"));
+      Pool(MakeLabel(set, "pool"));
     }
   }
 
@@ -372,7 +372,7 @@ class SnapshotPickler {
 
   // The number that the text is, when it is exactly how the reader writes that number.
   template <class Number>
-  static std::optional<Number> NumberOf(const std::string& text) {
+  static std::optional<Number> ToNumber(const std::string& text) {
     const auto number = ParseNumber<Number>(text);
     return number && fmt::format("{}", *number) == text ? number : std::nullopt;
   }
@@ -380,9 +380,9 @@ class SnapshotPickler {
   void SettingValue(const std::string& text) {
     if (text == "true" || text == "false") {
       out_.Bool(text == "true");
-    } else if (const auto whole = NumberOf<std::int64_t>(text)) {
+    } else if (const auto whole = ToNumber<std::int64_t>(text)) {
       out_.Int(*whole);
-    } else if (const auto number = NumberOf<double>(text)) {
+    } else if (const auto number = ToNumber<double>(text)) {
       out_.Float(*number);
     } else {
       out_.Text(text);

@@ -59,7 +59,7 @@ class Ladder {
 std::int64_t ReservedAt(const Recording& recording, const Trace& trace, std::int64_t last,
                         std::int64_t base) {
   std::int64_t reserved = base;
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   for (std::int64_t i = 0; i <= last && i < static_cast<std::int64_t>(events.size()); ++i) {
     const Event& event = events[static_cast<std::size_t>(i)];
     if (event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap) {
@@ -145,7 +145,7 @@ void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moment
   for (const MomentOfTrace& moment : moments) {
     const Trace& trace = recording.history->traces[moment.trace];
     const Event* failed = FailedAt(recording, trace, moment.event);
-    if (failed != nullptr && failed->key != kNotTold) {
+    if (failed != nullptr && failed->key != kUnknownBytes) {
       facts.free = Quantity{.bytes = static_cast<std::int64_t>(failed->key), .source = "OOM event"};
     }
   }
@@ -183,7 +183,7 @@ void Supplement(AccountFacts& facts, const AccountFacts& more) {
       facts.*fact = more.*fact;
     }
   }
-  facts.cached_untold = facts.cached_untold || more.cached_untold;
+  facts.cached_unknown = facts.cached_unknown || more.cached_unknown;
   facts.request = std::max(facts.request, more.request);
   if (facts.reserved_kind == ReservedKind::kFramework) {
     facts.reserved_kind = more.reserved_kind;
@@ -191,7 +191,7 @@ void Supplement(AccountFacts& facts, const AccountFacts& more) {
   }
 }
 
-std::vector<AccountStep> LadderOf(const AccountFacts& given) {
+std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   AccountFacts facts = given;
   Complete(facts);
   Ladder ladder;
@@ -208,7 +208,7 @@ std::vector<AccountStep> LadderOf(const AccountFacts& given) {
     ladder.Difference(4, "unrecorded", below, facts.recorded);
   }
   ladder.Fact(3, "reserved", facts.reserved);
-  ladder.Difference(4, "cached", facts.cached_untold ? Maybe() : facts.reserved, facts.allocated);
+  ladder.Difference(4, "cached", facts.cached_unknown ? Maybe() : facts.reserved, facts.allocated);
   ladder.Fact(5, "releasable", facts.releasable);
   if (facts.private_pools) {
     ladder.Fact(5, "private_pools", facts.private_pools);
@@ -228,7 +228,7 @@ std::vector<AccountStep> LadderOf(const AccountFacts& given) {
   return std::move(ladder).Take();
 }
 
-AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {
+AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {
   const Recording& recording = index.recording();
   AccountFacts facts;
   AddOom(recording, moments, facts);

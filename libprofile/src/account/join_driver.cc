@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kClockSlack = 1'000'000;  // 1 ms
 
 bool IsDriver(const Recording& recording, const Trace& trace) {
-  return recording.history->ledgers[trace.blocks.value()].level == LedgerLevel::kDriver;
+  return recording.history->domains[trace.blocks.value()].level == DomainLevel::kDriver;
 }
 
 // A part of an allocation that can be seen at an address.
@@ -49,7 +49,7 @@ std::vector<Visible> VisibleAt(const HistoryIndex& log, const MomentSpec& moment
       }
       live.insert(*block.event);
       const Event& event = history.events[*block.event];
-      if (history.ledgers[event.ledger].kind != LedgerKind::kVmm) {
+      if (history.domains[event.domain].kind != DomainKind::kVmm) {
         visible.push_back({block.address, block.size, *block.event});
       }
     }
@@ -81,7 +81,7 @@ MomentSpec MomentBeside(std::int64_t time) {
   return moment;
 }
 
-std::uint64_t EndOf(std::uint64_t address, std::int64_t size) {
+std::uint64_t GetEnd(std::uint64_t address, std::int64_t size) {
   const std::uint64_t end = address + static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0));
   return end < address ? UINT64_MAX : end;
 }
@@ -131,7 +131,7 @@ class FrameworkSegments::Match {
 
  private:
   void AddSegment(const Range& segment, const std::vector<Visible>& visible) {
-    const std::uint64_t end = EndOf(segment.address, segment.size);
+    const std::uint64_t end = GetEnd(segment.address, segment.size);
     auto it = std::upper_bound(
         visible.begin(), visible.end(), segment.address,
         [](std::uint64_t address, const Visible& each) { return address < each.address; });
@@ -139,7 +139,7 @@ class FrameworkSegments::Match {
     it = it == visible.begin() ? it : it - 1;
     for (; it != visible.end() && it->address < end; ++it) {
       const std::uint64_t from = std::max(it->address, segment.address);
-      const std::uint64_t to = std::min(EndOf(it->address, it->size), end);
+      const std::uint64_t to = std::min(GetEnd(it->address, it->size), end);
       if (from < to) {
         const auto bytes = static_cast<std::int64_t>(to - from);
         taken_[it->event] = SaturatingAdd(taken_[it->event], bytes);
@@ -181,7 +181,7 @@ Result<void> FrameworkSegments::Add(std::string name, const HistoryIndex& snapsh
   }
   const History& history = snapshot.history();
   Snapshot added{.name = std::move(name)};
-  const auto chosen = TracesOf(snapshot.recording(), device);
+  const auto chosen = GetTraces(snapshot.recording(), device);
   MEMTOOL_TRY(chosen);
   for (const std::size_t row : *chosen) {
     const Trace& trace = history.traces[row];
@@ -195,7 +195,7 @@ Result<void> FrameworkSegments::Add(std::string name, const HistoryIndex& snapsh
       added.segments.push_back({segment.address, segment.size});
     }
     if (*last >= 0 && history.clock == Clock::kUnix) {
-      const Event& event = EventsOf(snapshot.recording(), trace)[static_cast<std::size_t>(*last)];
+      const Event& event = GetEvents(snapshot.recording(), trace)[static_cast<std::size_t>(*last)];
       added.time = std::max(added.time, event.time);
     }
   }

@@ -13,7 +13,7 @@ namespace memtool {
 
 namespace {
 
-std::string_view TagOf(const Recording& recording, LabelSetId labels) {
+std::string_view GetTag(const Recording& recording, LabelSetId labels) {
   for (const Label& label : recording.Labels(labels)) {
     if (!label.numeric && recording.Text(label.key) == kTagKey) {
       return recording.Text(label.text);
@@ -30,7 +30,7 @@ void TaggedStacks::Add(const Recording& stacks) {
     return;
   }
   ForEachSample(*stacks.profile, *choice, [&](const SampleValue& sample) {
-    Sum& sum = tags_[std::string(TagOf(stacks, sample.labels))];
+    Sum& sum = tags_[std::string(GetTag(stacks, sample.labels))];
     sum.count = SaturatingAdd(sum.count, sample.count);
     sum.bytes = SaturatingAdd(sum.bytes, sample.value);
   });
@@ -45,7 +45,7 @@ Result<TaggedStacks::Rest> TaggedStacks::LeaveOut(Recording log) {
   Profile& profile = builder.samples();
   std::int64_t left_out = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
-    const auto it = tags_.find(TagOf(builder.recording(), profile.label_sets[i]));
+    const auto it = tags_.find(GetTag(builder.recording(), profile.label_sets[i]));
     if (it == tags_.end()) {
       continue;
     }

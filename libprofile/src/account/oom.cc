@@ -13,18 +13,18 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 constexpr std::int64_t kMinLarge = 10 * kMiB;  // below this, a segment of kLargeBuffer is shared
 constexpr std::int64_t kRoundLarge = 2 * kMiB;
 
-std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+std::int64_t GetBytes(const std::optional<Quantity>& quantity) {
   return quantity ? quantity->bytes : 0;
 }
-std::int64_t PrecisionOf(const std::optional<Quantity>& quantity) {
+std::int64_t GetPrecision(const std::optional<Quantity>& quantity) {
   return quantity ? quantity->precision : 0;
 }
 
 // Takes parts off a whole, and keeps what is left for the next.
 class Dividing {
  public:
-  Dividing(OomLadder& ladder, const Quantity& whole)
-      : ladder_(ladder), left_(whole.bytes), precision_(whole.precision) {
+  Dividing(MemoryBreakdown& breakdown, const Quantity& whole)
+      : ladder_(breakdown), left_(whole.bytes), precision_(whole.precision) {
     ladder_.whole = whole;
   }
   void Take(std::string key, const Quantity& part) {
@@ -39,7 +39,7 @@ class Dividing {
   }
 
  private:
-  OomLadder& ladder_;
+  MemoryBreakdown& ladder_;
   std::int64_t left_;
   std::int64_t precision_;
 };
@@ -68,11 +68,11 @@ std::vector<std::pair<std::string, Quantity>> Held(const OomFacts& facts) {
 
 }  // namespace
 
-std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
+std::optional<MemoryBreakdown> MakeBreakdown(const OomFacts& facts) {
   if (!facts.live) {
     return std::nullopt;
   }
-  OomLadder ladder;
+  MemoryBreakdown breakdown;
   Quantity held;
   const auto parts = Held(facts);
   for (const auto& [key, part] : parts) {
@@ -80,13 +80,13 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
     held.precision = SaturatingAdd(held.precision, part.precision);
   }
   const bool whole_device = facts.capacity && facts.free;
-  ladder.kind = whole_device ? OomWhole::kCapacity
-                : facts.free ? OomWhole::kKnown
-                             : OomWhole::kReserved;
+  breakdown.kind = whole_device ? BreakdownTotal::kCapacity
+                   : facts.free ? BreakdownTotal::kKnown
+                                : BreakdownTotal::kReserved;
   const Quantity free = facts.free.value_or(Quantity{});
   const Quantity known{.bytes = SaturatingAdd(free.bytes, held.bytes),
                        .precision = SaturatingAdd(free.precision, held.precision)};
-  Dividing divide(ladder, whole_device ? *facts.capacity : known);
+  Dividing divide(breakdown, whole_device ? *facts.capacity : known);
   if (facts.free) {
     divide.Take("free", *facts.free);
   }
@@ -94,24 +94,24 @@ std::optional<OomLadder> MakeLadder(const OomFacts& facts) {
     divide.Take(key, part);
   }
   if (!whole_device) {
-    return ladder;
+    return breakdown;
   }
-  ladder.process_unusable =
+  breakdown.process_unusable =
       facts.process &&
       SaturatingAdd(facts.process->bytes, SaturatingAdd(facts.process->precision, held.precision)) <
           held.bytes;
-  if (facts.process && facts.cached && !ladder.process_unusable) {
+  if (facts.process && facts.cached && !breakdown.process_unusable) {
     divide.Take("non_framework",
                 {.bytes = SaturatingSubtract(facts.process->bytes, held.bytes),
                  .precision = SaturatingAdd(facts.process->precision, held.precision)});
     divide.Rest("other");
     // As capacity − free − process: what the framework holds cancels out.
-    ladder.parts.back().precision = SaturatingAdd(
+    breakdown.parts.back().precision = SaturatingAdd(
         SaturatingAdd(facts.capacity->precision, facts.free->precision), facts.process->precision);
   } else {
     divide.Rest("outside");
   }
-  return ladder;
+  return breakdown;
 }
 
 namespace {
@@ -125,7 +125,8 @@ void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& 
   const std::int64_t free = SaturatingSubtract(segment.size, segment.active);
   if (segment.pool_owner != request.pool_owner || segment.pool_id != request.pool_id) {
     Add(state.private_free, free);
-  } else if (request.asked && segment.small != (*request.asked <= kLargestSmall)) {
+  } else if (request.requested_bytes &&
+             segment.small != (*request.requested_bytes <= kMaxSmallBlock)) {
     Add(state.other_class_free, free);
   } else {
     Add(state.other_stream_free, free);
@@ -135,8 +136,9 @@ void AddOutOfReach(const Segment& segment, const OomRequest& request, OomState& 
 bool CanServe(const Segment& segment, const OomRequest& request) {
   const bool same_pool =
       segment.pool_owner == request.pool_owner && segment.pool_id == request.pool_id;
-  return same_pool && (!request.asked || (segment.small == (*request.asked <= kLargestSmall) &&
-                                          segment.stream == request.stream));
+  return same_pool && (!request.requested_bytes ||
+                       (segment.small == (*request.requested_bytes <= kMaxSmallBlock) &&
+                        segment.stream == request.stream));
 }
 
 void AddBlock(const Block& block, bool usable, OomState& state) {
@@ -183,76 +185,81 @@ void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
   Add(state.unplaced, at.unplaced_bytes);
 }
 
-std::int64_t SegmentFor(std::int64_t asked) {
-  if (asked <= kLargestSmall) {
+std::int64_t SegmentFor(std::int64_t requested_bytes) {
+  if (requested_bytes <= kMaxSmallBlock) {
     return kSmallBuffer;
   }
-  if (asked < kMinLarge) {
+  if (requested_bytes < kMinLarge) {
     return kLargeBuffer;
   }
-  return asked > INT64_MAX - kRoundLarge ? asked
-                                         : (asked + kRoundLarge - 1) / kRoundLarge * kRoundLarge;
+  return requested_bytes > INT64_MAX - kRoundLarge
+             ? requested_bytes
+             : (requested_bytes + kRoundLarge - 1) / kRoundLarge * kRoundLarge;
 }
 
 OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   OomVerdict verdict;
-  if (facts.asked && facts.capacity) {
-    const std::int64_t over = SaturatingSubtract(facts.asked->bytes, facts.capacity->bytes);
-    if (over > SaturatingAdd(facts.asked->precision, facts.capacity->precision)) {
-      verdict.why = OomWhy::kTooLarge;
+  if (facts.requested_bytes && facts.capacity) {
+    const std::int64_t over =
+        SaturatingSubtract(facts.requested_bytes->bytes, facts.capacity->bytes);
+    if (over > SaturatingAdd(facts.requested_bytes->precision, facts.capacity->precision)) {
+      verdict.why = OomCause::kTooLarge;
       verdict.short_in_all = over;
-      verdict.short_of_driver =
-          std::max<std::int64_t>(SaturatingSubtract(facts.asked->bytes, BytesOf(facts.free)), 0);
+      verdict.short_of_driver = std::max<std::int64_t>(
+          SaturatingSubtract(facts.requested_bytes->bytes, GetBytes(facts.free)), 0);
       verdict.in_all = facts.capacity->bytes;
       return verdict;
     }
   }
-  if (!facts.asked || !facts.free) {
+  if (!facts.requested_bytes || !facts.free) {
     return verdict;
   }
-  const std::int64_t asked = facts.asked->bytes;
-  const Quantity& wanted = facts.wanted ? *facts.wanted : *facts.asked;
+  const std::int64_t requested_bytes = facts.requested_bytes->bytes;
+  const Quantity& segment_size = facts.segment_size ? *facts.segment_size : *facts.requested_bytes;
   const std::int64_t free = facts.free->bytes;
   // Less than nothing where a message contradicts itself; the ladder shows that.
   const std::int64_t cached =
-      std::max<std::int64_t>(state != nullptr ? state->usable_free : BytesOf(facts.cached), 0);
-  const std::int64_t blur = SaturatingAdd(facts.asked->precision, facts.free->precision);
-  verdict.short_of_driver = std::max<std::int64_t>(SaturatingSubtract(wanted.bytes, free), 0);
+      std::max<std::int64_t>(state != nullptr ? state->usable_free : GetBytes(facts.cached), 0);
+  const std::int64_t blur = SaturatingAdd(facts.requested_bytes->precision, facts.free->precision);
+  verdict.short_of_driver = std::max<std::int64_t>(SaturatingSubtract(segment_size.bytes, free), 0);
   verdict.in_all = SaturatingAdd(free, cached);
-  verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+  verdict.short_in_all =
+      std::max<std::int64_t>(SaturatingSubtract(requested_bytes, verdict.in_all), 0);
   const std::int64_t held = SaturatingAdd(
-      SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)), BytesOf(facts.cached));
+      SaturatingAdd(GetBytes(facts.live), GetBytes(facts.pending)), GetBytes(facts.cached));
   // The limit is the cause only where the device had room for the request.
   if (facts.limit && facts.live && facts.cached && verdict.short_of_driver == 0) {
     const std::int64_t over =
-        SaturatingSubtract(SaturatingAdd(held, wanted.bytes), facts.limit->bytes);
+        SaturatingSubtract(SaturatingAdd(held, segment_size.bytes), facts.limit->bytes);
     const std::int64_t rounding =
-        SaturatingAdd(SaturatingAdd(facts.limit->precision, wanted.precision),
-                      SaturatingAdd(PrecisionOf(facts.live), PrecisionOf(facts.cached)));
+        SaturatingAdd(SaturatingAdd(facts.limit->precision, segment_size.precision),
+                      SaturatingAdd(GetPrecision(facts.live), GetPrecision(facts.cached)));
     if (over > -rounding) {
-      verdict.why = OomWhy::kLimit;
+      verdict.why = OomCause::kLimit;
       verdict.close = over <= rounding;
       verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
-      verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(asked, verdict.in_all), 0);
+      verdict.short_in_all =
+          std::max<std::int64_t>(SaturatingSubtract(requested_bytes, verdict.in_all), 0);
       return verdict;
     }
   }
-  if (state != nullptr && state->usable_largest >= asked) {
-    verdict.why = OomWhy::kUnexplained;
+  if (state != nullptr && state->usable_largest >= requested_bytes) {
+    verdict.why = OomCause::kUnexplained;
     return verdict;
   }
   if (verdict.short_of_driver == 0) {
-    verdict.why = OomWhy::kUnexplained;
-    verdict.close = SaturatingSubtract(free, wanted.bytes) <= blur;
+    verdict.why = OomCause::kUnexplained;
+    verdict.close = SaturatingSubtract(free, segment_size.bytes) <= blur;
     return verdict;
   }
   if (state == nullptr && !facts.cached) {
     return verdict;  // what the allocator has free is not known
   }
   // What is larger than all that is cached would not fit there in one piece either.
-  verdict.why = cached >= asked ? OomWhy::kFragmentation : OomWhy::kFull;
-  const std::int64_t distance = Magnitude(SaturatingSubtract(asked, cached));
-  verdict.close = distance <= SaturatingAdd(blur, state != nullptr ? 0 : PrecisionOf(facts.cached));
+  verdict.why = cached >= requested_bytes ? OomCause::kFragmentation : OomCause::kFull;
+  const std::int64_t distance = Magnitude(SaturatingSubtract(requested_bytes, cached));
+  verdict.close =
+      distance <= SaturatingAdd(blur, state != nullptr ? 0 : GetPrecision(facts.cached));
   return verdict;
 }
 

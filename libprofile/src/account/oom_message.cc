@@ -2,7 +2,7 @@
 
 namespace memtool {
 
-std::string_view NameOf(OomWording wording) {
+std::string_view ToName(OomWording wording) {
   switch (wording) {
     case OomWording::kTorchCached:
       return "torch-cached";

@@ -14,19 +14,19 @@ namespace {
 
 using Number = std::optional<OomNumber>;
 
-Quantity QuantityOf(const OomNumber& number) {
+Quantity ToQuantity(const OomNumber& number) {
   return {.bytes = number.bytes, .precision = number.precision, .source = "message"};
 }
 
-void AddPart(OomLadder& ladder, std::string_view key, const Number& part) {
+void AddPart(MemoryBreakdown& breakdown, std::string_view key, const Number& part) {
   if (part && part->bytes != 0) {
-    ladder.parts.push_back(
+    breakdown.parts.push_back(
         {.key = std::string(key), .bytes = part->bytes, .precision = part->precision});
   }
 }
 
 // A TPU's program in its own parts, where they are told; else as one.
-void AddProgram(OomLadder& ladder, const OomProgram& program) {
+void AddProgram(MemoryBreakdown& breakdown, const OomProgram& program) {
   const std::array<std::pair<std::string_view, const Number*>, 4> parts{
       {{"temporaries", &program.temporaries},
        {"globals", &program.globals},
@@ -35,18 +35,18 @@ void AddProgram(OomLadder& ladder, const OomProgram& program) {
   const bool divided = std::any_of(parts.begin(), parts.end(),
                                    [](const auto& part) { return part.second->has_value(); });
   if (!divided) {
-    return AddPart(ladder, "program", program.program);
+    return AddPart(breakdown, "program", program.program);
   }
   for (const auto& [key, part] : parts) {
-    AddPart(ladder, key, *part);
+    AddPart(breakdown, key, *part);
   }
 }
 
 // The numbers of "8388608,8,4" up to `end`, which is consumed.
 std::vector<std::int64_t> NumbersUpTo(std::string_view& text, std::string_view ends) {
-  constexpr std::size_t kMostDimensions = 64;
+  constexpr std::size_t kMaxDimensions = 64;
   std::vector<std::int64_t> numbers;
-  while (numbers.size() < kMostDimensions && !text.starts_with('-')) {
+  while (numbers.size() < kMaxDimensions && !text.starts_with('-')) {
     const auto number = TakeNumber<std::int64_t>(text);
     if (!number) {
       break;
@@ -64,36 +64,36 @@ std::vector<std::int64_t> NumbersUpTo(std::string_view& text, std::string_view e
 
 }  // namespace
 
-std::optional<OomLadder> MakeLadder(const OomProgram& program) {
+std::optional<MemoryBreakdown> MakeBreakdown(const OomProgram& program) {
   const Number& whole = program.total ? program.total : program.program;
   if (!whole) {
     return std::nullopt;
   }
-  OomLadder ladder{.kind = OomWhole::kProgram, .whole = QuantityOf(*whole)};
+  MemoryBreakdown breakdown{.kind = BreakdownTotal::kProgram, .whole = ToQuantity(*whole)};
   if (program.total) {
-    AddPart(ladder, "arguments", program.arguments);
-    AddPart(ladder, "heap", program.heap);
-    AddPart(ladder, "reserved", program.reserved);
+    AddPart(breakdown, "arguments", program.arguments);
+    AddPart(breakdown, "heap", program.heap);
+    AddPart(breakdown, "reserved", program.reserved);
   }
-  AddPart(ladder, "constants", program.constants);
-  AddPart(ladder, "outputs", program.outputs);
-  AddProgram(ladder, program);
+  AddPart(breakdown, "constants", program.constants);
+  AddPart(breakdown, "outputs", program.outputs);
+  AddProgram(breakdown, program);
   std::int64_t left = whole->bytes;
   std::int64_t precision = whole->precision;
-  for (const OomPart& part : ladder.parts) {
+  for (const OomPart& part : breakdown.parts) {
     left = SaturatingSubtract(left, part.bytes);
     precision = SaturatingAdd(precision, part.precision);
   }
   if (left != 0) {
     const bool rounding = Magnitude(left) <= precision;
-    ladder.adds_up = left > 0 || rounding;
-    ladder.parts.push_back(
+    breakdown.adds_up = left > 0 || rounding;
+    breakdown.parts.push_back(
         {.key = rounding ? "rounding" : "rest", .bytes = left, .precision = precision});
   }
-  return ladder;
+  return breakdown;
 }
 
-std::vector<OomBufferGroup> GroupsOf(const OomProgram& program) {
+std::vector<OomBufferGroup> MakeGroups(const OomProgram& program) {
   using Key = std::tuple<std::string_view, std::string_view, std::int64_t, std::string_view, bool>;
   std::map<Key, OomBufferGroup> groups;
   for (const OomBuffer& buffer : program.buffers) {
@@ -117,7 +117,7 @@ std::vector<OomBufferGroup> GroupsOf(const OomProgram& program) {
   return sorted;
 }
 
-std::optional<OomTiles> TilesOf(std::string_view shape) {
+std::optional<OomTiles> ParseTiles(std::string_view shape) {
   const std::size_t open = shape.find('[');
   if (open == std::string_view::npos) {
     return std::nullopt;

@@ -58,11 +58,11 @@ class Frontier {
     }
     return x;
   }
-  Index& At(Index diagonal) { return reach_[RowOf(diagonal)]; }
-  [[nodiscard]] Index At(Index diagonal) const { return reach_[RowOf(diagonal)]; }
+  Index& At(Index diagonal) { return reach_[GetRow(diagonal)]; }
+  [[nodiscard]] Index At(Index diagonal) const { return reach_[GetRow(diagonal)]; }
 
  private:
-  [[nodiscard]] std::size_t RowOf(Index diagonal) const {
+  [[nodiscard]] std::size_t GetRow(Index diagonal) const {
     const Index row = middle_ + diagonal;
     return static_cast<std::size_t>(row);
   }
@@ -87,7 +87,7 @@ struct Box {
 
 class Aligner {
  public:
-  Aligner(Keys a, Keys b, std::size_t most_edits) : a_(a), b_(b), most_edits_(most_edits) {
+  Aligner(Keys a, Keys b, std::size_t max_edits) : a_(a), b_(b), max_edits_(max_edits) {
     result_.partners.assign(a.size(), kNoPartner);
   }
 
@@ -139,7 +139,7 @@ class Aligner {
     const Index width = box.a_end - box.a_begin;
     const Index height = box.b_end - box.b_begin;
     const Index all = static_cast<Index>(std::min<std::int64_t>(
-        (std::int64_t{width} + height + 1) / 2, static_cast<std::int64_t>((most_edits_ + 1) / 2)));
+        (std::int64_t{width} + height + 1) / 2, static_cast<std::int64_t>((max_edits_ + 1) / 2)));
     forward_.Start(width, height, static_cast<std::size_t>(all));
     backward_.Start(width, height, static_cast<std::size_t>(all));
     for (Index edits = 0; edits <= all; ++edits) {
@@ -201,7 +201,7 @@ class Aligner {
 
   Keys a_;
   Keys b_;
-  std::size_t most_edits_;
+  std::size_t max_edits_;
   Frontier forward_;
   Frontier backward_;
   Alignment result_;
@@ -209,11 +209,11 @@ class Aligner {
 
 }  // namespace
 
-Alignment Align(Keys a, Keys b, std::size_t most_edits) {
-  return Aligner(a, b, most_edits).Run();
+Alignment Align(Keys a, Keys b, std::size_t max_edits) {
+  return Aligner(a, b, max_edits).Run();
 }
 
-std::uint64_t MostPairs(Keys a, Keys b) {
+std::uint64_t MaxPairs(Keys a, Keys b) {
   std::unordered_map<std::uint32_t, std::uint64_t> counts;
   for (const std::uint32_t key : a) {
     ++counts[key];

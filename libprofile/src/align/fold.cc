@@ -10,7 +10,7 @@ namespace {
 
 using Keys = std::span<const std::uint32_t>;
 
-constexpr double kLeastCommon = 0.5;  // of a body, to correspond to another
+constexpr double kMinCommonShare = 0.5;  // of a body, to correspond to another
 constexpr std::uint32_t kNever = 0xffffffff;
 constexpr std::uint32_t kOften = 0xfffffffe;
 
@@ -110,8 +110,8 @@ Folded Fold(Keys keys, std::span<const Repeats> repeats, std::span<const std::ui
 class FoldedAligner {
  public:
   FoldedAligner(Keys a, std::span<const Repeats> a_repeats, Keys b,
-                std::span<const Repeats> b_repeats, std::size_t most_edits)
-      : a_(a), a_repeats_(a_repeats), b_(b), b_repeats_(b_repeats), most_edits_(most_edits) {
+                std::span<const Repeats> b_repeats, std::size_t max_edits)
+      : a_(a), a_repeats_(a_repeats), b_(b), b_repeats_(b_repeats), max_edits_(max_edits) {
     result_.partners.assign(a.size(), kNoPartner);
   }
 
@@ -119,9 +119,9 @@ class FoldedAligner {
     NameRepeats();
     const Folded a = Fold(a_, a_repeats_, a_names_);
     const Folded b = Fold(b_, b_repeats_, b_names_);
-    Alignment folded = Align(a.keys, b.keys, most_edits_);
+    Alignment folded = Align(a.keys, b.keys, max_edits_);
     if (!folded.complete) {
-      folded = AlignByAnchors(a.keys, b.keys, most_edits_);
+      folded = AlignByAnchors(a.keys, b.keys, max_edits_);
     }
     result_.complete = folded.complete;
     for (std::size_t i = 0; i < a.keys.size(); ++i) {
@@ -155,32 +155,32 @@ class FoldedAligner {
       }
     }
     for (const Repeats& repeats : a_repeats_) {
-      a_names_.push_back(name + 1 + NameOf(Body(a_, repeats)));
+      a_names_.push_back(name + 1 + ToName(Body(a_, repeats)));
     }
     for (const Repeats& repeats : b_repeats_) {
-      b_names_.push_back(name + 1 + NameOf(Body(b_, repeats)));
+      b_names_.push_back(name + 1 + ToName(Body(b_, repeats)));
     }
   }
-  std::uint32_t NameOf(Keys body) {
+  std::uint32_t ToName(Keys body) {
     for (std::uint32_t i = 0; i < bodies_.size(); ++i) {
       const auto least = static_cast<double>(std::min(body.size(), bodies_[i].size()));
       const auto most = static_cast<double>(std::max(body.size(), bodies_[i].size()));
-      if (least >= kLeastCommon * most &&
-          static_cast<double>(MostPairs(body, bodies_[i])) >= kLeastCommon * most) {
+      if (least >= kMinCommonShare * most &&
+          static_cast<double>(MaxPairs(body, bodies_[i])) >= kMinCommonShare * most) {
         return i;
       }
     }
-    if (bodies_.size() < kMostBodies) {
+    if (bodies_.size() < kMaxBodies) {
       bodies_.push_back(body);
       return static_cast<std::uint32_t>(bodies_.size() - 1);
     }
-    return static_cast<std::uint32_t>(kMostBodies + ++unlike_);
+    return static_cast<std::uint32_t>(kMaxBodies + ++unlike_);
   }
 
   // By how many elements the body of `b` is rotated against that of `a`: by the first element that
   // is unique in both. A loop has no natural beginning; where FindLoops sees it begin depends on
   // what happens to stand before it.
-  static std::size_t TurnOf(Keys a, Keys b) {
+  static std::size_t FindTurn(Keys a, Keys b) {
     const std::vector<Pair> pairs = UniqueOnBoth(a, b);
     return pairs.empty() ? 0 : (pairs[0].b + b.size() - pairs[0].a % b.size()) % b.size();
   }
@@ -188,9 +188,9 @@ class FoldedAligner {
   void JoinRepeats(const Repeats& a, const Repeats& b) {
     const Keys a_body = Body(a_, a);
     std::vector<std::uint32_t> b_body(Body(b_, b).begin(), Body(b_, b).end());
-    const std::size_t turn = TurnOf(a_body, b_body);
+    const std::size_t turn = FindTurn(a_body, b_body);
     std::rotate(b_body.begin(), b_body.begin() + static_cast<std::ptrdiff_t>(turn), b_body.end());
-    const Alignment bodies = Align(a_body, b_body, most_edits_);
+    const Alignment bodies = Align(a_body, b_body, max_edits_);
     result_.complete = result_.complete && bodies.complete;
     const std::size_t a_count = (a.length + a.period - 1) / a.period;
     const std::size_t b_count = (b.length + b.period - 1) / b.period;
@@ -205,13 +205,13 @@ class FoldedAligner {
     }
   }
 
-  static constexpr std::size_t kMostBodies = 64;
+  static constexpr std::size_t kMaxBodies = 64;
 
   Keys a_;
   std::span<const Repeats> a_repeats_;
   Keys b_;
   std::span<const Repeats> b_repeats_;
-  std::size_t most_edits_;
+  std::size_t max_edits_;
   std::vector<Keys> bodies_;
   std::size_t unlike_ = 0;
   std::vector<std::uint32_t> a_names_;
@@ -221,7 +221,7 @@ class FoldedAligner {
 
 }  // namespace
 
-Alignment AlignByAnchors(Keys a, Keys b, std::size_t most_edits) {
+Alignment AlignByAnchors(Keys a, Keys b, std::size_t max_edits) {
   Alignment result;
   result.partners.assign(a.size(), kNoPartner);
   std::vector<Pair> anchors = Rising(UniqueOnBoth(a, b));
@@ -230,7 +230,7 @@ Alignment AlignByAnchors(Keys a, Keys b, std::size_t most_edits) {
   std::size_t b_at = 0;
   for (const Pair& anchor : anchors) {
     const Alignment between =
-        Align(a.subspan(a_at, anchor.a - a_at), b.subspan(b_at, anchor.b - b_at), most_edits);
+        Align(a.subspan(a_at, anchor.a - a_at), b.subspan(b_at, anchor.b - b_at), max_edits);
     for (std::size_t i = 0; i < between.partners.size(); ++i) {
       if (between.partners[i] != kNoPartner) {
         result.partners[a_at + i] = static_cast<std::uint32_t>(b_at + between.partners[i]);
@@ -249,8 +249,8 @@ Alignment AlignByAnchors(Keys a, Keys b, std::size_t most_edits) {
 }
 
 Alignment AlignFolded(Keys a, std::span<const Repeats> a_repeats, Keys b,
-                      std::span<const Repeats> b_repeats, std::size_t most_edits) {
-  return FoldedAligner(a, a_repeats, b, b_repeats, most_edits).Run();
+                      std::span<const Repeats> b_repeats, std::size_t max_edits) {
+  return FoldedAligner(a, a_repeats, b, b_repeats, max_edits).Run();
 }
 
 }  // namespace memtool

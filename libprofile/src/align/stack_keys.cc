@@ -12,7 +12,7 @@ namespace memtool {
 namespace {
 
 // torch.compile's cache: "c" and the hash of the code, in base 32, as the file's name.
-constexpr std::size_t kLeastHash = 40;
+constexpr std::size_t kMinHash = 40;
 constexpr std::string_view kCompiled = "(compiled)";
 
 constexpr std::uint32_t kHidden = 0;  // row 0 of the table is the empty text
@@ -24,7 +24,7 @@ constexpr std::uint8_t kInstalled = 2;
 constexpr std::uint8_t kOwn = 3;
 
 bool IsHash(std::string_view name) {
-  return name.size() >= kLeastHash && std::all_of(name.begin(), name.end(), [](char c) {
+  return name.size() >= kMinHash && std::all_of(name.begin(), name.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
          });
 }
@@ -52,7 +52,7 @@ std::string ComparableFile(std::string_view file) {
   return IsHash(name.substr(0, name.rfind('.'))) ? std::string(kCompiled) : std::string(name);
 }
 
-StackKeys::Frame StackKeys::FrameOf(const Recording& recording, const Function& function) {
+StackKeys::Frame StackKeys::GetFrame(const Recording& recording, const Function& function) {
   const std::string_view name = recording.Text(function.name);
   const std::string_view file = recording.Text(function.filename);
   const FrameClass kind =
@@ -69,7 +69,7 @@ StackKeys::Frame StackKeys::FrameOf(const Recording& recording, const Function& 
   return {};
 }
 
-std::vector<StackKeys::Frame> StackKeys::FramesOf(const Recording& recording) {
+std::vector<StackKeys::Frame> StackKeys::GetFrames(const Recording& recording) {
   std::vector<Frame> frames;
   frames.reserve(recording.lines.size());
   std::vector<std::optional<Frame>> of_function(recording.functions.size());
@@ -80,7 +80,7 @@ std::vector<StackKeys::Frame> StackKeys::FramesOf(const Recording& recording) {
     }
     std::optional<Frame>& known = of_function[line.function.value()];
     if (!known) {
-      known = FrameOf(recording, recording.functions[line.function.value()]);
+      known = GetFrame(recording, recording.functions[line.function.value()]);
     }
     frames.push_back(*known);
   }
@@ -134,7 +134,7 @@ class KeyText {
 }  // namespace
 
 std::vector<std::uint32_t> StackKeys::Of(const Recording& recording) {
-  const std::vector<Frame> frames = FramesOf(recording);
+  const std::vector<Frame> frames = GetFrames(recording);
   std::vector<std::uint32_t> keys;
   keys.reserve(recording.stack_count());
   KeyText key(level_);

@@ -23,7 +23,7 @@ std::int64_t Rounded(std::int64_t requested) {
   return bytes > INT64_MAX - kRound ? bytes : (bytes + kRound - 1) / kRound * kRound;
 }
 
-std::uint64_t EndOf(std::uint64_t address, std::int64_t size) {
+std::uint64_t GetEnd(std::uint64_t address, std::int64_t size) {
   const std::uint64_t end = address + static_cast<std::uint64_t>(size);
   return end < address ? UINT64_MAX : end;
 }
@@ -52,7 +52,7 @@ class Segments {
     switch (event.action) {
       case Action::kSegmentAlloc:
       case Action::kSegmentMap:
-        Remove(event.key, EndOf(event.key, event.size));
+        Remove(event.key, GetEnd(event.key, event.size));
         break;
       case Action::kSegmentFree:
         Add(event, false);
@@ -73,7 +73,7 @@ class Segments {
       return nullptr;
     }
     const Range& range = std::prev(after)->second;
-    return address < EndOf(range.segment.address, range.segment.size) ? &range : nullptr;
+    return address < GetEnd(range.segment.address, range.segment.size) ? &range : nullptr;
   }
 
  private:
@@ -84,7 +84,7 @@ class Segments {
     }
     while (at != ranges_.end() && at->first < end) {
       const Segment whole = at->second.segment;
-      const std::uint64_t whole_end = EndOf(whole.address, whole.size);
+      const std::uint64_t whole_end = GetEnd(whole.address, whole.size);
       if (whole_end <= begin) {
         ++at;
         continue;
@@ -116,7 +116,7 @@ class Segments {
       return expandable && other.expandable && other.stream == event.stream;
     };
     auto after = ranges_.lower_bound(event.key);
-    if (after != ranges_.end() && after->first == EndOf(segment.address, segment.size) &&
+    if (after != ranges_.end() && after->first == GetEnd(segment.address, segment.size) &&
         joins(after->second.segment)) {
       const Segment tail = after->second.segment;
       segment = tail;
@@ -126,7 +126,7 @@ class Segments {
     }
     if (after != ranges_.begin()) {
       const Segment head = std::prev(after)->second.segment;
-      if (EndOf(head.address, head.size) == segment.address && joins(head)) {
+      if (GetEnd(head.address, head.size) == segment.address && joins(head)) {
         const std::int64_t size = SaturatingAdd(head.size, segment.size);
         segment = head;
         segment.size = size;
@@ -150,7 +150,7 @@ class Backward {
   Backward(const HistoryIndex& index, const Trace& trace, std::int64_t last)
       : recording_(index.recording()),
         trace_(trace),
-        events_(EventsOf(recording_, trace)),
+        events_(GetEvents(recording_, trace)),
         last_(last),
         segments_(recording_, trace) {
     ReadEnd();
@@ -239,8 +239,8 @@ class Backward {
   // From the end of the block to the next live one or the end of its segment.
   [[nodiscard]] std::int64_t GapAfter(std::uint64_t address, std::int64_t size,
                                       const Segment& segment, std::uint64_t next) const {
-    const std::uint64_t limit = std::min(next, EndOf(segment.address, segment.size));
-    const std::uint64_t end = EndOf(address, size);
+    const std::uint64_t limit = std::min(next, GetEnd(segment.address, segment.size));
+    const std::uint64_t end = GetEnd(address, size);
     return end < limit ? static_cast<std::int64_t>(limit - end) : 0;
   }
 
@@ -310,7 +310,7 @@ class Backward {
     segment.first_block = static_cast<std::uint32_t>(blocks.size());
     segment.allocated = segment.active = segment.requested = 0;
     bool estimated = range.rebuilt;
-    const std::uint64_t end = EndOf(segment.address, segment.size);
+    const std::uint64_t end = GetEnd(segment.address, segment.size);
     std::uint64_t from = segment.address;
     const auto free_until = [&](std::uint64_t until) {
       if (from < until) {
@@ -325,14 +325,14 @@ class Backward {
       free_until(block.address);
       const auto next = std::next(at);
       const std::uint64_t limit = next == placed_.end() ? end : std::min(end, next->first);
-      if (EndOf(block.address, block.size) > limit) {
+      if (GetEnd(block.address, block.size) > limit) {
         block.size = static_cast<std::int64_t>(limit - block.address);
         estimated = true;
       }
       // Events may ask for more than the file's blocks have.
       estimated = estimated || !at->second.exact || block.requested > block.size;
       block.requested = std::min(block.requested, block.size);
-      from = EndOf(block.address, block.size);
+      from = GetEnd(block.address, block.size);
       segment.active = SaturatingAdd(segment.active, block.size);
       segment.requested = SaturatingAdd(segment.requested, block.requested);
       if (block.state == BlockState::kActive) {

@@ -8,7 +8,7 @@
 namespace memtool {
 
 const Event* FailedAt(const Recording& recording, const Trace& trace, std::int64_t last) {
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   if (last < 0 || last >= static_cast<std::int64_t>(events.size())) {
     return nullptr;
   }
@@ -21,10 +21,10 @@ RequestSizes::RequestSizes(const Recording& recording, const Trace& trace, std::
     std::int64_t& largest = largest_[{stream, small}];
     largest = std::max(largest, bytes);
   };
-  for (const Event& event : EventsOf(recording, trace)) {
+  for (const Event& event : GetEvents(recording, trace)) {
     if (event.action == Action::kAlloc || event.action == Action::kFreeRequested ||
         event.action == Action::kFreeCompleted) {
-      take(event.stream, event.size <= kLargestSmall, event.size);
+      take(event.stream, event.size <= kMaxSmallBlock, event.size);
     }
   }
   const StateAtMoment end = StateAtEnd(recording, trace);
@@ -38,7 +38,7 @@ RequestSizes::RequestSizes(const Recording& recording, const Trace& trace, std::
     }
   }
   if (const Event* failed = FailedAt(recording, trace, last)) {
-    largest_[{failed->stream, failed->size <= kLargestSmall}] = failed->size;
+    largest_[{failed->stream, failed->size <= kMaxSmallBlock}] = failed->size;
   }
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t kEntries = 3;
 constexpr std::int64_t kMebibyte = 1048576;
 
 // What the filters keep, a device for example.
-std::int64_t KeptTotal(const Selection& selection) {
+std::int64_t TotalRetained(const Selection& selection) {
   std::int64_t total = 0;
   for (const StackSum& sum : selection.sums().rows) {
     total = SaturatingAdd(total, sum.value);
@@ -29,7 +29,7 @@ std::int64_t KeptTotal(const Selection& selection) {
 }
 
 // The text of a label, or nothing.
-std::string_view TextOf(const Recording& recording, LabelSetId labels, std::string_view key) {
+std::string_view ToText(const Recording& recording, LabelSetId labels, std::string_view key) {
   for (const Label& label : recording.Labels(labels)) {
     if (recording.Text(label.key) == key) {
       return recording.Text(label.text);
@@ -39,8 +39,8 @@ std::string_view TextOf(const Recording& recording, LabelSetId labels, std::stri
 }
 
 bool IsHost(const Recording& recording, LabelSetId labels) {
-  return TextOf(recording, labels, "device") == "host" ||
-         TextOf(recording, labels, "memory") == "pinned host";
+  return ToText(recording, labels, "device") == "host" ||
+         ToText(recording, labels, "memory") == "pinned host";
 }
 
 bool IsLog(RecordingKind kind) {
@@ -52,7 +52,7 @@ struct Columns {
   std::size_t actual = 0;
   std::optional<std::size_t> requested{};
 };
-Columns ColumnsOf(const Selection& selection) {
+Columns MakeColumns(const Selection& selection) {
   const auto& types = selection.recording().profile->types;
   Columns columns{.actual = selection.choice().type};
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -78,7 +78,7 @@ Result<Selection> Cut(const Selection& selection, const Slice& slice) {
   const std::size_t type = selection.choice().type;
   const auto goes = [&](LabelSetId labels) {
     const bool of_device =
-        slice.device == nullptr || TextOf(recording, labels, "device") == *slice.device;
+        slice.device == nullptr || ToText(recording, labels, "device") == *slice.device;
     return !of_device || (!slice.host && IsHost(recording, labels));
   };
   const auto& label_sets = recording.profile->label_sets;
@@ -103,7 +103,7 @@ Result<Selection> Cut(const Selection& selection, const Slice& slice) {
 }
 
 // The devices that hold any bytes, in natural order. Empty when some bytes belong to no device.
-std::vector<std::string> DevicesOf(const Selection& selection) {
+std::vector<std::string> GetDevices(const Selection& selection) {
   const Recording& recording = selection.recording();
   const Profile& profile = *recording.profile;
   std::set<std::string, std::less<>> devices;
@@ -113,7 +113,7 @@ std::vector<std::string> DevicesOf(const Selection& selection) {
         IsHost(recording, labels)) {
       continue;
     }
-    const std::string_view device = TextOf(recording, labels, "device");
+    const std::string_view device = ToText(recording, labels, "device");
     if (device.empty()) {
       return {};
     }
@@ -136,9 +136,9 @@ std::vector<std::string> DevicesOf(const Selection& selection) {
 
 // MXNet's log tells what NVML saw beyond its rows, TBD's tells the device's total. `kept`: all
 // rows, including those of the host, because the writer's sum includes them.
-AccountFacts CountersOf(const Recording& recording, const std::string* device, std::int64_t kept) {
+AccountFacts GetCounters(const Recording& recording, const std::string* device, std::int64_t kept) {
   std::optional<std::int64_t> beyond;
-  AccountFacts told;
+  AccountFacts reported;
   for (const Counter& counter : recording.counters) {
     if (device != nullptr && counter.device >= 0 &&
         !DeviceMatches(*device, std::to_string(counter.device))) {
@@ -146,15 +146,15 @@ AccountFacts CountersOf(const Recording& recording, const std::string* device, s
     }
     if (counter.kind == CounterKind::kProcessBeyondRows) {
       beyond = SaturatingAdd(beyond.value_or(0), counter.value);
-    } else if (counter.kind == CounterKind::kDeviceTotal && !told.capacity) {
-      told.capacity = Quantity{
+    } else if (counter.kind == CounterKind::kDeviceTotal && !reported.capacity) {
+      reported.capacity = Quantity{
           .bytes = counter.value, .precision = kMebibyte / 2, .source = recording.metadata.format};
     }
   }
   if (beyond) {
-    told.process = Quantity{.bytes = SaturatingAdd(kept, *beyond), .source = "nvml_amend"};
+    reported.process = Quantity{.bytes = SaturatingAdd(kept, *beyond), .source = "nvml_amend"};
   }
-  return told;
+  return reported;
 }
 
 // Shares are of the first step that is known and holds what follows.
@@ -248,8 +248,8 @@ AccountMaker::Ladder& AccountMaker::LadderFor(const std::string& device) {
 
 template <class Take>
 Result<void> AccountMaker::Spread(const Selection& selection, Take take) {
-  const std::vector<std::string> devices = DevicesOf(selection);
-  apart_ = apart_ && (!devices.empty() || KeptTotal(selection) == 0);
+  const std::vector<std::string> devices = GetDevices(selection);
+  apart_ = apart_ && (!devices.empty() || TotalRetained(selection) == 0);
   if (devices.size() < 2) {
     std::vector<Ladder*> ladders{&ladders_.front()};
     if (!devices.empty()) {
@@ -264,13 +264,13 @@ Result<void> AccountMaker::Spread(const Selection& selection, Take take) {
   return {};
 }
 
-Result<AccountMaker::Part> AccountMaker::PartOf(const Selection& selection,
-                                                const std::string* device) {
+Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
+                                                  const std::string* device) {
   const Recording& recording = selection.recording();
   const Origin& origin = recording.metadata.origin;
-  const Columns columns = ColumnsOf(selection);
+  const Columns columns = MakeColumns(selection);
   const auto quantity = [&recording](const Selection& rows) {
-    return Quantity{.bytes = KeptTotal(rows), .source = recording.metadata.format};
+    return Quantity{.bytes = TotalRetained(rows), .source = recording.metadata.format};
   };
   auto with_host = Cut(selection, {.device = device, .column = columns.actual});
   auto rows = Cut(
@@ -287,28 +287,29 @@ Result<AccountMaker::Part> AccountMaker::PartOf(const Selection& selection,
       return device != nullptr &&
              selection.history()->history().traces[moment.trace].name != *device;
     });
-    part.facts = FactsOf(*selection.history(), moments);
+    part.facts = MakeFacts(*selection.history(), moments);
   }
   if (origin.framework == Framework::kJax) {
     part.facts.reserved_kind = ReservedKind::kXlaPool;
   }
-  Supplement(part.facts, CountersOf(recording, device, KeptTotal(*with_host)));
+  Supplement(part.facts, GetCounters(recording, device, TotalRetained(*with_host)));
   if (origin.kind == RecordingKind::kDriverLog && !part.facts.reserved) {
     part.facts.reserved = quantity(part.rows);
     part.facts.reserved_kind = ReservedKind::kWholeProcess;
   }
   if (origin.framework == Framework::kMxnet) {
     part.facts.allocated = quantity(part.rows);
-    part.facts.cached_untold = true;
+    part.facts.cached_unknown = true;
     if (part.facts.process) {
       part.facts.reserved = part.facts.allocated;  // what the writer subtracted from NVML's figure
     }
     if (!columns.requested) {
       return part;  // sizes as the pool rounded them
     }
-    auto asked = Cut(selection, {.device = device, .host = false, .column = *columns.requested});
-    MEMTOOL_TRY(asked);
-    part.rows = *std::move(asked);
+    auto requested_bytes =
+        Cut(selection, {.device = device, .host = false, .column = *columns.requested});
+    MEMTOOL_TRY(requested_bytes);
+    part.rows = *std::move(requested_bytes);
   }
   if (!part.facts.requested) {
     part.facts.requested = quantity(part.rows);
@@ -320,21 +321,21 @@ Result<void> AccountMaker::Add(const Selection& selection, const Keywords* keywo
   head_.Add(selection);
   NoteHost(selection);
   return Spread(selection, [&](const std::string* device, const auto& ladders) -> Result<void> {
-    auto part = PartOf(selection, device);
+    auto part = MakePart(selection, device);
     MEMTOOL_TRY(part);
     for (Ladder* ladder : ladders) {
-      AccountFacts told = part->facts;
-      if (ladder->facts.reserved && told.reserved_kind == ReservedKind::kWholeProcess) {
-        told.reserved_kind = ReservedKind::kFramework;  // another input told what is reserved
+      AccountFacts reported = part->facts;
+      if (ladder->facts.reserved && reported.reserved_kind == ReservedKind::kWholeProcess) {
+        reported.reserved_kind = ReservedKind::kFramework;  // another input told what is reserved
       }
-      Supplement(ladder->facts, told);
+      Supplement(ladder->facts, reported);
       if (keywords == nullptr) {
         continue;  // the ladder ends at what is requested
       }
       if (!ladder->requested) {
         ladder->requested.emplace(*keywords, Multi::kFirst, space_);
       }
-      MEMTOOL_TRY(ladder->requested->Add(InputOf(part->rows)));
+      MEMTOOL_TRY(ladder->requested->Add(MakeInput(part->rows)));
     }
     return {};
   });
@@ -348,12 +349,12 @@ Result<void> AccountMaker::AddBeside(const Selection& log, const Keywords& keywo
     MEMTOOL_TRY(rows);
     for (Ladder* ladder : ladders) {
       const std::int64_t before = ladder->facts.recorded ? ladder->facts.recorded->bytes : 0;
-      ladder->facts.recorded = Quantity{.bytes = SaturatingAdd(before, KeptTotal(*rows)),
+      ladder->facts.recorded = Quantity{.bytes = SaturatingAdd(before, TotalRetained(*rows)),
                                         .source = log.recording().metadata.format};
       if (!ladder->recorded) {
         ladder->recorded.emplace(keywords, Multi::kFirst, space_);
       }
-      MEMTOOL_TRY(ladder->recorded->Add(InputOf(*rows)));
+      MEMTOOL_TRY(ladder->recorded->Add(MakeInput(*rows)));
     }
     return {};
   });
@@ -381,7 +382,7 @@ void AccountMaker::MakeRows(const Ladder& ladder, bool named, AccountAnswer& ans
   int level = 0;
   // Where the requested bytes are unknown, buckets divide the allocated ones.
   const bool of_allocated = ladder.requested && !ladder.facts.requested;
-  for (AccountStep& step : LadderOf(ladder.facts)) {
+  for (AccountStep& step : MakeAccountSteps(ladder.facts)) {
     level = step.level + 1;
     const bool recorded = step.key == "recorded" && ladder.recorded;
     const bool allocated = step.key == "allocated" && of_allocated;
@@ -428,7 +429,7 @@ Result<AccountAnswer> Account(const Selection& selection, const Keywords* keywor
   return std::move(maker).Make();
 }
 
-AnswerView ViewOf(const AccountAnswer& answer) {
+AnswerView MakeView(const AccountAnswer& answer) {
   return ViewRows(answer.head, {}, answer.rows, kAccountFields);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kManyOthers = 0.3;
 constexpr double kGreedy = 0.95;
 
-BucketRow BucketRowOf(std::string_view axis, Bucket bucket, std::size_t entries) {
+BucketRow MakeBucketRow(std::string_view axis, Bucket bucket, std::size_t entries) {
   BucketRow row{.axis = std::string(axis),
                 .name = std::move(bucket.name),
                 .kind = bucket.others ? BucketRow::Kind::kUnmatched : BucketRow::Kind::kCategory,
@@ -38,7 +38,7 @@ BucketRow UntrackableRow(std::string_view axis, std::int64_t bytes) {
           .sum = {.bytes = bytes}};
 }
 
-BucketsAxis::Lost LostOf(std::int64_t others, std::int64_t unnamed, std::int64_t total) {
+BucketsAxis::Lost ComputeLost(std::int64_t others, std::int64_t unnamed, std::int64_t total) {
   const std::int64_t lost = std::max(others, unnamed);
   if (total <= 0 || Ratio(lost, total) <= kManyOthers) {
     return BucketsAxis::Lost::kLittle;
@@ -69,12 +69,12 @@ Result<void> BucketsMaker::Add(const Selection& selection) {
   never_frees_ = never_frees_ || recording.metadata.origin.framework == Framework::kMxnet;
   if (query_.apart) {
     MEMTOOL_TRY(
-        parts_.emplace_back(table_.keywords(), query_.multi, space_).Add(InputOf(selection)));
+        parts_.emplace_back(table_.keywords(), query_.multi, space_).Add(MakeInput(selection)));
   }
-  return table_.Add(InputOf(selection));
+  return table_.Add(MakeInput(selection));
 }
 
-std::int64_t BucketsMaker::WholeOf(std::int64_t tracked) const {
+std::int64_t BucketsMaker::GetWhole(std::int64_t tracked) const {
   return query_.expected && !query_.share_of_tracked ? query_.expected->bytes : tracked;
 }
 
@@ -94,7 +94,7 @@ void BucketsMaker::AddAxis(const BucketAxis& axis, BucketsAnswer& answer) const 
     return std::tuple(a.others, b.sum.bytes) < std::tuple(b.others, a.sum.bytes);
   });
   for (Bucket& bucket : buckets) {
-    answer.rows.push_back(BucketRowOf(axis.name, std::move(bucket), query_.entries));
+    answer.rows.push_back(MakeBucketRow(axis.name, std::move(bucket), query_.entries));
   }
   if (answer.untrackable) {
     answer.rows.push_back(UntrackableRow(axis.name, *answer.untrackable));
@@ -104,7 +104,7 @@ void BucketsMaker::AddAxis(const BucketAxis& axis, BucketsAnswer& answer) const 
                          .others = others,
                          .ambiguous = axis.ambiguous,
                          .repeated = axis.repeated,
-                         .lost = LostOf(others, answer.unnamed, answer.total)});
+                         .lost = ComputeLost(others, answer.unnamed, answer.total)});
 }
 
 void BucketsMaker::AddWords(BucketsAnswer& answer) const {
@@ -123,14 +123,14 @@ void BucketsMaker::AddWords(BucketsAnswer& answer) const {
   }
 }
 
-BucketsPart BucketsMaker::PartOf(std::size_t input) const {
+BucketsPart BucketsMaker::MakePart(std::size_t input) const {
   const BucketTable& table = parts_[input];
   const std::int64_t total = table.total().bytes;
   BucketsPart part{
-      .input = head_.inputs[input].path, .total = total, .whole = WholeOf(total), .rows = {}};
+      .input = head_.inputs[input].path, .total = total, .whole = GetWhole(total), .rows = {}};
   for (BucketAxis& axis : table.Axes()) {
     for (Bucket& bucket : axis.buckets) {
-      part.rows.push_back(BucketRowOf(axis.name, std::move(bucket), 0));
+      part.rows.push_back(MakeBucketRow(axis.name, std::move(bucket), 0));
     }
     if (query_.expected) {
       part.rows.push_back(
@@ -147,7 +147,7 @@ BucketsAnswer BucketsMaker::Make() const {
                        .axes = {},
                        .rows = {},
                        .total = total,
-                       .whole = WholeOf(total),
+                       .whole = GetWhole(total),
                        .devices = devices_.size(),
                        .unnamed = table_.UnnamedBytes(),
                        .unknown = table_.total().unknown};
@@ -164,7 +164,7 @@ BucketsAnswer BucketsMaker::Make() const {
   }
   AddWords(answer);
   for (std::size_t input = 0; input < parts_.size(); ++input) {
-    answer.parts.push_back(PartOf(input));
+    answer.parts.push_back(MakePart(input));
   }
   return answer;
 }
@@ -183,7 +183,7 @@ Result<BucketsAnswer> Buckets(const Selection& selection, const Keywords& keywor
   return maker.Make();
 }
 
-AnswerView ViewOf(const BucketsAnswer& answer) {
+AnswerView MakeView(const BucketsAnswer& answer) {
   std::int64_t ambiguous = 0;
   std::int64_t repeated = 0;
   for (const BucketsAxis& axis : answer.axes) {
@@ -200,7 +200,7 @@ AnswerView ViewOf(const BucketsAnswer& answer) {
                   answer.rows, kBucketFields);
 }
 
-AnswerView ViewOf(const ExplainAnswer& answer) {
+AnswerView MakeView(const ExplainAnswer& answer) {
   return ViewRows(answer.head, {{"total", answer.total}}, answer.rows, kExplanationFields);
 }
 

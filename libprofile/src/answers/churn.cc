@@ -19,7 +19,7 @@ std::optional<double> PerSecond(std::int64_t amount, const std::optional<std::in
 }
 
 // Those that allocate most first; ties by name.
-std::vector<ChurnRow> RowsOf(const ChurnSums& sums, const AllocationGroups& groups) {
+std::vector<ChurnRow> GetRows(const ChurnSums& sums, const AllocationGroups& groups) {
   std::vector<ChurnRow> rows;
   for (std::size_t group = 0; group < sums.groups.size(); ++group) {
     if (sums.groups[group].allocations == 0) {
@@ -43,13 +43,14 @@ std::vector<ChurnRow> RowsOf(const ChurnSums& sums, const AllocationGroups& grou
 
 }  // namespace
 
-Result<ChurnAnswer> ChurnOf(const HistoryIndex& index, const View& view, const ChurnQuery& query) {
+Result<ChurnAnswer> ComputeChurn(const HistoryIndex& index, const View& view,
+                                 const ChurnQuery& query) {
   const auto ranges = EventsBetween(index, query.range, query.device);
   MEMTOOL_TRY(ranges);
   auto groups = GroupAllocations(view, query.by);
   MEMTOOL_TRY(groups);
   const ChurnSums sums = SumChurn(index, view, *ranges, query.filter, *groups, query.limit);
-  ChurnAnswer answer{.rows = RowsOf(sums, *groups),
+  ChurnAnswer answer{.rows = GetRows(sums, *groups),
                      .total = sums.total,
                      .limit = query.limit,
                      .nanos = sums.nanos,
@@ -61,7 +62,7 @@ Result<ChurnAnswer> ChurnOf(const HistoryIndex& index, const View& view, const C
   return answer;
 }
 
-AnswerView ViewOf(const ChurnAnswer& answer) {
+AnswerView MakeView(const ChurnAnswer& answer) {
   const Churn& all = answer.total;
   const ShortLived& limit = answer.limit;
   return ViewRows(answer.head,

@@ -35,7 +35,7 @@ class Side {
   Side(const std::vector<Selection>& selections, const By& by, NodeSpace& space)
       : table_(by, space) {
     for (const Selection& selection : selections) {
-      inputs_.push_back(InputOf(selection));
+      inputs_.push_back(MakeInput(selection));
       table_.Add(inputs_.back());
     }
   }
@@ -76,7 +76,7 @@ void Count(DiffAnswer& answer) {
   }
 }
 
-GrowthGate GateOf(const DiffAnswer& answer, const GrowthLimit& limit) {
+GrowthGate MakeGate(const DiffAnswer& answer, const GrowthLimit& limit) {
   if (!limit.ratio && !limit.amount) {
     return GrowthGate::kNone;
   }
@@ -144,11 +144,11 @@ DiffAnswer Diff(const std::vector<Selection>& bases, std::vector<Selection> news
   }
   Count(answer);
   answer.growth = GrowthRatio(answer.base_total, answer.total);
-  answer.gate = GateOf(answer, query.limit);
+  answer.gate = MakeGate(answer, query.limit);
   return answer;
 }
 
-AnswerView ViewOf(const DiffAnswer& answer) {
+AnswerView MakeView(const DiffAnswer& answer) {
   return ViewRows(answer.head,
                   {{"total", answer.total},
                    {"base_total", answer.base_total},

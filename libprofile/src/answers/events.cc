@@ -15,7 +15,7 @@ namespace memtool {
 
 namespace {
 
-const Event& EntryOf(const Recording& recording, const Trace& trace, std::int64_t number) {
+const Event& MakeEntry(const Recording& recording, const Trace& trace, std::int64_t number) {
   return recording.history
       ->events[static_cast<std::size_t>(trace.first_event + static_cast<std::uint64_t>(number))];
 }
@@ -36,23 +36,23 @@ void PutLabels(const View& view, LabelSetId set, std::string& text) {
 // Holds the first rows and counts all; for a single block, also tells its story.
 void Count(const EventsQuery& query, EventsAnswer& answer) {
   EventSource& source = *answer.source;
-  std::optional<StoryTeller> teller;
+  std::optional<StoryBuilder> story_builder;
   if (query.filter.id) {
-    teller.emplace(*query.filter.id, source.names());
+    story_builder.emplace(*query.filter.id, source.names());
   }
   std::uint64_t count = 0;
   EventCursor cursor = source.Events();
   for (ListedEvent event; cursor.Next(event); ++count) {
-    if (teller) {
-      teller->Add(event);
+    if (story_builder) {
+      story_builder->Add(event);
     }
     if (count < query.limit) {
       source.Make(event, answer.rows.emplace_back());
     }
   }
   answer.count = count;
-  if (teller) {
-    answer.story = teller->Tell(source.view().recording());
+  if (story_builder) {
+    answer.story = story_builder->BuildStory(source.view().recording());
   }
 }
 
@@ -62,8 +62,8 @@ void EventSource::PutLife(const ListedEvent& listed, EventRow& row) const {
   const Recording& recording = view_.recording();
   const Trace& trace = recording.history->traces[listed.trace];
   const auto [from, to] = std::minmax(listed.number, *listed.partner);
-  const std::int64_t begin = EntryOf(recording, trace, from).time;
-  const std::int64_t end = EntryOf(recording, trace, to).time;
+  const std::int64_t begin = MakeEntry(recording, trace, from).time;
+  const std::int64_t end = MakeEntry(recording, trace, to).time;
   row.partner = listed.partner;
   row.lived_events = to - from;
   if (begin != kNoTime && end != kNoTime) {
@@ -91,7 +91,7 @@ void EventSource::Make(const ListedEvent& listed, EventRow& row) {
   if (listed.partner) {
     PutLife(listed, row);
   }
-  if (event.action == Action::kOom && event.key != kNotTold) {
+  if (event.action == Action::kOom && event.key != kUnknownBytes) {
     row.device_free = static_cast<std::int64_t>(event.key);
   }
   row.who = &names_.Of(listed.stack);
@@ -117,7 +117,7 @@ Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
       .source = std::make_shared<EventSource>(view, *std::move(ranges), query.filter),
       .stacks = query.stacks,
       .streamed = query.limit == 0,
-      .zero = FirstTimeOf(index.history())};
+      .zero = GetFirstTime(index.history())};
   answer.head.Add(index.recording(), query.name, RangeText(query.range));
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";
@@ -127,7 +127,7 @@ Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
   return answer;
 }
 
-AnswerView ViewOf(const EventsAnswer& answer) {
+AnswerView MakeView(const EventsAnswer& answer) {
   std::vector<Field<EventRow>> fields(kEventFields.begin(), kEventFields.end());
   if (!answer.stacks) {
     std::erase_if(fields, [](const Field<EventRow>& field) { return field.key == "stack"; });

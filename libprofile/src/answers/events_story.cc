@@ -39,24 +39,24 @@ const Block* BlockAtEnd(const Recording& recording, std::uint64_t address) {
 
 }  // namespace
 
-BlockStory::End StoryTeller::EndOf(const ListedEvent& listed) {
+BlockStory::End StoryBuilder::GetEnd(const ListedEvent& listed) {
   return {.trace = listed.trace,
           .event = listed.number,
           .time = listed.event->time,
           .who = &names_.Of(listed.stack)};
 }
 
-void StoryTeller::Add(const ListedEvent& listed) {
+void StoryBuilder::Add(const ListedEvent& listed) {
   story_.size = story_.size ? story_.size : listed.event->size;
   if (Begins(listed.event->action) && !story_.begin) {
-    story_.begin = EndOf(listed);
+    story_.begin = GetEnd(listed);
   }
   if (Ends(listed.event->action)) {
-    story_.end = EndOf(listed);
+    story_.end = GetEnd(listed);
   }
 }
 
-BlockStory StoryTeller::Tell(const Recording& recording) {
+BlockStory StoryBuilder::BuildStory(const Recording& recording) {
   if (!story_.size) {
     story_.gone = GoneAt(*recording.history, story_.id);
     const Block* block = story_.id.segment ? nullptr : BlockAtEnd(recording, story_.id.address);

@@ -5,19 +5,19 @@
 
 namespace memtool {
 
-class StoryTeller {
+class StoryBuilder {
  public:
   // Keeps the names by reference.
-  StoryTeller(const BlockId& id, StackNames& names) : names_(names), story_{.id = id} {}
+  StoryBuilder(const BlockId& id, StackNames& names) : names_(names), story_{.id = id} {}
 
   // All events about the block within the range, in order.
   void Add(const ListedEvent& listed);
   // Tells also of blocks that no event is about: those that were there before the recording and
   // live to its end.
-  [[nodiscard]] BlockStory Tell(const Recording& recording);
+  [[nodiscard]] BlockStory BuildStory(const Recording& recording);
 
  private:
-  [[nodiscard]] BlockStory::End EndOf(const ListedEvent& listed);
+  [[nodiscard]] BlockStory::End GetEnd(const ListedEvent& listed);
 
   StackNames& names_;
   BlockStory story_;

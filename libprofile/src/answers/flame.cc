@@ -83,14 +83,14 @@ class CallTree {
     self = SaturatingAdd(self, value);
   }
 
-  static std::size_t HashOf(std::uint32_t parent, NodeId node) {
+  static std::size_t ComputeHash(std::uint32_t parent, NodeId node) {
     std::uint64_t hash = (std::uint64_t{parent} << 32U | node.value()) * 0x9e3779b97f4a7c15U;
     hash ^= hash >> 32U;
     return static_cast<std::size_t>(hash);
   }
 
   std::uint32_t Child(std::uint32_t parent, NodeId node) {
-    std::size_t slot = HashOf(parent, node) & (slots_.size() - 1);
+    std::size_t slot = ComputeHash(parent, node) & (slots_.size() - 1);
     for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
       const Call& call = calls_[slots_[slot]];
       if (call.parent == parent && call.node == node) {
@@ -109,7 +109,7 @@ class CallTree {
   void Grow() {
     slots_.assign(slots_.size() * 2, 0);
     for (std::uint32_t i = 1; i < calls_.size(); ++i) {
-      std::size_t slot = HashOf(calls_[i].parent, calls_[i].node) & (slots_.size() - 1);
+      std::size_t slot = ComputeHash(calls_[i].parent, calls_[i].node) & (slots_.size() - 1);
       while (slots_[slot] != 0) {
         slot = (slot + 1) & (slots_.size() - 1);
       }
@@ -171,7 +171,7 @@ class RowMaker {
   }
 
  private:
-  [[nodiscard]] std::string_view NameOf(std::uint32_t call) const {
+  [[nodiscard]] std::string_view ToName(std::uint32_t call) const {
     const std::string_view name = space_.Name(calls_[call].node);
     return name.empty() ? space_.File(calls_[call].node) : name;
   }
@@ -210,7 +210,7 @@ class RowMaker {
   void SortByName(std::vector<std::uint32_t>& calls) const {
     std::sort(calls.begin(), calls.end(), [this](std::uint32_t a, std::uint32_t b) {
       const auto key = [this](std::uint32_t call) {
-        return std::tuple(NameOf(call), space_.File(calls_[call].node), calls_[call].line, call);
+        return std::tuple(ToName(call), space_.File(calls_[call].node), calls_[call].line, call);
       };
       return key(a) < key(b);
     });
@@ -227,7 +227,7 @@ class RowMaker {
     if (parent >= 0) {
       row.parent = parent;
       row.depth = answer_.rows[static_cast<std::size_t>(parent)].depth + 1;
-      row.name = NameOf(at);
+      row.name = ToName(at);
       row.file = space_.File(call.node);
       row.line = call.line;
     }
@@ -281,7 +281,7 @@ FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selecti
   return answer;
 }
 
-AnswerView ViewOf(const FlameAnswer& answer) {
+AnswerView MakeView(const FlameAnswer& answer) {
   return ViewRows(answer.head,
                   {{"difference", answer.difference},
                    {"total", answer.total},

@@ -41,7 +41,7 @@ GraphAnswer MakeGraph(const std::vector<Selection>& bases, const std::vector<Sel
   const auto add = [&](const std::vector<Selection>& selections, int sign) {
     for (const Selection& selection : selections) {
       answer.head.Add(selection);
-      all.push_back({InputOf(selection), sign});
+      all.push_back({MakeInput(selection), sign});
     }
   };
   add(bases, -1);
@@ -52,7 +52,7 @@ GraphAnswer MakeGraph(const std::vector<Selection>& bases, const std::vector<Sel
   return answer;
 }
 
-AnswerView ViewOf(const GraphAnswer& answer) {
+AnswerView MakeView(const GraphAnswer& answer) {
   const Graph& graph = answer.graph;
   AnswerView view = ViewStream<GraphRow>(
       answer.head,

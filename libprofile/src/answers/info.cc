@@ -26,7 +26,7 @@ StackCoverage Coverage(const Recording& recording, const std::vector<LiveBlock>&
   return coverage;
 }
 
-std::vector<SampleTypeTotal> TotalsOf(const Recording& recording) {
+std::vector<SampleTypeTotal> ComputeTotals(const Recording& recording) {
   std::vector<SampleTypeTotal> totals;
   totals.reserve(recording.profile->types.size());
   for (const SampleType& type : recording.profile->types) {
@@ -41,7 +41,7 @@ std::vector<SampleTypeTotal> TotalsOf(const Recording& recording) {
   return totals;
 }
 
-std::vector<std::string> LabelKeysOf(const Recording& recording) {
+std::vector<std::string> GetLabelKeys(const Recording& recording) {
   std::set<std::string> keys;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
     for (const Label& label : recording.Labels(LabelSetId(set))) {
@@ -51,11 +51,11 @@ std::vector<std::string> LabelKeysOf(const Recording& recording) {
   return {keys.begin(), keys.end()};
 }
 
-HistoryCard HistoryOf(const HistoryIndex& index) {
+HistoryCard BuildHistory(const HistoryIndex& index) {
   const Recording& recording = index.recording();
   const History& history = index.history();
   HistoryCard card{.traces = {},
-                   .ledgers = history.ledgers,
+                   .domains = history.domains,
                    .marks = history.marks,
                    .has_events = !history.events.empty()};
   for (const Trace& trace : history.traces) {
@@ -73,7 +73,7 @@ HistoryCard HistoryOf(const HistoryIndex& index) {
 
 // A list of one object, or of one text, for each.
 template <class T, class ValueOfOne>
-Value ListOf(const std::vector<T>& items, ValueOfOne value_of) {
+Value ToList(const std::vector<T>& items, ValueOfOne value_of) {
   Value::List list;
   for (const T& item : items) {
     list.push_back(value_of(item));
@@ -85,7 +85,7 @@ Value TimeValue(std::int64_t nanos) {
   return nanos == kNoTime ? Value() : Value(nanos);
 }
 
-Value ValueOf(const Mark& mark) {
+Value ToValue(const Mark& mark) {
   return Value::Object{{"name", mark.name},
                        {"device", mark.device},
                        {"begin_ns", TimeValue(mark.begin)},
@@ -96,15 +96,15 @@ Value OrNull(const std::optional<std::int64_t>& figure) {
   return figure ? Value(*figure) : Value();
 }
 
-// The figures of a ledger are those of the trace whose blocks or segments it counts.
-Value ValueOf(const Ledger& ledger, std::uint32_t row, const std::vector<TraceCard>& traces) {
+// The figures of a domain are those of the trace whose blocks or segments it counts.
+Value ToValue(const MemoryDomain& domain, std::uint32_t row, const std::vector<TraceCard>& traces) {
   Value peak;
   Value end;
   for (const TraceCard& card : traces) {
-    if (card.trace.blocks == LedgerId(row)) {
+    if (card.trace.blocks == DomainId(row)) {
       peak = card.summary.peak_bytes;
       end = card.summary.end_bytes;
-    } else if (card.trace.segments == LedgerId(row)) {
+    } else if (card.trace.segments == DomainId(row)) {
       peak = card.summary.reserved_peak_bytes;
       end = card.summary.reserved_end_bytes;
     }
@@ -112,25 +112,25 @@ Value ValueOf(const Ledger& ledger, std::uint32_t row, const std::vector<TraceCa
   constexpr std::array<std::string_view, 6> kKinds{"device", "managed", "pinned",
                                                    "host",   "vmm",     "cpu"};
   constexpr std::array<std::string_view, 3> kLevels{"driver", "allocator", "user"};
-  return Value::Object{{"name", ledger.name},
-                       {"device", ledger.device},
-                       {"kind", kKinds[static_cast<std::size_t>(ledger.kind)]},
-                       {"level", kLevels[static_cast<std::size_t>(ledger.level)]},
-                       {"parent", ledger.parent.valid() ? Value(ledger.parent.value()) : Value()},
-                       {"capacity", OrNull(ledger.capacity)},
+  return Value::Object{{"name", domain.name},
+                       {"device", domain.device},
+                       {"kind", kKinds[static_cast<std::size_t>(domain.kind)]},
+                       {"level", kLevels[static_cast<std::size_t>(domain.level)]},
+                       {"parent", domain.parent.valid() ? Value(domain.parent.value()) : Value()},
+                       {"capacity", OrNull(domain.capacity)},
                        {"peak_bytes", std::move(peak)},
                        {"end_bytes", std::move(end)}};
 }
 
-Value LedgersOf(const HistoryCard& history) {
+Value ListDomains(const HistoryCard& history) {
   Value::List list;
-  for (const Ledger& ledger : history.ledgers) {
-    list.push_back(ValueOf(ledger, static_cast<std::uint32_t>(list.size()), history.traces));
+  for (const MemoryDomain& domain : history.domains) {
+    list.push_back(ToValue(domain, static_cast<std::uint32_t>(list.size()), history.traces));
   }
   return list;
 }
 
-Value ValueOf(const TraceCard& card) {
+Value ToValue(const TraceCard& card) {
   const TraceSummary& s = card.summary;
   return Value::Object{
       {"device", s.device},
@@ -165,15 +165,15 @@ Value ValueOf(const TraceCard& card) {
                                     {"without_stack_bytes", card.at_peak.without_stack}}}};
 }
 
-Value ValueOf(const SampleTypeTotal& total) {
+Value ToValue(const SampleTypeTotal& total) {
   return Value::Object{{"type", total.type}, {"unit", total.unit}, {"total", total.total}};
 }
 
-Value ValueOf(const BlindSpot& blind) {
+Value ToValue(const BlindSpot& blind) {
   return Value::Object{{"what", blind.what}, {"why", blind.why}};
 }
 
-Value ValueOf(const std::vector<Setting>& settings) {
+Value ToValue(const std::vector<Setting>& settings) {
   Value::Object object;
   for (const Setting& setting : settings) {
     object.emplace_back(setting.name, setting.value);
@@ -200,7 +200,7 @@ std::vector<Repeated> Distinct(const Recording& recording, const Items& items, c
 
 }  // namespace
 
-InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryIndex* index) {
+InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIndex* index) {
   const Recording& recording = *read;
   const Metadata& metadata = recording.metadata;
   InputCard card{.format_display = metadata.format_display,
@@ -211,12 +211,12 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryInde
                  .time_nanos = metadata.time_nanos,
                  .duration_nanos = metadata.duration_nanos};
   if (recording.profile) {
-    card.types = TotalsOf(recording);
+    card.types = ComputeTotals(recording);
     card.samples = recording.profile->size();
   }
   card.stacks = recording.stack_count();
   card.functions = recording.functions.size();
-  card.label_keys = LabelKeysOf(recording);
+  card.label_keys = GetLabelKeys(recording);
   card.mappings = Distinct(recording, recording.mappings,
                            [](const Mapping& mapping) { return mapping.filename; });
   card.comments = Distinct(recording, metadata.comments, [](StringId comment) { return comment; });
@@ -224,7 +224,7 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryInde
   card.settings = recording.settings;
   card.diagnostics = recording.diagnostics;
   if (recording.history) {
-    card.history = index == nullptr ? HistoryOf(HistoryIndex(read)) : HistoryOf(*index);
+    card.history = index == nullptr ? BuildHistory(HistoryIndex(read)) : BuildHistory(*index);
   }
   if (recording.state) {
     card.state = {.segments = recording.state->segments.size(),
@@ -233,35 +233,35 @@ InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryInde
   return card;
 }
 
-Value::Object ObjectOf(const InputCard& card) {
+Value::Object MakeValueObject(const InputCard& card) {
   const HistoryCard none;
   const HistoryCard& history = card.history ? *card.history : none;
-  const auto value_of = [](const auto& item) { return ValueOf(item); };
+  const auto value_of = [](const auto& item) { return ToValue(item); };
   return {{"format_display", card.format_display},
           {"answers", Value::List(card.answers.begin(), card.answers.end())},
           {"packing", card.packing},
           {"unpacked_bytes", card.unpacked_bytes},
           {"time_nanos", card.time_nanos},
-          {"sample_types", ListOf(card.types, value_of)},
+          {"sample_types", ToList(card.types, value_of)},
           {"samples", card.samples.value_or(0)},
           {"stacks", card.stacks},
           {"functions", card.functions},
           {"labels", Value::List(card.label_keys.begin(), card.label_keys.end())},
-          {"blind_spots", ListOf(card.blind_spots, value_of)},
-          {"settings", ValueOf(card.settings)},
-          {"marks", ListOf(history.marks, value_of)},
-          {"ledgers", LedgersOf(history)},
-          {"devices", ListOf(history.traces, value_of)}};
+          {"blind_spots", ToList(card.blind_spots, value_of)},
+          {"settings", ToValue(card.settings)},
+          {"marks", ToList(history.marks, value_of)},
+          {"ledgers", ListDomains(history)},
+          {"devices", ToList(history.traces, value_of)}};
 }
 
 void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name,
                     const HistoryIndex* index) {
   answer_.head.Add(*recording, name, "end");
-  answer_.cards.push_back(CardOf(recording, index));
-  answer_.head.inputs.back().details = ObjectOf(answer_.cards.back());
+  answer_.cards.push_back(MakeCard(recording, index));
+  answer_.head.inputs.back().details = MakeValueObject(answer_.cards.back());
 }
 
-AnswerView ViewOf(const InfoAnswer& answer) {
+AnswerView MakeView(const InfoAnswer& answer) {
   AnswerView view;
   view.head = &answer.head;
   return view;

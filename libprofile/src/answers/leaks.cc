@@ -19,7 +19,7 @@ std::string_view WordAt(const std::array<std::string_view, kCount>& words, Code 
 }
 
 // When an input was taken, or, for a history, when the moment shown was; unix ns.
-std::int64_t TimeOf(const Selection& selection) {
+std::int64_t GetTime(const Selection& selection) {
   const Recording& recording = selection.recording();
   std::int64_t time = kNoTime;
   if (recording.history && recording.history->clock == Clock::kUnix) {
@@ -37,7 +37,7 @@ std::int64_t TimeOf(const Selection& selection) {
   return recording.metadata.time_nanos;
 }
 
-std::optional<Growth> UnknownOf(const GrowthSeries& series) {
+std::optional<Growth> FindUnknown(const GrowthSeries& series) {
   std::vector<std::int64_t> counts;
   for (const GrowthPoint& point : series.points) {
     counts.push_back(point.unknown);
@@ -49,47 +49,47 @@ std::optional<Growth> UnknownOf(const GrowthSeries& series) {
   return growth;
 }
 
-Value ValueOf(const Growth& growth) {
+Value ToValue(const Growth& growth) {
   return Value::Object{{"first", growth.first},
                        {"last", growth.last},
                        {"slope", growth.slope},
-                       {"kind", CodeValue(CodeOf(growth.kind))},
-                       {"detail", CodeValue(CodeOf(growth.detail))},
-                       {"least_step", growth.least_step},
-                       {"most_step", growth.most_step},
-                       {"bend", growth.bend},
+                       {"kind", CodeValue(ToCode(growth.kind))},
+                       {"detail", CodeValue(ToCode(growth.detail))},
+                       {"least_step", growth.min_step},
+                       {"most_step", growth.max_step},
+                       {"bend", growth.acceleration},
                        {"limit", growth.limit}};
 }
 
-Value ValueOf(const Finding& finding) {
+Value ToValue(const Finding& finding) {
   Value::List rows;
   for (const FoundRow& row : finding.rows) {
     rows.push_back(
         Value::Object{{"name", row.name}, {"file", row.file}, {"line", LineValue(row.line)}});
   }
-  return Value::Object{{"code", CodeOf(finding.code)},
-                       {"shape", CodeValue(CodeOf(finding.shape))},
+  return Value::Object{{"code", ToCode(finding.code)},
+                       {"shape", CodeValue(ToCode(finding.shape))},
                        {"rows", std::move(rows)},
-                       {"sum", ValueOf(finding.sum)},
+                       {"sum", ToValue(finding.sum)},
                        {"chance", finding.chance},
-                       {"doubt", CodeValue(CodeOf(finding.doubt))},
+                       {"doubt", CodeValue(ToCode(finding.doubt))},
                        {"among", finding.among},
-                       {"phase", CodeValue(CodeOf(finding.phase))},
+                       {"phase", CodeValue(ToCode(finding.phase))},
                        {"step", finding.step > 0 ? Value(finding.step) : Value()}};
 }
 
-Value ValueOf(const std::optional<Reach>& reach) {
+Value ToValue(const std::optional<Reach>& reach) {
   if (!reach) {
     return {};
   }
-  return Value::Object{{"code", CodeOf(reach->code)},
+  return Value::Object{{"code", ToCode(reach->code)},
                        {"capacity", reach->capacity},
                        {"steps", reach->steps > 0 ? Value(reach->steps) : Value()},
                        {"maybe", reach->maybe},
                        {"rows_grow", reach->rows_grow}};
 }
 
-Value ValueOf(const GrowthPoint& point) {
+Value ToValue(const GrowthPoint& point) {
   return Value::Object{{"name", point.name},
                        {"time_us", point.time != kNoTime ? Value(point.time / 1000) : Value()},
                        {"event", point.event >= 0 ? Value(point.event) : Value()},
@@ -98,7 +98,7 @@ Value ValueOf(const GrowthPoint& point) {
 }
 
 // The first finding says whether anything grows; where there is none, that is the verdict.
-Value VerdictOf(const LeaksAnswer& answer) {
+Value MakeVerdict(const LeaksAnswer& answer) {
   Value::List codes;
   const auto grows = [](FindingCode code) {
     return code == FindingCode::kOneStep || code == FindingCode::kGrowing ||
@@ -109,75 +109,75 @@ Value VerdictOf(const LeaksAnswer& answer) {
   }
   for (const Finding& finding : answer.findings) {
     if (finding.code != FindingCode::kConstant) {
-      codes.emplace_back(CodeOf(finding.code));
+      codes.emplace_back(ToCode(finding.code));
     }
   }
   return codes;
 }
 
 template <class T>
-Value ListOf(const std::vector<T>& values) {
+Value ToList(const std::vector<T>& values) {
   Value::List list;
   for (const T& value : values) {
-    list.push_back(ValueOf(value));
+    list.push_back(ToValue(value));
   }
   return list;
 }
 
 }  // namespace
 
-std::string_view CodeOf(GrowthKind kind) {
+std::string_view ToCode(GrowthKind kind) {
   constexpr std::array<std::string_view, 5> kWords{"constant", "steady", "stepwise", "shrinking",
                                                    "noisy"};
   return WordAt(kWords, kind);
 }
 
-std::string_view CodeOf(GrowthDetail detail) {
+std::string_view ToCode(GrowthDetail detail) {
   constexpr std::array<std::string_view, 12> kWords{"",         "even",   "accelerating", "slowing",
                                                     "uneven",   "once",   "stopped",      "late",
                                                     "repeated", "rising", "falling",      "level"};
   return WordAt(kWords, detail);
 }
 
-std::string_view CodeOf(GrowthEvidence evidence) {
+std::string_view ToCode(GrowthEvidence evidence) {
   constexpr std::array<std::string_view, 4> kWords{"", "weak", "strong", "freed"};
   return WordAt(kWords, evidence);
 }
 
-std::string_view CodeOf(GrowthShape shape) {
+std::string_view ToCode(GrowthShape shape) {
   constexpr std::array<std::string_view, 4> kWords{"", "steady", "repeated", "rising"};
   return WordAt(kWords, shape);
 }
 
-std::string_view CodeOf(FindingCode code) {
+std::string_view ToCode(FindingCode code) {
   constexpr std::array<std::string_view, 11> kWords{
       "one_step", "growing",   "maybe", "freed",   "given_back", "one_iteration",
       "late",     "last_jump", "jump",  "stopped", "constant"};
   return WordAt(kWords, code);
 }
 
-std::string_view CodeOf(Doubt doubt) {
+std::string_view ToCode(Doubt doubt) {
   constexpr std::array<std::string_view, 4> kWords{"", "few_rises", "few_points", "chance"};
   return WordAt(kWords, doubt);
 }
 
-std::string_view CodeOf(Phase phase) {
+std::string_view ToCode(Phase phase) {
   constexpr std::array<std::string_view, 3> kWords{"", "backward", "optimizer"};
   return WordAt(kWords, phase);
 }
 
-std::string_view CodeOf(ReachCode code) {
+std::string_view ToCode(ReachCode code) {
   constexpr std::array<std::string_view, 6> kWords{"reached",  "not_growing",  "never",
                                                    "at_least", "accelerating", "even"};
   return WordAt(kWords, code);
 }
 
-std::string_view CodeOf(InputOrder order) {
+std::string_view ToCode(InputOrder order) {
   constexpr std::array<std::string_view, 3> kWords{"name", "time", "given"};
   return WordAt(kWords, order);
 }
 
-std::string_view CodeOf(StepMeasure measure) {
+std::string_view ToCode(StepMeasure measure) {
   constexpr std::array<std::string_view, 3> kWords{"end", "low", "kept"};
   return WordAt(kWords, measure);
 }
@@ -185,11 +185,11 @@ std::string_view CodeOf(StepMeasure measure) {
 void LeaksMaker::Add(const Selection& selection) {
   head_.Add(selection);
   Tabulator rows(query_.by, space_);
-  rows.Add(InputOf(selection));
+  rows.Add(MakeInput(selection));
   query_.by = rows.by();
   saturated_ = saturated_ || rows.saturated();
   table_.Add({.name = head_.inputs.back().path,
-              .time = TimeOf(selection),
+              .time = GetTime(selection),
               .total = rows.total(),
               .unknown = rows.unknown()},
              rows.Rows(query_.sort));
@@ -241,11 +241,11 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
 
 LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery& query) {
   LeaksAnswer answer{.head = std::move(head), .by = query.by, .cum = query.sort == SortBy::kCum};
-  answer.findings = FindingsOf(series, answer.cum);
+  answer.findings = CollectFindings(series, answer.cum);
   if (query.capacity && answer.bytes()) {
-    answer.reach = ReachOf(series, *query.capacity);
+    answer.reach = ComputeReach(series, *query.capacity);
   }
-  answer.unknown = UnknownOf(series);
+  answer.unknown = FindUnknown(series);
   for (const GrowthRow& row : series.rows) {
     answer.total = SaturatingAdd(answer.total, row.growth.delta());
   }
@@ -259,25 +259,25 @@ LeaksAnswer LeaksOfSeries(GrowthSeries series, AnswerHead head, const LeaksQuery
   return answer;
 }
 
-std::vector<NamedValue> FiguresOf(const LeaksAnswer& answer) {
-  const std::string_view order = answer.history ? "event" : CodeOf(answer.order);
-  const std::string_view measure = answer.history ? CodeOf(answer.history->measure) : "input";
+std::vector<NamedValue> MakeFigures(const LeaksAnswer& answer) {
+  const std::string_view order = answer.history ? "event" : ToCode(answer.order);
+  const std::string_view measure = answer.history ? ToCode(answer.history->measure) : "input";
   return {{"total", answer.total},
           {"total_first", answer.whole.first},
           {"total_last", answer.whole.last},
           {"total_slope", answer.whole.slope},
-          {"total_kind", CodeOf(answer.whole.kind)},
-          {"verdict", VerdictOf(answer)},
-          {"findings", ListOf(answer.findings)},
-          {"reach", ValueOf(answer.reach)},
-          {"points", ListOf(answer.points)},
+          {"total_kind", ToCode(answer.whole.kind)},
+          {"verdict", MakeVerdict(answer)},
+          {"findings", ToList(answer.findings)},
+          {"reach", ToValue(answer.reach)},
+          {"points", ToList(answer.points)},
           {"order", order},
           {"measure", measure},
           {"step_mark", answer.history ? CodeValue(answer.history->mark) : Value()}};
 }
 
-AnswerView ViewOf(const LeaksAnswer& answer) {
-  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kLeaksFields);
+AnswerView MakeView(const LeaksAnswer& answer) {
+  return ViewRows(answer.head, MakeFigures(answer), answer.rows, kLeaksFields);
 }
 
 }  // namespace memtool

@@ -16,7 +16,7 @@ __extension__ using Int128 = __int128;
 
 constexpr std::array kShapes{GrowthShape::kSteady, GrowthShape::kRepeated, GrowthShape::kRising};
 
-GrowthShape ShapeOf(const Growth& growth) {
+GrowthShape GetShape(const Growth& growth) {
   return growth.kind == GrowthKind::kSteady         ? GrowthShape::kSteady
          : growth.detail == GrowthDetail::kRepeated ? GrowthShape::kRepeated
                                                     : GrowthShape::kRising;
@@ -49,12 +49,12 @@ class Finder {
   }
 
  private:
-  template <class Wanted>
-  Finding Of(FindingCode code, Wanted wanted, std::vector<std::int64_t>* sums = nullptr) const {
+  template <class Predicate>
+  Finding Of(FindingCode code, Predicate accepts, std::vector<std::int64_t>* sums = nullptr) const {
     Finding finding{.code = code};
     std::vector<std::int64_t> values(series_.points.size(), 0);
     for (const GrowthRow& row : series_.rows) {
-      if (!wanted(row.growth)) {
+      if (!accepts(row.growth)) {
         continue;
       }
       finding.rows.push_back({.name = row.name, .file = row.file, .line = row.line});
@@ -85,7 +85,7 @@ class Finder {
       Finding finding = Of(
           code,
           [=](const Growth& growth) {
-            return growth.evidence == evidence && ShapeOf(growth) == shape;
+            return growth.evidence == evidence && GetShape(growth) == shape;
           },
           &sums);
       finding.shape = shape;
@@ -127,13 +127,13 @@ class Finder {
     if (GivenBack(finding, sums)) {
       finding.code = FindingCode::kGivenBack;
     } else {
-      finding.phase = PhaseOf(finding);
+      finding.phase = GetPhase(finding);
     }
     Add(std::move(finding));
   }
 
   // The phase that most of the gain of the rising rows belongs to.
-  [[nodiscard]] Phase PhaseOf(const Finding& finding) const {
+  [[nodiscard]] Phase GetPhase(const Finding& finding) const {
     std::int64_t backward = 0;
     std::int64_t optimizer = 0;
     for (const GrowthRow& row : series_.rows) {
@@ -153,12 +153,12 @@ class Finder {
     const std::int64_t half = finding.sum.delta() / 2;
     return backward > half    ? Phase::kBackward
            : optimizer > half ? Phase::kOptimizer
-                              : Phase::kUntold;
+                              : Phase::kUnknown;
   }
 
   // Why a group may rise by chance only.
   void AddDoubt(Finding& finding) const {
-    if (finding.shape == GrowthShape::kRepeated && finding.sum.grew < kFewestRises) {
+    if (finding.shape == GrowthShape::kRepeated && finding.sum.grew < kMinRises) {
       finding.doubt = Doubt::kFewRises;
       return;
     }
@@ -197,14 +197,15 @@ class Finder {
   std::vector<Finding> given_back_;
 };
 
-// The fewest steps that add `more` bytes, when the last step added `step` and each adds `bend` more
-// than the one before; neither is negative, and at least one is positive.
-std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t bend) {
+// The fewest steps that add `more` bytes, when the last step added `step` and each adds
+// `acceleration` more than the one before; neither is negative, and at least one is positive.
+std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t acceleration) {
   const auto reached = [&](std::int64_t n) {
     const Int128 steps = n;
-    const Int128 bends = steps * (steps + 1) / 2;
+    const Int128 accelerations = steps * (steps + 1) / 2;
     // Divided first: the product may not fit.
-    return (bend > 0 && bends > more / bend) || steps * step + bends * bend >= more;
+    return (acceleration > 0 && accelerations > more / acceleration) ||
+           steps * step + accelerations * acceleration >= more;
   };
   std::int64_t low = 0;  // not reached
   std::int64_t high = more;
@@ -217,24 +218,24 @@ std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t bend)
 
 }  // namespace
 
-std::vector<Finding> FindingsOf(const GrowthSeries& series, bool cum) {
+std::vector<Finding> CollectFindings(const GrowthSeries& series, bool cum) {
   return Finder(series, cum).Run();
 }
 
-Reach ReachOf(const GrowthSeries& series, std::int64_t capacity) {
+Reach ComputeReach(const GrowthSeries& series, std::int64_t capacity) {
   const Growth& whole = series.whole;
   Reach reach{.capacity = capacity};
   if (whole.last >= capacity) {
     reach.code = ReachCode::kReached;
     return reach;
   }
-  const bool goes_on = whole.goes_on() || whole.evidence == GrowthEvidence::kWeak;
-  if (!goes_on || whole.slope <= 0 || series.one_iteration) {
+  const bool is_trend = whole.is_trend() || whole.evidence == GrowthEvidence::kWeak;
+  if (!is_trend || whole.slope <= 0 || series.one_iteration) {
     reach.rows_grow = std::any_of(series.rows.begin(), series.rows.end(),
-                                  [](const GrowthRow& row) { return row.growth.goes_on(); });
+                                  [](const GrowthRow& row) { return row.growth.is_trend(); });
     return reach;
   }
-  reach.maybe = !whole.goes_on();
+  reach.maybe = !whole.is_trend();
   const std::int64_t more = SaturatingSubtract(capacity, whole.last);
   if (whole.limit && *whole.limit <= capacity) {
     reach.code = ReachCode::kNever;
@@ -243,7 +244,7 @@ Reach ReachOf(const GrowthSeries& series, std::int64_t capacity) {
     reach.steps = StepsUntil(more, whole.last_step, 0);
   } else if (whole.detail == GrowthDetail::kAccelerating) {
     reach.code = ReachCode::kAccelerating;
-    reach.steps = StepsUntil(more, whole.last_step, whole.bend);
+    reach.steps = StepsUntil(more, whole.last_step, whole.acceleration);
   } else {
     reach.code = ReachCode::kEven;
     reach.steps = StepsUntil(more, whole.slope, 0);

@@ -10,7 +10,7 @@
 namespace memtool {
 
 // `cum`: rows hold what their callees hold, so that they do not add up.
-std::vector<Finding> FindingsOf(const GrowthSeries& series, bool cum);
-Reach ReachOf(const GrowthSeries& series, std::int64_t capacity);
+std::vector<Finding> CollectFindings(const GrowthSeries& series, bool cum);
+Reach ComputeReach(const GrowthSeries& series, std::int64_t capacity);
 
 }  // namespace memtool

@@ -19,8 +19,8 @@ namespace memtool {
 namespace {
 
 // How much of each equal part of a segment is in use.
-std::vector<SliceFill> FillOf(const Segment& segment, std::span<const Block> blocks,
-                              std::size_t slices) {
+std::vector<SliceFill> GetFill(const Segment& segment, std::span<const Block> blocks,
+                               std::size_t slices) {
   std::vector<SliceFill> fill(slices);
   const double slice = static_cast<double>(segment.size) / static_cast<double>(slices);
   for (const Block& block : blocks) {
@@ -53,7 +53,7 @@ class Holders {
     std::map<std::uint32_t, std::int64_t> held;
     for (const Block& block : blocks) {
       if (block.state != BlockState::kInactive) {
-        std::int64_t& bytes = held[GroupOf(block.stack)];
+        std::int64_t& bytes = held[GetGroup(block.stack)];
         bytes = SaturatingAdd(bytes, block.size);
       }
     }
@@ -72,7 +72,7 @@ class Holders {
   }
 
  private:
-  [[nodiscard]] std::uint32_t GroupOf(StackId stack) const {
+  [[nodiscard]] std::uint32_t GetGroup(StackId stack) const {
     return stack.valid() && stack.value() < groups_.of_stack.size()
                ? groups_.of_stack[stack.value()]
                : AllocationGroups::kRest;
@@ -89,8 +89,8 @@ class Holders {
   AllocationGroups groups_;
 };
 
-SegmentRow SegmentRowOf(const Segment& segment, std::span<const Block> blocks,
-                        const SegmentUse& use, const Holders& holders, std::size_t slices) {
+SegmentRow MakeSegmentRow(const Segment& segment, std::span<const Block> blocks,
+                          const SegmentUse& use, const Holders& holders, std::size_t slices) {
   SegmentRow row{.segment = segment,
                  .gives = use.gives,
                  .request = use.request,
@@ -103,7 +103,7 @@ SegmentRow SegmentRowOf(const Segment& segment, std::span<const Block> blocks,
     }
   }
   if (slices > 0) {
-    row.fill = FillOf(segment, blocks, slices);
+    row.fill = GetFill(segment, blocks, slices);
   }
   return row;
 }
@@ -140,7 +140,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
       const Segment& segment = at.state.segments[i];
       const auto blocks =
           std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-      SegmentRow row = SegmentRowOf(segment, blocks, uses[i], holders, query_.slices);
+      SegmentRow row = MakeSegmentRow(segment, blocks, uses[i], holders, query_.slices);
       row.stream = recording.history->streams[segment.stream];
       row.estimated = at.estimated[i] != 0;
       for (const Block& block : blocks) {
@@ -205,7 +205,7 @@ Result<SegmentsAnswer> Segments(const Selection& selection, SegmentsQuery query)
   return std::move(maker).Make();
 }
 
-std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer) {
+std::vector<NamedValue> MakeFigures(const SegmentsAnswer& answer) {
   const SegmentTotals& totals = answer.totals;
   const bool known = totals.pieces_known();
   return {{"total", totals.free},
@@ -231,8 +231,8 @@ std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer) {
           {"fragmentation", known ? Value(totals.fragmentation()) : Value()}};
 }
 
-AnswerView ViewOf(const SegmentsAnswer& answer) {
-  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kSegmentFields);
+AnswerView MakeView(const SegmentsAnswer& answer) {
+  return ViewRows(answer.head, MakeFigures(answer), answer.rows, kSegmentFields);
 }
 
 }  // namespace memtool

@@ -21,7 +21,7 @@ const StackName& StackNames::Of(StackId stack) {
     return name.emplace(none_);
   }
   name.emplace();
-  const Frame leaf = FrameOf(nodes_.nodes.front());
+  const Frame leaf = GetFrame(nodes_.nodes.front());
   name->name = leaf.name;
   name->file = leaf.file;
   name->line = leaf.line;
@@ -33,7 +33,7 @@ const StackName& StackNames::Of(StackId stack) {
   return *name;
 }
 
-StackNames::Frame StackNames::FrameOf(NodeId node) const {
+StackNames::Frame StackNames::GetFrame(NodeId node) const {
   return {space_.Name(node), space_.File(node), space_[node].line};
 }
 

@@ -7,7 +7,7 @@ namespace memtool {
 
 void TagsMaker::Add(const Selection& selection) {
   head_.Add(selection);
-  table_.Add(InputOf(selection));
+  table_.Add(MakeInput(selection));
 }
 
 TagsAnswer TagsMaker::Make() && {
@@ -24,7 +24,7 @@ TagsAnswer Tags(const Selection& selection) {
   return std::move(maker).Make();
 }
 
-AnswerView ViewOf(const TagsAnswer& answer) {
+AnswerView MakeView(const TagsAnswer& answer) {
   return ViewRows(answer.head, {{"total", answer.total}}, answer.rows, kTagsFields);
 }
 

@@ -22,7 +22,7 @@ constexpr std::string_view kRestOfLayers = "(the rest)";
 // Traces with events get their summary and range, the others are silent.
 Result<void> ChooseTraces(const HistoryIndex& index, const TimelineQuery& query,
                           TimelineAnswer& answer) {
-  const auto chosen = TracesOf(index.recording(), query.device);
+  const auto chosen = GetTraces(index.recording(), query.device);
   MEMTOOL_TRY(chosen);
   for (const std::size_t i : *chosen) {
     const Trace& trace = index.history().traces[i];
@@ -40,8 +40,8 @@ Result<void> ChooseTraces(const HistoryIndex& index, const TimelineQuery& query,
   return {};
 }
 
-TimelineMaker MakerOf(const HistoryIndex& index, const TimelineOfTrace& one,
-                      const AllocationGroups& groups) {
+TimelineMaker CreateMaker(const HistoryIndex& index, const TimelineOfTrace& one,
+                          const AllocationGroups& groups) {
   return {index.recording(), index.history().traces[one.trace], index.replay(one.trace), groups};
 }
 
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> ChooseGroups(const HistoryIndex& index, const Timelin
                                         const AllocationGroups& groups, std::size_t top) {
   std::vector<std::int64_t> highest(groups.names.size(), 0);
   for (const TimelineOfTrace& one : answer.traces) {
-    const auto own = MakerOf(index, one, groups).Highest(one.range);
+    const auto own = CreateMaker(index, one, groups).Highest(one.range);
     std::transform(own.begin(), own.end(), highest.begin(), highest.begin(),
                    [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
   }
@@ -86,7 +86,7 @@ void NameLayers(const AllocationGroups& groups, const std::vector<std::uint32_t>
 }
 
 // When each event has happened: events without a time get that of the one before them.
-std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t zero) {
+std::vector<std::int64_t> MakeClock(std::span<const Event> events, std::int64_t zero) {
   std::vector<std::int64_t> clock;
   clock.reserve(events.size());
   std::int64_t now = zero;
@@ -97,7 +97,7 @@ std::vector<std::int64_t> ClockOf(std::span<const Event> events, std::int64_t ze
   return clock;
 }
 
-std::int64_t ZeroOf(const TimelineAnswer& answer) {
+std::int64_t FindZero(const TimelineAnswer& answer) {
   return answer.zero == kNoTime ? 0 : answer.zero;
 }
 
@@ -105,9 +105,9 @@ void PlaceMarks(const HistoryIndex& index, const TimelineAnswer& answer, Timelin
   if (one.summary.ooms.empty() && answer.marks.empty()) {
     return;
   }
-  const std::int64_t zero = ZeroOf(answer);
+  const std::int64_t zero = FindZero(answer);
   const Trace& trace = index.history().traces[one.trace];
-  const std::vector<std::int64_t> clock = ClockOf(EventsOf(index.recording(), trace), zero);
+  const std::vector<std::int64_t> clock = MakeClock(GetEvents(index.recording(), trace), zero);
   const auto add = [&](const std::string& name, bool oom, std::int64_t event, std::int64_t time) {
     if (event >= one.range.first && event <= one.range.last) {
       one.places.push_back({name, oom, event, SaturatingSubtract(time, zero)});
@@ -129,7 +129,7 @@ void PlaceMarks(const HistoryIndex& index, const TimelineAnswer& answer, Timelin
 }
 
 void AddOoms(const HistoryIndex& index, const TimelineOfTrace& one, TimelineAnswer& answer) {
-  const auto events = EventsOf(index.recording(), index.history().traces[one.trace]);
+  const auto events = GetEvents(index.recording(), index.history().traces[one.trace]);
   for (const std::uint64_t number : one.summary.ooms) {
     const Event& oom = events[number];
     answer.ooms.push_back({static_cast<std::int64_t>(number), oom.time, one.device, oom.size});
@@ -141,7 +141,7 @@ void AddLoops(const HistoryIndex& index, TimelineAnswer& answer) {
   const StackFacts facts = FactsOfStacks(index.recording(), keys);
   for (TimelineOfTrace& one : answer.traces) {
     const Trace& trace = index.history().traces[one.trace];
-    const TraceAllocations allocations = AllocationsOf(index, trace, facts);
+    const TraceAllocations allocations = CollectAllocations(index, trace, facts);
     const ProgramSteps found = FindSteps(index, trace, allocations);
     one.steps = found.steps.size();
     one.steps_from = found.source;
@@ -155,7 +155,7 @@ Value Microseconds(std::int64_t nanos) {
 }
 
 // Layers, out-of-memory events and marks: the details besides the rows.
-Value::Object DetailsOf(const TimelineAnswer& answer) {
+Value::Object MakeDetails(const TimelineAnswer& answer) {
   Value::List layers;
   for (const TimelineLayer& layer : answer.layers) {
     layers.push_back(Value::Object{{"key", layer.key},
@@ -168,7 +168,7 @@ Value::Object DetailsOf(const TimelineAnswer& answer) {
     ooms.push_back(Value::Object{{"event", oom.event},
                                  {"time_us", Microseconds(oom.time)},
                                  {"device", oom.device},
-                                 {"asked", oom.asked}});
+                                 {"asked", oom.requested_bytes}});
   }
   Value::List marks;
   for (const Mark& mark : answer.marks) {
@@ -184,16 +184,16 @@ void FillHead(const Recording& recording, const TimelineQuery& query, TimelineAn
   answer.head.Add(recording, query.name, RangeText(query.range));
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";
-  answer.head.inputs[0].details = DetailsOf(answer);
+  answer.head.inputs[0].details = MakeDetails(answer);
 }
 
 }  // namespace
 
-Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filter,
-                                  const TimelineQuery& query) {
+Result<TimelineAnswer> BuildTimeline(const HistoryIndex& index, const Filter& filter,
+                                     const TimelineQuery& query) {
   TimelineAnswer answer{.by_time = query.by_time,
                         .of_frames = query.by && query.by->kind == By::Kind::kFrame,
-                        .zero = FirstTimeOf(index.history()),
+                        .zero = GetFirstTime(index.history()),
                         .marks = index.history().marks};
   MEMTOOL_TRY(ChooseTraces(index, query, answer));
   AllocationGroups groups;
@@ -208,7 +208,7 @@ Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filte
   }
   std::size_t rows = 0;
   for (TimelineOfTrace& one : answer.traces) {
-    one.timeline = MakerOf(index, one, groups).Make(one.range, chosen, query.by.has_value());
+    one.timeline = CreateMaker(index, one, groups).Make(one.range, chosen, query.by.has_value());
     one.first_row = std::exchange(rows, rows + one.timeline.points.size());
     PlaceMarks(index, answer, one);
     AddOoms(index, one, answer);
@@ -235,7 +235,7 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
           .device = one.device,
           .allocated = point.allocated,
           .reserved = point.reserved,
-          .layers = one.timeline.LayersOf(row - one.first_row)};
+          .layers = one.timeline.GetLayers(row - one.first_row)};
 }
 
 RowStream<TimelineRow> TimelineAnswer::Rows(std::size_t limit) const {
@@ -252,7 +252,7 @@ namespace {
 
 // `get` of every point, with its trace and its row there.
 template <class Get>
-std::vector<std::int64_t> ValuesOf(const TimelineAnswer& answer, Get get) {
+std::vector<std::int64_t> GetValues(const TimelineAnswer& answer, Get get) {
   std::vector<std::int64_t> values;
   values.reserve(answer.row_count());
   for (const TimelineOfTrace& one : answer.traces) {
@@ -264,14 +264,14 @@ std::vector<std::int64_t> ValuesOf(const TimelineAnswer& answer, Get get) {
 }
 
 std::vector<std::int64_t> LayerValues(const TimelineAnswer& answer, std::size_t layer) {
-  return ValuesOf(answer, [layer](const TimelineOfTrace& one, std::size_t row) {
-    return one.timeline.LayersOf(row)[layer];
+  return GetValues(answer, [layer](const TimelineOfTrace& one, std::size_t row) {
+    return one.timeline.GetLayers(row)[layer];
   });
 }
 
 std::vector<std::int64_t> PointValues(const TimelineAnswer& answer,
                                       std::int64_t TimelinePoint::*member) {
-  return ValuesOf(answer, [member](const TimelineOfTrace& one, std::size_t row) {
+  return GetValues(answer, [member](const TimelineOfTrace& one, std::size_t row) {
     return one.timeline.points[row].*member;
   });
 }
@@ -291,7 +291,7 @@ void PutTimes(const TimelineAnswer& answer, AnswerColumn& column) {
 }
 
 // One field of all points.
-AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
+AnswerColumn BuildColumn(const TimelineAnswer& answer, const FieldInfo& field) {
   AnswerColumn column{
       .key = std::string(field.key), .title = std::string(field.title), .unit = field.unit};
   const auto layer =
@@ -302,7 +302,7 @@ AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
   } else if (field.key == "time_us") {
     PutTimes(answer, column);
   } else if (field.key == "device") {
-    column.data = ValuesOf(answer, [](const TimelineOfTrace& one, std::size_t /*row*/) {
+    column.data = GetValues(answer, [](const TimelineOfTrace& one, std::size_t /*row*/) {
       return std::int64_t{one.device};
     });
   } else {
@@ -315,7 +315,7 @@ AnswerColumn ColumnOf(const TimelineAnswer& answer, const FieldInfo& field) {
 
 }  // namespace
 
-AnswerView ViewOf(const TimelineAnswer& answer) {
+AnswerView MakeView(const TimelineAnswer& answer) {
   AnswerView view{.head = &answer.head, .row_count = answer.row_count()};
   for (const Field<TimelineRow>& field : kTimelineFields) {
     if (field.in_data()) {
@@ -345,14 +345,14 @@ AnswerView ViewOf(const TimelineAnswer& answer) {
   view.columns = [&answer](std::span<const FieldInfo> wanted) {
     AnswerColumns made{.columns = {}, .rows = answer.row_count()};
     for (const FieldInfo& field : wanted) {
-      made.columns.push_back(ColumnOf(answer, field));
+      made.columns.push_back(BuildColumn(answer, field));
     }
     return made;
   };
   return view;
 }
 
-std::vector<std::int64_t> AxisOf(const TimelineAnswer& answer, const TimelineOfTrace& trace) {
+std::vector<std::int64_t> GetAxis(const TimelineAnswer& answer, const TimelineOfTrace& trace) {
   std::vector<std::int64_t> axis;
   axis.reserve(trace.timeline.points.size());
   for (const TimelinePoint& point : trace.timeline.points) {
@@ -363,7 +363,7 @@ std::vector<std::int64_t> AxisOf(const TimelineAnswer& answer, const TimelineOfT
     const std::int64_t before = axis.empty() ? 0 : axis.back();
     axis.push_back(point.time == kNoTime
                        ? before
-                       : std::max(before, SaturatingSubtract(point.time, ZeroOf(answer))));
+                       : std::max(before, SaturatingSubtract(point.time, FindZero(answer))));
   }
   return axis;
 }

@@ -14,7 +14,7 @@ TopMaker::TopMaker(TopQuery query) : query_(std::move(query)), table_(query_.by,
 
 void TopMaker::Add(Selection selection) {
   head_.Add(selection);
-  table_.Add(InputOf(selection));
+  table_.Add(MakeInput(selection));
   if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak) {
     histories_.push_back(std::move(selection));  // for what rows are worth at the peak
   }
@@ -25,7 +25,7 @@ void TopMaker::AddBase(const Selection& selection) {
   if (!base_) {
     base_.emplace(query_.by, space_);
   }
-  base_->Add(InputOf(selection));
+  base_->Add(MakeInput(selection));
 }
 
 // Flat and cum become differences; rows without one are left out.
@@ -114,7 +114,7 @@ TopAnswer Top(Selection selection, TopQuery query) {
   return std::move(maker).Make();
 }
 
-AnswerView ViewOf(const TopAnswer& answer) {
+AnswerView MakeView(const TopAnswer& answer) {
   using Figures = std::vector<NamedValue>;
   Figures figures = answer.base_total
                         ? Figures{{"total", answer.total}, {"total_base", *answer.base_total}}

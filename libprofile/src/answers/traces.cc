@@ -78,7 +78,7 @@ std::uint32_t TracesMaker::Intern(const std::vector<NodeId>& stack) {
 }
 
 // Per sum: the number of its stack as the view shows it, or kDropped.
-std::vector<std::uint32_t> TracesMaker::StacksOf(const Selection& selection) {
+std::vector<std::uint32_t> TracesMaker::GetStacks(const Selection& selection) {
   NodeWalker walker(selection.view(), Granularity::kLine, texts_->frames);
   NodeStack stack;
   std::vector<std::uint32_t> stacks;
@@ -89,7 +89,7 @@ std::vector<std::uint32_t> TracesMaker::StacksOf(const Selection& selection) {
 }
 
 // Per label set: the labels that are shown.
-std::vector<StringId> TracesMaker::LabelsOf(const View& view) {
+std::vector<StringId> TracesMaker::MakeLabels(const View& view) {
   const Recording& recording = view.recording();
   std::vector<StringId> labels;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
@@ -104,7 +104,7 @@ std::vector<StringId> TracesMaker::LabelsOf(const View& view) {
   return labels;
 }
 
-TraceRow& TracesMaker::RowOf(std::uint32_t stack, StringId labels) {
+TraceRow& TracesMaker::GetRow(std::uint32_t stack, StringId labels) {
   const std::uint64_t key = std::uint64_t{stack} << 32U | labels.value();
   const std::uint32_t row = row_of_.GetOrPut(key, static_cast<std::uint32_t>(rows_.size()));
   if (row == rows_.size()) {
@@ -117,18 +117,18 @@ void TracesMaker::Add(const Selection& selection) {
   head_.Add(selection);
   const View& view = selection.view();
   const Recording& recording = view.recording();
-  const std::vector<std::uint32_t> stacks = StacksOf(selection);
-  const std::vector<StringId> labels = LabelsOf(view);
+  const std::vector<std::uint32_t> stacks = GetStacks(selection);
+  const std::vector<StringId> labels = MakeLabels(view);
   const SumFinder finder(selection.sums().rows, recording.stack_count());
   ForEachSample(*recording.profile, selection.choice(), [&](const SampleValue& sample) {
     if (!view.Keeps(sample.labels)) {
       return;
     }
-    const std::uint32_t stack = stacks[finder.Find(sample.stack, view.GroupOf(sample.labels))];
+    const std::uint32_t stack = stacks[finder.Find(sample.stack, view.GetGroup(sample.labels))];
     if (stack == kDropped) {
       return;
     }
-    TraceRow& row = RowOf(stack, labels[sample.labels.value()]);
+    TraceRow& row = GetRow(stack, labels[sample.labels.value()]);
     row.value = SaturatingAdd(row.value, sample.value);
     row.count = SaturatingAdd(row.count, sample.count);
     row.unknown = SaturatingAdd(row.unknown, sample.unknown);
@@ -160,7 +160,7 @@ TracesAnswer Traces(const Selection& selection) {
   return std::move(maker).Make();
 }
 
-AnswerView ViewOf(const TracesAnswer& answer) {
+AnswerView MakeView(const TracesAnswer& answer) {
   return ViewRows(answer.head, {{"total", answer.total}}, answer.rows, kTracesFields);
 }
 

@@ -60,7 +60,7 @@ TreeSource::Neighbours TreeSource::Join(const Graph& graph, std::uint32_t GraphE
   return joined;
 }
 
-std::size_t TreeSource::RowsOf(std::uint32_t node) const {
+std::size_t TreeSource::GetRows(std::uint32_t node) const {
   return callers_.Of(node).size() + 1 + callees_.Of(node).size();
 }
 
@@ -70,19 +70,19 @@ std::vector<std::size_t> TreeSource::Blocks() const {
   std::size_t begin = 0;
   for (const std::uint32_t node : shown_) {
     blocks.push_back(begin);
-    begin += RowsOf(node);
+    begin += GetRows(node);
   }
   return blocks;
 }
 
-std::string_view TreeSource::NameOf(std::uint32_t node) const {
+std::string_view TreeSource::ToName(std::uint32_t node) const {
   const std::string_view name = names_.Name(graph_.nodes[node].id);
   return name.empty() ? names_.File(graph_.nodes[node].id) : name;
 }
 
 TreeRow TreeSource::Make(std::uint32_t node, std::size_t at) const {
   const auto callers = callers_.Of(node);
-  TreeRow row{.node = NameOf(node)};
+  TreeRow row{.node = ToName(node)};
   std::uint32_t about = node;
   if (at == callers.size()) {
     row.flat = graph_.nodes[node].value.flat;
@@ -95,7 +95,7 @@ TreeRow TreeSource::Make(std::uint32_t node, std::size_t at) const {
     row.weight = edge.weight;
     about = caller ? edge.from : edge.to;
   }
-  row.name = NameOf(about);
+  row.name = ToName(about);
   row.file = graph_.nodes[about].place.file;
   row.line = graph_.nodes[about].place.line;
   return row;
@@ -109,7 +109,7 @@ RowStream<TreeRow> TreeSource::Rows() const {
         }
         const std::uint32_t node = shown_[block];
         row = Make(node, at++);
-        if (at == RowsOf(node)) {
+        if (at == GetRows(node)) {
           ++block;
           at = 0;
         }
@@ -134,7 +134,7 @@ TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query) {
   std::vector<SignedInput> all;
   for (const Selection& selection : inputs) {
     answer.head.Add(selection);
-    all.push_back({InputOf(selection), 1});
+    all.push_back({MakeInput(selection), 1});
   }
   NodeSpace space;
   // No limits: what is shown is chosen by rank, not by what fits a picture.
@@ -154,7 +154,7 @@ TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query) {
   return answer;
 }
 
-AnswerView ViewOf(const TreeAnswer& answer) {
+AnswerView MakeView(const TreeAnswer& answer) {
   return ViewStream<TreeRow>(
       answer.head, {{"total", answer.total}, {"nodes", answer.functions}},
       {kTreeFields.begin(), kTreeFields.end()},

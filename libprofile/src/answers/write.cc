@@ -180,7 +180,7 @@ std::string ToJson(const Value& value) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+void WriteJson(const AnswerView& answer, std::size_t limit, const TextSink& out) {
   Buffer buffer;
   Json json(buffer);
   json.StartObject();
@@ -203,7 +203,7 @@ void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out)
   out("}\n");
 }
 
-void WriteJsonLines(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+void WriteJsonLines(const AnswerView& answer, std::size_t limit, const TextSink& out) {
   RowPrinter printer(answer);
   ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
     out(printer.Print(row));
@@ -211,7 +211,7 @@ void WriteJsonLines(const AnswerView& answer, std::size_t limit, const ByteSink&
   });
 }
 
-void WriteCsv(const AnswerView& answer, std::size_t limit, const ByteSink& out) {
+void WriteCsv(const AnswerView& answer, std::size_t limit, const TextSink& out) {
   std::string line;
   for (const FieldInfo& field : answer.fields) {
     line += (line.empty() ? "" : ",") + EscapeCsv(field.key);

@@ -33,7 +33,7 @@ std::string Lower(std::string_view text) {
 }
 
 // The power of the base that a unit stands for, or -1. `binary` is set by an "i".
-int PowerOf(std::string_view text, bool* binary) {
+int ParsePower(std::string_view text, bool* binary) {
   std::string unit = Lower(text);
   *binary = false;
   if (unit.empty() || unit == "b" || unit == "byte" || unit == "bytes") {
@@ -108,7 +108,7 @@ Result<std::int64_t> ParseSize(std::string_view text, SizeBase base) {
     unit.remove_prefix(1);
   }
   bool binary = false;
-  const int power = PowerOf(unit, &binary);
+  const int power = ParsePower(unit, &binary);
   if (power < 0) {
     return bad(fmt::format("'{}' is not a unit", unit));
   }
@@ -137,7 +137,7 @@ Result<SizeUnit> ParseSizeUnit(std::string_view text) {
     return SizeUnit::kAuto;
   }
   bool binary = false;
-  const int power = PowerOf(text, &binary);
+  const int power = ParsePower(text, &binary);
   if (text.empty() || power < 0 || power > 4) {
     return Fail(ErrorCode::kUsage, fmt::format("'{}' is not a unit", text),
                 "units: auto, B, KiB, MiB, GiB, TiB");

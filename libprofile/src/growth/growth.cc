@@ -30,7 +30,7 @@ std::int64_t Quotient(Int128 value, Int128 divisor) {
 }
 
 // Twice the covariance sum with x = 0 … n-1: the mean of x is half a number, 2x - (n-1) is whole.
-// Below 2^104 for kMostPoints points.
+// Below 2^104 for kMaxPoints points.
 Int128 Moment(std::span<const std::int64_t> series) {
   const auto n = static_cast<Int128>(series.size());
   Int128 sum = 0;
@@ -46,7 +46,7 @@ Int128 SpreadOfSteps(std::size_t points) {
   return n * (n * n - 1) / 3;
 }
 
-double FitOf(std::span<const std::int64_t> series, Int128 moment) {
+double ComputeFit(std::span<const std::int64_t> series, Int128 moment) {
   // From the first value, so that a small change of a large value keeps its digits.
   const auto from_first = [&series](std::int64_t value) {
     return static_cast<double>(static_cast<Int128>(value) - series.front());
@@ -80,9 +80,9 @@ struct Steps {
     growth.first = series.front();
     growth.last = series.back();
     growth.steps = series.size() - 1;
-    growth.even_bend = growth.steps > 1;
+    growth.even_acceleration = growth.steps > 1;
     const std::size_t part = growth.steps / (growth.steps < 6 ? 2 : 3);
-    std::int64_t first_bend = 0;
+    std::int64_t first_acceleration = 0;
     for (std::size_t i = 1; i < series.size(); ++i) {
       const std::int64_t step = SaturatingSubtract(series[i], series[i - 1]);
       growth.grew += step > 0 ? 1 : 0;
@@ -90,28 +90,28 @@ struct Steps {
       early = early || (step > 0 && i <= std::max<std::size_t>(part, 1));
       late = late || (step > 0 && i + part > growth.steps);
       if (i == 1) {
-        first_step = growth.least_step = growth.most_step = step;
+        first_step = growth.min_step = growth.max_step = step;
       } else {
-        const std::int64_t bend = SaturatingSubtract(step, last_step);
-        first_bend = i == 2 ? bend : first_bend;
-        growth.even_bend = growth.even_bend && bend == first_bend;
-        never_less = never_less && bend >= 0;
-        never_more = never_more && bend <= 0;
-        growth.least_step = std::min(growth.least_step, step);
-        growth.most_step = std::max(growth.most_step, step);
+        const std::int64_t acceleration = SaturatingSubtract(step, last_step);
+        first_acceleration = i == 2 ? acceleration : first_acceleration;
+        growth.even_acceleration = growth.even_acceleration && acceleration == first_acceleration;
+        never_less = never_less && acceleration >= 0;
+        never_more = never_more && acceleration <= 0;
+        growth.min_step = std::min(growth.min_step, step);
+        growth.max_step = std::max(growth.max_step, step);
       }
       last_step = step;
     }
     if (growth.steps > 1) {
-      growth.bend = Quotient(static_cast<Int128>(last_step) - first_step,
-                             static_cast<Int128>(growth.steps) - 1);
+      growth.acceleration = Quotient(static_cast<Int128>(last_step) - first_step,
+                                     static_cast<Int128>(growth.steps) - 1);
     }
     growth.last_step = last_step;
   }
 };
 
 // Where growth with ever smaller steps ends, if the steps continue to shrink as they do.
-std::optional<std::int64_t> LimitOf(std::span<const std::int64_t> series) {
+std::optional<std::int64_t> ComputeLimit(std::span<const std::int64_t> series) {
   const auto step = [series](std::size_t i) {
     return static_cast<double>(SaturatingSubtract(series[i], series[i - 1]));
   };
@@ -140,21 +140,21 @@ std::size_t LastRise(std::span<const std::int64_t> series) {
   return step;
 }
 
-GrowthDetail PaceOf(const Steps& steps) {
+GrowthDetail ComputePace(const Steps& steps) {
   const Growth& growth = steps.growth;
-  const Int128 spread = static_cast<Int128>(growth.most_step) - growth.least_step;
+  const Int128 spread = static_cast<Int128>(growth.max_step) - growth.min_step;
   const Int128 all = static_cast<Int128>(growth.last) - growth.first;
   if (spread * 10 * static_cast<Int128>(growth.steps) <= all) {
     return GrowthDetail::kEven;
   }
   // Two increments always differ one way or the other.
-  const bool bends = growth.steps > 2;
-  return bends && steps.never_less   ? GrowthDetail::kAccelerating
-         : bends && steps.never_more ? GrowthDetail::kSlowing
-                                     : GrowthDetail::kUneven;
+  const bool accelerations = growth.steps > 2;
+  return accelerations && steps.never_less   ? GrowthDetail::kAccelerating
+         : accelerations && steps.never_more ? GrowthDetail::kSlowing
+                                             : GrowthDetail::kUneven;
 }
 
-GrowthKind KindOf(const Growth& growth) {
+GrowthKind GetKind(const Growth& growth) {
   if (growth.grew > 0 && growth.shrank > 0) {
     return GrowthKind::kNoisy;
   }
@@ -169,11 +169,11 @@ GrowthKind KindOf(const Growth& growth) {
                                                          : GrowthKind::kStepwise;
 }
 
-GrowthDetail DetailOf(const Steps& steps) {
+GrowthDetail MakeDetail(const Steps& steps) {
   const Growth& growth = steps.growth;
   switch (growth.kind) {
     case GrowthKind::kSteady:
-      return PaceOf(steps);
+      return ComputePace(steps);
     case GrowthKind::kStepwise:
       return growth.grew == 1 ? GrowthDetail::kOnce
              : !steps.late    ? GrowthDetail::kStopped
@@ -190,7 +190,7 @@ GrowthDetail DetailOf(const Steps& steps) {
 
 // Whether noise rises. Sets `chance`: the share of series without a trend that rise as much.
 bool Rises(std::span<const std::int64_t> series, std::int64_t slope, double& chance) {
-  const std::size_t cycle = CycleOf(series);
+  const std::size_t cycle = FindCycle(series);
   chance = ChanceOfRise(series, cycle);
   if (slope <= 0 || chance > kPerhaps || !LowsRise(series, slope)) {
     return false;
@@ -215,18 +215,19 @@ void FindTrend(std::span<const std::int64_t> series, Growth& growth) {
 }
 
 // `rows`: how many rows rise and fall, this one included.
-GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept, std::size_t rows) {
+GrowthEvidence MakeEvidence(const Growth& growth, const std::optional<Retained>& retained,
+                            std::size_t rows) {
   const bool noisy = growth.detail == GrowthDetail::kRising;
   if (growth.kind != GrowthKind::kSteady && growth.detail != GrowthDetail::kRepeated && !noisy) {
     return GrowthEvidence::kNone;
   }
-  if (kept && kept->steps == 0) {
+  if (retained && retained->steps == 0) {
     return GrowthEvidence::kFreed;
   }
-  const bool keeps = noisy && kept && kept->again_and_again();
+  const bool keeps = noisy && retained && retained->recurring();
   const double of_all = growth.chance * static_cast<double>(std::max<std::size_t>(rows, 1));
   if (growth.chance <= (keeps ? kPerhaps : kSure) && of_all <= kSureOfAll &&
-      growth.grew >= kFewestRises) {
+      growth.grew >= kMinRises) {
     return GrowthEvidence::kStrong;
   }
   return noisy && of_all > kPerhapsOfAll ? GrowthEvidence::kNone : GrowthEvidence::kWeak;
@@ -234,7 +235,7 @@ GrowthEvidence EvidenceOf(const Growth& growth, const std::optional<Kept>& kept,
 
 // Of many rows that rise and fall, some rise by chance.
 void WeighByRows(GrowthSeries& series) {
-  const auto keeps = [](const GrowthRow& row) { return row.kept && row.kept->again_and_again(); };
+  const auto keeps = [](const GrowthRow& row) { return row.retained && row.retained->recurring(); };
   std::size_t noisy_keeps = 0;
   for (const GrowthRow& row : series.rows) {
     const bool noisy = row.growth.kind == GrowthKind::kNoisy;
@@ -244,13 +245,13 @@ void WeighByRows(GrowthSeries& series) {
   for (GrowthRow& row : series.rows) {
     const std::size_t others = keeps(row) ? noisy_keeps : series.noisy - noisy_keeps;
     const std::size_t itself = row.growth.kind == GrowthKind::kNoisy ? 0 : 1;
-    row.growth.evidence = EvidenceOf(row.growth, row.kept, others + itself);
+    row.growth.evidence = MakeEvidence(row.growth, row.retained, others + itself);
   }
 }
 
 // What a reader should see first.
-int RankOf(const Growth& growth) {
-  if (growth.goes_on()) {
+int GetRank(const Growth& growth) {
+  if (growth.is_trend()) {
     return growth.kind == GrowthKind::kSteady ? 0 : 1;
   }
   if (growth.evidence == GrowthEvidence::kWeak) {
@@ -272,7 +273,7 @@ int RankOf(const Growth& growth) {
 
 bool Before(const GrowthRow& a, const GrowthRow& b) {
   const auto key = [](const GrowthRow& row) {
-    return std::tuple(RankOf(row.growth), ~Magnitude(row.growth.slope),
+    return std::tuple(GetRank(row.growth), ~Magnitude(row.growth.slope),
                       ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last),
                       std::string_view(row.name), std::string_view(row.file), row.line);
   };
@@ -281,28 +282,28 @@ bool Before(const GrowthRow& a, const GrowthRow& b) {
 
 }  // namespace
 
-Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept) {
+Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Retained>& retained) {
   Steps steps(series);
   Growth& growth = steps.growth;
-  growth.kind = KindOf(growth);
+  growth.kind = GetKind(growth);
   if (growth.kind != GrowthKind::kConstant) {
     const Int128 moment = Moment(series);
     growth.slope = Quotient(2 * moment, SpreadOfSteps(series.size()));
     if (growth.steps > 1) {
-      growth.fit = growth.least_step == growth.most_step ? 1.0 : FitOf(series, moment);
+      growth.fit = growth.min_step == growth.max_step ? 1.0 : ComputeFit(series, moment);
     }
   }
   growth.last_rise = LastRise(series);
-  growth.detail = DetailOf(steps);
+  growth.detail = MakeDetail(steps);
   if (growth.detail == GrowthDetail::kSlowing) {
-    growth.limit = LimitOf(series);
+    growth.limit = ComputeLimit(series);
   }
   if (growth.kind == GrowthKind::kNoisy) {
     FindTrend(series, growth);
   } else if (growth.grew > 0) {
     growth.chance = ChanceOfRise(series);
   }
-  growth.evidence = EvidenceOf(growth, kept, 1);
+  growth.evidence = MakeEvidence(growth, retained, 1);
   growth.chance = std::round(growth.chance * 1e9) / 1e9;
   return growth;
 }
@@ -312,24 +313,24 @@ void JudgeAndSort(GrowthSeries& series) {
   for (const GrowthPoint& point : series.points) {
     totals.push_back(point.total);
   }
-  std::optional<Kept> kept;
+  std::optional<Retained> retained;
   for (GrowthRow& row : series.rows) {
-    row.growth = JudgeGrowth(row.series, row.kept);
-    if (row.kept) {
-      kept = kept.value_or(Kept{});
-      kept->bytes = SaturatingAdd(kept->bytes, row.kept->bytes);
-      kept->steps = std::max(kept->steps, row.kept->steps);
-      kept->early_steps = std::max(kept->early_steps, row.kept->early_steps);
+    row.growth = JudgeGrowth(row.series, row.retained);
+    if (row.retained) {
+      retained = retained.value_or(Retained{});
+      retained->bytes = SaturatingAdd(retained->bytes, row.retained->bytes);
+      retained->steps = std::max(retained->steps, row.retained->steps);
+      retained->early_steps = std::max(retained->early_steps, row.retained->early_steps);
     }
   }
   if (!totals.empty()) {
-    series.whole = JudgeGrowth(totals, kept);
+    series.whole = JudgeGrowth(totals, retained);
   }
   series.noisy = 0;
   WeighByRows(series);
   if (series.one_iteration) {
     const auto demote = [](Growth& growth) {
-      growth.evidence = growth.goes_on() ? GrowthEvidence::kWeak : growth.evidence;
+      growth.evidence = growth.is_trend() ? GrowthEvidence::kWeak : growth.evidence;
     };
     demote(series.whole);
     for (GrowthRow& row : series.rows) {

@@ -39,10 +39,10 @@ class Walk {
         allocated_(recording_.stack_count()) {}
 
   struct Sums {
-    std::vector<std::vector<std::int64_t>> series;  // [row][step]
-    std::vector<std::vector<std::int64_t>> kept;    // [row][step]: allocated in it, never freed
-    std::vector<std::int64_t> kept_before;          // [row]
-    std::vector<std::int64_t> totals;               // [step]
+    std::vector<std::vector<std::int64_t>> series;    // [row][step]
+    std::vector<std::vector<std::int64_t>> retained;  // [row][step]: allocated in it, never freed
+    std::vector<std::int64_t> retained_before;        // [row]
+    std::vector<std::int64_t> totals;                 // [step]
   };
 
   void Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums);
@@ -58,7 +58,7 @@ class Walk {
     // kRest = kDropped: a filter dropped it.
     return stack.valid() ? groups_.of_stack[stack.value()] : no_stack_;
   }
-  [[nodiscard]] std::uint32_t RowOf(std::uint32_t event) const;
+  [[nodiscard]] std::uint32_t GetRow(std::uint32_t event) const;
   void StartAtBase(Sums& sums);
   void Apply(std::uint32_t event, std::size_t step, Sums& sums);
   void AddToStack(StackId stack, std::int64_t bytes, bool allocates) {
@@ -93,7 +93,7 @@ class Walk {
 };
 
 // The row of the allocation that an event makes or ends.
-std::uint32_t Walk::RowOf(std::uint32_t event) const {
+std::uint32_t Walk::GetRow(std::uint32_t event) const {
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? replay_->partners()[event] : event;
   if (opened == Replay::kNoEvent) {
@@ -118,7 +118,7 @@ void Walk::StartAtBase(Sums& sums) {
   const auto add = [&](std::uint32_t row, std::int64_t bytes, bool stays) {
     Add(row, bytes);
     if (row != kDropped && stays) {
-      sums.kept_before[row] = SaturatingAdd(sums.kept_before[row], bytes);
+      sums.retained_before[row] = SaturatingAdd(sums.retained_before[row], bytes);
     }
   };
   for (const std::uint32_t event : replay_->unmatched()) {
@@ -141,7 +141,7 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   if (at.action != Action::kAlloc && at.action != Action::kFreeCompleted) {
     return;
   }
-  const std::uint32_t row = RowOf(event);
+  const std::uint32_t row = GetRow(event);
   if (row == kDropped) {
     return;
   }
@@ -151,9 +151,9 @@ void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   const std::uint32_t other = replay_->partners()[event];
   const bool stays = !frees && (other == Replay::kNoEvent || other > range_.last);
   if (stays && event <= range_.first) {
-    sums.kept_before[row] = SaturatingAdd(sums.kept_before[row], at.size);
+    sums.retained_before[row] = SaturatingAdd(sums.retained_before[row], at.size);
   } else if (stays) {
-    sums.kept[row][step] = SaturatingAdd(sums.kept[row][step], at.size);
+    sums.retained[row][step] = SaturatingAdd(sums.retained[row][step], at.size);
   }
   if (frees && other == Replay::kNoEvent) {
     return;  // its stack is that of the code that freed it
@@ -182,7 +182,7 @@ StackSums Walk::Weights() const {
 void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
   replay_ = &index_.replay(*chosen.trace);
   trace_ = chosen.trace;
-  events_ = EventsOf(recording_, *trace_);
+  events_ = GetEvents(recording_, *trace_);
   range_ = chosen.range;
   StartAtBase(sums);
   std::int64_t done = -1;
@@ -197,7 +197,7 @@ void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
       const auto event = static_cast<std::uint32_t>(done + 1);
       Apply(event, step, sums);
       if (events_[event].action == Action::kFreeCompleted) {
-        const std::uint32_t row = RowOf(event);
+        const std::uint32_t row = GetRow(event);
         if (row != kDropped) {
           low[row] = std::min(low[row], held_[row]);
           low_total = std::min(low_total, total_);
@@ -224,7 +224,7 @@ void FillPlaces(const View& view, const By& by, const StackSums& sums,
     if (!node.valid()) {
       continue;
     }
-    const Place place = flat_cum.PlaceOf(node);
+    const Place place = flat_cum.GetPlace(node);
     GrowthRow& row = rows[i];
     const bool has_place = by.granularity != Granularity::kModule;
     if (has_place && by.granularity != Granularity::kFile) {
@@ -239,16 +239,16 @@ void FillPlaces(const View& view, const By& by, const StackSums& sums,
 
 void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, GrowthRow& to) {
   to.series = sums.series[row];
-  std::int64_t so_far = sums.kept_before[row];
-  Kept& all = to.kept.emplace();
+  std::int64_t so_far = sums.retained_before[row];
+  Retained& all = to.retained.emplace();
   const std::size_t early = to.series.size() - to.series.size() / 3;
   for (std::size_t step = 0; step < to.series.size(); ++step) {
-    const std::int64_t kept = sums.kept[row][step];
-    so_far = SaturatingAdd(so_far, kept);
-    all.bytes = SaturatingAdd(all.bytes, kept);
-    all.steps += kept != 0 ? 1 : 0;
-    all.early_steps += kept != 0 && step < early ? 1 : 0;
-    if (measure == StepMeasure::kKept) {
+    const std::int64_t retained = sums.retained[row][step];
+    so_far = SaturatingAdd(so_far, retained);
+    all.bytes = SaturatingAdd(all.bytes, retained);
+    all.steps += retained != 0 ? 1 : 0;
+    all.early_steps += retained != 0 && step < early ? 1 : 0;
+    if (measure == StepMeasure::kRetained) {
       to.series[step] = so_far;
     }
   }
@@ -273,8 +273,8 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   return unnamed;
 }
 
-std::vector<GrowthRow> RowsOf(const Walk::Sums& sums, const AllocationGroups& groups,
-                              const Walk::Unnamed& unnamed, StepMeasure measure) {
+std::vector<GrowthRow> GetRows(const Walk::Sums& sums, const AllocationGroups& groups,
+                               const Walk::Unnamed& unnamed, StepMeasure measure) {
   std::vector<GrowthRow> rows(unnamed.rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i < groups.names.size()) {
@@ -289,10 +289,10 @@ std::vector<GrowthRow> RowsOf(const Walk::Sums& sums, const AllocationGroups& gr
   return rows;
 }
 
-std::vector<GrowthPoint> PointsOf(const Recording& recording, const HistorySteps& steps,
-                                  const std::vector<std::int64_t>& totals) {
+std::vector<GrowthPoint> MakePoints(const Recording& recording, const HistorySteps& steps,
+                                    const std::vector<std::int64_t>& totals) {
   const ChosenTrace& first = steps.traces.front();
-  const auto events = EventsOf(recording, *first.trace);
+  const auto events = GetEvents(recording, *first.trace);
   std::vector<GrowthPoint> points;
   for (std::size_t i = 0; i < totals.size(); ++i) {
     GrowthPoint point{.name = steps.names[i], .event = first.steps[i].last, .total = totals[i]};
@@ -306,7 +306,7 @@ std::vector<GrowthPoint> PointsOf(const Recording& recording, const HistorySteps
 
 bool HoldsNothing(const GrowthRow& row) {
   const auto is_zero = [](std::int64_t value) { return value == 0; };
-  return row.kept->bytes == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
+  return row.retained->bytes == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
 }
 
 }  // namespace
@@ -328,10 +328,10 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
 
   const Walk::Unnamed unnamed = UnnamedRows(view, *groups);
   const std::size_t points = steps->names.size();
-  if (unnamed.rows > kMostValues / points) {
+  if (unnamed.rows > kMaxValues / points) {
     return Fail(ErrorCode::kLimit,
                 fmt::format("{} rows in {} steps are more than {} values", unnamed.rows, points,
-                            kMostValues),
+                            kMaxValues),
                 "fewer --steps, or rows of functions");
   }
   const std::vector<std::int64_t> zeros(points, 0);
@@ -342,19 +342,19 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
     walk.Run(one, growth.measure, sums);
   }
 
-  std::vector<GrowthRow> rows = RowsOf(sums, *groups, unnamed, growth.measure);
+  std::vector<GrowthRow> rows = GetRows(sums, *groups, unnamed, growth.measure);
   if (by.kind == By::Kind::kFrame) {
     FillPlaces(view, by, walk.Weights(), *groups, space, rows);
   }
   std::erase_if(rows, HoldsNothing);
-  if (growth.measure == StepMeasure::kKept) {
+  if (growth.measure == StepMeasure::kRetained) {
     sums.totals = zeros;
     for (const GrowthRow& row : rows) {
       std::transform(row.series.begin(), row.series.end(), sums.totals.begin(), sums.totals.begin(),
                      SaturatingAdd);
     }
   }
-  growth.series.points = PointsOf(recording, *steps, sums.totals);
+  growth.series.points = MakePoints(recording, *steps, sums.totals);
   growth.series.rows = std::move(rows);
   growth.series.one_iteration =
       growth.mark.empty() && !steps->marked &&

@@ -15,7 +15,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kFewestMarks = 3;
+constexpr std::size_t kMinMarks = 3;
 
 // The last event of the range that has happened by `time`.
 std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, const Step& range) {
@@ -51,7 +51,7 @@ std::vector<Step> EqualSteps(const Step& range, std::size_t parts) {
 // The traces that are looked at, each with the part that was asked for.
 Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
                                               const StepOptions& options) {
-  const auto traces = TracesOf(index.recording(), options.device);
+  const auto traces = GetTraces(index.recording(), options.device);
   MEMTOOL_TRY(traces);
   std::vector<ChosenTrace> chosen;
   for (const std::size_t i : *traces) {
@@ -86,7 +86,7 @@ Result<std::vector<StepSpan>> EqualSpans(const Recording& recording,
   std::int64_t first = INT64_MAX;
   std::int64_t last = kNoTime;
   for (const ChosenTrace& one : chosen) {
-    const auto events = EventsOf(recording, *one.trace);
+    const auto events = GetEvents(recording, *one.trace);
     for (std::int64_t i = one.range.first + 1; i <= one.range.last; ++i) {
       const std::int64_t time = events[static_cast<std::size_t>(i)].time;
       first = time == kNoTime ? first : std::min(first, time);
@@ -116,17 +116,17 @@ void DropOutside(std::vector<ChosenTrace>& chosen, std::vector<StepSpan>& spans)
       return one.steps[step].last <= one.range.first || one.steps[step].first >= one.range.last;
     });
   };
-  std::vector<std::size_t> kept;
+  std::vector<std::size_t> retained;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!outside(i)) {
-      kept.push_back(i);
+      retained.push_back(i);
     }
   }
-  const auto pick = [&kept](auto& list) {
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      list[i] = list[kept[i]];
+  const auto pick = [&retained](auto& list) {
+    for (std::size_t i = 0; i < retained.size(); ++i) {
+      list[i] = list[retained[i]];
     }
-    list.resize(kept.size());
+    list.resize(retained.size());
   };
   pick(spans);
   for (ChosenTrace& one : chosen) {
@@ -147,20 +147,20 @@ Result<StepSpans> MarkSpans(const History& history, const StepOptions& options, 
                       : "memtool timeline --format json lists the marks of a file");
     }
   } else if (options.parts == 0) {
-    std::tie(mark, spans) = FindStepMarks(history, kFewestMarks);
+    std::tie(mark, spans) = FindStepMarks(history, kMinMarks);
   }
   // A step that is cut short cannot be compared with whole ones.
-  spans.unfinished = spans.unfinished && spans.list.size() >= kFewestMarks;
+  spans.unfinished = spans.unfinished && spans.list.size() >= kMinMarks;
   if (spans.unfinished) {
     spans.list.pop_back();
   }
   return spans;
 }
 
-// Joins steps that follow each other, so that at most kMostParts are left; an incomplete group at
+// Joins steps that follow each other, so that at most kMaxParts are left; an incomplete group at
 // the end is dropped. Returns how many each holds.
 std::size_t MergeSpans(std::vector<StepSpan>& spans) {
-  const std::size_t size = (spans.size() + kMostParts - 1) / kMostParts;
+  const std::size_t size = (spans.size() + kMaxParts - 1) / kMaxParts;
   if (size < 2) {
     return 1;
   }
@@ -183,7 +183,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   auto marked = MarkSpans(*recording.history, options, steps.mark);
   MEMTOOL_TRY(marked);
   const bool by_marks = !steps.mark.empty();
-  steps.marked = by_marks || !FindStepMarks(*recording.history, kFewestMarks).first.empty();
+  steps.marked = by_marks || !FindStepMarks(*recording.history, kMinMarks).first.empty();
   steps.unfinished = marked->unfinished;
   std::vector<StepSpan> spans = std::move(marked->list);
   steps.merged = MergeSpans(spans);
@@ -200,7 +200,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   }
   for (ChosenTrace& one : steps.traces) {
     one.steps = spans.empty() ? EqualSteps(one.range, parts)
-                              : StepsBySpans(EventsOf(recording, *one.trace), one.range, spans);
+                              : StepsBySpans(GetEvents(recording, *one.trace), one.range, spans);
   }
   if (by_marks) {
     DropOutside(steps.traces, spans);

@@ -26,7 +26,7 @@ struct HistorySteps {
   std::vector<ChosenTrace> traces;  // those that have events, each with as many steps
   std::vector<std::string> names;   // per step
   std::string mark;                 // whose marks they are; empty for equal parts
-  std::size_t merged = 1;           // marks per step, where there are more than kMostParts
+  std::size_t merged = 1;           // marks per step, where there are more than kMaxParts
   bool marked = false;              // the file has marks that could be steps, used or not
   bool unfinished = false;          // a last mark without an end was left out
 };

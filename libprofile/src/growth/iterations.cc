@@ -13,7 +13,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kFewestIterations = 3;
+constexpr std::size_t kMinIterations = 3;
 
 // Counts how often a series falls by at least `depth` from its highest value since it last rose by
 // as much.
@@ -41,7 +41,7 @@ class Falls {
   std::size_t count_ = 0;
 };
 
-std::vector<std::int64_t> LiveOf(std::span<const Event> events, const Step& range) {
+std::vector<std::int64_t> GetLive(std::span<const Event> events, const Step& range) {
   std::vector<std::int64_t> live;
   std::int64_t now = 0;
   for (std::int64_t i = range.first + 1; i <= range.last; ++i) {
@@ -78,8 +78,8 @@ bool RecursInThirds(std::span<const Event> events, const Step& range, std::size_
 
 bool ShowsIterations(const HistoryIndex& index, const ChosenTrace& chosen) {
   const Recording& recording = index.recording();
-  const auto events = EventsOf(recording, *chosen.trace);
-  const std::vector<std::int64_t> live = LiveOf(events, chosen.range);
+  const auto events = GetEvents(recording, *chosen.trace);
+  const std::vector<std::int64_t> live = GetLive(events, chosen.range);
   if (live.empty()) {
     return false;
   }
@@ -92,7 +92,7 @@ bool ShowsIterations(const HistoryIndex& index, const ChosenTrace& chosen) {
   for (const std::int64_t value : live) {
     falls.Take(SaturatingSubtract(value, *low));
   }
-  return falls.count() >= kFewestIterations &&
+  return falls.count() >= kMinIterations &&
          RecursInThirds(events, chosen.range, recording.stack_count());
 }
 

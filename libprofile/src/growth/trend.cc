@@ -63,7 +63,7 @@ Pairs CountPairs(std::vector<std::int64_t> values) {
 using Inversions = std::vector<double>;
 
 // From the permutations of one value fewer: the largest value can be put into n places.
-Inversions InversionsOf(std::size_t points) {
+Inversions FindInversions(std::size_t points) {
   Inversions shares{1};
   for (std::size_t n = 2; n <= points; ++n) {
     Inversions next(shares.size() + n - 1, 0);
@@ -92,7 +92,7 @@ Inversions Together(const Inversions& a, const Inversions& b) {
 double ShareUpTo(std::int64_t most, std::size_t points, std::size_t cycle) {
   Inversions all{1};
   for (std::size_t place = 0; place < cycle; ++place) {
-    all = Together(all, InversionsOf((points - place + cycle - 1) / cycle));
+    all = Together(all, FindInversions((points - place + cycle - 1) / cycle));
   }
   double sum = 0;
   for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(i) <= most; ++i) {
@@ -142,7 +142,7 @@ double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle) {
   return UpperTail((static_cast<double>(s) - 1) / std::sqrt(variance));
 }
 
-std::size_t CycleOf(std::span<const std::int64_t> series) {
+std::size_t FindCycle(std::span<const std::int64_t> series) {
   std::size_t first = 0;
   std::size_t last = 0;
   std::size_t cycle = 0;

@@ -29,7 +29,7 @@ struct Lifetimes {
     other.events.insert(other.events.end(), events.begin(), events.end());
     other.nanos.insert(other.nanos.end(), nanos.begin(), nanos.end());
   }
-  void Tell(Churn& churn) {
+  void AddSums(Churn& churn) {
     churn.median_events = LowerMedian(events);
     churn.median_nanos = LowerMedian(nanos);
   }
@@ -56,7 +56,7 @@ class Summer {
   void Add(const EventRange& range) {
     const Trace& trace = recording_.history->traces[range.trace];
     const Replay& replay = index_.replay(range.trace);
-    const auto events = EventsOf(recording_, trace);
+    const auto events = GetEvents(recording_, trace);
     for (std::int64_t i = range.first; i <= range.last; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const Event& event = events[at];
@@ -64,7 +64,7 @@ class Summer {
         first_ = std::min(first_, event.time);
         last_ = std::max(last_, event.time);
       }
-      const LabelSetId labels = LabelsOf(trace.first_event + at);
+      const LabelSetId labels = MakeLabels(trace.first_event + at);
       if (event.action == Action::kAlloc && filter_.Matches(event) &&
           keeper_.Keeps(labels, event.stack)) {
         const std::uint32_t end = replay.partners()[at];
@@ -85,9 +85,9 @@ class Summer {
       sums_.total.short_bytes = SaturatingAdd(sums_.total.short_bytes, churn.short_bytes);
       sums_.total.kept_bytes = SaturatingAdd(sums_.total.kept_bytes, churn.kept_bytes);
       lives_[i].AddTo(all);
-      lives_[i].Tell(sums_.groups[i]);
+      lives_[i].AddSums(sums_.groups[i]);
     }
-    all.Tell(sums_.total);
+    all.AddSums(sums_.total);
     if (first_ <= last_) {
       sums_.nanos = SaturatingSubtract(last_, first_);
     }
@@ -95,11 +95,11 @@ class Summer {
   }
 
  private:
-  [[nodiscard]] LabelSetId LabelsOf(std::uint64_t row) const {
+  [[nodiscard]] LabelSetId MakeLabels(std::uint64_t row) const {
     return recording_.history->labels.empty() ? LabelSetId(0U) : recording_.history->labels[row];
   }
 
-  [[nodiscard]] std::size_t GroupOf(const Event& event, LabelSetId labels) const {
+  [[nodiscard]] std::size_t GetGroup(const Event& event, LabelSetId labels) const {
     std::uint32_t group = AllocationGroups::kRest;
     if (!groups_.of_stack.empty()) {
       group = event.stack.valid() ? groups_.of_stack[event.stack.value()] : group;
@@ -113,7 +113,7 @@ class Summer {
 
   // `free` ends it `after` entries later; null when nothing does.
   void Count(const Event& event, LabelSetId labels, const Event* free, std::int64_t after) {
-    const std::size_t group = GroupOf(event, labels);
+    const std::size_t group = GetGroup(event, labels);
     Churn& churn = sums_.groups[group];
     ++churn.allocations;
     churn.bytes = SaturatingAdd(churn.bytes, event.size);

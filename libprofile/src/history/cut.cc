@@ -35,7 +35,7 @@ class Cutter {
  public:
   explicit Cutter(const HistoryIndex& index) : index_(index), from_(index.recording()) {
     const History& history = index.history();
-    history_.ledgers = history.ledgers;
+    history_.domains = history.domains;
     history_.streams = history.streams;
     history_.clock = history.clock;
     touched_.resize(history.marks.size(), 0);
@@ -51,7 +51,7 @@ class Cutter {
     const Replay& replay = index_.replay(range.trace);
     CountForgotten(trace, replay, range, cut);
     AddState(whole, replay, range, cut);
-    const auto events = EventsOf(from_, trace);
+    const auto events = GetEvents(from_, trace);
     const std::uint64_t first = trace.first_event + static_cast<std::uint64_t>(range.first);
     trace.first_event = history_.events.size();
     trace.event_count = 0;
@@ -88,7 +88,7 @@ class Cutter {
  private:
   void CountForgotten(const Trace& trace, const Replay& replay, const EventRange& range,
                       Cut& cut) const {
-    const auto events = EventsOf(from_, trace);
+    const auto events = GetEvents(from_, trace);
     for (std::int64_t i = range.first; i <= range.last; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::uint32_t partner = replay.partners()[at];

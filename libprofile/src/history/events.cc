@@ -107,7 +107,7 @@ Result<std::uint32_t> ParseActions(std::string_view text) {
 
 Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const MomentRange& range,
                                               std::string_view device) {
-  const auto chosen = TracesOf(index.recording(), device);
+  const auto chosen = GetTraces(index.recording(), device);
   MEMTOOL_TRY(chosen);
   std::vector<EventRange> ranges;
   for (const std::size_t i : *chosen) {
@@ -132,7 +132,7 @@ std::string RangeText(const MomentRange& range) {
   return range.from.text + " to " + range.to.text;
 }
 
-std::int64_t FirstTimeOf(const History& history) {
+std::int64_t GetFirstTime(const History& history) {
   std::int64_t first = INT64_MAX;
   for (const Event& event : history.events) {
     first = event.time == kNoTime ? first : std::min(first, event.time);
@@ -180,7 +180,7 @@ bool EventCursor::EnterTrace() {
   if (next_range_ >= ranges_.size() || trace_ >= traces.size()) {
     return false;
   }
-  events_ = EventsOf(recording_, traces[trace_]);
+  events_ = GetEvents(recording_, traces[trace_]);
   inside_ = true;
   at_ = 0;
   range_ = {.trace = trace_, .first = 0, .last = -1};
@@ -261,7 +261,7 @@ std::optional<BlockId> EventCursor::Count(const Event& event) {
   return BlockId{.segment = segment, .address = event.key, .version = version};
 }
 
-std::optional<std::int64_t> EventCursor::PartnerOf(std::int64_t number) const {
+std::optional<std::int64_t> EventCursor::FindPartner(std::int64_t number) const {
   const auto at = static_cast<std::size_t>(number);
   const auto partners = replay_->partners();
   std::uint32_t partner = partners[at];
@@ -287,7 +287,7 @@ void EventCursor::Describe(std::int64_t number, const std::optional<BlockId>& id
          .id = id,
          .stack = event.stack,
          .live = live_,
-         .partner = PartnerOf(number)};
+         .partner = FindPartner(number)};
   const bool has_frames = out.stack.valid() && !recording_.Stack(out.stack).empty();
   if (!has_frames) {
     const bool freed = out.partner && *out.partner < number;

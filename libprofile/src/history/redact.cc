@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kDigestBytes = 6;
 
 // ".py" of a source file, ".so" of a library: tells the kind of frame, and nothing more.
-std::string_view EndingOf(std::string_view file) {
+std::string_view GetEnding(std::string_view file) {
   constexpr std::array<std::string_view, 12> kEndings{
       ".py", ".pyx", ".pyc", ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".cuh", ".so"};
   const std::string_view base = BaseName(file);
@@ -137,7 +137,7 @@ class Redactor {
       const std::string_view name = old_[id];
       std::string text =
           name.empty() || name == "??" ? std::string(name) : StandIn(kind, name, salt_);
-      text += kind == 'p' && text != name ? EndingOf(name) : std::string_view{};
+      text += kind == 'p' && text != name ? GetEnding(name) : std::string_view{};
       known->second = recording_.strings.Intern(text);
     }
     return known->second;

@@ -176,7 +176,7 @@ TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, con
       trace_(trace),
       replay_(replay),
       groups_(groups),
-      events_(EventsOf(recording, trace)) {}
+      events_(GetEvents(recording, trace)) {}
 
 std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
   if (!stack.valid() || stack.value() >= groups_.of_stack.size()) {
@@ -186,7 +186,7 @@ std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
 }
 
 // The group of the allocation that an event makes or ends.
-std::uint32_t TimelineMaker::GroupOf(std::uint32_t event) const {
+std::uint32_t TimelineMaker::GetGroup(std::uint32_t event) const {
   if (events_[event].action == Action::kAdjust) {
     return AllocationGroups::kRest;
   }
@@ -232,7 +232,7 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
   for (std::int64_t i = 0; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const std::int64_t change = replay_.ChangeAt(row);
-    const std::uint32_t group = change != 0 ? GroupOf(row) : kBefore;
+    const std::uint32_t group = change != 0 ? GetGroup(row) : kBefore;
     if (group < held.size()) {
       held[group] = SaturatingAdd(held[group], change);
       highest[group] = i > range.first ? std::max(highest[group], held[group]) : held[group];
@@ -259,7 +259,7 @@ void TimelineMaker::Walk(std::int64_t last, std::span<const std::uint32_t> chose
     const std::int64_t change = replay_.ChangeAt(row);
     const std::int64_t reserved = ReservedChange(event);
     if (change != 0) {
-      add(layered ? GroupOf(row) : AllocationGroups::kRest, change);
+      add(layered ? GetGroup(row) : AllocationGroups::kRest, change);
     }
     now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
     visit(now, change != 0 || reserved != 0, sums.held());

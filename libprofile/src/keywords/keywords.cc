@@ -271,8 +271,8 @@ std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack,
   if (kind == Word::Kind::kLabel) {
     return {};
   }
-  const std::string_view tag = recording_.Text(TagOf(labels));
-  if (kind != Word::Kind::kFile && TagOf(labels).valid() &&
+  const std::string_view tag = recording_.Text(GetTag(labels));
+  if (kind != Word::Kind::kFile && GetTag(labels).valid() &&
       (OnlyTag(labels) || keywords_.Matches(word, tag))) {
     return tag;
   }

@@ -117,11 +117,11 @@ std::optional<Error> CheckBreakdowns(const Recording& recording, const History& 
 }
 
 std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
-  const std::size_t ledgers = history.ledgers.size();
+  const std::size_t domains = history.domains.size();
   for (const Trace& trace : history.traces) {
     if (trace.first_event > history.events.size() ||
         trace.event_count > history.events.size() - trace.first_event ||
-        trace.blocks.value() >= ledgers || trace.segments.value() >= ledgers) {
+        trace.blocks.value() >= domains || trace.segments.value() >= domains) {
       return Inconsistent("a trace refers to events or ledgers out of range");
     }
     if (trace.preexisting_bytes < 0 || trace.preexisting_reserved < 0 ||
@@ -130,7 +130,7 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
     }
   }
   for (const Event& event : history.events) {
-    if (event.ledger >= ledgers || event.stream >= history.streams.size() ||
+    if (event.domain >= domains || event.stream >= history.streams.size() ||
         (event.size < 0 && event.action != Action::kAdjust) || !GoodStack(recording, event.stack)) {
       return Inconsistent("an event refers to a ledger, stream or stack out of range");
     }
@@ -316,7 +316,7 @@ Result<Recording> RecordingBuilder::Finish() && {
   return std::move(recording_);
 }
 
-Role RoleOf(std::string_view type, std::string_view unit) {
+Role GetRole(std::string_view type, std::string_view unit) {
   if (unit == "bytes" || unit == "byte" || unit == "B" || unit == "b") {
     return type.starts_with("requested") ? Role::kRequestedBytes : Role::kBytes;
   }

@@ -15,13 +15,13 @@ namespace {
 using Sets = std::span<const RankSet>;
 using Rows = std::vector<std::size_t>;
 
-bool IsAskedFor(const RankSetKey& key, const SetChoice& choice) {
+bool IsRequested(const RankSetKey& key, const SetChoice& choice) {
   return (!choice.job || key.job == *choice.job) && (!choice.step || key.step == choice.step) &&
          (!choice.attempt || key.attempt == choice.attempt) &&
          (!choice.role || key.role == *choice.role);
 }
 
-std::size_t RanksOf(Sets sets, const Rows& rows) {
+std::size_t GetRanks(Sets sets, const Rows& rows) {
   std::set<std::int64_t> ranks;
   for (const std::size_t row : rows) {
     for (const RankMember& member : sets[row].ranks) {
@@ -42,7 +42,7 @@ Rows Largest(Sets sets, const Rows& rows, Name name, bool last_of_equal) {
   auto best = groups.begin();
   std::size_t most = 0;
   for (auto group = groups.begin(); group != groups.end(); ++group) {
-    const std::size_t ranks = RanksOf(sets, group->second);
+    const std::size_t ranks = GetRanks(sets, group->second);
     if (ranks > most || (ranks == most && last_of_equal)) {
       best = group;
       most = ranks;
@@ -77,7 +77,7 @@ std::string List(Sets sets, Number number) {
 Result<std::size_t> ChooseSet(Sets sets, const SetChoice& choice) {
   Rows rows;
   for (std::size_t row = 0; row < sets.size(); ++row) {
-    if (IsAskedFor(sets[row].key, choice)) {
+    if (IsRequested(sets[row].key, choice)) {
       rows.push_back(row);
     }
   }
@@ -93,17 +93,17 @@ Result<std::size_t> ChooseSet(Sets sets, const SetChoice& choice) {
   const auto job = [](const RankSetKey& key) -> std::string_view { return key.job; };
   const auto role = [](const RankSetKey& key) -> std::string_view { return key.role; };
   rows = Largest(sets, Largest(sets, rows, job, true), role, false);
-  const std::size_t all = RanksOf(sets, rows);
+  const std::size_t all = GetRanks(sets, rows);
   const auto newer = [&](std::size_t a, std::size_t b) {
     const RankSetKey& x = sets[a].key;
     const RankSetKey& y = sets[b].key;
     return std::tie(x.attempt, x.step, x.at_oom) > std::tie(y.attempt, y.step, y.at_oom);
   };
   std::sort(rows.begin(), rows.end(), newer);
-  const auto most_have = std::find_if(
+  const auto max_have = std::find_if(
       rows.begin(), rows.end(), [&](std::size_t row) { return 2 * sets[row].ranks.size() > all; });
-  if (most_have != rows.end()) {
-    return *most_have;
+  if (max_have != rows.end()) {
+    return *max_have;
   }
   return *std::max_element(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
     return sets[a].ranks.size() < sets[b].ranks.size();

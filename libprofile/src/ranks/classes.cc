@@ -23,7 +23,7 @@ class Clusters {
   Clusters(Ranks ranks, const Tolerance& tolerance) : ranks_(ranks), tolerance_(tolerance) {
     totals_.reserve(ranks.size());
     for (const RankMemory& rank : ranks) {
-      totals_.push_back(TotalOf(rank.rows));
+      totals_.push_back(GetTotal(rank.rows));
     }
     for (std::size_t row = 0; row < ranks.size(); ++row) {
       members_[FindOrFound(row)].push_back(row);
@@ -38,9 +38,9 @@ class Clusters {
   std::size_t FindOrFound(std::size_t row) {
     const Wide total = totals_[row];
     std::size_t best = members_.size();
-    for (auto at = founders_.lower_bound(total - LimitOf(total, tolerance_));
-         at != founders_.end() && at->first - total <= LimitOf(at->first, tolerance_); ++at) {
-      const Wide limit = LimitOf(std::max(total, at->first), tolerance_);
+    for (auto at = founders_.lower_bound(total - ComputeLimit(total, tolerance_));
+         at != founders_.end() && at->first - total <= ComputeLimit(at->first, tolerance_); ++at) {
+      const Wide limit = ComputeLimit(std::max(total, at->first), tolerance_);
       if (at->second < best &&
           Within(ranks_[row].rows, ranks_[members_[at->second].front()].rows, limit)) {
         best = at->second;
@@ -60,7 +60,7 @@ class Clusters {
   std::multimap<Wide, std::size_t> founders_;
 };
 
-std::vector<std::int64_t> PeaksOf(Ranks ranks, const Rows& members) {
+std::vector<std::int64_t> GetPeaks(Ranks ranks, const Rows& members) {
   std::vector<std::int64_t> peaks;
   peaks.reserve(members.size());
   for (const std::size_t row : members) {
@@ -70,7 +70,7 @@ std::vector<std::int64_t> PeaksOf(Ranks ranks, const Rows& members) {
 }
 
 // The member in the middle by peak; of equal ones the lowest rank.
-std::size_t TypicalOf(Ranks ranks, const Rows& members) {
+std::size_t FindTypical(Ranks ranks, const Rows& members) {
   Rows sorted = members;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](std::size_t a, std::size_t b) { return ranks[a].peak < ranks[b].peak; });
@@ -89,8 +89,8 @@ bool ExceedsByOneRow(const RankMemory& here, const RankMemory& there, const Tole
     largest = std::max<Wide>(largest, more);
     return true;
   });
-  const Wide total = std::max(TotalOf(here.rows) - largest, TotalOf(there.rows));
-  return largest > 0 && sum - largest <= LimitOf(total, tolerance);
+  const Wide total = std::max(GetTotal(here.rows) - largest, GetTotal(there.rows));
+  return largest > 0 && sum - largest <= ComputeLimit(total, tolerance);
 }
 
 // Looks for outliers in classes, and for classes of one rank that are outliers of larger ones.
@@ -99,7 +99,7 @@ class OutlierFinder {
   OutlierFinder(Ranks ranks, const Tolerance& tolerance, std::vector<Rows>& classes)
       : ranks_(ranks), tolerance_(tolerance), classes_(classes) {
     for (const Rows& members : classes_) {
-      typical_.push_back(TypicalOf(ranks_, members));
+      typical_.push_back(FindTypical(ranks_, members));
     }
   }
 
@@ -124,7 +124,7 @@ class OutlierFinder {
 
   // Those of one class, as rows of the span; sets `wide` where there are too many.
   [[nodiscard]] Rows In(const Rows& members, bool& wide) const {
-    const Rows found = Outliers(PeaksOf(ranks_, members), tolerance_);
+    const Rows found = Outliers(GetPeaks(ranks_, members), tolerance_);
     wide = kFewOutliers * found.size() > members.size();
     Rows rows;
     for (const std::size_t at : found) {
@@ -237,22 +237,22 @@ class Classifier {
     for (std::size_t row = 0; row < all.size(); ++row) {
       all[row] = row;
     }
-    found_.median = MedianOf(PeaksOf(ranks_, all));
+    found_.median = ComputeMedian(GetPeaks(ranks_, all));
     return std::move(found_);
   }
 
  private:
   void AddClass(Rows members, const OutlierFinder& finder) {
     RankClass& added = found_.classes.emplace_back();
-    const std::vector<std::int64_t> peaks = PeaksOf(ranks_, members);
-    added.median = MedianOf(peaks);
+    const std::vector<std::int64_t> peaks = GetPeaks(ranks_, members);
+    added.median = ComputeMedian(peaks);
     added.least = *std::min_element(peaks.begin(), peaks.end());
     added.most = *std::max_element(peaks.begin(), peaks.end());
     const Rows outliers = finder.In(members, added.wide);
     Rows normal;
     std::set_difference(members.begin(), members.end(), outliers.begin(), outliers.end(),
                         std::back_inserter(normal));
-    added.typical = TypicalOf(ranks_, normal);
+    added.typical = FindTypical(ranks_, normal);
     found_.class_of.resize(ranks_.size(), 0);
     for (const std::size_t row : members) {
       found_.class_of[row] = found_.classes.size() - 1;
@@ -264,7 +264,7 @@ class Classifier {
            .in_class = found_.classes.size() - 1,
            .above = SaturatingSubtract(ranks_[row].peak, added.median),
            .alone = std::find(joined.begin(), joined.end(), row) != joined.end(),
-           .because = Differences(ranks_[row].rows, ranks_[added.typical].rows, kMostDifferences)});
+           .because = Differences(ranks_[row].rows, ranks_[added.typical].rows, kMaxDifferences)});
     }
     added.members = std::move(members);
   }
@@ -279,7 +279,7 @@ class Classifier {
       }
       const RankMemory& here = ranks_[other.typical];
       const RankMemory& there = ranks_[largest->typical];
-      other.differences = Differences(here.rows, there.rows, kMostDifferences);
+      other.differences = Differences(here.rows, there.rows, kMaxDifferences);
       if (IsHalfOf(here, there)) {
         other.half_of = static_cast<std::size_t>(largest - found_.classes.begin());
       } else if (IsHalfOf(there, here)) {
@@ -303,7 +303,7 @@ class Classifier {
     for (std::size_t row = 0; row < ranks_.size(); ++row) {
       sequence.emplace_back(ranks_[row].rank, found_.class_of[row]);
     }
-    found_.structure = StructureOf(sequence, found_.classes.size(), world_);
+    found_.structure = FindStructure(sequence, found_.classes.size(), world_);
     const bool halves =
         found_.classes.size() == 2 &&
         std::any_of(found_.classes.begin(), found_.classes.end(),
@@ -341,8 +341,8 @@ std::vector<RowDifference> Differences(std::span<const RowBytes> here,
   return rows;
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> RangesOf(Ranks ranks,
-                                                            std::span<const std::size_t> members) {
+std::vector<std::pair<std::int64_t, std::int64_t>> MakeRanges(
+    Ranks ranks, std::span<const std::size_t> members) {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (const std::size_t row : members) {
     const std::int64_t rank = ranks[row].rank;

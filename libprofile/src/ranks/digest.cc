@@ -17,10 +17,10 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kMostSettings = 64;
-constexpr std::size_t kLongestSetting = 256;
+constexpr std::size_t kMaxSettings = 64;
+constexpr std::size_t kMaxSettingLength = 256;
 // What rows may take of a line of at most 64 KiB.
-constexpr std::size_t kMostRowBytes = std::size_t{44} << 10U;
+constexpr std::size_t kMaxRowBytes = std::size_t{44} << 10U;
 constexpr std::size_t kBytesOfFigures = 80;
 
 // At most: what is no plain text may become \uXXXX.
@@ -32,9 +32,9 @@ std::size_t WrittenSize(const std::string& text) {
 std::size_t FittingRows(const std::vector<DigestRow>& rows) {
   std::size_t bytes = 0;
   std::size_t count = 0;
-  for (; count < std::min(rows.size(), kMostDigestRows); ++count) {
+  for (; count < std::min(rows.size(), kMaxDigestRows); ++count) {
     bytes += WrittenSize(rows[count].name) + WrittenSize(rows[count].file) + kBytesOfFigures;
-    if (bytes > kMostRowBytes) {
+    if (bytes > kMaxRowBytes) {
       break;
     }
   }
@@ -46,7 +46,7 @@ class RowTable {
  public:
   Result<void> Add(const Selection& selection, std::int64_t DigestRow::*figure) {
     Tabulator table(By{}, space_);
-    table.Add(InputOf(selection));
+    table.Add(MakeInput(selection));
     for (Row& row : table.Rows(SortBy::kFlat)) {
       if (row.value.flat != 0) {
         DigestRow& known = rows_[{ToUtf8(row.name), ToUtf8(row.file)}];
@@ -91,21 +91,21 @@ std::int64_t TimeAt(std::span<const Event> events, std::int64_t event) {
              : kNoTime;
 }
 
-std::optional<std::int64_t> CapacityOf(const History& history, const Trace& trace) {
-  for (const LedgerId id : {trace.segments, trace.blocks}) {
-    if (id.valid() && history.ledgers[id.value()].capacity) {
-      return history.ledgers[id.value()].capacity;
+std::optional<std::int64_t> GetCapacity(const History& history, const Trace& trace) {
+  for (const DomainId id : {trace.segments, trace.blocks}) {
+    if (id.valid() && history.domains[id.value()].capacity) {
+      return history.domains[id.value()].capacity;
     }
   }
   return std::nullopt;
 }
 
-DigestDevice DeviceOf(const HistoryIndex& index, const Trace& trace) {
+DigestDevice GetDevice(const HistoryIndex& index, const Trace& trace) {
   const TraceSummary& summary = index.summary(trace);
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   return {.name = ToUtf8(trace.name),
           .device = trace.device,
-          .capacity = CapacityOf(index.history(), trace),
+          .capacity = GetCapacity(index.history(), trace),
           .events = summary.events,
           .overflowed = trace.overflowed,
           .begin = events.empty() ? kNoTime : events.front().time,
@@ -126,7 +126,7 @@ void ForEachState(const HistoryIndex& index, const Trace& trace, Visit visit) {
   const TraceSummary& summary = index.summary(trace);
   std::int64_t live = summary.base_bytes;
   std::int64_t reserved = summary.reserved_base_bytes;
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     live = SaturatingAdd(live, replay.ChangeAt(i));
     reserved = SaturatingAdd(reserved, ReservedChange(events[i]));
@@ -145,8 +145,8 @@ void AddOoms(const HistoryIndex& index, const Trace& trace, Digest& digest) {
           digest.ooms.push_back({.device = trace.device,
                                  .event = i,
                                  .time = event.time,
-                                 .asked = event.size,
-                                 .free = event.key == kNotTold
+                                 .requested_bytes = event.size,
+                                 .free = event.key == kUnknownBytes
                                              ? std::nullopt
                                              : std::optional(static_cast<std::int64_t>(event.key)),
                                  .live = live,
@@ -162,7 +162,7 @@ std::optional<DigestGrid> EmptyGrid(const DigestDevice& device) {
   }
   DigestGrid grid;
   const auto bins = [&] { return (device.last >> grid.shift) - (device.begin >> grid.shift); };
-  while (bins() >= static_cast<std::int64_t>(kMostDigestBins)) {
+  while (bins() >= static_cast<std::int64_t>(kMaxDigestBins)) {
     ++grid.shift;
   }
   grid.first = device.begin >> grid.shift;
@@ -170,7 +170,7 @@ std::optional<DigestGrid> EmptyGrid(const DigestDevice& device) {
 }
 
 // Times that go backwards count for the bin reached before.
-DigestGrid GridOf(const HistoryIndex& index, const Trace& trace, const DigestDevice& device) {
+DigestGrid MakeGrid(const HistoryIndex& index, const Trace& trace, const DigestDevice& device) {
   auto grid = EmptyGrid(device);
   if (!grid) {
     return {};
@@ -206,7 +206,7 @@ void AddFacts(const Recording& recording, Digest& digest) {
     settings[ToUtf8(setting.name)] = ToUtf8(setting.value);
   }
   for (auto& [name, value] : settings) {
-    if (digest.settings.size() < kMostSettings && name.size() + value.size() <= kLongestSetting) {
+    if (digest.settings.size() < kMaxSettings && name.size() + value.size() <= kMaxSettingLength) {
       digest.settings.emplace_back(name, std::move(value));
     }
   }
@@ -219,17 +219,17 @@ void AddFacts(const Recording& recording, Digest& digest) {
 
 // The devices' figures, and the one that is fullest. Returns its trace.
 Result<std::optional<std::size_t>> AddDevices(const HistoryIndex& index, Digest& digest) {
-  auto traces = TracesOf(index.recording(), "");
+  auto traces = GetTraces(index.recording(), "");
   MEMTOOL_TRY(traces);
   std::optional<std::size_t> fullest;
   for (const std::size_t row : *traces) {
     const Trace& trace = index.history().traces[row];
-    DigestDevice device = DeviceOf(index, trace);
+    DigestDevice device = GetDevice(index, trace);
     if (device.events == 0 && device.peak == 0 && device.reserved_peak == 0) {
       continue;
     }
     digest.end = SaturatingAdd(digest.end, device.end);
-    if (digest.devices.size() == kMostDigestDevices) {
+    if (digest.devices.size() == kMaxDigestDevices) {
       continue;
     }
     AddOoms(index, trace, digest);
@@ -243,7 +243,7 @@ Result<std::optional<std::size_t>> AddDevices(const HistoryIndex& index, Digest&
                    [](const DigestOom& a, const DigestOom& b) {
                      return std::tuple(a.time, a.event) < std::tuple(b.time, b.event);
                    });
-  digest.ooms.resize(std::min(digest.ooms.size(), kMostDigestOoms));
+  digest.ooms.resize(std::min(digest.ooms.size(), kMaxDigestOoms));
   return fullest;
 }
 
@@ -257,7 +257,7 @@ Result<void> AddHistory(const std::shared_ptr<const HistoryIndex>& index, Digest
   const Trace& fullest = index->history().traces[**trace];
   const DigestDevice& device = digest.devices[*digest.fullest];
   digest.peak = device.peak;
-  digest.grid = GridOf(*index, fullest, device);
+  digest.grid = MakeGrid(*index, fullest, device);
   RowTable table;
   auto peak = Select(
       index->shared(),
@@ -301,7 +301,7 @@ Digest Named(DigestedFile file) {
 
 }  // namespace
 
-Result<Digest> DigestOf(const std::shared_ptr<const Recording>& recording, DigestedFile file) {
+Result<Digest> MakeDigest(const std::shared_ptr<const Recording>& recording, DigestedFile file) {
   Digest digest = Named(std::move(file));
   AddFacts(*recording, digest);
   if (recording->history) {

@@ -15,12 +15,12 @@ namespace memtool {
 __extension__ using Wide = __int128;
 
 // Up to which difference an amount is alike.
-inline Wide LimitOf(Wide amount, const Tolerance& tolerance) {
+inline Wide ComputeLimit(Wide amount, const Tolerance& tolerance) {
   return std::max<Wide>(amount * tolerance.percent / 100, tolerance.bytes);
 }
 
 // Σ|bytes|
-inline Wide TotalOf(std::span<const RowBytes> rows) {
+inline Wide GetTotal(std::span<const RowBytes> rows) {
   Wide total = 0;
   for (const RowBytes& row : rows) {
     total += Magnitude(row.bytes);
@@ -60,6 +60,6 @@ inline bool Within(std::span<const RowBytes> here, std::span<const RowBytes> the
 }
 
 // Of an even number, the mean of the two in the middle.
-std::int64_t MedianOf(std::vector<std::int64_t> values);
+std::int64_t ComputeMedian(std::vector<std::int64_t> values);
 
 }  // namespace memtool

@@ -18,16 +18,16 @@ bool Earlier(const RankOom& a, const RankOom& b) {
   if (a.time.has_value() != b.time.has_value()) {
     return a.time.has_value();
   }
-  return std::tie(a.time, a.rank, a.where, a.asked, a.free) <
-         std::tie(b.time, b.rank, b.where, b.asked, b.free);
+  return std::tie(a.time, a.rank, a.where, a.requested_bytes, a.free) <
+         std::tie(b.time, b.rank, b.where, b.requested_bytes, b.free);
 }
 
 void Add(OomGroup& group, const RankOom& failure) {
   ++group.failures;
   group.last = failure.time;
   if (failure.free) {
-    group.least_free = std::min(group.least_free.value_or(*failure.free), *failure.free);
-    group.most_free = std::max(group.most_free.value_or(*failure.free), *failure.free);
+    group.min_free = std::min(group.min_free.value_or(*failure.free), *failure.free);
+    group.max_free = std::max(group.max_free.value_or(*failure.free), *failure.free);
   }
 }
 
@@ -75,11 +75,11 @@ OomSequence OrderOoms(std::span<const RankOom> failures) {
       behind = SaturatingSubtract(*failure.time, *found.first_time);
     }
     const bool with_first = behind && *behind < kSameTime;
-    const Key key{with_first, failure.time.has_value(), failure.asked, failure.where};
+    const Key key{with_first, failure.time.has_value(), failure.requested_bytes, failure.where};
     const auto [at, fresh] = known.try_emplace(key, found.groups.size());
     if (fresh) {
       found.groups.push_back({.time = failure.time,
-                              .asked = failure.asked,
+                              .requested_bytes = failure.requested_bytes,
                               .where = failure.where,
                               .after_first = behind,
                               .with_first = with_first});

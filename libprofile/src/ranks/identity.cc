@@ -58,7 +58,7 @@ std::string_view IdentityHowName(IdentityHow how) {
 }
 
 RankIdentity Combine(RankIdentity better, RankIdentity other) {
-  const bool mine = better.rank || (TellsProcess(better) && !other.rank);
+  const bool mine = better.rank || (NamesProcess(better) && !other.rank);
   better.how = mine ? better.how : other.how;
   for (const IdentityField field :
        {IdentityField::kRank, IdentityField::kLocalRank, IdentityField::kNode, IdentityField::kStep,

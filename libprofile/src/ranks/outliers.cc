@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kLeastGroup = 4;
+constexpr std::size_t kMinGroup = 4;
 constexpr double kSigma = 1.4826;  // of a normal distribution, per median distance
 
 struct Factor {
@@ -27,7 +27,7 @@ constexpr std::array kFactors{
     Factor{20, 6.1},   Factor{24, 5.7},   Factor{32, 5.3},   Factor{64, 4.8}, Factor{1024, 4.9},
     Factor{2048, 5.0}, Factor{4096, 5.2}, Factor{16384, 5.6}};
 
-double FactorOf(std::size_t group) {
+double GetFactor(std::size_t group) {
   double k = kFactors.front().k;
   for (const Factor& factor : kFactors) {
     k = group >= factor.group ? factor.k : k;
@@ -37,7 +37,7 @@ double FactorOf(std::size_t group) {
 
 }  // namespace
 
-std::int64_t MedianOf(std::vector<std::int64_t> values) {
+std::int64_t ComputeMedian(std::vector<std::int64_t> values) {
   if (values.empty()) {
     return 0;
   }
@@ -53,19 +53,19 @@ std::int64_t MedianOf(std::vector<std::int64_t> values) {
 std::vector<std::size_t> Outliers(std::span<const std::int64_t> values,
                                   const Tolerance& tolerance) {
   std::vector<std::size_t> rows;
-  if (values.size() < kLeastGroup) {
+  if (values.size() < kMinGroup) {
     return rows;
   }
-  const std::int64_t median = MedianOf({values.begin(), values.end()});
+  const std::int64_t median = ComputeMedian({values.begin(), values.end()});
   std::vector<std::int64_t> distances;
   distances.reserve(values.size());
   for (const std::int64_t value : values) {
     distances.push_back(Magnitude(SaturatingSubtract(value, median)));
   }
-  const std::int64_t spread = MedianOf(distances);
-  const double limit = FactorOf(values.size()) * kSigma * static_cast<double>(spread);
+  const std::int64_t spread = ComputeMedian(distances);
+  const double limit = GetFactor(values.size()) * kSigma * static_cast<double>(spread);
   for (std::size_t row = 0; row < values.size(); ++row) {
-    const bool far = distances[row] > LimitOf(Magnitude(median), tolerance);
+    const bool far = distances[row] > ComputeLimit(Magnitude(median), tolerance);
     if (far && (spread == 0 || static_cast<double>(distances[row]) > limit)) {
       rows.push_back(row);
     }

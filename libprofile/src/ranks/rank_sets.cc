@@ -26,7 +26,7 @@ bool KeyLess(const RankSetKey& a, const RankSetKey& b) {
          std::tie(b.attempt, b.step, b.at_oom, b.role);
 }
 
-RankSetKey KeyOf(const RankIdentity& identity, std::string job) {
+RankSetKey GetKey(const RankIdentity& identity, std::string job) {
   return {.job = std::move(job),
           .attempt = identity.attempt,
           .step = identity.step,
@@ -50,16 +50,16 @@ class Folders {
       if (who.job_is_folder && !who.job.empty()) {
         Group& group = groups_[Parent(who.job)];
         group.folders.insert(who.job);
-        const bool told = who.rank && who.how != IdentityHow::kGuess;
-        Part& part = group.parts.try_emplace(KeyOf(who, {}), Part{who.job, {}}).first->second;
-        group.distinct = group.distinct && told && part.ranks.insert(*who.rank).second;
+        const bool reported = who.rank && who.how != IdentityHow::kGuess;
+        Part& part = group.parts.try_emplace(GetKey(who, {}), Part{who.job, {}}).first->second;
+        group.distinct = group.distinct && reported && part.ranks.insert(*who.rank).second;
         group.shared = group.shared || part.folder != who.job;
       }
     }
   }
 
   // The job that files of `folder` belong to, and how many folders it has.
-  [[nodiscard]] std::pair<std::string, std::size_t> JobOf(const std::string& folder) const {
+  [[nodiscard]] std::pair<std::string, std::size_t> GetJob(const std::string& folder) const {
     const auto group = groups_.find(Parent(folder));
     if (group == groups_.end() || !group->second.distinct || !group->second.shared) {
       return {folder, 1};
@@ -85,18 +85,18 @@ class Folders {
 class Resolver {
  public:
   Resolver(Files files, const Rows& rows) : files_(files), rows_(rows) {
-    std::int64_t most_local = -1;
+    std::int64_t max_local = -1;
     for (const std::size_t row : rows_) {
       const RankIdentity& who = files_[row].identity;
-      told_ = told_ || who.rank;
+      reported_ = reported_ || who.rank;
       nodes_.insert(who.node.value_or(0));
-      most_local = std::max(most_local, who.local_rank.value_or(-1));
+      max_local = std::max(max_local, who.local_rank.value_or(-1));
       several_nodes_ = several_nodes_ || who.node;
       if (!who.rank && !who.local_rank && (!who.host.empty() || who.pid)) {
         processes_.emplace(who.host, who.pid.value_or(-1));
       }
     }
-    per_node_ = SaturatingAdd(most_local, 1);
+    per_node_ = SaturatingAdd(max_local, 1);
   }
 
   [[nodiscard]] RankMember Of(std::size_t row) const {
@@ -108,9 +108,9 @@ class Resolver {
   [[nodiscard]] RankMember ByRules(std::size_t row) const {
     const RankIdentity& who = files_[row].identity;
     if (who.rank) {
-      return {row, *who.rank, RankRule::kTold};
+      return {row, *who.rank, RankRule::kReported};
     }
-    if (told_) {  // numbers of other rules would stand among ranks
+    if (reported_) {  // numbers of other rules would stand among ranks
       return {row, 0, RankRule::kNone};
     }
     if (who.local_rank) {
@@ -148,7 +148,7 @@ class Resolver {
 
   Files files_;
   const Rows& rows_;
-  bool told_ = false;
+  bool reported_ = false;
   bool several_nodes_ = false;
   std::int64_t per_node_ = 0;
   std::set<std::int64_t> nodes_;
@@ -168,7 +168,7 @@ bool BetterFile(const RankFile& a, const RankFile& b) {
   return NaturalLess(a.path, b.path);
 }
 
-DoubleReason ReasonOf(Files files, std::span<const RankMember> same) {
+DoubleReason GetReason(Files files, std::span<const RankMember> same) {
   const RankFile& first = files[same.front().file];
   bool copies = true;
   bool processes = false;
@@ -215,7 +215,7 @@ void FillRanks(Files files, const Rows& rows, RankSet& set) {
       const std::span same = std::span(members).subspan(begin, end - begin);
       DoubleRank& found = set.doubles.emplace_back();
       found.rank = members[begin].rank;
-      found.reason = ReasonOf(files, same);
+      found.reason = GetReason(files, same);
       for (const RankMember& other : same.subspan(1)) {
         found.others.push_back(other.file);
       }
@@ -225,7 +225,7 @@ void FillRanks(Files files, const Rows& rows, RankSet& set) {
 }
 
 // Ranks above this are not counted one by one.
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 31U;
+constexpr std::int64_t kMaxRanks = std::int64_t{1} << 31U;
 
 // How many ranks a set should have, from all sets of its job and role.
 void ExpectRanks(Files files, std::span<RankSet> sets) {
@@ -237,9 +237,9 @@ void ExpectRanks(Files files, std::span<RankSet> sets) {
   for (const RankSet& set : sets) {
     Expected& expected = of_roles[{set.key.job, set.key.role}];
     for (const RankMember& member : set.ranks) {
-      expected.highest = std::max(expected.highest, std::min(member.rank, kMostRanks - 1));
+      expected.highest = std::max(expected.highest, std::min(member.rank, kMaxRanks - 1));
       const std::int64_t world = files[member.file].identity.world.value_or(0);
-      expected.world = std::max(expected.world, std::min(world, kMostRanks));
+      expected.world = std::max(expected.world, std::min(world, kMaxRanks));
     }
   }
   for (RankSet& set : sets) {
@@ -269,8 +269,8 @@ std::vector<RankSet> GroupRanks(Files files) {
   for (const std::size_t row : order) {
     const RankIdentity& who = files[row].identity;
     auto [job, count] =
-        who.job_is_folder ? folders.JobOf(who.job) : std::pair(who.job, std::size_t{1});
-    Part& part = parts[KeyOf(who, std::move(job))];
+        who.job_is_folder ? folders.GetJob(who.job) : std::pair(who.job, std::size_t{1});
+    Part& part = parts[GetKey(who, std::move(job))];
     part.rows.push_back(row);
     part.job_is_folder = who.job_is_folder;
     part.folders = count;

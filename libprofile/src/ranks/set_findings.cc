@@ -60,8 +60,9 @@ std::optional<std::int64_t> LocalRank(Files files, const RankMember& member,
   if (const auto& local = files[member.file].identity.local_rank) {
     return local;
   }
-  const bool told = member.rule == RankRule::kTold || member.rule == RankRule::kNodeAndLocal;
-  return told && per_node ? std::optional(member.rank % *per_node) : std::nullopt;
+  const bool reported =
+      member.rule == RankRule::kReported || member.rule == RankRule::kNodeAndLocal;
+  return reported && per_node ? std::optional(member.rank % *per_node) : std::nullopt;
 }
 
 // A number of GPUs per node by which nearly all ranks use their own. None where ranks do not use
@@ -120,7 +121,7 @@ void FindMissing(RankSet& set) {
   std::int64_t next = 0;
   const auto leave_out = [&set](std::int64_t begin, std::int64_t end) {
     set.missing_count += std::max<std::int64_t>(end - begin, 0);
-    for (; begin < end && set.missing.size() < kMostMissing; ++begin) {
+    for (; begin < end && set.missing.size() < kMaxMissing; ++begin) {
       set.missing.push_back(begin);
     }
   };

@@ -11,11 +11,11 @@ namespace {
 using RankPairs = std::span<const std::pair<std::int64_t, std::size_t>>;
 
 // Looking for structure takes time with the number of divisors.
-constexpr std::int64_t kMostWorld = 1'000'000;
+constexpr std::int64_t kMaxWorld = 1'000'000;
 // More blocks than this explain nothing that a list of ranges does not.
-constexpr std::int64_t kMostStages = 128;
+constexpr std::int64_t kMaxStages = 128;
 
-std::vector<std::int64_t> DivisorsOf(std::int64_t number) {
+std::vector<std::int64_t> FindDivisors(std::int64_t number) {
   std::vector<std::int64_t> divisors;
   for (std::int64_t d = 1; d * d <= number; ++d) {
     if (number % d == 0) {
@@ -31,7 +31,7 @@ std::vector<std::int64_t> DivisorsOf(std::int64_t number) {
 
 // The class of each of `stages` blocks of `block` ranks that repeat; empty where ranks of one stage
 // have different classes.
-std::vector<std::size_t> StagesOf(RankPairs ranks, std::int64_t block, std::int64_t stages) {
+std::vector<std::size_t> FindStages(RankPairs ranks, std::int64_t block, std::int64_t stages) {
   std::vector<std::size_t> of_stage(static_cast<std::size_t>(stages), kNoRow);
   for (const auto& [rank, of_class] : ranks) {
     std::size_t& known = of_stage[static_cast<std::size_t>(rank / block % stages)];
@@ -77,7 +77,7 @@ bool AreEnds(RankPairs ranks, std::int64_t world) {
 
 }  // namespace
 
-RankStructure StructureOf(RankPairs ranks, std::size_t classes, std::int64_t world) {
+RankStructure FindStructure(RankPairs ranks, std::size_t classes, std::int64_t world) {
   if (classes < 2) {
     return {};
   }
@@ -85,17 +85,16 @@ RankStructure StructureOf(RankPairs ranks, std::size_t classes, std::int64_t wor
   if (ranks.empty()) {
     return none;
   }
-  world =
-      std::max(world, ranks.back().first < kMostWorld ? ranks.back().first + 1 : kMostWorld + 1);
-  if (world > kMostWorld) {
+  world = std::max(world, ranks.back().first < kMaxWorld ? ranks.back().first + 1 : kMaxWorld + 1);
+  if (world > kMaxWorld) {
     return none;
   }
   if (AreEnds(ranks, world)) {
     return {.kind = RankPatternKind::kEnds, .block = 1, .period = world, .stages = 3};
   }
-  const std::vector<std::int64_t> divisors = DivisorsOf(world);
+  const std::vector<std::int64_t> divisors = FindDivisors(world);
   for (const std::int64_t stages : divisors) {
-    if (stages < 2 || stages > kMostStages || stages == world) {
+    if (stages < 2 || stages > kMaxStages || stages == world) {
       continue;
     }
     // Stages in a row before stages that repeat.
@@ -104,7 +103,7 @@ RankStructure StructureOf(RankPairs ranks, std::size_t classes, std::int64_t wor
         continue;
       }
       const std::int64_t block = world / stages / repetitions;
-      const std::vector<std::size_t> of_stage = StagesOf(ranks, block, stages);
+      const std::vector<std::size_t> of_stage = FindStages(ranks, block, stages);
       if (!of_stage.empty()) {
         return Describe(of_stage, block, world);
       }

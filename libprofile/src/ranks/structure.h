@@ -10,7 +10,7 @@
 namespace memtool {
 
 // (rank, class) in ascending order of ranks; `world` is above all of them, or 0.
-RankStructure StructureOf(std::span<const std::pair<std::int64_t, std::size_t>> ranks,
-                          std::size_t classes, std::int64_t world);
+RankStructure FindStructure(std::span<const std::pair<std::int64_t, std::size_t>> ranks,
+                            std::size_t classes, std::int64_t world);
 
 }  // namespace memtool

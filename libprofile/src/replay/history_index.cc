@@ -10,7 +10,7 @@ HistoryIndex::HistoryIndex(std::shared_ptr<const Recording> recording)
 HistoryIndex::HistoryIndex(Recording recording)
     : HistoryIndex(std::make_shared<const Recording>(std::move(recording))) {}
 
-std::size_t HistoryIndex::RowOf(const Trace& trace) const {
+std::size_t HistoryIndex::GetRow(const Trace& trace) const {
   return static_cast<std::size_t>(&trace - history().traces.data());
 }
 
@@ -31,11 +31,11 @@ const TraceSummary& HistoryIndex::summary(std::size_t trace) const {
 }
 
 const Replay& HistoryIndex::replay(const Trace& trace) const {
-  return replay(RowOf(trace));
+  return replay(GetRow(trace));
 }
 
 const TraceSummary& HistoryIndex::summary(const Trace& trace) const {
-  return summary(RowOf(trace));
+  return summary(GetRow(trace));
 }
 
 }  // namespace memtool

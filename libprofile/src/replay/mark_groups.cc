@@ -38,7 +38,7 @@ std::string Text(const MarkGroup& group) {
 
 }  // namespace
 
-std::vector<MarkGroup> GroupsOf(std::span<const Mark> marks) {
+std::vector<MarkGroup> MakeGroups(std::span<const Mark> marks) {
   std::vector<MarkGroup> groups;
   std::unordered_map<std::string, std::size_t> rows;
   for (const Mark& mark : marks) {
@@ -61,7 +61,7 @@ std::vector<MarkGroup> GroupsOf(std::span<const Mark> marks) {
 }
 
 std::string MarkNames(std::span<const Mark> marks) {
-  const std::vector<MarkGroup> groups = GroupsOf(marks);
+  const std::vector<MarkGroup> groups = MakeGroups(marks);
   std::string names;
   for (std::size_t i = 0; i < std::min(groups.size(), kNamed); ++i) {
     names += (i == 0 ? "" : ", ") + Text(groups[i]);

@@ -91,7 +91,7 @@ Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
   const auto first = FirstTime(recording, spec);
   MEMTOOL_TRY(first);
   const std::int64_t time = spec.epoch ? spec.nanos : SaturatingAdd(*first, spec.nanos);
-  return LastEventBy(EventsOf(recording, trace), time);
+  return LastEventBy(GetEvents(recording, trace), time);
 }
 
 tl::unexpected<Error> NoSuchMark(std::span<const Mark> marks, const MomentSpec& spec) {
@@ -119,7 +119,7 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
       if (time == kNoTime) {
         return NoSuch(spec, "this mark has no recorded end");
       }
-      return LastEventBy(EventsOf(recording, trace), time);
+      return LastEventBy(GetEvents(recording, trace), time);
     }
   }
   return NoSuchMark(recording.history->marks, spec);
@@ -128,7 +128,7 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
 Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
                                 const MomentSpec& spec) {
   std::vector<std::int64_t> ooms;
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].action == Action::kOom) {
       ooms.push_back(static_cast<std::int64_t>(i));
@@ -183,19 +183,19 @@ std::string TraceNames(const Recording& recording) {
   return names;
 }
 
-Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device) {
+Result<std::vector<std::size_t>> GetTraces(const Recording& recording, std::string_view device) {
   const History& history = *recording.history;
-  const auto ledger = [&history](const Trace& trace) -> const Ledger& {
-    return history.ledgers[trace.blocks.value()];
+  const auto domain = [&history](const Trace& trace) -> const MemoryDomain& {
+    return history.domains[trace.blocks.value()];
   };
-  const auto is_cpu = [&ledger](const Trace& trace) {
-    return ledger(trace).kind == LedgerKind::kCpu;
+  const auto is_cpu = [&domain](const Trace& trace) {
+    return domain(trace).kind == DomainKind::kCpu;
   };
   const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < history.traces.size(); ++i) {
     const Trace& trace = history.traces[i];
-    const bool user = ledger(trace).level == LedgerLevel::kUser;
+    const bool user = domain(trace).level == DomainLevel::kUser;
     const bool by_default = !user && (only_cpu || !is_cpu(trace));
     const bool by_name = user ? trace.name == device : DeviceMatches(trace.name, device);
     if (device.empty() ? by_default : by_name) {
@@ -288,7 +288,7 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
       return index.summary(trace).reserved_peak_event;
     case Kind::kJobPeak: {
       const auto time = JobPeakTime(recording, spec);
-      return time ? Result<std::int64_t>(LastEventBy(EventsOf(recording, trace), *time)) : time;
+      return time ? Result<std::int64_t>(LastEventBy(GetEvents(recording, trace), *time)) : time;
     }
     case Kind::kOom:
       return ResolveOom(recording, trace, spec);

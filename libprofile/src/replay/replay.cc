@@ -176,12 +176,12 @@ std::int64_t LiveChange(const Event& event) {
   }
 }
 
-std::span<const Event> EventsOf(const Recording& recording, const Trace& trace) {
+std::span<const Event> GetEvents(const Recording& recording, const Trace& trace) {
   return std::span(recording.history->events).subspan(trace.first_event, trace.event_count);
 }
 
 Replay::Replay(const Recording& recording, const Trace& trace)
-    : recording_(recording), trace_(trace), events_(EventsOf(recording, trace)) {
+    : recording_(recording), trace_(trace), events_(GetEvents(recording, trace)) {
   // Pairs every free with the allocation that it ends, by address. Files begin and end in the
   // middle of a program, so some blocks have only one end:
   //   * a free without an allocation (unmatched_): allocated before the recording began;

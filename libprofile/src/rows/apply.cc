@@ -64,7 +64,7 @@ class Applier {
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
       const bool listed = next_unknown != profile.unknown_size.end() && *next_unknown == i;
       next_unknown += listed ? 1 : 0;
-      const std::uint32_t stack = RowOf(profile.stacks[i]);
+      const std::uint32_t stack = GetRow(profile.stacks[i]);
       if (stack == kDropped || !Keeps(profile.label_sets[i])) {
         continue;
       }
@@ -72,7 +72,7 @@ class Applier {
         unknown.push_back(static_cast<std::uint32_t>(stacks.size()));
       }
       stacks.emplace_back(stack);
-      label_sets.emplace_back(RowOf(profile.label_sets[i]));
+      label_sets.emplace_back(GetRow(profile.label_sets[i]));
       for (std::size_t t = 0; t < values.size(); ++t) {
         values[t].push_back(profile.values[t][i]);
       }
@@ -81,7 +81,7 @@ class Applier {
     builder_.SetUnknownSizes(std::move(unknown));
   }
 
-  std::uint32_t RowOf(StackId id) {
+  std::uint32_t GetRow(StackId id) {
     std::uint32_t& row = stack_rows_[id.value()];
     if (row == kUnseen) {
       row = view_.Expand(id, stack_) ? builder_.AddStack(stack_).value() : kDropped;
@@ -98,7 +98,7 @@ class Applier {
     }
     return set_rows_[id.value()] != kDropped;
   }
-  [[nodiscard]] std::uint32_t RowOf(LabelSetId id) const { return set_rows_[id.value()]; }
+  [[nodiscard]] std::uint32_t GetRow(LabelSetId id) const { return set_rows_[id.value()]; }
 
   std::uint32_t AddLabels(LabelSetId id) {
     std::vector<Label> labels;

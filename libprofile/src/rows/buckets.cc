@@ -73,8 +73,8 @@ std::uint32_t BucketTable::InternWords(std::span<const std::uint32_t> words) {
   return it->second;
 }
 
-std::vector<BucketTable::Hit> BucketTable::HitsOf(const std::vector<std::uint32_t>& words,
-                                                  std::size_t axis) const {
+std::vector<BucketTable::Hit> BucketTable::FindHits(const std::vector<std::uint32_t>& words,
+                                                    std::size_t axis) const {
   std::vector<Hit> hits;
   for (const std::uint32_t word : words) {  // ascending: by axis, category, word
     const WordPlace& place = keywords_.places()[word];
@@ -98,7 +98,7 @@ Result<void> BucketTable::RefuseAmbiguous(const std::vector<std::uint32_t>& word
                                           std::string_view entry) const {
   const auto& axes = keywords_.dictionary().axes;
   for (std::size_t a = 0; a < axes.size(); ++a) {
-    const std::vector<Hit> hits = HitsOf(words, a);
+    const std::vector<Hit> hits = FindHits(words, a);
     if (hits.size() > 1) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("--multi error: '{}' belongs to '{}' (word '{}') and to '{}' (word "
@@ -145,12 +145,12 @@ class BucketTable::InputRows {
       const WordSetId next(words_.size());
       words_.push_back(table_.InternWords(matches_.Words(next)));
     }
-    return {words_[set.value()], EntryOf(sample)};
+    return {words_[set.value()], MakeEntry(sample)};
   }
 
  private:
-  std::uint32_t EntryOf(const SampleValue& sample) {
-    if (const StringId tag = matches_.TagOf(sample.labels); tag.valid()) {
+  std::uint32_t MakeEntry(const SampleValue& sample) {
+    if (const StringId tag = matches_.GetTag(sample.labels); tag.valid()) {
       std::uint32_t entry = of_tag_.Get(tag.value());
       if (entry == RowMap::kNone) {
         entry = table_.InternEntry(recording_.Text(tag), {});
@@ -178,7 +178,7 @@ class BucketTable::InputRows {
   std::vector<std::uint32_t> words_;  // set of words → row of the table
 };
 
-BucketSum& BucketTable::SumOf(Key key) {
+BucketSum& BucketTable::GetSum(Key key) {
   const std::uint64_t pair = std::uint64_t{key.words} << 32U | key.entry;
   const std::uint32_t row = row_of_key_.GetOrPut(pair, static_cast<std::uint32_t>(sums_.size()));
   if (row == sums_.size()) {
@@ -191,7 +191,7 @@ void BucketTable::AddSamples(const Input& input) {
   const View& view = *input.view;
   KeywordMatches matches(keywords_, view.recording());
   InputRows rows(*this, input, matches);
-  const std::vector<char> kept = KeptStacks(view, *input.sums);
+  const std::vector<char> kept = SelectedStacks(view, *input.sums);
   ForEachSample(*view.recording().profile, *input.choice, [&](const SampleValue& sample) {
     if (!view.Keeps(sample.labels) || kept[sample.stack.value()] == 0) {
       return;
@@ -201,7 +201,7 @@ void BucketTable::AddSamples(const Input& input) {
         .bytes = input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale),
         .count = sample.count,
         .unknown = sample.unknown};
-    SumOf(key).Add(sum);
+    GetSum(key).Add(sum);
     total_.Add(sum);
     if (explaining_) {
       Note(matches, sample, key, sum);
@@ -247,7 +247,7 @@ BucketAxis BucketTable::AxisAt(std::size_t index) const {
   axis.buckets.push_back({.name = std::string(kOthers), .others = true});
   std::vector<std::map<std::uint32_t, BucketSum>> entries(axis.buckets.size());
   for (const auto& [key, sum] : Sorted()) {
-    std::vector<Hit> hits = HitsOf(word_sets_[key.words], index);
+    std::vector<Hit> hits = FindHits(word_sets_[key.words], index);
     if (hits.size() > 1) {
       axis.ambiguous = SaturatingAdd(axis.ambiguous, sum.bytes);
     }
@@ -297,10 +297,10 @@ std::int64_t BucketTable::UnnamedBytes() const {
 
 // What `word` of a set of words means on an axis: nothing when another word decided, or when the
 // set belongs to Others and an earlier word already stands for it.
-std::optional<Explanation> BucketTable::ExplanationOf(std::size_t axis, std::uint32_t words,
-                                                      std::uint32_t word) const {
+std::optional<Explanation> BucketTable::MakeExplanation(std::size_t axis, std::uint32_t words,
+                                                        std::uint32_t word) const {
   const Axis& source = keywords_.dictionary().axes[axis];
-  const std::vector<Hit> hits = HitsOf(word_sets_[words], axis);
+  const std::vector<Hit> hits = FindHits(word_sets_[words], axis);
   Explanation result{.axis = source.name, .bucket = std::string(kOthers)};
   if (hits.empty()) {
     const bool first = word_sets_[words].empty() || word == word_sets_[words].front();
@@ -333,7 +333,7 @@ std::vector<Explanation> BucketTable::Explain(std::string_view row) const {
     const auto begin = static_cast<std::ptrdiff_t>(rows.size());
     for (const auto& [key, texts] : texts_) {
       const auto& [words, entry, word] = key;
-      auto explanation = ExplanationOf(axis, words, word);
+      auto explanation = MakeExplanation(axis, words, word);
       for (const auto& [text, sum] : texts) {
         if (explanation) {
           explanation->entry = entries_[entry].name;

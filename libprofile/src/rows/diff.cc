@@ -19,11 +19,11 @@ constexpr double kCarries = 0.9;
 // Frames join by node; other rows (labels, sizes, inputs) have no place and join by name.
 using Key = std::pair<std::uint32_t, std::string_view>;
 
-Key KeyOf(const Row& row) {
+Key GetKey(const Row& row) {
   return {row.node.value(), row.node.valid() ? std::string_view{} : std::string_view(row.name)};
 }
 
-DiffStatus StatusOf(const DiffRow& row) {
+DiffStatus GetStatus(const DiffRow& row) {
   const auto nothing = [](const NodeValue& v) { return v.flat == 0 && v.cum == 0; };
   if (nothing(row.base) && !nothing(row.now)) {
     return DiffStatus::kNew;
@@ -104,7 +104,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
   std::map<Key, std::size_t> index;
   std::vector<DiffRow> rows;
   const auto row_for = [&](const Row& from) -> DiffRow& {
-    const auto [at, added] = index.emplace(KeyOf(from), rows.size());
+    const auto [at, added] = index.emplace(GetKey(from), rows.size());
     if (added) {
       rows.push_back({.name = from.name, .node = from.node});
     }
@@ -125,7 +125,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
     row.via = from.via.empty() ? row.via : from.via;
   }
   for (DiffRow& row : rows) {
-    row.status = StatusOf(row);
+    row.status = GetStatus(row);
   }
   std::sort(rows.begin(), rows.end(), [sort](const DiffRow& a, const DiffRow& b) {
     const auto size = [sort](const DiffRow& row) {

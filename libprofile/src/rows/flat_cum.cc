@@ -159,7 +159,7 @@ void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_
   }
 }
 
-Place FlatCum::PlaceOf(NodeId node) const {
+Place FlatCum::GetPlace(NodeId node) const {
   return node.value() < places_.size() ? places_[node.value()].place : Place{};
 }
 

@@ -144,7 +144,7 @@ void LimitEdges(std::vector<Flow>& edges, const GraphOptions& options, Graph& gr
 
 // An edge that a reader would miss whatever other path there is: it carries most of what its target
 // holds, or much of everything.
-bool TellsMuch(const GraphEdge& edge, const Graph& graph) {
+bool IsSignificant(const GraphEdge& edge, const Graph& graph) {
   constexpr std::int64_t kMuch = 10;  // one part in ten
   const std::int64_t weight = Magnitude(edge.weight);
   return weight > Magnitude(graph.nodes[edge.to].value.cum) / 2 ||
@@ -162,7 +162,7 @@ void DropRedundant(std::vector<Flow>& flows, CallGraph& calls, Graph& graph) {
   }
   for (std::size_t i = flows.size(); i-- > 0;) {
     const std::uint32_t row = flows[i].row;
-    calls.SetRemoved(row, calls.edges()[row].residual && !TellsMuch(flows[i].edge, graph) &&
+    calls.SetRemoved(row, calls.edges()[row].residual && !IsSignificant(flows[i].edge, graph) &&
                               calls.HasOtherWay(row));
   }
   graph.edges_redundant =
@@ -213,7 +213,7 @@ void SumTags(const SignedInput& signed_input, std::span<const NodeId> leaves,
 }
 
 // The lines of a tag.
-std::set<std::string_view> LinesOf(std::string_view text) {
+std::set<std::string_view> SplitLines(std::string_view text) {
   std::set<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -233,7 +233,7 @@ std::vector<std::string> CommonTags(const TagWeights& tags, const Graph& graph) 
     }
     tagged += tags[n].empty() ? 0 : 1;
     for (const auto& [text, weight] : tags[n]) {
-      const auto lines = LinesOf(text);
+      const auto lines = SplitLines(text);
       if (!common) {
         common = lines;
       } else {

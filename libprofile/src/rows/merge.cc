@@ -266,7 +266,7 @@ class Merger {
 
   void AddSamples(const Recording& from, int sign) {
     const Profile& profile = *from.profile;
-    const std::vector<std::size_t> columns = ColumnsOf(from, types_, rules_.same_types);
+    const std::vector<std::size_t> columns = MakeColumns(from, types_, rules_.same_types);
     auto next_unknown = profile.unknown_size.begin();
     for (std::uint32_t i = 0; i < profile.size(); ++i) {
       const bool listed = next_unknown != profile.unknown_size.end() && *next_unknown == i;
@@ -275,8 +275,8 @@ class Merger {
         continue;
       }
       const std::size_t row =
-          RowOf(rows_.OfStack(profile.stacks[i]), rows_.OfLabels(profile.label_sets[i]),
-                rules_.unknown_apart && listed);
+          GetRow(rows_.OfStack(profile.stacks[i]), rows_.OfLabels(profile.label_sets[i]),
+                 rules_.unknown_apart && listed);
       for (std::size_t t = 0; t < columns.size(); ++t) {
         values_[t][row] =
             Combine(values_[t][row], profile.values[columns[t]][i], sign, rules_.wrap, saturated_);
@@ -284,7 +284,7 @@ class Merger {
     }
   }
 
-  std::size_t RowOf(StackId stack, LabelSetId labels, bool unknown) {
+  std::size_t GetRow(StackId stack, LabelSetId labels, bool unknown) {
     // Stacks below: they differ more than labels, and the map hashes low bits better.
     const std::uint64_t key = std::uint64_t{labels.value()} << 32U | stack.value();
     RowMap& samples = unknown ? unknown_samples_ : samples_;
@@ -361,7 +361,7 @@ class Merger {
     for (const auto& [name, unit, role] : types_) {
       types.push_back({.type = builder_.Intern(name),
                        .unit = builder_.Intern(unit),
-                       .role = RoleOf(name, unit)});
+                       .role = GetRole(name, unit)});
     }
     builder_.StartProfile(std::move(types), default_type_);
     const std::vector<std::uint32_t> order = Order();

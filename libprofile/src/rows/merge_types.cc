@@ -110,8 +110,8 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
   return common;
 }
 
-std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
-                                   bool same) {
+std::vector<std::size_t> MakeColumns(const Recording& recording, std::span<const CommonType> common,
+                                     bool same) {
   const TypeIndex index(recording);
   std::vector<std::size_t> columns;
   columns.reserve(common.size());

@@ -27,7 +27,7 @@ Result<std::vector<CommonType>> CommonTypes(std::span<const MergeInput> inputs, 
 
 // Where each of `common` is among the types of a recording that they were made of. `same`: in the
 // same place, as two of them may have one name.
-std::vector<std::size_t> ColumnsOf(const Recording& recording, std::span<const CommonType> common,
-                                   bool same);
+std::vector<std::size_t> MakeColumns(const Recording& recording, std::span<const CommonType> common,
+                                     bool same);
 
 }  // namespace memtool

@@ -16,9 +16,9 @@ namespace memtool {
 namespace {
 
 // The first stacks tell nearly all; looking at all of a very large recording is not worth the time.
-constexpr std::size_t kMostFrames = 8'000'000;
+constexpr std::size_t kMaxFrames = 8'000'000;
 // More than the classes of any file: such lines come from a script that made them up.
-constexpr std::size_t kMostParts = 64;
+constexpr std::size_t kMaxParts = 64;
 constexpr std::uint32_t kNoName = UINT32_MAX;
 constexpr std::int64_t kNoLine = INT64_MIN;
 
@@ -39,7 +39,7 @@ struct Name {
   std::int64_t line = kNoLine;
   std::uint32_t open = kNoName;  // row of open_
   bool lambda = false;
-  bool told = false;  // the format says where functions start
+  bool reported = false;  // the format says where functions start
   bool several_starts = false;
   bool several_lines = false;
   bool shared = false;
@@ -56,8 +56,8 @@ class Names {
   explicit Names(const Recording& recording) : recording_(recording) {
     Collect();
     for (Name& name : all_) {
-      name.shared = name.told && name.several_starts;
-      if (!name.told && name.several_lines) {
+      name.shared = name.reported && name.several_starts;
+      if (!name.reported && name.several_lines) {
         name.open = static_cast<std::uint32_t>(open_.size());
         open_.emplace_back().lambda = name.lambda;
       }
@@ -84,11 +84,11 @@ class Names {
     several = several || (first != kNoLine && first != number);
     first = number;
   }
-  [[nodiscard]] std::uint32_t NameOf(const Line& line) const {
+  [[nodiscard]] std::uint32_t ToName(const Line& line) const {
     return line.function.valid() ? of_function_[line.function.value()] : kNoName;
   }
-  [[nodiscard]] std::uint32_t OpenRowOf(const Line& line) const {
-    const std::uint32_t name = NameOf(line);
+  [[nodiscard]] std::uint32_t FindOpenRow(const Line& line) const {
+    const std::uint32_t name = ToName(line);
     return name != kNoName ? all_[name].open : kNoName;
   }
   static std::map<std::int64_t, std::int64_t> FirstLines(const OpenName& name);
@@ -118,11 +118,11 @@ void Names::Collect() {
       all_.emplace_back().lambda = name == "<lambda>";
     }
     of_function_.push_back(row);
-    all_[row].told = all_[row].told || function.start_line > 0;
+    all_[row].reported = all_[row].reported || function.start_line > 0;
     Note(function.start_line, all_[row].start, all_[row].several_starts);
   }
   for (const Line& line : recording_.lines) {
-    const std::uint32_t name = NameOf(line);
+    const std::uint32_t name = ToName(line);
     if (name != kNoName) {
       Note(line.line, all_[name].line, all_[name].several_lines);
     }
@@ -144,7 +144,7 @@ void Names::CollectCallers() {
 
 void Names::CollectLines() {
   for (const Line& line : recording_.lines) {
-    const std::uint32_t open = OpenRowOf(line);
+    const std::uint32_t open = FindOpenRow(line);
     if (open != kNoName) {
       open_[open].lines.try_emplace(line.line);
     }
@@ -166,7 +166,7 @@ void Names::LookAt(std::span<const LocationId> stack) {
         }
         waiting = seen_.size();
       }
-      const std::uint32_t open = OpenRowOf(line);
+      const std::uint32_t open = FindOpenRow(line);
       if (open != kNoName && !open_[open].recurses) {
         NoteNested(open_[open], line.line);
         seen_.push_back({&open_[open], line.line});
@@ -193,7 +193,7 @@ void Names::NoteNested(OpenName& name, std::int64_t line) const {
 
 void Names::LookAtStacks() {
   std::size_t frames = 0;
-  for (std::uint32_t i = 0; i < recording_.stack_count() && frames < kMostFrames; ++i) {
+  for (std::uint32_t i = 0; i < recording_.stack_count() && frames < kMaxFrames; ++i) {
     const auto stack = recording_.Stack(StackId(i));
     frames += stack.size();
     LookAt(stack);
@@ -223,7 +223,7 @@ std::map<std::int64_t, std::int64_t> Names::FirstLines(const OpenName& name) {
     before = &callers;
     line_before = line;
   }
-  if (parts > kMostParts) {
+  if (parts > kMaxParts) {
     for (auto& [line, part] : first) {
       part = 0;
     }
@@ -241,7 +241,7 @@ std::vector<std::int64_t> Names::Parts() const {
   std::vector<std::int64_t> parts(recording_.lines.size(), 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Line& line = recording_.lines[i];
-    const std::uint32_t name = NameOf(line);
+    const std::uint32_t name = ToName(line);
     if (name != kNoName && all_[name].shared) {
       const std::uint32_t open = all_[name].open;
       parts[i] = open != kNoName ? first[open].at(line.line)

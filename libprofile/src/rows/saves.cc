@@ -103,7 +103,7 @@ class GroupsOfRows {
     std::erase_if(without_stack_, shared);
   }
 
-  [[nodiscard]] std::span<const std::uint32_t> MembersOf(StackId stack) const {
+  [[nodiscard]] std::span<const std::uint32_t> GetMembers(StackId stack) const {
     return std::span(members_).subspan(first_[stack.value()],
                                        first_[stack.value() + 1] - first_[stack.value()]);
   }
@@ -116,7 +116,7 @@ class GroupsOfRows {
     }
     unknown_.assign(2 * std::size_t{count_}, 0);
     for (const Breakdown& breakdown : history.breakdowns) {
-      const auto whole = MembersOf(breakdown.stack);
+      const auto whole = GetMembers(breakdown.stack);
       for (const std::uint32_t group : whole) {
         if (group < count_) {
           unknown_[group] = 1;
@@ -124,7 +124,7 @@ class GroupsOfRows {
       }
       for (const BreakdownPart& part :
            std::span(history.parts).subspan(breakdown.first_part, breakdown.part_count)) {
-        for (const std::uint32_t group : MembersOf(part.stack)) {
+        for (const std::uint32_t group : GetMembers(part.stack)) {
           if (std::find(whole.begin(), whole.end(), group) == whole.end()) {
             unknown_[group] = 1;
           }

@@ -83,7 +83,7 @@ Result<By> ParseBy(std::string_view text) {
               "one of " + names + "annotation, label:KEY");
 }
 
-Input InputOf(const Selection& selection) {
+Input MakeInput(const Selection& selection) {
   return {.view = &selection.view(),
           .sums = &selection.sums(),
           .choice = &selection.choice(),
@@ -176,7 +176,7 @@ std::string Tabulator::KeyText(const Recording& recording, std::int64_t key) con
 
 void Tabulator::AddSamples(const Input& input) {
   const View& view = *input.view;
-  const std::vector<char> kept = KeptStacks(view, *input.sums);
+  const std::vector<char> kept = SelectedStacks(view, *input.sums);
   // Sums per key number first; texts are made once per key.
   struct Sum {
     std::int64_t bytes = 0;
@@ -225,7 +225,7 @@ std::vector<Row> Tabulator::FrameRows() const {
       continue;
     }
     Row row{.name = std::string(space_.Name(node)), .value = value, .node = node};
-    const Place place = flat_cum_.PlaceOf(node);
+    const Place place = flat_cum_.GetPlace(node);
     const bool has_place = by_.granularity != Granularity::kModule;
     if (has_place) {
       row.file = space_.File(node).empty() ? place.file : std::string(space_.File(node));

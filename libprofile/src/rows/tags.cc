@@ -32,7 +32,7 @@ void TagTable::Sum::Add(const Sum& other) {
 void TagTable::Add(const Input& input) {
   const View& view = *input.view;
   const Recording& recording = view.recording();
-  const std::vector<char> kept = KeptStacks(view, *input.sums);
+  const std::vector<char> kept = SelectedStacks(view, *input.sums);
   std::vector<Sum> by_set(recording.label_set_count());
   ForEachSample(*recording.profile, *input.choice, [&](const SampleValue& sample) {
     if (view.Keeps(sample.labels) && kept[sample.stack.value()] != 0) {

@@ -50,7 +50,7 @@ class SampleMaker {
     const StackId stack = frames                   ? block.stack
                           : block.before_recording ? before_recording
                                                    : no_stack;
-    Sum& sum = sums_[{stack, LabelsOf(block), block.size}];
+    Sum& sum = sums_[{stack, MakeLabels(block), block.size}];
     ++sum.count;
     sum.bytes = SaturatingAdd(sum.bytes, block.size);
   }
@@ -58,7 +58,7 @@ class SampleMaker {
   void Finish() {
     for (const auto& [key, sum] : sums_) {
       const auto& [stack, labels, size] = key;
-      if (const Breakdown* breakdown = BreakdownOf(stack, size)) {
+      if (const Breakdown* breakdown = FindBreakdown(stack, size)) {
         AddParts(*breakdown, labels, sum.count);
       } else {
         builder_.AddSample(stack, labels, std::array{sum.count, sum.bytes});
@@ -72,7 +72,7 @@ class SampleMaker {
     std::int64_t bytes = 0;
   };
 
-  [[nodiscard]] const Breakdown* BreakdownOf(StackId stack, std::int64_t size) const {
+  [[nodiscard]] const Breakdown* FindBreakdown(StackId stack, std::int64_t size) const {
     const auto found = breakdowns_.find({stack, size});
     return found == breakdowns_.end() ? nullptr : found->second;
   }
@@ -92,7 +92,7 @@ class SampleMaker {
     }
   }
 
-  [[nodiscard]] const Segment* SegmentOf(std::uint64_t address) const {
+  [[nodiscard]] const Segment* GetSegment(std::uint64_t address) const {
     const auto after = std::upper_bound(
         segments_.begin(), segments_.end(), address,
         [](std::uint64_t wanted, const Segment* segment) { return wanted < segment->address; });
@@ -108,7 +108,7 @@ class SampleMaker {
     return {.key = builder_.Intern(key), .text = builder_.Intern(value), .unit = StringId(0U)};
   }
 
-  LabelSetId LabelsOf(const LiveBlock& block) {
+  LabelSetId MakeLabels(const LiveBlock& block) {
     std::vector<Label> labels;
     AddPlace(block, labels);
     // The free of something allocated before the recording has the labels of the free, not of the
@@ -121,7 +121,7 @@ class SampleMaker {
 
   // Where the block lies.
   void AddPlace(const LiveBlock& block, std::vector<Label>& labels) {
-    const Segment* segment = SegmentOf(block.address);
+    const Segment* segment = GetSegment(block.address);
     const History& history = *recording_.history;
     const std::uint16_t stream = block.event          ? history.events[*block.event].stream
                                  : segment != nullptr ? segment->stream
@@ -149,9 +149,9 @@ class SampleMaker {
       return;
     }
     // A block may have several labels with one key; keys set above are not set again.
-    const auto told = static_cast<std::ptrdiff_t>(labels.size());
+    const auto reported = static_cast<std::ptrdiff_t>(labels.size());
     for (const Label& label : recording_.Labels(history.labels[event])) {
-      const bool known = std::any_of(labels.begin(), labels.begin() + told,
+      const bool known = std::any_of(labels.begin(), labels.begin() + reported,
                                      [&label](const Label& have) { return have.key == label.key; });
       if (!known) {
         labels.push_back(label);
@@ -175,7 +175,7 @@ struct ChosenTrace {
 
 Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
                                               std::string_view device) {
-  auto chosen = TracesOf(recording, device);
+  auto chosen = GetTraces(recording, device);
   if (chosen && chosen->size() > 1 && spec.kind == MomentSpec::Kind::kEvent) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{} {}: each device counts its own events; choose one with --device",

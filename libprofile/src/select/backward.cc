@@ -39,7 +39,7 @@ std::vector<char> BackwardStacks(const Recording& recording) {
 }  // namespace
 
 BackwardPasses::BackwardPasses(const Recording& recording, const Trace& trace, const Replay& replay)
-    : replay_(replay), events_(EventsOf(recording, trace)), backward_(BackwardStacks(recording)) {
+    : replay_(replay), events_(GetEvents(recording, trace)), backward_(BackwardStacks(recording)) {
   bool inside = false;
   for (std::uint32_t i = 0; i < events_.size() && !backward_.empty(); ++i) {
     const Event& event = events_[i];

@@ -20,7 +20,7 @@ Filter::~Filter() = default;
 namespace {
 
 // A file's own expression, which matches whole names; null when it is not valid.
-std::unique_ptr<RE2> WholeName(const std::string& text) {
+std::unique_ptr<RE2> KnownFileName(const std::string& text) {
   auto regex = text.empty() ? nullptr : std::make_unique<RE2>("^(" + text + ")$", RE2::Quiet);
   return regex && regex->ok() ? std::move(regex) : nullptr;
 }
@@ -52,8 +52,8 @@ Result<Filter> Filter::Compile(const FilterOptions& options) {
     MEMTOOL_TRY(classifier);
     to.classifier = *std::move(classifier);
   }
-  to.drop_frames = WholeName(options.drop_frames);
-  to.keep_frames = WholeName(options.keep_frames);
+  to.drop_frames = KnownFileName(options.drop_frames);
+  to.keep_frames = KnownFileName(options.keep_frames);
   if (!options.keep_frames.empty() && to.keep_frames == nullptr) {
     to.drop_frames.reset();  // what to keep is not known
   }

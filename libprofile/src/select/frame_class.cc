@@ -78,7 +78,7 @@ bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const 
 // Operations as PyTorch's profiler names them, without a file.
 struct Operation {
   bool known = false;
-  bool telling = false;  // tells more than that memory was allocated
+  bool informative = false;  // tells more than that memory was allocated
 };
 Operation ProfilerOperation(std::string_view function, std::string_view file) {
   if (!file.empty()) {
@@ -189,7 +189,7 @@ bool IsAutogradNode(std::string_view function) {
 }
 
 // The operation of "at::_ops::sum_dim_IntList::call(…)", from its name on; or nothing.
-std::string_view EntryOf(std::string_view function) {
+std::string_view MakeEntry(std::string_view function) {
   constexpr std::string_view kOps = "at::_ops::";
   const std::size_t at = function.find(kOps);
   return at == std::string_view::npos ? std::string_view{} : function.substr(at + kOps.size());
@@ -200,8 +200,8 @@ bool OnlyMakesMemory(std::string_view entry) {
          entry.starts_with("resize_");
 }
 
-bool IsTellingCall(std::string_view function) {
-  const std::string_view entry = EntryOf(function);
+bool IsInformativeCall(std::string_view function) {
+  const std::string_view entry = MakeEntry(function);
   return Contains(entry, "::call(") && !OnlyMakesMemory(entry);
 }
 
@@ -209,7 +209,7 @@ bool IsTellingCall(std::string_view function) {
 // operations that only make memory.
 bool SaysNoMore(std::string_view function) {
   return Contains(function, "_apply_functional(") || Contains(function, "_apply_impl(") ||
-         OnlyMakesMemory(EntryOf(function));
+         OnlyMakesMemory(MakeEntry(function));
 }
 
 // A library call that says what the memory is for, where nothing else does.
@@ -287,13 +287,13 @@ struct FrameClassifier::Compiled {
     const bool hidden =
         !Owned(function, file)
              .value_or(!operation.known && !interpreter && !native.Matches(name, {}));
-    const bool op = operation.telling || IsAutogradNode(function);
-    const bool tells = !OperationName(function).empty() || (!interpreter && IsRuntimeCall(name));
-    const bool wrapper = hidden && (!tells || SaysNoMore(function));
+    const bool op = operation.informative || IsAutogradNode(function);
+    const bool is_known = !OperationName(function).empty() || (!interpreter && IsRuntimeCall(name));
+    const bool wrapper = hidden && (!is_known || SaysNoMore(function));
     return {.app = !hidden,
             .op = op,
-            .call = IsTellingCall(function),
-            .telling = hidden && !wrapper,
+            .call = IsInformativeCall(function),
+            .informative = hidden && !wrapper,
             .wrapper = wrapper};
   }
 };

@@ -40,7 +40,7 @@ class ByStackAndGroup {
   explicit ByStackAndGroup(const View& view) : view_(view) {}
 
   StackSum& Row(const SampleValue& sample) {
-    const std::uint32_t group = view_.GroupOf(sample.labels);
+    const std::uint32_t group = view_.GetGroup(sample.labels);
     const std::uint64_t key = static_cast<std::uint64_t>(sample.stack.value()) << 32U | group;
     const std::uint32_t row = row_of_key_.GetOrPut(key, static_cast<std::uint32_t>(rows_.size()));
     if (row == rows_.size()) {
@@ -101,7 +101,7 @@ StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) 
                                  : SumInto(ByStackAndGroup(view), view, choice, scale);
 }
 
-std::vector<char> KeptStacks(const View& view, const StackSums& sums) {
+std::vector<char> SelectedStacks(const View& view, const StackSums& sums) {
   std::vector<char> kept(view.recording().stack_count(), 0);
   VisibleStack visible;
   for (const StackSum& sum : sums.rows) {

@@ -289,7 +289,7 @@ void View::GroupLabels() {
   }
 }
 
-bool View::KeptByFocus(std::span<const LocationId> stack) const {
+bool View::PassesFocus(std::span<const LocationId> stack) const {
   const bool name_filters = filter_.focus || filter_.ignore || filter_.hide || filter_.show ||
                             filter_.options.rules.needs_stack;
   if (!name_filters) {
@@ -381,7 +381,7 @@ bool View::Cut(std::span<const LocationId>& stack) const {
   if (filter_.drop_frames) {
     stack = stack.subspan(CutDropped(stack));
   }
-  if (!KeptByFocus(stack)) {
+  if (!PassesFocus(stack)) {
     return false;
   }
   stack = CutRange(stack);

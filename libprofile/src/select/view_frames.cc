@@ -21,7 +21,7 @@ constexpr std::uint8_t kInstalled = 1U << 2U;
 constexpr std::uint8_t kFramework = 1U << 3U;
 constexpr std::uint8_t kOp = 1U << 4U;
 constexpr std::uint8_t kCall = 1U << 5U;
-constexpr std::uint8_t kTelling = 1U << 6U;
+constexpr std::uint8_t kInformative = 1U << 6U;
 constexpr std::uint8_t kWrapper = 1U << 7U;
 
 constexpr std::uint16_t Native(std::uint8_t bits) {
@@ -36,7 +36,7 @@ std::uint16_t Bits(const FrameClass& of) {
                                                             {of.framework, kFramework},
                                                             {of.op, kOp},
                                                             {of.call, kCall},
-                                                            {of.telling, kTelling},
+                                                            {of.informative, kInformative},
                                                             {of.wrapper, kWrapper}}};
   std::uint8_t bits = 0;
   for (const auto& [set, bit] : flags) {
@@ -80,7 +80,7 @@ void View::KeepMode(unsigned any, VisibleStack& out) const {
   const bool app = filter_.options.frames == FrameMode::kApp;
   constexpr std::array<std::uint16_t, 4> kOfPython{kApp, kInstalled, kFramework, kPython};
   constexpr std::array<std::uint16_t, 4> kOfNative{Native(kApp), Native(kOp), Native(kCall),
-                                                   Native(kTelling)};
+                                                   Native(kInformative)};
   const auto order = std::span(python ? kOfPython : kOfNative).subspan(app ? 0 : python ? 3 : 1);
   for (const std::uint16_t kept : order) {
     if ((any & kept) != 0 && KeepClass(kept, out)) {

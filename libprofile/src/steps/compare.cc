@@ -18,17 +18,17 @@ using Keys = std::span<const std::uint32_t>;
 
 constexpr std::array kLadder{KeyLevel::kFrames, KeyLevel::kInnermost, KeyLevel::kOperation};
 // Of one pair of steps that are aligned exactly, and of what is left when they are not.
-constexpr double kMostStepEdits = 4000;
-constexpr double kMostPieceEdits = 1000;
-constexpr double kFewestEdits = 64;
+constexpr double kMaxStepEdits = 4000;
+constexpr double kMaxPieceEdits = 1000;
+constexpr double kMinEdits = 64;
 // Edits, squared, of all pairs together: about a second.
-constexpr double kMostWork = 1e8;
+constexpr double kMaxWork = 1e8;
 
-std::vector<std::uint32_t> KeysOf(const HistorySide& side, StackKeys& keys) {
+std::vector<std::uint32_t> GetKeys(const HistorySide& side, StackKeys& keys) {
   const Recording& recording = side.index->recording();
   const std::vector<std::uint32_t> of_stack = keys.Of(recording);
   std::vector<std::uint32_t> of_events;
-  for (const Event& event : EventsOf(recording, *side.trace)) {
+  for (const Event& event : GetEvents(recording, *side.trace)) {
     if (event.action == Action::kAlloc) {
       of_events.push_back(event.stack.valid() ? of_stack[event.stack.value()]
                                               : StackKeys::kNoFrames);
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> KeysOf(const HistorySide& side, StackKeys& keys) {
 }
 
 // Allocations without a name would all be alike: they say nothing, and have no partner here.
-KeyShare ShareOf(Keys base, Keys now, KeyLevel level) {
+KeyShare ComputeShare(Keys base, Keys now, KeyLevel level) {
   std::vector<std::uint64_t> counts;
   for (const std::uint32_t key : base) {
     counts.resize(std::max<std::size_t>(counts.size(), key + std::size_t{1}), 0);
@@ -61,7 +61,7 @@ void AddWhole(const HistorySide& side, const TraceAllocations& allocations, Prog
   steps.steps.push_back({.name = {}, .begin = 0, .end = events - 1, .count = allocations.size()});
 }
 
-std::vector<Repeats> RepeatsOf(Keys keys) {
+std::vector<Repeats> FindRepeats(Keys keys) {
   std::vector<Repeats> repeats;
   for (const Loop& loop : FindLoops(keys)) {
     repeats.push_back({loop.begin, loop.period, loop.length});
@@ -107,7 +107,7 @@ std::int64_t PeakChange::delta() const {
 HistoryComparison::HistoryComparison(HistorySide base, HistorySide now, const StepSearch& search)
     : base_{.history = base, .allocations = {}, .steps = {}},
       now_{.history = now, .allocations = {}, .steps = {}},
-      work_left_(kMostWork) {
+      work_left_(kMaxWork) {
   ChooseLevel();
   if (!corresponds()) {
     return;
@@ -125,9 +125,9 @@ HistoryComparison::HistoryComparison(HistorySide base, HistorySide now, const St
 void HistoryComparison::ChooseLevel() {
   for (const KeyLevel level : kLadder) {
     StackKeys keys(level);
-    const std::vector<std::uint32_t> base = KeysOf(base_.history, keys);
-    const std::vector<std::uint32_t> now = KeysOf(now_.history, keys);
-    ladder_.push_back(ShareOf(base, now, level));
+    const std::vector<std::uint32_t> base = GetKeys(base_.history, keys);
+    const std::vector<std::uint32_t> now = GetKeys(now_.history, keys);
+    ladder_.push_back(ComputeShare(base, now, level));
     if (ladder_.back().enough()) {
       return;
     }
@@ -139,7 +139,7 @@ void HistoryComparison::FindSides(KeyLevel level, const StepSearch& search) {
   for (Side* side : {&base_, &now_}) {
     const HistorySide& of = side->history;
     side->allocations =
-        AllocationsOf(*of.index, *of.trace, FactsOfStacks(of.index->recording(), keys));
+        CollectAllocations(*of.index, *of.trace, FactsOfStacks(of.index->recording(), keys));
     side->steps = FindSteps(*of.index, *of.trace, side->allocations, search);
   }
   // Steps are compared with steps.
@@ -186,7 +186,7 @@ std::vector<std::pair<std::size_t, std::size_t>> HistoryComparison::PairSteps() 
   };
   const std::vector<std::uint32_t> base_shapes = shapes_of(base_.steps, base);
   const std::vector<std::uint32_t> now_shapes = shapes_of(now_.steps, now);
-  Alignment equal = Align(base_shapes, now_shapes, static_cast<std::size_t>(kMostPieceEdits));
+  Alignment equal = Align(base_shapes, now_shapes, static_cast<std::size_t>(kMaxPieceEdits));
   // A few equal ones far apart say less than the order.
   if (2 * equal.pairs < std::min(base.size(), now.size())) {
     equal.partners.assign(base.size(), kNoPartner);
@@ -236,21 +236,22 @@ std::shared_ptr<const HistoryComparison::Partners> HistoryComparison::AlignSteps
 
 // Exactly, as long as the work for that is not used up; else folded.
 Alignment HistoryComparison::AlignKeys(Keys base, Keys now) {
-  const double edits = std::min(kMostStepEdits, std::sqrt(work_left_));
+  const double edits = std::min(kMaxStepEdits, std::sqrt(work_left_));
   const double least = static_cast<double>(base.size() + now.size()) -
-                       2.0 * static_cast<double>(MostPairs(base, now));
+                       2.0 * static_cast<double>(MaxPairs(base, now));
   if (least <= edits) {
     Alignment exact = Align(base, now, static_cast<std::size_t>(edits));
     const double made =
         exact.complete ? static_cast<double>(base.size() + now.size() - 2 * exact.pairs) : edits;
-    work_left_ = std::max(kFewestEdits * kFewestEdits, work_left_ - made * made);
+    work_left_ = std::max(kMinEdits * kMinEdits, work_left_ - made * made);
     if (exact.complete) {
       return exact;
     }
   }
-  const double left = std::min(kMostPieceEdits, std::sqrt(work_left_));
-  work_left_ = std::max(kFewestEdits * kFewestEdits, work_left_ - left * left);
-  return AlignFolded(base, RepeatsOf(base), now, RepeatsOf(now), static_cast<std::size_t>(left));
+  const double left = std::min(kMaxPieceEdits, std::sqrt(work_left_));
+  work_left_ = std::max(kMinEdits * kMinEdits, work_left_ - left * left);
+  return AlignFolded(base, FindRepeats(base), now, FindRepeats(now),
+                     static_cast<std::size_t>(left));
 }
 
 void HistoryComparison::Measure(PairedStep& pair, const Partners& partners) const {
@@ -327,7 +328,7 @@ void HistoryComparison::MeasurePeak(PairedStep& pair, const Partners& partners) 
 }
 
 std::int64_t HistoryComparison::SizeOf(const Side& side, const ProgramStep& step, std::size_t row) {
-  const auto events = EventsOf(side.history.index->recording(), *side.history.trace);
+  const auto events = GetEvents(side.history.index->recording(), *side.history.trace);
   return events[side.allocations.events[step.first + row]].size;
 }
 
@@ -336,10 +337,10 @@ bool HistoryComparison::IsLive(const Side& side, const ProgramStep& step, std::s
                 side.allocations.events[step.first + row], step.peak_event);
 }
 
-ChangeKind HistoryComparison::KindOf(const Side& side, const ProgramStep& step,
-                                     const std::vector<std::uint32_t>& partners, const Side& other,
-                                     const ProgramStep& other_step,
-                                     std::optional<std::uint32_t> event) {
+ChangeKind HistoryComparison::GetKind(const Side& side, const ProgramStep& step,
+                                      const std::vector<std::uint32_t>& partners, const Side& other,
+                                      const ProgramStep& other_step,
+                                      std::optional<std::uint32_t> event) {
   if (!event) {
     return ChangeKind::kBefore;
   }
@@ -359,15 +360,15 @@ ChangeKind HistoryComparison::KindOf(const Side& side, const ProgramStep& step,
 ChangeKind HistoryComparison::KindInBase(const PairedStep& pair,
                                          std::optional<std::uint32_t> event) const {
   const auto row = static_cast<std::size_t>(&pair - pairs_.data());
-  return KindOf(base_, base_.steps.steps[pair.base], partners_[row]->of_base, now_,
-                now_.steps.steps[pair.now], event);
+  return GetKind(base_, base_.steps.steps[pair.base], partners_[row]->of_base, now_,
+                 now_.steps.steps[pair.now], event);
 }
 
 ChangeKind HistoryComparison::KindInNow(const PairedStep& pair,
                                         std::optional<std::uint32_t> event) const {
   const auto row = static_cast<std::size_t>(&pair - pairs_.data());
-  return KindOf(now_, now_.steps.steps[pair.now], partners_[row]->of_now, base_,
-                base_.steps.steps[pair.base], event);
+  return GetKind(now_, now_.steps.steps[pair.now], partners_[row]->of_now, base_,
+                 base_.steps.steps[pair.base], event);
 }
 
 }  // namespace memtool

@@ -27,7 +27,7 @@ using Sequence = std::span<const std::uint32_t>;
 constexpr std::array<std::size_t, 3> kWindows{8, 32, 128};
 constexpr std::size_t kDistances = 12;  // of each window
 // Pieces of runs that are looked at: hostile sequences have many that overlap.
-constexpr std::size_t kMostPieces = std::size_t{1} << 20U;
+constexpr std::size_t kMaxPieces = std::size_t{1} << 20U;
 
 // Keys are small consecutive numbers: without mixing, a polynomial hash of neighbouring windows
 // would collide often. (The finalizer of splitmix64.)
@@ -108,7 +108,7 @@ void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& pe
 }
 
 bool IsLoop(std::size_t length, std::size_t period) {
-  return length >= kFewestRepetitions * period && length >= kShortestLoop;
+  return length >= kMinRepetitions * period && length >= kMinLoopLength;
 }
 
 struct Longest {
@@ -182,7 +182,7 @@ std::vector<Loop> FindLoops(std::span<const std::uint32_t> sequence) {
     AddRuns(sequence, period, candidates);
   }
   Taken taken;
-  for (std::size_t pieces = 0; !candidates.empty() && pieces < kMostPieces; ++pieces) {
+  for (std::size_t pieces = 0; !candidates.empty() && pieces < kMaxPieces; ++pieces) {
     const Loop loop = candidates.top();
     candidates.pop();
     const std::vector<Loop> parts = taken.FreeParts(loop);

@@ -56,7 +56,7 @@ bool HasWord(std::string_view name, std::span<const std::string_view> beginnings
   return false;
 }
 
-std::uint8_t KindOf(const Recording& recording, const Function& function) {
+std::uint8_t GetKind(const Recording& recording, const Function& function) {
   const std::string_view name = recording.Text(function.name);
   const std::string_view file = recording.Text(function.filename);
   if (!IsPythonFile(file)) {
@@ -164,7 +164,7 @@ std::vector<PhaseRun> Without(const std::vector<PhaseRun>& runs, Drop drop) {
 
 }  // namespace
 
-std::string_view NameOf(StepPhase phase) {
+std::string_view ToName(StepPhase phase) {
   constexpr std::array<std::string_view, kPhases> kNames{"other", "forward", "backward",
                                                          "optimizer"};
   return kNames.at(static_cast<std::size_t>(phase));
@@ -209,7 +209,7 @@ StackPhases PhasesOfStacks(const Recording& recording) {
         }
         std::uint8_t& kind = kinds[line.function.value()];
         if (kind == kUnknown) {
-          kind = KindOf(recording, recording.functions[line.function.value()]);
+          kind = GetKind(recording, recording.functions[line.function.value()]);
         }
         judge.Take(kind);
       }
@@ -226,7 +226,7 @@ StackPhases PhasesOfStacks(const Recording& recording) {
   return phases;
 }
 
-std::vector<PhaseRun> RunsOf(std::span<const StepPhase> phases) {
+std::vector<PhaseRun> MakeRuns(std::span<const StepPhase> phases) {
   std::vector<PhaseRun> runs = RawRuns(phases);
   // What tells nothing between two runs of one phase belongs to them.
   runs = Without(runs, [&runs](std::size_t i) {

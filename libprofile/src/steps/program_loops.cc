@@ -19,16 +19,16 @@ class LoopFinder {
  public:
   LoopFinder(const HistoryIndex& index, const Trace& trace, const TraceAllocations& allocations)
       : replay_(index.replay(trace)),
-        events_(EventsOf(index.recording(), trace)),
+        events_(GetEvents(index.recording(), trace)),
         allocations_(allocations) {}
 
   // Loops of rows `first` to `first + count`; in a loop of whole passes also those of its first
   // repetition.
   void Find(std::size_t first, std::size_t count, ProgramLoop model) {
-    for (const ProgramLoop& outer : LoopsOf(first, count, model)) {
+    for (const ProgramLoop& outer : GetLoops(first, count, model)) {
       found_.push_back(outer);
       if (outer.kind == LoopKind::kSteps) {
-        for (const ProgramLoop& inner : LoopsOf(outer.loop.begin, outer.loop.period, model)) {
+        for (const ProgramLoop& inner : GetLoops(outer.loop.begin, outer.loop.period, model)) {
           found_.push_back(inner);
         }
       }
@@ -37,7 +37,7 @@ class LoopFinder {
   std::vector<ProgramLoop> Take() { return std::move(found_); }
 
  private:
-  std::vector<ProgramLoop> LoopsOf(std::size_t first, std::size_t count, ProgramLoop model) const {
+  std::vector<ProgramLoop> GetLoops(std::size_t first, std::size_t count, ProgramLoop model) const {
     std::vector<ProgramLoop> loops;
     for (Loop loop : FindLoops(std::span(allocations_.loop_keys).subspan(first, count))) {
       loop.begin += first;
@@ -85,7 +85,7 @@ class LoopFinder {
 
 }  // namespace
 
-std::string_view NameOf(LoopKind kind) {
+std::string_view ToName(LoopKind kind) {
   switch (kind) {
     case LoopKind::kLayers:
       return "layers";

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kOptimizerMark = "Optimizer.step";
 // Of all allocations: what a loop has to cover to be the program's steps.
-constexpr double kLeastCovered = 0.5;
+constexpr double kMinCovered = 0.5;
 
 // Rows of allocations that begin a step; the last element ends the last step.
 struct Cut {
@@ -25,7 +25,7 @@ struct Cut {
   bool last_complete = true;
 };
 
-std::optional<std::int64_t> NumberOf(std::string_view mark) {
+std::optional<std::int64_t> ToNumber(std::string_view mark) {
   const std::string_view name = MarkWithoutNumber(mark);
   return name.size() == mark.size() ? std::nullopt
                                     : ParseNumber<std::int64_t>(mark.substr(name.size() + 1));
@@ -56,7 +56,7 @@ ProgramSteps StepsByMarks(std::span<const Event> events, const Trace& trace,
   std::int64_t done = -1;
   for (std::size_t i = 0; i < spans.list.size(); ++i) {
     const StepSpan& span = spans.list[i];
-    ProgramStep step{.name = span.name, .number = NumberOf(span.name)};
+    ProgramStep step{.name = span.name, .number = ToNumber(span.name)};
     step.begin = ends_only ? done + 1 : std::max(done, last_by(span.begin)) + 1;
     step.end = last_by(span.end);
     if (step.end < step.begin) {
@@ -143,7 +143,7 @@ Cut CutByLoops(const TraceAllocations& allocations, std::span<const Loop> loops,
   }
   Cut cut;
   if (best == nullptr ||
-      static_cast<double>(best->length) < kLeastCovered * static_cast<double>(allocations.size())) {
+      static_cast<double>(best->length) < kMinCovered * static_cast<double>(allocations.size())) {
     return cut;
   }
   for (std::size_t i = 0; i <= best->repetitions(); ++i) {
@@ -205,7 +205,7 @@ class LoopKeys {
   std::unordered_map<std::int64_t, std::uint32_t> of_sizes_;
 };
 
-std::uint64_t ShapeOf(std::span<const std::uint32_t> keys) {
+std::uint64_t GetShape(std::span<const std::uint32_t> keys) {
   std::uint64_t hash = keys.size() + 1;
   for (const std::uint32_t key : keys) {
     hash = (hash ^ key) * 0x9e3779b97f4a7c15ULL;
@@ -216,7 +216,7 @@ std::uint64_t ShapeOf(std::span<const std::uint32_t> keys) {
 
 ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
                          const TraceAllocations& allocations, const StepSearch& search) {
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   const auto looks_for = [&search](StepSource source) {
     return !search.only || *search.only == source;
   };
@@ -231,7 +231,7 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
   }
   Cut by_phases;
   if (looks_for(StepSource::kPhase)) {
-    const std::vector<PhaseRun> runs = RunsOf(allocations.phases);
+    const std::vector<PhaseRun> runs = MakeRuns(allocations.phases);
     by_phases = PhaseCutter(runs).Find();
     // Without a forward that can be told, all steps look like one: loops may know better.
     const bool forward = std::any_of(runs.begin(), runs.end(), [](const PhaseRun& run) {
@@ -266,9 +266,9 @@ StackFacts FactsOfStacks(const Recording& recording, StackKeys& keys) {
           .phases = PhasesOfStacks(recording)};
 }
 
-TraceAllocations AllocationsOf(const HistoryIndex& index, const Trace& trace,
-                               const StackFacts& facts) {
-  const auto events = EventsOf(index.recording(), trace);
+TraceAllocations CollectAllocations(const HistoryIndex& index, const Trace& trace,
+                                    const StackFacts& facts) {
+  const auto events = GetEvents(index.recording(), trace);
   TraceAllocations allocations;
   LoopKeys loop_keys(facts);
   for (std::uint32_t i = 0; i < events.size(); ++i) {
@@ -285,7 +285,7 @@ TraceAllocations AllocationsOf(const HistoryIndex& index, const Trace& trace,
   return allocations;
 }
 
-std::string_view NameOf(StepSource source) {
+std::string_view ToName(StepSource source) {
   switch (source) {
     case StepSource::kMark:
       return "mark";
@@ -302,7 +302,7 @@ std::string_view NameOf(StepSource source) {
 void MeasureSteps(const HistoryIndex& index, const Trace& trace,
                   const TraceAllocations& allocations, std::vector<ProgramStep>& steps) {
   const Replay& replay = index.replay(trace);
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   std::int64_t live = index.summary(trace).base_bytes;
   std::int64_t event = 0;
   for (ProgramStep& step : steps) {
@@ -321,7 +321,7 @@ void MeasureSteps(const HistoryIndex& index, const Trace& trace,
     for (std::size_t row = step.first; row < step.first + step.count; ++row) {
       step.allocated = SaturatingAdd(step.allocated, events[allocations.events[row]].size);
     }
-    step.shape = ShapeOf(std::span(allocations.keys).subspan(step.first, step.count));
+    step.shape = GetShape(std::span(allocations.keys).subspan(step.first, step.count));
   }
 }
 

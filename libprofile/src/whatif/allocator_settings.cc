@@ -165,8 +165,8 @@ Result<void> ReadDivisions(const Pair& pair, AllocatorSettings& settings) {
 
 // `least_split`: PyTorch's own lower bound, which is the size of segments for medium blocks.
 Result<void> ReadSize(const Pair& pair, AllocatorSettings& settings) {
-  constexpr std::int64_t kLeastSplit = 20;
-  auto bytes = Megabytes(pair, pair.name == "large_segment_size_mb" ? 2 : kLeastSplit);
+  constexpr std::int64_t kMinSplit = 20;
+  auto bytes = Megabytes(pair, pair.name == "large_segment_size_mb" ? 2 : kMinSplit);
   MEMTOOL_TRY(bytes);
   if (pair.name == "max_split_size_mb") {
     settings.max_split_size = *bytes;
@@ -265,7 +265,7 @@ Result<AllocatorSettings> ParseAllocatorConf(std::string_view text) {
   return settings;
 }
 
-AllocatorSettings SettingsOf(const Recording& recording) {
+AllocatorSettings RecordedSettings(const Recording& recording) {
   AllocatorSettings settings;
   // The variable's text first, for what the dict does not list; the dict decides.
   for (const Setting& setting : recording.settings) {

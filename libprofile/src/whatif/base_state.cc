@@ -36,7 +36,7 @@ class Base {
         freed_tags_(freed_tags),
         sizes_(settings, {}, {}) {}
 
-  void Lay(const KeyMap<std::uint32_t>& tags, const OwnerOf& owner_of, Requests& requests) {
+  void Lay(const KeyMap<std::uint32_t>& tags, const FindOwner& owner_of, Requests& requests) {
     at_ = StateAt(index_, trace_, -1);
     for (const Segment& segment : at_.state.segments) {
       runs_.push_back({segment, owner_of(segment.pool_owner, segment.pool_id)});
@@ -53,7 +53,7 @@ class Base {
   }
 
  private:
-  [[nodiscard]] std::uint64_t PageOf(const Segment& segment) const {
+  [[nodiscard]] std::uint64_t GetPage(const Segment& segment) const {
     return static_cast<std::uint64_t>(segment.small ? kSizes.small_segment
                                                     : settings_.large_segment);
   }
@@ -76,9 +76,9 @@ class Base {
       const bool continues =
           i > first && Group(runs_[first]) == Group(run) &&
           run.segment.address - runs_[first].segment.address < kFarthest &&
-          (run.segment.address - runs_[first].segment.address) % PageOf(run.segment) == 0;
+          (run.segment.address - runs_[first].segment.address) % GetPage(run.segment) == 0;
       first = continues ? first : i;
-      run.reservation = continues ? runs_[first].reservation : BeginOf(run);
+      run.reservation = continues ? runs_[first].reservation : GetBegin(run);
     }
   }
 
@@ -90,7 +90,7 @@ class Base {
         begins_.emplace_back(run.segment.stream, run.segment.address);
       }
     }
-    for (const Event& event : EventsOf(index_.recording(), trace_)) {
+    for (const Event& event : GetEvents(index_.recording(), trace_)) {
       if (event.action == Action::kSegmentMap && !begins_.empty()) {
         maps_.push_back({{event.stream, event.key}, event.size});
       }
@@ -101,12 +101,12 @@ class Base {
 
   // What is mapped later below the first run of a reservation, and above any other, belongs to it
   // too: it was not mapped when the recording began.
-  [[nodiscard]] std::uint64_t BeginOf(const Run& run) const {
+  [[nodiscard]] std::uint64_t GetBegin(const Run& run) const {
     const StreamAddress own{run.segment.stream, run.segment.address};
     const auto at = std::lower_bound(begins_.begin(), begins_.end(), own);
     const std::uint64_t above =
         at == begins_.begin() || std::prev(at)->first != own.first ? 0 : std::prev(at)->second;
-    const std::uint64_t page = PageOf(run.segment);
+    const std::uint64_t page = GetPage(run.segment);
     auto map = std::lower_bound(maps_.begin(), maps_.end(),
                                 std::pair(StreamAddress{own.first, above}, INT64_MIN));
     for (; map != maps_.end() && map->first < own; ++map) {
@@ -181,7 +181,7 @@ class Base {
 
   void AskEvents(std::map<std::uint64_t, Gap>& open, const KeyMap<std::uint64_t>& before,
                  Requests& requests) const {
-    for (const Event& event : EventsOf(index_.recording(), trace_)) {
+    for (const Event& event : GetEvents(index_.recording(), trace_)) {
       if (open.empty()) {
         return;
       }

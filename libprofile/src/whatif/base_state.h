@@ -16,11 +16,11 @@ struct BaseTags {
   std::uint32_t freed = 0;   // those below are of what is freed in the trace; the others live on
 };
 // Number of a private pool, by its two numbers.
-using OwnerOf = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;
+using FindOwner = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;
 // What the numbers in requests stand for.
 struct BaseNames {
   const BaseTags& tags;
-  const OwnerOf& owner_of;
+  const FindOwner& owner_of;
 };
 // Fills the base of `requests`.
 void LayOutBase(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,

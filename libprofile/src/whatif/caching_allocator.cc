@@ -32,7 +32,7 @@ CachingAllocator::CachingAllocator(AllocatorSettings settings, DriverModel drive
     : settings_(std::move(settings)), driver_(std::move(driver)), rules_(rules) {}
 
 std::int64_t CachingAllocator::RoundedSize(std::int64_t requested) const {
-  const std::int64_t size = std::clamp<std::int64_t>(requested, 1, kLargest);
+  const std::int64_t size = std::clamp<std::int64_t>(requested, 1, kMaxSize);
   if (size < kSizes.block) {
     return rules_.round_to;
   }
@@ -111,20 +111,20 @@ void CachingAllocator::InsertFree(BlockId block) {
   row.state = State::kFree;
   row.tag = kFreeTag;
   row.since = searches_;
-  pools_[row.pool].free.Insert(EntryOf(row, block));
+  pools_[row.pool].free.Insert(MakeEntry(row, block));
 }
 
 void CachingAllocator::InsertUnmapped(BlockId block) {
   BlockRow& row = blocks_[block];
   row.state = State::kUnmapped;
   row.tag = kFreeTag;
-  pools_[row.pool].unmapped.Insert(EntryOf(row, block));
+  pools_[row.pool].unmapped.Insert(MakeEntry(row, block));
 }
 
 void CachingAllocator::Remove(BlockId block) {
   const BlockRow& row = blocks_[block];
   Pool& pool = pools_[row.pool];
-  (row.state == State::kUnmapped ? pool.unmapped : pool.free).Erase(EntryOf(row, block));
+  (row.state == State::kUnmapped ? pool.unmapped : pool.free).Erase(MakeEntry(row, block));
 }
 
 // `block` is in no set; its neighbour becomes a part of it.
@@ -327,7 +327,7 @@ CachingAllocator::BlockId CachingAllocator::NewMemory(std::uint32_t pool, std::i
 }
 
 bool CachingAllocator::Granted(std::int64_t bytes) {
-  return counters_.reserved <= kLargest && driver_.Grants({.bytes = bytes,
+  return counters_.reserved <= kMaxSize && driver_.Grants({.bytes = bytes,
                                                            .reserved = counters_.reserved,
                                                            .given_back = released_,
                                                            .all_given_back = all_given_back_});

@@ -4,21 +4,21 @@
 
 namespace memtool::whatif {
 
-bool DriverModel::Grants(const Ask& ask) {
-  if (!knows || told.limit_decides) {
-    return ask.bytes <= limit && ask.reserved <= limit - ask.bytes;
+bool DriverModel::Grants(const DriverRequest& request) {
+  if (!knows || report.limit_decides) {
+    return request.bytes <= limit && request.reserved <= limit - request.bytes;
   }
-  if (!told.refused) {
+  if (!report.refused) {
     return true;
   }
   if (!was_refused) {
-    was_refused = grants >= told.granted;
+    was_refused = grants >= report.granted;
     grants = was_refused ? 0 : grants + 1;
     return !was_refused;
   }
   // Giving back a part of what the file shows did not help yet.
-  const bool early = !ask.all_given_back && ask.given_back < told.given_back;
-  if (early || (told.failed && grants >= told.granted_then)) {
+  const bool early = !request.all_given_back && request.given_back < report.given_back;
+  if (early || (report.failed && grants >= report.granted_then)) {
     return false;
   }
   ++grants;
@@ -27,12 +27,12 @@ bool DriverModel::Grants(const Ask& ask) {
 
 std::uint64_t DriverModel::AddressFor(std::int64_t bytes, std::int64_t mapped) {
   if (knows) {
-    const auto from = told.segments.begin() + static_cast<std::ptrdiff_t>(used);
-    const auto same = std::find_if(from, told.segments.end(), [mapped](const AddressedSize& one) {
+    const auto from = report.segments.begin() + static_cast<std::ptrdiff_t>(used);
+    const auto same = std::find_if(from, report.segments.end(), [mapped](const AddressedSize& one) {
       return one.size == mapped;
     });
-    if (same != told.segments.end()) {
-      used = static_cast<std::size_t>(same - told.segments.begin()) + 1;
+    if (same != report.segments.end()) {
+      used = static_cast<std::size_t>(same - report.segments.begin()) + 1;
       return same->address;
     }
   }

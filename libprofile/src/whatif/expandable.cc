@@ -19,7 +19,7 @@ CachingAllocator::BlockId CachingAllocator::LayUnmapped(std::uint32_t reservatio
 
 std::uint32_t CachingAllocator::NewReservation(std::uint32_t pool, std::uint64_t address,
                                                std::int64_t size) {
-  reservations_.push_back({.address = address, .size = size, .page = PageOf(pools_[pool].small)});
+  reservations_.push_back({.address = address, .size = size, .page = GetPage(pools_[pool].small)});
   return static_cast<std::uint32_t>(reservations_.size() - 1);
 }
 
@@ -48,7 +48,7 @@ CachingAllocator::BlockId CachingAllocator::FindRoom(std::uint32_t pool, std::in
     }
   }
   // One and one eighth of the card, so that pages can move to the end.
-  const std::int64_t page = PageOf(pools_[pool].small);
+  const std::int64_t page = GetPage(pools_[pool].small);
   const std::int64_t whole = driver_.total + driver_.total / 8;
   const std::int64_t bytes = (std::max(whole, size) + page - 1) / page * page;
   const std::uint64_t address = driver_.AddressFor(bytes, (size + page - 1) / page * page);
@@ -144,7 +144,7 @@ void CachingAllocator::Unmap(BlockId block) {
 // A run of mapped pages behind what is laid of its reservation already, or the first of one.
 void CachingAllocator::LayRun(const LaidSegment& segment, std::uint32_t pool, bool first) {
   if (first) {
-    const std::int64_t page = PageOf(segment.small);
+    const std::int64_t page = GetPage(segment.small);
     const std::int64_t whole = driver_.total + driver_.total / 8;
     NewReservation(pool, segment.reservation, (whole + page - 1) / page * page);
   }

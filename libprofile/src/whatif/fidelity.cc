@@ -64,13 +64,13 @@ class Comparison {
              const Requests& requests, Rules rules, std::int64_t limit = kNoLimit)
       : index_(index),
         trace_(trace),
-        events_(EventsOf(index.recording(), trace)),
+        events_(GetEvents(index.recording(), trace)),
         requests_(requests),
         limit_decides_(limit != kNoLimit),
         player_(requests, settings, Limited(limit), rules) {}
 
   Fidelity Run() {
-    player_.LayKept();
+    player_.LayRecorded();
     reserved_ = index_.summary(trace_).reserved_base_bytes;
     CompareReserved(-1, Difference::Kind::kBase);
     for (const Request& request : requests_.rows) {
@@ -105,7 +105,7 @@ class Comparison {
   }
 
   // What the file says about segments up to the request's event.
-  Changes Recorded(const Request& request, Told& told) {
+  Changes Recorded(const Request& request, DriverReport& report) {
     Changes changes;
     // The order of events within a request says what the driver did: segments before the first
     // release were granted; a release means that it refused and the allocator gave memory back;
@@ -114,16 +114,16 @@ class Comparison {
       const Event& event = events_[cursor_];
       if (event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap) {
         changes.made.push_back(event.size);
-        told.segments.push_back({event.key, event.size});
-        ++(changes.released.empty() ? told.granted : told.granted_then);
+        report.segments.push_back({event.key, event.size});
+        ++(changes.released.empty() ? report.granted : report.granted_then);
       } else if (event.action == Action::kSegmentFree || event.action == Action::kSegmentUnmap) {
         changes.released.push_back(event.size);
-        told.given_back = SaturatingAdd(told.given_back, event.size);
+        report.given_back = SaturatingAdd(report.given_back, event.size);
       }
       reserved_ = SaturatingAdd(reserved_, ReservedChange(event));
     }
-    told.failed = request.kind == Request::Kind::kFailed;
-    told.refused = told.failed || !changes.released.empty();
+    report.failed = request.kind == Request::Kind::kFailed;
+    report.refused = report.failed || !changes.released.empty();
     return changes;
   }
 
@@ -133,11 +133,11 @@ class Comparison {
       player_.Send(request);
       return;
     }
-    Told told;
-    Changes recorded = Recorded(request, told);
+    DriverReport report;
+    Changes recorded = Recorded(request, report);
     CachingAllocator& allocator = player_.allocator();
-    told.limit_decides = limit_decides_;
-    allocator.driver().Tell(std::move(told));
+    report.limit_decides = limit_decides_;
+    allocator.driver().SetReport(std::move(report));
     const std::uint64_t before = allocator.counters().refusals;
     const CachingAllocator::BlockId block = player_.Send(request);
     if (allocator.counters().refusals > before) {
@@ -195,7 +195,7 @@ class Comparison {
              static_cast<std::uint64_t>(request.size));
       return;
     }
-    const std::uint64_t got = player_.allocator().AddressOf(block);
+    const std::uint64_t got = player_.allocator().GetAddress(block);
     fidelity_.placements_equal += got == expected ? 1 : 0;
     if (got != expected) {
       Differ(Difference::Kind::kPlacement, request.event, expected, got);
@@ -245,7 +245,7 @@ std::uint64_t Outside(const Recording& recording, const Trace& trace) {
   for (const Segment& segment : StateAtEnd(recording, trace).state.segments) {
     add(segment.address, segment.size);
   }
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   for (const Event& event : events) {
     if (ReservedChange(event) != 0) {
       add(event.key, event.size);
@@ -274,13 +274,13 @@ bool IsWithinRange(const Recording& recording, const Trace& trace) {
   for (const Segment& segment : StateAtEnd(recording, trace).state.segments) {
     sum = SaturatingAdd(sum, Magnitude(segment.size));
   }
-  for (const Event& event : EventsOf(recording, trace)) {
+  for (const Event& event : GetEvents(recording, trace)) {
     sum = SaturatingAdd(sum, Magnitude(ReservedChange(event)));
-    if (event.size < 0 || event.size > CachingAllocator::kLargest) {
+    if (event.size < 0 || event.size > CachingAllocator::kMaxSize) {
       return false;
     }
   }
-  return sum <= CachingAllocator::kLargest;
+  return sum <= CachingAllocator::kMaxSize;
 }
 
 }  // namespace
@@ -298,7 +298,7 @@ const char* DifferenceName(Difference::Kind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-Obstacle ObstacleOf(const Recording& recording, const Trace& trace) {
+Obstacle FindObstacle(const Recording& recording, const Trace& trace) {
   if (recording.metadata.origin.framework != Framework::kPyTorch ||
       recording.metadata.origin.kind != RecordingKind::kSnapshot) {
     return Obstacle::kNotPyTorch;
@@ -306,7 +306,7 @@ Obstacle ObstacleOf(const Recording& recording, const Trace& trace) {
   if (trace.device < 0) {
     return Obstacle::kHostMemory;
   }
-  if (SettingsOf(recording).other_allocator) {
+  if (RecordedSettings(recording).other_allocator) {
     return Obstacle::kOtherAllocator;
   }
   if (!recording.state) {
@@ -315,7 +315,7 @@ Obstacle ObstacleOf(const Recording& recording, const Trace& trace) {
   if (!IsWithinRange(recording, trace)) {
     return Obstacle::kTooLarge;
   }
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   const bool any = std::any_of(events.begin(), events.end(), [](const Event& event) {
     return event.action == Action::kAlloc || event.action == Action::kOom;
   });
@@ -330,10 +330,10 @@ Refusals RefusalsUnder(const HistoryIndex& index, const Trace& trace,
   return comparison.TakeRefusals();
 }
 
-Fidelity FidelityOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, const Requests& requests, Rules rules) {
+Fidelity ComputeFidelity(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, const Requests& requests, Rules rules) {
   Fidelity fidelity;
-  fidelity.obstacle = ObstacleOf(index.recording(), trace);
+  fidelity.obstacle = FindObstacle(index.recording(), trace);
   if (fidelity.obstacle != Obstacle::kNone) {
     return fidelity;
   }

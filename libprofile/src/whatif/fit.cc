@@ -17,7 +17,7 @@ namespace {
 // within these distances of their exponents, others do not.
 constexpr double kConstantWithin = 0.03;
 constexpr double kPowerWithin = 0.06;
-constexpr double kMostBytes = 4611686018427387904.0;  // 2^62
+constexpr double kMaxByteCount = 4611686018427387904.0;  // 2^62
 
 bool Allocates(const Request& request) {
   return request.kind == Request::Kind::kAllocate || request.kind == Request::Kind::kFailed;
@@ -29,10 +29,10 @@ struct Allocations {
   std::vector<std::uint32_t> keys;
 };
 
-Allocations AllocationsOf(const FitInput& input, const Requests& requests, StackKeys& keys) {
+Allocations CollectAllocations(const FitInput& input, const Requests& requests, StackKeys& keys) {
   const Recording& recording = input.index->recording();
   const std::vector<std::uint32_t> of_stack = keys.Of(recording);
-  const auto events = EventsOf(recording, *input.trace);
+  const auto events = GetEvents(recording, *input.trace);
   Allocations allocations;
   for (std::uint32_t row = 0; row < requests.rows.size(); ++row) {
     if (Allocates(requests.rows[row])) {
@@ -71,7 +71,7 @@ Growth Unchanged(std::int64_t bytes) {
 
 }  // namespace
 
-std::string_view NameOf(Law law) {
+std::string_view ToName(Law law) {
   switch (law) {
     case Law::kConstant:
       return "constant";
@@ -85,7 +85,7 @@ std::string_view NameOf(Law law) {
   return "other";
 }
 
-std::string_view NameOf(FitGate::Reason reason) {
+std::string_view ToName(FitGate::Reason reason) {
   switch (reason) {
     case FitGate::Reason::kAccepted:
       break;
@@ -101,10 +101,10 @@ std::string_view NameOf(FitGate::Reason reason) {
 
 std::int64_t Growth::At(double x) const {
   const double bytes = constant + linear * x + quadratic * x * x;
-  return static_cast<std::int64_t>(std::llround(std::clamp(bytes, 1.0, kMostBytes)));
+  return static_cast<std::int64_t>(std::llround(std::clamp(bytes, 1.0, kMaxByteCount)));
 }
 
-Growth GrowthOf(double x, std::int64_t bytes, double other_x, std::int64_t other_bytes) {
+Growth MakeGrowth(double x, std::int64_t bytes, double other_x, std::int64_t other_bytes) {
   const auto y = static_cast<double>(bytes);
   const auto other_y = static_cast<double>(other_bytes);
   const double power = std::log(other_y / y) / std::log(other_x / x);
@@ -127,8 +127,8 @@ Growth GrowthOf(double x, std::int64_t bytes, double other_x, std::int64_t other
 
 FittedProgram::FittedProgram(const FitInput& near, const FitInput& far,
                              const AllocatorSettings& settings, StackKeys& keys)
-    : near_(near), far_(far), requests_(RequestsOf(*near.index, *near.trace, settings)) {
-  const Requests other = RequestsOf(*far.index, *far.trace, settings);
+    : near_(near), far_(far), requests_(CollectRequests(*near.index, *near.trace, settings)) {
+  const Requests other = CollectRequests(*far.index, *far.trace, settings);
   FitRequests(keys, other);
   if (gate_.accepted()) {
     FitBase(keys, other);
@@ -137,24 +137,24 @@ FittedProgram::FittedProgram(const FitInput& near, const FitInput& far,
 }
 
 void FittedProgram::FitRequests(StackKeys& keys, const Requests& far) {
-  const Allocations ours = AllocationsOf(near_, requests_, keys);
-  const Allocations theirs = AllocationsOf(far_, far, keys);
+  const Allocations ours = CollectAllocations(near_, requests_, keys);
+  const Allocations theirs = CollectAllocations(far_, far, keys);
   gate_.allocations = std::max(ours.keys.size(), theirs.keys.size());
   if (std::min(ours.keys.size(), theirs.keys.size()) == 0) {
     gate_.reason = FitGate::Reason::kNothing;
     return;
   }
   // Sequences that cannot pass are not aligned: it would take the longest.
-  gate_.pairs = MostPairs(ours.keys, theirs.keys);
+  gate_.pairs = MaxPairs(ours.keys, theirs.keys);
   gate_.exact = false;
-  if (gate_.paired() < FitGate::kLeastPaired) {
+  if (gate_.paired() < FitGate::kMinPaired) {
     gate_.reason = FitGate::Reason::kStructure;
     return;
   }
   const Alignment alignment = Align(ours.keys, theirs.keys);
   gate_.pairs = alignment.pairs;
   gate_.exact = alignment.complete;
-  if (gate_.paired() < FitGate::kLeastPaired) {
+  if (gate_.paired() < FitGate::kMinPaired) {
     gate_.reason = FitGate::Reason::kStructure;
     return;
   }
@@ -163,8 +163,8 @@ void FittedProgram::FitRequests(StackKeys& keys, const Requests& far) {
     const std::int64_t bytes = requests_.rows[ours.rows[i]].size;
     const std::uint32_t partner = alignment.partners[i];
     laws_[ours.rows[i]] = partner == kNoPartner ? Unchanged(bytes)
-                                                : GrowthOf(near_.x, bytes, far_.x,
-                                                           far.rows[theirs.rows[partner]].size);
+                                                : MakeGrowth(near_.x, bytes, far_.x,
+                                                             far.rows[theirs.rows[partner]].size);
   }
 }
 
@@ -182,8 +182,8 @@ void FittedProgram::FitBase(StackKeys& keys, const Requests& far) {
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       base_laws_[rows[i]] =
-          GrowthOf(near_.x, std::max<std::int64_t>(requests_.blocks[rows[i]].requested, 1), far_.x,
-                   std::max<std::int64_t>(far.blocks[found->second[i]].requested, 1));
+          MakeGrowth(near_.x, std::max<std::int64_t>(requests_.blocks[rows[i]].requested, 1),
+                     far_.x, std::max<std::int64_t>(far.blocks[found->second[i]].requested, 1));
     }
   }
 }
@@ -192,7 +192,7 @@ void FittedProgram::Count() {
   for (std::size_t i = 0; i < laws_.size(); ++i) {
     gate_.outside += Allocates(requests_.rows[i]) && laws_[i].law == Law::kOther ? 1 : 0;
   }
-  if (gate_.outside_share() > FitGate::kMostOutside) {
+  if (gate_.outside_share() > FitGate::kMaxOutside) {
     gate_.reason = FitGate::Reason::kOtherLaws;
   }
 }
@@ -291,7 +291,7 @@ FitPeak FittedProgram::PeakAt(double x) const {
     row.bytes = SaturatingAdd(row.bytes, bytes);
     row.recorded = SaturatingAdd(row.recorded, recorded);
   };
-  const auto events = EventsOf(near_.index->recording(), *near_.trace);
+  const auto events = GetEvents(near_.index->recording(), *near_.trace);
   for (std::uint32_t tag = 0; tag < scaled.tags; ++tag) {
     if (const std::uint32_t i = request_of[tag]; i != kNobody) {
       add(events[scaled.rows[i].event].stack, laws_[i].law, scaled.rows[i].size,

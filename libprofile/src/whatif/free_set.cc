@@ -41,7 +41,7 @@ FreeSet::Place FreeSet::LowerBound(std::int64_t size, std::uint64_t address) con
 
 void FreeSet::Insert(const Entry& entry) {
   if (pieces_.empty()) {
-    pieces_.emplace_back().reserve(kMost);
+    pieces_.emplace_back().reserve(kMax);
     pieces_.back().push_back(entry);
     last_.push_back(entry);
     return;
@@ -54,12 +54,12 @@ void FreeSet::Insert(const Entry& entry) {
   auto& entries = pieces_[place.piece];
   entries.insert(entries.begin() + place.at, entry);
   last_[place.piece] = entries.back();
-  if (entries.size() < kMost) {
+  if (entries.size() < kMax) {
     return;
   }
-  const auto middle = entries.begin() + kMost / 2;
+  const auto middle = entries.begin() + kMax / 2;
   std::vector<Entry> upper;
-  upper.reserve(kMost);
+  upper.reserve(kMax);
   upper.assign(middle, entries.end());
   entries.erase(middle, entries.end());
   last_[place.piece] = entries.back();

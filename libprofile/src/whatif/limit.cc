@@ -46,24 +46,24 @@ const char* LimitSourceName(Limit::From from) {
   return kNames.at(static_cast<std::size_t>(from));
 }
 
-Limit LimitOf(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
-              const Requests& requests) {
+Limit ComputeLimit(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
+                   const Requests& requests) {
   const TraceSummary& summary = index.summary(trace);
   Limit limit{.low = summary.reserved_peak_bytes};
   for (const ReleaseRun& run : requests.runs) {
     if (run.cause == ReleaseRun::Cause::kRefused) {
       ++limit.refusals;
-      const std::int64_t above = SaturatingAdd(run.reserved_before, run.wanted);
+      const std::int64_t above = SaturatingAdd(run.reserved_before, run.segment_size);
       limit.high = std::min(limit.high.value_or(above), above);
       limit.from = Limit::From::kRefusals;
     }
   }
   std::int64_t reserved = summary.reserved_base_bytes;
-  for (const Event& event : EventsOf(index.recording(), trace)) {
+  for (const Event& event : GetEvents(index.recording(), trace)) {
     reserved = SaturatingAdd(reserved, ReservedChange(event));
     if (event.action == Action::kOom) {
       ++limit.failures;
-      // kNotTold is beyond it.
+      // kUnknownBytes is beyond it.
       if (event.key <= static_cast<std::uint64_t>(INT64_MAX) &&
           limit.from != Limit::From::kFailure) {
         limit.low = SaturatingAdd(reserved, static_cast<std::int64_t>(event.key));

@@ -6,7 +6,7 @@
 
 namespace memtool::whatif {
 
-AllocatorState StateOf(const CachingAllocator& allocator, const Owners& owners,
+AllocatorState ToState(const CachingAllocator& allocator, const Owners& owners,
                        std::int32_t device) {
   const std::vector<CachingAllocator::View> views = allocator.Blocks();
   AllocatorState state;

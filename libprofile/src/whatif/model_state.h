@@ -14,7 +14,7 @@ namespace memtool::whatif {
 using Owners = std::vector<std::pair<StackId, std::int64_t>>;
 
 // Segments by address; one of an expandable reservation is a run of mapped pages.
-AllocatorState StateOf(const CachingAllocator& allocator, const Owners& owners,
+AllocatorState ToState(const CachingAllocator& allocator, const Owners& owners,
                        std::int32_t device);
 
 }  // namespace memtool::whatif

@@ -6,7 +6,7 @@
 
 namespace memtool::whatif {
 
-void Player::LayKept() {
+void Player::LayRecorded() {
   std::vector<CachingAllocator::Laid> blocks;
   for (const BaseSegment& segment : requests_.segments) {
     blocks.clear();

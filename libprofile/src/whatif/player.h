@@ -18,7 +18,7 @@ class Player {
 
   // What was there before the first event: as it lay, or requested once more by itself, segment by
   // segment, the last addresses first. The latter is false when that runs out of memory.
-  void LayKept();
+  void LayRecorded();
   bool LayAnew();
 
   // Of an allocation, its block, which is freed at once when it failed in the recording; kNoBlock
@@ -57,7 +57,7 @@ class Player {
 
   [[nodiscard]] CachingAllocator& allocator() { return allocator_; }
   // kNoBlock: it failed, or is free.
-  [[nodiscard]] CachingAllocator::BlockId BlockOf(std::uint32_t tag) const { return blocks_[tag]; }
+  [[nodiscard]] CachingAllocator::BlockId GetBlock(std::uint32_t tag) const { return blocks_[tag]; }
 
  private:
   void ForgetCompleted() {

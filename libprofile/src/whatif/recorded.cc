@@ -30,11 +30,11 @@ class TraceWriter {
               const AllocatorSettings& settings, const RunOptions& options)
       : index_(index),
         trace_(trace),
-        events_(EventsOf(index.recording(), trace)),
+        events_(GetEvents(index.recording(), trace)),
         requests_(requests),
         options_(options),
         expandable_(settings.expandable_segments),
-        player_(requests, settings, DriverOf(requests, options)),
+        player_(requests, settings, MakeDriver(requests, options)),
         addresses_(requests.tags, 0),
         owners_(requests.tags) {}
 
@@ -51,11 +51,11 @@ class TraceWriter {
           Send(*own, i);
         }
       }
-      const bool asked = next != requests_.rows.end() && next->event == i &&
-                         next->kind != Request::Kind::kEmptyCache;
-      AddEvent(i, asked ? &*next : nullptr);
+      const bool requested_bytes = next != requests_.rows.end() && next->event == i &&
+                                   next->kind != Request::Kind::kEmptyCache;
+      AddEvent(i, requested_bytes ? &*next : nullptr);
     }
-    return StateOf(player_.allocator(), owners_, trace_.device);
+    return ToState(player_.allocator(), owners_, trace_.device);
   }
 
  private:
@@ -79,9 +79,9 @@ class TraceWriter {
   }
 
   void NoteAddress(std::uint32_t tag) {
-    const BlockId block = player_.BlockOf(tag);
+    const BlockId block = player_.GetBlock(tag);
     addresses_[tag] =
-        block == CachingAllocator::kNoBlock ? kNotTold : player_.allocator().AddressOf(block);
+        block == CachingAllocator::kNoBlock ? kUnknownBytes : player_.allocator().GetAddress(block);
   }
 
   void Push(const Event& event, std::uint32_t from) {
@@ -102,7 +102,7 @@ class TraceWriter {
       Event event = events_[i];
       event.key = change.address;
       event.size = change.size;
-      event.ledger = static_cast<std::uint8_t>(trace_.segments.value());
+      event.domain = static_cast<std::uint8_t>(trace_.segments.value());
       event.action = change.released ? (expandable_ ? Action::kSegmentUnmap : Action::kSegmentFree)
                                      : (expandable_ ? Action::kSegmentMap : Action::kSegmentAlloc);
       Push(event, i);
@@ -114,7 +114,7 @@ class TraceWriter {
     Event event = events_[i];
     event.key = addresses_[tag];
     event.size = owners_[tag].second;
-    event.ledger = static_cast<std::uint8_t>(trace_.blocks.value());
+    event.domain = static_cast<std::uint8_t>(trace_.blocks.value());
     event.action = action;
     return event;
   }
@@ -148,9 +148,9 @@ class TraceWriter {
     if (Send(request, i) == CachingAllocator::kNoBlock) {
       Event event = events_[i];
       event.action = Action::kOom;
-      event.ledger = static_cast<std::uint8_t>(trace_.blocks.value());
+      event.domain = static_cast<std::uint8_t>(trace_.blocks.value());
       event.key = options_.limit == kNoLimit
-                      ? kNotTold
+                      ? kUnknownBytes
                       : static_cast<std::uint64_t>(std::max<std::int64_t>(
                             SaturatingSubtract(options_.limit, reserved), 0));
       Push(event, i);
@@ -167,7 +167,7 @@ class TraceWriter {
       return;
     }
     const std::uint32_t tag = live->second;
-    const bool there = player_.BlockOf(tag) != CachingAllocator::kNoBlock;
+    const bool there = player_.GetBlock(tag) != CachingAllocator::kNoBlock;
     if (there) {
       Push(BlockEvent(i, tag, events_[i].action), i);
     }
@@ -225,9 +225,12 @@ void AddSegments(const AllocatorState& from, std::size_t row, AllocatorState& to
 
 RunOptions OptionsFor(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& own,
                       const Requests& requests) {
-  const Limit limit = LimitOf(index, trace, own, requests);
-  const bool told = limit.from != Limit::From::kHighest;
-  return {.limit = told ? limit.low : kNoLimit, .total = {}, .goes_on = true, .until = {}};
+  const Limit limit = ComputeLimit(index, trace, own, requests);
+  const bool reported = limit.from != Limit::From::kHighest;
+  return {.limit = reported ? limit.low : kNoLimit,
+          .total = {},
+          .continues_after_failure = true,
+          .until = {}};
 }
 
 }  // namespace
@@ -235,7 +238,7 @@ RunOptions OptionsFor(const HistoryIndex& index, const Trace& trace, const Alloc
 Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettings& settings) {
   const Recording& recording = index.recording();
   const History& old = index.history();
-  const AllocatorSettings own = SettingsOf(recording);
+  const AllocatorSettings own = RecordedSettings(recording);
   if (ConfText(own) == ConfText(settings)) {
     return recording;
   }
@@ -250,9 +253,9 @@ Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettin
     const Trace& trace = old.traces[row];
     history.traces[row].first_event = history.events.size();
     const Obstacle found =
-        trace.segments.valid() ? ObstacleOf(recording, trace) : Obstacle::kOutside;
+        trace.segments.valid() ? FindObstacle(recording, trace) : Obstacle::kOutside;
     if (found == Obstacle::kNone) {
-      const Requests requests = RequestsOf(index, trace, own);
+      const Requests requests = CollectRequests(index, trace, own);
       const RunOptions options = OptionsFor(index, trace, own, requests);
       const AllocatorState made =
           TraceWriter(index, trace, requests, settings, options).Write(history);

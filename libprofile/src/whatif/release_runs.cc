@@ -25,7 +25,7 @@ class Finder {
  public:
   Finder(const HistoryIndex& index, const Trace& trace)
       : recording_(index.recording()),
-        events_(EventsOf(recording_, trace)),
+        events_(GetEvents(recording_, trace)),
         summary_(index.summary(trace)) {}
 
   std::vector<ReleaseRun> Find() {
@@ -107,7 +107,7 @@ class Finder {
   }
 
   void Judge(ReleaseRun& run, const Wish& wish) {
-    run.wanted = wish.bytes;
+    run.segment_size = wish.bytes;
     const StackId stack = events_[run.last].stack;
     if (CallsEmptyCache(stack)) {
       return;
@@ -120,7 +120,7 @@ class Finder {
     if (wish.request == kNoRequest || wish.bytes == 0) {
       run.by = ReleaseRun::By::kNoWant;
     } else if (events_[wish.request].action != Action::kOom &&
-               SaturatingAdd(run.reserved_before, run.wanted) <= highest_) {
+               SaturatingAdd(run.reserved_before, run.segment_size) <= highest_) {
       run.by = ReleaseRun::By::kHighest;
     } else {
       // A limit from the highest that was ever reserved up to below all of these explains them.
@@ -139,7 +139,7 @@ class Finder {
 
 }  // namespace
 
-std::vector<ReleaseRun> ReleaseRunsOf(const HistoryIndex& index, const Trace& trace) {
+std::vector<ReleaseRun> FindReleaseRuns(const HistoryIndex& index, const Trace& trace) {
   return Finder(index, trace).Find();
 }
 

@@ -9,6 +9,6 @@
 
 namespace memtool::whatif {
 
-std::vector<ReleaseRun> ReleaseRunsOf(const HistoryIndex& index, const Trace& trace);
+std::vector<ReleaseRun> FindReleaseRuns(const HistoryIndex& index, const Trace& trace);
 
 }  // namespace memtool::whatif

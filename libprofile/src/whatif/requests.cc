@@ -92,11 +92,11 @@ class Collector {
       : index_(index),
         trace_(trace),
         replay_(index.replay(trace)),
-        events_(EventsOf(index.recording(), trace)),
+        events_(GetEvents(index.recording(), trace)),
         pools_(index.recording(), trace) {}
 
   Requests Collect(const AllocatorSettings& settings, const Rules& rules) {
-    requests_.runs = ReleaseRunsOf(index_, trace_);
+    requests_.runs = FindReleaseRuns(index_, trace_);
     requests_.double_allocations = index_.summary(trace_).double_allocs;
     TagBase();
     FindDelayed();
@@ -115,7 +115,7 @@ class Collector {
       }
     }
     requests_.tags = next_tag_;
-    const OwnerOf owner_of = [this](std::uint64_t owner, std::uint64_t id) {
+    const FindOwner owner_of = [this](std::uint64_t owner, std::uint64_t id) {
       return pools_.Number(owner, id);
     };
     LayOutBase(index_, trace_, settings, rules, {.tags = base_, .owner_of = owner_of}, requests_);
@@ -237,14 +237,14 @@ class Collector {
 
 }  // namespace
 
-Requests RequestsOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, Rules rules) {
+Requests CollectRequests(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, Rules rules) {
   return Collector(index, trace).Collect(settings, rules);
 }
 
 Requests Without(const HistoryIndex& index, const Trace& trace, Requests requests,
                  const std::function<bool(StackId)>& leaves_out) {
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   std::vector<char> gone(requests.tags, 0);
   for (BaseBlock& block : requests.blocks) {
     if (block.laid.tag != CachingAllocator::kFreeTag && leaves_out(block.stack)) {

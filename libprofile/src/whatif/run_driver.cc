@@ -27,14 +27,14 @@ std::uint64_t FirstAddress(const Requests& requests, const RunOptions& options) 
 
 }  // namespace
 
-DriverModel DriverOf(const Requests& requests, const RunOptions& options) {
+DriverModel MakeDriver(const Requests& requests, const RunOptions& options) {
   DriverModel driver;
   driver.limit = options.limit;
   driver.addresses = options.addresses;
   driver.next = FirstAddress(requests, options);
   if (options.total || options.limit != kNoLimit) {
-    constexpr std::int64_t kMostTotal = std::int64_t{1} << 56U;
-    driver.total = std::min(options.total.value_or(options.limit), kMostTotal);
+    constexpr std::int64_t kMaxTotal = std::int64_t{1} << 56U;
+    driver.total = std::min(options.total.value_or(options.limit), kMaxTotal);
   }
   return driver;
 }

@@ -7,6 +7,6 @@
 
 namespace memtool::whatif {
 
-DriverModel DriverOf(const Requests& requests, const RunOptions& options);
+DriverModel MakeDriver(const Requests& requests, const RunOptions& options);
 
 }  // namespace memtool::whatif

@@ -20,7 +20,7 @@ class Runner {
   Runner(const Requests& requests, const AllocatorSettings& settings, const RunOptions& options)
       : requests_(requests),
         options_(options),
-        player_(requests, settings, DriverOf(requests, options)),
+        player_(requests, settings, MakeDriver(requests, options)),
         sizes_(requests.tags, 0) {}
 
   void Run() {
@@ -31,7 +31,7 @@ class Runner {
       if (options_.until && request.event > *options_.until) {
         break;
       }
-      if (!Send(request) && !options_.goes_on) {
+      if (!Send(request) && !options_.continues_after_failure) {
         break;
       }
     }
@@ -53,8 +53,8 @@ class Runner {
       }
     }
     bool laid = true;
-    if (options_.base == BaseLayout::kKept) {
-      player_.LayKept();
+    if (options_.base == BaseLayout::kAsRecorded) {
+      player_.LayRecorded();
       laid = counters().reserved <= options_.limit;
     } else {
       laid = player_.LayAnew();
@@ -135,15 +135,15 @@ class Runner {
 };
 
 // Who allocated what is live, by tag.
-Owners OwnersOf(const HistoryIndex& index, const Trace& trace, const Requests& requests,
-                const RunOptions& options) {
+Owners FindOwners(const HistoryIndex& index, const Trace& trace, const Requests& requests,
+                  const RunOptions& options) {
   Owners owners(requests.tags);
   for (const BaseBlock& block : requests.blocks) {
     if (block.laid.tag != CachingAllocator::kFreeTag) {
       owners[block.laid.tag] = {block.stack, block.requested};
     }
   }
-  const auto events = EventsOf(index.recording(), trace);
+  const auto events = GetEvents(index.recording(), trace);
   for (const Request& request : requests.rows) {
     if (options.until && request.event > *options.until) {
       break;
@@ -168,8 +168,8 @@ AllocatorState StateAfter(const HistoryIndex& index, const Trace& trace, const R
                           const AllocatorSettings& settings, const RunOptions& options) {
   Runner runner(requests, settings, options);
   runner.Run();
-  const auto owners = OwnersOf(index, trace, requests, options);
-  return StateOf(runner.player().allocator(), owners, trace.device);
+  const auto owners = FindOwners(index, trace, requests, options);
+  return ToState(runner.player().allocator(), owners, trace.device);
 }
 
 std::optional<std::int64_t> SmallestLimit(const Requests& requests,
@@ -198,10 +198,10 @@ std::optional<std::int64_t> SmallestLimit(const Requests& requests,
   return high * kStep;
 }
 
-std::vector<RunOptions> RunsOf(const Requests& requests, const ScenarioQuery& query) {
+std::vector<RunOptions> MakeRuns(const Requests& requests, const ScenarioQuery& query) {
   std::vector<BaseLayout> layouts{BaseLayout::kAnew};
   if (requests.has_base() && query.kept) {
-    layouts.push_back(BaseLayout::kKept);
+    layouts.push_back(BaseLayout::kAsRecorded);
   }
   std::vector<RunOptions> runs;
   for (const BaseLayout base : layouts) {
@@ -262,9 +262,9 @@ void Fit(const Requests& requests, const AllocatorSettings& settings, const Scen
   }
 }
 
-Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
-                    const ScenarioQuery& query) {
-  const std::vector<RunOptions> runs = RunsOf(requests, query);
+Scenario MakeScenario(const Requests& requests, const AllocatorSettings& settings,
+                      const ScenarioQuery& query) {
+  const std::vector<RunOptions> runs = MakeRuns(requests, query);
   std::vector<RunResult> results;
   results.reserve(runs.size());
   for (const RunOptions& run : runs) {

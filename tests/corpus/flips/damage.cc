@@ -8,14 +8,14 @@ namespace memtool::flips {
 namespace {
 
 void Exchange(std::string& bytes, std::mt19937_64& random) {
-  constexpr std::size_t kMostBytes = 16;
+  constexpr std::size_t kMaxByteCount = 16;
   std::size_t first = random() % bytes.size();
   std::size_t second = random() % bytes.size();
   if (first > second) {
     std::swap(first, second);
   }
   const std::size_t room = std::min(second - first, bytes.size() - second);
-  const std::size_t length = std::min<std::size_t>(1 + random() % kMostBytes, room);
+  const std::size_t length = std::min<std::size_t>(1 + random() % kMaxByteCount, room);
   const auto at = [&bytes](std::size_t place) {
     return bytes.begin() + static_cast<std::ptrdiff_t>(place);
   };

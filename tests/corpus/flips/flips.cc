@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 #include "common/container_sums.h"
 #include "damage.h"
 #include "inputs.h"
@@ -95,7 +95,7 @@ std::size_t PeakKb() {
 #endif
 }
 
-std::string BytesOf(const fs::path& path) {
+std::string GetBytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     std::fprintf(stderr, "cannot open %s\n", path.c_str());
@@ -104,9 +104,9 @@ std::string BytesOf(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string Mended(const std::string& bytes) {
-  const auto mended = fuzz::WithGoodSums(std::as_bytes(std::span(bytes.data(), bytes.size())));
-  return std::string(formats::AsText(mended));
+std::string Repaired(const std::string& bytes) {
+  const auto repaired = fuzz::WithGoodSums(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return std::string(formats::AsText(repaired));
 }
 
 struct Sample {
@@ -157,7 +157,7 @@ void Run::Count(const Line& line, const Outcome& outcome, const fs::path& input)
     figures_.worst = outcome.seconds;
     figures_.worst_line = line.words;
   }
-  std::string fault = FaultOf(line, outcome);
+  std::string fault = FindFault(line, outcome);
   if (fault.empty()) {
     return;
   }
@@ -175,7 +175,7 @@ void Run::Ask(const Line& line, const Format& format, const std::string& whole) 
   const fs::path input = settings_.folder / format.place;
   const std::array<std::pair<std::string_view, std::string>, 3> names{
       {{"FILE", input}, {"WHOLE", whole}, {"OTHER", settings_.testdata / kOther}}};
-  std::vector<std::string> words = fuzz::WordsOf(line.words);
+  std::vector<std::string> words = fuzz::ToWords(line.words);
   for (std::string& word : words) {
     for (const auto& [name, path] : names) {
       if (const std::size_t at = word.find(name); at != std::string::npos) {
@@ -230,10 +230,10 @@ bool Run::Of(const Format& format) {
   ::setenv("XDG_CONFIG_HOME",
            format.place.starts_with("memtool/") ? settings_.folder.c_str() : "/nonexistent", 1);
   const std::size_t peak = PeakKb();
-  const std::vector<std::string> files = fuzz::WordsOf(format.files);
+  const std::vector<std::string> files = fuzz::ToWords(format.files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string whole = settings_.testdata / files[i];
-    const std::string bytes = BytesOf(whole);
+    const std::string bytes = GetBytes(whole);
     figures_.bytes += bytes.size();
     if (settings_.cuts > 0) {
       const std::size_t step = CutDistance(bytes.size(), settings_.cuts);
@@ -244,7 +244,7 @@ bool Run::Of(const Format& format) {
     const std::size_t until = settings_.flips * (i + 1) / files.size();
     for (; figures_.flips < until; ++figures_.flips) {
       const std::string flipped = Flipped(bytes, random);
-      Damaged(format, whole, format.mended ? Mended(flipped) : flipped);
+      Damaged(format, whole, format.repaired ? Repaired(flipped) : flipped);
     }
   }
   Print(format, peak);

@@ -14,7 +14,7 @@ struct Format {
   std::string name;
   std::string files;  // separated by spaces
   std::string place = "input";
-  bool mended = false;
+  bool repaired = false;
 };
 
 // Those that need more than one file, and every reader with a folder of its name in testdata.

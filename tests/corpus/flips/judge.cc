@@ -9,8 +9,8 @@ namespace memtool::flips {
 
 namespace {
 
-constexpr std::size_t kMostGrownKb = 64U << 10U;  // for files of a few KiB
-constexpr std::size_t kLongestLine = 2100;        // as Warn() cuts it
+constexpr std::size_t kMaxGrownKb = 64U << 10U;  // for files of a few KiB
+constexpr std::size_t kMaxLineLength = 2100;     // as Warn() cuts it
 
 // A machine may be slow: MEMTOOL_TEST_SLOWNESS says how many times.
 double MostSeconds() {
@@ -81,7 +81,7 @@ std::string FaultOfText(const Outcome& outcome) {
   if (lines != 1 && !((outcome.code == 6 || outcome.code == 1) && lines == 2)) {
     return std::to_string(lines) + " lines: " + WithoutNumbers(errors);
   }
-  if (errors.size() > kLongestLine) {
+  if (errors.size() > kMaxLineLength) {
     return "a long line: " + WithoutNumbers(errors);
   }
   if (outcome.code == 3 && !HasPlace(errors)) {
@@ -92,14 +92,14 @@ std::string FaultOfText(const Outcome& outcome) {
 
 }  // namespace
 
-std::string FaultOf(const Line& line, const Outcome& outcome) {
+std::string FindFault(const Line& line, const Outcome& outcome) {
   if (!IsAnswer(line, outcome.code)) {
     return "exit " + std::to_string(outcome.code) + ": " + WithoutNumbers(outcome.errors);
   }
   if (outcome.seconds > MostSeconds()) {
     return "more than a second";
   }
-  if (outcome.grown_kb > kMostGrownKb) {
+  if (outcome.grown_kb > kMaxGrownKb) {
     return "more than 64 MiB";
   }
   return FaultOfText(outcome);

@@ -21,6 +21,6 @@ struct Outcome {
 
 // What is wrong with it, without numbers, so that like faults are counted together; empty when
 // nothing is.
-std::string FaultOf(const Line& line, const Outcome& outcome);
+std::string FindFault(const Line& line, const Outcome& outcome);
 
 }  // namespace memtool::flips

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.h"
+#include "base/command.h"
 
 namespace memtool::fuzz {
 
@@ -115,7 +115,7 @@ inline std::vector<CommandLine> CommandLines() {
 }
 
 // "top --cum FILE" as three words.
-inline std::vector<std::string> WordsOf(std::string_view line) {
+inline std::vector<std::string> ToWords(std::string_view line) {
   std::vector<std::string> words;
   while (!line.empty()) {
     const std::size_t end = std::min(line.find(' '), line.size());

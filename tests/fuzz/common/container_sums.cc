@@ -24,10 +24,10 @@ void Store(std::span<std::byte> to, std::uint64_t value) {
 }  // namespace
 
 std::vector<std::byte> WithGoodSums(std::span<const std::byte> bytes) {
-  std::vector<std::byte> mended(bytes.begin(), bytes.end());
-  const std::span<std::byte> all(mended);
+  std::vector<std::byte> repaired(bytes.begin(), bytes.end());
+  const std::span<std::byte> all(repaired);
   if (all.size() < kHeaderBytes) {
-    return mended;
+    return repaired;
   }
   constexpr std::size_t kSum = 4;
   const auto header = all.first(kHeaderBytes - kSum);
@@ -45,7 +45,7 @@ std::vector<std::byte> WithGoodSums(std::span<const std::byte> bytes) {
     Store(all.subspan(at, kChecksumBytes), XXH3_64bits(section.data(), section.size()));
     at += kChecksumBytes;
   }
-  return mended;
+  return repaired;
 }
 
 }  // namespace memtool::fuzz

@@ -114,12 +114,12 @@ void LogMaker::Alloc(std::uint64_t step, std::uint64_t attributes, std::uint64_t
     NextChunk();
   }
   const bool odd = (size & ((1U << wire::kSizeShift) - 1)) != 0;
-  const bool tells = !stack_;
+  const bool is_known = !stack_;
   const auto bits = static_cast<std::uint8_t>((odd ? wire::kCompactOddSize : 0) |
-                                              (tells ? wire::kCompactNewStack : 0));
+                                              (is_known ? wire::kCompactNewStack : 0));
   Compact(bits, step, attributes, key);
   Varint(odd ? size : size >> wire::kSizeShift);
-  if (tells) {
+  if (is_known) {
     Varint(0);
     stack_ = true;
   }
@@ -150,7 +150,7 @@ std::vector<std::byte> LogMaker::Finish(bool sealed) {
   return log;
 }
 
-bool MendChecksums(std::uint8_t* data, std::size_t size) {
+bool RepairChecksums(std::uint8_t* data, std::size_t size) {
   if (size < wire::kHeaderBytes + sizeof(wire::ChunkHeader) ||
       std::memcmp(data, wire::kMagic.data(), wire::kMagic.size()) != 0) {
     return false;

@@ -44,6 +44,6 @@ class LogMaker {
 
 // Whether the bytes are a log with whole chunks; then writes their lengths and checksums anew, so
 // that what was changed in them is read.
-bool MendChecksums(std::uint8_t* data, std::size_t size);
+bool RepairChecksums(std::uint8_t* data, std::size_t size);
 
 }  // namespace memtool::fuzz

@@ -21,7 +21,7 @@ namespace {
 using formats::Value;
 using formats::ValueKind;
 
-constexpr std::size_t kMostText = std::size_t{1} << 20U;
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20U;
 constexpr ValueKind kText{8};  // payloads: rows of the texts
 constexpr ValueKind kList{34};
 constexpr ValueKind kDict{35};
@@ -132,7 +132,7 @@ class JsonBuilder final : public formats::DataBuilder {
   }
   // What is shared is written out each time.
   void Bound(const std::string& text) const {
-    if (text.size() > kMostText || kept_ > 16 * kMostText) {
+    if (text.size() > kMaxTextBytes || kept_ > 16 * kMaxTextBytes) {
       formats::ThrowRead(ErrorCode::kLimit, 0, {}, "too much text");
     }
   }

@@ -158,7 +158,7 @@ class Model {
 }  // namespace
 
 ProtobufProfile ReadByProtobuf(std::span<const std::byte> bytes) {
-  const WireHabits habits = HabitsOf(bytes);
+  const WireStyle habits = FindHabits(bytes);
   ProtobufProfile result{.stricter = habits.stricter, .looser = habits.looser};
   pprof::Profile message;
   if (bytes.size() <= std::numeric_limits<int>::max() &&

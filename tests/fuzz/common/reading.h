@@ -19,10 +19,10 @@ formats::Limits SmallLimits();
 Result<Recording> ReadAs(std::string_view reader, std::span<const std::byte> bytes,
                          const formats::Limits& limits = SmallLimits());
 
-inline std::span<const std::byte> BytesOf(std::string_view text) {
+inline std::span<const std::byte> GetBytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
-inline std::string_view TextOf(const std::uint8_t* data, std::size_t size) {
+inline std::string_view ToText(const std::uint8_t* data, std::size_t size) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the bytes are the text.
   return {reinterpret_cast<const char*>(data), size};
 }

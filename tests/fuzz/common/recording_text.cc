@@ -97,7 +97,7 @@ class Writer {
     std::string out;
     for (const auto& [device, trace] : traces) {
       Append(out, "device {}\n", device);
-      for (const memtool::Event& event : EventsOf(recording_, *trace)) {
+      for (const memtool::Event& event : GetEvents(recording_, *trace)) {
         const auto stream = recording_.history->streams[event.stream];
         Append(out, "{} {:x} {} {} stream {:x}", static_cast<int>(event.action), event.key,
                event.size, event.time, stream);

@@ -37,7 +37,7 @@ std::vector<std::uint64_t> Sums(const Profile& profile) {
 void RequireProfileReturns(const Recording& recording) {
   const auto written = formats::WriteAs("pprof", recording);
   Require(written.has_value(), "samples cannot be written as pprof");
-  const auto again = formats::OpenRecording(formats::MakeMemorySource(BytesOf(*written)), "again",
+  const auto again = formats::OpenRecording(formats::MakeMemorySource(GetBytes(*written)), "again",
                                             {.limits = {}, .format = "pprof"});
   Require(again.has_value(), "what was written as pprof cannot be read: " +
                                  (again ? std::string() : ToString(again.error())));
@@ -50,13 +50,13 @@ void RequireSnapshotReturns(const Recording& recording) {
     Require(written.error().code == ErrorCode::kUnsupported, "a snapshot cannot be written");
     return;
   }
-  const auto again = ReadAs("torch_snapshot", BytesOf(*written));
+  const auto again = ReadAs("torch_snapshot", GetBytes(*written));
   Require(again.has_value(), again ? "" : "a written snapshot: " + ToString(again.error()));
   RequireEqual(DeviceEventsText(recording), DeviceEventsText(*again), "a snapshot lost events");
   // Writing changes what only some versions write once; what was written once never changes.
   const auto second = formats::WriteAs("torch_snapshot", *again);
   Require(second.has_value(), "a snapshot that was written cannot be written again");
-  const auto last = ReadAs("torch_snapshot", BytesOf(*second));
+  const auto last = ReadAs("torch_snapshot", GetBytes(*second));
   Require(last.has_value(), "a snapshot that was written twice cannot be read");
   RequireEqual(HistoryText(*again), HistoryText(*last), "writing changed what was written");
 }
@@ -64,7 +64,7 @@ void RequireSnapshotReturns(const Recording& recording) {
 void RequireContainerReturns(const Recording& recording) {
   const auto written = formats::WriteAs("memtool", recording);
   Require(written.has_value(), "a recording cannot be written as memtool's container");
-  const auto again = ReadAs("memtool", BytesOf(*written), {});
+  const auto again = ReadAs("memtool", GetBytes(*written), {});
   Require(again.has_value(), "what was written as memtool's container cannot be read");
   RequireEqual(HistoryText(recording), HistoryText(*again), "the container changed the history");
   RequireEqual(SamplesText(recording), SamplesText(*again), "the container changed the samples");

@@ -61,7 +61,7 @@ Shape ProfileField(std::uint64_t number) {
   }
 }
 
-Shape ShapeOf(Message message, std::uint64_t number) {
+Shape GetShape(Message message, std::uint64_t number) {
   const auto numbers_to = [number](std::uint64_t last) {
     return number <= last ? kNumber : Shape{};
   };
@@ -93,7 +93,7 @@ struct WireVarint {
 
 class Walk {
  public:
-  WireHabits Run(std::span<const std::byte> profile) {
+  WireStyle Run(std::span<const std::byte> profile) {
     // Messages nest four deep; what waits is kept here, without recursion.
     waiting_.push_back({profile, Message::kProfile});
     while (!waiting_.empty()) {
@@ -159,7 +159,7 @@ class Walk {
       Short(*tag);
       const std::uint64_t number = tag->value >> 3U;
       const auto type = static_cast<std::uint8_t>(tag->value & 7U);
-      const Shape shape = ShapeOf(message, number);
+      const Shape shape = GetShape(message, number);
       times_ += message == Message::kProfile && number == 9 ? 1 : 0;
       period_types_ += message == Message::kProfile && number == 11 ? 1 : 0;
       const bool fits =
@@ -197,14 +197,14 @@ class Walk {
   }
 
   std::vector<Part> waiting_;
-  WireHabits habits_;
+  WireStyle habits_;
   std::size_t times_ = 0;
   std::size_t period_types_ = 0;
 };
 
 }  // namespace
 
-WireHabits HabitsOf(std::span<const std::byte> profile) {
+WireStyle FindHabits(std::span<const std::byte> profile) {
   return Walk().Run(profile);
 }
 

@@ -7,11 +7,11 @@
 
 namespace memtool::fuzz {
 
-struct WireHabits {
+struct WireStyle {
   bool stricter = false;  // our reader may refuse it
   bool looser = false;    // libprotobuf may refuse it
 };
 
-WireHabits HabitsOf(std::span<const std::byte> profile);
+WireStyle FindHabits(std::span<const std::byte> profile);
 
 }  // namespace memtool::fuzz

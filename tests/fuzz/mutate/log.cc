@@ -29,7 +29,7 @@ struct Shape {
   std::size_t texts = 0;
 };
 
-std::optional<Shape> ShapeOf(std::uint8_t tag) {
+std::optional<Shape> GetShape(std::uint8_t tag) {
   if ((tag & wire::kCompact) != 0) {
     const auto has = [tag](std::uint8_t bit) { return std::size_t{(tag & bit) != 0 ? 1U : 0U}; };
     const bool alloc = (tag & wire::kCompactFree) == 0;
@@ -65,7 +65,7 @@ std::optional<Shape> ShapeOf(std::uint8_t tag) {
 
 std::optional<Record> TakeRecord(std::string_view& bytes) {
   Record record{.tag = static_cast<std::uint8_t>(bytes[0])};
-  const auto shape = ShapeOf(record.tag);
+  const auto shape = GetShape(record.tag);
   bytes.remove_prefix(1);
   for (std::size_t i = 0; shape && i < shape->numbers; ++i) {
     const auto number = TakeVarint(bytes);
@@ -128,7 +128,7 @@ Record NewRecord(Random& random) {
   while (!shape) {
     record.tag = static_cast<std::uint8_t>(random() % 2 == 0 ? 0x80U + random() % 0x80U
                                                              : 1 + random() % 0x2fU);
-    shape = ShapeOf(record.tag);
+    shape = GetShape(record.tag);
   }
   for (std::size_t i = 0; i < shape->numbers; ++i) {
     record.numbers.push_back(random() % 2 == 0 ? random() % 6 : OddNumber(random));
@@ -159,7 +159,7 @@ void Change(std::vector<Record>& records, Random& random) {
 // Changes one chunk. A sealed one stays as long as a chunk is; the last one makes the file longer
 // or shorter, and `committed` with it.
 std::size_t MutateLog(std::uint8_t* data, std::size_t size, std::size_t most, Random& random) {
-  if (!MendChecksums(data, size)) {
+  if (!RepairChecksums(data, size)) {
     return 0;
   }
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text.
@@ -196,7 +196,7 @@ std::size_t MutateLog(std::uint8_t* data, std::size_t size, std::size_t most, Ra
   header.committed = log.size() - (random() % 64 == 0 ? 1 : 0);
   std::memcpy(log.data(), &header, sizeof header);
   const std::size_t stored = Store(log, data, most);
-  MendChecksums(data, stored);
+  RepairChecksums(data, stored);
   return stored;
 }
 

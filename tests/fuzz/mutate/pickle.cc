@@ -26,7 +26,7 @@ struct Form {
   std::size_t length = 0;
 };
 
-Form FormOf(std::uint8_t opcode) {
+Form GetForm(std::uint8_t opcode) {
   switch (opcode) {
     case pickle::kProto:
     case pickle::kBinInt1:
@@ -77,7 +77,7 @@ std::vector<Operation> Split(std::string_view bytes) {
   std::vector<Operation> operations;
   while (!bytes.empty()) {
     Operation operation{.opcode = static_cast<std::uint8_t>(bytes[0])};
-    const Form form = FormOf(operation.opcode);
+    const Form form = GetForm(operation.opcode);
     bytes.remove_prefix(1);
     if (form.length > bytes.size()) {
       break;
@@ -126,7 +126,7 @@ Operation NewOperation(Random& random) {
       pickle::kBinInt1, pickle::kBinInt,  pickle::kLong1,     pickle::kBinFloat,  pickle::kBinGet,
       pickle::kBinPut,  pickle::kList,    pickle::kDict,      pickle::kEmptyTuple};
   Operation operation{.opcode = kOpcodes[Below(random, std::size(kOpcodes))]};
-  const Form form = FormOf(operation.opcode);
+  const Form form = GetForm(operation.opcode);
   operation.length = form.length;
   operation.operand = ToLittle(OddNumber(random), form.length > 0 ? 8 : form.fixed);
   return operation;

@@ -28,13 +28,13 @@ Part NumberIn(const std::string& text, Random& random) {
 
 // What stands between a bracket, a random one, and the one that closes it; no further than a bound.
 Part BracketsIn(const std::string& text, Random& random) {
-  constexpr std::size_t kLongest = 16384;
+  constexpr std::size_t kMaxLength = 16384;
   const std::size_t begin = text.find_first_of("{[(", Below(random, text.size()));
   if (begin == std::string::npos) {
     return {};
   }
   int depth = 0;
-  for (std::size_t at = begin; at < std::min(text.size(), begin + kLongest); ++at) {
+  for (std::size_t at = begin; at < std::min(text.size(), begin + kMaxLength); ++at) {
     const char c = text[at];
     depth += c == '{' || c == '[' || c == '(' ? 1 : c == '}' || c == ']' || c == ')' ? -1 : 0;
     if (depth == 0) {

@@ -135,8 +135,8 @@ std::int64_t NextCodePoint(std::string_view& text) {
     }
     value = value << 6 | (at(i) & 0x3fU);
   }
-  constexpr std::array<std::int64_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  if (value < kLeast[size] || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff) {
+  constexpr std::array<std::int64_t, 5> kMin{0, 0, 0x80, 0x800, 0x10000};
+  if (value < kMin[size] || (value >= 0xd800 && value < 0xe000) || value > 0x10ffff) {
     return -1;
   }
   text.remove_prefix(size);

@@ -1,4 +1,4 @@
-#include "fit_help.h"
+#include "help/fit_help.h"
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 struct Row {
   std::string name;
   std::vector<double> mib;
-  std::optional<Kept> kept = {};
+  std::optional<Retained> retained = {};
 };
 
 std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capacity_mib = 0,
@@ -36,7 +36,7 @@ std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capa
   for (const Row& row : rows) {
     GrowthRow& to = series.rows.emplace_back();
     to.name = row.name;
-    to.kept = row.kept;
+    to.retained = row.retained;
     for (const double mib : row.mib) {
       to.series.push_back(static_cast<std::int64_t>(mib * kMiB));
     }
@@ -66,7 +66,7 @@ TEST(LeaksVerdict, FewPointsAreMaybe) {
 }
 
 TEST(LeaksVerdict, WhatIsFreedLaterDoesNotGrow) {
-  EXPECT_THAT(Verdict({{"w", {1, 2, 3, 4, 5}, Kept{}}}),
+  EXPECT_THAT(Verdict({{"w", {1, 2, 3, 4, 5}, Retained{}}}),
               ElementsAre("no row keeps growing over the 4 steps",
                           "1 row rises at every one of 4 steps, +1.00 MiB per step, but keeps "
                           "nothing: what the steps allocated is all freed later: w"));
@@ -84,9 +84,9 @@ TEST(LeaksVerdict, ManyRowsThatRiseAndFallAreDoubt) {
                   "fall: 1 of 120 series without a trend rises as much"));
   // Those keep nothing; this row does.
   for (Row& row : rows) {
-    row.kept = Kept{};
+    row.retained = Retained{};
   }
-  rows.front().kept = Kept{.bytes = 5, .steps = 5, .early_steps = 4};
+  rows.front().retained = Retained{.bytes = 5, .steps = 5, .early_steps = 4};
   EXPECT_THAT(Verdict(rows), ElementsAre(StartsWith("GROWING: 1 row grows at every one")));
 }
 

@@ -206,8 +206,8 @@ TEST(SizeAxis, ReachesTheHighestInRoundSteps) {
 TEST(Fills, NeighboursDifferWithoutColour) {
   for (const std::size_t count : {2U, 3U, 8U, 12U, 24U}) {
     for (std::size_t i = 1; i < count; ++i) {
-      const Paint a = FillOf(i - 1, count);
-      const Paint b = FillOf(i, count);
+      const Paint a = GetFill(i - 1, count);
+      const Paint b = GetFill(i, count);
       EXPECT_NE(a.hatch, b.hatch);
       EXPECT_GT(Lightness(b.color), Lightness(a.color));
     }

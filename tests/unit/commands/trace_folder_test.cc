@@ -28,7 +28,7 @@ class TraceFolderTest : public testing::Test {
     std::ofstream(root_ / path) << "x";
   }
   // Paths below the root.
-  [[nodiscard]] std::vector<std::string> FilesOf(const std::string& folder) const {
+  [[nodiscard]] std::vector<std::string> GetFiles(const std::string& folder) const {
     std::vector<std::string> files;
     const TraceFolder found = FindTraces((root_ / folder).string()).value();
     for (const std::string& file : found.files) {
@@ -47,10 +47,10 @@ TEST_F(TraceFolderTest, NewestRunFromAnyFolderAboveIt) {
   Touch("log/plugins/profile/2026_02_01_00_00_00/notes.txt");  // a run without traces
   const std::vector<std::string> newest{"log/plugins/profile/2026_01_02_00_00_00/a.xplane.pb",
                                         "log/plugins/profile/2026_01_02_00_00_00/b.xplane.pb"};
-  EXPECT_EQ(FilesOf("log"), newest);
-  EXPECT_EQ(FilesOf("log/plugins"), newest);
-  EXPECT_EQ(FilesOf("log/plugins/profile"), newest);
-  EXPECT_EQ(FilesOf("log/plugins/profile/2026_01_02_00_00_00"), newest);
+  EXPECT_EQ(GetFiles("log"), newest);
+  EXPECT_EQ(GetFiles("log/plugins"), newest);
+  EXPECT_EQ(GetFiles("log/plugins/profile"), newest);
+  EXPECT_EQ(GetFiles("log/plugins/profile/2026_01_02_00_00_00"), newest);
   const TraceFolder found = FindTraces((root_ / "log").string()).value();
   EXPECT_EQ(found.run, "2026_01_02_00_00_00");
   EXPECT_EQ(found.other_runs, 1U);
@@ -71,7 +71,7 @@ TEST_F(TraceFolderTest, OneFilePerHostAndTheBestFormOfIt) {
   Touch("c.memory_profile.json.gz");
   Touch(".d.xplane.pb");
   Touch(".xplane.pb");
-  EXPECT_EQ(FilesOf("."),
+  EXPECT_EQ(GetFiles("."),
             (std::vector<std::string>{"a.xplane.pb", "b.trace.json.gz", "c.xplane.pb.gz"}));
   EXPECT_EQ(FindTraces(root_.string()).value().run, "");
 }
@@ -82,7 +82,7 @@ TEST_F(TraceFolderTest, LinksThatLoopAndHiddenFoldersDoNotCount) {
   fs::create_symlink("2028_loop", root_ / "plugins/profile/2028_loop");
   fs::create_symlink("..", root_ / "plugins/profile/2029_up");
   fs::create_symlink("b.xplane.pb", root_ / "plugins/profile/2026_01_01_00_00_00/b.xplane.pb");
-  EXPECT_EQ(FilesOf("."),
+  EXPECT_EQ(GetFiles("."),
             std::vector<std::string>{"plugins/profile/2026_01_01_00_00_00/a.xplane.pb"});
 }
 

@@ -45,13 +45,13 @@ std::string Array(std::uint64_t type, const std::vector<std::uint64_t>& dimensio
   }
   return Int(2, type) + (packed ? Part(3, all) : one_by_one);
 }
-std::string InstructionOf(std::uint64_t id, const std::string& name, const std::string& opcode,
-                          const std::string& shape, const std::string& metadata) {
+std::string ReadInstruction(std::uint64_t id, const std::string& name, const std::string& opcode,
+                            const std::string& shape, const std::string& metadata) {
   return Part(2,
               Part(1, name) + Part(2, opcode) + Part(3, shape) + Part(7, metadata) + Int(35, id));
 }
 // `defined` is what follows the buffer's size: field 3.
-std::string BufferOf(std::uint64_t id, std::uint64_t size, const std::string& defined) {
+std::string MakeBuffer(std::uint64_t id, std::uint64_t size, const std::string& defined) {
   return Part(1, (id == 0 ? std::string() : Int(1, id)) + Int(2, size) + Part(3, defined));
 }
 std::string Assigned(std::uint64_t id, std::uint64_t offset, std::uint64_t size) {
@@ -77,27 +77,28 @@ std::string Module() {
                             Part(4, Int(1, 1) + Int(2, 1));
   const std::string op = "jit(f)/jit(main)/";
   return Part(
-      1,
-      Part(1, "jit_f") + Part(2, "main.1") +
-          Part(3, Part(1, "main.1") +
-                      InstructionOf(kBig | 1U, "p0", "parameter", Array(11, {4}, true),
-                                    Part(2, "params['w']")) +
-                      InstructionOf(kBig | 2U, "dot.1", "dot", Array(16, {10}, false),
-                                    Part(2, op + "dot_general") + Part(3, "model.py") + Int(4, 7)) +
-                      InstructionOf(
-                          kBig | 3U, "add.1", "add",
-                          Int(2, 13) + Part(4, Array(2, {3}, true)) + Part(4, Array(11, {2}, true)),
-                          Part(2, op + "add")) +
-                      InstructionOf(kBig | 4U, "exp.1", "exponential", Array(11, {2, 3}, true),
-                                    Part(2, op + "exp") + Int(15, 2)) +
-                      InstructionOf(kBig | 5U, "neg.1", "negate", Array(11, {2}, true), {})) +
-          Part(17, index));
+      1, Part(1, "jit_f") + Part(2, "main.1") +
+             Part(3, Part(1, "main.1") +
+                         ReadInstruction(kBig | 1U, "p0", "parameter", Array(11, {4}, true),
+                                         Part(2, "params['w']")) +
+                         ReadInstruction(
+                             kBig | 2U, "dot.1", "dot", Array(16, {10}, false),
+                             Part(2, op + "dot_general") + Part(3, "model.py") + Int(4, 7)) +
+                         ReadInstruction(kBig | 3U, "add.1", "add",
+                                         Int(2, 13) + Part(4, Array(2, {3}, true)) +
+                                             Part(4, Array(11, {2}, true)),
+                                         Part(2, op + "add")) +
+                         ReadInstruction(kBig | 4U, "exp.1", "exponential", Array(11, {2, 3}, true),
+                                         Part(2, op + "exp") + Int(15, 2)) +
+                         ReadInstruction(kBig | 5U, "neg.1", "negate", Array(11, {2}, true), {})) +
+             Part(17, index));
 }
 std::string Program(const std::string& heap) {
-  const std::string buffers =
-      BufferOf(0, 32, Int(4, kBig | 2U)) + BufferOf(1, 8, Part(3, Varint(1)) + Int(4, kBig | 3U)) +
-      BufferOf(2, 24, Int(4, kBig | 4U)) + BufferOf(3, 8, Int(4, kBig | 5U)) +
-      BufferOf(4, 16, Int(4, kBig | 1U));
+  const std::string buffers = MakeBuffer(0, 32, Int(4, kBig | 2U)) +
+                              MakeBuffer(1, 8, Part(3, Varint(1)) + Int(4, kBig | 3U)) +
+                              MakeBuffer(2, 24, Int(4, kBig | 4U)) +
+                              MakeBuffer(3, 8, Int(4, kBig | 5U)) +
+                              MakeBuffer(4, 16, Int(4, kBig | 1U));
   const std::string allocations =
       Part(3, Int(1, 0) + Int(2, 16) + Int(5, 1) + Int(7, 1) + Assigned(4, 0, 16)) +
       Part(3, Int(1, 1) + Int(2, 64) + Assigned(0, 0, 32) + Assigned(1, 32, 8) +
@@ -233,7 +234,7 @@ TEST(HloText, RoundedSizesDoNotReachIntoTheirNeighbours) {
       "   4.00MiB(100%);          0B; allocation 0: size 4.00MiB, preallocated-temp:\n"
       "\t  2.01MiB( 50%);    2.01MiB;            0;                1; f32[525750]\n"
       "\t  4.00MiB(100%);    1.99MiB;      2103000;                1; f32[522826]\n";
-  ASSERT_EQ(hlo::TextDumpOf(text), hlo::TextDump::kUsageReport);
+  ASSERT_EQ(hlo::DetectTextDump(text), hlo::TextDump::kUsageReport);
   const hlo::TextProgram read = hlo::ReadHloText(text, hlo::TextDump::kUsageReport);
   EXPECT_EQ(read.total, 4194304);
   EXPECT_EQ(read.precision, 5243);  // half of 0.01 MiB
@@ -297,7 +298,7 @@ TEST(HloReader, ThePeakIsAMoment) {
   const auto recording = std::make_shared<const Recording>(std::move(*read));
   ASSERT_EQ(recording->history->traces.size(), 1U);
   EXPECT_EQ(recording->history->traces[0].listed_before, 1U);
-  EXPECT_EQ(recording->history->ledgers[0].name, "HBM");
+  EXPECT_EQ(recording->history->domains[0].name, "HBM");
   const HistoryIndex index(recording);
   std::vector<MomentOfTrace> moments;
   const auto peak = AtMoment(index, *ParseMoment("peak"), {}, &moments);

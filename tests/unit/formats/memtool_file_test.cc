@@ -123,16 +123,16 @@ Recording Everything() {
   builder.AddSample(empty, LabelSetId(0U), std::vector<std::int64_t>{0, -1});
   builder.SetUnknownSizes({0, 1});
   History history;
-  history.ledgers = {{"segments", 3, LedgerKind::kVmm, LedgerLevel::kDriver, LedgerId(), INT64_MAX},
-                     {"", -1, LedgerKind::kCpu, LedgerLevel::kUser, LedgerId(0U), 0}};
-  history.traces = {{3, "t", 1, 2, LedgerId(1U), LedgerId(0U), true, 5, 6, 1, 8, 7, -3},
-                    {-1, "", 0, 0, LedgerId(0U), LedgerId(0U), false, 0, 0, 0, 0, 0, {}}};
+  history.domains = {{"segments", 3, DomainKind::kVmm, DomainLevel::kDriver, DomainId(), INT64_MAX},
+                     {"", -1, DomainKind::kCpu, DomainLevel::kUser, DomainId(0U), 0}};
+  history.traces = {{3, "t", 1, 2, DomainId(1U), DomainId(0U), true, 5, 6, 1, 8, 7, -3},
+                    {-1, "", 0, 0, DomainId(0U), DomainId(0U), false, 0, 0, 0, 0, 0, {}}};
   history.streams = {0, UINT64_MAX};
   history.events = {{UINT64_MAX, 10, kNoTime, stack, 1, 1, Action::kAlloc},
                     {UINT64_MAX, 11, INT64_MAX, empty, 0, 0, Action::kFreeRequested},
                     {UINT64_MAX, 11, 5, StackId(), 1, 1, Action::kFreeCompleted},
                     {UINT64_MAX, 12, 6, stack, 1, 1, Action::kAlloc},
-                    {kNotTold, INT64_MAX, 7, stack, 0, 0, Action::kOom},
+                    {kUnknownBytes, INT64_MAX, 7, stack, 0, 0, Action::kOom},
                     {0, INT64_MIN, 7, stack, 0, 0, Action::kAdjust},
                     {0, 0, 8, StackId(), 0, 0, Action::kOther}};
   history.labels = {labels, LabelSetId(0U), labels, labels, LabelSetId(0U), labels, labels};
@@ -169,7 +169,7 @@ TEST(MemtoolFile, HoldsRowsOfManySections) {
                       .stack = stacks[pair % stacks.size()],
                       .action = i % 2 == 0 ? Action::kAlloc : Action::kFreeCompleted});
   }
-  const Recording recording = test::MakeRecording(test::HistoryOf(events), {}, builder);
+  const Recording recording = test::MakeRecording(test::BuildHistory(events), {}, builder);
   ExpectReturns(recording, "many events");
 }
 

@@ -12,11 +12,11 @@ namespace {
 constexpr std::int64_t kMebi = std::int64_t{1} << 20U;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
 
-const std::string kAsked =
+const std::string kRequested =
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.\n";
 
 TEST(OomTables, StatsAndBuffersBelongToTheMessageBefore) {
-  const OomLog log = FindOoms(kAsked +
+  const OomLog log = FindOoms(kRequested +
                               "BufferAssignment stats:\n"
                               "             parameter allocation:    2.00GiB\n"
                               "                 total allocation:    3.00GiB\n"
@@ -46,7 +46,7 @@ TEST(OomTables, StatsAndBuffersBelongToTheMessageBefore) {
 }
 
 TEST(OomTables, AProcessHasItsOwn) {
-  const OomLog log = FindOoms("[1,0]<stderr>:" + kAsked + "[1,1]<stderr>:" + kAsked +
+  const OomLog log = FindOoms("[1,0]<stderr>:" + kRequested + "[1,1]<stderr>:" + kRequested +
                               "[1,0]<stderr>:Peak buffers:\n"
                               "[1,1]<stderr>:Peak buffers:\n"
                               "[1,0]<stderr>:\tBuffer 1:\n"
@@ -94,7 +94,7 @@ TEST(OomTables, PaddingOfATpu) {
   EXPECT_EQ(program.buffers[0].name, "copy");
   EXPECT_EQ(program.buffers[0].padding->bytes, 31 * kGiB);
   EXPECT_DOUBLE_EQ(program.buffers[0].expansion, 32.0);
-  const auto tiles = TilesOf(program.buffers[0].shape);
+  const auto tiles = ParseTiles(program.buffers[0].shape);
   ASSERT_TRUE(tiles);
   EXPECT_EQ(tiles->minor, 4);
   EXPECT_EQ(tiles->second, 8);
@@ -102,13 +102,13 @@ TEST(OomTables, PaddingOfATpu) {
 }
 
 TEST(OomTables, TilesNeedALayout) {
-  EXPECT_FALSE(TilesOf(""));
-  EXPECT_FALSE(TilesOf("f32[8,4]"));
-  EXPECT_FALSE(TilesOf("f32[8,4]{1,0}"));
-  EXPECT_FALSE(TilesOf("f32[8]{0:T(8,128)}"));
-  EXPECT_FALSE(TilesOf("f32[8,4]{1,9:T(8,128)}"));
-  EXPECT_FALSE(TilesOf("f32[8,4]{1,0:T(8,128"));
-  EXPECT_TRUE(TilesOf("f32[8,4]{1,0:T(8,128)}"));
+  EXPECT_FALSE(ParseTiles(""));
+  EXPECT_FALSE(ParseTiles("f32[8,4]"));
+  EXPECT_FALSE(ParseTiles("f32[8,4]{1,0}"));
+  EXPECT_FALSE(ParseTiles("f32[8]{0:T(8,128)}"));
+  EXPECT_FALSE(ParseTiles("f32[8,4]{1,9:T(8,128)}"));
+  EXPECT_FALSE(ParseTiles("f32[8,4]{1,0:T(8,128"));
+  EXPECT_TRUE(ParseTiles("f32[8,4]{1,0:T(8,128)}"));
 }
 
 TEST(OomTables, ChunksOfEveryYear) {
@@ -151,7 +151,7 @@ TEST(OomTables, RematerializationWarnsTheMessageAfterIt) {
   const OomLog log = FindOoms(
       "Can't reduce memory use below 2.50GiB by rematerialization; only reduced to 31.49GiB "
       "(33811139404 bytes)\n" +
-      kAsked);
+      kRequested);
   ASSERT_EQ(log.messages.size(), 1U);
   ASSERT_TRUE(log.messages[0].remat);
   EXPECT_EQ(log.messages[0].remat->goal.bytes, 5 * kGiB / 2);
@@ -160,7 +160,7 @@ TEST(OomTables, RematerializationWarnsTheMessageAfterIt) {
 }
 
 TEST(OomTables, RowsAreBounded) {
-  std::string text = kAsked + "Peak buffers:\n";
+  std::string text = kRequested + "Peak buffers:\n";
   constexpr int kMany = 1500;
   for (int i = 1; i <= kMany; ++i) {
     text += "Buffer " + std::to_string(i) + ":\nSize: 1.00MiB\n";
@@ -172,7 +172,7 @@ TEST(OomTables, RowsAreBounded) {
 }
 
 TEST(OomTables, RowsOfARecordingSumToWhatTheProgramNeeds) {
-  const OomLog log = FindOoms(kAsked +
+  const OomLog log = FindOoms(kRequested +
                               "BufferAssignment stats:\n"
                               "parameter allocation:    2.00GiB\n"
                               "preallocated temp allocation:    1.00GiB\n"
@@ -180,7 +180,7 @@ TEST(OomTables, RowsOfARecordingSumToWhatTheProgramNeeds) {
                               "Peak buffers:\n"
                               "Buffer 1:\nSize: 256.00MiB\nXLA Label: fusion\nShape: f32[8]\n"
                               "Buffer 2:\nSize: 512.00MiB\nEntry Parameter Subshape: f32[16]\n");
-  auto made = oom_text::RecordingOf(log, oom_text::TableKind::kAny);
+  auto made = oom_text::ToRecording(log, oom_text::TableKind::kAny);
   ASSERT_TRUE(made);
   ASSERT_TRUE(*made) << (*made).error().message;
   const Recording& recording = **made;
@@ -189,7 +189,7 @@ TEST(OomTables, RowsOfARecordingSumToWhatTheProgramNeeds) {
     sum += bytes;
   }
   EXPECT_EQ(sum, 3 * kGiB);
-  EXPECT_FALSE(oom_text::RecordingOf(log, oom_text::TableKind::kPool));
+  EXPECT_FALSE(oom_text::ToRecording(log, oom_text::TableKind::kPool));
 }
 
 TEST(OomTables, ADumpIsAHistoryWithSegments) {
@@ -199,7 +199,7 @@ TEST(OomTables, ADumpIsAHistoryWithSegments) {
       "Next region of size 1024\nInUse at 1000 of size 256 by op a next 1\n"
       "Free  at 1100 of size 768 next 2\n"
       "Next region of size 512\nInUse at 1400 of size 512 next 3\n");
-  auto made = oom_text::RecordingOf(log, oom_text::TableKind::kPool);
+  auto made = oom_text::ToRecording(log, oom_text::TableKind::kPool);
   ASSERT_TRUE(made);
   ASSERT_TRUE(*made) << (*made).error().message;
   const Recording& recording = **made;

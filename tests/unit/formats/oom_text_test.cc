@@ -24,104 +24,104 @@ constexpr std::string_view k23 =
     "try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.";
 
 TEST(OomText, Torch04SaysNothingButThatItHappened) {
-  const OomLog log = test::LogOf("torch_0.4.log");
+  const OomLog log = test::MakeLog("torch_0.4.log");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].wording, OomWording::kNoFigures);
   EXPECT_EQ(log.messages[0].line, 10U);
-  EXPECT_FALSE(log.messages[0].asked);
+  EXPECT_FALSE(log.messages[0].requested_bytes);
 }
 
 TEST(OomText, Torch10CallsFreeInTheAllocatorCached) {
-  const OomMessage m = test::LogOf("torch_1.0.log").messages.at(0);
+  const OomMessage m = test::MakeLog("torch_1.0.log").messages.at(0);
   EXPECT_EQ(m.wording, OomWording::kTorchCached);
   EXPECT_EQ(m.gpu, 0);
-  EXPECT_EQ(test::BytesOf(m.asked), 512 * test::kMiB);
-  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(10.92));
-  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(9.61));
-  EXPECT_EQ(test::BytesOf(m.free), test::MiB(243.44));
-  EXPECT_EQ(test::BytesOf(m.unallocated), test::MiB(604.50));
+  EXPECT_EQ(test::GetBytes(m.requested_bytes), 512 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(m.capacity), test::GiB(10.92));
+  EXPECT_EQ(test::GetBytes(m.allocated), test::GiB(9.61));
+  EXPECT_EQ(test::GetBytes(m.free), test::MiB(243.44));
+  EXPECT_EQ(test::GetBytes(m.unallocated), test::MiB(604.50));
   EXPECT_FALSE(m.reserved);
   EXPECT_TRUE(m.complete);
-  EXPECT_EQ(m.asked->precision, 5243) << "half of the last digit, 0.005 MiB";
+  EXPECT_EQ(m.requested_bytes->precision, 5243) << "half of the last digit, 0.005 MiB";
 }
 
 TEST(OomText, Torch113AfterProgressBars) {
-  const OomLog log = test::LogOf("torch_1.13.log");
+  const OomLog log = test::MakeLog("torch_1.13.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_EQ(m.wording, OomWording::kTorchReserved);
   EXPECT_EQ(m.line, 10U);
-  EXPECT_EQ(test::BytesOf(m.asked), test::GiB(1.99));
-  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(23.56));
-  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(14.73));
-  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.23));
-  EXPECT_EQ(test::BytesOf(m.reserved), test::GiB(21.12));
+  EXPECT_EQ(test::GetBytes(m.requested_bytes), test::GiB(1.99));
+  EXPECT_EQ(test::GetBytes(m.capacity), test::GiB(23.56));
+  EXPECT_EQ(test::GetBytes(m.allocated), test::GiB(14.73));
+  EXPECT_EQ(test::GetBytes(m.free), test::GiB(1.23));
+  EXPECT_EQ(test::GetBytes(m.reserved), test::GiB(21.12));
   EXPECT_EQ(m.advice, std::vector<std::string>{"max_split_size_mb"});
 }
 
 TEST(OomText, Torch20WithALimit) {
-  const OomLog log = test::LogOf("torch_2.0.log");
+  const OomLog log = test::MakeLog("torch_2.0.log");
   ASSERT_EQ(log.found, 2U);
   EXPECT_EQ(log.messages[0].line, 2U);
   EXPECT_FALSE(log.messages[0].limit);
   const OomMessage& m = log.messages[1];
   EXPECT_EQ(m.gpu, 3);
-  EXPECT_EQ(test::BytesOf(m.limit), test::GiB(4.77));
-  EXPECT_EQ(test::BytesOf(m.reserved), test::GiB(4.76));
+  EXPECT_EQ(test::GetBytes(m.limit), test::GiB(4.77));
+  EXPECT_EQ(test::GetBytes(m.reserved), test::GiB(4.76));
 }
 
 TEST(OomText, Torch23OfTwoRanks) {
-  const OomLog log = test::LogOf("torch_2.3.log");
+  const OomLog log = test::MakeLog("torch_2.3.log");
   ASSERT_EQ(log.found, 2U);
   const OomMessage& first = log.messages[0];
   EXPECT_EQ(first.rank, 1);
   EXPECT_EQ(first.gpu, 1);
   ASSERT_EQ(first.others.size(), 1U);
   EXPECT_EQ(first.others[0].pid, 1246069);
-  EXPECT_EQ(test::BytesOf(first.others[0].used), 577 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(first.others[0].used), 577 * test::kMiB);
   const OomMessage& m = log.messages[1];
   EXPECT_EQ(m.rank, 0);
   EXPECT_EQ(m.wording, OomWording::kTorchUnallocated);
-  EXPECT_EQ(test::BytesOf(m.asked), 2 * test::kGiB);
-  EXPECT_EQ(test::BytesOf(m.capacity), test::GiB(15.90));
-  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.08));
-  EXPECT_EQ(test::BytesOf(m.process), test::GiB(14.81));
-  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(11.97));
-  EXPECT_EQ(test::BytesOf(m.unallocated), test::GiB(2.30));
+  EXPECT_EQ(test::GetBytes(m.requested_bytes), 2 * test::kGiB);
+  EXPECT_EQ(test::GetBytes(m.capacity), test::GiB(15.90));
+  EXPECT_EQ(test::GetBytes(m.free), test::GiB(1.08));
+  EXPECT_EQ(test::GetBytes(m.process), test::GiB(14.81));
+  EXPECT_EQ(test::GetBytes(m.allocated), test::GiB(11.97));
+  EXPECT_EQ(test::GetBytes(m.unallocated), test::GiB(2.30));
   EXPECT_EQ(m.advice, std::vector<std::string>{"expandable_segments"});
 }
 
 TEST(OomText, Torch28WithPrivatePools) {
-  const OomLog log = test::LogOf("torch_2.8.log");
+  const OomLog log = test::MakeLog("torch_2.8.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_TRUE(m.complete);
-  EXPECT_EQ(test::BytesOf(m.private_pools), test::GiB(1.17));
-  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(21.40));
-  EXPECT_EQ(test::BytesOf(m.unallocated), test::MiB(137.31));
+  EXPECT_EQ(test::GetBytes(m.private_pools), test::GiB(1.17));
+  EXPECT_EQ(test::GetBytes(m.allocated), test::GiB(21.40));
+  EXPECT_EQ(test::GetBytes(m.unallocated), test::MiB(137.31));
   EXPECT_EQ(m.others.size(), 2U);
   EXPECT_FALSE(m.process);
 }
 
 TEST(OomText, WrappedLinesOfOneProcessAreOneMessage) {
-  const OomLog log = test::LogOf("torch_wrapped.log");
+  const OomLog log = test::MakeLog("torch_wrapped.log");
   ASSERT_EQ(log.found, 1U);
   const OomMessage& m = log.messages[0];
   EXPECT_TRUE(m.complete);
   EXPECT_EQ(m.line, 1U);
   EXPECT_EQ(m.rank, 2);
   EXPECT_EQ(m.gpu, 2);
-  EXPECT_EQ(test::BytesOf(m.free), test::GiB(1.94));
-  EXPECT_EQ(test::BytesOf(m.process), test::GiB(37.44));
-  EXPECT_EQ(test::BytesOf(m.allocated), test::GiB(33.81));
-  EXPECT_EQ(test::BytesOf(m.unallocated), test::GiB(2.65));
+  EXPECT_EQ(test::GetBytes(m.free), test::GiB(1.94));
+  EXPECT_EQ(test::GetBytes(m.process), test::GiB(37.44));
+  EXPECT_EQ(test::GetBytes(m.allocated), test::GiB(33.81));
+  EXPECT_EQ(test::GetBytes(m.unallocated), test::GiB(2.65));
 }
 
 TEST(OomText, AFalseStartHidesNoMessageBehindIt) {
-  const OomLog log = test::LogOf("torch_two_in_a_line.log");
+  const OomLog log = test::MakeLog("torch_two_in_a_line.log");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].line, 2U);
-  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 2 * test::kGiB);
+  EXPECT_EQ(test::GetBytes(log.messages[0].requested_bytes), 2 * test::kGiB);
   EXPECT_EQ(FindOoms("out of memory? no: CUDA out of memory. Tried to allocate 2.00 GiB").found,
             1U);
   EXPECT_EQ(FindOoms("CUDA out of memory. Tried to allocate 2.00 GiB; then CUDA out of memory. "
@@ -131,29 +131,29 @@ TEST(OomText, AFalseStartHidesNoMessageBehindIt) {
 }
 
 TEST(OomText, RetriesAreCountedAndAreNoFailure) {
-  const OomLog log = test::LogOf("torch_retries.log");
+  const OomLog log = test::MakeLog("torch_retries.log");
   EXPECT_EQ(log.found, 0U);
   EXPECT_EQ(log.retries, 2U);
   ASSERT_TRUE(log.last_retry);
   EXPECT_EQ(log.last_retry->line, 3U);
-  EXPECT_EQ(test::BytesOf(log.last_retry->asked), 512 * test::kMiB);
-  EXPECT_EQ(test::BytesOf(log.last_retry->free), 384 * test::kMiB);
-  EXPECT_EQ(test::BytesOf(log.last_retry->capacity), 8 * test::kGiB);
-  EXPECT_EQ(test::LogOf("tf_no_failure.log").found, 0U);
-  EXPECT_EQ(test::LogOf("tf_no_failure.log").retries, 1U);
+  EXPECT_EQ(test::GetBytes(log.last_retry->requested_bytes), 512 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(log.last_retry->free), 384 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(log.last_retry->capacity), 8 * test::kGiB);
+  EXPECT_EQ(test::MakeLog("tf_no_failure.log").found, 0U);
+  EXPECT_EQ(test::MakeLog("tf_no_failure.log").retries, 1U);
 }
 
 TEST(OomText, TheErrorBehindARetryTakesItsFigures) {
   for (const char* name : {"torch_jetson.log", "torch_expandable_assert.log"}) {
-    const OomLog log = test::LogOf(name);
+    const OomLog log = test::MakeLog(name);
     ASSERT_EQ(log.found, 1U) << name;
     EXPECT_EQ(log.messages[0].wording, OomWording::kTorchRetry) << name;
-    EXPECT_EQ(test::BytesOf(log.messages[0].capacity), 8 * test::kGiB) << name;
+    EXPECT_EQ(test::GetBytes(log.messages[0].capacity), 8 * test::kGiB) << name;
   }
-  const OomMessage jetson = test::LogOf("torch_jetson.log").messages.at(0);
+  const OomMessage jetson = test::MakeLog("torch_jetson.log").messages.at(0);
   EXPECT_EQ(jetson.line, 6U);
-  EXPECT_EQ(test::BytesOf(jetson.asked), 448 * test::kMiB);
-  EXPECT_EQ(test::BytesOf(jetson.free), 100 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(jetson.requested_bytes), 448 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(jetson.free), 100 * test::kMiB);
   // From another process, or from long ago, they do not belong to it.
   const std::string warning =
       "[rank0]:[W] memory allocation failed with OOM on device 0 while trying to allocate 64 bytes "
@@ -161,29 +161,30 @@ TEST(OomText, TheErrorBehindARetryTakesItsFigures) {
   EXPECT_EQ(FindOoms(warning + "[rank1]: CUDA error: out of memory").messages.at(0).wording,
             OomWording::kNoFigures);
   EXPECT_EQ(
-      test::BytesOf(FindOoms(warning + "[rank0]: CUDA error: out of memory").messages.at(0).asked),
+      test::GetBytes(
+          FindOoms(warning + "[rank0]: CUDA error: out of memory").messages.at(0).requested_bytes),
       64);
   EXPECT_FALSE(FindOoms(warning + std::string(100, '\n') + "[rank0]: CUDA error: out of memory")
                    .messages.at(0)
-                   .asked);
+                   .requested_bytes);
 }
 
 TEST(OomText, WhatIsSaidTwiceIsOneMessage) {
-  EXPECT_EQ(test::LogOf("torch_cuda_log.log").found, 1U);
+  EXPECT_EQ(test::MakeLog("torch_cuda_log.log").found, 1U);
   EXPECT_EQ(FindOoms("cudaErrorMemoryAllocation").found, 1U);
-  const OomLog llama = test::LogOf("llama.log");
+  const OomLog llama = test::MakeLog("llama.log");
   ASSERT_EQ(llama.found, 1U);
   EXPECT_EQ(llama.messages[0].line, 2U);
-  EXPECT_EQ(test::BytesOf(llama.messages[0].asked), 14822711296);
-  EXPECT_EQ(llama.messages[0].asked->precision, 0);
+  EXPECT_EQ(test::GetBytes(llama.messages[0].requested_bytes), 14822711296);
+  EXPECT_EQ(llama.messages[0].requested_bytes->precision, 0);
 }
 
 TEST(OomText, AdviceThatIsLeftOut) {
-  EXPECT_TRUE(test::LogOf("torch_2.14.log").messages.at(0).no_advice);
-  EXPECT_FALSE(test::LogOf("torch_2.8.log").messages.at(0).no_advice) << "it is given";
-  EXPECT_FALSE(test::LogOf("torch_boxed.log").messages.at(0).no_advice) << "it may be cut off";
-  EXPECT_TRUE(test::LogOf("torch_reserve.log").messages.at(0).reserve_too_small);
-  EXPECT_FALSE(test::LogOf("torch_2.14.log").messages.at(0).reserve_too_small);
+  EXPECT_TRUE(test::MakeLog("torch_2.14.log").messages.at(0).no_advice);
+  EXPECT_FALSE(test::MakeLog("torch_2.8.log").messages.at(0).no_advice) << "it is given";
+  EXPECT_FALSE(test::MakeLog("torch_boxed.log").messages.at(0).no_advice) << "it may be cut off";
+  EXPECT_TRUE(test::MakeLog("torch_reserve.log").messages.at(0).reserve_too_small);
+  EXPECT_FALSE(test::MakeLog("torch_2.14.log").messages.at(0).reserve_too_small);
 }
 
 TEST(OomText, XlasPoolIsListedBelowItsMessage) {
@@ -191,9 +192,9 @@ TEST(OomText, XlasPoolIsListedBelowItsMessage) {
       "Limit: 5\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 1.00KiB (rounded to "
       "1024)\nnoise\nLimit:   4096\nInUse:   3000\nMaxInUse:   4000\nLimit: 7\n");
   ASSERT_EQ(log.found, 1U);
-  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 1024);
-  EXPECT_EQ(test::BytesOf(log.messages[0].limit), 4096);
-  EXPECT_EQ(test::BytesOf(log.messages[0].allocated), 3000);
+  EXPECT_EQ(test::GetBytes(log.messages[0].requested_bytes), 1024);
+  EXPECT_EQ(test::GetBytes(log.messages[0].limit), 4096);
+  EXPECT_EQ(test::GetBytes(log.messages[0].allocated), 3000);
 }
 
 TEST(OomText, ADeviceWrittenAsACharacter) {
@@ -230,9 +231,9 @@ TEST(OomText, CutOffMessages) {
     }
     const OomMessage& cut = log.messages[0];
     for (const auto& [part, all] :
-         {std::pair(cut.asked, whole.asked), std::pair(cut.capacity, whole.capacity),
-          std::pair(cut.free, whole.free), std::pair(cut.process, whole.process),
-          std::pair(cut.allocated, whole.allocated),
+         {std::pair(cut.requested_bytes, whole.requested_bytes),
+          std::pair(cut.capacity, whole.capacity), std::pair(cut.free, whole.free),
+          std::pair(cut.process, whole.process), std::pair(cut.allocated, whole.allocated),
           std::pair(cut.unallocated, whole.unallocated)}) {
       ASSERT_TRUE(!part || part->bytes == all->bytes) << length;
     }
@@ -255,7 +256,7 @@ TEST(OomText, HostileNumbers) {
       "99999999999999999999; 18446744073709551615 bytes total capacity; 1.00 GiB already "
       "allocated; -3.00 GiB free; 2.00 GiB reserved in total by PyTorch)\n");
   ASSERT_EQ(log.found, 1U);
-  EXPECT_FALSE(log.messages[0].asked);
+  EXPECT_FALSE(log.messages[0].requested_bytes);
   EXPECT_FALSE(log.messages[0].gpu);
   EXPECT_FALSE(log.messages[0].capacity);
   EXPECT_FALSE(log.messages[0].free);
@@ -264,17 +265,17 @@ TEST(OomText, HostileNumbers) {
 
 TEST(OomText, ColoursAndUtf16AreSeenThrough) {
   EXPECT_EQ(
-      test::BytesOf(
+      test::GetBytes(
           FindOoms("\x1b[31mCUDA out of \x1b[1mmemory\x1b[0m. Tried to allocate 2.00 GiB. GPU")
               .messages.at(0)
-              .asked),
+              .requested_bytes),
       2 * test::kGiB);
   std::string wide = "\xFF\xFE";
   for (const char c : k23) {
     wide += c;
     wide += '\0';
   }
-  EXPECT_EQ(test::BytesOf(FindOoms(wide).messages.at(0).free), test::GiB(1.08));
+  EXPECT_EQ(test::GetBytes(FindOoms(wide).messages.at(0).free), test::GiB(1.08));
 }
 
 TEST(OomText, ManyMessagesKeepTheFirst) {
@@ -286,7 +287,7 @@ TEST(OomText, ManyMessagesKeepTheFirst) {
   EXPECT_EQ(log.found, 12'000U);
   EXPECT_EQ(log.lines, 12'000U);
   ASSERT_EQ(log.messages.size(), 10'000U);
-  EXPECT_EQ(test::BytesOf(log.messages.back().asked), 9'999 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(log.messages.back().requested_bytes), 9'999 * test::kMiB);
   EXPECT_EQ(log.messages.front().line, 1U);
 }
 

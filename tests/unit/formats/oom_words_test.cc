@@ -15,11 +15,11 @@ namespace memtool::formats {
 namespace {
 
 TEST(OomWords, XlaSaysWhatWasAsked) {
-  const OomLog log = test::LogOf("xla.log");
+  const OomLog log = test::MakeLog("xla.log");
   ASSERT_EQ(log.found, 2U);
-  EXPECT_EQ(test::BytesOf(log.messages[0].asked), 2441334272);
-  EXPECT_EQ(test::BytesOf(log.messages[1].asked), 2441334240);
-  EXPECT_EQ(log.messages[1].asked->precision, 0);
+  EXPECT_EQ(test::GetBytes(log.messages[0].requested_bytes), 2441334272);
+  EXPECT_EQ(test::GetBytes(log.messages[1].requested_bytes), 2441334240);
+  EXPECT_EQ(log.messages[1].requested_bytes->precision, 0);
 }
 
 TEST(OomWords, HipLimitBeforeWhatIsAllocated) {
@@ -31,8 +31,8 @@ TEST(OomWords, HipLimitBeforeWhatIsAllocated) {
       "HIP Graphs), and 54.99 MiB is reserved by PyTorch but unallocated.\n");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(log.messages[0].kind, "HIP");
-  EXPECT_EQ(test::BytesOf(log.messages[0].limit), test::GiB(1.05));
-  EXPECT_EQ(test::BytesOf(log.messages[0].private_pools), 17 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(log.messages[0].limit), test::GiB(1.05));
+  EXPECT_EQ(test::GetBytes(log.messages[0].private_pools), 17 * test::kMiB);
   EXPECT_TRUE(log.messages[0].complete);
 }
 
@@ -41,11 +41,11 @@ TEST(OomWords, WordsOfOthers) {
     std::string_view text;
     OomWording wording;
     std::string_view kind;
-    std::int64_t asked;
+    std::int64_t requested_bytes;
     std::int64_t capacity;
     int gpu;  // -1 = none
   };
-  for (const auto& [text, wording, kind, asked, capacity, gpu] : {
+  for (const auto& [text, wording, kind, requested_bytes, capacity, gpu] : {
            Case{"Failed to allocate request for 2.27GiB (2441334240B) on device ordinal 3",
                 OomWording::kXla, "XLA", 2441334240, -1, 3},
            {"failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: "
@@ -74,8 +74,8 @@ TEST(OomWords, WordsOfOthers) {
     const OomMessage& message = log.messages[0];
     EXPECT_EQ(message.wording, wording) << text;
     EXPECT_EQ(message.kind, kind) << text;
-    EXPECT_EQ(test::BytesOf(message.asked), asked) << text;
-    EXPECT_EQ(test::BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(test::GetBytes(message.requested_bytes), requested_bytes) << text;
+    EXPECT_EQ(test::GetBytes(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
 }
@@ -85,12 +85,12 @@ TEST(OomWords, WordsOf2026) {
     std::string_view text;
     OomWording wording;
     std::string_view kind;
-    std::int64_t asked;
+    std::int64_t requested_bytes;
     std::int64_t free;
     std::int64_t capacity;
     int gpu;  // -1 = none
   };
-  for (const auto& [text, wording, kind, asked, free, capacity, gpu] : {
+  for (const auto& [text, wording, kind, requested_bytes, free, capacity, gpu] : {
            Case{"MTIA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of "
                 "16.00 GiB of which 512.00 MiB is free.",
                 OomWording::kTorchUnallocated, "MTIA", test::GiB(1.5), test::MiB(512),
@@ -137,34 +137,34 @@ TEST(OomWords, WordsOf2026) {
     const OomMessage& message = log.messages[0];
     EXPECT_EQ(message.wording, wording) << text;
     EXPECT_EQ(message.kind, kind) << text;
-    EXPECT_EQ(test::BytesOf(message.asked), asked) << text;
-    EXPECT_EQ(test::BytesOf(message.free), free) << text;
-    EXPECT_EQ(test::BytesOf(message.capacity), capacity) << text;
+    EXPECT_EQ(test::GetBytes(message.requested_bytes), requested_bytes) << text;
+    EXPECT_EQ(test::GetBytes(message.free), free) << text;
+    EXPECT_EQ(test::GetBytes(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
 }
 
 TEST(OomWords, VllmsCacheIsLargerThanWhatIsLeftForIt) {
-  const OomMessage m = test::LogOf("vllm_cache.log").messages.at(0);
-  EXPECT_EQ(test::BytesOf(m.asked), test::GiB(23.25));
-  EXPECT_EQ(test::BytesOf(m.limit), test::GiB(22.5));
+  const OomMessage m = test::MakeLog("vllm_cache.log").messages.at(0);
+  EXPECT_EQ(test::GetBytes(m.requested_bytes), test::GiB(23.25));
+  EXPECT_EQ(test::GetBytes(m.limit), test::GiB(22.5));
 }
 
 TEST(OomWords, ATpuSaysWhatIsFreeAndHowLargeThePieces) {
-  const OomMessage buffer = test::LogOf("xla_tpu_buffer.log").messages.at(0);
+  const OomMessage buffer = test::MakeLog("xla_tpu_buffer.log").messages.at(0);
   EXPECT_EQ(buffer.wording, OomWording::kXlaTpu);
-  EXPECT_EQ(test::BytesOf(buffer.asked), 8 * test::kMiB);
-  EXPECT_EQ(test::BytesOf(buffer.free), test::MiB(6.5));
+  EXPECT_EQ(test::GetBytes(buffer.requested_bytes), 8 * test::kMiB);
+  EXPECT_EQ(test::GetBytes(buffer.free), test::MiB(6.5));
   EXPECT_FALSE(buffer.largest);
   EXPECT_EQ(buffer.chip, "0x0x1_HBM0");
-  const OomMessage pieces = test::LogOf("xla_tpu_pieces.log").messages.at(0);
-  EXPECT_EQ(test::BytesOf(pieces.free), 2 * test::kGiB);
-  EXPECT_EQ(test::BytesOf(pieces.largest), 384 * test::kMiB);
+  const OomMessage pieces = test::MakeLog("xla_tpu_pieces.log").messages.at(0);
+  EXPECT_EQ(test::GetBytes(pieces.free), 2 * test::kGiB);
+  EXPECT_EQ(test::GetBytes(pieces.largest), 384 * test::kMiB);
   EXPECT_EQ(pieces.chip, "1x0x0_HBM0");
-  const OomMessage program = test::LogOf("xla_tpu_program.log").messages.at(0);
-  EXPECT_EQ(test::BytesOf(program.asked), test::GiB(5.5));
-  EXPECT_EQ(test::BytesOf(program.free), 14 * test::kGiB);
-  EXPECT_EQ(test::BytesOf(program.largest), test::GiB(4.5));
+  const OomMessage program = test::MakeLog("xla_tpu_program.log").messages.at(0);
+  EXPECT_EQ(test::GetBytes(program.requested_bytes), test::GiB(5.5));
+  EXPECT_EQ(test::GetBytes(program.free), 14 * test::kGiB);
+  EXPECT_EQ(test::GetBytes(program.largest), test::GiB(4.5));
   EXPECT_EQ(FindOoms("Attempting to allocate 8.00M of it").found, 0U);
 }
 

@@ -42,7 +42,7 @@ TEST(SplitOpName, IsBounded) {
     deep += "s" + std::to_string(i) + "/";
   }
   const auto scopes = SplitOpName(deep);
-  ASSERT_EQ(scopes.size(), kMostScopes);
+  ASSERT_EQ(scopes.size(), kMaxScopes);
   EXPECT_EQ(scopes.back(), "s999");
 }
 

@@ -19,12 +19,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Wanted kAll{.recordings = true, .oom_logs = true, .ground_truth = true};
+constexpr AcceptedKinds kAll{.recordings = true, .oom_logs = true, .device_report = true};
 constexpr std::string_view kOom = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
-constexpr std::string_view kTruth = "pid, used_gpu_memory [MiB]\n10, 164 MiB\n";
+constexpr std::string_view kDeviceReportText = "pid, used_gpu_memory [MiB]\n10, 164 MiB\n";
 
-Result<Document> OpenText(std::string_view text, const Wanted& wanted) {
-  return Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", {.wanted = wanted});
+Result<Document> OpenText(std::string_view text, const AcceptedKinds& accepted) {
+  return Open(MakeMemorySource(std::as_bytes(std::span(text))), "in", {.accepted = accepted});
 }
 
 TEST(Open, TellsTheKindByContent) {
@@ -34,10 +34,10 @@ TEST(Open, TellsTheKindByContent) {
   EXPECT_EQ(recording->kind(), DocumentKind::kRecording);
   EXPECT_EQ(recording->recording().metadata.format, "pprof");
 
-  const auto truth = OpenText(kTruth, kAll);
-  ASSERT_TRUE(truth) << ToString(truth.error());
-  ASSERT_EQ(truth->kind(), DocumentKind::kGroundTruth);
-  EXPECT_EQ(truth->ground_truth().readings.at(0).used, std::int64_t{164} << 20U);
+  const auto report = OpenText(kDeviceReportText, kAll);
+  ASSERT_TRUE(report) << ToString(report.error());
+  ASSERT_EQ(report->kind(), DocumentKind::kDeviceReport);
+  EXPECT_EQ(report->device_report().readings.at(0).used, std::int64_t{164} << 20U);
 
   auto log = OpenText(kOom, kAll);
   ASSERT_TRUE(log) << ToString(log.error());
@@ -94,42 +94,42 @@ TEST(Open, SaysThatAFileGrew) {
   EXPECT_EQ(recording->diagnostics[0].severity, Severity::kWarning);
 }
 
-TEST(StreamOf, IsNoneForWhatCanBeReadAgain) {
+TEST(GetStream, IsNoneForWhatCanBeReadAgain) {
   const GrowingFile file;
   file.Append("x");
-  EXPECT_EQ(StreamOf(file.path()), std::nullopt);
-  EXPECT_EQ(StreamOf(file.path() + ".missing"), std::nullopt);
-  EXPECT_EQ(StreamOf("-"), "-");
+  EXPECT_EQ(GetStream(file.path()), std::nullopt);
+  EXPECT_EQ(GetStream(file.path() + ".missing"), std::nullopt);
+  EXPECT_EQ(GetStream("-"), "-");
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   const std::string one = "/dev/fd/" + std::to_string(ends[0]);
   const std::string other = "/proc/self/fd/" + std::to_string(ends[0]);
-  EXPECT_NE(StreamOf(one), std::nullopt);
-  EXPECT_EQ(StreamOf(one), StreamOf(other));
+  EXPECT_NE(GetStream(one), std::nullopt);
+  EXPECT_EQ(GetStream(one), GetStream(other));
   ::close(ends[0]);
   ::close(ends[1]);
 }
 
 TEST(Open, TakesAFileForWhatIsWantedOnly) {
-  for (const std::string_view text : {kOom, kTruth}) {
+  for (const std::string_view text : {kOom, kDeviceReportText}) {
     const auto refused = OpenText(text, {});
     ASSERT_FALSE(refused) << text;
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << text;
     EXPECT_EQ(refused.error().input, "in") << text;
   }
   // Text is a log where logs are wanted; whether it says anything is another question.
-  const auto log = OpenText(kTruth, {.oom_logs = true});
+  const auto log = OpenText(kDeviceReportText, {.oom_logs = true});
   ASSERT_TRUE(log);
   ASSERT_EQ(log->kind(), DocumentKind::kOomLog);
   EXPECT_EQ(log->oom_log().found, 0U);
-  const auto truth = OpenText(kOom, {.recordings = false, .ground_truth = true});
-  ASSERT_FALSE(truth);
-  EXPECT_EQ(truth.error().code, ErrorCode::kUnknownFormat);
+  const auto report = OpenText(kOom, {.recordings = false, .device_report = true});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::kUnknownFormat);
 }
 
 TEST(Open, NamedFormatIsARecording) {
   const auto wrong = Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in",
-                          {.format = "torch_snapshot", .wanted = kAll});
+                          {.format = "torch_snapshot", .accepted = kAll});
   ASSERT_FALSE(wrong);
   const auto unknown =
       Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in", {.format = "xml"});
@@ -171,7 +171,7 @@ class BytesReader final : public Reader {
 TEST(Open, AsksTheReadersThatItIsGiven) {
   const BytesReader own;
   const auto document = Open(MakeMemorySource(std::as_bytes(std::span(kOom))), "in",
-                             {.wanted = kAll, .readers = {&own}});
+                             {.accepted = kAll, .readers = {&own}});
   ASSERT_TRUE(document) << ToString(document.error());
   ASSERT_EQ(document->kind(), DocumentKind::kRecording);
   EXPECT_EQ(document->recording().metadata.format, "bytes");

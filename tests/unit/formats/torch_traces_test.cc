@@ -89,7 +89,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
     std::int64_t replayed = Replay(*recording, trace).Summarize().base_bytes;
     EXPECT_EQ(replayed, before) << "seed " << seed;
     std::int64_t reserved = trace.preexisting_reserved;
-    for (const Event& event : EventsOf(*recording, trace)) {
+    for (const Event& event : GetEvents(*recording, trace)) {
       replayed += LiveChange(event);
       reserved += ReservedChange(event);
       const bool of_file = event.action == Action::kAlloc || event.action == Action::kFreeCompleted;
@@ -105,7 +105,7 @@ TEST(Kineto, LiveBytesAreTheAllocatorsTotals) {
 
 TEST(Kineto, SpansAroundAnEventAreItsStack) {
   const Recording recording = LoadFile("kineto/trace.json");
-  const auto events = EventsOf(recording, recording.history->traces.at(0));
+  const auto events = GetEvents(recording, recording.history->traces.at(0));
   std::map<std::uint64_t, std::vector<std::string>> stacks;
   for (const Event& event : events) {
     if (event.action == Action::kAlloc) {
@@ -140,19 +140,19 @@ TEST(Kineto, FailuresAreEventsOfTheirDevice) {
   const memtool::Trace& trace = recording.history->traces.at(0);
   const TraceSummary summary = Replay(recording, trace).Summarize();
   ASSERT_EQ(summary.ooms.size(), 1U);
-  const Event& event = EventsOf(recording, trace)[summary.ooms[0]];
+  const Event& event = GetEvents(recording, trace)[summary.ooms[0]];
   EXPECT_EQ(event.size, std::int64_t{1} << 40U);
-  EXPECT_EQ(event.key, kNotTold);
+  EXPECT_EQ(event.key, kUnknownBytes);
   EXPECT_EQ(event.time, 1'700'000'000'008'000'000);
   EXPECT_THAT(Frames(recording, event.stack), ElementsAre("step", "main"));
   // One that does not tell the requested size is a mark.
-  const auto untold = LoadTrace(Trace(
+  const auto unknown = LoadTrace(Trace(
       {Memory(1, 4096, 512, 512), R"({"ph":"i","cat":"cpu_instant_event","name":"[OutOfMemory]",)"
                                   R"("ts":2,"args":{"Device Id":0,"Device Type":1}})"}));
-  ASSERT_TRUE(untold) << ToString(untold.error());
-  EXPECT_EQ(untold->history->events.size(), 1U);
-  ASSERT_EQ(untold->history->marks.size(), 1U);
-  EXPECT_EQ(untold->history->marks[0].name, "OutOfMemory");
+  ASSERT_TRUE(unknown) << ToString(unknown.error());
+  EXPECT_EQ(unknown->history->events.size(), 1U);
+  ASSERT_EQ(unknown->history->marks.size(), 1U);
+  EXPECT_EQ(unknown->history->marks[0].name, "OutOfMemory");
 }
 
 TEST(Kineto, EventsThatCannotBeUsed) {
@@ -206,7 +206,7 @@ TEST(Kineto, HostileTraces) {
 std::map<std::int64_t, std::map<std::string, std::int64_t>> Sums(const Recording& recording) {
   std::map<std::int64_t, std::map<std::string, std::int64_t>> sums;
   std::map<std::string, std::int64_t> now;
-  for (const Event& event : EventsOf(recording, recording.history->traces.at(0))) {
+  for (const Event& event : GetEvents(recording, recording.history->traces.at(0))) {
     std::int64_t& sum = now[Frames(recording, event.stack).at(0)];
     sum += LiveChange(event);
     if (sum == 0) {
@@ -235,7 +235,7 @@ TEST(TorchTimeline, TheStartIsAfterWhatIsListedOfBefore) {
     const Recording recording = LoadFile(name);
     const memtool::Trace& trace = recording.history->traces.at(0);
     EXPECT_EQ(Replay(recording, trace).Summarize().start_bytes, 61'440) << name;
-    EXPECT_EQ(EventsOf(recording, trace)[trace.listed_before].size, 1 << 20) << name;
+    EXPECT_EQ(GetEvents(recording, trace)[trace.listed_before].size, 1 << 20) << name;
   }
   for (const char* text : {"[[5, 2, 100, 0], [-1, 1, 30, 1]]",
                            "[[5, 6], [[0,7,0,0,0,0,0,0,0],[0,7,8,0,0,0,0,0,0]]]"}) {

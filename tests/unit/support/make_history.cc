@@ -126,8 +126,8 @@ class RandomEvents {
 
 }  // namespace
 
-Trace& AddTrace(History& history, const std::vector<Event>& events, LedgerId blocks,
-                LedgerId segments) {
+Trace& AddTrace(History& history, const std::vector<Event>& events, DomainId blocks,
+                DomainId segments) {
   if (history.streams.empty()) {
     history.streams = {0};
   }
@@ -143,19 +143,19 @@ Trace& AddTrace(History& history, const std::vector<Event>& events, LedgerId blo
 }
 
 Trace& AddTrace(History& history, std::vector<Event> events) {
-  const LedgerId segments(history.ledgers.size());
-  const LedgerId blocks(history.ledgers.size() + 1);
+  const DomainId segments(history.domains.size());
+  const DomainId blocks(history.domains.size() + 1);
   const auto device = static_cast<std::int32_t>(history.traces.size());
-  history.ledgers.push_back({.name = "segments", .device = device, .level = LedgerLevel::kDriver});
-  history.ledgers.push_back({.name = "blocks", .device = device, .parent = segments});
+  history.domains.push_back({.name = "segments", .device = device, .level = DomainLevel::kDriver});
+  history.domains.push_back({.name = "blocks", .device = device, .parent = segments});
   for (Event& event : events) {
-    const LedgerId book = IsOfSegments(event.action) ? segments : blocks;
-    event.ledger = static_cast<std::uint8_t>(book.value());
+    const DomainId book = IsOfSegments(event.action) ? segments : blocks;
+    event.domain = static_cast<std::uint8_t>(book.value());
   }
   return AddTrace(history, events, blocks, segments);
 }
 
-History HistoryOf(std::vector<Event> events) {
+History BuildHistory(std::vector<Event> events) {
   History history;
   AddTrace(history, std::move(events));
   return history;
@@ -198,7 +198,7 @@ Recording MakeRecording(History history, std::optional<AllocatorState> state,
 Recording RandomHistory(std::uint32_t seed, std::int64_t standing) {
   RecordingBuilder builder;
   const RandomEvents random(seed, AddStacks(builder, kRandomStacks - 1, "model.py"));
-  History history = HistoryOf(random.events());
+  History history = BuildHistory(random.events());
   history.clock = Clock::kUnix;
   history.marks = {{.name = "step", .begin = 1'000'000'000, .end = 1'010'000'000},
                    {.name = "step", .begin = 1'020'000'000}};

@@ -1,4 +1,4 @@
-// Histories and allocator states by hand: events are listed, the ledgers and the builder's checks
+// Histories and allocator states by hand: events are listed, the domains and the builder's checks
 // are the same for all.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace memtool::test {
 
-// Appends a device's events; device and name are the trace's number. It gets new ledgers for
+// Appends a device's events; device and name are the trace's number. It gets new domains for
 // segments and blocks, and each event goes to one by its action. The trace may be changed until the
 // next one is added.
 Trace& AddTrace(History& history, std::vector<Event> events);
-// The same with ledgers that the history already has; every event names its own.
-Trace& AddTrace(History& history, const std::vector<Event>& events, LedgerId blocks,
-                LedgerId segments);
+// The same with domains that the history already has; every event names its own.
+Trace& AddTrace(History& history, const std::vector<Event>& events, DomainId blocks,
+                DomainId segments);
 // A history of device 0 alone.
-History HistoryOf(std::vector<Event> events);
+History BuildHistory(std::vector<Event> events);
 
 // Blocks of device 0 in one segment, at address 0.
 AllocatorState InOneSegment(std::vector<Block> blocks, std::int64_t size);

@@ -45,7 +45,7 @@ T Take(Result<T> result) {
 ProfileMaker::ProfileMaker(const Types& types, std::string_view default_type) {
   std::vector<SampleType> made;
   for (const auto& [type, unit] : types) {
-    made.push_back({builder_.Intern(type), builder_.Intern(unit), RoleOf(type, unit)});
+    made.push_back({builder_.Intern(type), builder_.Intern(unit), GetRole(type, unit)});
   }
   builder_.StartProfile(std::move(made), builder_.Intern(default_type));
 }

@@ -20,12 +20,12 @@ inline std::int64_t GiB(double value) {
   return static_cast<std::int64_t>(value * static_cast<double>(kGiB) + 0.5);
 }
 
-// -1: the message does not tell.
-inline std::int64_t BytesOf(const std::optional<OomNumber>& number) {
+// -1: the message does not say.
+inline std::int64_t GetBytes(const std::optional<OomNumber>& number) {
   return number ? number->bytes : -1;
 }
 
-inline formats::OomLog LogOf(const std::string& name) {
+inline formats::OomLog MakeLog(const std::string& name) {
   const auto bytes = TestFile("oom_text/" + name);
   return formats::FindOoms(AsView(bytes));
 }

@@ -21,7 +21,7 @@ std::string Text(const Diagnostic& row);
 std::string Text(const BlindSpot& row);
 std::string Text(const Counter& row);
 std::string Text(const Setting& row);
-std::string Text(const Ledger& row);
+std::string Text(const MemoryDomain& row);
 std::string Text(const Trace& row);
 std::string Text(const Event& row);
 std::string Text(const Mark& row);
@@ -119,7 +119,7 @@ std::string Text(const Setting& row) {
   const auto& [a, b] = row;
   return Row(a, b);
 }
-std::string Text(const Ledger& row) {
+std::string Text(const MemoryDomain& row) {
   const auto& [a, b, c, d, e, f] = row;
   return Row(a, b, c, d, e, f);
 }

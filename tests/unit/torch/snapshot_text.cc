@@ -60,7 +60,7 @@ std::string Describe(const Recording& recording) {
   for (std::size_t i = 0; i < history.events.size(); ++i) {
     const Event& e = history.events[i];
     text += fmt::format("event {} {:x} {} {} {} {} [{}] {}\n", static_cast<int>(e.action), e.key,
-                        e.size, e.time, history.streams[e.stream], e.ledger,
+                        e.size, e.time, history.streams[e.stream], e.domain,
                         LabelText(recording, i), StackText(recording, e.stack));
   }
   for (const Segment& s : recording.state->segments) {

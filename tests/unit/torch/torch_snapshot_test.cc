@@ -88,12 +88,12 @@ TEST(TorchSnapshot, EventsBecomeRows) {
   EXPECT_EQ(history.clock, Clock::kUnix);
   const Event& segment = history.events[0];
   EXPECT_EQ(segment.action, Action::kSegmentAlloc);
-  EXPECT_EQ(segment.ledger, history.traces[0].segments.value());
+  EXPECT_EQ(segment.domain, history.traces[0].segments.value());
   const Event& alloc = history.events[1];
   EXPECT_EQ(alloc.key, 0x7f0000000000U);
   EXPECT_EQ(alloc.size, 1000);
   EXPECT_EQ(alloc.time, 1700000000000001000);
-  EXPECT_EQ(alloc.ledger, history.traces[0].blocks.value());
+  EXPECT_EQ(alloc.domain, history.traces[0].blocks.value());
   EXPECT_EQ(alloc.stack, segment.stack);
   EXPECT_FALSE(history.events[3].stack.valid());  // an empty list
   EXPECT_FALSE(history.events[5].stack.valid());  // no frames key
@@ -172,9 +172,9 @@ TEST(TorchSnapshot, PinnedHostMemoryIsATraceOfItsOwn) {
   const Trace& host = history.traces[1];
   EXPECT_EQ(host.device, -1);
   EXPECT_EQ(host.event_count, 1U);
-  EXPECT_EQ(history.ledgers[host.blocks.value()].kind, LedgerKind::kPinned);
-  EXPECT_EQ(history.ledgers[host.blocks.value()].parent, host.segments);
-  EXPECT_EQ(history.events[host.first_event].ledger, host.blocks.value());
+  EXPECT_EQ(history.domains[host.blocks.value()].kind, DomainKind::kPinned);
+  EXPECT_EQ(history.domains[host.blocks.value()].parent, host.segments);
+  EXPECT_EQ(history.events[host.first_event].domain, host.blocks.value());
   EXPECT_TRUE(recording.state->segments.back().host);
   EXPECT_THAT(DiagnosticCodes(recording),
               ::testing::ElementsAre("unknown_action", "unknown_key", "unknown_key"));
@@ -189,8 +189,8 @@ TEST_P(TorchDevices, HaveTheirOwnTraces) {
   const Trace& trace = history.traces[GetParam()];
   EXPECT_EQ(trace.device, static_cast<int>(GetParam()));
   EXPECT_EQ(trace.first_event, 10 * GetParam());
-  EXPECT_EQ(history.events[trace.first_event].ledger, trace.segments.value());
-  EXPECT_EQ(history.events[trace.first_event + 1].ledger, trace.blocks.value());
+  EXPECT_EQ(history.events[trace.first_event].domain, trace.segments.value());
+  EXPECT_EQ(history.events[trace.first_event + 1].domain, trace.blocks.value());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TorchDevices, testing::Values(0, 1, 2));

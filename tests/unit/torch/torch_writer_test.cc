@@ -128,7 +128,7 @@ TEST(TorchWriter, KeepsWhatIsSaidOfBlocks) {
   EXPECT_EQ(LabelText(*again, 3), "annotation=saved for backward annotation=relu");
 }
 
-std::vector<std::string> CommentsOf(const Recording& recording) {
+std::vector<std::string> GetComments(const Recording& recording) {
   std::vector<std::string> comments;
   for (const StringId comment : recording.metadata.comments) {
     comments.emplace_back(recording.Text(comment));
@@ -147,12 +147,12 @@ TEST(TorchWriter, CommentsComeBack) {
   const auto first = WithKey(R"({"comments":["one","two"],"later":{"comments":"no"}})");
   ASSERT_TRUE(first) << ToString(first.error());
   const std::vector<std::string> wanted{"one", "two"};
-  EXPECT_EQ(CommentsOf(*first), wanted);
+  EXPECT_EQ(GetComments(*first), wanted);
   const auto bytes = formats::WriteAs("torch_snapshot", *first);
   ASSERT_TRUE(bytes) << ToString(bytes.error());
   const auto second = LoadText(*bytes);
   ASSERT_TRUE(second) << ToString(second.error());
-  EXPECT_EQ(CommentsOf(*second), wanted);
+  EXPECT_EQ(GetComments(*second), wanted);
   ASSERT_EQ(second->diagnostics.size(), 1U);
   EXPECT_EQ(second->diagnostics[0].code, "cut");
   EXPECT_EQ(second->diagnostics[0].message, "one; two");
@@ -162,7 +162,7 @@ TEST(TorchWriter, OddCommentsAreNoFault) {
   for (const char* value : {"5", "null", "[]", "{}", "[\"x\"]", "{\"comments\":[]}"}) {
     const auto recording = WithKey(value);
     ASSERT_TRUE(recording) << value << ToString(recording.error());
-    EXPECT_TRUE(CommentsOf(*recording).empty()) << value;
+    EXPECT_TRUE(GetComments(*recording).empty()) << value;
   }
 }
 

@@ -12,7 +12,7 @@ AllocatorSettings Parse(const std::string& text) {
   EXPECT_TRUE(settings) << (settings ? "" : ToString(settings.error()));
   return settings ? *settings : AllocatorSettings{};
 }
-std::string ErrorOf(const std::string& text) {
+std::string ToError(const std::string& text) {
   const auto settings = ParseAllocatorConf(text);
   return settings ? "none" : settings.error().message;
 }
@@ -69,23 +69,23 @@ TEST(AllocatorSettings, WhatIsNotModelledIsKeptByName) {
 }
 
 TEST(AllocatorSettings, MistakesAreNamed) {
-  EXPECT_EQ(ErrorOf("expandable_segment:True"),
+  EXPECT_EQ(ToError("expandable_segment:True"),
             "no allocator setting is called 'expandable_segment'");
-  EXPECT_EQ(ErrorOf("expandable_segments:1"),
+  EXPECT_EQ(ToError("expandable_segments:1"),
             "allocator setting expandable_segments: '1' is neither True nor False");
-  EXPECT_EQ(ErrorOf("expandable_segments"), "'expandable_segments' is no allocator setting");
-  EXPECT_EQ(ErrorOf("max_split_size_mb:19"),
+  EXPECT_EQ(ToError("expandable_segments"), "'expandable_segments' is no allocator setting");
+  EXPECT_EQ(ToError("max_split_size_mb:19"),
             "allocator setting max_split_size_mb: 19 is too small, the least is 20");
-  EXPECT_EQ(ErrorOf("max_split_size_mb:20"), "none");
-  EXPECT_EQ(ErrorOf("max_split_size_mb:x"),
+  EXPECT_EQ(ToError("max_split_size_mb:20"), "none");
+  EXPECT_EQ(ToError("max_split_size_mb:x"),
             "allocator setting max_split_size_mb: 'x' is no number of MiB");
-  EXPECT_EQ(ErrorOf("garbage_collection_threshold:1"),
+  EXPECT_EQ(ToError("garbage_collection_threshold:1"),
             "allocator setting garbage_collection_threshold: '1' is no share between 0 and 1");
-  EXPECT_EQ(ErrorOf("roundup_power2_divisions:3"),
+  EXPECT_EQ(ToError("roundup_power2_divisions:3"),
             "allocator setting roundup_power2_divisions: '3' is no power of 2");
-  EXPECT_EQ(ErrorOf("roundup_power2_divisions:[3:1]"),
+  EXPECT_EQ(ToError("roundup_power2_divisions:[3:1]"),
             "allocator setting roundup_power2_divisions: interval '3' is no power of 2");
-  EXPECT_EQ(ErrorOf("roundup_power2_divisions:[4:1"),
+  EXPECT_EQ(ToError("roundup_power2_divisions:[4:1"),
             "allocator setting roundup_power2_divisions: a bracket is not closed");
 }
 
@@ -100,8 +100,8 @@ TEST(AllocatorSettings, OfARecording) {
   builder.AddSetting("roundup_power2_divisions.1", "0");
   builder.AddSetting("roundup_power2_divisions.32768", "16");
   const Recording recording =
-      test::MakeRecording(test::HistoryOf({}), AllocatorState{}, std::move(builder));
-  const AllocatorSettings s = SettingsOf(recording);
+      test::MakeRecording(test::BuildHistory({}), AllocatorState{}, std::move(builder));
+  const AllocatorSettings s = RecordedSettings(recording);
   EXPECT_TRUE(s.splits_everything());
   EXPECT_TRUE(s.expandable_segments);
   EXPECT_DOUBLE_EQ(s.garbage_collection_threshold, 0.5);

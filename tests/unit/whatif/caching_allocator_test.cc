@@ -19,18 +19,18 @@ class Program {
   }
   void Put(std::uint32_t block) { allocator_.FreeCompleted(block); }
   [[nodiscard]] std::int64_t Size(std::uint32_t block) const { return allocator_.SizeOf(block); }
-  [[nodiscard]] std::uint64_t At(std::uint32_t block) const { return allocator_.AddressOf(block); }
+  [[nodiscard]] std::uint64_t At(std::uint32_t block) const { return allocator_.GetAddress(block); }
   [[nodiscard]] std::int64_t reserved() const { return allocator_.counters().reserved; }
   [[nodiscard]] std::uint64_t retries() const { return allocator_.counters().retries; }
   [[nodiscard]] CachingAllocator& allocator() { return allocator_; }
   // Of the segment that a first request makes.
-  static std::int64_t SegmentOf(std::int64_t size, const std::string& conf = "") {
+  static std::int64_t GetSegment(std::int64_t size, const std::string& conf = "") {
     Program program(conf);
     program.Get(size);
     return program.reserved();
   }
   // Of the block that a first request gets.
-  static std::int64_t BlockOf(std::int64_t size, const std::string& conf = "") {
+  static std::int64_t GetBlock(std::int64_t size, const std::string& conf = "") {
     Program program(conf);
     return program.Size(program.Get(size));
   }
@@ -47,37 +47,37 @@ class Program {
 };
 
 TEST(CachingAllocator, SizesAreRoundedTo512) {
-  EXPECT_EQ(Program::BlockOf(1), kB);
-  EXPECT_EQ(Program::BlockOf(512), kB);
-  EXPECT_EQ(Program::BlockOf(513), 2 * kB);
+  EXPECT_EQ(Program::GetBlock(1), kB);
+  EXPECT_EQ(Program::GetBlock(512), kB);
+  EXPECT_EQ(Program::GetBlock(513), 2 * kB);
 }
 
 TEST(CachingAllocator, SegmentSizesAtTheirBorders) {
-  EXPECT_EQ(Program::SegmentOf(kMiB), 2 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(kMiB + 1), 20 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(10 * kMiB - kB), 20 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(10 * kMiB - kB + 1), 10 * kMiB) << "10 MiB after rounding";
-  EXPECT_EQ(Program::SegmentOf(10 * kMiB), 10 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(10 * kMiB + 1), 12 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(5 * kMiB, "large_segment_size_mb:32"), 32 * kMiB);
+  EXPECT_EQ(Program::GetSegment(kMiB), 2 * kMiB);
+  EXPECT_EQ(Program::GetSegment(kMiB + 1), 20 * kMiB);
+  EXPECT_EQ(Program::GetSegment(10 * kMiB - kB), 20 * kMiB);
+  EXPECT_EQ(Program::GetSegment(10 * kMiB - kB + 1), 10 * kMiB) << "10 MiB after rounding";
+  EXPECT_EQ(Program::GetSegment(10 * kMiB), 10 * kMiB);
+  EXPECT_EQ(Program::GetSegment(10 * kMiB + 1), 12 * kMiB);
+  EXPECT_EQ(Program::GetSegment(5 * kMiB, "large_segment_size_mb:32"), 32 * kMiB);
 }
 
 TEST(CachingAllocator, PowersOfTwo) {
   const std::string conf = "roundup_power2_divisions:4";
-  EXPECT_EQ(Program::BlockOf(4 * kB, conf), 4 * kB) << "not above 512 × 4";
-  EXPECT_EQ(Program::BlockOf(4 * kB + 1, conf), 5 * kB) << "2048 / 4 = 512";
-  EXPECT_EQ(Program::BlockOf(1200000, conf), 1310720) << "1 MiB · 5 / 4";
-  EXPECT_EQ(Program::BlockOf(2 * kMiB, conf), 2 * kMiB) << "powers of two stay";
-  EXPECT_EQ(Program::BlockOf(1500, "roundup_power2_divisions:1"), 3 * kB);
+  EXPECT_EQ(Program::GetBlock(4 * kB, conf), 4 * kB) << "not above 512 × 4";
+  EXPECT_EQ(Program::GetBlock(4 * kB + 1, conf), 5 * kB) << "2048 / 4 = 512";
+  EXPECT_EQ(Program::GetBlock(1200000, conf), 1310720) << "1 MiB · 5 / 4";
+  EXPECT_EQ(Program::GetBlock(2 * kMiB, conf), 2 * kMiB) << "powers of two stay";
+  EXPECT_EQ(Program::GetBlock(1500, "roundup_power2_divisions:1"), 3 * kB);
   // The end is not forced to a multiple of 512: 512 · 64 < 33000, the step is 32768 / 64.
-  EXPECT_EQ(Program::BlockOf(33000, "roundup_power2_divisions:64"), 33280);
+  EXPECT_EQ(Program::GetBlock(33000, "roundup_power2_divisions:64"), 33280);
   // Pool and segment go by the rounded size.
-  EXPECT_EQ(Program::SegmentOf(1000000, "roundup_power2_divisions:2"), 2 * kMiB);
-  EXPECT_EQ(Program::SegmentOf(9000000, "roundup_power2_divisions:2"), 12 * kMiB);
+  EXPECT_EQ(Program::GetSegment(1000000, "roundup_power2_divisions:2"), 2 * kMiB);
+  EXPECT_EQ(Program::GetSegment(9000000, "roundup_power2_divisions:2"), 12 * kMiB);
   // Each interval has its own: 2 MiB and above by halves, below by 512 bytes.
-  EXPECT_EQ(Program::BlockOf(3 * kMiB / 2 + 1, "roundup_power2_divisions:[1:1,>:2]"),
+  EXPECT_EQ(Program::GetBlock(3 * kMiB / 2 + 1, "roundup_power2_divisions:[1:1,>:2]"),
             3 * kMiB / 2 + kB);
-  EXPECT_EQ(Program::BlockOf(2 * kMiB + 1, "roundup_power2_divisions:[1:1,>:2]"), 3 * kMiB);
+  EXPECT_EQ(Program::GetBlock(2 * kMiB + 1, "roundup_power2_divisions:[1:1,>:2]"), 3 * kMiB);
 }
 
 // A large block is divided when more than 1 MiB is left over, a small one from 512 bytes on.

@@ -12,7 +12,7 @@ namespace memtool::tests {
 namespace {
 
 void ExpectExact(const HistoryIndex& index, const std::string& what) {
-  const whatif::Fidelity fidelity = FidelityOf(index);
+  const whatif::Fidelity fidelity = ComputeFidelity(index);
   EXPECT_TRUE(fidelity.exact()) << what << ": " << Text(fidelity);
   EXPECT_EQ(fidelity.reserved_difference, 0) << what;
   ::testing::Test::RecordProperty(what, Text(fidelity));
@@ -50,7 +50,7 @@ TEST(WhatIfFidelity, SomeFilesCannotBeReplayed) {
     GTEST_SKIP() << "MEMTOOL_REFERENCE_DATA names no folder with real files";
   }
   const auto obstacle = [&folder](const char* name) {
-    return FidelityOf(*OpenFile((*folder / name).string())).obstacle;
+    return ComputeFidelity(*OpenFile((*folder / name).string())).obstacle;
   };
   EXPECT_EQ(obstacle("mosaic_output.pickle"), whatif::Obstacle::kOutside);
   EXPECT_EQ(obstacle("yiyi_oom.pickle"), whatif::Obstacle::kNoEvents);

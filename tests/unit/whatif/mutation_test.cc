@@ -11,7 +11,7 @@ namespace {
 int Differing(const whatif::Rules& rules, const std::vector<std::string>& files) {
   int differing = 0;
   for (const std::string& file : files) {
-    differing += FidelityOf(*OpenFile(file), rules).exact() ? 0 : 1;
+    differing += ComputeFidelity(*OpenFile(file), rules).exact() ? 0 : 1;
   }
   return differing;
 }
@@ -57,8 +57,8 @@ TEST(WhatIfMutation, BlocksOfTheBaseKeepSmallRests) {
   int differing = 0;
   for (const int percent : {10, 30, 50, 70, 90}) {
     const auto cut = WithoutHead(*index, percent);
-    EXPECT_TRUE(FidelityOf(*cut).exact()) << percent;
-    differing += FidelityOf(*cut, {.base_without_rests = true}).exact() ? 0 : 1;
+    EXPECT_TRUE(ComputeFidelity(*cut).exact()) << percent;
+    differing += ComputeFidelity(*cut, {.base_without_rests = true}).exact() ? 0 : 1;
   }
   EXPECT_GT(differing, 0);
 }

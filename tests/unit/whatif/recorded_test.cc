@@ -24,7 +24,7 @@ whatif::AllocatorSettings ConfSettings(const std::string& text) {
 TEST(WhatIfRecorded, UnderItsOwnSettingsNothingChanges) {
   for (const Generated& one : AllGenerated()) {
     const auto index = OpenGenerated(one.name);
-    const HistoryIndex made = Under(*index, whatif::SettingsOf(index->recording()));
+    const HistoryIndex made = Under(*index, whatif::RecordedSettings(index->recording()));
     const TraceSummary& was = index->summary(std::size_t{0});
     const TraceSummary& is = made.summary(std::size_t{0});
     EXPECT_EQ(is.peak_bytes, was.peak_bytes) << one.name;
@@ -51,11 +51,12 @@ TEST(WhatIfRecorded, UnderOthersItIsTheRun) {
       EXPECT_EQ(is.peak_bytes, was.peak_bytes) << name << conf;
       EXPECT_EQ(is.end_bytes, was.end_bytes) << name << conf;
       EXPECT_TRUE(is.reconciles()) << name << conf;
-      const auto run = whatif::RunOnce(RequestsOf(*index), settings, {.total = {}, .until = {}});
+      const auto run =
+          whatif::RunOnce(CollectRequests(*index), settings, {.total = {}, .until = {}});
       EXPECT_EQ(is.reserved_peak_bytes, run.reserved_peak) << name << conf;
       const Trace& trace = made.history().traces.front();
-      const auto requests = whatif::RequestsOf(made, trace, settings);
-      const auto fidelity = whatif::FidelityOf(made, trace, settings, requests);
+      const auto requests = whatif::CollectRequests(made, trace, settings);
+      const auto fidelity = whatif::ComputeFidelity(made, trace, settings, requests);
       EXPECT_TRUE(fidelity.exact()) << name << conf << ": " << Text(fidelity);
     }
   }

@@ -53,14 +53,15 @@ std::shared_ptr<const HistoryIndex> WithoutHead(const HistoryIndex& index, int p
   return std::make_shared<const HistoryIndex>(std::move(cut->recording));
 }
 
-whatif::Requests RequestsOf(const HistoryIndex& index, whatif::Rules rules) {
-  return whatif::RequestsOf(index, index.history().traces.front(),
-                            whatif::SettingsOf(index.recording()), rules);
+whatif::Requests CollectRequests(const HistoryIndex& index, whatif::Rules rules) {
+  return whatif::CollectRequests(index, index.history().traces.front(),
+                                 whatif::RecordedSettings(index.recording()), rules);
 }
 
-whatif::Fidelity FidelityOf(const HistoryIndex& index, whatif::Rules rules) {
-  return whatif::FidelityOf(index, index.history().traces.front(),
-                            whatif::SettingsOf(index.recording()), RequestsOf(index, rules), rules);
+whatif::Fidelity ComputeFidelity(const HistoryIndex& index, whatif::Rules rules) {
+  return whatif::ComputeFidelity(index, index.history().traces.front(),
+                                 whatif::RecordedSettings(index.recording()),
+                                 CollectRequests(index, rules), rules);
 }
 
 std::string Text(const whatif::Fidelity& f) {

@@ -30,8 +30,8 @@ std::vector<std::string> RealFiles();
 std::shared_ptr<const HistoryIndex> WithoutHead(const HistoryIndex& index, int percent);
 
 // The first trace under the file's own settings.
-whatif::Requests RequestsOf(const HistoryIndex& index, whatif::Rules rules = {});
-whatif::Fidelity FidelityOf(const HistoryIndex& index, whatif::Rules rules = {});
+whatif::Requests CollectRequests(const HistoryIndex& index, whatif::Rules rules = {});
+whatif::Fidelity ComputeFidelity(const HistoryIndex& index, whatif::Rules rules = {});
 // "placements 3/3, segments 2/2 + 0, releases 0/0 + 0, blocks 5/5, reserved 0" and the first
 // difference.
 std::string Text(const whatif::Fidelity& fidelity);

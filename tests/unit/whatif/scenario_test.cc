@@ -17,16 +17,16 @@ whatif::AllocatorSettings Conf(const std::string& text) {
   return *whatif::ParseAllocatorConf(text);
 }
 
-whatif::Limit LimitOf(const HistoryIndex& index) {
-  return whatif::LimitOf(index, index.history().traces.front(),
-                         whatif::SettingsOf(index.recording()), RequestsOf(index));
+whatif::Limit ComputeLimit(const HistoryIndex& index) {
+  return whatif::ComputeLimit(index, index.history().traces.front(),
+                              whatif::RecordedSettings(index.recording()), CollectRequests(index));
 }
 
 // The card's limit is not in the file; refusals and the failure tell it.
 TEST(WhatIfLimit, IsInferredAndReproducesTheRefusals) {
   for (const Generated& one : AllGenerated()) {
     const auto index = OpenGenerated(one.name);
-    const whatif::Limit limit = LimitOf(*index);
+    const whatif::Limit limit = ComputeLimit(*index);
     if (one.retries == 0) {
       EXPECT_EQ(limit.from, whatif::Limit::From::kHighest) << one.name;
       EXPECT_FALSE(limit.high) << one.name;
@@ -48,7 +48,7 @@ TEST(WhatIfLimit, IsInferredAndReproducesTheRefusals) {
 }
 
 Scenario Under(const std::string& name, const std::string& conf, whatif::ScenarioQuery query = {}) {
-  return whatif::ScenarioOf(RequestsOf(*OpenGenerated(name)), Conf(conf), query);
+  return whatif::MakeScenario(CollectRequests(*OpenGenerated(name)), Conf(conf), query);
 }
 
 // 72 MiB live and 150 wanted, 420 allowed: six segments of 60 MiB keep 12 each.
@@ -76,7 +76,7 @@ TEST(WhatIfScenario, AShortageDoesNotPass) {
 }
 
 TEST(WhatIfScenario, TheSmallestLimitIsTheSmallest) {
-  const auto requests = RequestsOf(*OpenGenerated("pressure_split"));
+  const auto requests = CollectRequests(*OpenGenerated("pressure_split"));
   for (const char* conf : {"", "expandable_segments:True", "max_split_size_mb:64"}) {
     const auto fits = whatif::SmallestLimit(requests, Conf(conf), {});
     ASSERT_TRUE(fits) << conf;
@@ -88,9 +88,9 @@ TEST(WhatIfScenario, TheSmallestLimitIsTheSmallest) {
 // Two requests from before the recording lie in one segment; the layout of the past costs more.
 TEST(WhatIfScenario, ABaseGivesAnInterval) {
   const auto cut = WithoutHead(*OpenGenerated("default"), 70);
-  const auto requests = RequestsOf(*cut);
+  const auto requests = CollectRequests(*cut);
   ASSERT_TRUE(requests.has_base());
-  const Scenario scenario = whatif::ScenarioOf(requests, Conf("expandable_segments:True"), {});
+  const Scenario scenario = whatif::MakeScenario(requests, Conf("expandable_segments:True"), {});
   EXPECT_LE(scenario.low.reserved_peak, scenario.high.reserved_peak);
   EXPECT_GE(scenario.low.reserved_peak, scenario.low.live_peak);
   EXPECT_EQ(scenario.low.live_peak, scenario.high.live_peak);
@@ -100,7 +100,7 @@ TEST(WhatIfScenario, ABaseGivesAnInterval) {
 TEST(WhatIfScenario, ChangedPrograms) {
   const auto index = OpenGenerated("default");
   const Trace& trace = index->history().traces.front();
-  const auto requests = RequestsOf(*index);
+  const auto requests = CollectRequests(*index);
   const auto peak = [](const whatif::Requests& changed) {
     return whatif::RunOnce(changed, {}, {});
   };
@@ -121,8 +121,8 @@ TEST(WhatIfScenario, ChangedPrograms) {
 TEST(WhatIfScenario, TheStateAfterARun) {
   const auto index = OpenGenerated("expandable");
   const Trace& trace = index->history().traces.front();
-  const auto requests = RequestsOf(*index);
-  const auto settings = whatif::SettingsOf(index->recording());
+  const auto requests = CollectRequests(*index);
+  const auto settings = whatif::RecordedSettings(index->recording());
   const AllocatorState state = whatif::StateAfter(*index, trace, requests, settings, {});
   std::int64_t reserved = 0;
   std::int64_t requested = 0;

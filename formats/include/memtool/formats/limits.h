@@ -1,5 +1,5 @@
-// What an input may cost. Every default is stated here and in memtool-formats(5); each can be
-// changed with --limit NAME=VALUE.
+// Resource limits for reading one input. Every default is stated here and in memtool-formats(5);
+// each can be changed with --limit NAME=VALUE.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct OomLog {
 };
 
 // What an OomWording means, for people: "PyTorch 1.4 to 2.0".
-std::string DisplayOf(const OomMessage& message);
+std::string ToDisplayName(const OomMessage& message);
 
 // The messages in a log that is in memory, whatever its text.
 OomLog FindOoms(std::string_view text);

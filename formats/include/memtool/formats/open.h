@@ -1,5 +1,6 @@
-// The one door to a file: bytes in, a Document out. Unpacks, recognises the format by content,
-// reads; what is thrown below (ReadError, bad_alloc) becomes an Error here and nowhere else.
+// Opens and reads input files: the only public way from bytes to a Document. Unpacks, recognises
+// the format by content, reads; exceptions from readers (ReadError, bad_alloc) are converted to
+// Error here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "memtool/formats/ground_truth.h"
+#include "memtool/formats/device_report.h"
 #include "memtool/formats/limits.h"
 #include "memtool/formats/oom_text.h"
 #include "memtool/formats/reader.h"
@@ -21,7 +22,7 @@
 
 namespace memtool::formats {
 
-enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kGroundTruth, kDigests };
+enum class DocumentKind : std::uint8_t { kRecording, kOomLog, kDeviceReport, kDigests };
 
 // What a file turned out to be. It owns what was read; the accessor of another kind than kind()
 // throws std::bad_variant_access, which is a bug in the caller.
@@ -29,7 +30,7 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
  public:
   explicit Document(Recording recording) : held_(std::move(recording)) {}
   explicit Document(OomLog log) : held_(std::move(log)) {}
-  explicit Document(GroundTruth truth) : held_(std::move(truth)) {}
+  explicit Document(DeviceReport report) : held_(std::move(report)) {}
   explicit Document(std::vector<Digest> digests) : held_(std::move(digests)) {}
 
   [[nodiscard]] DocumentKind kind() const { return static_cast<DocumentKind>(held_.index()); }
@@ -37,8 +38,8 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
   [[nodiscard]] Recording recording() && { return std::get<Recording>(std::move(held_)); }
   [[nodiscard]] const OomLog& oom_log() const& { return std::get<OomLog>(held_); }
   [[nodiscard]] OomLog oom_log() && { return std::get<OomLog>(std::move(held_)); }
-  [[nodiscard]] const GroundTruth& ground_truth() const& { return std::get<GroundTruth>(held_); }
-  [[nodiscard]] GroundTruth ground_truth() && { return std::get<GroundTruth>(std::move(held_)); }
+  [[nodiscard]] const DeviceReport& device_report() const& { return std::get<DeviceReport>(held_); }
+  [[nodiscard]] DeviceReport device_report() && { return std::get<DeviceReport>(std::move(held_)); }
   [[nodiscard]] const std::vector<Digest>& digests() const& {
     return std::get<std::vector<Digest>>(held_);
   }
@@ -47,22 +48,23 @@ class Document {  // NOLINT(bugprone-exception-escape): moves throw when memory 
   }
 
  private:
-  std::variant<Recording, OomLog, GroundTruth, std::vector<Digest>>
+  std::variant<Recording, OomLog, DeviceReport, std::vector<Digest>>
       held_;  // in the order of DocumentKind
 };
 
-// The kinds that the caller can do something with; a file is never taken for another one.
-struct Wanted {
+// The kinds of document that the caller accepts. A file is never read as a kind that is not
+// accepted.
+struct AcceptedKinds {
   bool recordings = true;
   bool oom_logs = false;
-  bool ground_truth = false;
+  bool device_report = false;
   bool digests = false;
 };
 
 struct OpenOptions {
   Limits limits;
   std::string format;  // a reader's name: a recording, read as this; empty = by content
-  Wanted wanted;
+  AcceptedKinds accepted;
   std::vector<const Reader*> readers;  // the readers asked, in this order; empty = Readers()
   // Called with the number of bytes, as packed, that were read since the last call. Open() of
   // several inputs at a time calls it from several threads.

@@ -1,4 +1,4 @@
-// A Reader turns the bytes of one format into a Recording. Readers are stateless and reentrant.
+// Reads one file format into a Recording. Readers are stateless and reentrant.
 // To add a format: ARCHITECTURE.md. A program can also give readers of its own to Open().
 #pragma once
 
@@ -25,8 +25,8 @@ class Reader {
   [[nodiscard]] virtual std::string_view summary() const = 0;  // one line for help
   // The Origin::kind of all its recordings; none where they differ.
   [[nodiscard]] virtual std::optional<RecordingKind> kind() const { return std::nullopt; }
-  // Whether it reads what other readers once made: their names, packings and sizes are then in
-  // Metadata, and stay.
+  // True for formats that store recordings made by other readers: Metadata then keeps the original
+  // format's name, packing and size.
   [[nodiscard]] virtual bool container() const { return false; }
   // `head`: the first bytes after unpacking (64 KiB, or all when the input is shorter). The file's
   // name plays no part.
@@ -43,11 +43,11 @@ class Reader {
 // All readers, in the order in which they are asked. formats.cmake lists them.
 std::span<const Reader* const> Readers();
 
-// A format that we can name but do not read.
+// A format that is recognised, so that the error can name it, but not supported.
 struct KnownFormat {
   std::string_view what;  // "a CPU profile in the legacy binary form"
   std::string_view hint;  // how to get something readable
-  bool vague = false;     // only tells what kind of bytes these are
+  bool vague = false;     // identifies only the general kind of data
 };
 // The name of a recognised but unread format, or nullptr.
 const KnownFormat* RecognizeUnread(std::span<const std::byte> head);

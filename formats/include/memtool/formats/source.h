@@ -22,7 +22,7 @@ class Source {
   // Goes on reading at `offset`, counted from where it began. False, and nothing changes, where it
   // cannot or ends before.
   virtual bool SeekTo(std::uint64_t /*offset*/) { return false; }
-  // Whether Read() may wait for a writer, perhaps for ever: a pipe, a terminal.
+  // True if Read() may block indefinitely (pipe, terminal).
   [[nodiscard]] virtual bool MayWait() const { return true; }
   // For a file that grew while it was read: its size when it was opened, where reading ends.
   [[nodiscard]] virtual std::optional<std::uint64_t> EndedAt() const { return std::nullopt; }
@@ -37,9 +37,9 @@ class Source {
 std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
 // Opens a path for reading. Errors: kIo with the system's reason; kUsage for a folder.
 Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
-// What the names of one stream share ("-", "/dev/stdin", "/dev/fd/63"); none for what can be read
-// again from its beginning. "-" is a stream whatever stands behind it.
-std::optional<std::string> StreamOf(const std::string& name);
+// An identifier shared by all names of one stream ("-", "/dev/stdin", "/dev/fd/63"); none for files
+// that can be reopened. "-" is a stream whatever stands behind it.
+std::optional<std::string> GetStream(const std::string& name);
 // Bytes that the caller keeps alive.
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
 

@@ -16,10 +16,10 @@
 
 namespace memtool::formats {
 
-// Takes the next bytes; an error from it ends the writing.
+// Receives the next bytes. Writing stops at its first error and returns it.
 using ByteSink = std::function<Result<void>(std::string_view bytes)>;
 
-// Which part of a recording a format holds.
+// What a format can store of a recording.
 enum class Written : std::uint8_t {
   kSamples,    // all samples, whatever WriteOptions say
   kSelection,  // the samples that WriteOptions select
@@ -35,7 +35,7 @@ struct WriteOptions {
   // For kTimeline: bytes by category; null = none. By reference.
   const Keywords* keywords = nullptr;
   std::string device{};  // for kTimeline: only this device; empty = all
-  // Takes sentences about what the output had to leave out or stand something else in for.
+  // Called with sentences for people about what the output omits or approximates.
   std::function<void(const std::string& text)> note{};
 };
 

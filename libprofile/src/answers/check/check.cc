@@ -14,11 +14,11 @@ namespace memtool {
 
 namespace {
 
-constexpr std::size_t kMostCauses = 5;
+constexpr std::size_t kMaxCauses = 5;
 // A row that is new and larger is named even where all limits hold.
 constexpr std::int64_t kLargeNewRow = std::int64_t{64} << 20U;
 
-std::int64_t ReservedOf(const Digest& digest) {
+std::int64_t GetReserved(const Digest& digest) {
   std::int64_t most = 0;
   for (const DigestDevice& device : digest.devices) {
     most = std::max(most, device.reserved_peak);
@@ -58,8 +58,8 @@ class CheckRows {
 };
 
 // The rows that matter to a broken limit: with a baseline those that grew, else the largest.
-std::vector<CheckCause> CausesOf(const Digest& digest, const Digest* base,
-                                 std::int64_t DigestRow::*part) {
+std::vector<CheckCause> FindCauses(const Digest& digest, const Digest* base,
+                                   std::int64_t DigestRow::*part) {
   const CheckRows before(base);
   std::vector<CheckCause> causes;
   causes.reserve(digest.rows.size());
@@ -76,15 +76,15 @@ std::vector<CheckCause> CausesOf(const Digest& digest, const Digest* base,
   std::stable_sort(causes.begin(), causes.end(), [](const CheckCause& a, const CheckCause& b) {
     return a.growth() > b.growth();
   });
-  causes.resize(std::min(causes.size(), kMostCauses));
+  causes.resize(std::min(causes.size(), kMaxCauses));
   return causes;
 }
 
-std::int64_t DigestRow::*PartOf(CheckWhat what) {
+std::int64_t DigestRow::*MakePart(CheckWhat what) {
   return what == CheckWhat::kTotal ? &DigestRow::end : &DigestRow::peak;
 }
 
-std::string PercentOf(std::int64_t now, std::int64_t base) {
+std::string FormatPercent(std::int64_t now, std::int64_t base) {
   return base == 0 ? std::string()
                    : fmt::format(" ({:+.1f}%)",
                                  100.0 * (static_cast<double>(now) - static_cast<double>(base)) /
@@ -95,12 +95,12 @@ std::string PercentOf(std::int64_t now, std::int64_t base) {
 
 std::int64_t GrowthBand::Limit(std::int64_t base) const {
   const double share = std::floor(static_cast<double>(base) * ratio);
-  constexpr auto kMost = static_cast<double>(std::int64_t{1} << 62U);
+  constexpr auto kMax = static_cast<double>(std::int64_t{1} << 62U);
   return SaturatingAdd(base,
-                       std::max(amount, static_cast<std::int64_t>(std::clamp(share, 0.0, kMost))));
+                       std::max(amount, static_cast<std::int64_t>(std::clamp(share, 0.0, kMax))));
 }
 
-std::string_view NameOf(CheckWhat what) {
+std::string_view ToName(CheckWhat what) {
   constexpr std::array<std::string_view, 6> kNames{"peak",   "total",  "reserved",
                                                    "device", "bucket", "function"};
   return kNames[static_cast<std::size_t>(what)];
@@ -119,7 +119,8 @@ void CheckMaker::Add(const CheckFacts& facts) {
 void CheckMaker::AddRow(CheckRow row, const CheckFacts& facts) {
   row.input = facts.digest.path;
   if (row.broken() && row.because.empty() && row.what != CheckWhat::kBucket) {
-    row.because = CausesOf(facts.digest, row.base ? &baseline_->digest : nullptr, PartOf(row.what));
+    row.because =
+        FindCauses(facts.digest, row.base ? &baseline_->digest : nullptr, MakePart(row.what));
   }
   answer_.rows.push_back(std::move(row));
 }
@@ -141,7 +142,7 @@ void CheckMaker::AddBudget(const CheckFacts& facts) {
   };
   add(CheckWhat::kPeak, digest.peak, budget_->peak);
   add(CheckWhat::kTotal, digest.end, budget_->total);
-  add(CheckWhat::kReserved, ReservedOf(digest), budget_->reserved);
+  add(CheckWhat::kReserved, GetReserved(digest), budget_->reserved);
   for (const auto& [name, limit] : budget_->devices) {
     const DigestDevice* const device = DeviceNamed(digest, name);
     add(CheckWhat::kDevice, device == nullptr ? 0 : device->peak, limit, name);
@@ -159,7 +160,7 @@ void CheckMaker::AddBudget(const CheckFacts& facts) {
         rows.push_back({.name = row.name, .file = row.file, .base = {}, .now = row.peak});
       }
     }
-    rows.resize(std::min(rows.size(), kMostCauses));
+    rows.resize(std::min(rows.size(), kMaxCauses));
     add(CheckWhat::kFunction, sum, function.limit, function.text,
         sum > function.limit ? std::move(rows) : std::vector<CheckCause>());
   }
@@ -179,7 +180,7 @@ void CheckMaker::AddBaseline(const CheckFacts& facts) {
   };
   add(CheckWhat::kPeak, facts.digest.peak, baseline_->digest.peak);
   add(CheckWhat::kTotal, facts.digest.end, baseline_->digest.end);
-  add(CheckWhat::kReserved, ReservedOf(facts.digest), ReservedOf(baseline_->digest));
+  add(CheckWhat::kReserved, GetReserved(facts.digest), GetReserved(baseline_->digest));
   if (facts.dictionary.empty() || baseline_->dictionary.empty()) {
     return;
   }
@@ -220,7 +221,7 @@ void CheckMaker::NoteDifferences(const CheckFacts& facts) {
   if (const std::int64_t less = SaturatingSubtract(base.peak, now.peak);
       less > SaturatingSubtract(band_.Limit(now.peak), now.peak)) {
     note(fmt::format("the peak is lower than the baseline's by {}{}: write a new baseline",
-                     FormatSize(less), PercentOf(now.peak, base.peak)));
+                     FormatSize(less), FormatPercent(now.peak, base.peak)));
   }
   const CheckRows rows(&base);
   for (const DigestRow& row : now.rows) {
@@ -255,7 +256,7 @@ Value BecauseValue(const CheckRow& row) {
 constexpr auto kCheckFields = Fields<CheckRow>({
     {"ok", "VERDICT", Unit::kOrdinal, [](const CheckRow& row) { return Value(!row.broken()); },
      "whether it holds", kFixed | kLeft, "boolean"},
-    {"what", "WHAT", Unit::kText, [](const CheckRow& row) { return Value(NameOf(row.what)); },
+    {"what", "WHAT", Unit::kText, [](const CheckRow& row) { return Value(ToName(row.what)); },
      "what is limited", kPlain, R"("peak"|"total"|"reserved"|"device"|"bucket"|"function")"},
     {"name", "", Unit::kText,
      [](const CheckRow& row) { return row.name.empty() ? Value() : Value(row.name); }, "which one",
@@ -279,7 +280,7 @@ std::span<const Field<CheckRow>> CheckFields() {
   return kCheckFields;
 }
 
-AnswerView ViewOf(const CheckAnswer& answer) {
+AnswerView MakeView(const CheckAnswer& answer) {
   return ViewRows(
       answer.head,
       {{"broken", answer.broken}, {"notes", Value::List(answer.notes.begin(), answer.notes.end())}},

@@ -11,7 +11,7 @@ namespace memtool {
 namespace {
 
 // A few KB, so that a change of it can be read in a review.
-constexpr std::size_t kMostBaselineRows = 48;
+constexpr std::size_t kMaxBaselineRows = 48;
 
 Result<void> AddBuckets(const std::shared_ptr<const Recording>& recording, const Keywords& keywords,
                         CheckFacts& facts) {
@@ -36,10 +36,10 @@ Result<void> AddBuckets(const std::shared_ptr<const Recording>& recording, const
 
 }  // namespace
 
-Result<CheckFacts> CheckFactsOf(const std::shared_ptr<const Recording>& recording,
-                                const std::string& path, const Keywords* keywords,
-                                std::string_view dictionary) {
-  auto digest = DigestOf(recording, {.path = path});
+Result<CheckFacts> MakeCheckFacts(const std::shared_ptr<const Recording>& recording,
+                                  const std::string& path, const Keywords* keywords,
+                                  std::string_view dictionary) {
+  auto digest = MakeDigest(recording, {.path = path});
   MEMTOOL_TRY(digest);
   CheckFacts facts{.digest = *std::move(digest)};
   if (keywords != nullptr) {
@@ -63,7 +63,7 @@ CheckFacts ForBaseline(CheckFacts facts) {
   for (DigestDevice& device : digest.devices) {
     device.begin = device.last = device.peak_time = kNoTime;
   }
-  while (digest.rows.size() > kMostBaselineRows) {
+  while (digest.rows.size() > kMaxBaselineRows) {
     const DigestRow& row = digest.rows.back();
     ++digest.cut_rows;
     digest.cut_peak = SaturatingAdd(digest.cut_peak, row.peak);

@@ -100,7 +100,7 @@ struct ColumnBuilder::Impl {
     if constexpr (std::is_same_v<Data, AnswerColumn::Truths>) {
       data->values.push_back(value ? 1 : 0);
     } else if constexpr (std::is_same_v<Data, AnswerColumn::Words>) {
-      data->codes.push_back(NumberOf(std::move(value), *data));
+      data->codes.push_back(ToNumber(std::move(value), *data));
     } else {
       data->push_back(value);
     }
@@ -111,7 +111,7 @@ struct ColumnBuilder::Impl {
     return true;
   }
 
-  std::int32_t NumberOf(const std::string& word, AnswerColumn::Words& words) {
+  std::int32_t ToNumber(const std::string& word, AnswerColumn::Words& words) {
     const auto [found, added] =
         numbers.emplace(word, static_cast<std::int32_t>(words.words.size()));
     if (added) {
@@ -158,7 +158,7 @@ struct ColumnBuilder::Impl {
     return Put<Values>(value);
   }
 
-  [[nodiscard]] Value ValueOf(std::size_t row) const {
+  [[nodiscard]] Value ToValue(std::size_t row) const {
     if (!column.missing.empty() && column.missing[row] != 0) {
       return {};
     }
@@ -184,7 +184,7 @@ struct ColumnBuilder::Impl {
     Values values;
     values.reserve(rows + 1);
     for (std::size_t row = 0; row < rows; ++row) {
-      values.push_back(ValueOf(row));
+      values.push_back(ToValue(row));
     }
     typed = true;
     column.data = std::move(values);
@@ -216,7 +216,7 @@ AnswerColumn ColumnBuilder::Make() && {
   return std::move(impl_->column);
 }
 
-AnswerColumns ColumnsOf(const AnswerView& answer, std::size_t limit) {
+AnswerColumns MakeColumns(const AnswerView& answer, std::size_t limit) {
   if (answer.columns && (limit == 0 || limit >= answer.row_count)) {
     return answer.columns(answer.fields);
   }

@@ -77,11 +77,11 @@ class Texts final : public Filler {
       }
       auto& [data, size, number] = known_[who];
       if (text && (number < 0 || data != text->data() || size != text->size())) {
-        known_[who] = {text->data(), text->size(), NumberOf(*text)};
+        known_[who] = {text->data(), text->size(), ToNumber(*text)};
       }
       codes_.push_back(text ? number : -1);
     } else {
-      codes_.push_back(NumberOf(get_(row)));
+      codes_.push_back(ToNumber(get_(row)));
     }
   }
   void Finish(AnswerColumn& column) override {
@@ -95,7 +95,7 @@ class Texts final : public Filler {
     std::int32_t number = -1;
   };
 
-  std::int32_t NumberOf(std::string_view text) {
+  std::int32_t ToNumber(std::string_view text) {
     if (last_ >= 0 && words_[static_cast<std::size_t>(last_)] == text) {
       return last_;
     }
@@ -133,13 +133,13 @@ class ValueFiller final : public Filler {
 };
 
 // A block's number at its address; the address has a column of its own.
-std::optional<std::int64_t> VersionOf(const EventRow& row) {
+std::optional<std::int64_t> GetVersion(const EventRow& row) {
   return row.id ? std::optional(static_cast<std::int64_t>(row.id->version)) : std::nullopt;
 }
 
 std::unique_ptr<Filler> MakeFiller(const Field<EventRow>& field) {
   if (field.key == "id") {
-    return MakeNumbers<std::int64_t>(VersionOf);
+    return MakeNumbers<std::int64_t>(GetVersion);
   }
   return std::visit(
       [&field](const auto& getter) -> std::unique_ptr<Filler> {

@@ -23,7 +23,7 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
                             const OomQuery& query, By& by) {
   NodeSpace space;
   Tabulator table(query.by, space);
-  table.Add(InputOf(selection));
+  table.Add(MakeInput(selection));
   by = table.by();
   std::vector<OomRow> holders;
   for (Row& row : table.Rows(query.sort)) {
@@ -56,15 +56,16 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
 // Of a program: arguments follow theirs; other buffers may be in several of its parts, so they
 // follow all of them.
 void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
-  if (const auto& ladder = answer.found->ladder) {
-    for (const OomPart& part : ladder->parts) {
+  if (const auto& breakdown = answer.found->breakdown) {
+    for (const OomPart& part : breakdown->parts) {
       answer.rows.push_back({.kind = OomRow::Kind::kPart,
                              .name = part.key,
                              .bytes = part.bytes,
                              .precision = part.precision});
     }
   }
-  const bool program = answer.found->ladder && answer.found->ladder->kind == OomWhole::kProgram;
+  const bool program =
+      answer.found->breakdown && answer.found->breakdown->kind == BreakdownTotal::kProgram;
   const auto arguments = std::find_if(answer.rows.begin(), answer.rows.end(),
                                       [](const OomRow& row) { return row.name == "arguments"; });
   if (program && arguments != answer.rows.end()) {
@@ -98,7 +99,7 @@ void AddOtherEvents(const Selection& selection, OomAnswer& answer) {
   const auto& moments = selection.moments();
   for (std::size_t row = 0; row < recording.history->traces.size(); ++row) {
     const Trace& trace = recording.history->traces[row];
-    const auto events = EventsOf(recording, trace);
+    const auto events = GetEvents(recording, trace);
     for (std::size_t e = 0; e < events.size(); ++e) {
       const auto event = static_cast<std::int64_t>(e);
       const bool shown =
@@ -108,7 +109,7 @@ void AddOtherEvents(const Selection& selection, OomAnswer& answer) {
           });
       if (events[e].action == Action::kOom && !shown) {
         AddOther({.place = {.kind = OomPlace::Kind::kTrace, .trace = TraceText(trace)},
-                  .asked = events[e].size,
+                  .requested_bytes = events[e].size,
                   .event = event},
                  answer);
       }
@@ -122,7 +123,7 @@ void OfMemory(AnswerHead& head) {
   head.unit = "bytes";
 }
 
-Value MicrosOf(const std::optional<std::int64_t>& nanos) {
+Value ToMicros(const std::optional<std::int64_t>& nanos) {
   return nanos ? Value(*nanos / 1000) : Value();
 }
 
@@ -141,11 +142,11 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   };
   const OomVerdict& verdict = found.verdict;
   figures.insert(figures.end(), {{"close", verdict.close ? 1 : 0},
-                                 {"asked", bytes(facts.asked)},
+                                 {"asked", bytes(facts.requested_bytes)},
                                  {"driver_free", bytes(facts.free)},
                                  {"capacity", bytes(facts.capacity)},
                                  {"limit", bytes(facts.limit)},
-                                 {"live", bytes(LiveOf(found))},
+                                 {"live", bytes(GetLive(found))},
                                  {"cached", bytes(facts.cached)},
                                  {"short_of_driver", judged(verdict.short_of_driver)},
                                  {"short_in_all", judged(verdict.short_in_all)},
@@ -161,12 +162,12 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
          {"usable_largest", state.usable_largest},
          {"estimated_segments", state.estimated},
          {"rank", found.place.rank},
-         {"time_us", MicrosOf(found.time)}});
+         {"time_us", ToMicros(found.time)}});
   }
 }
 
 // The last attempt that failed and was repeated.
-Value RetryOf(const OomAnswer& answer) {
+Value MakeRetry(const OomAnswer& answer) {
   if (!answer.last_retry) {
     return {};
   }
@@ -175,49 +176,49 @@ Value RetryOf(const OomAnswer& answer) {
     return number ? Value(number->bytes) : Value();
   };
   return Value::Object{{"line", retry.line},
-                       {"asked", bytes(retry.asked)},
+                       {"asked", bytes(retry.requested_bytes)},
                        {"driver_free", bytes(retry.free)},
                        {"capacity", bytes(retry.capacity)}};
 }
 
-Value ConclusionOf(const OomAnswer& answer) {
+Value MakeConclusion(const OomAnswer& answer) {
   if (!answer.found) {
     return {};
   }
   const OomConclusion& conclusion = answer.found->conclusion;
   Value::List advice;
   for (const OomAdvice& each : answer.advice) {
-    advice.push_back(ValueOf(each));
+    advice.push_back(ToValue(each));
   }
-  return Value::Object{{"reason", NameOf(conclusion.reason)},
+  return Value::Object{{"reason", ToName(conclusion.reason)},
                        {"ruled_out", conclusion.ruled_out == OomRuledOut::kNothing
                                          ? Value()
-                                         : Value(NameOf(conclusion.ruled_out))},
+                                         : Value(ToName(conclusion.ruled_out))},
                        {"advice", std::move(advice)}};
 }
 
 }  // namespace
 
-AnswerView ViewOf(const OomAnswer& answer) {
+AnswerView MakeView(const OomAnswer& answer) {
   std::vector<NamedValue> figures{{"total", answer.whole()},
                                   {"verdict", answer.found ? VerdictName(*answer.found) : "none"}};
   if (answer.found) {
     AddJudged(*answer.found, figures);
   }
-  figures.emplace_back("conclusion", ConclusionOf(answer));
+  figures.emplace_back("conclusion", MakeConclusion(answer));
   if (!answer.found || answer.found->message) {
     figures.emplace_back("messages", answer.messages);
     figures.emplace_back("retries", answer.retries);
-    figures.emplace_back("last_retry", RetryOf(answer));
+    figures.emplace_back("last_retry", MakeRetry(answer));
   }
   if (answer.found && answer.found->message) {
     const OomMessage& message = *answer.found->message;
     figures.insert(figures.end(), {{"message", answer.message},
                                    {"line", message.line},
-                                   {"wording", NameOf(message.wording)},
+                                   {"wording", ToName(message.wording)},
                                    {"complete", message.complete ? 1 : 0},
                                    {"rank", answer.found->place.rank},
-                                   {"time_us", MicrosOf(DatedTime(message))},
+                                   {"time_us", ToMicros(DatedTime(message))},
                                    {"gpu", message.gpu}});
   }
   if (answer.found && answer.found->message) {
@@ -283,7 +284,7 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
 }  // namespace
 
 OomAnswer Oom(const Selection& selection, const OomQuery& query) {
-  OomAnswer answer{.found = CaseOf(selection)};
+  OomAnswer answer{.found = MakeCase(selection)};
   answer.found->place.rank = RankOfPath(selection.name());
   answer.head.Add(selection);
   OfMemory(answer.head);
@@ -301,12 +302,12 @@ bool IsOfDevice(const OomMessage& message, std::string_view device) {
 }
 
 // Of the same request, with figures that the other one lacks.
-bool TellsMore(const OomMessage& message, const OomMessage& than) {
+bool IsMorePrecise(const OomMessage& message, const OomMessage& than) {
   const auto other = [](const std::optional<int>& a, const std::optional<int>& b) {
     return a && b && *a != *b;
   };
   const auto figures = [](const OomMessage& each) { return each.free || each.capacity; };
-  return message.asked && message.asked->bytes == than.asked->bytes &&
+  return message.requested_bytes && message.requested_bytes->bytes == than.requested_bytes->bytes &&
          !other(message.gpu, than.gpu) && !other(message.rank, than.rank) && figures(message) &&
          !figures(than);
 }
@@ -314,10 +315,10 @@ bool TellsMore(const OomMessage& message, const OomMessage& than) {
 }  // namespace
 
 std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
-                                          std::optional<std::int64_t> wanted,
+                                          std::optional<std::int64_t> segment_size,
                                           std::string_view device) {
-  if (wanted) {
-    return *wanted < 0 ? messages.found + 1 + *wanted : *wanted;
+  if (segment_size) {
+    return *segment_size < 0 ? messages.found + 1 + *segment_size : *segment_size;
   }
   std::optional<std::int64_t> first;
   for (std::int64_t number = 1; number <= messages.last(); ++number) {
@@ -325,11 +326,11 @@ std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
     if (!IsOfDevice(message, device)) {
       continue;
     }
-    if (!first || (message.asked && !messages.at(*first).asked)) {
+    if (!first || (message.requested_bytes && !messages.at(*first).requested_bytes)) {
       first = number;
     }
     const OomMessage& best = messages.at(*first);
-    if (best.asked && TellsMore(message, best)) {
+    if (best.requested_bytes && IsMorePrecise(message, best)) {
       first = number;
     }
   }
@@ -341,8 +342,10 @@ void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answ
     const OomMessage& message = messages.at(each);
     if (each != number && answer.others.size() < kOthersHeld) {
       answer.others.push_back(
-          {.place = PlaceOf(message),
-           .asked = message.asked ? std::optional(message.asked->bytes) : std::nullopt,
+          {.place = GetPlace(message),
+           .requested_bytes = message.requested_bytes
+                                  ? std::optional(message.requested_bytes->bytes)
+                                  : std::nullopt,
            .message = each,
            .line = message.line});
     }
@@ -363,11 +366,11 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
   if (number > 0) {
     const OomMessage& message = messages.at(number);
     answer.head.inputs.front().moment = "line:" + std::to_string(message.line);
-    answer.found = CaseOf(WithTables(messages, number));
+    answer.found = MakeCase(WithTables(messages, number));
     if (!message.rank) {
       answer.found->place.rank = RankOfPath(path);
     }
-    answer.order = OrderOf(messages);
+    answer.order = GetOrder(messages);
     AddRows(TableHolders(*answer.found), answer);
     answer.advice = Advise(*answer.found);
     AddOthers(messages, number, answer);

@@ -62,7 +62,7 @@ class Adviser {
       }
     }
     if (changed.settings.empty()) {
-      changed.kind = found_.settings.empty() ? Kind::kSettingsUntold : Kind::kSettingsDefault;
+      changed.kind = found_.settings.empty() ? Kind::kSettingsUnknown : Kind::kSettingsDefault;
     }
     Add(std::move(changed));
   }
@@ -77,26 +77,26 @@ class Adviser {
   }
 
   [[nodiscard]] bool HasTable() const {
-    return found_.message && found_.message->program && found_.ladder &&
-           found_.ladder->kind == OomWhole::kProgram;
+    return found_.message && found_.message->program && found_.breakdown &&
+           found_.breakdown->kind == BreakdownTotal::kProgram;
   }
 
   // The part that most of a program's memory goes to.
   void ForTable(const OomProgram& program) {
-    constexpr double kMost = 0.4;
-    const std::int64_t whole = found_.ladder->whole.bytes;
+    constexpr double kMax = 0.4;
+    const std::int64_t whole = found_.breakdown->whole.bytes;
     Layouts(program, whole);
     const auto part = [&](const std::optional<OomNumber>& bytes, Kind kind) {
       const double share = bytes && whole > 0 ? Ratio(bytes->bytes, whole) : 0.0;
-      if (share >= kMost) {
+      if (share >= kMax) {
         Add({.kind = kind, .bytes = bytes->bytes, .share = share});
       }
-      return share >= kMost;
+      return share >= kMax;
     };
     const bool temporaries = part(program.temporaries, Kind::kFewerTemporaries);
     const bool arguments = part(program.arguments, Kind::kSmallerArguments);
     if (!temporaries && !arguments) {
-      Add({.kind = Kind::kDivideRequest, .bytes = BytesOf(found_.facts.asked)});
+      Add({.kind = Kind::kDivideRequest, .bytes = GetBytes(found_.facts.requested_bytes)});
     }
     if (found_.conclusion.reason == OomReason::kFragmentation) {
       ForFragmentation();
@@ -122,7 +122,7 @@ class Adviser {
     constexpr std::size_t kNamed = 2;
     constexpr double kExpansion = 1.5;
     constexpr double kMuch = 0.01;
-    auto groups = GroupsOf(program);
+    auto groups = MakeGroups(program);
     std::erase_if(groups, [whole](const OomBufferGroup& group) {
       const std::int64_t needed = SaturatingSubtract(group.bytes, group.padding);
       return needed <= 0 || Ratio(group.bytes, needed) < kExpansion ||
@@ -149,22 +149,22 @@ class Adviser {
         ForFragmentation();  // pages of what is cached can join what the driver has free
         return ForFull();
       case OomReason::kTooLarge:
-        return Add({.kind = Kind::kDivideRequest, .bytes = BytesOf(found_.facts.asked)});
+        return Add({.kind = Kind::kDivideRequest, .bytes = GetBytes(found_.facts.requested_bytes)});
       case OomReason::kAbsurd:
         return Add({.kind = Kind::kCheckSizes});
       case OomReason::kMpsLimit:
         return Add({.kind = Kind::kLiftMpsLimit});
       case OomReason::kReserve:
         return Add({.kind = Kind::kRaiseReserve,
-                    .bytes = BytesOf(found_.facts.asked),
-                    .variable = PlatformOf(found_).variable});
+                    .bytes = GetBytes(found_.facts.requested_bytes),
+                    .variable = GetPlatform(found_).variable});
       case OomReason::kStartRefused:
         return Add(found_.facts.limit ? OomAdvice{.kind = Kind::kShorterContext}
                                       : OomAdvice{.kind = Kind::kLowerUtilization,
-                                                  .bytes = BytesOf(found_.facts.free)});
+                                                  .bytes = GetBytes(found_.facts.free)});
       case OomReason::kLimit:
-        Add({.kind = Kind::kRaiseLimit, .bytes = BytesOf(found_.facts.limit)});
-        if (Cached() >= BytesOf(found_.facts.asked)) {
+        Add({.kind = Kind::kRaiseLimit, .bytes = GetBytes(found_.facts.limit)});
+        if (Cached() >= GetBytes(found_.facts.requested_bytes)) {
           ForFragmentation();  // what is cached counts towards the limit too
         }
         return;
@@ -174,7 +174,7 @@ class Adviser {
   }
 
   [[nodiscard]] std::int64_t Cached() const {
-    return found_.state ? found_.state->usable_free : BytesOf(found_.facts.cached);
+    return found_.state ? found_.state->usable_free : GetBytes(found_.facts.cached);
   }
 
   void ForFragmentation() {
@@ -191,14 +191,14 @@ class Adviser {
   void AddExpandable(State when) {
     Add({.kind = Kind::kExpandableSegments,
          .bytes = Cached(),
-         .variable = PlatformOf(found_).variable,
+         .variable = GetPlatform(found_).variable,
          .when = when});
   }
 
   void AddMaxSplit(State when) {
-    const std::int64_t asked = BytesOf(found_.facts.asked);
-    if (asked >= (kLeastSplitMiB + 2) << 20U) {
-      Add({.kind = Kind::kMaxSplitSize, .bytes = asked, .when = when});
+    const std::int64_t requested_bytes = GetBytes(found_.facts.requested_bytes);
+    if (requested_bytes >= (kMinSplitMiB + 2) << 20U) {
+      Add({.kind = Kind::kMaxSplitSize, .bytes = requested_bytes, .when = when});
     }
   }
 
@@ -209,7 +209,7 @@ class Adviser {
     };
     if (message.no_advice) {
       Add({.kind = Kind::kExpandableIsOn, .when = State::kLeftOut});
-    } else if (PlatformOf(found_).cuda) {
+    } else if (GetPlatform(found_).cuda) {
       AddExpandable(message.wording == OomWording::kTorchUnallocated ? State::kPerhapsOn
                                                                      : State::kOfNewer);
     } else if (names("expandable_segments")) {
@@ -226,7 +226,7 @@ class Adviser {
     if (on) {
       Add({.kind = Kind::kExpandableIsOn});
     } else {
-      AddExpandable(expandable != nullptr ? State::kOff : State::kUntold);
+      AddExpandable(expandable != nullptr ? State::kOff : State::kUnknown);
     }
     const Setting* split = SettingNamed(found_, "max_split_size");
     if (split != nullptr && split->value == "-1" && !on) {
@@ -235,14 +235,14 @@ class Adviser {
   }
 
   void ForFull() {
-    const auto live = LiveOf(found_);
+    const auto live = GetLive(found_);
     if (!live || live->bytes <= 0) {
       return;
     }
     const std::int64_t lacking = Lacking();
     if (lacking > live->bytes) {
       Add({.kind = Kind::kSmallerRequest,
-           .bytes = BytesOf(found_.facts.asked),
+           .bytes = GetBytes(found_.facts.requested_bytes),
            .lacking = lacking});
     } else {
       Add({.kind = Kind::kHoldLess, .bytes = lacking, .lacking = lacking});
@@ -255,7 +255,7 @@ class Adviser {
   }
 
   [[nodiscard]] std::int64_t OwnBytes() const {
-    return SaturatingAdd(BytesOf(found_.facts.live), BytesOf(found_.facts.cached));
+    return SaturatingAdd(GetBytes(found_.facts.live), GetBytes(found_.facts.cached));
   }
 
   // Which of the processes that a message names is this one: where the message does not say, the
@@ -298,7 +298,7 @@ class Adviser {
   // Memory that others hold and that alone would have been enough.
   void OtherMemory() {
     const std::int64_t lacking = Lacking();
-    if (lacking <= 0 || found_.verdict.why == OomWhy::kTooLarge) {
+    if (lacking <= 0 || found_.verdict.why == OomCause::kTooLarge) {
       return;
     }
     const auto enough = [&](std::int64_t bytes, Kind kind) {
@@ -306,8 +306,8 @@ class Adviser {
         Add({.kind = kind, .bytes = bytes, .lacking = lacking});
       }
     };
-    if (found_.ladder) {
-      for (const OomPart& part : found_.ladder->parts) {
+    if (found_.breakdown) {
+      for (const OomPart& part : found_.breakdown->parts) {
         if (part.key == "non_framework") {
           enough(part.bytes, Kind::kHeldOutside);
         } else if (part.key == "private_pools") {
@@ -336,7 +336,7 @@ class Adviser {
         return Add({.kind = Kind::kLookAtTables, .buffers_listed = buffers});
       }
     }
-    if (const auto live = LiveOf(found_); live && live->bytes > 0) {
+    if (const auto live = GetLive(found_); live && live->bytes > 0) {
       Add({.kind = Kind::kFindHolders, .bytes = live->bytes});
     } else if (found_.failed) {
       Add({.kind = Kind::kFindWhoHeld});
@@ -357,9 +357,9 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 
 }  // namespace
 
-std::string_view NameOf(OomAdviceKind kind) {
+std::string_view ToName(OomAdviceKind kind) {
   static constexpr std::array<std::pair<Kind, std::string_view>, 37> kNames{{
-      {Kind::kSettingsUntold, "settings_untold"},
+      {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
       {Kind::kEmptyCache, "empty_cache"},
@@ -400,10 +400,10 @@ std::string_view NameOf(OomAdviceKind kind) {
   return NameIn(kNames, kind);
 }
 
-std::string_view NameOf(OomSettingState state) {
+std::string_view ToName(OomSettingState state) {
   static constexpr std::array<std::pair<State, std::string_view>, 8> kNames{{
       {State::kOff, "off"},
-      {State::kUntold, "untold"},
+      {State::kUnknown, "untold"},
       {State::kPerhapsOn, "perhaps_on"},
       {State::kLeftOut, "left_out"},
       {State::kOfNewer, "of_newer"},
@@ -418,10 +418,10 @@ std::vector<OomAdvice> Advise(const OomCase& found) {
   return Adviser(found).Take();
 }
 
-Value ValueOf(const OomAdvice& advice) {
-  Value::Object object{{"advice", NameOf(advice.kind)}};
-  const auto add = [&object](const char* key, bool told, Value value) {
-    if (told) {
+Value ToValue(const OomAdvice& advice) {
+  Value::Object object{{"advice", ToName(advice.kind)}};
+  const auto add = [&object](const char* key, bool reported, Value value) {
+    if (reported) {
       object.emplace_back(key, std::move(value));
     }
   };
@@ -435,7 +435,7 @@ Value ValueOf(const OomAdvice& advice) {
     object.emplace_back("shape", advice.buffers->first->shape);
     object.emplace_back("buffers", advice.buffers->count);
   }
-  add("when", advice.when != State::kNotAdvised, NameOf(advice.when));
+  add("when", advice.when != State::kNotAdvised, ToName(advice.when));
   if (!advice.trials.empty()) {
     Value::List trials;
     for (const OomTrial& trial : advice.trials) {

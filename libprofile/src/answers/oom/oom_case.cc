@@ -10,7 +10,7 @@ namespace memtool {
 
 namespace {
 
-std::optional<Quantity> QuantityOf(const std::optional<OomNumber>& number) {
+std::optional<Quantity> ToQuantity(const std::optional<OomNumber>& number) {
   return number ? std::optional(Quantity{
                       .bytes = number->bytes, .precision = number->precision, .source = "message"})
                 : std::nullopt;
@@ -45,25 +45,25 @@ bool ProcessesContradict(const OomMessage& message) {
   return over > precision;
 }
 
-OomFacts FactsOf(const OomMessage& message) {
+OomFacts MakeFacts(const OomMessage& message) {
   OomFacts facts;
-  facts.asked = QuantityOf(message.asked);
-  facts.wanted = facts.asked;  // messages name the segment that the driver refused
-  facts.free = QuantityOf(message.free);
-  facts.capacity = QuantityOf(message.capacity);
-  facts.limit = QuantityOf(message.limit);
-  facts.process = QuantityOf(message.process);
-  facts.live = QuantityOf(message.allocated);
-  facts.private_pools = QuantityOf(message.private_pools);
-  facts.cached = QuantityOf(message.unallocated);
-  const auto reserved = QuantityOf(message.reserved);
+  facts.requested_bytes = ToQuantity(message.requested_bytes);
+  facts.segment_size = facts.requested_bytes;  // messages name the segment that the driver refused
+  facts.free = ToQuantity(message.free);
+  facts.capacity = ToQuantity(message.capacity);
+  facts.limit = ToQuantity(message.limit);
+  facts.process = ToQuantity(message.process);
+  facts.live = ToQuantity(message.allocated);
+  facts.private_pools = ToQuantity(message.private_pools);
+  facts.cached = ToQuantity(message.unallocated);
+  const auto reserved = ToQuantity(message.reserved);
   if (!facts.cached && reserved && facts.live) {
     facts.cached = Left(*reserved, *facts.live);
   }
   if (message.wording == OomWording::kTorchMps && facts.limit && facts.live && message.outside) {
     // Unified memory: what MPS may take is what there is, and others share it.
     facts.capacity = std::exchange(facts.limit, std::nullopt);
-    facts.free = Left(Left(*facts.capacity, *facts.live), *QuantityOf(message.outside));
+    facts.free = Left(Left(*facts.capacity, *facts.live), *ToQuantity(message.outside));
     facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
   }
   if (message.wording == OomWording::kXla && facts.limit && facts.live) {
@@ -86,7 +86,7 @@ std::string DeviceWord(std::string_view kind) {
 
 }  // namespace
 
-OomPlace PlaceOf(const OomMessage& message) {
+OomPlace GetPlace(const OomMessage& message) {
   OomPlace place{.rank = message.rank};
   if (message.wording == OomWording::kHost) {
     place.kind = OomPlace::Kind::kHost;
@@ -106,17 +106,17 @@ namespace {
 // vLLM names what its cache may take, or what is free.
 void JudgeVllm(const OomFacts& facts, OomVerdict& verdict) {
   const auto& there = facts.limit ? facts.limit : facts.free;
-  verdict.why = facts.limit ? OomWhy::kLimit : OomWhy::kFull;
+  verdict.why = facts.limit ? OomCause::kLimit : OomCause::kFull;
   verdict.in_all = there ? there->bytes : 0;
   verdict.short_in_all =
-      std::max<std::int64_t>(SaturatingSubtract(facts.asked->bytes, verdict.in_all), 0);
+      std::max<std::int64_t>(SaturatingSubtract(facts.requested_bytes->bytes, verdict.in_all), 0);
 }
 
 // A pool with a limit of its own; what the device had is not told.
 void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
-  const std::int64_t over =
-      SaturatingSubtract(SaturatingAdd(facts.live->bytes, facts.asked->bytes), facts.limit->bytes);
-  verdict.why = over > 0 ? OomWhy::kLimit : verdict.why;
+  const std::int64_t over = SaturatingSubtract(
+      SaturatingAdd(facts.live->bytes, facts.requested_bytes->bytes), facts.limit->bytes);
+  verdict.why = over > 0 ? OomCause::kLimit : verdict.why;
   verdict.in_all = SaturatingSubtract(facts.limit->bytes, facts.live->bytes);
   verdict.short_in_all = std::max<std::int64_t>(over, 0);
 }
@@ -125,45 +125,45 @@ void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
 void JudgeWording(OomCase& found, OomWording wording) {
   const OomFacts& facts = found.facts;
   if (wording == OomWording::kTorchMps && facts.capacity && found.verdict.short_of_driver > 0) {
-    found.verdict.why = OomWhy::kLimit;
+    found.verdict.why = OomCause::kLimit;
   }
-  if (wording == OomWording::kVllm && facts.asked) {
+  if (wording == OomWording::kVllm && facts.requested_bytes) {
     JudgeVllm(facts, found.verdict);
   }
-  if (wording == OomWording::kLibrary && facts.limit && facts.live && facts.asked) {
+  if (wording == OomWording::kLibrary && facts.limit && facts.live && facts.requested_bytes) {
     JudgeLibrary(facts, found.verdict);
   }
 }
 
 }  // namespace
 
-OomCase CaseOf(const OomMessage& message) {
+OomCase MakeCase(const OomMessage& message) {
   OomCase found{.failed = true,
-                .place = PlaceOf(message),
+                .place = GetPlace(message),
                 .time = message.time,
-                .facts = FactsOf(message),
+                .facts = MakeFacts(message),
                 .message = message};
   Judge(found);
   JudgeWording(found, message.wording);
-  if (IsPool(found) && found.ladder) {
-    std::erase_if(found.ladder->parts,
+  if (IsPool(found) && found.breakdown) {
+    std::erase_if(found.breakdown->parts,
                   [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
   }
   if (message.absurd) {
-    found.verdict.why = OomWhy::kTooLarge;
+    found.verdict.why = OomCause::kTooLarge;
   }
   found.processes_contradict = ProcessesContradict(message);
   Conclude(found);
   if (message.program) {
     // Who held what is in its table; what the pool had is in the reason.
-    if (auto planned = MakeLadder(*message.program)) {
-      found.ladder = std::move(planned);
+    if (auto planned = MakeBreakdown(*message.program)) {
+      found.breakdown = std::move(planned);
     }
   }
   return found;
 }
 
-OomPlatform PlatformOf(const OomCase& found) {
+OomPlatform GetPlatform(const OomCase& found) {
   const std::string kind = found.message            ? found.message->kind
                            : found.platform.empty() ? std::string("CUDA")
                                                     : found.platform;
@@ -190,7 +190,7 @@ bool IsPool(const OomCase& found) {
   return found.message && found.message->kind == "XLA" && found.facts.cached;
 }
 
-std::optional<Quantity> LiveOf(const OomCase& found) {
+std::optional<Quantity> GetLive(const OomCase& found) {
   const OomFacts& facts = found.facts;
   return facts.live && facts.private_pools ? Left(*facts.live, *facts.private_pools) : facts.live;
 }

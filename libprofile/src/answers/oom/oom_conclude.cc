@@ -21,42 +21,44 @@ OomReason UnknownReason(const OomCase& found) {
   if (program && (program->total || program->program) && !facts.free) {
     return OomReason::kProgramOnly;
   }
-  if (!facts.asked) {
+  if (!facts.requested_bytes) {
     return OomReason::kNoFigures;
   }
   if (facts.free) {
-    return OomReason::kCacheUntold;
+    return OomReason::kCacheUnknown;
   }
   return facts.live || facts.cached || facts.limit || facts.capacity || facts.process
-             ? OomReason::kFreeUntold
-             : OomReason::kOnlyAsked;
+             ? OomReason::kFreeUnknown
+             : OomReason::kOnlyRequested;
 }
 
-OomReason ReasonOf(const OomCase& found) {
+OomReason GetReason(const OomCase& found) {
   const OomFacts& facts = found.facts;
   if (!found.failed) {
     return OomReason::kNone;
   }
-  if (found.message && found.message->wording == OomWording::kVllm && facts.asked) {
+  if (found.message && found.message->wording == OomWording::kVllm && facts.requested_bytes) {
     return OomReason::kStartRefused;
   }
-  if (found.message && found.message->reserve_too_small && found.verdict.why != OomWhy::kTooLarge) {
+  if (found.message && found.message->reserve_too_small &&
+      found.verdict.why != OomCause::kTooLarge) {
     return OomReason::kReserve;
   }
   switch (found.verdict.why) {
-    case OomWhy::kFragmentation:
+    case OomCause::kFragmentation:
       return OomReason::kFragmentation;
-    case OomWhy::kFull:
+    case OomCause::kFull:
       return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
-    case OomWhy::kLimit:
+    case OomCause::kLimit:
       return facts.limit ? OomReason::kLimit : OomReason::kMpsLimit;
-    case OomWhy::kTooLarge:
-      return facts.asked ? OomReason::kTooLarge : OomReason::kAbsurd;
-    case OomWhy::kUnexplained:
-      return found.state && facts.asked && found.state->usable_largest >= facts.asked->bytes
+    case OomCause::kTooLarge:
+      return facts.requested_bytes ? OomReason::kTooLarge : OomReason::kAbsurd;
+    case OomCause::kUnexplained:
+      return found.state && facts.requested_bytes &&
+                     found.state->usable_largest >= facts.requested_bytes->bytes
                  ? OomReason::kFreeBlockUnused
                  : OomReason::kDriverRefused;
-    case OomWhy::kUnknown:
+    case OomCause::kUnknown:
       break;
   }
   return UnknownReason(found);
@@ -65,7 +67,7 @@ OomReason ReasonOf(const OomCase& found) {
 }  // namespace
 
 void Judge(OomCase& found) {
-  found.ladder = MakeLadder(found.facts);
+  found.breakdown = MakeBreakdown(found.facts);
   found.verdict = Judge(found.facts, found.state ? &*found.state : nullptr);
 }
 
@@ -73,17 +75,17 @@ namespace {
 
 // XLA takes a program's temporaries, and each of its outputs, in one piece.
 std::string RequestedPart(const OomCase& found) {
-  const auto& asked = found.facts.asked;
-  if (!asked || !found.message || !found.message->program) {
+  const auto& requested_bytes = found.facts.requested_bytes;
+  if (!requested_bytes || !found.message || !found.message->program) {
     return {};
   }
   const OomProgram& program = *found.message->program;
-  const auto same = [&asked](const std::optional<OomNumber>& part) {
+  const auto same = [&requested_bytes](const std::optional<OomNumber>& part) {
     constexpr std::int64_t kRounding = 512;  // to which allocators round up
-    const std::int64_t blur =
-        SaturatingAdd(SaturatingAdd(part ? part->precision : 0, asked->precision), kRounding);
+    const std::int64_t blur = SaturatingAdd(
+        SaturatingAdd(part ? part->precision : 0, requested_bytes->precision), kRounding);
     return part && part->bytes > 0 &&
-           Magnitude(SaturatingSubtract(part->bytes, asked->bytes)) <= blur;
+           Magnitude(SaturatingSubtract(part->bytes, requested_bytes->bytes)) <= blur;
   };
   return same(program.temporaries) ? "temporaries" : same(program.outputs) ? "outputs" : "";
 }
@@ -93,28 +95,29 @@ std::string RequestedPart(const OomCase& found) {
 void Conclude(OomCase& found) {
   const OomFacts& facts = found.facts;
   OomConclusion& conclusion = found.conclusion;
-  conclusion.reason = ReasonOf(found);
+  conclusion.reason = GetReason(found);
   conclusion.requests =
-      Share(found.verdict.in_all, std::max<std::int64_t>(BytesOf(facts.asked), 1));
-  conclusion.held = SaturatingAdd(SaturatingAdd(BytesOf(facts.live), BytesOf(facts.pending)),
-                                  BytesOf(facts.cached));
+      Share(found.verdict.in_all, std::max<std::int64_t>(GetBytes(facts.requested_bytes), 1));
+  conclusion.held = SaturatingAdd(SaturatingAdd(GetBytes(facts.live), GetBytes(facts.pending)),
+                                  GetBytes(facts.cached));
   conclusion.requested_part = RequestedPart(found);
-  if (found.ladder) {
-    const std::int64_t live = SaturatingAdd(BytesOf(LiveOf(found)), BytesOf(facts.pending));
-    conclusion.live_share = Share(live, found.ladder->whole.bytes);
+  if (found.breakdown) {
+    const std::int64_t live = SaturatingAdd(GetBytes(GetLive(found)), GetBytes(facts.pending));
+    conclusion.live_share = Share(live, found.breakdown->whole.bytes);
   }
   if (found.state) {
     conclusion.free_share = Share(found.state->free, found.state->reserved);
   }
   if (conclusion.reason == OomReason::kFull || conclusion.reason == OomReason::kNeither) {
     conclusion.ruled_out = OomRuledOut::kFragmentation;
-  } else if (conclusion.reason == OomReason::kFragmentation && found.ladder &&
-             found.ladder->kind == OomWhole::kCapacity && conclusion.live_share <= kMuchRoom) {
+  } else if (conclusion.reason == OomReason::kFragmentation && found.breakdown &&
+             found.breakdown->kind == BreakdownTotal::kCapacity &&
+             conclusion.live_share <= kMuchRoom) {
     conclusion.ruled_out = OomRuledOut::kSmallDevice;
   }
 }
 
-std::string_view NameOf(OomReason reason) {
+std::string_view ToName(OomReason reason) {
   switch (reason) {
     case OomReason::kNone:
       break;
@@ -144,19 +147,19 @@ std::string_view NameOf(OomReason reason) {
       return "host_memory";
     case OomReason::kNoFigures:
       return "no_figures";
-    case OomReason::kOnlyAsked:
+    case OomReason::kOnlyRequested:
       return "only_asked";
     case OomReason::kProgramOnly:
       return "program_only";
-    case OomReason::kFreeUntold:
+    case OomReason::kFreeUnknown:
       return "free_untold";
-    case OomReason::kCacheUntold:
+    case OomReason::kCacheUnknown:
       return "cache_untold";
   }
   return "none";
 }
 
-std::string_view NameOf(OomRuledOut ruled_out) {
+std::string_view ToName(OomRuledOut ruled_out) {
   switch (ruled_out) {
     case OomRuledOut::kNothing:
       break;
@@ -176,17 +179,17 @@ std::string_view VerdictName(const OomCase& found) {
     return "limit";
   }
   switch (found.verdict.why) {
-    case OomWhy::kLimit:
+    case OomCause::kLimit:
       return "limit";
-    case OomWhy::kFragmentation:
+    case OomCause::kFragmentation:
       return "fragmentation";
-    case OomWhy::kFull:
+    case OomCause::kFull:
       return "full";
-    case OomWhy::kTooLarge:
+    case OomCause::kTooLarge:
       return "too-large";
-    case OomWhy::kUnexplained:
+    case OomCause::kUnexplained:
       return "unexplained";
-    case OomWhy::kUnknown:
+    case OomCause::kUnknown:
       break;
   }
   return "unknown";

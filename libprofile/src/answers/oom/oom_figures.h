@@ -10,7 +10,7 @@
 namespace memtool {
 
 // 0 where the input does not say.
-inline std::int64_t BytesOf(const std::optional<Quantity>& quantity) {
+inline std::int64_t GetBytes(const std::optional<Quantity>& quantity) {
   return quantity ? quantity->bytes : 0;
 }
 

@@ -19,7 +19,7 @@ std::string Shown(std::string_view path) {
 
 void OomInputsMaker::Add(const Selection& selection) {
   answer_.head.Add(selection);
-  OomInputRow row{.input = Shown(selection.name()), .found = CaseOf(selection)};
+  OomInputRow row{.input = Shown(selection.name()), .found = MakeCase(selection)};
   row.found->place.rank = RankOfPath(selection.name());
   for (const MomentOfTrace& moment : selection.moments()) {
     row.failures += static_cast<std::int64_t>(moment.summary.ooms.size());
@@ -35,7 +35,7 @@ bool OomInputsMaker::Add(const OomMessages& messages, std::string_view device,
     if (!number) {
       return false;
     }
-    row.found = CaseOf(WithTables(messages, *number));
+    row.found = MakeCase(WithTables(messages, *number));
     if (!row.found->place.rank) {
       row.found->place.rank = RankOfPath(path);
     }
@@ -91,7 +91,7 @@ OomInputsAnswer OomInputsMaker::Make() && {
   return std::move(answer_);
 }
 
-AnswerView ViewOf(const OomInputsAnswer& answer) {
+AnswerView MakeView(const OomInputsAnswer& answer) {
   const Value order = answer.order ? Value(Value::Object{{"first", answer.order->first},
                                                          {"next", answer.order->next},
                                                          {"nanos", answer.order->nanos}})

@@ -59,7 +59,7 @@ std::optional<int> RankOfPath(std::string_view path) {
   return digits ? NumberAt(folder) : std::nullopt;
 }
 
-std::optional<OomOrder> OrderOf(const OomMessages& messages) {
+std::optional<OomOrder> GetOrder(const OomMessages& messages) {
   const OomMessage* first = nullptr;
   for (const OomMessage& message : messages.kept) {
     if (!message.rank || !message.time) {

@@ -14,6 +14,6 @@ std::optional<int> RankOfPath(std::string_view path);
 
 // The first of a log's messages with a rank and a time, and the next of another rank; none where
 // there are not two.
-std::optional<OomOrder> OrderOf(const OomMessages& messages);
+std::optional<OomOrder> GetOrder(const OomMessages& messages);
 
 }  // namespace memtool

@@ -47,9 +47,9 @@ void FillFacts(const Event* oom, OomCase& found) {
     return;
   }
   found.failed = true;
-  facts.asked = fact(oom->size);
+  facts.requested_bytes = fact(oom->size);
   // Expandable segments grow by pages; others are allocated whole.
-  facts.wanted = state.expandable > 0 ? facts.asked : fact(SegmentFor(oom->size));
+  facts.segment_size = state.expandable > 0 ? facts.requested_bytes : fact(SegmentFor(oom->size));
   if (oom->key <= static_cast<std::uint64_t>(INT64_MAX)) {
     facts.free = fact(static_cast<std::int64_t>(oom->key));
   }
@@ -79,7 +79,7 @@ std::optional<std::string> LastOom(const Recording& recording, std::string_view 
   std::int64_t best_time = kNoTime;
   for (const Trace& trace : recording.history->traces) {
     const std::string number = std::to_string(trace.device);
-    const auto events = EventsOf(recording, trace);
+    const auto events = GetEvents(recording, trace);
     const auto last = std::find_if(events.rbegin(), events.rend(),
                                    [](const Event& event) { return event.action == Action::kOom; });
     if (last == events.rend() || (!device.empty() && device != number && device != trace.name)) {
@@ -93,7 +93,7 @@ std::optional<std::string> LastOom(const Recording& recording, std::string_view 
   return best;
 }
 
-OomCase CaseOf(const Selection& selection) {
+OomCase MakeCase(const Selection& selection) {
   const Recording& recording = selection.recording();
   const auto& moments = selection.moments();
   OomCase found{.snapshot = true,
@@ -103,7 +103,7 @@ OomCase CaseOf(const Selection& selection) {
   const Event* oom = moments.size() == 1 ? OomAt(recording, moments.front()) : nullptr;
   OomRequest request;
   if (oom != nullptr) {
-    request = {.asked = oom->size, .stream = oom->stream};
+    request = {.requested_bytes = oom->size, .stream = oom->stream};
     TakePool(recording, *oom, request);
   }
   found.state.emplace();

@@ -18,13 +18,15 @@ using Number = std::optional<OomNumber>;
 bool SameRequest(const OomMessage& one, const OomMessage& other) {
   constexpr std::int64_t kRounding = 512;   // to which allocators round up
   constexpr std::uint64_t kNear = 200'000;  // lines: a dump has one per chunk
-  if (one.kind != "XLA" || other.kind != "XLA" || one.prefix != other.prefix || !one.asked ||
-      !other.asked || (one.gpu && other.gpu && *one.gpu != *other.gpu)) {
+  if (one.kind != "XLA" || other.kind != "XLA" || one.prefix != other.prefix ||
+      !one.requested_bytes || !other.requested_bytes ||
+      (one.gpu && other.gpu && *one.gpu != *other.gpu)) {
     return false;
   }
-  const std::int64_t blur =
-      SaturatingAdd(SaturatingAdd(one.asked->precision, other.asked->precision), kRounding);
-  return Magnitude(SaturatingSubtract(one.asked->bytes, other.asked->bytes)) <= blur &&
+  const std::int64_t blur = SaturatingAdd(
+      SaturatingAdd(one.requested_bytes->precision, other.requested_bytes->precision), kRounding);
+  return Magnitude(SaturatingSubtract(one.requested_bytes->bytes, other.requested_bytes->bytes)) <=
+             blur &&
          std::max(one.line, other.line) - std::min(one.line, other.line) <= kNear;
 }
 
@@ -58,7 +60,7 @@ void AddArgumentsRest(const OomNumber& arguments, std::vector<OomRow>& rows) {
 
 std::vector<OomRow> Buffers(const OomProgram& program) {
   std::vector<OomRow> rows;
-  for (const OomBufferGroup& group : GroupsOf(program)) {
+  for (const OomBufferGroup& group : MakeGroups(program)) {
     rows.push_back({.kind = OomRow::Kind::kBuffers,
                     .name = group.first->name,
                     .bytes = group.bytes,
@@ -109,32 +111,32 @@ std::vector<OomRow> Chunks(const OomPool& pool) {
   return rows;
 }
 
-Value FigureOf(const Number& number) {
+Value MakeFigure(const Number& number) {
   return number ? Value(Value::Object{{"bytes", number->bytes}, {"precision", number->precision}})
                 : Value();
 }
 
-Value TextOf(const std::string& text) {
+Value ToText(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
-Value FigureOf(const OomBuffer& buffer) {
+Value MakeFigure(const OomBuffer& buffer) {
   return Value::Object{{"bytes", buffer.size.bytes},
                        {"precision", buffer.size.precision},
                        {"kind", buffer.argument ? "argument" : "other"},
                        {"name", buffer.name},
-                       {"op_name", TextOf(buffer.op_name)},
-                       {"file", TextOf(buffer.file)},
+                       {"op_name", ToText(buffer.op_name)},
+                       {"file", ToText(buffer.file)},
                        {"line", buffer.line > 0 ? Value(buffer.line) : Value()},
-                       {"shape", TextOf(buffer.shape)},
-                       {"instruction", TextOf(buffer.instruction)},
-                       {"allocation", TextOf(buffer.allocation)},
-                       {"unpadded", FigureOf(buffer.unpadded)},
-                       {"padding", FigureOf(buffer.padding)}};
+                       {"shape", ToText(buffer.shape)},
+                       {"instruction", ToText(buffer.instruction)},
+                       {"allocation", ToText(buffer.allocation)},
+                       {"unpadded", MakeFigure(buffer.unpadded)},
+                       {"padding", MakeFigure(buffer.padding)}};
 }
 
-Value FigureOf(const OomProgram& program) {
-  Value::Object object{{"line", program.first_line}, {"memory", TextOf(program.space)}};
+Value MakeFigure(const OomProgram& program) {
+  Value::Object object{{"line", program.first_line}, {"memory", ToText(program.space)}};
   const std::array<std::pair<const char*, const Number*>, 15> parts{
       {{"total", &program.total},
        {"reserved", &program.reserved},
@@ -152,18 +154,18 @@ Value FigureOf(const OomProgram& program) {
        {"padded", &program.padded},
        {"capacity", &program.capacity}}};
   for (const auto& [key, number] : parts) {
-    object.emplace_back(key, FigureOf(*number));
+    object.emplace_back(key, MakeFigure(*number));
   }
   Value::List buffers;
   for (const OomBuffer& buffer : program.buffers) {
-    buffers.push_back(FigureOf(buffer));
+    buffers.push_back(MakeFigure(buffer));
   }
   object.emplace_back("buffers", std::move(buffers));
   object.emplace_back("damaged", program.damaged);
   return object;
 }
 
-Value FigureOf(const OomPool& pool) {
+Value MakeFigure(const OomPool& pool) {
   std::int64_t in_use = 0;
   std::int64_t free = 0;
   for (const OomChunk& chunk : pool.chunks) {
@@ -171,12 +173,12 @@ Value FigureOf(const OomPool& pool) {
     free += chunk.in_use ? 0 : 1;
   }
   return Value::Object{{"line", pool.first_line},
-                       {"allocator", TextOf(pool.allocator)},
-                       {"limit", FigureOf(pool.limit)},
-                       {"in_use", FigureOf(pool.in_use)},
-                       {"peak", FigureOf(pool.peak)},
-                       {"reserved", FigureOf(pool.reserved)},
-                       {"largest_free", FigureOf(pool.largest_free)},
+                       {"allocator", ToText(pool.allocator)},
+                       {"limit", MakeFigure(pool.limit)},
+                       {"in_use", MakeFigure(pool.in_use)},
+                       {"peak", MakeFigure(pool.peak)},
+                       {"reserved", MakeFigure(pool.reserved)},
+                       {"largest_free", MakeFigure(pool.largest_free)},
                        {"regions", static_cast<std::int64_t>(pool.regions)},
                        {"chunks_in_use", in_use},
                        {"chunks_free", free},
@@ -205,10 +207,10 @@ OomMessage WithTables(const OomMessages& messages, std::int64_t number) {
 }
 
 std::vector<OomRow> TableHolders(const OomCase& found) {
-  if (!found.message || !found.ladder) {
+  if (!found.message || !found.breakdown) {
     return {};
   }
-  if (found.ladder->kind == OomWhole::kProgram) {
+  if (found.breakdown->kind == BreakdownTotal::kProgram) {
     return Buffers(*found.message->program);
   }
   return found.message->pool && IsPool(found) ? Chunks(*found.message->pool)
@@ -217,16 +219,16 @@ std::vector<OomRow> TableHolders(const OomCase& found) {
 
 void AddTables(const OomMessage& message, std::vector<NamedValue>& figures) {
   if (message.program) {
-    figures.emplace_back("program", FigureOf(*message.program));
+    figures.emplace_back("program", MakeFigure(*message.program));
   }
   if (message.pool) {
-    figures.emplace_back("pool", FigureOf(*message.pool));
+    figures.emplace_back("pool", MakeFigure(*message.pool));
   }
   if (message.remat) {
     figures.emplace_back("remat",
                          Value::Object{{"line", message.remat->line},
-                                       {"goal", FigureOf(Number(message.remat->goal))},
-                                       {"reached", FigureOf(Number(message.remat->reached))}});
+                                       {"goal", MakeFigure(Number(message.remat->goal))},
+                                       {"reached", MakeFigure(Number(message.remat->reached))}});
   }
 }
 

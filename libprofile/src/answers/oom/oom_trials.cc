@@ -17,7 +17,7 @@ namespace {
 constexpr auto kTried =
     std::to_array<std::string_view>({"expandable_segments:True", "max_split_size_mb:128"});
 
-OomTrial TrialOf(const WhatifRow& row, std::int64_t limit) {
+OomTrial MakeTrial(const WhatifRow& row, std::int64_t limit) {
   const bool passes = !row.oom.value_or(true) || row.oom_unsure;
   return {.setting = row.setting,
           .passes = passes,
@@ -37,7 +37,7 @@ OomAdvice NotReplayed(std::string_view why) {
 std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace,
                                    std::int64_t event, const OomCase& found) {
   // Copies of the allocator for other devices have rules of their own.
-  if (!found.failed || !found.snapshot || !PlatformOf(found).cuda) {
+  if (!found.failed || !found.snapshot || !GetPlatform(found).cuda) {
     return std::nullopt;
   }
   WhatifQuery query{.until = ParseMoment("event:" + std::to_string(event)).value(),
@@ -67,7 +67,7 @@ std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace
   OomAdvice advice{.kind = OomAdviceKind::kTrials};
   for (const WhatifRow& row : answer->rows) {
     if (!row.own) {
-      advice.trials.push_back(TrialOf(row, *device.used_limit));
+      advice.trials.push_back(MakeTrial(row, *device.used_limit));
     }
   }
   return advice.trials.empty() ? std::nullopt : std::optional(std::move(advice));

@@ -119,7 +119,7 @@ void ReadNamed(std::string_view text, RankIdentity& identity) {
 }
 
 // "3", "3 of 8" or what a capture log says, and what else the file says of its writer.
-RankIdentity ContentOf(const Digest& digest) {
+RankIdentity GetContent(const Digest& digest) {
   const std::string_view text = digest.rank;
   RankIdentity identity;
   if (text.find('=') != std::string_view::npos) {
@@ -135,7 +135,7 @@ RankIdentity ContentOf(const Digest& digest) {
   return identity;
 }
 
-std::optional<ContentHash> HashOf(const Digest& digest) {
+std::optional<ContentHash> ComputeHash(const Digest& digest) {
   ContentHash hash{};
   constexpr std::size_t kHalf = 16;
   if (digest.hash.size() != 2 * kHalf || digest.bytes == 0) {
@@ -150,10 +150,10 @@ std::optional<ContentHash> HashOf(const Digest& digest) {
   return hash;
 }
 
-RankFile FileOf(const Digest& digest, RankIdentity identity) {
+RankFile MakeFile(const Digest& digest, RankIdentity identity) {
   RankFile file{.path = digest.path,
                 .identity = std::move(identity),
-                .content = HashOf(digest),
+                .content = ComputeHash(digest),
                 .format = digest.format};
   for (const DigestDevice& device : digest.devices) {
     if (device.device >= 0 && (device.peak > 0 || device.reserved_peak > 0)) {
@@ -185,11 +185,11 @@ class AnswerMaker {
         answer.others.push_back({sets[i].key, sets[i].ranks.size() + sets[i].without_rank.size()});
       }
     }
-    answer.first_oom = FirstOomOf(digests_, sets, *chosen);
+    answer.first_oom = FindFirstOom(digests_, sets, *chosen);
     answer.set = std::move(sets[*chosen]);
     for (const RankMember& member : answer.set.ranks) {
       row_of_file_[member.file] = answer.ranks.size();
-      answer.ranks.push_back(FactsOf(member));
+      answer.ranks.push_back(MakeFacts(member));
     }
     for (const std::size_t file : answer.set.without_rank) {
       answer.unranked.push_back({digests_[file].path, digests_[file].problem});
@@ -206,18 +206,18 @@ class AnswerMaker {
     std::vector<RankIdentity> identities;
     for (const Digest& digest : digests_) {
       paths.push_back(digest.path);
-      identities.push_back(ContentOf(digest));
+      identities.push_back(GetContent(digest));
     }
     if (identify) {
       MEMTOOL_TRY(identify(paths, identities));
     }
     for (std::size_t i = 0; i < digests_.size(); ++i) {
-      files_.push_back(FileOf(digests_[i], std::move(identities[i])));
+      files_.push_back(MakeFile(digests_[i], std::move(identities[i])));
     }
     return {};
   }
 
-  [[nodiscard]] RankFacts FactsOf(const RankMember& member) const {
+  [[nodiscard]] RankFacts MakeFacts(const RankMember& member) const {
     const Digest& digest = digests_[member.file];
     const RankIdentity& identity = files_[member.file].identity;
     RankFacts facts{
@@ -243,7 +243,7 @@ class AnswerMaker {
     }
     if (!digest.ooms.empty()) {
       const DigestOom& oom = digest.ooms.front();
-      facts.oom = FailureFacts{oom.time, oom.asked, oom.free};
+      facts.oom = FailureFacts{oom.time, oom.requested_bytes, oom.free};
     }
     if (!digest.problem.empty()) {
       facts.troubles.push_back({.code = RankProblem::kUnreadable, .text = digest.problem});
@@ -325,7 +325,7 @@ class AnswerMaker {
     }
   }
 
-  [[nodiscard]] std::vector<RankCause> CausesOf(const std::vector<RowDifference>& rows) const {
+  [[nodiscard]] std::vector<RankCause> FindCauses(const std::vector<RowDifference>& rows) const {
     std::vector<RankCause> causes;
     causes.reserve(rows.size());
     for (const RowDifference& row : rows) {
@@ -356,7 +356,7 @@ class AnswerMaker {
                            .least = one.least,
                            .most = one.most,
                            .reserved_peak = answer.ranks[row_of[one.typical]].reserved_peak,
-                           .differs = CausesOf(one.differences),
+                           .differs = FindCauses(one.differences),
                            .wide = one.wide};
       facts.half_of = one.half_of == kNoRow ? std::nullopt : std::optional(one.half_of);
       for (const std::size_t member : one.members) {
@@ -368,7 +368,7 @@ class AnswerMaker {
     for (const RankOutlier& outlier : found.outliers) {
       RankFacts& rank = answer.ranks[row_of[outlier.row]];
       rank.outlier = outlier.above;
-      rank.because = CausesOf(outlier.because);
+      rank.because = FindCauses(outlier.because);
     }
   }
 

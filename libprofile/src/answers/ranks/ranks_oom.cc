@@ -10,8 +10,8 @@ namespace memtool {
 
 namespace {
 
-std::vector<RankOom> FailuresOf(std::span<const Digest> digests, std::span<const RankSet> sets,
-                                const RankSetKey& key) {
+std::vector<RankOom> FindFailures(std::span<const Digest> digests, std::span<const RankSet> sets,
+                                  const RankSetKey& key) {
   std::vector<RankOom> failures;
   for (const RankSet& set : sets) {
     if (set.key.job != key.job || set.key.attempt != key.attempt || set.key.role != key.role) {
@@ -23,7 +23,7 @@ std::vector<RankOom> FailuresOf(std::span<const Digest> digests, std::span<const
         const bool timed = digest.since_epoch && oom.time != kNoTime;
         failures.push_back({.rank = member.rank,
                             .time = timed ? std::optional(oom.time) : std::nullopt,
-                            .asked = oom.asked,
+                            .requested_bytes = oom.requested_bytes,
                             .free = oom.free});
       }
     }
@@ -58,7 +58,7 @@ void AddOthers(std::span<const Digest> digests, const RankSet& set, FirstOom& fo
     }
   }
   std::sort(reserved.begin(), reserved.end());
-  found.told = reserved.size();
+  found.reported = reserved.size();
   if (!reserved.empty()) {
     found.others_median = reserved[(reserved.size() - 1) / 2];
     found.others_most = reserved.back();
@@ -67,17 +67,17 @@ void AddOthers(std::span<const Digest> digests, const RankSet& set, FirstOom& fo
 
 }  // namespace
 
-std::optional<FirstOom> FirstOomOf(std::span<const Digest> digests, std::span<const RankSet> sets,
-                                   std::size_t chosen) {
-  const OomSequence sequence = OrderOoms(FailuresOf(digests, sets, sets[chosen].key));
+std::optional<FirstOom> FindFirstOom(std::span<const Digest> digests, std::span<const RankSet> sets,
+                                     std::size_t chosen) {
+  const OomSequence sequence = OrderOoms(FindFailures(digests, sets, sets[chosen].key));
   if (sequence.groups.empty()) {
     return std::nullopt;
   }
   const OomGroup& first = sequence.groups.front();
   FirstOom found{.rank = sequence.first_rank.value_or(first.ranks.front()),
                  .time = sequence.first_time.value_or(kNoTime),
-                 .asked = first.asked,
-                 .free = first.least_free,
+                 .requested_bytes = first.requested_bytes,
+                 .free = first.min_free,
                  .before_next = sequence.before_next};
   for (const std::int64_t rank : sequence.at_first) {
     if (rank != found.rank) {

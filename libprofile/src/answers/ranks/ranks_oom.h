@@ -10,7 +10,7 @@ namespace memtool {
 
 // Over all sets of the chosen one's job, attempt and role, whatever their step: the file that a
 // failure leaves is often one of its own.
-std::optional<FirstOom> FirstOomOf(std::span<const Digest> digests, std::span<const RankSet> sets,
-                                   std::size_t chosen);
+std::optional<FirstOom> FindFirstOom(std::span<const Digest> digests, std::span<const RankSet> sets,
+                                     std::size_t chosen);
 
 }  // namespace memtool

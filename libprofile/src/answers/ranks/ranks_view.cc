@@ -24,7 +24,7 @@ Value NanosValue(std::int64_t nanos) {
 
 Value OomValue(const std::optional<FailureFacts>& oom) {
   return oom ? Value(Value::Object{{"time", NanosValue(oom->time)},
-                                   {"asked", oom->asked},
+                                   {"asked", oom->requested_bytes},
                                    {"free", Value(oom->free)}})
              : Value();
 }
@@ -152,10 +152,10 @@ Value FirstOomValue(const std::optional<FirstOom>& oom) {
        oom->before_next ? Value(static_cast<double>(*oom->before_next) / 1e9) : Value()},
       {"next_rank", Value(oom->next_rank)},
       {"with", Value::List(oom->with.begin(), oom->with.end())},
-      {"asked", Value(oom->asked)},
+      {"asked", Value(oom->requested_bytes)},
       {"free", Value(oom->free)},
       {"failed", oom->failed},
-      {"others_told", oom->told},
+      {"others_told", oom->reported},
       {"others_reserved_median", Value(oom->others_median)},
       {"others_reserved_most", Value(oom->others_most)}};
 }
@@ -187,7 +187,7 @@ Value OthersValue(const std::vector<OtherRanks>& others) {
 }
 
 Value StructureValue(const RankStructure& structure) {
-  return Value::Object{{"code", CodeOf(structure.kind)},
+  return Value::Object{{"code", ToCode(structure.kind)},
                        {"block", structure.block},
                        {"period", structure.period},
                        {"stages", structure.stages}};
@@ -195,7 +195,7 @@ Value StructureValue(const RankStructure& structure) {
 
 }  // namespace
 
-std::string_view CodeOf(RankPatternKind kind) {
+std::string_view ToCode(RankPatternKind kind) {
   constexpr std::array<std::string_view, 8> kCodes{
       "alike",        "stages", "repeated-stages", "first-of-node",
       "every-second", "ends",   "halves",          "none"};
@@ -206,7 +206,7 @@ std::span<const Field<RankFacts>> RankFields() {
   return kRankFields;
 }
 
-AnswerView ViewOf(const RanksAnswer& answer) {
+AnswerView MakeView(const RanksAnswer& answer) {
   Value::Object set = KeyValue(answer.set.key);
   set.emplace_back("world", answer.set.expected);
   return ViewRows(answer.head,

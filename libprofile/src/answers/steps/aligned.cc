@@ -14,7 +14,7 @@ namespace memtool {
 
 namespace {
 
-Result<HistorySide> SideOf(const Selection& selection) {
+Result<HistorySide> MakeSide(const Selection& selection) {
   const HistoryIndex* index = selection.history();
   const auto fail = [&](ErrorCode code, std::string message, std::string hint) {
     auto failed = Fail(code, std::move(message), std::move(hint));
@@ -24,7 +24,7 @@ Result<HistorySide> SideOf(const Selection& selection) {
   std::vector<const Trace*> traces;
   for (const MomentOfTrace& moment : selection.moments()) {
     const Trace& trace = index->history().traces[moment.trace];
-    const auto events = EventsOf(selection.source(), trace);
+    const auto events = GetEvents(selection.source(), trace);
     if (std::any_of(events.begin(), events.end(),
                     [](const Event& event) { return event.action == Action::kAlloc; })) {
       traces.push_back(&trace);
@@ -54,13 +54,13 @@ class AlignedRows {
     MEMTOOL_TRY(groups);
     const std::uint64_t first = side.trace->first_event;
     for (const LiveBlock& block : side.index->replay(*side.trace).LiveAt(event)) {
-      AlignedRow& row = RowOf(*groups, selection.source(), block);
+      AlignedRow& row = GetRow(*groups, selection.source(), block);
       const bool known = block.event.has_value() && !block.before_recording;
       const auto of =
           known ? std::optional(static_cast<std::uint32_t>(*block.event - first)) : std::nullopt;
       std::int64_t& whole = base ? row.base : row.now;
       whole = SaturatingAdd(whole, block.size);
-      std::int64_t& part = row.*PartOf(kind(of), base);
+      std::int64_t& part = row.*MakePart(kind(of), base);
       part = base ? SaturatingSubtract(part, block.size) : SaturatingAdd(part, block.size);
     }
     return {};
@@ -85,7 +85,7 @@ class AlignedRows {
   }
 
  private:
-  static Part PartOf(ChangeKind kind, bool base) {
+  static Part MakePart(ChangeKind kind, bool base) {
     switch (kind) {
       case ChangeKind::kChanged:
         return &AlignedRow::changed;
@@ -99,8 +99,8 @@ class AlignedRows {
     return &AlignedRow::before;
   }
 
-  AlignedRow& RowOf(const AllocationGroups& groups, const Recording& recording,
-                    const LiveBlock& block) {
+  AlignedRow& GetRow(const AllocationGroups& groups, const Recording& recording,
+                     const LiveBlock& block) {
     const bool framed = block.stack.valid() && !recording.Stack(block.stack).empty();
     std::uint32_t group = AllocationGroups::kRest;
     if (framed && block.stack.value() < groups.of_stack.size()) {
@@ -122,7 +122,7 @@ class AlignedRows {
   std::map<std::tuple<std::string, std::string, std::int64_t>, AlignedRow> rows_;
 };
 
-std::int64_t NumberOf(const ProgramSteps& steps, std::size_t row) {
+std::int64_t ToNumber(const ProgramSteps& steps, std::size_t row) {
   return steps.steps[row].number.value_or(static_cast<std::int64_t>(row) + 1);
 }
 
@@ -132,8 +132,8 @@ void AddSteps(const HistoryComparison& compared, AlignedAnswer& answer) {
   answer.base_steps = compared.base_steps().steps.size();
   answer.now_steps = compared.now_steps().steps.size();
   for (const PairedStep& pair : compared.pairs()) {
-    answer.steps.push_back({.base_step = NumberOf(compared.base_steps(), pair.base),
-                            .now_step = NumberOf(compared.now_steps(), pair.now),
+    answer.steps.push_back({.base_step = ToNumber(compared.base_steps(), pair.base),
+                            .now_step = ToNumber(compared.now_steps(), pair.now),
                             .pair = pair});
     answer.allocations += 2 * pair.all.matched + pair.all.added + pair.all.removed;
     answer.with_partner += 2 * pair.all.matched;
@@ -182,7 +182,7 @@ Value StepsValue(const AlignedAnswer& answer) {
 Value LadderValue(const AlignedAnswer& answer) {
   Value::List list;
   for (const KeyShare& share : answer.ladder) {
-    list.emplace_back(Value::Object{{"key", NameOf(share.level)},
+    list.emplace_back(Value::Object{{"key", ToName(share.level)},
                                     {"pairs", share.pairs},
                                     {"of", share.smaller},
                                     {"share", share.share()}});
@@ -192,7 +192,7 @@ Value LadderValue(const AlignedAnswer& answer) {
 
 }  // namespace
 
-std::string_view NameOf(KeyLevel level) {
+std::string_view ToName(KeyLevel level) {
   switch (level) {
     case KeyLevel::kFrames:
       return "frames";
@@ -208,9 +208,9 @@ std::string_view NameOf(KeyLevel level) {
 
 Result<AlignedAnswer> AlignRuns(const Selection& base, const Selection& now,
                                 const AlignedQuery& query) {
-  const auto base_side = SideOf(base);
+  const auto base_side = MakeSide(base);
   MEMTOOL_TRY(base_side);
-  const auto now_side = SideOf(now);
+  const auto now_side = MakeSide(now);
   MEMTOOL_TRY(now_side);
   const HistoryComparison compared(*base_side, *now_side, query.search);
   AlignedAnswer answer{.base_device = base_side->trace->device,
@@ -233,15 +233,15 @@ Result<AlignedAnswer> AlignRuns(const Selection& base, const Selection& now,
   return answer;
 }
 
-AnswerView ViewOf(const AlignedAnswer& answer) {
+AnswerView MakeView(const AlignedAnswer& answer) {
   const bool shown = answer.shown.has_value();
   return ViewRows(answer.head,
                   {{"corresponds", answer.corresponds},
                    {"keys", LadderValue(answer)},
                    {"partner_share", answer.corresponds ? Value(answer.partner_share()) : Value()},
                    {"unaligned_bytes", answer.unaligned_bytes},
-                   {"base_from", NameOf(answer.base_source)},
-                   {"new_from", NameOf(answer.now_source)},
+                   {"base_from", ToName(answer.base_source)},
+                   {"new_from", ToName(answer.now_source)},
                    {"base_steps", answer.base_steps},
                    {"new_steps", answer.now_steps},
                    {"base_peak", answer.base_peak},

@@ -39,7 +39,7 @@ constexpr auto kAlignedRankFields = Fields<AlignedRank>({
 
 }  // namespace
 
-AlignedRank RankOf(std::int64_t rank, const AlignedAnswer& aligned) {
+AlignedRank MakeRank(std::int64_t rank, const AlignedAnswer& aligned) {
   AlignedRank row{.rank = rank, .base = aligned.base_peak, .now = aligned.now_peak};
   if (!aligned.shown) {
     return row;
@@ -78,7 +78,7 @@ std::span<const Field<AlignedRank>> AlignedRankFields() {
   return kAlignedRankFields;
 }
 
-AnswerView ViewOf(const AlignedRanksAnswer& answer) {
+AnswerView MakeView(const AlignedRanksAnswer& answer) {
   return ViewRows(answer.head,
                   {{"compared", answer.compared},
                    {"grew", answer.grew},

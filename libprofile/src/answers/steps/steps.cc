@@ -32,8 +32,8 @@ void AddRows(const ProgramSteps& found, const std::string& input, std::int32_t d
 }
 
 // Loops of every step, once for each shape: what they repeat is left out.
-std::size_t FoldedLengthOf(const TraceAllocations& allocations,
-                           const std::vector<ProgramLoop>& loops) {
+std::size_t ComputeFoldedLength(const TraceAllocations& allocations,
+                                const std::vector<ProgramLoop>& loops) {
   std::size_t length = allocations.size();
   std::size_t end = 0;
   for (const ProgramLoop& found : loops) {
@@ -48,7 +48,7 @@ std::size_t FoldedLengthOf(const TraceAllocations& allocations,
 Value RunsValue(const std::vector<PhaseRun>& runs) {
   Value::List list;
   for (const PhaseRun& run : runs) {
-    list.emplace_back(Value::Object{{"phase", NameOf(run.phase)}, {"allocations", run.count}});
+    list.emplace_back(Value::Object{{"phase", ToName(run.phase)}, {"allocations", run.count}});
   }
   return list;
 }
@@ -64,8 +64,8 @@ Value LoopsValue(const StepsAnswer& answer) {
                                       {"repetitions", found.loop.repetitions()},
                                       {"bytes", found.kept},
                                       {"allocated", found.allocated},
-                                      {"phase", NameOf(found.phase)},
-                                      {"kind", NameOf(found.kind)},
+                                      {"phase", ToName(found.phase)},
+                                      {"kind", ToName(found.kind)},
                                       {"step", step},
                                       {"steps", found.steps},
                                       {"device", trace.device},
@@ -80,7 +80,7 @@ Value TracesValue(const StepsAnswer& answer) {
   for (const SteppedTrace& trace : answer.traces) {
     list.emplace_back(Value::Object{{"device", trace.device},
                                     {"input", answer.head.inputs[trace.input].path},
-                                    {"from", NameOf(trace.source)},
+                                    {"from", ToName(trace.source)},
                                     {"mark", trace.mark.empty() ? Value() : Value(trace.mark)},
                                     {"steps", trace.steps},
                                     {"allocations", trace.allocations},
@@ -94,7 +94,7 @@ Value TracesValue(const StepsAnswer& answer) {
 
 Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name) {
   const Recording& recording = index.recording();
-  const auto traces = TracesOf(recording, query_.device);
+  const auto traces = GetTraces(recording, query_.device);
   MEMTOOL_TRY(traces);
   const std::string& mark = query_.search.mark;
   if (!mark.empty() && SpansOfMarks(index.history(), mark).list.empty()) {
@@ -108,7 +108,7 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
   const StackFacts facts = FactsOfStacks(recording, keys);
   for (const std::size_t i : *traces) {
     const Trace& trace = index.history().traces[i];
-    const TraceAllocations allocations = AllocationsOf(index, trace, facts);
+    const TraceAllocations allocations = CollectAllocations(index, trace, facts);
     if (allocations.size() == 0) {
       continue;
     }
@@ -118,12 +118,12 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
                          .trace = TraceText(trace),
                          .source = found.source,
                          .mark = found.mark,
-                         .runs = RunsOf(allocations.phases),
+                         .runs = MakeRuns(allocations.phases),
                          .allocations = allocations.size(),
                          .steps = found.steps.size(),
                          .first_row = answer_.rows.size(),
                          .loops = FindProgramLoops(index, trace, allocations, found)};
-    stepped.folded = FoldedLengthOf(allocations, stepped.loops);
+    stepped.folded = ComputeFoldedLength(allocations, stepped.loops);
     AddRows(found, name, trace.device, answer_.rows);
     answer_.traces.push_back(std::move(stepped));
   }
@@ -131,7 +131,7 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
   return {};
 }
 
-AnswerView ViewOf(const StepsAnswer& answer) {
+AnswerView MakeView(const StepsAnswer& answer) {
   return ViewRows(answer.head, {{"loops", LoopsValue(answer)}, {"traces", TracesValue(answer)}},
                   answer.rows, kStepsFields);
 }

@@ -47,8 +47,8 @@ class Programs {
     auto& program = programs_[{rows[choice.near], rows[choice.far]}];
     if (program == nullptr) {
       const FitInput& near = inputs[choice.near];
-      program = std::make_unique<FittedProgram>(near, inputs[choice.far],
-                                                whatif::SettingsOf(near.index->recording()), keys_);
+      program = std::make_unique<FittedProgram>(
+          near, inputs[choice.far], whatif::RecordedSettings(near.index->recording()), keys_);
     }
     return *program;
   }
@@ -60,7 +60,7 @@ class Programs {
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<FittedProgram>> programs_;
 };
 
-std::vector<double> TargetsOf(const FitQuery& query) {
+std::vector<double> GetTargets(const FitQuery& query) {
   std::set<double> targets(query.at.begin(), query.at.end());
   targets.insert(query.x.begin(), query.x.end());
   if (query.at.empty()) {
@@ -82,7 +82,7 @@ FitLargest LargestX(Programs& programs, const FitQuery& query, const AllocatorSe
     return !whatif::RunOnce(programs.For(size).At(size), settings, LimitedTo(query.limit)).failed;
   };
   FitLargest largest{.setting = whatif::ConfText(settings), .x = {}};
-  const double most = *std::max_element(query.x.begin(), query.x.end()) * kMostTimesX;
+  const double most = *std::max_element(query.x.begin(), query.x.end()) * kMaxFactor;
   const auto highest = static_cast<std::int64_t>(std::min(most, 1e15));
   std::int64_t low = 0;
   std::int64_t high = 1;
@@ -134,7 +134,7 @@ class LawRows {
   explicit LawRows(const AllocationGroups& groups) : groups_(groups) {}
 
   void Add(const whatif::FitRow& part) {
-    const std::uint32_t group = GroupOf(part.stack);
+    const std::uint32_t group = GetGroup(part.stack);
     FitLawRow& row = rows_[{group, part.law}];
     if (row.name.empty()) {
       row.law = part.law;
@@ -160,7 +160,7 @@ class LawRows {
   }
 
  private:
-  [[nodiscard]] std::uint32_t GroupOf(StackId stack) const {
+  [[nodiscard]] std::uint32_t GetGroup(StackId stack) const {
     return stack.valid() && stack.value() < groups_.of_stack.size()
                ? groups_.of_stack[stack.value()]
                : AllocationGroups::kRest;
@@ -188,7 +188,7 @@ class FitWork {
 
   // `selections`: of the inputs, in their order.
   Result<void> Run(const std::vector<Selection>& selections) {
-    const std::vector<double> targets = TargetsOf(query_);
+    const std::vector<double> targets = GetTargets(query_);
     if (!Gate(targets)) {
       return {};
     }
@@ -239,7 +239,7 @@ class FitWork {
       FitRow row = Predict(program, x, setting, query_);
       row.tested = tested;
       if (recorded && whatif::ConfText(setting) ==
-                          whatif::ConfText(whatif::SettingsOf(input->index->recording()))) {
+                          whatif::ConfText(whatif::RecordedSettings(input->index->recording()))) {
         const TraceSummary& summary = input->index->summary(*input->trace);
         row.recorded_live = summary.peak_bytes;
         row.recorded_reserved = summary.reserved_peak_bytes;
@@ -251,7 +251,7 @@ class FitWork {
   // Those that were asked for, or those of the recording that the program was scaled from.
   [[nodiscard]] std::vector<AllocatorSettings> SettingsFor(const FittedProgram& program) const {
     return query_.settings.empty()
-               ? std::vector{whatif::SettingsOf(program.near().index->recording())}
+               ? std::vector{whatif::RecordedSettings(program.near().index->recording())}
                : query_.settings;
   }
 
@@ -293,7 +293,8 @@ Result<void> FitMaker::Add(Selection selection) {
   std::vector<std::size_t> traces;
   whatif::Obstacle obstacle = whatif::Obstacle::kNoEvents;
   for (const MomentOfTrace& moment : selection.moments()) {
-    const whatif::Obstacle found = whatif::ObstacleOf(source, source.history->traces[moment.trace]);
+    const whatif::Obstacle found =
+        whatif::FindObstacle(source, source.history->traces[moment.trace]);
     if (found == whatif::Obstacle::kNone) {
       traces.push_back(moment.trace);
     } else if (obstacle == whatif::Obstacle::kNoEvents) {
@@ -327,14 +328,14 @@ Result<FitAnswer> FitMaker::Make() && {
   return std::move(answer_);
 }
 
-std::vector<NamedValue> FiguresOf(const FitAnswer& answer) {
+std::vector<NamedValue> MakeFigures(const FitAnswer& answer) {
   const whatif::FitGate& gate = answer.gate;
   Value::List laws;
   for (const FitLawRow& row : answer.law_rows) {
     laws.emplace_back(Value::Object{{"name", row.name},
                                     {"file", row.file.empty() ? Value() : Value(row.file)},
                                     {"line", LineValue(row.line)},
-                                    {"law", whatif::NameOf(row.law)},
+                                    {"law", whatif::ToName(row.law)},
                                     {"bytes", row.bytes},
                                     {"share", row.share},
                                     {"recorded", row.recorded}});
@@ -348,7 +349,7 @@ std::vector<NamedValue> FiguresOf(const FitAnswer& answer) {
            Value::Object{{"paired", gate.paired()},
                          {"outside", gate.outside_share()},
                          {"accepted", gate.accepted()},
-                         {"reason", gate.accepted() ? Value() : Value(whatif::NameOf(gate.reason))},
+                         {"reason", gate.accepted() ? Value() : Value(whatif::ToName(gate.reason))},
                          {"exact", gate.exact},
                          {"allocations", gate.allocations},
                          {"x", Value::List{answer.gate_x, answer.gate_other_x}}}},
@@ -361,8 +362,8 @@ std::vector<NamedValue> FiguresOf(const FitAnswer& answer) {
           {"laws", std::move(laws)}};
 }
 
-AnswerView ViewOf(const FitAnswer& answer) {
-  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kFitFields);
+AnswerView MakeView(const FitAnswer& answer) {
+  return ViewRows(answer.head, MakeFigures(answer), answer.rows, kFitFields);
 }
 
 }  // namespace memtool

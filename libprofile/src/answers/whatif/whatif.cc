@@ -79,14 +79,14 @@ Result<std::vector<std::int64_t>> EventsOfMoments(const HistoryIndex& index, con
 }
 
 // The best first.
-auto RankOf(const WhatifRow& row) {
+auto GetRank(const WhatifRow& row) {
   const int verdict = !row.oom || !*row.oom ? 0 : row.oom_unsure ? 1 : 2;
   return std::tuple(row.device, verdict, row.fits.value_or(0), row.retries.value_or(0),
                     row.reserved_peak, row.reserved_peak_low, !row.own, row.setting);
 }
 
 // A setting on a device: the runs behind its row, and what they say.
-struct Asked {
+struct ScenarioRun {
   const Device* device = nullptr;
   const AllocatorSettings* settings = nullptr;
   bool own = false;
@@ -101,7 +101,7 @@ class Maker {
   Maker(const HistoryIndex& index, const WhatifQuery& query) : index_(index), query_(query) {}
 
   Result<WhatifAnswer> Make() {
-    auto traces = TracesOf(index_.recording(), query_.device);
+    auto traces = GetTraces(index_.recording(), query_.device);
     MEMTOOL_TRY(traces);
     for (const std::size_t row : *traces) {
       MEMTOOL_TRY(Prepare(index_.history().traces[row]));
@@ -109,15 +109,17 @@ class Maker {
     WhatifAnswer answer;
     answer.limit_given = query_.limit.has_value();
     answer.changed = query_.changes_program();
-    std::vector<Asked> asked = AllAsked();
-    RunAll(asked);
-    std::erase_if(asked, [](const Asked& one) { return !one.device->facts.fidelity.usable(); });
-    answer.rows.reserve(asked.size());
-    for (const Asked& one : asked) {
-      answer.rows.push_back(RowOf(one));
+    std::vector<ScenarioRun> pending = AllRuns();
+    RunAll(pending);
+    std::erase_if(pending,
+                  [](const ScenarioRun& one) { return !one.device->facts.fidelity.usable(); });
+    answer.rows.reserve(pending.size());
+    for (const ScenarioRun& one : pending) {
+      answer.rows.push_back(GetRow(one));
     }
-    std::stable_sort(answer.rows.begin(), answer.rows.end(),
-                     [](const WhatifRow& a, const WhatifRow& b) { return RankOf(a) < RankOf(b); });
+    std::stable_sort(
+        answer.rows.begin(), answer.rows.end(),
+        [](const WhatifRow& a, const WhatifRow& b) { return GetRank(a) < GetRank(b); });
     for (Device& device : devices_) {
       answer.devices.push_back(std::move(device.facts));
     }
@@ -132,18 +134,18 @@ class Maker {
     WhatifDevice& facts = device.facts;
     facts.device = trace.device;
     facts.name = trace.name;
-    facts.own = whatif::SettingsOf(recording);
-    facts.fidelity.obstacle = whatif::ObstacleOf(recording, trace);
+    facts.own = whatif::RecordedSettings(recording);
+    facts.fidelity.obstacle = whatif::FindObstacle(recording, trace);
     if (facts.fidelity.obstacle != whatif::Obstacle::kNone) {
       return {};
     }
-    device.requests = whatif::RequestsOf(index_, trace, facts.own);
+    device.requests = whatif::CollectRequests(index_, trace, facts.own);
     // The program as recorded is compared beside the runs of other settings.
     device.whole = !query_.changes_program() && !query_.until;
     if (!device.whole) {
       Compare(device);
     }
-    facts.limit = whatif::LimitOf(index_, trace, facts.own, device.requests);
+    facts.limit = whatif::ComputeLimit(index_, trace, facts.own, device.requests);
     facts.base_reserved = device.requests.base_reserved;
     facts.double_allocations = device.requests.double_allocations;
     facts.own_empty_caches = static_cast<std::uint64_t>(
@@ -151,9 +153,9 @@ class Maker {
                       [](const whatif::Request& request) {
                         return request.kind == whatif::Request::Kind::kEmptyCache;
                       }));
-    const bool told = facts.limit.from != whatif::Limit::From::kHighest;
+    const bool reported = facts.limit.from != whatif::Limit::From::kHighest;
     facts.used_limit = query_.limit ? query_.limit
-                       : told       ? std::optional(facts.limit.low)
+                       : reported   ? std::optional(facts.limit.low)
                                     : std::nullopt;
     if (!device.whole && !facts.fidelity.usable()) {
       return {};
@@ -169,7 +171,7 @@ class Maker {
 
   void Compare(Device& device) const {
     WhatifDevice& facts = device.facts;
-    facts.fidelity = whatif::FidelityOf(index_, *device.trace, facts.own, device.requests);
+    facts.fidelity = whatif::ComputeFidelity(index_, *device.trace, facts.own, device.requests);
   }
 
   Result<void> Change(Device& device) const {
@@ -224,49 +226,49 @@ class Maker {
     }
   }
 
-  [[nodiscard]] std::vector<Asked> AllAsked() const {
-    std::vector<Asked> asked;
+  [[nodiscard]] std::vector<ScenarioRun> AllRuns() const {
+    std::vector<ScenarioRun> pending;
     for (const Device& device : devices_) {
       for (std::size_t i = 0; i < device.settings.size(); ++i) {
-        Asked one{.device = &device, .settings = &device.settings[i], .own = i == 0};
+        ScenarioRun one{.device = &device, .settings = &device.settings[i], .own = i == 0};
         one.recorded =
             one.own && device.whole && device.facts.limit.from == whatif::Limit::From::kHighest;
         whatif::ScenarioQuery query = device.scenario;
         query.unlimited = !one.recorded;
-        one.runs = whatif::RunsOf(device.requests, query);
+        one.runs = whatif::MakeRuns(device.requests, query);
         one.results.resize(one.runs.size());
-        asked.push_back(std::move(one));
+        pending.push_back(std::move(one));
       }
     }
-    return asked;
+    return pending;
   }
 
   // The comparisons, then every run of every setting, the long searches first; those under a limit
   // only where one without it came so far.
-  void RunAll(std::vector<Asked>& asked) {
+  void RunAll(std::vector<ScenarioRun>& pending) {
     std::vector<std::function<void()>> jobs;
     for (Device& device : devices_) {
       if (device.whole && device.facts.fidelity.obstacle == whatif::Obstacle::kNone) {
         jobs.emplace_back([this, &device] { Compare(device); });
       }
     }
-    for (Asked& one : asked) {
+    for (ScenarioRun& one : pending) {
       if (query_.fit) {
         jobs.emplace_back([&one] {
           whatif::Fit(one.device->requests, *one.settings, one.device->scenario, one.fit);
         });
       }
     }
-    AddRuns(asked, false, jobs);
+    AddRuns(pending, false, jobs);
     Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
     jobs.clear();
-    AddRuns(asked, true, jobs);
+    AddRuns(pending, true, jobs);
     Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
   }
 
-  static void AddRuns(std::vector<Asked>& asked, bool limited,
+  static void AddRuns(std::vector<ScenarioRun>& pending, bool limited,
                       std::vector<std::function<void()>>& jobs) {
-    for (Asked& one : asked) {
+    for (ScenarioRun& one : pending) {
       for (std::size_t i = 0; i < one.runs.size(); ++i) {
         if ((one.runs[i].limit != whatif::kNoLimit) != limited) {
           continue;
@@ -287,15 +289,15 @@ class Maker {
     }
   }
 
-  [[nodiscard]] WhatifRow RowOf(const Asked& asked) const {
-    const Device& device = *asked.device;
-    const AllocatorSettings& settings = *asked.settings;
-    whatif::Scenario scenario = whatif::Joined(asked.runs, asked.results);
-    scenario.fits = asked.fit.fits;
-    scenario.fit_retries = asked.fit.fit_retries;
+  [[nodiscard]] WhatifRow GetRow(const ScenarioRun& pending) const {
+    const Device& device = *pending.device;
+    const AllocatorSettings& settings = *pending.settings;
+    whatif::Scenario scenario = whatif::Joined(pending.runs, pending.results);
+    scenario.fits = pending.fit.fits;
+    scenario.fit_retries = pending.fit.fit_retries;
     WhatifRow row{.device = device.facts.device,
                   .setting = whatif::ConfText(settings),
-                  .own = asked.own,
+                  .own = pending.own,
                   .estimate = !device.facts.fidelity.exact(),
                   .reserved_peak = scenario.high.reserved_peak,
                   .reserved_peak_low = scenario.low.reserved_peak,
@@ -318,7 +320,7 @@ class Maker {
         row.oom_size = scenario.limited->failed_size;
       }
     }
-    if (asked.recorded) {
+    if (pending.recorded) {
       TakeRecorded(*device.trace, row);
     }
     return row;
@@ -327,7 +329,7 @@ class Maker {
   // The file itself says what its own settings needed, where nothing was refused. As in the model,
   // a new segment counts with the request that it is made for.
   void TakeRecorded(const Trace& trace, WhatifRow& row) const {
-    const auto events = EventsOf(index_.recording(), trace);
+    const auto events = GetEvents(index_.recording(), trace);
     const Replay& replay = index_.replay(trace);
     const TraceSummary& summary = index_.summary(trace);
     std::int64_t live = summary.base_bytes;
@@ -408,7 +410,7 @@ Result<WhatifAnswer> Whatif(const HistoryIndex& index, const WhatifQuery& query)
   return Maker(index, query).Make();
 }
 
-std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer) {
+std::vector<NamedValue> MakeFigures(const WhatifAnswer& answer) {
   Value::List fidelity;
   for (const WhatifDevice& device : answer.devices) {
     fidelity.push_back(FidelityValue(device));
@@ -425,8 +427,8 @@ std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer) {
       {"fidelity", std::move(fidelity)}, {"limit", std::move(limit)}, {"changed", answer.changed}};
 }
 
-AnswerView ViewOf(const WhatifAnswer& answer) {
-  return ViewRows(answer.head, FiguresOf(answer), answer.rows, kWhatifFields);
+AnswerView MakeView(const WhatifAnswer& answer) {
+  return ViewRows(answer.head, MakeFigures(answer), answer.rows, kWhatifFields);
 }
 
 }  // namespace memtool

@@ -139,7 +139,7 @@ class Lookalikes : public testing::TestWithParam<const char*> {};
 
 TEST_P(Lookalikes, AreNoProcess) {
   const RankIdentity identity = IdentityFromPath(GetParam());
-  EXPECT_FALSE(TellsProcess(identity)) << Text(identity);
+  EXPECT_FALSE(NamesProcess(identity)) << Text(identity);
   EXPECT_EQ(identity.how, IdentityHow::kNone);
 }
 

@@ -35,7 +35,7 @@ Numbers UpTo(std::int64_t count) {
   return numbers;
 }
 
-Numbers RanksOf(const RankSet& set) {
+Numbers GetRanks(const RankSet& set) {
   Numbers ranks;
   for (const RankMember& member : set.ranks) {
     ranks.push_back(member.rank);
@@ -58,7 +58,7 @@ TEST(GroupRanks, NeverMixesSteps) {
   ASSERT_EQ(sets.size(), 2);
   EXPECT_EQ(sets[0].key.step, 9);
   EXPECT_EQ(sets[1].key.step, 10);
-  EXPECT_EQ(RanksOf(sets[1]), UpTo(8));
+  EXPECT_EQ(GetRanks(sets[1]), UpTo(8));
   EXPECT_EQ(&Chosen(sets), &sets[1]);
   EXPECT_EQ(&Chosen(sets, {.step = 9}), &sets[0]);
   EXPECT_FALSE(ChooseSet(sets, {.step = 8}));
@@ -96,9 +96,9 @@ TEST(GroupRanks, CountsMissingRanksAgainstWorldAndOtherSteps) {
   for (RankFile& file : files) {
     file.identity.world = 6;
   }
-  const auto told = GroupRanks(files);
-  EXPECT_EQ(told[0].missing, (Numbers{2, 4, 5}));
-  EXPECT_EQ(told[0].expected_from, ExpectedFrom::kWorld);
+  const auto reported = GroupRanks(files);
+  EXPECT_EQ(reported[0].missing, (Numbers{2, 4, 5}));
+  EXPECT_EQ(reported[0].expected_from, ExpectedFrom::kWorld);
   auto steps = JobFiles("step_1/rank", ".pickle", UpTo(4));
   Append(steps, JobFiles("step_2/rank", ".pickle", {0, 1}));
   EXPECT_EQ(GroupRanks(steps)[1].missing, (Numbers{2, 3}));
@@ -110,7 +110,7 @@ TEST(GroupRanks, LimitsMissingRanks) {
   files[0].identity.rank = std::int64_t{1} << 62U;
   files[0].identity.world = INT64_MAX;
   const auto sets = GroupRanks(files);
-  EXPECT_EQ(sets[0].missing.size(), kMostMissing);
+  EXPECT_EQ(sets[0].missing.size(), kMaxMissing);
   EXPECT_EQ(sets[0].missing_count, std::int64_t{1} << 31U);
 }
 
@@ -215,7 +215,7 @@ TEST(GroupRanks, WorksRanksOutFromNodes) {
   }
   const auto sets = GroupRanks(files);
   ASSERT_EQ(sets.size(), 1);
-  EXPECT_EQ(RanksOf(sets[0]), UpTo(8));
+  EXPECT_EQ(GetRanks(sets[0]), UpTo(8));
   EXPECT_EQ(sets[0].ranks[6].rule, RankRule::kNodeAndLocal);
 }
 
@@ -241,7 +241,7 @@ TEST(GroupRanks, JoinsFoldersThatHoldOtherRanks) {
   ASSERT_EQ(sets.size(), 1);
   EXPECT_EQ(sets[0].key.job, "save");
   EXPECT_EQ(sets[0].folders, 2);
-  EXPECT_EQ(RanksOf(sets[0]), UpTo(4));
+  EXPECT_EQ(GetRanks(sets[0]), UpTo(4));
   Append(files, JobFiles("save/20260301-1203/actor_rank", ".pickle", {3}));  // another run
   EXPECT_EQ(GroupRanks(files).size(), 3);
 }

@@ -36,7 +36,7 @@ Digest Of(std::int64_t rank, std::int64_t step) {
   digest.devices = {device};
   digest.fullest = 0;
   if (rank == 3) {
-    digest.ooms = {{.device = 3, .event = 1, .time = 5'000'000'000, .asked = 7}};
+    digest.ooms = {{.device = 3, .event = 1, .time = 5'000'000'000, .requested_bytes = 7}};
     digest.grid = {.first = 1, .shift = 30, .live = {1}, .reserved = {2}};
   }
   return digest;
@@ -49,7 +49,7 @@ std::string Answer(const std::vector<Digest>& digests) {
   }
   const auto answer = std::move(maker).Make({.identify = commands::IdentifyByNames()});
   std::string text;
-  WriteJson(ViewOf(*answer), 0, [&text](std::string_view more) { text += more; });
+  WriteJson(MakeView(*answer), 0, [&text](std::string_view more) { text += more; });
   return text;
 }
 
@@ -63,9 +63,9 @@ TEST(Ranks, AnyOrderGroupingAndDoublingGivesTheSameBytes) {
     }
   }
   digests.push_back(DigestOfProblem({.path = "job/iteration_20/rank7_x.pickle"}, "was cut"));
-  const std::string truth = Answer(digests);
-  EXPECT_NE(truth.find("\"keep\""), std::string::npos);
-  EXPECT_NE(truth.find("was cut"), std::string::npos);
+  const std::string report = Answer(digests);
+  EXPECT_NE(report.find("\"keep\""), std::string::npos);
+  EXPECT_NE(report.find("was cut"), std::string::npos);
   std::mt19937_64 random(1);
   for (int turn = 0; turn < 1000; ++turn) {
     std::vector<Digest> others = digests;
@@ -73,7 +73,7 @@ TEST(Ranks, AnyOrderGroupingAndDoublingGivesTheSameBytes) {
       others.push_back(digests[random() % digests.size()]);
     }
     std::shuffle(others.begin(), others.end(), random);
-    ASSERT_EQ(Answer(others), truth) << turn;
+    ASSERT_EQ(Answer(others), report) << turn;
   }
 }
 

@@ -15,7 +15,7 @@ Quantity Said(std::int64_t bytes, std::int64_t precision = 0) {
 // "key" → bytes, or "?" when unknown.
 std::map<std::string, std::string> Steps(const AccountFacts& facts) {
   std::map<std::string, std::string> steps;
-  for (const AccountStep& step : LadderOf(facts)) {
+  for (const AccountStep& step : MakeAccountSteps(facts)) {
     steps[step.key] = step.kind == AccountStep::Kind::kUnknown ? "?" : std::to_string(step.bytes);
   }
   return steps;
@@ -61,7 +61,8 @@ TEST(Account, CompletesTheDevice) {
 }
 
 TEST(Account, ANegativeDifferenceIsKeptAndIsAContradiction) {
-  for (const AccountStep& step : LadderOf({.process = Said(500, 10), .reserved = Said(600)})) {
+  for (const AccountStep& step :
+       MakeAccountSteps({.process = Said(500, 10), .reserved = Said(600)})) {
     if (step.key == "below_framework") {
       EXPECT_EQ(step.bytes, -100);
       EXPECT_EQ(step.precision, 10);
@@ -69,7 +70,8 @@ TEST(Account, ANegativeDifferenceIsKeptAndIsAContradiction) {
     }
   }
   // Less than rounding at the source is not a contradiction.
-  for (const AccountStep& step : LadderOf({.process = Said(595, 10), .reserved = Said(600)})) {
+  for (const AccountStep& step :
+       MakeAccountSteps({.process = Said(595, 10), .reserved = Said(600)})) {
     if (step.key == "below_framework") {
       EXPECT_FALSE(step.contradicts);
     }

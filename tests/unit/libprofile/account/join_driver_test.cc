@@ -53,7 +53,7 @@ std::vector<Allocation> RandomAllocations(std::mt19937& random, std::uint64_t ba
   return all;
 }
 
-HistoryIndex LogOf(const std::vector<Allocation>& all) {
+HistoryIndex MakeLog(const std::vector<Allocation>& all) {
   struct Row {
     std::int64_t time;
     std::size_t allocation;
@@ -69,9 +69,9 @@ HistoryIndex LogOf(const std::vector<Allocation>& all) {
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.time < b.time; });
   History history;
   history.clock = Clock::kUnix;
-  history.ledgers = {
-      {.name = "device", .device = 0, .level = LedgerLevel::kDriver},
-      {.name = "vmm", .device = 0, .kind = LedgerKind::kVmm, .level = LedgerLevel::kDriver}};
+  history.domains = {
+      {.name = "device", .device = 0, .level = DomainLevel::kDriver},
+      {.name = "vmm", .device = 0, .kind = DomainKind::kVmm, .level = DomainLevel::kDriver}};
   std::vector<Event> events;
   for (const Row& row : rows) {
     const Allocation& each = all[row.allocation];
@@ -86,17 +86,17 @@ HistoryIndex LogOf(const std::vector<Allocation>& all) {
                       .size = each.size,
                       .time = row.time,
                       .stack = {},
-                      .ledger = static_cast<std::uint8_t>(each.handle ? 1 : 0),
+                      .domain = static_cast<std::uint8_t>(each.handle ? 1 : 0),
                       .action = row.begins ? Action::kAlloc : Action::kFreeCompleted});
   }
-  test::AddTrace(history, events, LedgerId(0U), LedgerId(0U));
+  test::AddTrace(history, events, DomainId(0U), DomainId(0U));
   return HistoryIndex(test::MakeRecording(std::move(history)));
 }
 
 // Its last event was at `time`.
-HistoryIndex SnapshotOf(const std::vector<Segment>& segments, std::int64_t time,
-                        Clock clock = Clock::kUnix) {
-  History history = test::HistoryOf({{.time = time, .stack = {}, .action = Action::kOther}});
+HistoryIndex MakeSnapshot(const std::vector<Segment>& segments, std::int64_t time,
+                          Clock clock = Clock::kUnix) {
+  History history = test::BuildHistory({{.time = time, .stack = {}, .action = Action::kOther}});
   history.clock = clock;
   return HistoryIndex(
       test::MakeRecording(std::move(history), AllocatorState{.segments = segments, .blocks = {}}));
@@ -142,9 +142,9 @@ TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
       }
     }
     segments.push_back(SegmentAt(0x100, 77));  // in no allocation
-    const HistoryIndex log = LogOf(all);
+    const HistoryIndex log = MakeLog(all);
     FrameworkSegments framework;
-    ASSERT_TRUE(framework.Add("s", SnapshotOf(segments, time), {}, ""));
+    ASSERT_TRUE(framework.Add("s", MakeSnapshot(segments, time), {}, ""));
     const auto join = JoinWith(framework, log);
     if (inside == 0 || whole < inside / 2) {
       EXPECT_FALSE(join);
@@ -166,14 +166,14 @@ TEST(JoinDriver, SegmentsLeaveTheLogAndNothingElseDoes) {
 
 // Two processes have the same addresses; each log takes its own snapshot.
 TEST(JoinDriver, EachLogHasItsOwnSnapshot) {
-  const HistoryIndex first = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
-  const HistoryIndex second = LogOf({{.address = 0x1000, .size = 100, .begin = kStart},
-                                     {.address = 0x2000, .size = 400, .begin = kStart + 1}});
+  const HistoryIndex first = MakeLog({{.address = 0x1000, .size = 100, .begin = kStart}});
+  const HistoryIndex second = MakeLog({{.address = 0x1000, .size = 100, .begin = kStart},
+                                       {.address = 0x2000, .size = 400, .begin = kStart + 1}});
   FrameworkSegments framework;
   const auto time = kStart + kSecond;
   ASSERT_TRUE(framework.Add(
-      "of second", SnapshotOf({SegmentAt(0x1000, 100), SegmentAt(0x2000, 400)}, time), {}, ""));
-  ASSERT_TRUE(framework.Add("of first", SnapshotOf({SegmentAt(0x1000, 100)}, time), {}, ""));
+      "of second", MakeSnapshot({SegmentAt(0x1000, 100), SegmentAt(0x2000, 400)}, time), {}, ""));
+  ASSERT_TRUE(framework.Add("of first", MakeSnapshot({SegmentAt(0x1000, 100)}, time), {}, ""));
   const auto of_second = JoinWith(framework, second);
   ASSERT_TRUE(of_second);
   EXPECT_EQ(of_second->snapshot, "of second");
@@ -185,9 +185,9 @@ TEST(JoinDriver, EachLogHasItsOwnSnapshot) {
 
 // Addresses of different processes are often the same; sizes are not.
 TEST(JoinDriver, AnotherProcessDoesNotFit) {
-  const HistoryIndex log = LogOf({{.address = 0x1000, .size = 100, .begin = kStart}});
+  const HistoryIndex log = MakeLog({{.address = 0x1000, .size = 100, .begin = kStart}});
   FrameworkSegments framework;
-  ASSERT_TRUE(framework.Add("s", SnapshotOf({SegmentAt(0x1000, 20)}, kStart + 1), {}, ""));
+  ASSERT_TRUE(framework.Add("s", MakeSnapshot({SegmentAt(0x1000, 20)}, kStart + 1), {}, ""));
   EXPECT_FALSE(JoinWith(framework, log));
   EXPECT_EQ(LiveBytes(log, {}), 100);
 }
@@ -195,9 +195,9 @@ TEST(JoinDriver, AnotherProcessDoesNotFit) {
 // Without times the log is taken at its end.
 TEST(JoinDriver, ASnapshotWithoutTimes) {
   const HistoryIndex log =
-      LogOf({{.address = 0x1000, .size = 100, .begin = kStart, .end = kStart + 5},
-             {.address = 0x1000, .size = 300, .begin = kStart + 9}});
-  const HistoryIndex snapshot = SnapshotOf({SegmentAt(0x1000, 300)}, kNoTime, Clock::kAbsent);
+      MakeLog({{.address = 0x1000, .size = 100, .begin = kStart, .end = kStart + 5},
+               {.address = 0x1000, .size = 300, .begin = kStart + 9}});
+  const HistoryIndex snapshot = MakeSnapshot({SegmentAt(0x1000, 300)}, kNoTime, Clock::kAbsent);
   FrameworkSegments framework;
   ASSERT_TRUE(framework.Add("s", snapshot, {}, ""));
   const auto join = JoinWith(framework, log);
@@ -208,14 +208,15 @@ TEST(JoinDriver, ASnapshotWithoutTimes) {
 }
 
 TEST(JoinDriver, HostileAddresses) {
-  const HistoryIndex log = LogOf({{.address = UINT64_MAX - 10, .size = INT64_MAX, .begin = kStart},
-                                  {.address = 0, .size = INT64_MAX, .begin = kStart + 1}});
+  const HistoryIndex log =
+      MakeLog({{.address = UINT64_MAX - 10, .size = INT64_MAX, .begin = kStart},
+               {.address = 0, .size = INT64_MAX, .begin = kStart + 1}});
   FrameworkSegments framework;
-  ASSERT_TRUE(framework.Add(
-      "s",
-      SnapshotOf({SegmentAt(UINT64_MAX - 5, INT64_MAX), SegmentAt(0, INT64_MAX), SegmentAt(5, -7)},
-                 kStart + kSecond),
-      {}, ""));
+  ASSERT_TRUE(framework.Add("s",
+                            MakeSnapshot({SegmentAt(UINT64_MAX - 5, INT64_MAX),
+                                          SegmentAt(0, INT64_MAX), SegmentAt(5, -7)},
+                                         kStart + kSecond),
+                            {}, ""));
   const auto join = JoinWith(framework, log);
   ASSERT_TRUE(join);
   EXPECT_EQ(join->found, INT64_MAX);

@@ -17,14 +17,14 @@ Quantity Reported(std::int64_t bytes, std::int64_t precision = 0) {
   return {.bytes = bytes, .precision = precision, .source = "test"};
 }
 
-std::int64_t Sum(const OomLadder& ladder) {
+std::int64_t Sum(const MemoryBreakdown& breakdown) {
   return std::accumulate(
-      ladder.parts.begin(), ladder.parts.end(), std::int64_t{0},
+      breakdown.parts.begin(), breakdown.parts.end(), std::int64_t{0},
       [](std::int64_t sum, const OomPart& part) { return SaturatingAdd(sum, part.bytes); });
 }
 
-std::int64_t PartOf(const OomLadder& ladder, std::string_view key) {
-  for (const OomPart& part : ladder.parts) {
+std::int64_t MakePart(const MemoryBreakdown& breakdown, std::string_view key) {
+  for (const OomPart& part : breakdown.parts) {
     if (part.key == key) {
       return part.bytes;
     }
@@ -33,8 +33,8 @@ std::int64_t PartOf(const OomLadder& ladder, std::string_view key) {
 }
 
 OomFacts Card() {
-  return {.asked = Reported(200),
-          .wanted = Reported(200),
+  return {.requested_bytes = Reported(200),
+          .segment_size = Reported(200),
           .free = Reported(100),
           .capacity = Reported(1000),
           .process = Reported(850),
@@ -42,64 +42,64 @@ OomFacts Card() {
           .cached = Reported(300)};
 }
 
-TEST(OomLadder, EveryStep) {
-  const auto ladder = MakeLadder(Card());
-  ASSERT_TRUE(ladder);
-  EXPECT_EQ(ladder->kind, OomWhole::kCapacity);
-  EXPECT_EQ(PartOf(*ladder, "free"), 100);
-  EXPECT_EQ(PartOf(*ladder, "live"), 500);
-  EXPECT_EQ(PartOf(*ladder, "cached"), 300);
-  EXPECT_EQ(PartOf(*ladder, "non_framework"), 50);
-  EXPECT_EQ(PartOf(*ladder, "other"), 50);
-  EXPECT_TRUE(ladder->adds_up);
-  EXPECT_EQ(Sum(*ladder), 1000);
+TEST(MemoryBreakdown, EveryStep) {
+  const auto breakdown = MakeBreakdown(Card());
+  ASSERT_TRUE(breakdown);
+  EXPECT_EQ(breakdown->kind, BreakdownTotal::kCapacity);
+  EXPECT_EQ(MakePart(*breakdown, "free"), 100);
+  EXPECT_EQ(MakePart(*breakdown, "live"), 500);
+  EXPECT_EQ(MakePart(*breakdown, "cached"), 300);
+  EXPECT_EQ(MakePart(*breakdown, "non_framework"), 50);
+  EXPECT_EQ(MakePart(*breakdown, "other"), 50);
+  EXPECT_TRUE(breakdown->adds_up);
+  EXPECT_EQ(Sum(*breakdown), 1000);
 }
 
-TEST(OomLadder, PrivatePoolsAreTakenOutOfWhatAMessageCallsAllocated) {
+TEST(MemoryBreakdown, PrivatePoolsAreTakenOutOfWhatAMessageCallsAllocated) {
   OomFacts facts = Card();
   facts.private_pools = Reported(120);
-  const auto ladder = MakeLadder(facts);
-  EXPECT_EQ(PartOf(*ladder, "live"), 380);
-  EXPECT_EQ(PartOf(*ladder, "private_pools"), 120);
-  EXPECT_EQ(Sum(*ladder), 1000);
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(MakePart(*breakdown, "live"), 380);
+  EXPECT_EQ(MakePart(*breakdown, "private_pools"), 120);
+  EXPECT_EQ(Sum(*breakdown), 1000);
 }
 
-TEST(OomLadder, WithoutTheDevice) {
+TEST(MemoryBreakdown, WithoutTheDevice) {
   OomFacts facts = Card();
   facts.capacity.reset();
-  auto ladder = MakeLadder(facts);
-  EXPECT_EQ(ladder->kind, OomWhole::kKnown);
-  EXPECT_EQ(ladder->whole.bytes, 900);
+  auto breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(breakdown->kind, BreakdownTotal::kKnown);
+  EXPECT_EQ(breakdown->whole.bytes, 900);
   facts.free.reset();
-  ladder = MakeLadder(facts);
-  EXPECT_EQ(ladder->kind, OomWhole::kReserved);
-  EXPECT_EQ(ladder->whole.bytes, 800);
+  breakdown = MakeBreakdown(facts);
+  EXPECT_EQ(breakdown->kind, BreakdownTotal::kReserved);
+  EXPECT_EQ(breakdown->whole.bytes, 800);
   facts.live.reset();
-  EXPECT_FALSE(MakeLadder(facts));
+  EXPECT_FALSE(MakeBreakdown(facts));
 }
 
-TEST(OomLadder, AProcessSmallerThanItsAllocatorIsNotUsed) {
+TEST(MemoryBreakdown, AProcessSmallerThanItsAllocatorIsNotUsed) {
   OomFacts facts = Card();
   facts.process = Reported(700);
-  const auto ladder = MakeLadder(facts);
-  EXPECT_TRUE(ladder->process_unusable);
-  EXPECT_EQ(PartOf(*ladder, "outside"), 100);
-  EXPECT_EQ(PartOf(*ladder, "non_framework"), -1);
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_TRUE(breakdown->process_unusable);
+  EXPECT_EQ(MakePart(*breakdown, "outside"), 100);
+  EXPECT_EQ(MakePart(*breakdown, "non_framework"), -1);
 }
 
-TEST(OomLadder, ContradictionsAreShown) {
+TEST(MemoryBreakdown, ContradictionsAreShown) {
   OomFacts facts = Card();
   facts.capacity = Reported(850);
   facts.process.reset();
-  const auto ladder = MakeLadder(facts);
-  EXPECT_FALSE(ladder->adds_up);
-  EXPECT_EQ(PartOf(*ladder, "outside"), -50);
+  const auto breakdown = MakeBreakdown(facts);
+  EXPECT_FALSE(breakdown->adds_up);
+  EXPECT_EQ(MakePart(*breakdown, "outside"), -50);
   facts.capacity = Reported(850, 60);
-  EXPECT_TRUE(MakeLadder(facts)->adds_up) << "rounding explains it";
+  EXPECT_TRUE(MakeBreakdown(facts)->adds_up) << "rounding explains it";
 }
 
 // Whatever is known and whatever the figures are, parts sum to the whole.
-TEST(OomLadder, PartsSumToTheWhole) {
+TEST(MemoryBreakdown, PartsSumToTheWhole) {
   std::mt19937_64 random(20261121);
   const auto size = [&random] { return static_cast<std::int64_t>(random() >> 20U); };
   for (int i = 0; i < 20'000; ++i) {
@@ -110,7 +110,7 @@ TEST(OomLadder, PartsSumToTheWhole) {
         fact = Reported(size(), size() >> 30U);
       }
     };
-    fill(facts.asked, 0);
+    fill(facts.requested_bytes, 0);
     fill(facts.free, 1);
     fill(facts.capacity, 2);
     fill(facts.process, 3);
@@ -119,10 +119,10 @@ TEST(OomLadder, PartsSumToTheWhole) {
     fill(facts.cached, 6);
     fill(facts.private_pools, 7);
     fill(facts.limit, 8);
-    const auto ladder = MakeLadder(facts);
-    ASSERT_EQ(ladder.has_value(), facts.live.has_value());
-    if (ladder) {
-      ASSERT_EQ(Sum(*ladder), ladder->whole.bytes) << i;
+    const auto breakdown = MakeBreakdown(facts);
+    ASSERT_EQ(breakdown.has_value(), facts.live.has_value());
+    if (breakdown) {
+      ASSERT_EQ(Sum(*breakdown), breakdown->whole.bytes) << i;
     }
     const OomVerdict verdict = Judge(facts, nullptr);
     ASSERT_GE(verdict.short_of_driver, 0);
@@ -132,7 +132,7 @@ TEST(OomLadder, PartsSumToTheWhole) {
 
 TEST(OomVerdict, FragmentationIsEnoughCached) {
   const OomVerdict verdict = Judge(Card(), nullptr);
-  EXPECT_EQ(verdict.why, OomWhy::kFragmentation);
+  EXPECT_EQ(verdict.why, OomCause::kFragmentation);
   EXPECT_EQ(verdict.short_of_driver, 100);
   EXPECT_EQ(verdict.in_all, 400);
   EXPECT_FALSE(verdict.close);
@@ -140,9 +140,9 @@ TEST(OomVerdict, FragmentationIsEnoughCached) {
 
 TEST(OomVerdict, FullIsTooLittleInAll) {
   OomFacts facts = Card();
-  facts.asked = facts.wanted = Reported(450);
+  facts.requested_bytes = facts.segment_size = Reported(450);
   const OomVerdict verdict = Judge(facts, nullptr);
-  EXPECT_EQ(verdict.why, OomWhy::kFull);
+  EXPECT_EQ(verdict.why, OomCause::kFull);
   EXPECT_EQ(verdict.short_in_all, 50);
   facts.cached = Reported(440, 20);
   EXPECT_TRUE(Judge(facts, nullptr).close) << "with 450 cached it would be fragmentation";
@@ -151,9 +151,9 @@ TEST(OomVerdict, FullIsTooLittleInAll) {
 // 100 free and 300 cached: 350 fit into neither, though both together are more.
 TEST(OomVerdict, MoreThanAllThatIsCachedIsNotFragmentation) {
   OomFacts facts = Card();
-  facts.asked = facts.wanted = Reported(350);
+  facts.requested_bytes = facts.segment_size = Reported(350);
   const OomVerdict verdict = Judge(facts, nullptr);
-  EXPECT_EQ(verdict.why, OomWhy::kFull);
+  EXPECT_EQ(verdict.why, OomCause::kFull);
   EXPECT_EQ(verdict.short_in_all, 0);
   EXPECT_EQ(verdict.short_of_driver, 250);
 }
@@ -162,35 +162,35 @@ TEST(OomVerdict, LimitOfTheAllocator) {
   OomFacts facts = Card();
   facts.free = Reported(5000);
   facts.limit = Reported(900);
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kLimit);
   facts.limit = Reported(1010);
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnexplained);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kUnexplained);
   facts.limit = Reported(1010, 20);
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kLimit);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kLimit);
   EXPECT_TRUE(Judge(facts, nullptr).close);
 }
 
 TEST(OomVerdict, WhatIsNotKnownIsNotJudged) {
   OomFacts facts = Card();
   facts.cached.reset();
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kUnknown);
   facts = Card();
   facts.free.reset();
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kUnknown);
   facts = Card();
-  facts.asked.reset();
-  EXPECT_EQ(Judge(facts, nullptr).why, OomWhy::kUnknown);
+  facts.requested_bytes.reset();
+  EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kUnknown);
 }
 
 TEST(OomVerdict, OnlyWhatTheRequestCanUseCounts) {
   OomState state{.usable_free = 50, .usable_pieces = 2, .usable_largest = 30};
-  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFull);
+  EXPECT_EQ(Judge(Card(), &state).why, OomCause::kFull);
   state.usable_free = 120;
-  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFull);
+  EXPECT_EQ(Judge(Card(), &state).why, OomCause::kFull);
   state.usable_free = 220;
-  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kFragmentation);
+  EXPECT_EQ(Judge(Card(), &state).why, OomCause::kFragmentation);
   state.usable_largest = 200;
-  EXPECT_EQ(Judge(Card(), &state).why, OomWhy::kUnexplained);
+  EXPECT_EQ(Judge(Card(), &state).why, OomCause::kUnexplained);
 }
 
 TEST(OomState, FreeMemoryIsCountedForTheRequest) {
@@ -225,7 +225,7 @@ TEST(OomState, FreeMemoryIsCountedForTheRequest) {
         std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
     uses.push_back({.gives = FreeIn(segment, blocks, 16 * kOomMiB), .request = 16 * kOomMiB});
   }
-  AddState(at, uses, {.asked = 64 * kOomMiB}, state);
+  AddState(at, uses, {.requested_bytes = 64 * kOomMiB}, state);
   EXPECT_EQ(state.reserved, 142 * kOomMiB);
   EXPECT_EQ(state.live, 26 * kOomMiB);
   EXPECT_EQ(state.requested, 26 * kOomMiB - 32);

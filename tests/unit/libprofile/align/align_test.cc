@@ -12,7 +12,7 @@ namespace {
 
 using Keys = std::vector<std::uint32_t>;
 
-Keys KeysOf(std::string_view text) {
+Keys GetKeys(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
@@ -56,8 +56,8 @@ Keys Random(std::mt19937& random, std::size_t size, std::uint32_t kinds) {
 }
 
 TEST(Align, ThePapersExample) {
-  const Keys a = KeysOf("ABCABBA");
-  const Keys b = KeysOf("CBABAC");
+  const Keys a = GetKeys("ABCABBA");
+  const Keys b = GetKeys("CBABAC");
   const Alignment alignment = Align(a, b);
   ExpectSound(a, b, alignment);
   EXPECT_EQ(alignment.pairs, 4U);
@@ -66,8 +66,8 @@ TEST(Align, ThePapersExample) {
 
 TEST(Align, NothingIsNothing) {
   EXPECT_EQ(Align({}, {}).pairs, 0U);
-  EXPECT_EQ(Align(KeysOf("AB"), {}).partners, Keys({kNoPartner, kNoPartner}));
-  EXPECT_TRUE(Align({}, KeysOf("AB")).partners.empty());
+  EXPECT_EQ(Align(GetKeys("AB"), {}).partners, Keys({kNoPartner, kNoPartner}));
+  EXPECT_TRUE(Align({}, GetKeys("AB")).partners.empty());
 }
 
 TEST(Align, IsAsLongAsTheTextbooks) {
@@ -80,7 +80,7 @@ TEST(Align, IsAsLongAsTheTextbooks) {
     ExpectSound(a, b, alignment);
     EXPECT_TRUE(alignment.complete);
     EXPECT_EQ(alignment.pairs, LongestCommon(a, b));
-    EXPECT_LE(alignment.pairs, MostPairs(a, b));
+    EXPECT_LE(alignment.pairs, MaxPairs(a, b));
   }
 }
 
@@ -111,9 +111,9 @@ TEST(Align, SaysWhereItGaveUp) {
   EXPECT_FALSE(alignment.complete);
 }
 
-TEST(MostPairs, CountsWhatBothHave) {
-  EXPECT_EQ(MostPairs(KeysOf("AABC"), KeysOf("CAAA")), 3U);
-  EXPECT_EQ(MostPairs({}, KeysOf("A")), 0U);
+TEST(MaxPairs, CountsWhatBothHave) {
+  EXPECT_EQ(MaxPairs(GetKeys("AABC"), GetKeys("CAAA")), 3U);
+  EXPECT_EQ(MaxPairs({}, GetKeys("A")), 0U);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class Simulation {
       state.segments.push_back(segment);
     }
     return test::MakeRecording(
-        test::HistoryOf({events_.begin() + static_cast<std::ptrdiff_t>(from), events_.end()}),
+        test::BuildHistory({events_.begin() + static_cast<std::ptrdiff_t>(from), events_.end()}),
         std::move(state));
   }
   // After event `i`.
@@ -128,12 +128,12 @@ class Simulation {
     }
     return best;
   }
-  SimState::iterator SegmentOf(std::uint64_t at) { return std::prev(state_.upper_bound(at)); }
+  SimState::iterator GetSegment(std::uint64_t at) { return std::prev(state_.upper_bound(at)); }
   void Free() {
     const std::size_t pick = random_() % live_.size();
     const std::uint64_t at = live_[pick];
     live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(pick));
-    SimBlock& block = SegmentOf(at)->second.blocks[at];
+    SimBlock& block = GetSegment(at)->second.blocks[at];
     block.state = BlockState::kPendingFree;
     Log(Action::kFreeRequested, at, block.requested);
     pending_.push_back(at);
@@ -144,7 +144,7 @@ class Simulation {
   void Complete() {
     const std::uint64_t at = pending_.back();
     pending_.pop_back();
-    auto& blocks = SegmentOf(at)->second.blocks;
+    auto& blocks = GetSegment(at)->second.blocks;
     auto block = blocks.find(at);
     const std::int64_t requested = block->second.requested;
     block->second = {block->second.size};
@@ -280,7 +280,7 @@ TEST(AllocatorState, ExpandableSegments) {
       .blocks = {{kBase, 1024, 1000, {}, BlockState::kActive},
                  {kBase + 1024, 20 * kStateMiB - 1024, 0, {}, BlockState::kInactive},
                  {kBase + 40 * kStateMiB, 20 * kStateMiB, 0, {}, BlockState::kInactive}}};
-  const HistoryIndex index(test::MakeRecording(test::HistoryOf(std::move(events)), state));
+  const HistoryIndex index(test::MakeRecording(test::BuildHistory(std::move(events)), state));
   const Trace& trace = index.history().traces[0];
   const auto sizes = [&](std::int64_t last) {
     std::map<std::uint64_t, std::int64_t> result;
@@ -302,8 +302,9 @@ TEST(AllocatorState, ExpandableSegments) {
 // Without segment events a live block may lie in memory that no event tells about.
 TEST(AllocatorState, BlocksOutsideSegmentsAreCounted) {
   const HistoryIndex index(test::MakeRecording(
-      test::HistoryOf({{.key = 4096, .size = 700, .stack = {}, .action = Action::kAlloc},
-                       {.key = 4096, .size = 700, .stack = {}, .action = Action::kFreeCompleted}}),
+      test::BuildHistory(
+          {{.key = 4096, .size = 700, .stack = {}, .action = Action::kAlloc},
+           {.key = 4096, .size = 700, .stack = {}, .action = Action::kFreeCompleted}}),
       AllocatorState{}));
   const auto at = StateAt(index, index.history().traces[0], 0);
   EXPECT_EQ(at.unplaced_blocks, 1U);

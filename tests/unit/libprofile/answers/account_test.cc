@@ -154,7 +154,7 @@ TEST(AccountAnswer, AsJson) {
   const auto answer = Account(SelectWhole(Profile()), nullptr, {.facts = {.process = Said(400)}});
   ASSERT_TRUE(answer);
   std::string json;
-  WriteJson(ViewOf(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
+  WriteJson(MakeView(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
   rapidjson::Document document;
   ASSERT_FALSE(document.Parse(json.c_str()).HasParseError()) << json;
   EXPECT_STREQ(document["schema"].GetString(), "memtool.account/1");

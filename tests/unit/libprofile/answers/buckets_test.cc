@@ -130,7 +130,7 @@ TEST(BucketsAnswer, ExplainsABucket) {
   EXPECT_EQ(answer.rows[0].matched, "rnn_cls");
   EXPECT_EQ(answer.rows[0].also, "RNN");
   std::string json;
-  WriteJsonLines(ViewOf(answer), 1, [&json](std::string_view bytes) { json += bytes; });
+  WriteJsonLines(MakeView(answer), 1, [&json](std::string_view bytes) { json += bytes; });
   EXPECT_EQ(json, R"({"bytes":30,"count":2,"axis":"","bucket":"Output","word":"cls",)"
                   R"("matched":"rnn_cls","entry":"rnn_cls","also":"RNN"})"
                   "\n");
@@ -142,7 +142,7 @@ TEST(BucketsAnswer, AsJson) {
       Buckets(TagLog(), keywords, {.expected = Quantity{.bytes = 500}, .entries = 1});
   ASSERT_TRUE(answer);
   std::string json;
-  WriteJson(ViewOf(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
+  WriteJson(MakeView(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
   rapidjson::Document document;
   ASSERT_FALSE(document.Parse(json.c_str()).HasParseError()) << json;
   EXPECT_STREQ(document["schema"].GetString(), "memtool.buckets/1");

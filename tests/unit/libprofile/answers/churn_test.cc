@@ -23,7 +23,7 @@ HistoryIndex Record() {
                  .stack = stack,
                  .action = action};
   };
-  History history = test::HistoryOf(
+  History history = test::BuildHistory(
       {make(Action::kAlloc, 100, 1, stacks[0]), make(Action::kFreeCompleted, 100, 2),
        make(Action::kAlloc, 30, 3, stacks[1]), make(Action::kAlloc, 100, 4, stacks[0]),
        make(Action::kFreeCompleted, 100, 5)});
@@ -34,8 +34,8 @@ HistoryIndex Record() {
 ChurnAnswer Ask(const HistoryIndex& index, const ShortLived& limit) {
   const Filter all;
   const View view(index.recording(), all);
-  return *ChurnOf(index, view,
-                  {.name = "a.pickle", .range = {}, .by = *ParseBy("line"), .limit = limit});
+  return *ComputeChurn(index, view,
+                       {.name = "a.pickle", .range = {}, .by = *ParseBy("line"), .limit = limit});
 }
 
 TEST(ChurnAnswer, CountsByWhoAllocates) {
@@ -58,7 +58,7 @@ TEST(ChurnAnswer, CountsByWhoAllocates) {
 TEST(ChurnAnswer, IsWrittenWithItsSums) {
   const HistoryIndex index = Record();
   const ChurnAnswer answer = Ask(index, {.nanos = kMilli / 2});
-  const auto json = test::WrittenJson(ViewOf(answer));
+  const auto json = test::WrittenJson(MakeView(answer));
   ASSERT_FALSE(json.HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.events/1");
   EXPECT_EQ(json["total"].GetInt64(), 230);

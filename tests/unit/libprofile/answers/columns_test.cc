@@ -39,13 +39,13 @@ std::string CellText(const AnswerColumn& column, std::size_t row) {
 }
 
 // "b7f00_3" → 3
-Value VersionOf(const Value& id) {
+Value GetVersion(const Value& id) {
   const auto* text = std::get_if<std::string>(&id.data());
   return text == nullptr ? Value()
                          : Value(std::int64_t{std::stol(text->substr(text->rfind('_') + 1))});
 }
 
-std::vector<std::vector<Value>> RowsOf(const AnswerView& answer) {
+std::vector<std::vector<Value>> GetRows(const AnswerView& answer) {
   std::vector<std::vector<Value>> rows;
   for (const auto next = answer.rows(0); const auto* row = next();) {
     rows.push_back(*row);
@@ -54,7 +54,7 @@ std::vector<std::vector<Value>> RowsOf(const AnswerView& answer) {
 }
 
 void ExpectSame(const AnswerView& answer, const AnswerColumns& columns) {
-  const auto rows = RowsOf(answer);
+  const auto rows = GetRows(answer);
   ASSERT_EQ(columns.rows, rows.size());
   ASSERT_EQ(columns.columns.size(), answer.fields.size());
   for (std::size_t i = 0; i < answer.fields.size(); ++i) {
@@ -62,7 +62,7 @@ void ExpectSame(const AnswerView& answer, const AnswerColumns& columns) {
     EXPECT_EQ(id ? "id" : columns.columns[i].key, answer.fields[i].key);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const Value& value = rows[row][i];
-      EXPECT_EQ(CellText(columns.columns[i], row), ToJson(id ? VersionOf(value) : value))
+      EXPECT_EQ(CellText(columns.columns[i], row), ToJson(id ? GetVersion(value) : value))
           << answer.fields[i].key << " of row " << row;
     }
   }
@@ -78,7 +78,7 @@ TEST_P(EventColumns, AreTheRows) {
     for (const std::size_t limit : {std::size_t{0}, std::size_t{5}}) {
       const auto answer = ListEvents(index, view, {.range = {}, .stacks = stacks, .limit = limit});
       ASSERT_TRUE(answer);
-      ExpectSame(ViewOf(*answer), ColumnsOf(ViewOf(*answer), 0));
+      ExpectSame(MakeView(*answer), MakeColumns(MakeView(*answer), 0));
     }
   }
 }
@@ -89,9 +89,9 @@ TEST_P(EventColumns, AreThoseAskedFor) {
   const View view(index.recording(), all);
   const auto answer = ListEvents(index, view, {.range = {}});
   ASSERT_TRUE(answer);
-  AnswerView two = ViewOf(*answer);
+  AnswerView two = MakeView(*answer);
   two.fields = {two.fields[3], two.fields[0]};
-  const AnswerColumns columns = ColumnsOf(two, 0);
+  const AnswerColumns columns = MakeColumns(two, 0);
   ASSERT_EQ(columns.columns.size(), 2U);
   EXPECT_EQ(columns.columns[0].key, "size");
   EXPECT_EQ(columns.columns[1].key, "event");
@@ -104,9 +104,9 @@ TEST_P(EventColumns, TimelinesToo) {
   query.by = By{};
   for (const std::size_t points : {std::size_t{0}, std::size_t{7}}) {
     query.points = points;
-    const auto answer = TimelineOf(index, all, query);
+    const auto answer = BuildTimeline(index, all, query);
     ASSERT_TRUE(answer);
-    ExpectSame(ViewOf(*answer), ColumnsOf(ViewOf(*answer), 0));
+    ExpectSame(MakeView(*answer), MakeColumns(MakeView(*answer), 0));
   }
 }
 

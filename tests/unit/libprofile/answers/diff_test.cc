@@ -116,7 +116,7 @@ TEST(Diff, GrowthFromNothingIsInfinite) {
 TEST(Diff, IsJsonOfItsSchema) {
   std::string text;
   const DiffAnswer answer = Diff(Base(), Now(), {});
-  WriteJson(ViewOf(answer), 1, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 1, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());
   ASSERT_FALSE(json.HasParseError()) << text;

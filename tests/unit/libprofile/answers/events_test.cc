@@ -33,7 +33,7 @@ class Events : public testing::Test {
     const auto stacks = test::AddStacks(builder, 2, "model.py");
     const LabelSetId user = builder.InternLabels(std::array{Label{
         .key = builder.Intern("user"), .text = builder.Intern("layer1"), .unit = StringId(0U)}});
-    History history = test::HistoryOf(
+    History history = test::BuildHistory(
         {MakeEvent(Action::kAlloc, 100, 1, stacks[0]), MakeEvent(Action::kOom, 5000, 2),
          MakeEvent(Action::kFreeCompleted, 100, 5), MakeEvent(Action::kAlloc, 7, 6, stacks[1])});
     history.events[1].key = 64;
@@ -57,16 +57,16 @@ class Events : public testing::Test {
   [[nodiscard]] EventsAnswer Ask(const EventsQuery& query) const {
     return *ListEvents(index_, view_, query);
   }
-  BlockStory StoryOf(std::uint64_t address, std::uint64_t version) {
+  BlockStory MakeStory(std::uint64_t address, std::uint64_t version) {
     EventsQuery query{.range = {}, .limit = 1};
     query.filter.id = BlockId{.segment = false, .address = address, .version = version};
-    return *told_.emplace_back(Ask(query)).story;
+    return *reported_.emplace_back(Ask(query)).story;
   }
 
   HistoryIndex index_;
   Filter all_;
   View view_;
-  std::vector<EventsAnswer> told_;  // stories refer to them
+  std::vector<EventsAnswer> reported_;  // stories refer to them
 };
 
 TEST_F(Events, AreHeldUpToALimitAndCounted) {
@@ -90,7 +90,7 @@ TEST_F(Events, AreHeldUpToALimitAndCounted) {
   EXPECT_EQ(oom.who->name, "(no stack)");
   EXPECT_EQ(answer.rows[2].who->name, "f0");  // a free without frames: who allocated
   EXPECT_EQ(answer.rows[2].labels, "");
-  EXPECT_EQ(ViewOf(answer).skipped_rows, 1U);
+  EXPECT_EQ(MakeView(answer).skipped_rows, 1U);
 }
 
 TEST_F(Events, AreTheSameHeldAndStreamed) {
@@ -99,15 +99,15 @@ TEST_F(Events, AreTheSameHeldAndStreamed) {
   EXPECT_TRUE(streamed.rows.empty());
   EXPECT_FALSE(streamed.count);
   EXPECT_EQ(Ask({.range = {}, .count = true}).count, 4U);
-  const AnswerView view = ViewOf(streamed);
+  const AnswerView view = MakeView(streamed);
   for (int pass = 0; pass < 2; ++pass) {  // tables go over them twice
-    EXPECT_EQ(test::WrittenJson(view), test::WrittenJson(ViewOf(held)));
+    EXPECT_EQ(test::WrittenJson(view), test::WrittenJson(MakeView(held)));
   }
 }
 
 TEST_F(Events, AreWrittenWithStacksOnlyWhenAsked) {
   const EventsAnswer plain = Ask({.name = "a.pickle", .range = {}, .limit = 2});
-  const auto json = test::WrittenJson(ViewOf(plain));
+  const auto json = test::WrittenJson(MakeView(plain));
   ASSERT_FALSE(json.HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.events/1");
   EXPECT_STREQ(json["sample_type"].GetString(), "space");
@@ -119,18 +119,18 @@ TEST_F(Events, AreWrittenWithStacksOnlyWhenAsked) {
   EXPECT_FALSE(row.HasMember("stack"));
   EXPECT_TRUE(json["rows"][1]["address"].IsNull());
   const EventsAnswer whole = Ask({.range = {}, .stacks = true});
-  EXPECT_STREQ(test::WrittenJson(ViewOf(whole))["rows"][3]["stack"].GetString(), "f1");
+  EXPECT_STREQ(test::WrittenJson(MakeView(whole))["rows"][3]["stack"].GetString(), "f1");
 }
 
 TEST_F(Events, TellTheStoryOfABlock) {
-  const BlockStory gone = StoryOf(kReused, 0);
+  const BlockStory gone = MakeStory(kReused, 0);
   EXPECT_EQ(gone.size, 100);
   EXPECT_EQ(gone.begin->event, 0);
   EXPECT_EQ(gone.begin->who->name, "f0");
   EXPECT_EQ(gone.end->event, 2);
   EXPECT_EQ(gone.lived_events, 2);
   EXPECT_EQ(gone.lived_nanos, 4 * kEventMilli);
-  const BlockStory lives = StoryOf(kReused, 1);
+  const BlockStory lives = MakeStory(kReused, 1);
   EXPECT_EQ(lives.size, 7);
   EXPECT_TRUE(lives.begin);
   EXPECT_FALSE(lives.end);
@@ -138,19 +138,19 @@ TEST_F(Events, TellTheStoryOfABlock) {
 }
 
 TEST_F(Events, TellOfBlocksThatNoEventIsAbout) {
-  const BlockStory older = StoryOf(kOlder, 0);
+  const BlockStory older = MakeStory(kOlder, 0);
   EXPECT_FALSE(older.size);
   ASSERT_TRUE(older.at_end);
   EXPECT_EQ(older.at_end->requested, 30);
   EXPECT_EQ(older.at_end->who->name, "f0");
-  const BlockStory never = StoryOf(kReused, 7);
+  const BlockStory never = MakeStory(kReused, 7);
   EXPECT_FALSE(never.at_end);
   EXPECT_EQ(never.gone, 1U);
 }
 
 // The same address of two devices is one block to PyTorch's viewer; their event numbers are not.
 TEST(EventsOfTwoDevices, HaveNoLifeInCommon) {
-  History history = test::HistoryOf({MakeEvent(Action::kAlloc, 8, 9)});
+  History history = test::BuildHistory({MakeEvent(Action::kAlloc, 8, 9)});
   test::AddTrace(history, {MakeEvent(Action::kFreeCompleted, 8, 3)});
   history.clock = Clock::kUnix;
   const HistoryIndex index(test::MakeRecording(std::move(history)));

@@ -61,7 +61,7 @@ TEST(MakeGraph, SubtractsBases) {
 TEST(MakeGraph, IsJson) {
   std::string text;
   const GraphAnswer answer = MakeGraph({}, StepInputs(990), {.node_fraction = 0.1});
-  WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());
   ASSERT_FALSE(json.HasParseError()) << text;

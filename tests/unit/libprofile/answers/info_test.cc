@@ -30,10 +30,10 @@ std::shared_ptr<const Recording> InfoProfile() {
 std::shared_ptr<const Recording> InfoHistory() {
   RecordingBuilder builder;
   const std::vector<StackId> stacks = test::AddStacks(builder, 1, "model.py");
-  memtool::History history = test::HistoryOf(
+  memtool::History history = test::BuildHistory(
       {{.key = 16, .size = 10, .time = 1000, .stack = stacks[0], .action = Action::kAlloc},
        {.key = 32, .size = 5, .time = 2000, .stack = stacks[1], .action = Action::kAlloc},
-       {.key = kNotTold, .size = 99, .time = 3000, .action = Action::kOom},
+       {.key = kUnknownBytes, .size = 99, .time = 3000, .action = Action::kOom},
        {.key = 16, .size = 10, .time = 4000, .action = Action::kFreeCompleted}});
   history.marks.push_back({.name = "step", .device = 0, .begin = 1000});
   return std::make_shared<const Recording>(
@@ -41,7 +41,7 @@ std::shared_ptr<const Recording> InfoHistory() {
 }
 
 TEST(InfoAnswer, OfAProfile) {
-  const InputCard card = CardOf(InfoProfile());
+  const InputCard card = MakeCard(InfoProfile());
   ASSERT_EQ(card.types.size(), 2U);
   EXPECT_EQ(card.types[0].type, "allocations");
   EXPECT_EQ(card.types[0].total, 3);
@@ -62,7 +62,7 @@ TEST(InfoAnswer, NamesATextOnce) {
   const StringId main = recording.strings.Intern("main");
   const StringId other = recording.strings.Intern("run by me");
   recording.metadata.comments = {main, other, main, main};
-  const InputCard card = CardOf(std::make_shared<const Recording>(std::move(recording)));
+  const InputCard card = MakeCard(std::make_shared<const Recording>(std::move(recording)));
   ASSERT_EQ(card.comments.size(), 2U);
   EXPECT_EQ(card.comments[0].text, "main");
   EXPECT_EQ(card.comments[0].count, 3U);
@@ -71,7 +71,7 @@ TEST(InfoAnswer, NamesATextOnce) {
 }
 
 TEST(InfoAnswer, OfAHistory) {
-  const InputCard card = CardOf(InfoHistory());
+  const InputCard card = MakeCard(InfoHistory());
   EXPECT_FALSE(card.samples);
   ASSERT_TRUE(card.history);
   EXPECT_TRUE(card.history->has_events);
@@ -93,7 +93,7 @@ TEST(InfoAnswer, AsJson) {
   maker.Add(InfoHistory(), "-");
   const InfoAnswer answer = std::move(maker).Make();
   std::string text;
-  WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError()) << text;
   EXPECT_STREQ(json["schema"].GetString(), "memtool.info/1");

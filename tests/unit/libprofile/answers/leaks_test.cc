@@ -116,7 +116,7 @@ TEST(LeaksAnswer, StepsOfAHistory) {
         {.key = 0x1000 + i * 16, .size = 10, .stack = stacks[0], .action = Action::kAlloc});
   }
   const HistoryIndex index(std::make_shared<const Recording>(
-      test::MakeRecording(test::HistoryOf(std::move(events)), {}, std::move(builder))));
+      test::MakeRecording(test::BuildHistory(std::move(events)), {}, std::move(builder))));
   const Filter all = *Filter::Compile(test::AllFrames());
   const View view(index.recording(), all);
   LeaksQuery query;
@@ -130,8 +130,8 @@ TEST(LeaksAnswer, StepsOfAHistory) {
   EXPECT_EQ(answer->head.inputs[0].moment, "start to end");
   ASSERT_EQ(answer->rows.size(), 1U);
   EXPECT_THAT(answer->rows[0].series, ElementsAre(20, 40, 60, 80));
-  ASSERT_TRUE(answer->rows[0].kept);
-  EXPECT_EQ(answer->rows[0].kept->steps, 4U);
+  ASSERT_TRUE(answer->rows[0].retained);
+  EXPECT_EQ(answer->rows[0].retained->steps, 4U);
   // Nothing shows that these are iterations.
   EXPECT_EQ(answer->findings[0].code, FindingCode::kOneIteration);
   EXPECT_EQ(answer->rows[0].growth.evidence, GrowthEvidence::kWeak);
@@ -142,7 +142,7 @@ TEST(LeaksAnswer, AsJson) {
   query.capacity = 1000;
   const auto answer = Leaks(Inputs(6), query);
   std::string text;
-  WriteJson(ViewOf(*answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(*answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError()) << text;
   EXPECT_STREQ(json["schema"].GetString(), "memtool.leaks/1");

@@ -20,7 +20,7 @@ OomInputsAnswer ThreeInputs() {
                                      .line = 9,
                                      .gpu = 0,
                                      .rank = 5,
-                                     .asked = OomNumber{450},
+                                     .requested_bytes = OomNumber{450},
                                      .capacity = OomNumber{1000},
                                      .free = OomNumber{100},
                                      .allocated = OomNumber{500},
@@ -31,7 +31,7 @@ OomInputsAnswer ThreeInputs() {
   EXPECT_FALSE(maker.Add({.kept = full, .found = 1}, "4", "rank5.log"));
   EXPECT_TRUE(maker.Add({.kept = none}, "", "-"));
   Recording quiet = test::MakeRecording(
-      test::HistoryOf({{.key = 0, .size = 100, .action = Action::kAlloc}}),
+      test::BuildHistory({{.key = 0, .size = 100, .action = Action::kAlloc}}),
       test::InOneSegment(
           {{.address = 0, .size = 512, .requested = 100, .state = BlockState::kActive}}, 512));
   maker.Add(*Select(std::move(quiet), {.name = "quiet.pickle"}));
@@ -54,7 +54,7 @@ TEST(OomInputs, ARowForEach) {
 TEST(OomInputs, AreOrderedByTime) {
   const auto log = [](std::int64_t seconds) {
     return std::deque<OomMessage>{
-        {.kind = "CUDA", .time = seconds * 1'000'000'000, .asked = OomNumber{450}}};
+        {.kind = "CUDA", .time = seconds * 1'000'000'000, .requested_bytes = OomNumber{450}}};
   };
   const std::deque<OomMessage> zero = log(14);
   const std::deque<OomMessage> three = log(10);
@@ -75,8 +75,9 @@ TEST(OomInputs, AreOrderedByTime) {
 }
 
 TEST(OomInputs, WithoutTimesTheOrderStays) {
-  const std::deque<OomMessage> timed{{.kind = "CUDA", .time = 5, .asked = OomNumber{450}}};
-  const std::deque<OomMessage> untimed{{.kind = "CUDA", .asked = OomNumber{450}}};
+  const std::deque<OomMessage> timed{
+      {.kind = "CUDA", .time = 5, .requested_bytes = OomNumber{450}}};
+  const std::deque<OomMessage> untimed{{.kind = "CUDA", .requested_bytes = OomNumber{450}}};
   OomInputsMaker maker;
   EXPECT_TRUE(maker.Add({.kept = untimed, .found = 1}, "", "rank0.log"));
   EXPECT_TRUE(maker.Add({.kept = timed, .found = 1}, "", "rank3.log"));
@@ -89,7 +90,7 @@ TEST(OomInputs, WithoutTimesTheOrderStays) {
 TEST(OomInputs, IsJson) {
   const OomInputsAnswer answer = ThreeInputs();
   std::string text;
-  WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.oom-inputs/1");

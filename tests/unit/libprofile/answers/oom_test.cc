@@ -18,13 +18,13 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 
 // 100 of 1000 are free, 500 live and 300 cached.
-OomMessage Message(std::int64_t asked) {
+OomMessage Message(std::int64_t requested_bytes) {
   return {.wording = OomWording::kTorchUnallocated,
           .kind = "CUDA",
           .line = 7,
           .gpu = 3,
           .rank = 2,
-          .asked = OomNumber{asked},
+          .requested_bytes = OomNumber{requested_bytes},
           .capacity = OomNumber{1000},
           .free = OomNumber{100},
           .allocated = OomNumber{500},
@@ -74,7 +74,7 @@ TEST(Oom, AdviceHasTheFiguresThatDecidedIt) {
   OomMessage message = Message(200);
   // 41 holds as much as this allocator (800) and is taken for it; 42 alone holds what was lacking.
   message.others = {{.pid = 41, .used = OomNumber{820}}, {.pid = 42, .used = OomNumber{120}}};
-  const std::vector<OomAdvice> advice = Advise(CaseOf(message));
+  const std::vector<OomAdvice> advice = Advise(MakeCase(message));
   ASSERT_EQ(Kinds(advice),
             (std::vector<OomAdviceKind>{OomAdviceKind::kExpandableSegments,
                                         OomAdviceKind::kEndProcess, OomAdviceKind::kFindHolders}));
@@ -86,12 +86,12 @@ TEST(Oom, AdviceHasTheFiguresThatDecidedIt) {
   EXPECT_EQ(advice[1].lacking, 100);
   EXPECT_EQ(advice[1].share, 0.12);
   EXPECT_EQ(advice[2].bytes, 500);
-  EXPECT_EQ(ToJson(ValueOf(advice[1])),
+  EXPECT_EQ(ToJson(ToValue(advice[1])),
             R"({"advice":"end_process","bytes":120,"lacking":100,"pid":42,"share":0.12})");
 }
 
 TEST(Oom, AFullDevice) {
-  const OomCase found = CaseOf(Message(450));
+  const OomCase found = MakeCase(Message(450));
   EXPECT_EQ(found.conclusion.reason, OomReason::kFull);
   EXPECT_EQ(found.conclusion.ruled_out, OomRuledOut::kFragmentation);
   EXPECT_EQ(found.verdict.short_in_all, 50);
@@ -103,7 +103,7 @@ TEST(Oom, AFullDevice) {
 
 // 350 fit neither into the 100 that the driver has nor into the 300 cached.
 TEST(Oom, ARequestThatFitsInNeither) {
-  const OomCase found = CaseOf(Message(350));
+  const OomCase found = MakeCase(Message(350));
   EXPECT_EQ(found.conclusion.reason, OomReason::kNeither);
   EXPECT_EQ(found.conclusion.ruled_out, OomRuledOut::kFragmentation);
   const std::vector<OomAdvice> advice = Advise(found);
@@ -114,21 +114,22 @@ TEST(Oom, ARequestThatFitsInNeither) {
 }
 
 TEST(Oom, ReasonsOfTheRest) {
-  EXPECT_EQ(CaseOf(Message(1200)).conclusion.reason, OomReason::kTooLarge);
-  EXPECT_EQ(CaseOf(Message(90)).conclusion.reason, OomReason::kDriverRefused);
+  EXPECT_EQ(MakeCase(Message(1200)).conclusion.reason, OomReason::kTooLarge);
+  EXPECT_EQ(MakeCase(Message(90)).conclusion.reason, OomReason::kDriverRefused);
   OomMessage message = Message(200);
   message.unallocated.reset();
-  EXPECT_EQ(CaseOf(message).conclusion.reason, OomReason::kCacheUntold);
+  EXPECT_EQ(MakeCase(message).conclusion.reason, OomReason::kCacheUnknown);
   message.free.reset();
-  EXPECT_EQ(CaseOf(message).conclusion.reason, OomReason::kFreeUntold) << "but what is live";
-  EXPECT_EQ(CaseOf({.asked = OomNumber{9}}).conclusion.reason, OomReason::kOnlyAsked);
-  EXPECT_EQ(CaseOf(OomMessage{}).conclusion.reason, OomReason::kNoFigures);
-  EXPECT_EQ(CaseOf({.absurd = true}).conclusion.reason, OomReason::kAbsurd);
-  EXPECT_EQ(CaseOf({.wording = OomWording::kHost}).conclusion.reason, OomReason::kHostMemory);
+  EXPECT_EQ(MakeCase(message).conclusion.reason, OomReason::kFreeUnknown) << "but what is live";
+  EXPECT_EQ(MakeCase({.requested_bytes = OomNumber{9}}).conclusion.reason,
+            OomReason::kOnlyRequested);
+  EXPECT_EQ(MakeCase(OomMessage{}).conclusion.reason, OomReason::kNoFigures);
+  EXPECT_EQ(MakeCase({.absurd = true}).conclusion.reason, OomReason::kAbsurd);
+  EXPECT_EQ(MakeCase({.wording = OomWording::kHost}).conclusion.reason, OomReason::kHostMemory);
   OomMessage limited = Message(90);
   limited.limit = OomNumber{850};
-  EXPECT_EQ(CaseOf(limited).conclusion.reason, OomReason::kLimit);
-  EXPECT_EQ(CaseOf(limited).conclusion.held, 800);
+  EXPECT_EQ(MakeCase(limited).conclusion.reason, OomReason::kLimit);
+  EXPECT_EQ(MakeCase(limited).conclusion.held, 800);
 }
 
 // 64 MiB of device 0, of which f0 asked for 29 and got 30, and f1 has 10; 10 and 14 are free. Then
@@ -153,7 +154,7 @@ Recording Fragmented() {
   AllocatorState state = test::InOneSegment(std::move(blocks), 64 * kMiB);
   state.segments[0].allocated = 40 * kMiB;
   state.segments[0].active = 40 * kMiB;
-  History history = test::HistoryOf(
+  History history = test::BuildHistory(
       {{.key = 0, .size = 29 * kMiB, .stack = stacks[0], .action = Action::kAlloc},
        {.key = 1, .size = 100 * kMiB, .stack = stacks[0], .action = Action::kOom},
        {.key = 40 * kMiB, .size = 10 * kMiB, .stack = stacks[1], .action = Action::kAlloc},
@@ -188,12 +189,12 @@ TEST(Oom, ASnapshot) {
   EXPECT_EQ(found.state->usable_largest, 14 * kMiB);
   EXPECT_EQ(found.conclusion.reason, OomReason::kFragmentation);
   EXPECT_EQ(found.conclusion.requests, 1.4);
-  EXPECT_EQ(Kinds(answer.advice), (std::vector<OomAdviceKind>{OomAdviceKind::kSettingsUntold,
+  EXPECT_EQ(Kinds(answer.advice), (std::vector<OomAdviceKind>{OomAdviceKind::kSettingsUnknown,
                                                               OomAdviceKind::kExpandableSegments,
                                                               OomAdviceKind::kLookAtMoment}));
   ASSERT_EQ(answer.other_count, 1);
   EXPECT_EQ(answer.others[0].event, 1);
-  EXPECT_EQ(answer.others[0].asked, 100 * kMiB);
+  EXPECT_EQ(answer.others[0].requested_bytes, 100 * kMiB);
 }
 
 TEST(Oom, HoldersFold) {
@@ -226,7 +227,7 @@ TEST(Oom, AMessageIsChosen) {
   ASSERT_EQ(answer.others.size(), 2U);
   EXPECT_EQ(answer.others[0].message, 1);
   EXPECT_EQ(answer.others[1].message, 3);
-  EXPECT_FALSE(answer.others[0].asked);
+  EXPECT_FALSE(answer.others[0].requested_bytes);
 }
 
 // XLA says once what was asked, and then what its pool had: one request, told twice.
@@ -255,7 +256,7 @@ TEST(Oom, TheFirstRankIsTold) {
 
 TEST(Oom, IsJson) {
   std::string text;
-  WriteJson(ViewOf(AtOom()), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(AtOom()), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.oom/1");
@@ -273,7 +274,7 @@ TEST(Oom, ALogWithoutAMessage) {
   EXPECT_FALSE(answer.found);
   EXPECT_EQ(answer.log_lines, 3);
   std::string text;
-  WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError());
   EXPECT_STREQ(json["verdict"].GetString(), "none");

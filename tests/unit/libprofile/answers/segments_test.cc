@@ -60,7 +60,7 @@ Recording ThreeSegments() {
     segment.address = at;
     at += static_cast<std::uint64_t>(segment.size);
   }
-  return test::MakeRecording(test::HistoryOf({}), std::move(state), std::move(builder));
+  return test::MakeRecording(test::BuildHistory({}), std::move(state), std::move(builder));
 }
 
 SegmentsAnswer Answer(std::size_t slices = 0) {
@@ -131,7 +131,7 @@ TEST(SegmentsAnswer, FillOfEqualParts) {
 
 TEST(SegmentsAnswer, AsJson) {
   std::string text;
-  WriteJson(ViewOf(Answer()), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(Answer()), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   ASSERT_FALSE(json.Parse(text.c_str()).HasParseError()) << text;
   EXPECT_STREQ(json["schema"].GetString(), "memtool.segments/1");

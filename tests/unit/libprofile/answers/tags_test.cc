@@ -60,7 +60,7 @@ TEST(Tags, AddUpInputs) {
 TEST(Tags, AreJsonOfTheirSchema) {
   std::string text;
   const TagsAnswer answer = Tags(SelectTags(TaggedDevices()));
-  WriteJson(ViewOf(answer), 0, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 0, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());
   ASSERT_FALSE(json.HasParseError()) << text;

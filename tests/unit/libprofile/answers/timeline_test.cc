@@ -23,31 +23,31 @@ constexpr std::int64_t kTimelineMilli = 1'000'000;
 HistoryIndex ThreeDevices() {
   RecordingBuilder builder;
   const auto stacks = test::AddStacks(builder, 2, "model.py");
-  History history = test::HistoryOf({{.key = 0x1000,
-                                      .size = 2048,
-                                      .time = 1 * kTimelineMilli,
-                                      .stack = {},
-                                      .action = Action::kSegmentAlloc},
-                                     {.key = 0x1000,
-                                      .size = 100,
-                                      .time = 2 * kTimelineMilli,
-                                      .stack = stacks[0],
-                                      .action = Action::kAlloc},
-                                     {.key = 0x1100,
-                                      .size = 30,
-                                      .time = 3 * kTimelineMilli,
-                                      .stack = stacks[1],
-                                      .action = Action::kAlloc},
-                                     {.key = kNotTold,
-                                      .size = 5000,
-                                      .time = 4 * kTimelineMilli,
-                                      .stack = {},
-                                      .action = Action::kOom},
-                                     {.key = 0x1000,
-                                      .size = 100,
-                                      .time = 5 * kTimelineMilli,
-                                      .stack = {},
-                                      .action = Action::kFreeCompleted}});
+  History history = test::BuildHistory({{.key = 0x1000,
+                                         .size = 2048,
+                                         .time = 1 * kTimelineMilli,
+                                         .stack = {},
+                                         .action = Action::kSegmentAlloc},
+                                        {.key = 0x1000,
+                                         .size = 100,
+                                         .time = 2 * kTimelineMilli,
+                                         .stack = stacks[0],
+                                         .action = Action::kAlloc},
+                                        {.key = 0x1100,
+                                         .size = 30,
+                                         .time = 3 * kTimelineMilli,
+                                         .stack = stacks[1],
+                                         .action = Action::kAlloc},
+                                        {.key = kUnknownBytes,
+                                         .size = 5000,
+                                         .time = 4 * kTimelineMilli,
+                                         .stack = {},
+                                         .action = Action::kOom},
+                                        {.key = 0x1000,
+                                         .size = 100,
+                                         .time = 5 * kTimelineMilli,
+                                         .stack = {},
+                                         .action = Action::kFreeCompleted}});
   test::AddTrace(history, {{.key = 0x1000,
                             .size = 5,
                             .time = 6 * kTimelineMilli,
@@ -60,7 +60,7 @@ HistoryIndex ThreeDevices() {
 }
 
 TimelineAnswer AskTimeline(const HistoryIndex& index, const TimelineQuery& query) {
-  return *TimelineOf(index, Filter{}, query);
+  return *BuildTimeline(index, Filter{}, query);
 }
 
 std::vector<std::string> Rows(const TimelineAnswer& answer) {
@@ -119,7 +119,7 @@ TEST(TimelineAnswer, PlacesFailuresAndMarksOnTheAxis) {
         by_time ? std::vector<std::int64_t>{0, 0, kTimelineMilli, 2 * kTimelineMilli,
                                             4 * kTimelineMilli}
                 : std::vector<std::int64_t>{-1, 0, 1, 2, 4};
-    EXPECT_EQ(AxisOf(answer, answer.traces[0]), axis);
+    EXPECT_EQ(GetAxis(answer, answer.traces[0]), axis);
   }
 }
 
@@ -128,7 +128,7 @@ TEST(TimelineAnswer, IsWrittenWithLayersFailuresAndMarks) {
   const TimelineAnswer answer = AskTimeline(
       index,
       {.name = "a.pickle", .by = *ParseBy("function"), .top = 1, .range = {}, .device = "0"});
-  const auto json = test::WrittenJson(ViewOf(answer));
+  const auto json = test::WrittenJson(MakeView(answer));
   ASSERT_FALSE(json.HasParseError());
   EXPECT_STREQ(json["schema"].GetString(), "memtool.timeline/1");
   const auto& input = json["inputs"][0];
@@ -147,7 +147,7 @@ TEST(TimelineAnswer, IsWrittenWithLayersFailuresAndMarks) {
 
 TEST(TimelineAnswer, RefusesADeviceThatIsNotThere) {
   const HistoryIndex index = ThreeDevices();
-  const auto answer = TimelineOf(index, Filter{}, {.range = {}, .device = "7"});
+  const auto answer = BuildTimeline(index, Filter{}, {.range = {}, .device = "7"});
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
 }

@@ -87,7 +87,7 @@ TEST(Traces, OfSeveralInputsAddUp) {
 TEST(Traces, AreJsonOfTheirSchema) {
   std::string text;
   const TracesAnswer answer = Traces(Of(Small()));
-  WriteJson(ViewOf(answer), 2, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 2, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());
   ASSERT_FALSE(json.HasParseError()) << text;

@@ -77,7 +77,7 @@ TEST(Tree, OfNamesThatMatch) {
 TEST(Tree, JsonHasWholeBlocksWhateverTheLimit) {
   std::string text;
   const TreeAnswer answer = Tree(SmallTree(), {.functions = 1});
-  WriteJson(ViewOf(answer), 1, [&text](std::string_view bytes) { text += bytes; });
+  WriteJson(MakeView(answer), 1, [&text](std::string_view bytes) { text += bytes; });
   rapidjson::Document json;
   json.Parse(text.c_str());
   ASSERT_FALSE(json.HasParseError()) << text;

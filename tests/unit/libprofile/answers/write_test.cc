@@ -27,8 +27,8 @@ constexpr auto kSampleFields = Fields<SampleRow>({{"flat", "FLAT", Unit::kAmount
                                                   {"share", "", Unit::kRatio, &SampleRow::share},
                                                   {"steps", "", Unit::kNested, Steps}});
 
-constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
 
 struct Sample {
   AnswerHead head{.question = "top",
@@ -36,11 +36,11 @@ struct Sample {
                   .sample_type = "space",
                   .unit = "bytes",
                   .diagnostics = {{.code = "odd", .message = "m", .offset = 7, .count = 2}}};
-  std::vector<SampleRow> rows{{kLeast, "quote\" \xff </script>\n", 0.25, {1, 2}},
+  std::vector<SampleRow> rows{{kMin, "quote\" \xff </script>\n", 0.25, {1, 2}},
                               {2, "=a,\"b\"\n", std::nullopt, {}}};
 
   [[nodiscard]] AnswerView View() const {
-    return ViewRows(head, {{"total", kMost}}, rows, kSampleFields);
+    return ViewRows(head, {{"total", kMax}}, rows, kSampleFields);
   }
 };
 

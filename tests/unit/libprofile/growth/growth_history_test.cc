@@ -57,7 +57,7 @@ class Maker {
   void Standing(std::int64_t bytes) { standing_ = bytes; }
 
   Recording Finish() {
-    History history = test::HistoryOf(events_);
+    History history = test::BuildHistory(events_);
     history.clock = Clock::kUnix;
     history.marks = marks_;
     history.traces[0].preexisting_bytes = standing_;
@@ -94,7 +94,7 @@ Result<HistoryGrowth> Grow(const Recording& recording, const StepOptions& option
   return GrowthOfHistory(index, view, *ParseBy(by), options, space);
 }
 
-std::map<std::string, std::vector<std::int64_t>> SeriesOf(const HistoryGrowth& growth) {
+std::map<std::string, std::vector<std::int64_t>> MakeSeries(const HistoryGrowth& growth) {
   std::map<std::string, std::vector<std::int64_t>> series;
   for (const GrowthRow& row : growth.series.rows) {
     EXPECT_TRUE(series.emplace(row.name, row.series).second) << row.name;
@@ -130,7 +130,7 @@ Recording RandomGrowth(std::uint32_t seed, int events) {
   return maker.Finish();
 }
 
-std::string NameOf(const Recording& recording, const LiveBlock& block) {
+std::string ToName(const Recording& recording, const LiveBlock& block) {
   if (block.stack.valid() && !recording.Stack(block.stack).empty()) {
     const Location& at = recording.At(recording.Stack(block.stack)[0]);
     return std::string(
@@ -142,7 +142,7 @@ std::string NameOf(const Recording& recording, const LiveBlock& block) {
 Sums LiveSums(const Recording& recording, const Replay& replay, std::int64_t last) {
   Sums sums;
   for (const LiveBlock& block : replay.LiveAt(last)) {
-    sums[NameOf(recording, block)] += block.size;
+    sums[ToName(recording, block)] += block.size;
   }
   return sums;
 }
@@ -162,11 +162,12 @@ TEST(GrowthOfHistory, AgreesWithLiveBlocksAfterEveryEvent) {
       options.range.to = *ParseMoment("event:120");
     }
     const std::int64_t last_of_range = seed % 3 == 0 ? 120 : 149;
-    for (const StepMeasure measure : {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kKept}) {
+    for (const StepMeasure measure :
+         {StepMeasure::kEnd, StepMeasure::kLow, StepMeasure::kRetained}) {
       options.measure = measure;
       const auto growth = Grow(recording, options);
       ASSERT_TRUE(growth.has_value());
-      const auto series = SeriesOf(*growth);
+      const auto series = MakeSeries(*growth);
       std::int64_t before = seed % 3 == 0 ? 20 : -1;
       for (std::size_t step = 0; step < growth->series.points.size(); ++step) {
         const std::int64_t last = growth->series.points[step].event;
@@ -177,14 +178,14 @@ TEST(GrowthOfHistory, AgreesWithLiveBlocksAfterEveryEvent) {
             for (std::int64_t event = before; event < last; ++event) {
               wanted = std::min(wanted, At(LiveSums(recording, replay, event), name));
             }
-          } else if (measure == StepMeasure::kKept) {
+          } else if (measure == StepMeasure::kRetained) {
             wanted = 0;
             const auto at_end = replay.LiveAt(last_of_range);
             for (const LiveBlock& block : replay.LiveAt(last)) {
               const bool stays = std::any_of(at_end.begin(), at_end.end(), [&](const auto& other) {
                 return other.address == block.address && other.event == block.event;
               });
-              wanted += stays && NameOf(recording, block) == name ? block.size : 0;
+              wanted += stays && ToName(recording, block) == name ? block.size : 0;
             }
           }
           EXPECT_EQ(values[step], wanted) << name << " in step " << step << ", seed " << seed;
@@ -227,15 +228,15 @@ TEST(GrowthOfHistory, MarksAreSteps) {
   EXPECT_EQ(growth->measure, StepMeasure::kEnd);
   EXPECT_FALSE(growth->unfinished);
   EXPECT_EQ(growth->series.points[2].name, "ProfilerStep#2");
-  const auto series = SeriesOf(*growth);
+  const auto series = MakeSeries(*growth);
   EXPECT_THAT(series.at("f2"), ElementsAre(10, 20, 30, 40));
   EXPECT_THAT(series.at("f0"), ElementsAre(5000, 5000, 5000, 5000));
   EXPECT_EQ(series.count("f1"), 0U);  // nothing at the end of any step, and nothing kept
   const GrowthRow& leak = growth->series.rows.front();
   EXPECT_EQ(leak.name, "f2");
   EXPECT_EQ(leak.growth.slope, 10);
-  EXPECT_EQ(leak.kept->bytes, 40);
-  EXPECT_EQ(leak.kept->steps, 4U);
+  EXPECT_EQ(leak.retained->bytes, 40);
+  EXPECT_EQ(leak.retained->steps, 4U);
   EXPECT_EQ(leak.file, "train.py");
   EXPECT_EQ(leak.line, 3);
 }
@@ -253,8 +254,8 @@ TEST(GrowthOfHistory, AnEventAtTheTimeOfAnEndIsOfTheStepThatEnds) {
   const Recording recording = maker.Finish();
   const auto growth = Grow(recording, {});
   ASSERT_TRUE(growth.has_value());
-  EXPECT_THAT(SeriesOf(*growth).at("f1"), ElementsAre(1, 2, 3));
-  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
+  EXPECT_THAT(MakeSeries(*growth).at("f1"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(MakeSeries(*growth).at("f2"), ElementsAre(10, 20, 30));
 }
 
 TEST(GrowthOfHistory, AnEventAtTheTimeOfABeginningIsOfTheStepThatBegins) {
@@ -269,8 +270,8 @@ TEST(GrowthOfHistory, AnEventAtTheTimeOfABeginningIsOfTheStepThatBegins) {
   const Recording recording = maker.Finish();
   const auto growth = Grow(recording, {});
   ASSERT_TRUE(growth.has_value());
-  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
-  EXPECT_EQ(SeriesOf(*growth).count("f1"), 0U);
+  EXPECT_THAT(MakeSeries(*growth).at("f2"), ElementsAre(10, 20, 30));
+  EXPECT_EQ(MakeSeries(*growth).count("f1"), 0U);
 }
 
 TEST(GrowthOfHistory, StepsFromBeforeTheRecordingAreNotSteps) {
@@ -288,7 +289,7 @@ TEST(GrowthOfHistory, StepsFromBeforeTheRecordingAreNotSteps) {
   const auto growth = Grow(recording, {});
   ASSERT_TRUE(growth.has_value());
   EXPECT_EQ(growth->series.points.front().name, "ProfilerStep#5");
-  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
+  EXPECT_THAT(MakeSeries(*growth).at("f2"), ElementsAre(10, 20, 30));
 }
 
 TEST(GrowthOfHistory, AnUnfinishedLastStepIsLeftOut) {
@@ -298,8 +299,8 @@ TEST(GrowthOfHistory, AnUnfinishedLastStepIsLeftOut) {
   const auto growth = Grow(recording, {});
   ASSERT_TRUE(growth.has_value());
   EXPECT_TRUE(growth->unfinished);
-  EXPECT_THAT(SeriesOf(*growth).at("f2"), ElementsAre(10, 20, 30));
-  EXPECT_EQ(SeriesOf(*growth).count("f1"), 0U);
+  EXPECT_THAT(MakeSeries(*growth).at("f2"), ElementsAre(10, 20, 30));
+  EXPECT_EQ(MakeSeries(*growth).count("f1"), 0U);
 }
 
 // What rises over few steps and is freed in the step that is left out keeps nothing.
@@ -323,11 +324,11 @@ TEST(GrowthOfHistory, WhatIsFreedLaterKeepsNothing) {
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].name, "f2");  // the smaller, but sure
   EXPECT_EQ(rows[0].growth.evidence, GrowthEvidence::kStrong);
-  EXPECT_EQ(rows[0].kept->early_steps, 4U);
+  EXPECT_EQ(rows[0].retained->early_steps, 4U);
   EXPECT_EQ(rows[1].name, "f1");
   EXPECT_EQ(rows[1].growth.kind, GrowthKind::kSteady);
   EXPECT_EQ(rows[1].growth.evidence, GrowthEvidence::kFreed);
-  EXPECT_EQ(rows[1].kept->steps, 0U);
+  EXPECT_EQ(rows[1].retained->steps, 0U);
 }
 
 // Readers of formats that know only its sum make an allocation of what was there before.
@@ -341,11 +342,11 @@ TEST(GrowthOfHistory, WhatWasThereBeforeIsOneRow) {
   const Recording recording = maker.Finish();
   const auto growth = Grow(recording, {.parts = 4, .measure = StepMeasure::kEnd});
   ASSERT_TRUE(growth.has_value());
-  const auto series = SeriesOf(*growth);  // fails for two rows of one name
+  const auto series = MakeSeries(*growth);  // fails for two rows of one name
   ASSERT_EQ(series.size(), 2U);
   EXPECT_EQ(series.at(std::string(kBeforeRecording)).back(), 5700);
   for (const GrowthRow& row : growth->series.rows) {
-    EXPECT_EQ(row.kept->bytes, row.name == "f2" ? 40 : 0) << row.name;
+    EXPECT_EQ(row.retained->bytes, row.name == "f2" ? 40 : 0) << row.name;
     EXPECT_EQ(row.growth.grew == 0, row.name != "f2");
   }
 }
@@ -368,7 +369,7 @@ TEST(GrowthOfHistory, MoreValuesThanTheLimitAreAnError) {
   const FunctionId function =
       builder.AddFunction({.name = text, .system_name = text, .filename = file});
   std::vector<Event> events;
-  for (std::uint64_t i = 0; i < kMostValues / kMostParts + 1; ++i) {
+  for (std::uint64_t i = 0; i < kMaxValues / kMaxParts + 1; ++i) {
     const Line line{.function = function, .line = static_cast<std::int64_t>(i) + 1};
     const LocationId location = builder.AddLocation({}, std::array{line});
     events.push_back({.key = i,
@@ -377,8 +378,8 @@ TEST(GrowthOfHistory, MoreValuesThanTheLimitAreAnError) {
                       .action = Action::kAlloc});
   }
   const Recording recording =
-      test::MakeRecording(test::HistoryOf(std::move(events)), {}, std::move(builder));
-  const auto growth = Grow(recording, {.parts = kMostParts}, "line");
+      test::MakeRecording(test::BuildHistory(std::move(events)), {}, std::move(builder));
+  const auto growth = Grow(recording, {.parts = kMaxParts}, "line");
   ASSERT_FALSE(growth.has_value());
   EXPECT_EQ(growth.error().code, ErrorCode::kLimit);
   EXPECT_TRUE(Grow(recording, {.parts = 2}, "line").has_value());
@@ -425,8 +426,8 @@ TEST(GrowthOfHistory, PartsByTimeAndByEventsAgreeOnAnEvenClock) {
 
 TEST(GrowthOfHistory, SplitsByStackLabelAndStreamAndRefusesTheRest) {
   const Recording recording = LeakySteps(4, true).Finish();
-  EXPECT_THAT(SeriesOf(*Grow(recording, {}, "stack")).at("f2"), ElementsAre(10, 20, 30, 40));
-  EXPECT_THAT(SeriesOf(*Grow(recording, {}, "label:stream")).at("0x0"),
+  EXPECT_THAT(MakeSeries(*Grow(recording, {}, "stack")).at("f2"), ElementsAre(10, 20, 30, 40));
+  EXPECT_THAT(MakeSeries(*Grow(recording, {}, "label:stream")).at("0x0"),
               ElementsAre(5010, 5020, 5030, 5040));
   EXPECT_FALSE(Grow(recording, {}, "size").has_value());
   EXPECT_FALSE(Grow(recording, {.device = "7"}).has_value());

@@ -36,9 +36,9 @@ TEST(JudgeGrowth, SlopeOfALineIsExact) {
         const Growth growth = JudgeGrowth(Rising(from, step, points));
         EXPECT_EQ(growth.slope, step) << points << " points from " << from;
         EXPECT_EQ(growth.fit, points > 2 ? std::optional(1.0) : std::nullopt);
-        EXPECT_EQ(growth.bend, 0);
-        EXPECT_EQ(growth.least_step, step);
-        EXPECT_EQ(growth.most_step, step);
+        EXPECT_EQ(growth.acceleration, 0);
+        EXPECT_EQ(growth.min_step, step);
+        EXPECT_EQ(growth.max_step, step);
       }
     }
   }
@@ -167,18 +167,18 @@ TEST(JudgeGrowth, FewPointsAreWeakEvidence) {
 
 TEST(JudgeGrowth, WhatIsKeptIsEvidence) {
   const Series line = Rising(100, 7, 9);
-  EXPECT_EQ(JudgeGrowth(line, Kept{}).evidence, GrowthEvidence::kFreed);
-  EXPECT_EQ(JudgeGrowth(line, Kept{.bytes = 1, .steps = 1}).evidence, GrowthEvidence::kStrong);
-  EXPECT_EQ(JudgeGrowth(Rising(9, 0, 9), Kept{}).evidence, GrowthEvidence::kNone);
+  EXPECT_EQ(JudgeGrowth(line, Retained{}).evidence, GrowthEvidence::kFreed);
+  EXPECT_EQ(JudgeGrowth(line, Retained{.bytes = 1, .steps = 1}).evidence, GrowthEvidence::kStrong);
+  EXPECT_EQ(JudgeGrowth(Rising(9, 0, 9), Retained{}).evidence, GrowthEvidence::kNone);
   // Noise that rises less surely: as much as one of 28 orders of ten points.
   const Series noise{0, 60, 30, 85, 70, 45, 72, 90, 66, 80};
   const Growth alone = JudgeGrowth(noise);
   EXPECT_EQ(alone.detail, GrowthDetail::kRising);
   EXPECT_GT(alone.chance, kSure);
   EXPECT_EQ(alone.evidence, GrowthEvidence::kWeak);
-  const Kept early{.bytes = 60, .steps = 4, .early_steps = 3};
+  const Retained early{.bytes = 60, .steps = 4, .early_steps = 3};
   EXPECT_EQ(JudgeGrowth(noise, early).evidence, GrowthEvidence::kStrong);
-  const Kept late{.bytes = 60, .steps = 3, .early_steps = 0};
+  const Retained late{.bytes = 60, .steps = 3, .early_steps = 0};
   EXPECT_EQ(JudgeGrowth(noise, late).evidence, GrowthEvidence::kWeak);
 }
 
@@ -187,11 +187,11 @@ TEST(JudgeGrowth, TheWholeKeepsWhatItsRowsKeep) {
   for (const std::int64_t total : Rising(100, 7, 9)) {
     series.points.push_back({.total = total});
   }
-  series.rows.push_back({.name = "a", .series = Rising(100, 7, 9), .kept = Kept{}});
-  series.rows.push_back({.name = "b", .series = Rising(0, 0, 9), .kept = Kept{}});
+  series.rows.push_back({.name = "a", .series = Rising(100, 7, 9), .retained = Retained{}});
+  series.rows.push_back({.name = "b", .series = Rising(0, 0, 9), .retained = Retained{}});
   JudgeAndSort(series);
   EXPECT_EQ(series.whole.evidence, GrowthEvidence::kFreed);
-  series.rows[1].kept = Kept{.bytes = 5, .steps = 2};
+  series.rows[1].retained = Retained{.bytes = 5, .steps = 2};
   JudgeAndSort(series);
   EXPECT_EQ(series.whole.evidence, GrowthEvidence::kStrong);
 }
@@ -223,11 +223,11 @@ TEST(JudgeGrowth, CountsStepsAndBends) {
   EXPECT_EQ(growth.steps, 4U);
   EXPECT_EQ(growth.grew, 4U);
   EXPECT_EQ(growth.shrank, 0U);
-  EXPECT_EQ(growth.bend, 40);
-  EXPECT_TRUE(growth.even_bend);
-  EXPECT_EQ(growth.least_step, 80);
-  EXPECT_EQ(growth.most_step, 200);
-  EXPECT_FALSE(JudgeGrowth(Series{0, 10, 30, 90}).even_bend);
+  EXPECT_EQ(growth.acceleration, 40);
+  EXPECT_TRUE(growth.even_acceleration);
+  EXPECT_EQ(growth.min_step, 80);
+  EXPECT_EQ(growth.max_step, 200);
+  EXPECT_FALSE(JudgeGrowth(Series{0, 10, 30, 90}).even_acceleration);
   const Growth noisy = JudgeGrowth(Series{5, 9, 2, 2});
   EXPECT_EQ(noisy.grew, 1U);
   EXPECT_EQ(noisy.shrank, 1U);

@@ -158,15 +158,15 @@ TEST(ChanceOfRise, OfHalvesIsASignTest) {
   EXPECT_NEAR(ChanceOfRise(Series{1, 2, 3, 4, 5, 11, 12, 13, 14, 0}, 5), 6 / 32.0, 1e-12);
 }
 
-TEST(CycleOf, FindsEvenFalls) {
-  EXPECT_EQ(CycleOf(Series{1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12}), 3U);
-  EXPECT_EQ(CycleOf(Series{5, 9, 2, 6, 10, 3, 7, 11, 4}), 3U);
-  EXPECT_EQ(CycleOf(Series{1, 5, 9, 2, 6, 10, 3, 7, 11}), 1U);        // two falls
-  EXPECT_EQ(CycleOf(Series{1, 5, 9, 2, 6, 3, 7, 11, 4, 8, 12}), 1U);  // uneven
-  EXPECT_EQ(CycleOf(Series{1, 2, 3, 4, 5, 2, 3, 2, 3, 2, 3}), 1U);    // none at the start
-  EXPECT_EQ(CycleOf(Series{5, 4, 5, 4, 5, 4, 5, 6, 7, 8, 9}), 1U);    // none at the end
-  EXPECT_EQ(CycleOf(Series{5, 4, 3, 2}), 1U);
-  EXPECT_EQ(CycleOf(Series{}), 1U);
+TEST(FindCycle, FindsEvenFalls) {
+  EXPECT_EQ(FindCycle(Series{1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12}), 3U);
+  EXPECT_EQ(FindCycle(Series{5, 9, 2, 6, 10, 3, 7, 11, 4}), 3U);
+  EXPECT_EQ(FindCycle(Series{1, 5, 9, 2, 6, 10, 3, 7, 11}), 1U);        // two falls
+  EXPECT_EQ(FindCycle(Series{1, 5, 9, 2, 6, 3, 7, 11, 4, 8, 12}), 1U);  // uneven
+  EXPECT_EQ(FindCycle(Series{1, 2, 3, 4, 5, 2, 3, 2, 3, 2, 3}), 1U);    // none at the start
+  EXPECT_EQ(FindCycle(Series{5, 4, 5, 4, 5, 4, 5, 6, 7, 8, 9}), 1U);    // none at the end
+  EXPECT_EQ(FindCycle(Series{5, 4, 3, 2}), 1U);
+  EXPECT_EQ(FindCycle(Series{}), 1U);
 }
 
 TEST(LowsRise, FollowsTheLine) {
@@ -191,7 +191,7 @@ double ShareOfGrowing(std::size_t points, const Make& make, int rounds = 4000) {
     for (std::size_t i = 0; i < points; ++i) {
       series.push_back(make(i, random));
     }
-    growing += JudgeGrowth(series).goes_on() ? 1 : 0;
+    growing += JudgeGrowth(series).is_trend() ? 1 : 0;
   }
   return static_cast<double>(growing) / rounds;
 }
@@ -233,7 +233,7 @@ TEST(JudgeAndSort, ManyRowsOfNoiseAreRarelyCalledGrowing) {
         }
       }
       JudgeAndSort(series);
-      growing += series.rows.front().growth.goes_on() ? 1 : 0;
+      growing += series.rows.front().growth.is_trend() ? 1 : 0;
       maybe += std::any_of(series.rows.begin(), series.rows.end(), [](const GrowthRow& row) {
         return row.growth.evidence == GrowthEvidence::kWeak &&
                row.growth.kind == GrowthKind::kNoisy;
@@ -245,7 +245,7 @@ TEST(JudgeAndSort, ManyRowsOfNoiseAreRarelyCalledGrowing) {
       series.rows[50].name = "leak";
       JudgeAndSort(series);
       const GrowthRow& first = series.rows.front();
-      EXPECT_TRUE(points < 7 || (first.name == "leak" && first.growth.goes_on())) << points;
+      EXPECT_TRUE(points < 7 || (first.name == "leak" && first.growth.is_trend())) << points;
     }
     EXPECT_LE(growing, kRounds * 0.07) << points;  // kSureOfAll, and what the rounds are off by
     EXPECT_LE(maybe, kRounds * 0.25) << points;

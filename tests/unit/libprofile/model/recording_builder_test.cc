@@ -129,14 +129,14 @@ TEST(RecordingBuilder, RefusesColumnsOfUnequalLength) {
 
 History GoodHistory() {
   History history;
-  const LedgerId blocks(std::uint32_t{0});
-  history.ledgers.resize(2);
+  const DomainId blocks(std::uint32_t{0});
+  history.domains.resize(2);
   history.streams = {0};
   history.events = {{.key = 1, .size = 8, .action = Action::kAlloc}};
   history.traces = {{.first_event = 0,
                      .event_count = 1,
                      .blocks = blocks,
-                     .segments = LedgerId(std::uint32_t{1})}};
+                     .segments = DomainId(std::uint32_t{1})}};
   return history;
 }
 
@@ -160,9 +160,9 @@ TEST(RecordingBuilder, RefusesAHistoryOutOfRange) {
   refused([](History& h) { h.traces[0].event_count = 2; }, "trace");
   refused([](History& h) { h.traces[0].event_count = std::numeric_limits<std::uint64_t>::max(); },
           "trace");
-  refused([](History& h) { h.traces[0].blocks = LedgerId(); }, "trace");
-  refused([](History& h) { h.traces[0].segments = LedgerId(std::uint32_t{2}); }, "trace");
-  refused([](History& h) { h.events[0].ledger = 2; }, "event");
+  refused([](History& h) { h.traces[0].blocks = DomainId(); }, "trace");
+  refused([](History& h) { h.traces[0].segments = DomainId(std::uint32_t{2}); }, "trace");
+  refused([](History& h) { h.events[0].domain = 2; }, "event");
   refused([](History& h) { h.events[0].stream = 1; }, "event");
   refused([](History& h) { h.events[0].size = -1; }, "event");
   refused([](History& h) { h.events[0].stack = StackId(std::uint32_t{1}); }, "event");
@@ -180,13 +180,13 @@ TEST(RecordingBuilder, RefusesAnAllocatorStateOutOfRange) {
   refused({.segments = {}, .blocks = {{.stack = StackId(std::uint32_t{1})}}}, "block");
 }
 
-TEST(RoleOf, KnowsUnits) {
-  EXPECT_EQ(RoleOf("space", "bytes"), Role::kBytes);
-  EXPECT_EQ(RoleOf("inuse_space", "bytes"), Role::kBytes);
-  EXPECT_EQ(RoleOf("requested", "bytes"), Role::kRequestedBytes);
-  EXPECT_EQ(RoleOf("allocations", "count"), Role::kCount);
-  EXPECT_EQ(RoleOf("space", "kilobytes"), Role::kOther);
-  EXPECT_EQ(RoleOf("cpu", "nanoseconds"), Role::kOther);
+TEST(GetRole, KnowsUnits) {
+  EXPECT_EQ(GetRole("space", "bytes"), Role::kBytes);
+  EXPECT_EQ(GetRole("inuse_space", "bytes"), Role::kBytes);
+  EXPECT_EQ(GetRole("requested", "bytes"), Role::kRequestedBytes);
+  EXPECT_EQ(GetRole("allocations", "count"), Role::kCount);
+  EXPECT_EQ(GetRole("space", "kilobytes"), Role::kOther);
+  EXPECT_EQ(GetRole("cpu", "nanoseconds"), Role::kOther);
 }
 
 }  // namespace

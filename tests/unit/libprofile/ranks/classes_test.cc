@@ -67,7 +67,7 @@ class Job {
   }
   Ranges RangesOfClass(const RankClasses& found, std::size_t at) const {
     const auto ranks = Ranks();
-    return RangesOf(ranks, found.classes[at].members);
+    return MakeRanges(ranks, found.classes[at].members);
   }
 
  private:
@@ -321,14 +321,14 @@ Values Gaussian(std::mt19937_64& random, std::size_t count) {
 // size has more than ten of 1,000.
 TEST(Outliers, FindsNoneInNoise) {
   constexpr int kSeeds = 1000;
-  constexpr int kMostFalse = 10;
+  constexpr int kMaxFalseShare = 10;
   for (const std::size_t count : {4U, 5U, 6U, 7U, 8U, 9U, 11U, 12U, 16U, 32U, 64U, 128U}) {
     int wrong = 0;
     for (int seed = 0; seed < kSeeds; ++seed) {
       std::mt19937_64 random(static_cast<std::uint64_t>(seed) * 1000 + count);
       wrong += Outliers(Gaussian(random, count), {.percent = 0, .bytes = 0}).empty() ? 0 : 1;
     }
-    EXPECT_LE(wrong, kMostFalse) << count;
+    EXPECT_LE(wrong, kMaxFalseShare) << count;
     RecordProperty("false_outliers_of_" + std::to_string(count), wrong);
   }
 }

@@ -14,8 +14,12 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStart = 1'700'000'000 * kSecond;
 using RankNumbers = std::vector<std::int64_t>;
 
-RankOom At(std::int64_t rank, std::int64_t after, std::int64_t asked = 100) {
-  return {.rank = rank, .time = kStart + after, .asked = asked, .free = rank, .where = 7};
+RankOom At(std::int64_t rank, std::int64_t after, std::int64_t requested_bytes = 100) {
+  return {.rank = rank,
+          .time = kStart + after,
+          .requested_bytes = requested_bytes,
+          .free = rank,
+          .where = 7};
 }
 
 TEST(OrderOoms, SaysWhoWasFirstAndHowLongBefore) {
@@ -30,8 +34,8 @@ TEST(OrderOoms, SaysWhoWasFirstAndHowLongBefore) {
   EXPECT_EQ(found.groups[1].ranks, (RankNumbers{5, 7}));
   EXPECT_EQ(found.groups[1].after_first, 42 * kSecond / 10);
   EXPECT_EQ(found.groups[1].last, kStart + 5 * kSecond);
-  EXPECT_EQ(found.groups[1].least_free, 5);
-  EXPECT_EQ(found.groups[1].most_free, 7);
+  EXPECT_EQ(found.groups[1].min_free, 5);
+  EXPECT_EQ(found.groups[1].max_free, 7);
 }
 
 TEST(OrderOoms, CallsLessThanATenthOfASecondTheSameTime) {

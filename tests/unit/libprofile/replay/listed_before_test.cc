@@ -12,10 +12,10 @@ namespace {
 
 // Earlier allocations that the first events list belong to the start.
 TEST(Replay, TheStartIsAfterWhatIsListedOfBefore) {
-  History history = test::HistoryOf({{.key = 1, .size = 100, .action = Action::kAlloc},
-                                     {.key = 2, .size = 30, .action = Action::kAlloc},
-                                     {.key = 3, .size = 5, .action = Action::kAlloc},
-                                     {.key = 1, .size = 100, .action = Action::kFreeCompleted}});
+  History history = test::BuildHistory({{.key = 1, .size = 100, .action = Action::kAlloc},
+                                        {.key = 2, .size = 30, .action = Action::kAlloc},
+                                        {.key = 3, .size = 5, .action = Action::kAlloc},
+                                        {.key = 1, .size = 100, .action = Action::kFreeCompleted}});
   history.traces[0].listed_before = 2;
   const HistoryIndex index(test::MakeRecording(history));
   const Trace& trace = index.history().traces[0];

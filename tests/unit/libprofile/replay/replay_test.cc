@@ -35,7 +35,7 @@ constexpr int kNobody = -1;
 constexpr int kBefore = -2;
 std::vector<std::int64_t> BytesOverTime(const Recording& recording, int without = kNobody) {
   const Trace& trace = recording.history->traces[0];
-  const auto events = EventsOf(recording, trace);
+  const auto events = GetEvents(recording, trace);
   std::map<std::uint64_t, std::uint32_t> open;  // address → stack of its allocation
   std::int64_t base = 0;
   std::vector<std::int64_t> changes;
@@ -68,9 +68,9 @@ std::vector<std::int64_t> BytesOverTime(const Recording& recording, int without 
   return series;
 }
 
-class ReplayOf : public ::testing::TestWithParam<std::uint32_t> {};
+class ReplaySum : public ::testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(ReplayOf, SummaryIsTheSimulations) {
+TEST_P(ReplaySum, SummaryIsTheSimulations) {
   const Recording recording = RandomHistory(GetParam());
   const TraceSummary s = Replay(recording, recording.history->traces[0]).Summarize();
   const auto series = BytesOverTime(recording);
@@ -97,7 +97,7 @@ TEST(TraceSummary, ASumBeyondTheRangeReconcilesNothing) {
   EXPECT_FALSE(s.reconciles());
 }
 
-TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
+TEST_P(ReplaySum, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
   const Recording recording = RandomHistory(GetParam());
   const Replay replay(recording, recording.history->traces[0]);
   const auto series = BytesOverTime(recording);
@@ -110,7 +110,7 @@ TEST_P(ReplayOf, LiveBlocksSumToTheLiveBytesAtEveryEvent) {
   }
 }
 
-TEST_P(ReplayOf, EndIsTheAllocatorsState) {
+TEST_P(ReplaySum, EndIsTheAllocatorsState) {
   const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   std::map<std::uint64_t, std::pair<std::int64_t, bool>> wanted;
@@ -125,7 +125,7 @@ TEST_P(ReplayOf, EndIsTheAllocatorsState) {
   EXPECT_EQ(got, wanted);
 }
 
-TEST_P(ReplayOf, PeakWithoutIsBruteForces) {
+TEST_P(ReplaySum, PeakWithoutIsBruteForces) {
   const Recording recording = RandomHistory(GetParam());
   std::vector<std::uint32_t> of_stack;
   for (std::uint32_t i = 0; i < recording.stack_count(); ++i) {
@@ -144,7 +144,7 @@ TEST_P(ReplayOf, PeakWithoutIsBruteForces) {
 }
 
 // Groups that share allocations are what each of them is alone.
-TEST_P(ReplayOf, PeakWithoutSharedGroups) {
+TEST_P(ReplaySum, PeakWithoutSharedGroups) {
   const Recording recording = RandomHistory(GetParam());
   const Replay replay(recording, recording.history->traces[0]);
   // Group k: stacks k and k + 1.
@@ -172,7 +172,7 @@ TEST_P(ReplayOf, PeakWithoutSharedGroups) {
   }
 }
 
-TEST_P(ReplayOf, RowsSumToTheMomentAndSaveWhatTheyMust) {
+TEST_P(ReplaySum, RowsSumToTheMomentAndSaveWhatTheyMust) {
   const HistoryIndex index(RandomHistory(GetParam()));
   const auto series = BytesOverTime(index.recording());
   for (const char* at : {"start", "event:17", "peak", "end"}) {
@@ -216,7 +216,7 @@ AllocationGroups GroupByStackId(const Recording& recording) {
   return groups;
 }
 
-TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
+TEST_P(ReplaySum, TimelineIsWhatIsLiveAtEveryPoint) {
   const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
@@ -244,7 +244,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
       wanted[static_cast<std::size_t>(!block.before_recording && layer == 3 ? 4 : layer)] +=
           block.size;
     }
-    const auto layers = timeline.LayersOf(i);
+    const auto layers = timeline.GetLayers(i);
     ASSERT_EQ(std::vector(layers.begin(), layers.end()), wanted) << "after event " << point.event;
     ASSERT_EQ(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}), point.allocated);
     ASSERT_EQ(point.allocated, series[static_cast<std::size_t>(point.event + 1)]);
@@ -254,7 +254,7 @@ TEST_P(ReplayOf, TimelineIsWhatIsLiveAtEveryPoint) {
 }
 
 // A sum that the format gives is in the base, and changes nothing else.
-TEST_P(ReplayOf, StandingBytesAreInEverySum) {
+TEST_P(ReplaySum, StandingBytesAreInEverySum) {
   constexpr std::int64_t kStanding = 123'457;
   const Recording recording = RandomHistory(GetParam(), kStanding);
   const Trace& trace = recording.history->traces[0];
@@ -279,8 +279,8 @@ TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   for (std::size_t i = 0; i < timeline.points.size(); ++i) {
     const TimelinePoint& point = timeline.points[i];
     EXPECT_EQ(point.allocated, series[static_cast<std::size_t>(point.event + 1)] + kStanding);
-    EXPECT_EQ(timeline.LayersOf(i)[0] + timeline.LayersOf(i)[1], point.allocated);
-    EXPECT_GE(timeline.LayersOf(i)[0], kStanding);
+    EXPECT_EQ(timeline.GetLayers(i)[0] + timeline.GetLayers(i)[1], point.allocated);
+    EXPECT_GE(timeline.GetLayers(i)[0], kStanding);
   }
   const auto peaks =
       replay.PeakWithout({groups.of_stack, kRandomStacks, kRandomStacks - 1, kRandomStacks + 1});
@@ -288,7 +288,7 @@ TEST_P(ReplayOf, StandingBytesAreInEverySum) {
   EXPECT_EQ(peaks[kRandomStacks], *std::max_element(without.begin(), without.end()));
 }
 
-TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
+TEST_P(ReplaySum, PartsOfATimelineKeepTheirHighest) {
   const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
@@ -317,7 +317,7 @@ TEST_P(ReplayOf, PartsOfATimelineKeepTheirHighest) {
   }
 }
 
-TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
+TEST_P(ReplaySum, GroupsAreRankedByTheirOwnHighest) {
   const Recording recording = RandomHistory(GetParam());
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
@@ -331,14 +331,14 @@ TEST_P(ReplayOf, GroupsAreRankedByTheirOwnHighest) {
       const Timeline own = maker.Make(range, std::array{group}, true);
       std::int64_t wanted = 0;
       for (std::size_t i = 0; i < own.points.size(); ++i) {
-        wanted = std::max(wanted, own.LayersOf(i)[0]);
+        wanted = std::max(wanted, own.GetLayers(i)[0]);
       }
       EXPECT_EQ(highest[group], wanted) << "group " << group;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ReplayOf, ::testing::Range(1U, 25U));
+INSTANTIATE_TEST_SUITE_P(Seeds, ReplaySum, ::testing::Range(1U, 25U));
 
 Result<std::int64_t> Resolve(std::string_view text) {
   const HistoryIndex index(RandomHistory(7));

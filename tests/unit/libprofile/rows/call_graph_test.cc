@@ -25,7 +25,7 @@ std::uint32_t Add(CallGraph& graph, std::vector<std::uint32_t> stack, std::int64
   return graph.AddStack(nodes, {}, {value}, kept);
 }
 
-const CallEdge* EdgeOf(const CallGraph& graph, std::uint32_t from, std::uint32_t to) {
+const CallEdge* FindEdge(const CallGraph& graph, std::uint32_t from, std::uint32_t to) {
   for (const CallEdge& edge : graph.edges()) {
     if (edge.from == from && edge.to == to) {
       return &edge;
@@ -39,8 +39,8 @@ TEST(CallGraph, CountsRecursionOncePerStack) {
   EXPECT_EQ(Add(graph, {0, 1, 2, 1, 2}, 10), 2U);
   EXPECT_EQ(graph.nodes()[1].cum.value, 10);
   EXPECT_EQ(graph.nodes()[2].flat.value, 10);
-  EXPECT_EQ(EdgeOf(graph, 1, 2)->weight.value, 10);
-  EXPECT_EQ(EdgeOf(graph, 2, 1)->weight.value, 10);
+  EXPECT_EQ(FindEdge(graph, 1, 2)->weight.value, 10);
+  EXPECT_EQ(FindEdge(graph, 2, 1)->weight.value, 10);
   EXPECT_THAT(graph.counted(), testing::ElementsAre(0, 1, 2));
 }
 
@@ -89,7 +89,7 @@ TEST(CallGraph, ClosesOverWhatIsLeftOut) {
   CallGraph graph;
   const std::vector<char> kept{1, 0, 1, 0, 1, 1, 1, 1};
   EXPECT_EQ(Add(graph, {0, 1, 2}, 5, kept), 2U);
-  EXPECT_TRUE(EdgeOf(graph, 0, 2)->residual);
+  EXPECT_TRUE(FindEdge(graph, 0, 2)->residual);
   EXPECT_EQ(Add(graph, {0, 2, 3}, 7, kept), CallGraph::kNone);  // its leaf is left out
   EXPECT_EQ(graph.nodes()[2].flat.value, 5);
   EXPECT_EQ(graph.nodes()[2].cum.value, 12);
@@ -100,10 +100,10 @@ TEST(CallGraph, OfTheWaysOverAnEdgeAnyOrTheOutermostIsResidual) {
   const std::vector<char> kept{1, 0, 1, 1, 1, 1, 1, 1};
   CallGraph any;
   Add(any, {0, 2, 0, 1, 2}, 1, kept);
-  EXPECT_TRUE(EdgeOf(any, 0, 2)->residual);
+  EXPECT_TRUE(FindEdge(any, 0, 2)->residual);
   CallGraph outermost({.outermost_way = true});
   Add(outermost, {0, 2, 0, 1, 2}, 1, kept);
-  EXPECT_FALSE(EdgeOf(outermost, 0, 2)->residual);
+  EXPECT_FALSE(FindEdge(outermost, 0, 2)->residual);
 }
 
 TEST(CallGraph, SumsStickOrWrapAround) {
@@ -150,7 +150,7 @@ TEST(CallGraph, KnowsOtherWays) {
   CallGraph graph;
   Add(graph, {0, 1, 2}, 1);
   Add(graph, {0, 2}, 1);
-  const auto row = static_cast<std::uint32_t>(EdgeOf(graph, 0, 2) - graph.edges().data());
+  const auto row = static_cast<std::uint32_t>(FindEdge(graph, 0, 2) - graph.edges().data());
   EXPECT_TRUE(graph.HasOtherWay(row));
   graph.SetRemoved(0, true);
   EXPECT_FALSE(graph.HasOtherWay(row));
@@ -161,11 +161,11 @@ TEST(CallGraph, SplicesNodesOfATree) {
   Add(graph, {0, 1, 2}, 3);
   Add(graph, {0, 1, 3}, 4);
   graph.Splice(1);
-  EXPECT_TRUE(EdgeOf(graph, 0, 1)->removed);
-  EXPECT_TRUE(EdgeOf(graph, 0, 2)->residual);
-  EXPECT_EQ(EdgeOf(graph, 0, 3)->weight.value, 4);
+  EXPECT_TRUE(FindEdge(graph, 0, 1)->removed);
+  EXPECT_TRUE(FindEdge(graph, 0, 2)->residual);
+  EXPECT_EQ(FindEdge(graph, 0, 3)->weight.value, 4);
   graph.Splice(0);
-  EXPECT_TRUE(EdgeOf(graph, 0, 3)->removed);
+  EXPECT_TRUE(FindEdge(graph, 0, 3)->removed);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using test::ProfileMaker;
 using Rows = std::vector<std::string>;
 
 // Lines of the nodes of each frame "f", by the order of the samples.
-std::vector<NodeId> NodesOf(NodeSpace& space, const Recording& recording) {
+std::vector<NodeId> MakeNodes(NodeSpace& space, const Recording& recording) {
   return space.OfLines(recording, Granularity::kFileFunction);
 }
 
@@ -64,11 +64,12 @@ TEST(SameNames, LambdasAreWhereTheyAreWritten) {
 // What an input does not tell, another may: lines that both have are one row.
 TEST(SameNames, InputsJoinWhateverEachTells) {
   const Recording silent = ProfileMaker().Sample("forward@m.py:3", {1, 4}).Finish();
-  const Recording tells = ProfileMaker().Sample("forward@m.py:9;forward@m.py:3", {1, 4}).Finish();
+  const Recording is_known =
+      ProfileMaker().Sample("forward@m.py:9;forward@m.py:3", {1, 4}).Finish();
   for (const bool silent_first : {true, false}) {
     NodeSpace space;
-    const auto first = NodesOf(space, silent_first ? silent : tells);
-    const auto second = NodesOf(space, silent_first ? tells : silent);
+    const auto first = MakeNodes(space, silent_first ? silent : is_known);
+    const auto second = MakeNodes(space, silent_first ? is_known : silent);
     const auto& pair = silent_first ? second : first;
     const NodeId alone = (silent_first ? first : second).front();
     EXPECT_TRUE(pair[0] == alone || pair[1] == alone);

@@ -37,7 +37,7 @@ std::vector<std::string> Live(const std::string& moment) {
       {.key = 5, .size = 1000, .stack = engine, .action = Action::kAlloc},
       {.key = 5, .size = 1000, .stack = engine, .action = Action::kFreeCompleted}};
   auto selection =
-      Select(test::MakeRecording(test::HistoryOf(std::move(events)), {}, std::move(builder)),
+      Select(test::MakeRecording(test::BuildHistory(std::move(events)), {}, std::move(builder)),
              {.moment = *ParseMoment(moment)});
   const Recording& recording = selection->recording();
   std::vector<std::string> texts;

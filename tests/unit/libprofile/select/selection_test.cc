@@ -31,11 +31,11 @@ Shared TwoDevices() {
   const auto stacks = test::AddStacks(builder, 2, "model.py");
   const LabelSetId user = builder.InternLabels(std::array{Label{
       .key = builder.Intern("user"), .text = builder.Intern("layer1"), .unit = StringId(0U)}});
-  History history =
-      test::HistoryOf({{.key = 0x1000, .size = 100, .stack = stacks[0], .action = Action::kAlloc},
-                       {.key = 0x2000, .size = 30, .stack = stacks[1], .action = Action::kAlloc},
-                       {.key = 0x1000, .size = 100, .stack = {}, .action = Action::kFreeCompleted},
-                       {.key = 0x1000, .size = 7, .stack = stacks[0], .action = Action::kAlloc}});
+  History history = test::BuildHistory(
+      {{.key = 0x1000, .size = 100, .stack = stacks[0], .action = Action::kAlloc},
+       {.key = 0x2000, .size = 30, .stack = stacks[1], .action = Action::kAlloc},
+       {.key = 0x1000, .size = 100, .stack = {}, .action = Action::kFreeCompleted},
+       {.key = 0x1000, .size = 7, .stack = stacks[0], .action = Action::kAlloc}});
   test::AddTrace(history,
                  {{.key = 0x1000, .size = 5, .stack = stacks[1], .action = Action::kAlloc}});
   history.labels.resize(history.events.size(), LabelSetId(0U));
@@ -91,7 +91,7 @@ std::vector<std::string> Columns(const Recording& recording) {
   }
   for (const Event& each : recording.history->events) {
     rows.push_back(fmt::format("event {} {} {} {} {} {} {}", each.key, each.size, each.time,
-                               each.stack.value(), each.stream, each.ledger,
+                               each.stack.value(), each.stream, each.domain,
                                static_cast<int>(each.action)));
   }
   for (const Block& each : recording.state->blocks) {
@@ -102,7 +102,7 @@ std::vector<std::string> Columns(const Recording& recording) {
     rows.push_back(fmt::format("segment {} {} {}", each.address, each.size, each.block_count));
   }
   rows.push_back(fmt::format("traces {} ledgers {} profile {} diagnostics {}",
-                             recording.history->traces.size(), recording.history->ledgers.size(),
+                             recording.history->traces.size(), recording.history->domains.size(),
                              recording.profile.has_value(), recording.diagnostics.size()));
   return rows;
 }
@@ -111,7 +111,7 @@ std::vector<std::string> Columns(const Recording& recording) {
 std::vector<std::string> Functions(const Selection& selection) {
   NodeSpace space;
   Tabulator table(*ParseBy("function"), space);
-  table.Add(InputOf(selection));
+  table.Add(MakeInput(selection));
   std::vector<std::string> rows;
   for (const Row& row : table.Rows(SortBy::kFlat)) {
     if (row.value.flat != 0) {
@@ -275,7 +275,7 @@ TEST(Selection, ScaledByMultipliesEveryValue) {
   ASSERT_TRUE(selection) << ToString(selection.error());
   const Selection half = selection->ScaledBy(0.5);
   EXPECT_EQ(half.scale(), 0.5);
-  EXPECT_EQ(InputOf(half).scale, 0.5);
+  EXPECT_EQ(MakeInput(half).scale, 0.5);
   EXPECT_EQ(half.sums().total, 120);
   EXPECT_THAT(Functions(half), ElementsAre("train 100", "load 20"));
   EXPECT_EQ(&half.recording(), recording.get());
@@ -286,9 +286,9 @@ TEST(Selection, ScaledByMultipliesEveryValue) {
   EXPECT_EQ(selection->scale(), 1.0) << "a selection does not change";
   EXPECT_THAT(Functions(*selection), ElementsAre("train 200", "load 40"));
 
-  const auto asked = Select(recording, {.scale = 0.5});
-  ASSERT_TRUE(asked) << ToString(asked.error());
-  EXPECT_EQ(asked->sums().total, 120);
+  const auto requested_bytes = Select(recording, {.scale = 0.5});
+  ASSERT_TRUE(requested_bytes) << ToString(requested_bytes.error());
+  EXPECT_EQ(requested_bytes->sums().total, 120);
 }
 
 TEST(Selection, ScaledByKeepsTheMoment) {
@@ -335,7 +335,7 @@ TEST(Selection, OfWhatIsLeft) {
 TEST(Selection, InputOfRefersToIt) {
   const auto selection = Select(SmallProfile(), {.name = "a file"});
   ASSERT_TRUE(selection) << ToString(selection.error());
-  const Input input = InputOf(*selection);
+  const Input input = MakeInput(*selection);
   EXPECT_EQ(input.view, &selection->view());
   EXPECT_EQ(input.sums, &selection->sums());
   EXPECT_EQ(input.choice, &selection->choice());

@@ -16,7 +16,7 @@ constexpr std::uint32_t kSeeds = 60;
 
 // What the kinds of what is live at a moment add up to, by ChangeKind.
 template <class Kind>
-std::array<std::int64_t, 4> SumsOf(const HistorySide& side, std::int64_t event, Kind kind) {
+std::array<std::int64_t, 4> ComputeSums(const HistorySide& side, std::int64_t event, Kind kind) {
   std::array<std::int64_t, 4> sums{};
   for (const LiveBlock& block : side.index->replay(*side.trace).LiveAt(event)) {
     const bool known = block.event && !block.before_recording;
@@ -47,10 +47,10 @@ std::size_t Check(const HistoryIndex& base, const HistoryIndex& now) {
     EXPECT_EQ(peak.live.changed_bytes + peak.live.added_bytes - peak.live.removed_bytes +
                   peak.held + peak.before,
               peak.delta());
-    const auto of_base =
-        SumsOf(one, peak.base_event, [&](auto event) { return compared.KindInBase(pair, event); });
-    const auto of_now =
-        SumsOf(other, peak.now_event, [&](auto event) { return compared.KindInNow(pair, event); });
+    const auto of_base = ComputeSums(one, peak.base_event,
+                                     [&](auto event) { return compared.KindInBase(pair, event); });
+    const auto of_now = ComputeSums(other, peak.now_event,
+                                    [&](auto event) { return compared.KindInNow(pair, event); });
     const auto delta = [&](ChangeKind kind) {
       const auto row = static_cast<std::size_t>(kind);
       return of_now.at(row) - of_base.at(row);

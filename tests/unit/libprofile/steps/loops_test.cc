@@ -22,8 +22,8 @@ void CheckLoops(const Sequence& sequence, const std::vector<Loop>& loops) {
   std::size_t end = 0;
   for (const Loop& loop : loops) {
     EXPECT_GE(loop.begin, end);
-    EXPECT_GE(loop.repetitions(), kFewestRepetitions);
-    EXPECT_GE(loop.length, kShortestLoop);
+    EXPECT_GE(loop.repetitions(), kMinRepetitions);
+    EXPECT_GE(loop.length, kMinLoopLength);
     ASSERT_LE(loop.end(), sequence.size());
     for (std::size_t i = loop.begin; i + loop.period < loop.end(); ++i) {
       ASSERT_EQ(sequence[i], sequence[i + loop.period]);

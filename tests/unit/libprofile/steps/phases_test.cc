@@ -11,27 +11,28 @@ namespace memtool {
 namespace {
 
 // Stacks as test::ProfileMaker takes them: outermost first.
-StepPhase PhaseOf(const std::string& stack) {
+StepPhase GetPhase(const std::string& stack) {
   test::ProfileMaker maker;
   maker.Sample(stack, {1, 1});
   return PhasesOfStacks(maker.Finish()).stacks.at(0).phase;
 }
 
 TEST(Phases, ByTheNamesOnTheStack) {
-  EXPECT_EQ(PhaseOf("main@train.py:1;_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
+  EXPECT_EQ(GetPhase("main@train.py:1;_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
             StepPhase::kForward);
   EXPECT_EQ(
-      PhaseOf("main@train.py:1;wrapper@torch/optim/optimizer.py:3;step@torch/optim/adamw.py:7"),
+      GetPhase("main@train.py:1;wrapper@torch/optim/optimizer.py:3;step@torch/optim/adamw.py:7"),
       StepPhase::kOptimizer);
-  EXPECT_EQ(PhaseOf("main@train.py:1;load@data.py:4"), StepPhase::kOther);
-  EXPECT_EQ(PhaseOf("torch::autograd::Engine::thread_main@engine.cpp:4;torch::autograd::generated::"
-                    "DivBackward0::apply(std::vector<at::Tensor>&&)@functions.cpp:8"),
-            StepPhase::kBackward);
+  EXPECT_EQ(GetPhase("main@train.py:1;load@data.py:4"), StepPhase::kOther);
+  EXPECT_EQ(
+      GetPhase("torch::autograd::Engine::thread_main@engine.cpp:4;torch::autograd::generated::"
+               "DivBackward0::apply(std::vector<at::Tensor>&&)@functions.cpp:8"),
+      StepPhase::kBackward);
 }
 
 TEST(Phases, ASchedulerIsNoOptimizer) {
-  EXPECT_EQ(PhaseOf("main@train.py:1;step@torch/optim/lr_scheduler.py:7"), StepPhase::kOther);
-  EXPECT_EQ(PhaseOf("main@train.py:1;step@env.py:7"), StepPhase::kOther);
+  EXPECT_EQ(GetPhase("main@train.py:1;step@torch/optim/lr_scheduler.py:7"), StepPhase::kOther);
+  EXPECT_EQ(GetPhase("main@train.py:1;step@env.py:7"), StepPhase::kOther);
   EXPECT_TRUE(IsOptimizerFile("/home/ann/fused_adam.py"));
   EXPECT_TRUE(IsOptimizerFile("C:\\env\\torch\\optim\\rprop.py"));
   EXPECT_FALSE(IsOptimizerFile("/home/ann/million.py"));
@@ -40,13 +41,13 @@ TEST(Phases, ASchedulerIsNoOptimizer) {
 
 TEST(Phases, AClosureIsNotTheOptimizersOwn) {
   const std::string closure = "main@train.py:1;step@torch/optim/lbfgs.py:7;closure@train.py:8;";
-  EXPECT_EQ(PhaseOf(closure + "forward@net.py:2"), StepPhase::kForward);
-  EXPECT_EQ(PhaseOf(closure + "backward@torch/_tensor.py:2"), StepPhase::kBackward);
+  EXPECT_EQ(GetPhase(closure + "forward@net.py:2"), StepPhase::kForward);
+  EXPECT_EQ(GetPhase(closure + "backward@torch/_tensor.py:2"), StepPhase::kBackward);
 }
 
 TEST(Phases, WhatBackwardComputesAgainIsBackward) {
-  EXPECT_EQ(PhaseOf("apply@torch/autograd/function.py:1;backward@torch/utils/checkpoint.py:2;"
-                    "_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
+  EXPECT_EQ(GetPhase("apply@torch/autograd/function.py:1;backward@torch/utils/checkpoint.py:2;"
+                     "_call_impl@torch/nn/modules/module.py:5;forward@net.py:9"),
             StepPhase::kBackward);
 }
 
@@ -60,14 +61,14 @@ std::vector<StepPhase> Repeated(const std::vector<std::pair<StepPhase, std::size
 
 TEST(PhaseRuns, ShortOnesBelongToTheirNeighbour) {
   using enum StepPhase;
-  const auto runs = RunsOf(Repeated({{kOther, 1},
-                                     {kForward, 900},
-                                     {kOther, 30},
-                                     {kForward, 700},
-                                     {kBackward, 1500},
-                                     {kForward, 2},
-                                     {kBackward, 1300},
-                                     {kOptimizer, 3000}}));
+  const auto runs = MakeRuns(Repeated({{kOther, 1},
+                                       {kForward, 900},
+                                       {kOther, 30},
+                                       {kForward, 700},
+                                       {kBackward, 1500},
+                                       {kForward, 2},
+                                       {kBackward, 1300},
+                                       {kOptimizer, 3000}}));
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[0].phase, kForward);
   EXPECT_EQ(runs[0].first, 0U);
@@ -84,8 +85,8 @@ TEST(PhaseRuns, ManyShortStepsStay) {
   for (int i = 0; i < 1000; ++i) {
     steps.insert(steps.end(), {{kForward, 30}, {kBackward, 40}, {kOptimizer, 10}});
   }
-  EXPECT_EQ(RunsOf(Repeated(steps)).size(), 3000U);
-  EXPECT_TRUE(RunsOf({}).empty());
+  EXPECT_EQ(MakeRuns(Repeated(steps)).size(), 3000U);
+  EXPECT_TRUE(MakeRuns({}).empty());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The account: one ladder from a device's capacity down to what a program's rows hold, where each
-// difference is between two figures of different origin. What no input tells stays unknown.
+// difference is between two figures of different origin. What no input reports stays unknown.
 //
 //   capacity = free + used
 //   used     = other processes + this process
@@ -50,9 +50,9 @@ struct AccountFacts {
   std::optional<Quantity> requested;  // for this many requested bytes
   ReservedKind reserved_kind = ReservedKind::kFramework;
   std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
-  // What is cached cannot be told from what is allocated: MXNet's log keeps the row of a block that
-  // went back to its pool.
-  bool cached_untold = false;
+  // What is cached cannot be distinguished from what is allocated: MXNet's log keeps the row of a
+  // block that went back to its pool.
+  bool cached_unknown = false;
   // Of what is cached (see FreeMemory): what could go back to the driver, what is free in pools of
   // CUDA graphs and MemPools (none where nothing is), and gaps that a request of `request` bytes,
   // the largest in question (0 where nothing is fragmented), can use or cannot.
@@ -90,11 +90,11 @@ void Supplement(AccountFacts& facts, const AccountFacts& more);
 
 // Every step in the order of the ladder, unknown ones too; but recorded, unrecorded, private pools,
 // reusable and unlisted only where they are known. A negative difference is kept.
-std::vector<AccountStep> LadderOf(const AccountFacts& given);
+std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given);
 
 // What a recording with a history says at the chosen moments, one per trace: all that follows from
-// an allocator's state, else what was reserved, as far as the format tells; at a failed allocation
-// also what the driver had free.
-AccountFacts FactsOf(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
+// an allocator's state, else what was reserved, as far as the format can show; at a failed
+// allocation also what the driver had free.
+AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments);
 
 }  // namespace memtool

@@ -17,7 +17,7 @@
 namespace memtool {
 
 struct DriverJoin {
-  Recording rest;            // the log without what the snapshot tells
+  Recording rest;            // the log without what the snapshot reports
   std::string snapshot;      // the name under which it was added
   std::int64_t found = 0;    // bytes of segments that lie in the log's allocations
   std::int64_t missing = 0;  // bytes of segments that do not
@@ -26,14 +26,14 @@ struct DriverJoin {
   // To compare with `found`: the whole size of the allocations that hold a segment.
   std::int64_t holding = 0;
   // The moment of the log that matches the snapshot: the snapshot's time, or the log's own end when
-  // the snapshot tells no times.
+  // the snapshot reports no times.
   MomentSpec moment;
 };
 
 class FrameworkSegments {
  public:
   // Keeps the segments that `snapshot` has at `moment`; of an input without any, nothing. `device`:
-  // empty for all. Errors: those of TracesOf and ResolveMoment.
+  // empty for all. Errors: those of GetTraces and ResolveMoment.
   Result<void> Add(std::string name, const HistoryIndex& snapshot, const MomentSpec& moment,
                    std::string_view device);
   [[nodiscard]] bool empty() const { return snapshots_.empty(); }

@@ -16,13 +16,13 @@
 namespace memtool {
 
 struct OomFacts {
-  std::optional<Quantity> asked;     // from the framework's allocator
-  std::optional<Quantity> wanted;    // by the allocator from the driver for that: a whole segment
-  std::optional<Quantity> free;      // as the driver tells
-  std::optional<Quantity> capacity;  // of the device
-  std::optional<Quantity> limit;     // of what the allocator may take
-  std::optional<Quantity> process;   // this process on the device, as the driver sees it
-  // in blocks handed out; includes private pools where they are not told apart
+  std::optional<Quantity> requested_bytes;  // requested from the allocator
+  std::optional<Quantity> segment_size;     // requested from the driver: a whole segment
+  std::optional<Quantity> free;             // reported by the driver
+  std::optional<Quantity> capacity;         // of the device
+  std::optional<Quantity> limit;            // the allocator's own limit
+  std::optional<Quantity> process;          // this process on the device, as the driver sees it
+  // in blocks handed out; includes private pools where they are not distinguished
   std::optional<Quantity> live;
   std::optional<Quantity> pending;  // freed by the program, but a stream may still use it
   std::optional<Quantity> cached;   // free inside the allocator
@@ -31,22 +31,22 @@ struct OomFacts {
   std::optional<Quantity> private_pools;
 };
 
-// A part of the device. Parts of one ladder sum exactly to its whole.
+// One part of the breakdown. The parts sum exactly to the whole.
 struct OomPart {
   // "free", "live", "private_pools", "pending", "cached", "non_framework", "other", "outside"
   std::string key;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
 };
-// What the parts of a ladder sum to, as far as the figures reach.
-enum class OomWhole : std::uint8_t {
+// What the parts sum to: the widest total for which all figures are known.
+enum class BreakdownTotal : std::uint8_t {
   kCapacity,  // of the device
   kKnown,     // what the driver has free and what the allocator holds
   kReserved,  // what the allocator holds
   kProgram,   // what the compiler planned for one program
 };
-struct OomLadder {
-  OomWhole kind = OomWhole::kReserved;
+struct MemoryBreakdown {
+  BreakdownTotal kind = BreakdownTotal::kReserved;
   Quantity whole;
   std::vector<OomPart> parts;
   // False: a part is negative by more than rounding explains. The figures contradict each other,
@@ -55,10 +55,10 @@ struct OomLadder {
   // The driver's figure for this process is smaller than what the allocator holds: not used.
   bool process_unusable = false;
 };
-// No ladder when it is not known what is live.
-std::optional<OomLadder> MakeLadder(const OomFacts& facts);
+// None if the live bytes are unknown.
+std::optional<MemoryBreakdown> MakeBreakdown(const OomFacts& facts);
 
-enum class OomWhy : std::uint8_t {
+enum class OomCause : std::uint8_t {
   kUnknown,        // too few figures
   kLimit,          // the allocator's own limit, not the device
   kFragmentation,  // enough is cached, but not in one piece
@@ -67,7 +67,7 @@ enum class OomWhy : std::uint8_t {
   kUnexplained,    // the driver had more free than was wanted
 };
 struct OomVerdict {
-  OomWhy why = OomWhy::kUnknown;
+  OomCause why = OomCause::kUnknown;
   std::int64_t short_of_driver = 0;  // wanted − free; 0 when the driver had enough
   std::int64_t in_all = 0;  // free + what is cached and can be used; what the limit or the device
                             // leaves if that decided
@@ -96,7 +96,7 @@ struct OomState {
 };
 // `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
 struct OomRequest {
-  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> requested_bytes;
   std::uint16_t stream = 0;
   std::uint64_t pool_owner = 0, pool_id = 0;
 };
@@ -107,7 +107,7 @@ void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
 // What PyTorch's allocator requests from the driver for a block of `asked` bytes: 2 MiB for small
 // ones, 20 MiB below 10 MiB, else rounded up to 2 MiB (kMinBlockSize, kSmallBuffer, kLargeBuffer,
 // kMinLargeAlloc, kRoundLarge of c10/cuda/CUDACachingAllocator.cpp).
-std::int64_t SegmentFor(std::int64_t asked);
+std::int64_t SegmentFor(std::int64_t requested_bytes);
 
 // `state` where the input has one: then only what the request can use counts as cached.
 OomVerdict Judge(const OomFacts& facts, const OomState* state);

@@ -16,7 +16,7 @@ namespace memtool {
 
 struct OomProcess {
   std::int64_t pid = 0;
-  std::optional<OomNumber> used{};  // none: the driver could not tell
+  std::optional<OomNumber> used{};  // none: the driver did not know
 };
 
 enum class OomWording : std::uint8_t {
@@ -48,18 +48,18 @@ struct OomMessage {
   OomWording wording = OomWording::kNoFigures;
   std::string kind{};      // "CUDA", "HIP", "XPU" as written, "cuBLAS", "NCCL"; may be empty
   std::uint64_t line = 0;  // where it begins, from 1
-  // When its line was written, or the last one before it that tells: nanoseconds since 1970, by a
-  // clock whose time zone is not told.
+  // When it was written, by the time stamp of its line or the last one before it: nanoseconds since
+  // 1970, by a clock whose time zone is not reported.
   std::optional<std::int64_t> time{};
   bool complete = true;       // false: cut off, or reworded by who logged it
   std::optional<int> gpu{};   // as the process numbers its devices
   std::optional<int> rank{};  // from the prefix of its line: "[rank3]: ", "[1,3]<stderr>:"
-  std::optional<OomNumber> asked{};
+  std::optional<OomNumber> requested_bytes{};
   std::string chip{};  // of a TPU: "0x0x1_HBM0"
   // An attempt that failed and is repeated after what is cached was returned: no failure unless an
   // error follows.
   bool retry = false;
-  bool absurd = false;  // the request is more than any device has, and its size is not told
+  bool absurd = false;  // the request is more than any device has, and its size is not reported
   std::optional<OomNumber> capacity{};
   std::optional<OomNumber> free{};       // by the driver
   std::optional<OomNumber> largest{};    // of what is free, in one piece
@@ -86,6 +86,6 @@ struct OomMessage {
 };
 
 // Its stable name: "torch-reserved".
-std::string_view NameOf(OomWording wording);
+std::string_view ToName(OomWording wording);
 
 }  // namespace memtool

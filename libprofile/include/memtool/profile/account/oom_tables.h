@@ -14,17 +14,17 @@
 
 namespace memtool {
 
-// A buffer of a compiled program, as a table lists it. An empty text was not told.
+// A buffer of a compiled program, as a table lists it. An empty text was not reported.
 struct OomBuffer {
   OomNumber size{};
   bool argument = false;                // handed to the program, not made by it
   std::string name{};                   // "dot_general"; "fusion"; "(argument)"
   std::optional<OomNumber> unpadded{};  // what its shape needs
   std::optional<OomNumber> padding{};   // what the layout adds
-  double expansion = 0;                 // size / unpadded, as the table has it; 0 = not told
+  double expansion = 0;                 // size / unpadded, as the table has it; 0 = not reported
   std::string op_name{};                // "jit(f)/jit(main)/dot_general"
   std::string file{};                   // where the user's code asked for it
-  std::int64_t line = 0;                // 0 = not told
+  std::int64_t line = 0;                // 0 = not reported
   std::string instruction{};            // XLA's label: "fusion", "copy.4 = s32[8]{0} copy(…)"
   std::string shape{};                  // "f32[32,4096,4096]{1,2,0:T(8,128)}"
   std::string allocation{};             // "HLO temp"
@@ -65,7 +65,7 @@ struct OomChunk {
   bool in_use = false;
 };
 
-// Chunks in use of one size, where only their number is told.
+// Chunks in use of one size, where only their number is reported.
 struct OomSizeClass {
   std::int64_t count = 0;
   std::int64_t size = 0;  // of each
@@ -75,7 +75,7 @@ struct OomSizeClass {
 struct OomPool {
   std::uint64_t first_line = 0;
   std::string allocator{};                        // "GPU_0_bfc"
-  std::vector<std::string> names{std::string()};  // of operations or tags; [0] = not told
+  std::vector<std::string> names{std::string()};  // of operations or tags; [0] = not reported
   std::vector<OomChunk> chunks{};
   std::uint32_t regions = 0;
   std::vector<OomSizeClass> classes{};
@@ -97,8 +97,8 @@ struct OomRemat {
 
 // What a program needs, in parts: "reserved", "heap", "arguments", "constants", "outputs",
 // "globals", "scoped", "temporaries", "overlays", "program" where it is not divided, and "rest" or
-// "rounding". None where no total is told.
-std::optional<OomLadder> MakeLadder(const OomProgram& program);
+// "rounding". None where no total is reported.
+std::optional<MemoryBreakdown> MakeBreakdown(const OomProgram& program);
 
 // The same buffers of a program: one operation, shape and place.
 struct OomBufferGroup {
@@ -109,7 +109,7 @@ struct OomBufferGroup {
   std::int64_t padding = 0;
 };
 // The largest first. Valid as long as `program` is.
-std::vector<OomBufferGroup> GroupsOf(const OomProgram& program);
+std::vector<OomBufferGroup> MakeGroups(const OomProgram& program);
 
 // How a TPU lays out the two innermost dimensions of a shape with a layout,
 // "s32[8388608,8,4]{2,1,0:T(8,128)}": 8 and 4, in tiles of 8 and 128. None for other texts.
@@ -117,6 +117,6 @@ struct OomTiles {
   std::int64_t second = 0, minor = 0;  // the dimensions
   std::int64_t tile_second = 0, tile_minor = 0;
 };
-std::optional<OomTiles> TilesOf(std::string_view shape);
+std::optional<OomTiles> ParseTiles(std::string_view shape);
 
 }  // namespace memtool

@@ -1,4 +1,4 @@
-// Which elements of two sequences correspond: a longest common subsequence (E. Myers, "An O(ND)
+// Matches the elements of two sequences: a longest common subsequence (E. Myers, "An O(ND)
 // Difference Algorithm and Its Variations", 1986; the form that needs linear space).
 #pragma once
 
@@ -11,23 +11,23 @@ namespace memtool {
 
 inline constexpr std::uint32_t kNoPartner = 0xffffffff;
 // Time grows with the square of the number of edits.
-inline constexpr std::size_t kMostEdits = 20'000;
+inline constexpr std::size_t kMaxEdits = 20'000;
 
 struct Alignment {
   // Per element of the first sequence, the row of its partner in the second, or kNoPartner.
   // Partners are equal, and none stands before that of an earlier element.
   std::vector<std::uint32_t> partners;
   std::uint64_t pairs = 0;
-  // False: stretches were so different that they were left without partners.
+  // False if some stretches had too many differences and were left unmatched.
   bool complete = true;
 };
 
-// `most_edits`: of elements without a partner, in any stretch that is looked at at once.
+// `max_edits`: maximum number of unmatched elements per stretch.
 // Sequences have fewer than 2^31 elements.
 Alignment Align(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                std::size_t most_edits = kMostEdits);
+                std::size_t max_edits = kMaxEdits);
 
-// How many pairs there could be at most: elements that both have, in any order.
-std::uint64_t MostPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+// Upper bound for the number of pairs: the size of the multiset intersection.
+std::uint64_t MaxPairs(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
 }  // namespace memtool

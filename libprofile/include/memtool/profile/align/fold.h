@@ -18,15 +18,15 @@ struct Repeats {
 };
 
 // Elements that occur once on either side correspond where their order agrees (patience); between
-// them, stretches of at most `most_edits` differences are aligned exactly, others are left.
+// them, stretches of at most `max_edits` differences are aligned exactly, others are left.
 Alignment AlignByAnchors(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                         std::size_t most_edits);
+                         std::size_t max_edits);
 
 // Folded: of each of the repeats one body stands for all. Repeats correspond when their bodies have
 // half of their elements in common; their repetitions correspond one to one, from the first on.
 // `a_repeats`, `b_repeats`: in order, without overlap.
 Alignment AlignFolded(std::span<const std::uint32_t> a, std::span<const Repeats> a_repeats,
                       std::span<const std::uint32_t> b, std::span<const Repeats> b_repeats,
-                      std::size_t most_edits);
+                      std::size_t max_edits);
 
 }  // namespace memtool

@@ -1,5 +1,5 @@
-// Stacks of different runs made comparable: equal code paths get equal keys although lines moved,
-// checkouts lie elsewhere and sizes differ.
+// Keys for comparing stacks across runs: equal code paths have equal keys even if line numbers,
+// checkout paths and sizes differ.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace memtool {
 
-// The file of a frame as runs share it: from the package on for installed ones, else its last name;
-// one name for all files that torch.compile generates, because they are named by their content.
+// The part of a frame's file name that runs have in common: from the package on for installed ones,
+// else its last name; one name for all files that torch.compile generates, because they are named
+// by their content.
 std::string ComparableFile(std::string_view file);
 
-// How much of a stack is its key.
+// Which part of a stack forms its key.
 enum class KeyLevel : std::uint8_t {
   kFrames,     // the run of its frames
   kInnermost,  // the innermost frame of the program's own code, for versions of a framework apart
@@ -43,8 +44,8 @@ class StackKeys {
     std::uint32_t id = 0;  // row of frames_; 0 = counts for nothing
     std::uint8_t rank = 0;
   };
-  std::vector<Frame> FramesOf(const Recording& recording);
-  Frame FrameOf(const Recording& recording, const Function& function);
+  std::vector<Frame> GetFrames(const Recording& recording);
+  Frame GetFrame(const Recording& recording, const Function& function);
 
   KeyLevel level_;
   StringTable frames_;

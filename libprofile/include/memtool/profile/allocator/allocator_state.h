@@ -1,7 +1,7 @@
-// The allocator's segments and blocks at a moment, replayed backwards from the state that the file
-// ends with. The rules are those of PyTorch's caching allocator: neighbouring free blocks are one
-// block, an allocation takes the beginning of a free block, and a remainder that is too small to be
-// useful stays with the block.
+// The allocator's segments and blocks at a moment, computed by replaying events backwards from the
+// final state in the file. The rules are those of PyTorch's caching allocator: neighbouring free
+// blocks are one block, an allocation takes the beginning of a free block, and a remainder that is
+// too small to be useful stays with the block.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct StateAtMoment {
 // The state of `trace` that the file ends with.
 StateAtMoment StateAtEnd(const Recording& recording, const Trace& trace);
 
-// The state of `trace` after its event `last` (-1 = before the first). After the last event it is
-// what the file says; before that it costs one replay.
+// The state of `trace` after its event `last` (-1 = before the first). After the last event this is
+// the file's final state; earlier moments need one replay.
 StateAtMoment StateAt(const HistoryIndex& index, const Trace& trace, std::int64_t last);
 
 }  // namespace memtool

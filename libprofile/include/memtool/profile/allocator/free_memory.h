@@ -1,5 +1,6 @@
-// What the free memory of a caching allocator is good for: torch.cuda.empty_cache() returns some of
-// it to the driver, the rest can only be reused, or not even that.
+// Classifies the free memory of a caching allocator by what can be done with it:
+// torch.cuda.empty_cache() returns some of it to the driver, the rest can only be reused, or not
+// even that.
 //
 // Fragmentation is what neither empty_cache() nor a request of the size in question can use: free
 // blocks next to live ones that such a request does not fit in, minus those of their pages that can
@@ -8,7 +9,7 @@
 //
 // The rule is that of c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks() walks the free
 // blocks of the default pools and of those pools whose graphs and MemPools are gone
-// (graph_pools_freeable; a snapshot does not tell which these are: all private pools count as in
+// (graph_pools_freeable; a snapshot does not say which these are: all private pools count as in
 // use). release_blocks() frees a segment that is one free block. In an expandable segment
 // ExpandableSegment::unmap() takes from each free block the pages that lie wholly in it; a page has
 // kSmallBuffer (2 MiB) or kLargeBuffer (20 MiB) bytes, counted from the segment's start. Blocks
@@ -30,7 +31,7 @@ struct FreeMemory {
   std::int64_t returnable = 0;    // empty_cache() returns it to the driver
   std::int64_t reuse_only = 0;    // gaps between live blocks
   std::int64_t private_pool = 0;  // of CUDA graphs and MemPools: reserved for them while they live
-  std::int64_t unlisted = 0;      // in no block that the file lists: its use is unknown
+  std::int64_t unlisted = 0;      // not covered by any block in the file: use unknown
 
   // Part of `reuse_only`: in blocks that the request in question does not fit in.
   std::int64_t fragmented = 0;

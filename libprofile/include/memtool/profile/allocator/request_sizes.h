@@ -1,7 +1,7 @@
-// The size in question when free memory is called fragmented: that of the request that failed, or,
-// where none did, of the largest that the recording shows for the pool. A pool serves requests of
-// one device, stream and size class (small or large blocks); a gap is useless when requests that
-// the program really makes do not fit in it.
+// The request size that decides which free memory counts as fragmented: that of the request that
+// failed, or, where none did, of the largest that the recording shows for the pool. A pool serves
+// requests of one device, stream and size class (small or large blocks); a gap is useless when
+// requests that the program really makes do not fit in it.
 #pragma once
 
 #include <compare>
@@ -17,15 +17,15 @@
 namespace memtool {
 
 // Blocks up to this many bytes come from segments for small ones.
-inline constexpr std::int64_t kLargestSmall = std::int64_t{1} << 20U;
+inline constexpr std::int64_t kMaxSmallBlock = std::int64_t{1} << 20U;
 
 // The failed allocation, if event `last` of the trace is one; else null.
 const Event* FailedAt(const Recording& recording, const Trace& trace, std::int64_t last);
 
 class RequestSizes {
  public:
-  // Looks at all allocations and frees of `trace`, and at the blocks that are live at the end of
-  // the file. When event `last` is a failed allocation, its size counts for its pool instead.
+  // Considers all allocations and frees of `trace` and the blocks live at the end of the file. When
+  // event `last` is a failed allocation, its size counts for its pool instead.
   RequestSizes(const Recording& recording, const Trace& trace, std::int64_t last);
 
   // In bytes; 0 where nothing was ever requested from the pool.
@@ -44,8 +44,8 @@ struct SegmentUse {
   FreeMemory gives;
   std::int64_t request = 0;  // the size in question
 };
-// What the free memory of each segment of `at` is good for, in their order: the one place that
-// decides what is fragmented. `at` is StateAt(…, trace, last).
+// Classifies the free memory of each segment of `at`, in order. The only place that decides what is
+// fragmented. `at` is StateAt(…, trace, last).
 std::vector<SegmentUse> UseOfEach(const StateAtMoment& at, const Recording& recording,
                                   const Trace& trace, std::int64_t last);
 

@@ -18,17 +18,17 @@
 namespace memtool {
 
 struct AccountQuery {
-  // What the device or the caller says: it wins over what the inputs tell.
+  // Figures from the device or the caller; they override those of the inputs.
   AccountFacts facts{};
 };
 
-// A step of a ladder, or a bucket of one: key "bucket:NAME", one level below its step.
+// One line of a memory breakdown, or a bucket below it (key "bucket:NAME", one level deeper).
 struct AccountRow {
   std::string device{};    // whose ladder it is of; empty where there is one ladder
   std::size_t ladder = 0;  // row of AccountAnswer::facts
   AccountStep step;
-  // Of the first known step that contains all that follow; none above it, and none for unknown
-  // steps.
+  // Fraction of the first known line that contains all later ones; none above that line and for
+  // unknown values.
   std::optional<double> share{};
   std::string bucket{};                // its name
   std::vector<BucketEntry> entries{};  // of a bucket: the largest
@@ -43,8 +43,8 @@ struct HostMemory {
 
 struct AccountAnswer {
   AnswerHead head{.question = "account", .unit = "bytes"};
-  // One for each ladder, see Complete. There is one ladder for each device, in natural order, and a
-  // single one where inputs do not tell devices.
+  // One per breakdown, completed by Complete(). One breakdown per device, in natural order; a
+  // single one if the inputs do not say which device their bytes are on.
   std::vector<AccountFacts> facts;
   std::vector<AccountRow> rows;  // ladder by ladder
   std::vector<HostMemory> host;
@@ -76,9 +76,9 @@ inline constexpr auto kAccountFields = Fields<AccountRow>({
      Drop(1) | kFixed | kWrap, "string"},
 });
 
-AnswerView ViewOf(const AccountAnswer& answer);
+AnswerView MakeView(const AccountAnswer& answer);
 
-// Takes one input after the other: where two tell a step, the first one wins.
+// Adds inputs one by one. If two report the same figure, the first is used.
 class AccountMaker {
  public:
   explicit AccountMaker(AccountQuery query);
@@ -89,7 +89,7 @@ class AccountMaker {
   // `keywords`: what splits the requested bytes into buckets, kept by reference; null where no
   // dictionary fits the input. Errors: those of RecordingBuilder::Finish.
   Result<void> Add(const Selection& selection, const Keywords* keywords);
-  // A log of the driver's calls without what a snapshot of the same process tells
+  // Adds a log of driver calls, leaving out what a snapshot of the same process reports
   // (FrameworkSegments): what is recorded below the framework, split by `keywords`, which are kept
   // by reference.
   Result<void> AddBeside(const Selection& log, const Keywords& keywords);
@@ -98,9 +98,9 @@ class AccountMaker {
  private:
   struct Ladder;
   struct Part;
-  // What an input says about `device`, or about all (null).
-  Result<Part> PartOf(const Selection& selection, const std::string* device);
-  // Into the ladder of all devices, and into those of the devices that the input tells.
+  // The figures of one input for `device`, or for all devices (null).
+  Result<Part> MakePart(const Selection& selection, const std::string* device);
+  // Adds to the breakdown of all devices and to those of the devices that the input names.
   template <class Take>
   Result<void> Spread(const Selection& selection, Take take);
   void NoteHost(const Selection& log);
@@ -112,7 +112,7 @@ class AccountMaker {
   std::vector<HostMemory> host_;
   NodeSpace space_;
   std::deque<Ladder> ladders_;  // [0] is of all devices
-  bool apart_ = true;           // the device of every byte so far is told
+  bool apart_ = true;           // every byte so far has a known device
 };
 
 // Errors: those of AccountMaker::Add.

@@ -1,5 +1,5 @@
-// What changed between two runs, step by step: which allocations of a step correspond, and the rows
-// that make the difference at its peak. Runs that are not of one program get a refusal.
+// What changed between two runs, step by step: which allocations of a step correspond, and which
+// rows make up the difference at its peak. Refuses runs of different programs.
 #pragma once
 
 #include <cstddef>
@@ -98,12 +98,12 @@ struct AlignedAnswer {
   }
 };
 
-std::string_view NameOf(KeyLevel level);
+std::string_view ToName(KeyLevel level);
 
 // Errors: kUnsupported for an input without allocations; kUsage for several devices of which none
 // was chosen; those of GroupAllocations.
 Result<AlignedAnswer> AlignRuns(const Selection& base, const Selection& now,
                                 const AlignedQuery& query);
-AnswerView ViewOf(const AlignedAnswer& answer);
+AnswerView MakeView(const AlignedAnswer& answer);
 
 }  // namespace memtool

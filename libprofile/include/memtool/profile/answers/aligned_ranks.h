@@ -47,10 +47,10 @@ struct AlignedRanksAnswer {
 };
 
 // The row of one rank: what AlignRuns says of its two files.
-AlignedRank RankOf(std::int64_t rank, const AlignedAnswer& aligned);
+AlignedRank MakeRank(std::int64_t rank, const AlignedAnswer& aligned);
 // Orders and counts rows.
 AlignedRanksAnswer JoinAlignedRanks(std::vector<AlignedRank> ranks);
 std::span<const Field<AlignedRank>> AlignedRankFields();
-AnswerView ViewOf(const AlignedRanksAnswer& answer);
+AnswerView MakeView(const AlignedRanksAnswer& answer);
 
 }  // namespace memtool

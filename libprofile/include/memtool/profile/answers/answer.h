@@ -1,4 +1,4 @@
-// What every answer has, whatever its question, and an answer as writers see it.
+// The parts common to all answers, and the type-erased view that writers read.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ RowStream<const Row> StreamRows(std::span<const Row> rows, std::size_t limit = 0
           next = std::size_t{0}]() mutable { return next < rows.size() ? &rows[next++] : nullptr; };
 }
 
-// An answer without its types, by reference: valid as long as the answer is.
+// A type-erased answer. Holds references: valid only while the answer lives.
 struct AnswerView {
   using Values = std::vector<Value>;
 
@@ -64,9 +64,9 @@ struct AnswerView {
   // Begins a pass over the rows as values, one per field, made when they are asked for: the first
   // `limit` of those that are held, 0 = all; no limit cuts those that are made.
   std::function<RowStream<Values>(std::size_t limit)> rows;
-  std::uint64_t skipped_rows = 0;  // rows that a limit kept from being made at all
-  // All rows as columns, where that takes much less than making them one by one; else empty. For
-  // those of `fields` at the time of the call, in their order.
+  std::uint64_t skipped_rows = 0;  // rows never created because of a row limit
+  // All rows as columns, if the answer can produce these much faster than row by row; else empty.
+  // Called with the fields wanted, in order.
   std::function<AnswerColumns(std::span<const FieldInfo> fields)> columns{};
 
   // How many rows a limit cuts.

@@ -20,7 +20,7 @@ namespace memtool {
 
 struct BucketsQuery {
   Multi multi = Multi::kFirst;
-  std::optional<Quantity> expected{};  // bytes held, as the device tells
+  std::optional<Quantity> expected{};  // bytes in use, as reported by the device
   // shares are of what the inputs track, even where `expected` is known
   bool share_of_tracked = false;
   std::size_t entries = 0;  // how many to list per bucket, the largest
@@ -137,7 +137,7 @@ inline constexpr auto kBucketFields = Fields<BucketRow>({
      "{name: string, file: string, bytes: integer, count: integer}[]"},
 });
 
-AnswerView ViewOf(const BucketsAnswer& answer);
+AnswerView MakeView(const BucketsAnswer& answer);
 
 // Which word matched what.
 struct ExplainAnswer {
@@ -162,7 +162,7 @@ inline constexpr auto kExplanationFields = Fields<Explanation>({
      Drop(5)},
 });
 
-AnswerView ViewOf(const ExplainAnswer& answer);
+AnswerView MakeView(const ExplainAnswer& answer);
 
 // Adds up any number of inputs.
 class BucketsMaker {
@@ -182,9 +182,9 @@ class BucketsMaker {
   void NoteDevices(const Recording& recording);
   void AddAxis(const BucketAxis& axis, BucketsAnswer& answer) const;
   void AddWords(BucketsAnswer& answer) const;
-  [[nodiscard]] std::int64_t WholeOf(std::int64_t tracked) const;
+  [[nodiscard]] std::int64_t GetWhole(std::int64_t tracked) const;
   [[nodiscard]] OverAccount::Reason OverReason() const;
-  [[nodiscard]] BucketsPart PartOf(std::size_t input) const;
+  [[nodiscard]] BucketsPart MakePart(std::size_t input) const;
 
   BucketsQuery query_;
   AnswerHead head_{.question = "buckets"};

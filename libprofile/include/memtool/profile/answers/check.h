@@ -37,9 +37,9 @@ struct CheckFacts {
 
 // `keywords`: for buckets; null = none. Errors: kUnsupported for what is not measured in bytes;
 // those of buckets.
-Result<CheckFacts> CheckFactsOf(const std::shared_ptr<const Recording>& recording,
-                                const std::string& path, const Keywords* keywords,
-                                std::string_view dictionary);
+Result<CheckFacts> MakeCheckFacts(const std::shared_ptr<const Recording>& recording,
+                                  const std::string& path, const Keywords* keywords,
+                                  std::string_view dictionary);
 
 // As a baseline keeps them: without what differs from one run to the next of the same program (the
 // path, the hash, the process, times), and only the largest rows.
@@ -70,7 +70,7 @@ struct GrowthBand {
 
 enum class CheckWhat : std::uint8_t { kPeak, kTotal, kReserved, kDevice, kBucket, kFunction };
 // "peak", "total", "reserved", "device", "bucket", "function"
-std::string_view NameOf(CheckWhat what);
+std::string_view ToName(CheckWhat what);
 
 // A row that grew.
 struct CheckCause {
@@ -127,6 +127,6 @@ class CheckMaker {
 };
 
 std::span<const Field<CheckRow>> CheckFields();
-AnswerView ViewOf(const CheckAnswer& answer);
+AnswerView MakeView(const CheckAnswer& answer);
 
 }  // namespace memtool

@@ -83,7 +83,8 @@ inline constexpr auto kChurnFields = Fields<ChurnRow>({
 });
 
 // The view is of the index's recording. Errors: those of EventsBetween and GroupAllocations.
-Result<ChurnAnswer> ChurnOf(const HistoryIndex& index, const View& view, const ChurnQuery& query);
-AnswerView ViewOf(const ChurnAnswer& answer);
+Result<ChurnAnswer> ComputeChurn(const HistoryIndex& index, const View& view,
+                                 const ChurnQuery& query);
+AnswerView MakeView(const ChurnAnswer& answer);
 
 }  // namespace memtool

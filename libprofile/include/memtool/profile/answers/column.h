@@ -48,7 +48,7 @@ struct AnswerColumns {
 // Of the rows that an answer holds the first `limit`, 0 = all, and all that it streams. A column
 // per field, with the answer's keys; only the "id" of an event's block is its "version" here, the
 // number at its end, because what comes before that is the address.
-AnswerColumns ColumnsOf(const AnswerView& answer, std::size_t limit);
+AnswerColumns MakeColumns(const AnswerView& answer, std::size_t limit);
 
 // Makes a column of values that come one by one.
 class ColumnBuilder {

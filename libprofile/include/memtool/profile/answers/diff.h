@@ -93,7 +93,7 @@ inline constexpr auto kDiffFields = Fields<DiffRow>({
      "whether the row is on one side only", Drop(7), R"("new"|"gone"|"changed")"},
 });
 
-AnswerView ViewOf(const DiffAnswer& answer);
+AnswerView MakeView(const DiffAnswer& answer);
 
 // All inputs of a side count as one. Both sides have one input at least.
 DiffAnswer Diff(const std::vector<Selection>& bases, std::vector<Selection> news,

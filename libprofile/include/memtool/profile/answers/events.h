@@ -142,7 +142,7 @@ class EventSource {
 AnswerColumns EventColumns(EventSource& source, std::span<const FieldInfo> fields,
                            std::optional<std::size_t> limit);
 
-// What became of a block or segment, as far as the chosen events tell.
+// The lifetime of a block or segment, within the selected events.
 struct BlockStory {
   // One end of its life.
   struct End {
@@ -182,6 +182,6 @@ struct EventsAnswer {
 // The view is of the index's recording. Errors: those of EventsBetween.
 Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
                                 const EventsQuery& query);
-AnswerView ViewOf(const EventsAnswer& answer);
+AnswerView MakeView(const EventsAnswer& answer);
 
 }  // namespace memtool

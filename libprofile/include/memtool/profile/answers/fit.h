@@ -19,7 +19,7 @@ namespace memtool {
 
 // Targets that are looked at when a card's largest x is wanted: up to this many times the largest
 // recorded one.
-inline constexpr double kMostTimesX = 1024;
+inline constexpr double kMaxFactor = 1024;
 
 struct FitQuery {
   std::vector<double> x;  // of the inputs, in their order
@@ -123,7 +123,7 @@ class FitMaker {
 };
 
 // The figures besides the rows: gate, laws, the largest x.
-std::vector<NamedValue> FiguresOf(const FitAnswer& answer);
-AnswerView ViewOf(const FitAnswer& answer);
+std::vector<NamedValue> MakeFigures(const FitAnswer& answer);
+AnswerView MakeView(const FitAnswer& answer);
 
 }  // namespace memtool

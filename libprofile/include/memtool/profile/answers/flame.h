@@ -84,7 +84,7 @@ inline constexpr auto kFlameFields = Fields<FlameRow>({
      "BYTES minus BASE", kPlain, "integer|null"},
 });
 
-AnswerView ViewOf(const FlameAnswer& answer);
+AnswerView MakeView(const FlameAnswer& answer);
 
 // All inputs of a side count as one. Without bases there is no comparison.
 FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,

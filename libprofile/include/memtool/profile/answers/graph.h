@@ -55,7 +55,7 @@ inline constexpr auto kGraphFields = Fields<GraphRow>({
 });
 
 // Nodes are rows; the edges are a figure besides them, with ends as numbers of rows from 0.
-AnswerView ViewOf(const GraphAnswer& answer);
+AnswerView MakeView(const GraphAnswer& answer);
 
 // `bases` are subtracted from `inputs`; they may be empty.
 GraphAnswer MakeGraph(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,

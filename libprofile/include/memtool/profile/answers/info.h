@@ -41,7 +41,7 @@ struct TraceCard {
 // Of an input with a history.
 struct HistoryCard {
   std::vector<TraceCard> traces;
-  std::vector<Ledger> ledgers;
+  std::vector<MemoryDomain> domains;
   std::vector<Mark> marks;
   // Which moments can be asked for besides the end; without events none.
   bool has_events = false;
@@ -84,9 +84,10 @@ struct InputCard {
 };
 
 // `index`: of the recording's history, where one is there already.
-InputCard CardOf(const std::shared_ptr<const Recording>& read, const HistoryIndex* index = nullptr);
+InputCard MakeCard(const std::shared_ptr<const Recording>& read,
+                   const HistoryIndex* index = nullptr);
 // As keys of the input's object.
-Value::Object ObjectOf(const InputCard& card);
+Value::Object MakeValueObject(const InputCard& card);
 
 struct InfoAnswer {
   AnswerHead head{.question = "info"};  // each input's details are its card
@@ -106,7 +107,7 @@ class InfoMaker {
 };
 
 // Without rows: each input's details say it all.
-AnswerView ViewOf(const InfoAnswer& answer);
+AnswerView MakeView(const InfoAnswer& answer);
 
 InfoAnswer Info(const std::shared_ptr<const Recording>& recording, std::string_view name);
 

@@ -1,5 +1,5 @@
 // What keeps growing, over several inputs or over the steps of one history: a row for each row that
-// grew, and what the series tells, as findings with their figures.
+// grew, and findings derived from the series, with their figures.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct LeaksQuery {
   By by;
   SortBy sort = SortBy::kFlat;
   bool all = false;  // also rows that stay the same
-  // Of several inputs: their order. None = by time when all tell theirs, else by name.
+  // Order of several inputs. None = by time if all have one, else by name.
   std::optional<InputOrder> order;
   StepOptions steps{};                   // of one history
   std::optional<std::int64_t> capacity;  // bytes: after how many steps are they reached?
@@ -62,7 +62,7 @@ struct FoundRow {
 };
 
 // The part of an iteration that most of a group's growth belongs to, judged by who allocates.
-enum class Phase : std::uint8_t { kUntold, kBackward, kOptimizer };
+enum class Phase : std::uint8_t { kUnknown, kBackward, kOptimizer };
 
 // What rows have in common.
 struct Finding {
@@ -75,7 +75,7 @@ struct Finding {
   Doubt doubt = Doubt::kNone;
   // How many rows rise and fall, where that many add to the doubt; else 0.
   std::size_t among = 0;
-  Phase phase = Phase::kUntold;  // of kOneIteration
+  Phase phase = Phase::kUnknown;  // of kOneIteration
   // For jumps: the step (1 …) at which all jump; 0 = at different ones.
   std::size_t step = 0;
 };
@@ -85,7 +85,7 @@ enum class ReachCode : std::uint8_t {
   kNotGrowing,    // all rows together do not keep growing
   kNever,         // growth slows, and leads to Growth::limit at most
   kAtLeast,       // growth slows: at least this many steps, if ever
-  kAccelerating,  // steps, if each adds Growth::bend more than the one before
+  kAccelerating,  // steps, if each adds Growth::acceleration more than the one before
   kEven,          // steps, if each adds Growth::slope
 };
 
@@ -130,17 +130,17 @@ struct LeaksAnswer {
   [[nodiscard]] bool bytes() const { return head.unit == "bytes"; }
 };
 
-// Names in JSON; empty for kNone and kUntold.
-std::string_view CodeOf(GrowthKind kind);
-std::string_view CodeOf(GrowthDetail detail);
-std::string_view CodeOf(GrowthEvidence evidence);
-std::string_view CodeOf(GrowthShape shape);
-std::string_view CodeOf(FindingCode code);
-std::string_view CodeOf(Doubt doubt);
-std::string_view CodeOf(Phase phase);
-std::string_view CodeOf(ReachCode code);
-std::string_view CodeOf(InputOrder order);
-std::string_view CodeOf(StepMeasure measure);
+// Names in JSON; empty for kNone and kUnknown.
+std::string_view ToCode(GrowthKind kind);
+std::string_view ToCode(GrowthDetail detail);
+std::string_view ToCode(GrowthEvidence evidence);
+std::string_view ToCode(GrowthShape shape);
+std::string_view ToCode(FindingCode code);
+std::string_view ToCode(Doubt doubt);
+std::string_view ToCode(Phase phase);
+std::string_view ToCode(ReachCode code);
+std::string_view ToCode(InputOrder order);
+std::string_view ToCode(StepMeasure measure);
 inline Value CodeValue(std::string_view code) {
   return code.empty() ? Value() : Value(code);
 }
@@ -170,10 +170,10 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
     {"via", "VIA", Unit::kText, &GrowthRow::via,
      "the call into a framework under which frames are hidden", Drop(9)},
     {"kind", "KIND", Unit::kText,
-     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.kind)); }, "how it grows",
+     [](const GrowthRow& row) { return CodeValue(ToCode(row.growth.kind)); }, "how it grows",
      Drop(2) | kFixed, R"("constant"|"steady"|"stepwise"|"shrinking"|"noisy")"},
     {"detail", "", Unit::kText,
-     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.detail)); },
+     [](const GrowthRow& row) { return CodeValue(ToCode(row.growth.detail)); },
      "more about how it grows", kPlain,
      R"("even"|"accelerating"|"slowing"|"uneven"|"once"|"stopped"|"late"|"repeated"|)"
      R"("rising"|"falling"|"level"|null)"},
@@ -183,16 +183,16 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
      Drop(5), "natural"},
     {"shrank", "", Unit::kCount, &OfGrowth<&Growth::shrank>, "after how many steps it was smaller",
      kPlain, "natural"},
-    {"least_step", "", Unit::kAmount, &OfGrowth<&Growth::least_step>,
+    {"least_step", "", Unit::kAmount, &OfGrowth<&Growth::min_step>,
      "the smallest change from a step to the next"},
-    {"most_step", "", Unit::kAmount, &OfGrowth<&Growth::most_step>,
+    {"most_step", "", Unit::kAmount, &OfGrowth<&Growth::max_step>,
      "the largest change from a step to the next"},
-    {"bend", "", Unit::kAmount, &OfGrowth<&Growth::bend>,
+    {"bend", "", Unit::kAmount, &OfGrowth<&Growth::acceleration>,
      "by how much the growth itself changes per step"},
     {"limit", "", Unit::kAmount, &OfGrowth<&Growth::limit>,
      "what a growth that slows down comes to", kPlain, "integer|null"},
     {"evidence", "", Unit::kText,
-     [](const GrowthRow& row) { return CodeValue(CodeOf(row.growth.evidence)); },
+     [](const GrowthRow& row) { return CodeValue(ToCode(row.growth.evidence)); },
      "how sure it is that the row grows", kPlain, R"("weak"|"strong"|"freed"|null)"},
     {"chance", "", Unit::kRatio,
      [](const GrowthRow& row) {
@@ -201,10 +201,10 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
      },
      "how likely a series without a trend would rise as much", kPlain, "number|null"},
     {"kept", "", Unit::kAmount,
-     [](const GrowthRow& row) { return row.kept ? Value(row.kept->bytes) : Value(); },
+     [](const GrowthRow& row) { return row.retained ? Value(row.retained->bytes) : Value(); },
      "bytes that were allocated in a step and never freed", kPlain, "integer|null"},
     {"kept_steps", "KEPT", Unit::kCount,
-     [](const GrowthRow& row) { return row.kept ? Value(row.kept->steps) : Value(); },
+     [](const GrowthRow& row) { return row.retained ? Value(row.retained->steps) : Value(); },
      "in how many steps something was allocated that was never freed", Drop(7), "integer|null"},
     {"unknown_first", "", Unit::kCount,
      [](const GrowthRow& row) {
@@ -223,8 +223,8 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
 
 // The figures besides the rows. "verdict" is a list of codes: whether anything grows, then what was
 // found.
-std::vector<NamedValue> FiguresOf(const LeaksAnswer& answer);
-AnswerView ViewOf(const LeaksAnswer& answer);
+std::vector<NamedValue> MakeFigures(const LeaksAnswer& answer);
+AnswerView MakeView(const LeaksAnswer& answer);
 
 // Joins several inputs, one after the other and in any order; each is one point.
 class LeaksMaker {

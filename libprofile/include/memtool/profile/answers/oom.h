@@ -63,7 +63,7 @@ struct OomOrder {
 // Another failure in the input.
 struct OomOther {
   OomPlace place;
-  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> requested_bytes;
   std::int64_t event = -1;   // of a snapshot
   std::int64_t message = 0;  // of a log: its number, from 1
   std::uint64_t line = 0;
@@ -88,7 +88,7 @@ struct OomAnswer {
 
   // What shares are of.
   [[nodiscard]] std::int64_t whole() const {
-    return found && found->ladder ? found->ladder->whole.bytes : 0;
+    return found && found->breakdown ? found->breakdown->whole.bytes : 0;
   }
 };
 
@@ -110,7 +110,7 @@ inline constexpr auto kOomFields = Fields<OomRow>({
 
 // Figures besides the rows: what was requested, free and lacking; "conclusion" is an object with
 // reason, what is ruled out, and advice.
-AnswerView ViewOf(const OomAnswer& answer);
+AnswerView MakeView(const OomAnswer& answer);
 
 // The rows with all but the first `most` holders as one row, where that saves any.
 std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most);
@@ -142,7 +142,7 @@ struct OomMessages {
 // "out of memory" is used when there is no other. None when no message is of the device. Requires
 // at least one message.
 std::optional<std::int64_t> ChooseMessage(const OomMessages& messages,
-                                          std::optional<std::int64_t> wanted,
+                                          std::optional<std::int64_t> segment_size,
                                           std::string_view device);
 
 // The other failures are set in the answer too. `number`: that of a kept message; 0 for a log

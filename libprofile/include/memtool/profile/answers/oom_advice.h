@@ -15,7 +15,7 @@ namespace memtool {
 
 enum class OomAdviceKind : std::uint8_t {
   // For a snapshot: how its allocator is configured.
-  kSettingsUntold,
+  kSettingsUnknown,
   kSettingsDefault,
   kSettingsChanged,  // `settings`: those that differ from the defaults
 
@@ -33,11 +33,11 @@ enum class OomAdviceKind : std::uint8_t {
   kLowerUtilization,    // vLLM's gpu_memory_utilization: `bytes` are free at its start
   kShorterContext,      // vLLM's max_model_len, or a higher gpu_memory_utilization
   kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
-  kMaxSplitSize,        // below the `bytes` asked and above kLeastSplitMiB; `when`
+  kMaxSplitSize,        // below the `bytes` asked and above kMinSplitMiB; `when`
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
 
-  // Of a program whose table is told:
+  // Of a program whose table is reported:
   kFewerTemporaries,  // `bytes`, `share` of what the program needs
   kSmallerArguments,  // likewise
   kLayout,            // of `buffer`: `bytes` with padding, of which `lacking` are padding
@@ -59,7 +59,7 @@ enum class OomAdviceKind : std::uint8_t {
   kFreeForOtherSizes,   // in segments for blocks of another size class
   kFreeLater,           // when a stream releases it
 
-  // Of a program whose table is told:
+  // Of a program whose table is reported:
   kRematStopped,      // at `bytes`; its goal was `lacking`
   kFragmentedLayout,  // `bytes` of the temporaries are fragmentation, `share` of them
 
@@ -68,20 +68,20 @@ enum class OomAdviceKind : std::uint8_t {
   kLookAtTables,  // of a message: its buffers or chunks can be read like a recording
   kLookAtHost,    // the kernel's log, limits of the job
   kFindHolders,   // of the `bytes` live: by a snapshot or a profile
-  kFindWhoHeld,   // the same where no figures are told
+  kFindWhoHeld,   // the same no figures reported
 };
 // "expandable_segments"
-std::string_view NameOf(OomAdviceKind kind);
+std::string_view ToName(OomAdviceKind kind);
 
 // max_split_size_mb must be more than this: kLargeBuffer is 20 MiB.
-inline constexpr std::int64_t kLeastSplitMiB = 20;
+inline constexpr std::int64_t kMinSplitMiB = 20;
 
 // What is known of a setting that is advised.
 enum class OomSettingState : std::uint8_t {
   kNotAdvised,
   kOff,          // a snapshot says so
-  kUntold,       // a snapshot does not list it: perhaps a framework without the setting
-  kPerhapsOn,    // a message does not tell
+  kUnknown,      // a snapshot does not list it: perhaps a framework without the setting
+  kPerhapsOn,    // not in the message
   kLeftOut,      // a whole message does not advise it, as since 2.14 where it is on
   kOfNewer,      // the wording is that of versions that may not have it
   kPlatformMay,  // not every build of this platform has it
@@ -89,7 +89,7 @@ enum class OomSettingState : std::uint8_t {
   kNotSet,       // a snapshot says so, and the other setting is off
 };
 // "perhaps_on"; empty for kNotAdvised.
-std::string_view NameOf(OomSettingState state);
+std::string_view ToName(OomSettingState state);
 
 // A setting of the allocator under which the requests up to the failure were replayed.
 struct OomTrial {
@@ -105,7 +105,7 @@ struct OomAdvice {
   std::int64_t bytes = 0;
   std::int64_t lacking = 0;
   std::int64_t pid = 0;
-  std::optional<double> share{};  // where the device's capacity is told
+  std::optional<double> share{};  // where the device's capacity is reported
   std::string variable{};
   OomSettingState when = OomSettingState::kNotAdvised;
   std::vector<Setting> settings{};
@@ -124,6 +124,6 @@ std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace
                                    std::int64_t event, const OomCase& found);
 
 // {"advice": "end_process", "bytes": …}: what the kind is about.
-Value ValueOf(const OomAdvice& advice);
+Value ToValue(const OomAdvice& advice);
 
 }  // namespace memtool

@@ -19,14 +19,14 @@ namespace memtool {
 // Where it happened, as far as is known.
 struct OomPlace {
   enum class Kind : std::uint8_t {
-    kUntold,
+    kUnknown,
     kHost,
     kDevice,   // `gpu`, of a message
     kChip,     // `device` as a message names it: "TPU 0x0x1_HBM0"
     kTrace,    // `trace`, of a snapshot
     kDevices,  // `devices` of a snapshot, all at once
   };
-  Kind kind = Kind::kUntold;
+  Kind kind = Kind::kUnknown;
   std::string device{};       // kDevice: what its platform calls one: "GPU", "NPU"
   std::optional<int> gpu{};   // as the process numbers them
   std::optional<int> rank{};  // from the message, or from the name of the input
@@ -34,7 +34,7 @@ struct OomPlace {
   std::size_t devices = 0;
 };
 
-// Why it failed: finer than OomWhy, one for each conclusion that is worded differently.
+// Why it failed: finer than OomCause, one for each conclusion that is worded differently.
 enum class OomReason : std::uint8_t {
   kNone,           // nothing failed
   kFragmentation,  // enough in all, but not in one piece
@@ -43,20 +43,20 @@ enum class OomReason : std::uint8_t {
   kLimit,            // the allocator's own: set_per_process_memory_fraction
   kMpsLimit,         // that of MPS, shared with others
   kTooLarge,         // more than the device has
-  kAbsurd,           // more than any device has; how much is not told
+  kAbsurd,           // more than any device has; how much is not reported
   kFreeBlockUnused,  // a free block was large enough
   kDriverRefused,    // the driver had more free than was wanted
   kReserve,          // the message says that expandable_segments_reserve is too small for it
   kStartRefused,     // a server does not start with the memory that is available
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
-  kOnlyAsked,    // nothing is known but what was requested
-  kProgramOnly,  // besides that, what the compiler planned for the program
-  kFreeUntold,   // more than that is known, but not what the driver had free
-  kCacheUntold,  // the driver had too little; what the allocator had is unknown
+  kOnlyRequested,  // nothing is known but what was requested
+  kProgramOnly,    // besides that, what the compiler planned for the program
+  kFreeUnknown,    // more than that is known, but not what the driver had free
+  kCacheUnknown,   // the driver had too little; what the allocator had is unknown
 };
 // "driver_refused"
-std::string_view NameOf(OomReason reason);
+std::string_view ToName(OomReason reason);
 
 // What the figures rule out.
 enum class OomRuledOut : std::uint8_t {
@@ -65,7 +65,7 @@ enum class OomRuledOut : std::uint8_t {
   kFragmentation,  // it would not have fit in one piece either
 };
 // "small_device"; empty for kNothing.
-std::string_view NameOf(OomRuledOut ruled_out);
+std::string_view ToName(OomRuledOut ruled_out);
 
 struct OomConclusion {
   OomReason reason = OomReason::kNone;
@@ -90,25 +90,25 @@ struct OomCase {
   std::optional<std::int64_t> time;
   OomFacts facts;
   std::optional<OomState> state;  // of a snapshot
-  std::optional<OomLadder> ladder;
+  std::optional<MemoryBreakdown> breakdown;
   OomVerdict verdict;
   OomConclusion conclusion;
   std::string platform;               // of a snapshot: Origin::platform
-  std::vector<Setting> settings;      // of a snapshot; empty when it does not tell
+  std::vector<Setting> settings;      // of a snapshot; empty when it does not say
   std::optional<OomMessage> message;  // of a log
   // The processes that a message names hold more than the device has.
   bool processes_contradict = false;
 
-  // False where too few figures are told to say how much was lacking.
-  [[nodiscard]] bool judged() const { return failed && verdict.why != OomWhy::kUnknown; }
+  // False where too few figures are reported to say how much was lacking.
+  [[nodiscard]] bool judged() const { return failed && verdict.why != OomCause::kUnknown; }
 };
 
-OomCase CaseOf(const OomMessage& message);
+OomCase MakeCase(const OomMessage& message);
 // At the moment of `selection`; its recording has a history and an allocator's state.
-OomCase CaseOf(const Selection& selection);
+OomCase MakeCase(const Selection& selection);
 
 // What a message is about, without the figures.
-OomPlace PlaceOf(const OomMessage& message);
+OomPlace GetPlace(const OomMessage& message);
 
 // Whose allocator it is, and how it is configured.
 struct OomPlatform {
@@ -118,12 +118,12 @@ struct OomPlatform {
   std::string variable;   // where the allocator's settings are set
   bool cuda = true;
 };
-OomPlatform PlatformOf(const OomCase& found);
+OomPlatform GetPlatform(const OomCase& found);
 
 // The figures are those of a pool that XLA took from the driver at the start.
 bool IsPool(const OomCase& found);
 // What the program holds, without what is free in private pools.
-std::optional<Quantity> LiveOf(const OomCase& found);
+std::optional<Quantity> GetLive(const OomCase& found);
 // "fragmentation", "full", "limit", "too-large", "unexplained", "unknown"; "none" when nothing
 // failed.
 std::string_view VerdictName(const OomCase& found);

@@ -27,7 +27,7 @@ struct OomInputsAnswer {
   // Rows are by time, failures first, where all failures tell one, by one kind of clock; else as
   // they were added.
   bool by_time = false;
-  std::optional<OomOrder> order{};                             // by time, where ranks are told
+  std::optional<OomOrder> order{};                             // by time, where ranks are reported
   std::vector<std::pair<std::string, std::int64_t>> verdicts;  // how many failures of each, by name
 };
 
@@ -44,13 +44,13 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
     {"input", "INPUT", Unit::kText, &OomInputRow::input, "the file", kPath},
     {"device", "DEVICE", Unit::kText, kInWords, "the device, and where it is", Drop(4) | kFixed,
      "string"},
-    {"asked", "ASKED", Unit::kBytes, detail::OomFact<&OomFacts::asked>, "the request that failed",
-     Drop(1), "integer|null"},
+    {"asked", "ASKED", Unit::kBytes, detail::OomFact<&OomFacts::requested_bytes>,
+     "the request that failed", Drop(1), "integer|null"},
     {"driver_free", "DRIVER FREE", Unit::kBytes, detail::OomFact<&OomFacts::free>,
      "what the driver had free", Drop(3), "integer|null"},
     {"live", "LIVE", Unit::kBytes,
      [](const OomInputRow& row) {
-       const auto live = row.found ? LiveOf(*row.found) : std::nullopt;
+       const auto live = row.found ? GetLive(*row.found) : std::nullopt;
        return live ? Value(live->bytes) : Value();
      },
      "what the program held", Drop(2), "integer|null"},
@@ -75,9 +75,9 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
      "the rank of the process", kPlain, "integer|null"},
     {"time_us", "", Unit::kOrdinal,
      [](const OomInputRow& row) {
-       const bool told =
+       const bool reported =
            row.found && row.found->time && (row.found->snapshot || HasYear(*row.found->time));
-       return told ? Value(*row.found->time / 1000) : Value();
+       return reported ? Value(*row.found->time / 1000) : Value();
      },
      "when it failed", kPlain, "integer|null"},
     {"line", "", Unit::kOrdinal,
@@ -88,7 +88,7 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
     {"answer", "", Unit::kText, kInWords, "the verdict as a sentence", kPlain, "string|null"},
 });
 
-AnswerView ViewOf(const OomInputsAnswer& answer);
+AnswerView MakeView(const OomInputsAnswer& answer);
 
 // Adds inputs in the order of the rows.
 class OomInputsMaker {

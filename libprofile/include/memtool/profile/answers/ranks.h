@@ -29,7 +29,7 @@ struct RankCause {
 enum class RankProblem : std::uint8_t {
   kNone,
   kUnreadable,   // `text` says why
-  kTwice,        // another file tells the same rank: `path`
+  kTwice,        // another file has the same rank: `path`
   kSameBytes,    // as the file of rank `other`: copied, or written over
   kWrongDevice,  // on device `device` in place of `other`
   kTwoDevices,   // holds `other` bytes on device `device` too
@@ -45,11 +45,11 @@ struct RankTrouble {
 
 struct FailureFacts {
   std::int64_t time = kNoTime;
-  std::int64_t asked = 0;
+  std::int64_t requested_bytes = 0;
   std::optional<std::int64_t> free;
 };
 
-// Bytes. An input that could not be read has only what its path tells.
+// Bytes. For an unreadable input only the fields derived from its path are set.
 struct RankFacts {
   std::int64_t rank = 0;
   std::optional<std::int64_t> local_rank;
@@ -88,14 +88,14 @@ struct RankClassFacts {
 struct FirstOom {
   std::int64_t rank = 0;
   std::int64_t time = kNoTime;
-  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> requested_bytes;
   std::optional<std::int64_t> free;
-  std::vector<std::int64_t> with;           // other ranks at the same time, as far as clocks tell
-  std::optional<std::int64_t> next_rank;    // the one that ran out next
+  std::vector<std::int64_t> with;         // other ranks at the same time, as far as clocks can show
+  std::optional<std::int64_t> next_rank;  // the one that ran out next
   std::optional<std::int64_t> before_next;  // ns
   std::uint64_t failed = 0;                 // ranks, this one too
-  // Of the other ranks at that time: reserved bytes, as far as told.
-  std::uint64_t told = 0;
+  // Reserved bytes of the other ranks at that time, where reported.
+  std::uint64_t reported = 0;
   std::optional<std::int64_t> others_median;
   std::optional<std::int64_t> others_most;
 };
@@ -117,17 +117,17 @@ struct RanksAnswer {
   std::vector<RankFacts> ranks;  // by rank
   std::vector<RankClassFacts> classes;
   RankStructure structure;
-  std::size_t hosts = 0;  // as far as told
+  std::size_t hosts = 0;  // where known
   std::optional<std::int64_t> median_peak;
   std::optional<FirstOom> first_oom;
   std::vector<UnrankedFile> unranked;
   std::vector<OtherRanks> others;
 };
 
-std::string_view CodeOf(RankPatternKind kind);
+std::string_view ToCode(RankPatternKind kind);
 
 std::span<const Field<RankFacts>> RankFields();
-AnswerView ViewOf(const RanksAnswer& answer);
+AnswerView MakeView(const RanksAnswer& answer);
 
 struct RanksQuery {
   SetChoice choice{};

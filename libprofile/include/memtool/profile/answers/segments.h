@@ -170,14 +170,14 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
 });
 
 // The figures besides the rows.
-std::vector<NamedValue> FiguresOf(const SegmentsAnswer& answer);
-AnswerView ViewOf(const SegmentsAnswer& answer);
+std::vector<NamedValue> MakeFigures(const SegmentsAnswer& answer);
+AnswerView MakeView(const SegmentsAnswer& answer);
 
 // Takes any number of inputs, one after the other.
 class SegmentsMaker {
  public:
   explicit SegmentsMaker(SegmentsQuery query) : query_(std::move(query)) {}
-  // Errors: kUnsupported for an input that does not tell segments; those of GroupAllocations for
+  // Errors: kUnsupported for an input that does not say segments; those of GroupAllocations for
   // the holders; by a label all holders are kNoStack.
   Result<void> Add(const Selection& selection);
   SegmentsAnswer Make() &&;

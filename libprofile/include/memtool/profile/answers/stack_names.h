@@ -31,11 +31,11 @@ class StackNames {
     std::int64_t line = 0;
   };
 
-  // The view is kept by reference. Frames are told apart by line.
+  // The view is kept by reference. Frames are distinguished by line.
   explicit StackNames(const View& view);
   // References to names stay valid as long as this object.
   const StackName& Of(StackId stack);
-  [[nodiscard]] Frame FrameOf(NodeId node) const;
+  [[nodiscard]] Frame GetFrame(NodeId node) const;
 
  private:
   NodeSpace space_;

@@ -63,7 +63,7 @@ inline constexpr auto kStepsFields = Fields<StepsRow>({
      "how many allocations these were", Drop(2)},
     {"begin", "BEGIN", Unit::kOrdinal, &StepsRow::begin, "its first event", Drop(6)},
     {"end", "END", Unit::kOrdinal, &StepsRow::end, "the event after its last one", Drop(6)},
-    {"from", "FROM", Unit::kText, [](const StepsRow& row) { return Value(NameOf(row.from)); },
+    {"from", "FROM", Unit::kText, [](const StepsRow& row) { return Value(ToName(row.from)); },
      "how the step was found", Drop(1), R"("mark"|"phase"|"loop")"},
     {"complete", "", Unit::kText, &StepsRow::complete, "whether the recording has all of it"},
     {"device", "DEVICE", Unit::kOrdinal, &StepsRow::device, "the device"},
@@ -93,6 +93,6 @@ class StepsMaker {
   std::size_t inputs_ = 0;
 };
 
-AnswerView ViewOf(const StepsAnswer& answer);
+AnswerView MakeView(const StepsAnswer& answer);
 
 }  // namespace memtool

@@ -28,7 +28,7 @@ inline constexpr auto kTagsFields = Fields<TagRow>({
      "allocations of unknown size that have it; they are in no sum"},
 });
 
-AnswerView ViewOf(const TagsAnswer& answer);
+AnswerView MakeView(const TagsAnswer& answer);
 
 // Adds up any number of inputs, one after the other.
 class TagsMaker {

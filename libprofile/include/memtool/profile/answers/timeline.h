@@ -45,7 +45,7 @@ struct TimelineOom {
   std::int64_t event = 0;
   std::int64_t time = kNoTime;  // nanoseconds, by the file's clock
   std::int32_t device = -1;
-  std::int64_t asked = 0;  // bytes
+  std::int64_t requested_bytes = 0;  // bytes
 };
 
 // Where an out-of-memory event, or the beginning of a mark, is within the range of a trace.
@@ -114,12 +114,12 @@ inline constexpr auto kTimelineFields = Fields<TimelineRow>({
 });
 
 // Errors: kUsage for a moment, a device or a grouping that the recording does not have.
-Result<TimelineAnswer> TimelineOf(const HistoryIndex& index, const Filter& filter,
-                                  const TimelineQuery& query);
-AnswerView ViewOf(const TimelineAnswer& answer);
+Result<TimelineAnswer> BuildTimeline(const HistoryIndex& index, const Filter& filter,
+                                     const TimelineQuery& query);
+AnswerView MakeView(const TimelineAnswer& answer);
 
 // Where the points of a trace are on the axis: event numbers, or nanoseconds after `zero`; never
 // backwards, whatever the file's clock does.
-std::vector<std::int64_t> AxisOf(const TimelineAnswer& answer, const TimelineOfTrace& trace);
+std::vector<std::int64_t> GetAxis(const TimelineAnswer& answer, const TimelineOfTrace& trace);
 
 }  // namespace memtool

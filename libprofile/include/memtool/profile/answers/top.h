@@ -79,7 +79,7 @@ inline constexpr auto kTopFields = Fields<TopRow>({
     {"unknown_cum", "", Unit::kCount, &TopRow::unknown_cum, "the same with what the row calls"},
 });
 
-AnswerView ViewOf(const TopAnswer& answer);
+AnswerView MakeView(const TopAnswer& answer);
 
 // Adds up any number of inputs, one after the other; those with a history are kept until the end.
 class TopMaker {

@@ -63,7 +63,7 @@ inline constexpr auto kTracesFields = Fields<TraceRow>({
      "allocations of unknown size; they are in no sum"},
 });
 
-AnswerView ViewOf(const TracesAnswer& answer);
+AnswerView MakeView(const TracesAnswer& answer);
 
 // Adds up any number of inputs, one after the other.
 class TracesMaker {
@@ -83,9 +83,9 @@ class TracesMaker {
     bool operator()(std::uint32_t a, std::uint32_t b) const { return (*stacks)[a] == (*stacks)[b]; }
   };
   std::uint32_t Intern(const std::vector<NodeId>& stack);
-  std::vector<std::uint32_t> StacksOf(const Selection& selection);
-  std::vector<StringId> LabelsOf(const View& view);
-  TraceRow& RowOf(std::uint32_t stack, StringId labels);
+  std::vector<std::uint32_t> GetStacks(const Selection& selection);
+  std::vector<StringId> MakeLabels(const View& view);
+  TraceRow& GetRow(std::uint32_t stack, StringId labels);
 
   AnswerHead head_{.question = "traces"};
   std::shared_ptr<TraceTexts> texts_ = std::make_shared<TraceTexts>();

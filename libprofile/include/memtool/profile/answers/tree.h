@@ -58,10 +58,10 @@ class TreeSource {
     }
   };
   static Neighbours Join(const Graph& graph, std::uint32_t GraphEdge::*end);
-  [[nodiscard]] std::size_t RowsOf(std::uint32_t node) const;
+  [[nodiscard]] std::size_t GetRows(std::uint32_t node) const;
   // Row `at` of a node's block.
   [[nodiscard]] TreeRow Make(std::uint32_t node, std::size_t at) const;
-  [[nodiscard]] std::string_view NameOf(std::uint32_t node) const;
+  [[nodiscard]] std::string_view ToName(std::uint32_t node) const;
 
   Graph graph_;
   NodeSpace names_;
@@ -101,7 +101,7 @@ inline constexpr auto kTreeFields = Fields<TreeRow>({
 });
 
 // Its blocks were chosen whole: no limit cuts rows.
-AnswerView ViewOf(const TreeAnswer& answer);
+AnswerView MakeView(const TreeAnswer& answer);
 
 TreeAnswer Tree(const std::vector<Selection>& inputs, const TreeQuery& query);
 

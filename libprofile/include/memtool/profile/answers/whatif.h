@@ -30,7 +30,8 @@ using ForEachJob =
 struct WhatifQuery {
   // Empty: the file's own, PyTorch's defaults, and what is mostly tried.
   std::vector<whatif::AllocatorSettings> settings;
-  std::optional<std::int64_t> limit{};  // bytes that the process may get; none: what the file tells
+  std::optional<std::int64_t>
+      limit{};  // bytes that the process may get; none: what the file reports
   std::optional<std::int64_t> total{};  // of the card
   bool fit = false;                     // look for the smallest limit of each setting
   std::optional<MomentSpec> until{};    // requests up to here
@@ -138,7 +139,7 @@ inline constexpr auto kWhatifFields = Fields<WhatifRow>({
 // does not have. Devices that cannot be replayed have an obstacle and no rows.
 Result<WhatifAnswer> Whatif(const HistoryIndex& index, const WhatifQuery& query);
 
-std::vector<NamedValue> FiguresOf(const WhatifAnswer& answer);
-AnswerView ViewOf(const WhatifAnswer& answer);
+std::vector<NamedValue> MakeFigures(const WhatifAnswer& answer);
+AnswerView MakeView(const WhatifAnswer& answer);
 
 }  // namespace memtool

@@ -10,14 +10,14 @@
 
 namespace memtool {
 
-using ByteSink = std::function<void(std::string_view)>;
+using TextSink = std::function<void(std::string_view)>;
 
 // `limit`: how many of the rows that are held to write; 0 = all. "rows_cut" counts the rest.
-void WriteJson(const AnswerView& answer, std::size_t limit, const ByteSink& out);
+void WriteJson(const AnswerView& answer, std::size_t limit, const TextSink& out);
 // One object per row and line, without the figures besides the rows.
-void WriteJsonLines(const AnswerView& answer, std::size_t limit, const ByteSink& out);
+void WriteJsonLines(const AnswerView& answer, std::size_t limit, const TextSink& out);
 // A header of keys, then a line per row; fields of lists and objects are JSON.
-void WriteCsv(const AnswerView& answer, std::size_t limit, const ByteSink& out);
+void WriteCsv(const AnswerView& answer, std::size_t limit, const TextSink& out);
 // A value as JSON, without escaping the invisible.
 std::string ToJson(const Value& value);
 

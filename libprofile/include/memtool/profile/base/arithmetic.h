@@ -1,4 +1,5 @@
-// Sums over values from inputs: checked, so that no file can make them undefined.
+// Saturating integer arithmetic for values from input files, so that no file can cause undefined
+// behaviour.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 namespace memtool {
 
-// sum += value; sticks at the ends of int64 and notes that it did.
+// sum += value; saturates at the limits of int64 and sets `saturated`.
 constexpr void AddTo(std::int64_t& sum, std::int64_t value, bool& saturated) {
   if (__builtin_add_overflow(sum, value, &sum)) {
     sum = value > 0 ? std::numeric_limits<std::int64_t>::max()
@@ -15,7 +16,7 @@ constexpr void AddTo(std::int64_t& sum, std::int64_t value, bool& saturated) {
   }
 }
 
-// a + b without overflow; sticks at the ends of int64.
+// a + b without overflow; saturates at the limits of int64.
 constexpr std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   bool saturated = false;
   AddTo(a, b, saturated);
@@ -31,7 +32,7 @@ constexpr std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b) {
   return a;
 }
 
-// a · b; sticks at the ends of int64.
+// a · b; saturates at the limits of int64.
 constexpr std::int64_t SaturatingMultiply(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {
@@ -65,7 +66,7 @@ class MagnitudeSum {
   std::uint64_t high_ = 0;
 };
 
-// value · factor, rounded; sticks at the ends of int64.
+// value · factor, rounded; saturates at the limits of int64.
 std::int64_t Scaled(std::int64_t value, double factor);
 
 // part / whole; not finite where `whole` is 0.

@@ -1,5 +1,4 @@
-// Bytes from inputs as text that is safe to show and to parse. Other sinks (DOT, markdown) build
-// their own escapers on these.
+// Escapes untrusted bytes for output. Escapers of other formats (DOT, markdown) are built on these.
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@
 
 namespace memtool {
 
-// As std::vector, as far as it goes. Room that is not used takes no memory, or at most 2 MiB.
+// The subset of std::vector's interface that is used here, with the same meaning. Room that is not
+// used takes no memory, or at most 2 MiB.
 template <class Row>
 class RowVector {
   static_assert(std::is_trivially_copyable_v<Row> && alignof(Row) <= alignof(std::max_align_t));
@@ -102,7 +103,7 @@ class RowVector {
   // less than the 128 and more that it stands for.
   static constexpr std::size_t kOwnPages = std::size_t{1} << 19U;
   static constexpr std::size_t kLargePage = std::size_t{1} << 21U;
-  static constexpr std::size_t kFewest = 16;
+  static constexpr std::size_t kMin = 16;
 
   static std::size_t Sum(std::size_t a, std::size_t b) {
     if (b > std::numeric_limits<std::size_t>::max() - a) {
@@ -116,7 +117,7 @@ class RowVector {
     return (capacity * sizeof(Row) + kLargePage - 1) / kLargePage * kLargePage;
   }
 
-  void Grow(std::size_t least) { SetCapacity(std::max({least, capacity_ * 2, kFewest})); }
+  void Grow(std::size_t least) { SetCapacity(std::max({least, capacity_ * 2, kMin})); }
 
   void SetCapacity(std::size_t capacity) {
     if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(Row) / 2) {

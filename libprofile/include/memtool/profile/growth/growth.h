@@ -39,7 +39,7 @@ enum class GrowthDetail : std::uint8_t {
   kLate,      // nothing in the first
   kRepeated,  // in all, or in all but the middle
   // Of noise. Rising: at most kPerhaps of series without a trend rise as much (ChanceOfRise, with
-  // the cycle that CycleOf finds), and LowsRise, and without such a cycle at most kHalves as much
+  // the cycle that FindCycle finds), and LowsRise, and without such a cycle at most kHalves as much
   // from the first half to the second, point by point. Falling: so the other way round.
   kRising,
   kFalling,
@@ -53,29 +53,29 @@ enum class GrowthEvidence : std::uint8_t {
   // fewer than five points. Also a stepwise series with fewer than three rises.
   kWeak,
   kStrong,
-  kFreed,  // goes on, but the history knows that all of it is freed later
+  kFreed,  // a trend, but the history shows that all of it is freed later
 };
 
 // Shares of series without a trend that rise as much by chance (ChanceOfRise).
 inline constexpr double kSure = 0.01;     // 5 points that rise at every step: 1 of 120; 4: 1 of 24
-inline constexpr double kPerhaps = 0.05;  // enough with bytes that are kept, see Kept
+inline constexpr double kPerhaps = 0.05;  // enough with never-freed bytes (Kept)
 // two cycles rise within each half, but not from one to the other
 inline constexpr double kHalves = 0.2;
-inline constexpr std::size_t kFewestRises = 3;
+inline constexpr std::size_t kMinRises = 3;
 // How many noisy rows (with as much kept) may be expected to rise so by chance: the share times
 // their number, at most, for strong and for weak evidence. (Bonferroni's inequality.)
 inline constexpr double kSureOfAll = 0.05;
 inline constexpr double kPerhapsOfAll = 0.25;
 
-// What a history knows: bytes that were allocated in its steps and never freed.
-struct Kept {
+// Bytes allocated during the steps of a history and never freed.
+struct Retained {
   std::int64_t bytes = 0;
   std::size_t steps = 0;  // in how many steps
   // In how many of the first two thirds. What is kept in the last third may be the last iteration's
-  // own. With kFewestRises of them, noise that rises by kPerhaps is strong evidence.
+  // own. With kMinRises of them, noise that rises by kPerhaps is strong evidence.
   std::size_t early_steps = 0;
 
-  [[nodiscard]] bool again_and_again() const { return early_steps >= kFewestRises; }
+  [[nodiscard]] bool recurring() const { return early_steps >= kMinRises; }
 };
 
 struct Growth {
@@ -89,12 +89,12 @@ struct Growth {
   // The share of the variance that this line explains (R²), to six digits; none for a constant
   // and for a single step.
   std::optional<double> fit;
-  std::int64_t least_step = 0;  // the smallest and the largest increment
-  std::int64_t most_step = 0;
-  std::int64_t bend = 0;   // by how much a step exceeds the one before, on average; 0 for one step
-  bool even_bend = false;  // `bend` is the same for all steps
-  std::size_t steps = 0;   // points - 1
-  std::size_t grew = 0;    // in how many of the steps
+  std::int64_t min_step = 0;  // smallest and largest increment
+  std::int64_t max_step = 0;
+  std::int64_t acceleration = 0;   // mean second difference; 0 for one step
+  bool even_acceleration = false;  // all second differences are equal
+  std::size_t steps = 0;           // points - 1
+  std::size_t grew = 0;            // in how many of the steps
   std::size_t shrank = 0;
   std::size_t last_rise = 0;  // the last step that grew, from 1; 0 = none
   std::int64_t last_step = 0;
@@ -106,12 +106,13 @@ struct Growth {
   double chance = 1;
 
   [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(last, first); }
-  [[nodiscard]] bool goes_on() const { return evidence == GrowthEvidence::kStrong; }
+  [[nodiscard]] bool is_trend() const { return evidence == GrowthEvidence::kStrong; }
 };
 
-// At least one value, at most kMostPoints. `kept`: where a history knows it.
-inline constexpr std::size_t kMostPoints = 1U << 20U;
-Growth JudgeGrowth(std::span<const std::int64_t> series, const std::optional<Kept>& kept = {});
+// `series`: 1 to kMaxPoints values. `kept`: only known for histories.
+inline constexpr std::size_t kMaxPoints = 1U << 20U;
+Growth JudgeGrowth(std::span<const std::int64_t> series,
+                   const std::optional<Retained>& retained = {});
 
 struct GrowthRow {
   std::string name;
@@ -121,12 +122,12 @@ struct GrowthRow {
   std::vector<std::int64_t> series;   // one value per point
   std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
   Growth growth;
-  std::optional<Kept> kept;  // of a history
+  std::optional<Retained> retained;  // of a history
 };
 
 struct GrowthPoint {
   std::string name;             // the input or the step
-  std::int64_t time = kNoTime;  // ns since the epoch, where the input tells
+  std::int64_t time = kNoTime;  // ns since the epoch, where the input reports
   std::int64_t event = -1;      // of a step: the last event of the first device
   std::int64_t total = 0;
   std::int64_t unknown = 0;

@@ -23,7 +23,7 @@
 
 namespace memtool {
 
-enum class StepMeasure : std::uint8_t { kEnd, kLow, kKept };
+enum class StepMeasure : std::uint8_t { kEnd, kLow, kRetained };
 
 struct StepOptions {
   // Marks of this name are the steps, numbers after '#' aside. Empty = ProfilerStep, or else
@@ -32,14 +32,14 @@ struct StepOptions {
   std::size_t parts = 0;  // equal parts instead of marks; 0 = marks if there are any
   bool by_time = false;   // parts of equal time instead of equal event counts
   MomentRange range{};
-  std::string device;                  // empty = all of TracesOf
+  std::string device;                  // empty = all of GetTraces
   std::optional<StepMeasure> measure;  // none = end for marks, low for parts
 };
 
 inline constexpr std::size_t kDefaultParts = 10;
-inline constexpr std::size_t kMostParts = 1000;
+inline constexpr std::size_t kMaxParts = 1000;
 // Rows times steps; each value takes 24 bytes while a history is walked through.
-inline constexpr std::size_t kMostValues = std::size_t{1} << 24U;
+inline constexpr std::size_t kMaxValues = std::size_t{1} << 24U;
 
 struct HistoryGrowth {
   // Except with StepMeasure::kLow, rows sum to the points' totals. Lows do not: rows are low at
@@ -48,14 +48,14 @@ struct HistoryGrowth {
   std::string mark;  // whose marks the steps are; empty for equal parts
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
-  std::size_t merged = 1;  // steps per point, where there are more than kMostParts
+  std::size_t merged = 1;  // steps per point, where there are more than kMaxParts
   // a last mark without an end was left out: the recording stops within it
   bool unfinished = false;
 };
 
 // `view`: of the index's recording. `space`: where the nodes of rows are interned. Errors: kUsage
 // for a mark, moment, device or grouping that the history does not have, and for fewer than two
-// steps; kLimit for more than kMostValues.
+// steps; kLimit for more than kMaxValues.
 Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& view, const By& by,
                                       const StepOptions& options, NodeSpace& space);
 

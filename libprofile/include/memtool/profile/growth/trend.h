@@ -33,7 +33,7 @@ double ChanceOfRise(std::span<const std::int64_t> series, std::size_t cycle = 1)
 // How many points are one cycle of a series that rises and falls back, such as memory that is kept
 // for some steps and then freed at once: the distance between its falls, if there are at least
 // three, all equally far apart, and none is missing at either end; else 1.
-std::size_t CycleOf(std::span<const std::int64_t> series);
+std::size_t FindCycle(std::span<const std::int64_t> series);
 
 // Whether what a series falls back to rises: of its first, middle and last third each has a higher
 // lowest point than the one before, by at least a quarter of what the straight line with `slope`

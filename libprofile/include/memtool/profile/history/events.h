@@ -63,7 +63,7 @@ struct EventRange {
   std::int64_t last = -1;
 };
 
-// The events of a range in each trace of TracesOf, none in one without events; both ends are
+// The events of a range in each trace of GetTraces, none in one without events; both ends are
 // included, and a moment is the last event that has happened by then. Errors: kUsage for a device
 // or a moment that the recording does not have.
 Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const MomentRange& range,
@@ -71,7 +71,7 @@ Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const M
 // "start to end": both ends as they were given.
 std::string RangeText(const MomentRange& range);
 // The earliest time of any event, or kNoTime.
-std::int64_t FirstTimeOf(const History& history);
+std::int64_t GetFirstTime(const History& history);
 
 struct ListedEvent {
   std::size_t trace = 0;
@@ -118,7 +118,7 @@ class EventCursor {
   std::optional<BlockId> Count(const Event& event);
   bool NextInTrace(ListedEvent& out);
   void Describe(std::int64_t number, const std::optional<BlockId>& id, ListedEvent& out) const;
-  [[nodiscard]] std::optional<std::int64_t> PartnerOf(std::int64_t number) const;
+  [[nodiscard]] std::optional<std::int64_t> FindPartner(std::int64_t number) const;
 
   const Recording& recording_;
   EventKeeper keeper_;

@@ -23,7 +23,7 @@ std::string StandIn(char kind, std::string_view name, std::string_view salt);
 // asks to drop, its documentation URL, diagnostics (they quote), and the host and process of
 // Metadata::origin are left out. The result's string table holds no original that is not kept.
 // Untouched: the rest of the origin (rank, device names), blind spots, and the names of traces and
-// ledgers.
+// domains.
 Recording Redact(Recording recording, std::string_view salt);
 
 }  // namespace memtool

@@ -36,7 +36,7 @@ struct Timeline {
   std::vector<std::int64_t> layers;
   std::size_t layer_count = 0;
 
-  [[nodiscard]] std::span<const std::int64_t> LayersOf(std::size_t point) const {
+  [[nodiscard]] std::span<const std::int64_t> GetLayers(std::size_t point) const {
     return std::span(layers).subspan(point * layer_count, layer_count);
   }
 };
@@ -65,7 +65,7 @@ class TimelineMaker {
 
  private:
   // The group of the allocation that an event makes or ends; kBefore, or AllocationGroups::kRest.
-  [[nodiscard]] std::uint32_t GroupOf(std::uint32_t event) const;
+  [[nodiscard]] std::uint32_t GetGroup(std::uint32_t event) const;
   [[nodiscard]] std::uint32_t GroupOfStack(StackId stack) const;
   template <class VisitBase>
   void ForEachBase(VisitBase visit) const;

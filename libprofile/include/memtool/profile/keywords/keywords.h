@@ -120,7 +120,7 @@ class KeywordMatches {
   [[nodiscard]] std::string_view MatchedText(std::uint32_t word, StackId stack,
                                              LabelSetId labels) const;
   // A sample's tag, or nothing.
-  [[nodiscard]] StringId TagOf(LabelSetId labels) const { return tags_[labels.value()]; }
+  [[nodiscard]] StringId GetTag(LabelSetId labels) const { return tags_[labels.value()]; }
 
  private:
   WordSetId Intern(std::vector<std::uint32_t> words);
@@ -131,7 +131,7 @@ class KeywordMatches {
   WordSetId OfMapping(MappingId id);
   // True when the words of a sample are its tag's alone.
   [[nodiscard]] bool OnlyTag(LabelSetId labels) const {
-    return TagOf(labels).valid() && recording_.metadata.frames_are_scopes;
+    return GetTag(labels).valid() && recording_.metadata.frames_are_scopes;
   }
   [[nodiscard]] std::optional<std::string_view> MatchedIn(std::uint32_t word,
                                                           const Location& location) const;

@@ -14,23 +14,23 @@
 
 namespace memtool {
 
-using LedgerId = Id<struct LedgerTag>;  // which memory an event changes
+using DomainId = Id<struct DomainTag>;  // the memory domain that an event changes
 using TraceId = Id<struct TraceTag>;    // one ordered list of events
 
 // kCpu: what a framework's CPU allocator hands out; on no device, and left out of sums over all
 // devices unless there is nothing else.
-enum class LedgerKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
-enum class LedgerLevel : std::uint8_t { kDriver, kAllocator, kUser };
+enum class DomainKind : std::uint8_t { kDevice, kManaged, kPinned, kHost, kVmm, kCpu };
+enum class DomainLevel : std::uint8_t { kDriver, kAllocator, kUser };
 
-// Memory from the driver counts at driver level (PyTorch's segments); what an allocator hands out
-// of it counts one level above (blocks). What nobody tracks is parent minus children, at every
-// level.
-struct Ledger {
+// A place that memory comes from, at one level: the driver's segments, or the blocks that a
+// framework's allocator carves out of them. The two levels are never added up. Untracked bytes are
+// the parent's bytes minus those of its children.
+struct MemoryDomain {
   std::string name;          // "segments", "blocks"
   std::int32_t device = -1;  // ordinal; -1 = none (host)
-  LedgerKind kind = LedgerKind::kDevice;
-  LedgerLevel level = LedgerLevel::kAllocator;
-  LedgerId parent;  // the ledger that this one's memory comes from, or none
+  DomainKind kind = DomainKind::kDevice;
+  DomainLevel level = DomainLevel::kAllocator;
+  DomainId parent;  // the domain that this one's memory comes from, or none
   std::optional<std::int64_t> capacity{};
 };
 
@@ -42,24 +42,24 @@ enum class Action : std::uint8_t {
   kSegmentFree,
   kSegmentMap,
   kSegmentUnmap,
-  kOom,       // size = bytes requested; key = what the driver said was free, or kNotTold
+  kOom,       // size = bytes requested; key = what the driver said was free, or kUnknownBytes
   kAdjust,    // size = ± bytes without a key
   kMark,      // a named moment; name in History::marks
   kAnnotate,  // says something about what is live at `key`; its label says what
   kOther,     // kept and counted, without meaning here
 };
 
-inline constexpr std::uint64_t kNotTold = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kUnknownBytes = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
 // 32 bytes: files hold millions.
 struct Event {
-  std::uint64_t key = 0;  // address or handle; unique among what is live in a ledger
+  std::uint64_t key = 0;  // address or handle; unique among what is live in a domain
   std::int64_t size = 0;  // as the file says: PyTorch logs requested bytes of blocks
   std::int64_t time = kNoTime;
   StackId stack;             // may be none
   std::uint16_t stream = 0;  // index into History::streams
-  std::uint8_t ledger = 0;   // LedgerId of the event
+  std::uint8_t domain = 0;   // DomainId of the event
   Action action = Action::kOther;
 };
 static_assert(sizeof(Event) == 32);
@@ -71,8 +71,8 @@ struct Trace {
   std::string name;  // as the file writes it
   std::uint64_t first_event = 0;
   std::uint64_t event_count = 0;
-  LedgerId blocks;          // allocator-level ledger of this trace
-  LedgerId segments;        // driver-level ledger of this trace
+  DomainId blocks;          // allocator-level domain of this trace
+  DomainId segments;        // driver-level domain of this trace
   bool overflowed = false;  // the recorder's ring dropped the oldest entries
   // What was there before the first event, where the format gives only a sum: live bytes that no
   // event frees and no block of the state shows, and reserved bytes (of inputs without a state).
@@ -96,7 +96,7 @@ struct Mark {
   std::int64_t end = kNoTime;  // kNoTime when it never ended
 };
 
-// Where physical memory that a handle names (LedgerKind::kVmm) can be seen, and how long.
+// Where physical memory that a handle names (DomainKind::kVmm) can be seen, and how long.
 struct AddressRange {
   std::uint64_t event = 0;  // row of History::events: the allocation of the memory
   std::uint64_t address = 0;
@@ -122,7 +122,7 @@ struct BreakdownPart {
 enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 
 struct History {
-  std::vector<Ledger> ledgers;
+  std::vector<MemoryDomain> domains;
   std::vector<Trace> traces;
   RowVector<Event> events;
   // Per event, when any event has labels (pool, compile context, user metadata); else empty.

@@ -34,7 +34,7 @@ struct Origin {
   // Which of the framework's allocators it was: "XPU", "NPU"; empty = the usual one (CUDA, HIP).
   std::string platform{};
   std::string schema{};  // version of the format, as its reader names it; or empty
-  // Of the recorded process; empty where the file does not tell.
+  // Of the recorded process; empty where the file does not say.
   std::string host{};
   std::optional<std::int64_t> process{};
   std::string rank{};                       // as the launcher writes it: "3", "3 of 8"

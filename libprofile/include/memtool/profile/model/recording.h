@@ -101,7 +101,7 @@ enum class CounterKind : std::uint8_t {
 // A figure that an input gives besides its samples, and that none of them includes.
 struct Counter {
   CounterKind kind = CounterKind::kDeviceTotal;
-  std::int32_t device = -1;  // ordinal; -1 = the input does not tell
+  std::int32_t device = -1;  // ordinal; -1 = the input does not say
   std::int64_t value = 0;    // bytes
 };
 

@@ -89,6 +89,6 @@ class RecordingBuilder {
 };
 
 // The role that a sample type's name and unit imply ("space/bytes", "inuse_objects/count").
-Role RoleOf(std::string_view type, std::string_view unit);
+Role GetRole(std::string_view type, std::string_view unit);
 
 }  // namespace memtool

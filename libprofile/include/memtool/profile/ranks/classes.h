@@ -42,7 +42,7 @@ std::vector<RowDifference> Differences(std::span<const RowBytes> here,
                                        std::span<const RowBytes> there, std::size_t most);
 
 inline constexpr std::size_t kNoRow = SIZE_MAX;
-inline constexpr std::size_t kMostDifferences = 5;
+inline constexpr std::size_t kMaxDifferences = 5;
 
 // Members are rows of the span that was given. Outliers that founded a class of their own are
 // members of the class that they exceed.
@@ -102,8 +102,8 @@ RankClasses ClassifyRanks(std::span<const RankMemory> ranks, std::int64_t world,
                           const Tolerance& tolerance = {});
 
 // "0-15,32": the ranks of members as ranges, first and last.
-std::vector<std::pair<std::int64_t, std::int64_t>> RangesOf(std::span<const RankMemory> ranks,
-                                                            std::span<const std::size_t> members);
+std::vector<std::pair<std::int64_t, std::int64_t>> MakeRanges(std::span<const RankMemory> ranks,
+                                                              std::span<const std::size_t> members);
 
 // Which values of a group of like ones are outliers (rows, ascending): those that differ from the
 // median by more than `tolerance` of it and, where values are not mostly equal, by more than k

@@ -17,10 +17,10 @@
 
 namespace memtool {
 
-inline constexpr std::size_t kMostDigestRows = 512;
-inline constexpr std::size_t kMostDigestBins = 256;
-inline constexpr std::size_t kMostDigestOoms = 16;
-inline constexpr std::size_t kMostDigestDevices = 64;
+inline constexpr std::size_t kMaxDigestRows = 512;
+inline constexpr std::size_t kMaxDigestBins = 256;
+inline constexpr std::size_t kMaxDigestOoms = 16;
+inline constexpr std::size_t kMaxDigestDevices = 64;
 
 // A row as `top` has it, by function and file; bytes that are live.
 struct DigestRow {
@@ -55,7 +55,7 @@ struct DigestOom {
   std::int32_t device = -1;
   std::int64_t event = -1;
   std::int64_t time = kNoTime;
-  std::int64_t asked = 0;
+  std::int64_t requested_bytes = 0;
   std::optional<std::int64_t> free;  // as the driver said
   std::int64_t live = 0;
   std::int64_t reserved = 0;
@@ -64,7 +64,7 @@ struct DigestOom {
 
 // The highest live and reserved bytes of the device with the highest peak, per bin of time. A bin
 // is 2^shift ns long and begins at a multiple of that, so that grids of different files line up and
-// a coarser one is the maximum of a finer one's bins. Empty where times are not told.
+// a coarser one is the maximum of a finer one's bins. Empty where times are not reported.
 struct DigestGrid {
   std::int64_t first = 0;  // bin of the first value: time >> shift
   unsigned shift = 0;
@@ -79,7 +79,7 @@ struct Digest {
   std::uint64_t bytes = 0;
   std::string format;
   std::string display;  // the format for people
-  // What the file itself tells of its writer.
+  // Identity of the writing process, as recorded in the file.
   std::string host;
   std::optional<std::int64_t> process;
   std::string rank;          // "3", "3 of 8"
@@ -94,12 +94,12 @@ struct Digest {
   std::int64_t end = 0;   // of all devices
   // By max(peak, end), largest first; ties by name.
   std::vector<DigestRow> rows;
-  // Beyond kMostDigestRows: how many, what they hold, and the most that one of them holds.
+  // Beyond kMaxDigestRows: how many, what they hold, and the most that one of them holds.
   std::uint64_t cut_rows = 0;
   std::int64_t cut_peak = 0;
   std::int64_t cut_end = 0;
   std::int64_t cut_largest = 0;
-  std::vector<DigestOom> ooms;  // by time, then event; the first kMostDigestOoms
+  std::vector<DigestOom> ooms;  // by time, then event; the first kMaxDigestOoms
   DigestGrid grid;
   std::vector<std::pair<std::string, std::string>> settings;       // by name
   std::vector<std::pair<std::string, std::uint64_t>> diagnostics;  // code → count, by code
@@ -115,7 +115,7 @@ struct DigestedFile {
 
 // All texts become UTF-8. Errors: kUnsupported where a recording has neither a history nor samples
 // in bytes.
-Result<Digest> DigestOf(const std::shared_ptr<const Recording>& recording, DigestedFile file);
+Result<Digest> MakeDigest(const std::shared_ptr<const Recording>& recording, DigestedFile file);
 // Of a file that could not be read.
 Digest DigestOfProblem(DigestedFile file, std::string_view problem);
 

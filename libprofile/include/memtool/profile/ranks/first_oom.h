@@ -13,21 +13,21 @@ namespace memtool {
 // One failure of one rank.
 struct RankOom {
   std::int64_t rank = 0;
-  std::optional<std::int64_t> time{};   // nanoseconds since 1970, by the clock of its host
-  std::optional<std::int64_t> asked{};  // bytes
-  std::optional<std::int64_t> free{};   // bytes, by the driver
-  std::uint64_t where = 0;              // equal for equal code; 0 = not known
+  std::optional<std::int64_t> time{};  // nanoseconds since 1970, by the clock of its host
+  std::optional<std::int64_t> requested_bytes{};  // bytes
+  std::optional<std::int64_t> free{};             // bytes, by the driver
+  std::uint64_t where = 0;                        // equal for equal code; 0 = not known
 };
 
-// Failures that ask for the same in the same code, of ranks that are therefore told of once.
+// Identical failures (same size, same code) of several ranks, reported as one.
 struct OomGroup {
   std::vector<std::int64_t> ranks{};   // by time, then by rank; each once
   std::size_t failures = 0;            // more than ranks, where some failed again
   std::optional<std::int64_t> time{};  // of the earliest
   std::optional<std::int64_t> last{};  // of the latest
-  std::optional<std::int64_t> asked{};
-  std::optional<std::int64_t> least_free{};
-  std::optional<std::int64_t> most_free{};
+  std::optional<std::int64_t> requested_bytes{};
+  std::optional<std::int64_t> min_free{};
+  std::optional<std::int64_t> max_free{};
   std::uint64_t where = 0;
   // Nanoseconds behind the very first failure; none without a time.
   std::optional<std::int64_t> after_first{};

@@ -64,8 +64,8 @@ struct RankIdentity {
   std::optional<std::int64_t>* Number(IdentityField field);
 };
 
-// Whether anything tells this process from others of its job.
-inline bool TellsProcess(const RankIdentity& identity) {
+// Whether the process can be distinguished from others of its job.
+inline bool NamesProcess(const RankIdentity& identity) {
   return identity.rank || identity.local_rank || identity.node || identity.pid ||
          !identity.host.empty();
 }

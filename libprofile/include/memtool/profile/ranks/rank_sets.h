@@ -46,9 +46,9 @@ struct RankSetKey {
 
 // How a file came to its rank.
 enum class RankRule : std::uint8_t {
-  kTold,          // identity.rank
+  kReported,      // identity.rank
   kNodeAndLocal,  // node · GPUs per node + local rank
-  kLocal,         // the local rank, where no node is told
+  kLocal,         // the local rank, where no node is reported
   kNode,          // one process per node
   kHostAndPid,    // its place among hosts and pids in order of their names: a number, not a rank
   kNone,
@@ -57,7 +57,7 @@ enum class RankRule : std::uint8_t {
 struct RankMember {
   std::size_t file = 0;
   std::int64_t rank = 0;
-  RankRule rule = RankRule::kTold;
+  RankRule rule = RankRule::kReported;
 };
 
 enum class DoubleReason : std::uint8_t {
@@ -85,7 +85,7 @@ struct WrongDevice {
 };
 
 enum class ExpectedFrom : std::uint8_t {
-  kWorld,    // the files tell how many ranks there are
+  kWorld,    // the files report how many ranks there are
   kHighest,  // the highest rank of any step of this job and role
 };
 
@@ -98,7 +98,7 @@ struct RankSet {
   std::vector<DoubleRank> doubles{};        // ascending
   std::int64_t expected = 0;                // how many ranks there should be; at most 2^31
   ExpectedFrom expected_from = ExpectedFrom::kHighest;
-  std::vector<std::int64_t> missing{};  // ascending, at most kMostMissing
+  std::vector<std::int64_t> missing{};  // ascending, at most kMaxMissing
   std::int64_t missing_count = 0;
   // Files with equal content under several ranks: copied, or one rank wrote over another's.
   std::vector<std::vector<std::size_t>> same_content{};
@@ -108,7 +108,7 @@ struct RankSet {
   std::vector<std::size_t> conflicts{};      // files whose sources contradict each other
 };
 
-inline constexpr std::size_t kMostMissing = 10'000;
+inline constexpr std::size_t kMaxMissing = 10'000;
 
 // Sets in order: jobs by name, attempts, steps, then roles; what has no step before what has one.
 // The order of the files makes no difference but to their rows.

@@ -33,7 +33,7 @@ class HistoryIndex {
     std::unique_ptr<const Replay> replay;
     std::unique_ptr<const TraceSummary> summary;
   };
-  [[nodiscard]] std::size_t RowOf(const Trace& trace) const;
+  [[nodiscard]] std::size_t GetRow(const Trace& trace) const;
 
   std::shared_ptr<const Recording> recording_;
   mutable std::vector<OfTrace> traces_;

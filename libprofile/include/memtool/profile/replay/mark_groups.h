@@ -21,7 +21,7 @@ struct MarkGroup {
 };
 
 // In the order in which the names first appear.
-std::vector<MarkGroup> GroupsOf(std::span<const Mark> marks);
+std::vector<MarkGroup> MakeGroups(std::span<const Mark> marks);
 // "ProfilerStep#3 to #7, forward (12 times), load, and 9 more".
 std::string MarkNames(std::span<const Mark> marks);
 

@@ -67,11 +67,11 @@ Result<StateSpan> ResolveRange(const HistoryIndex& index, const Trace& trace,
 std::string TraceText(const Trace& trace);
 
 // The traces of a history that commands look at: those of `device`, or, when it is empty, all but
-// those that would count bytes twice or are on no device. A caller's own ledgers
-// (LedgerLevel::kUser) lie within the driver's and are selected by their whole name only; a CPU's
-// (LedgerKind::kCpu) count when there is nothing else. Errors: kUsage for a device that does not
+// those that would count bytes twice or are on no device. A caller's own domains
+// (DomainLevel::kUser) lie within the driver's and are selected by their whole name only; a CPU's
+// (DomainKind::kCpu) count when there is nothing else. Errors: kUsage for a device that does not
 // exist.
-Result<std::vector<std::size_t>> TracesOf(const Recording& recording, std::string_view device);
+Result<std::vector<std::size_t>> GetTraces(const Recording& recording, std::string_view device);
 
 // "cuda:0, cuda:1": the names of a history's traces, for messages.
 std::string TraceNames(const Recording& recording);

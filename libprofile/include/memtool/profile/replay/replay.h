@@ -54,7 +54,7 @@ struct TraceSummary {
 };
 
 // Events of a trace, in order.
-std::span<const Event> EventsOf(const Recording& recording, const Trace& trace);
+std::span<const Event> GetEvents(const Recording& recording, const Trace& trace);
 
 // What an event says that it changes: live bytes of blocks (see also Replay::ChangeAt), reserved
 // bytes of segments.

@@ -108,18 +108,18 @@ class BucketTable {
     std::uint32_t category = 0;
     std::uint32_t word = 0;
   };
-  [[nodiscard]] std::vector<Hit> HitsOf(const std::vector<std::uint32_t>& words,
-                                        std::size_t axis) const;
+  [[nodiscard]] std::vector<Hit> FindHits(const std::vector<std::uint32_t>& words,
+                                          std::size_t axis) const;
   [[nodiscard]] std::vector<std::pair<Key, BucketSum>> Sorted() const;
   Result<void> RefuseAmbiguous(const std::vector<std::uint32_t>& words,
                                std::string_view entry) const;
   void Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
             const BucketSum& sum);
-  BucketSum& SumOf(Key key);
+  BucketSum& GetSum(Key key);
   void AddSamples(const Input& input);
   class InputRows;
-  [[nodiscard]] std::optional<Explanation> ExplanationOf(std::size_t axis, std::uint32_t words,
-                                                         std::uint32_t word) const;
+  [[nodiscard]] std::optional<Explanation> MakeExplanation(std::size_t axis, std::uint32_t words,
+                                                           std::uint32_t word) const;
   std::uint32_t InternEntry(std::string_view name, std::string_view file);
   std::uint32_t InternWords(std::span<const std::uint32_t> words);
 

@@ -67,7 +67,7 @@ class FlatCum {
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] std::int64_t unknown() const { return unknown_; }
 
-  [[nodiscard]] Place PlaceOf(NodeId node) const;
+  [[nodiscard]] Place GetPlace(NodeId node) const;
   // Per node: the heaviest call into a framework below its code, or none.
   [[nodiscard]] std::vector<NodeId> Vias() const;
 

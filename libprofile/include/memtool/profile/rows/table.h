@@ -51,7 +51,7 @@ struct Input {
   double scale = 1.0;     // what the sums were scaled by
 };
 
-Input InputOf(const Selection& selection);
+Input MakeInput(const Selection& selection);
 
 enum class SortBy : std::uint8_t { kFlat, kCum };
 

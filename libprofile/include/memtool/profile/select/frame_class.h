@@ -28,8 +28,8 @@ struct FrameClass {
   bool framework = false;  // Python that a rule names
   bool op = false;         // native code that names an operation: "DivBackward0::apply"
   bool call = false;       // an operation's entry, called by the framework itself: "sum_dim::call"
-  bool telling = false;    // hidden native code whose name says what the memory is for
-  bool wrapper = false;    // a hidden frame that does not say which call it was
+  bool informative = false;  // hidden native code whose name says what the memory is for
+  bool wrapper = false;      // a hidden frame that does not say which call it was
 };
 
 // Rules ready to use, from any thread.

@@ -14,7 +14,7 @@ namespace memtool {
 
 struct StackSum {
   StackId stack;
-  std::uint32_t group = 0;   // label frames (View::GroupOf)
+  std::uint32_t group = 0;   // label frames (View::GetGroup)
   std::int64_t value = 0;    // in the choice's unit
   std::int64_t unknown = 0;  // allocations of unknown size, not in `value`
 };
@@ -38,6 +38,6 @@ struct StackSums {
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale = 1.0);
 
 // Per stack: 1 when a sample of it is kept and no frame filter drops it.
-std::vector<char> KeptStacks(const View& view, const StackSums& sums);
+std::vector<char> SelectedStacks(const View& view, const StackSums& sums);
 
 }  // namespace memtool

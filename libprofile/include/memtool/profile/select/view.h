@@ -56,7 +56,7 @@ class View {
   // Label frames: samples with the same group get the same extra frames. Group 0 has none unless
   // tag root or leaf was given.
   [[nodiscard]] bool has_label_frames() const { return !roots_.empty() || !leaves_.empty(); }
-  [[nodiscard]] std::uint32_t GroupOf(LabelSetId labels) const {
+  [[nodiscard]] std::uint32_t GetGroup(LabelSetId labels) const {
     return groups_.empty() ? 0 : groups_[labels.value()];
   }
   [[nodiscard]] std::size_t group_count() const { return group_roots_.size(); }
@@ -84,7 +84,7 @@ class View {
   void MarkDropFrames();
   void MatchLabels();
   void GroupLabels();
-  [[nodiscard]] bool KeptByFocus(std::span<const LocationId> stack) const;
+  [[nodiscard]] bool PassesFocus(std::span<const LocationId> stack) const;
   [[nodiscard]] std::span<const LocationId> CutRange(std::span<const LocationId> stack) const;
   [[nodiscard]] std::size_t CutDropped(std::span<const LocationId> stack) const;
   bool Cut(std::span<const LocationId>& stack) const;

@@ -124,9 +124,9 @@ class HistoryComparison {
   void MeasurePeak(PairedStep& pair, const Partners& partners) const;
   static std::int64_t SizeOf(const Side& side, const ProgramStep& step, std::size_t row);
   static bool IsLive(const Side& side, const ProgramStep& step, std::size_t row);
-  static ChangeKind KindOf(const Side& side, const ProgramStep& step,
-                           const std::vector<std::uint32_t>& partners, const Side& other,
-                           const ProgramStep& other_step, std::optional<std::uint32_t> event);
+  static ChangeKind GetKind(const Side& side, const ProgramStep& step,
+                            const std::vector<std::uint32_t>& partners, const Side& other,
+                            const ProgramStep& other_step, std::optional<std::uint32_t> event);
 
   Side base_;
   Side now_;

@@ -21,8 +21,8 @@ struct Loop {
   [[nodiscard]] std::size_t end() const { return begin + length; }
 };
 
-inline constexpr std::size_t kFewestRepetitions = 3;
-inline constexpr std::size_t kShortestLoop = 16;  // elements
+inline constexpr std::size_t kMinRepetitions = 3;
+inline constexpr std::size_t kMinLoopLength = 16;  // elements
 
 // In the order of the sequence, without overlap. The period is the shortest that makes the loop as
 // long. Sequences have fewer than 2^32 elements.

@@ -16,9 +16,9 @@ enum class StepPhase : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
 inline constexpr std::size_t kPhases = 4;
 
 // "other", "forward", "backward", "optimizer"
-std::string_view NameOf(StepPhase phase);
+std::string_view ToName(StepPhase phase);
 
-// The names that tell phases. Files are words of a path: of its last name, or of a folder.
+// The names that identify phases. Files are words of a path: of its last name, or of a folder.
 struct PhaseWords {
   std::span<const std::string_view> optimizer_functions;
   std::span<const std::string_view> optimizer_files;     // what their words begin with
@@ -32,7 +32,7 @@ const PhaseWords& BuiltinPhaseWords();
 // "torch/optim/lr_scheduler.py".
 bool IsOptimizerFile(std::string_view file);
 
-// What a stack tells.
+// The phase that a stack indicates.
 struct StackPhase {
   StepPhase phase = StepPhase::kOther;
   bool python = false;   // has Python frames
@@ -62,6 +62,6 @@ struct PhaseRun {
 
 // Runs that are short (under 0.3 % of all, and much shorter than a usual run) are joined to the run
 // before them, so that a hook within backward does not end it.
-std::vector<PhaseRun> RunsOf(std::span<const StepPhase> phases);
+std::vector<PhaseRun> MakeRuns(std::span<const StepPhase> phases);
 
 }  // namespace memtool

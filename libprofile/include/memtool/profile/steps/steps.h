@@ -39,12 +39,12 @@ struct StackFacts {
 // `keys`: shared by the recordings whose allocations are compared.
 StackFacts FactsOfStacks(const Recording& recording, StackKeys& keys);
 
-TraceAllocations AllocationsOf(const HistoryIndex& index, const Trace& trace,
-                               const StackFacts& facts);
+TraceAllocations CollectAllocations(const HistoryIndex& index, const Trace& trace,
+                                    const StackFacts& facts);
 
 enum class StepSource : std::uint8_t { kNone, kMark, kPhase, kLoop };
 // "none", "mark", "phase", "loop"
-std::string_view NameOf(StepSource source);
+std::string_view ToName(StepSource source);
 
 // Events `begin` to `end` of a trace, and the allocations among them: rows of TraceAllocations.
 struct ProgramStep {
@@ -73,7 +73,7 @@ struct ProgramSteps {
 
 enum class LoopKind : std::uint8_t { kOther, kLayers, kParameters, kSteps };
 // "other", "layers", "parameters", "steps"
-std::string_view NameOf(LoopKind kind);
+std::string_view ToName(LoopKind kind);
 
 // A loop inside a step (or, without steps, anywhere).
 struct ProgramLoop {

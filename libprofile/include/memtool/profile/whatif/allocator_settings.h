@@ -59,7 +59,7 @@ Result<AllocatorSettings> ParseAllocatorConf(std::string_view text);
 
 // What the file says of its own settings; PyTorch's defaults where it says nothing. Never fails:
 // what cannot be read is in `not_modelled`.
-AllocatorSettings SettingsOf(const Recording& recording);
+AllocatorSettings RecordedSettings(const Recording& recording);
 
 // As PYTORCH_CUDA_ALLOC_CONF would say it; "default settings" is empty.
 std::string ConfText(const AllocatorSettings& settings);

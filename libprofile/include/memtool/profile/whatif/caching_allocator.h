@@ -61,7 +61,7 @@ class CachingAllocator {
   using BlockId = std::uint32_t;
   static constexpr BlockId kNoBlock = UINT32_MAX;
   // Of a request, and of all that is laid: no sum of a few of these leaves the range.
-  static constexpr std::int64_t kLargest = std::int64_t{1} << 60U;
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 60U;
 
   CachingAllocator(AllocatorSettings settings, DriverModel driver, Rules rules = {});
 
@@ -81,7 +81,7 @@ class CachingAllocator {
   [[nodiscard]] std::span<const SegmentChange> changes() const { return changes_; }
   [[nodiscard]] std::span<const std::uint32_t> completed() const { return completed_; }
   [[nodiscard]] const AllocatorCounters& counters() const { return counters_; }
-  [[nodiscard]] std::uint64_t AddressOf(BlockId block) const { return blocks_[block].address; }
+  [[nodiscard]] std::uint64_t GetAddress(BlockId block) const { return blocks_[block].address; }
   [[nodiscard]] std::int64_t SizeOf(BlockId block) const { return blocks_[block].size; }
   [[nodiscard]] DriverModel& driver() { return driver_; }
   [[nodiscard]] const AllocatorSettings& settings() const { return settings_; }
@@ -163,7 +163,7 @@ class CachingAllocator {
   [[nodiscard]] bool Alone(BlockId block) const {
     return blocks_[block].prev == kNoBlock && blocks_[block].next == kNoBlock;
   }
-  [[nodiscard]] static FreeSet::Entry EntryOf(const BlockRow& row, BlockId id) {
+  [[nodiscard]] static FreeSet::Entry MakeEntry(const BlockRow& row, BlockId id) {
     return {row.state == State::kUnmapped ? 0 : row.size, row.address, id};
   }
   void InsertFree(BlockId block);
@@ -201,7 +201,7 @@ class CachingAllocator {
   void Unmap(BlockId block);
   [[nodiscard]] bool HasRoom(BlockId block, std::int64_t size) const;
   std::uint32_t NewReservation(std::uint32_t pool, std::uint64_t address, std::int64_t size);
-  [[nodiscard]] std::int64_t PageOf(bool small) const {
+  [[nodiscard]] std::int64_t GetPage(bool small) const {
     return small ? kSizes.small_segment : settings_.large_segment;
   }
   BlockId LayUnmapped(std::uint32_t reservation, std::uint32_t pool, std::uint64_t address,

@@ -20,16 +20,16 @@ struct AddressedSize {
   std::int64_t size = 0;
 };
 
-// What a recording knows about one request and no program could: where its new segments came to
-// lie, and that the driver refused one after it had granted `granted`.
-struct Told {
+// The driver's recorded behaviour during one request, which no model can predict: the addresses of
+// new segments, and whether it refused one after granting `granted`.
+struct DriverReport {
   std::vector<AddressedSize> segments;
   std::size_t granted = 0;
   bool refused = false;
   std::int64_t given_back = 0;  // bytes, before the driver was asked for the last time
-  bool failed = false;          // nothing helped: after `granted_then` more it refused for good
+  bool failed = false;  // refused again after `granted_then` more segments: the request failed
   std::size_t granted_then = 0;
-  bool limit_decides = false;  // only the addresses are told
+  bool limit_decides = false;  // use only the addresses
 };
 
 struct DriverModel {
@@ -41,28 +41,28 @@ struct DriverModel {
   std::uint64_t next = std::uint64_t{1} << 62U;
 
   // For one request; empty = the limit alone decides.
-  Told told;
-  bool knows = false;  // `told` is about this request
+  DriverReport report;
+  bool knows = false;  // `told` belongs to the current request
 
-  void Tell(Told about) {
-    told = std::move(about);
+  void SetReport(DriverReport about) {
+    report = std::move(about);
     knows = true;
     used = grants = 0;
     was_refused = false;
   }
   void Forget() { knows = false; }
 
-  struct Ask {
+  struct DriverRequest {
     std::int64_t bytes = 0;
     std::int64_t reserved = 0;    // what the process has
     std::int64_t given_back = 0;  // what it gave back during this request,
     bool all_given_back = false;  // and that this is all it could
   };
-  bool Grants(const Ask& ask);
+  bool Grants(const DriverRequest& request);
   // Where `bytes` of new address range begin, of which `mapped` are used at once.
   std::uint64_t AddressFor(std::int64_t bytes, std::int64_t mapped);
 
-  // How far `told` has been followed.
+  // Progress within `told`.
   std::size_t used = 0;  // of told.segments
   std::size_t grants = 0;
   bool was_refused = false;

@@ -1,6 +1,6 @@
 // How true the model is to a recording: its own requests under its own settings, run freely and
-// compared with what the file says at every event. Two things are told that no model can know:
-// where a new segment came to lie, and that the driver refused one.
+// compared with what the file says at every event. The model is given two things that it cannot
+// compute: where a new segment came to lie, and that the driver refused one.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class Obstacle : std::uint8_t {
   kNoState,         // only events: what was there before them is unknown
   kOtherAllocator,  // cudaMallocAsync
   kTooLarge,        // sizes that no device has: sums of them would leave the range
-  kOutside,         // addresses lie in no segment that the file tells of
+  kOutside,         // addresses lie in no segment that the file reports of
 };
 const char* ObstacleName(Obstacle obstacle);  // "no_events"
 
@@ -74,7 +74,7 @@ struct Fidelity {
 
 // Whether a trace is one of PyTorch's caching allocator, and whole enough. Nothing else in this
 // folder may be asked about a trace where this finds an obstacle.
-Obstacle ObstacleOf(const Recording& recording, const Trace& trace);
+Obstacle FindObstacle(const Recording& recording, const Trace& trace);
 
 // The same run told only addresses, under a limit: the events of the requests that were refused
 // memory, and how many of them made the allocator give everything back.
@@ -86,7 +86,8 @@ Refusals RefusalsUnder(const HistoryIndex& index, const Trace& trace,
                        const AllocatorSettings& settings, const Requests& requests,
                        std::int64_t limit);
 
-Fidelity FidelityOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, const Requests& requests, Rules rules = {});
+Fidelity ComputeFidelity(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, const Requests& requests,
+                         Rules rules = {});
 
 }  // namespace memtool::whatif

@@ -22,7 +22,7 @@ namespace memtool::whatif {
 // How the size of an allocation depends on x. The exponent between two recordings decides; outside
 // of these three it is interpolated by a straight line, or, growing faster, by b x + c x².
 enum class Law : std::uint8_t { kConstant, kLinear, kQuadratic, kOther };
-std::string_view NameOf(Law law);  // "constant"
+std::string_view ToName(Law law);  // "constant"
 
 // Bytes at x: constant + linear · x + quadratic · x².
 struct Growth {
@@ -34,7 +34,7 @@ struct Growth {
   [[nodiscard]] std::int64_t At(double x) const;
 };
 // Through (x, bytes) of two recordings; of the first exactly.
-Growth GrowthOf(double x, std::int64_t bytes, double other_x, std::int64_t other_bytes);
+Growth MakeGrowth(double x, std::int64_t bytes, double other_x, std::int64_t other_bytes);
 
 struct FitInput {
   const HistoryIndex* index = nullptr;
@@ -42,7 +42,7 @@ struct FitInput {
   double x = 0;                  // above 0; no two are equal
 };
 
-// Whether two recordings are of one program. A third size can only be told from two that are.
+// Whether two recordings are of the same program: only then can a third size be predicted.
 struct FitGate {
   enum class Reason : std::uint8_t {
     kAccepted,
@@ -57,8 +57,8 @@ struct FitGate {
   std::uint64_t outside = 0;  // pairs with another law
 
   // Shares that are still accepted: references are in memtool-fit(1).
-  static constexpr double kLeastPaired = 0.99;
-  static constexpr double kMostOutside = 0.005;
+  static constexpr double kMinPaired = 0.99;
+  static constexpr double kMaxOutside = 0.005;
   [[nodiscard]] bool accepted() const { return reason == Reason::kAccepted; }
   [[nodiscard]] double paired() const {
     return allocations == 0 ? 0 : static_cast<double>(pairs) / static_cast<double>(allocations);
@@ -67,9 +67,9 @@ struct FitGate {
     return pairs == 0 ? 0 : static_cast<double>(outside) / static_cast<double>(pairs);
   }
 };
-std::string_view NameOf(FitGate::Reason reason);  // "structure"
+std::string_view ToName(FitGate::Reason reason);  // "structure"
 
-// What grows by one law under one stack, at the moment when most is live.
+// Bytes with one growth law under one stack, at the peak.
 struct FitRow {
   StackId stack;  // of the recording that was scaled; may be none
   Law law = Law::kConstant;
@@ -113,8 +113,8 @@ class FittedProgram {
   FitGate gate_;
 };
 
-// Of `inputs`, which to scale to x and which to learn the laws from: the nearest by ratio, and the
-// one that is farthest from that. Rows of `inputs`, which has at least two.
+// Which input to scale to x (the nearest by ratio) and which to fit the growth laws with (the one
+// farthest from that). Rows of `inputs`, which has at least two.
 struct FitChoice {
   std::size_t near = 0;
   std::size_t far = 0;

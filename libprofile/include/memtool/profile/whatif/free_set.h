@@ -1,5 +1,5 @@
-// Free blocks in the order of the allocator's search: by size, then address. A sorted list in
-// pieces, because the search walks it in order and copies of it are made often.
+// Free blocks in the allocator's search order: by size, then address. A sorted list in chunks
+// rather than a tree, because it is iterated in order and copied often.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class FreeSet {
   }
 
  private:
-  static constexpr std::size_t kMost = 32;  // entries in a piece
+  static constexpr std::size_t kMax = 32;  // entries in a piece
   [[nodiscard]] Place Find(const Entry& entry) const;
 
   std::vector<std::vector<Entry>> pieces_;  // none is empty

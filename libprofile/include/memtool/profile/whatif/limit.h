@@ -1,4 +1,5 @@
-// How much memory the recorded process could get: no file says it, refusals and failures do.
+// The memory limit of the recorded process. No file records it; it is inferred from the driver's
+// refusals and from failed allocations.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,22 @@ namespace memtool::whatif {
 
 struct Limit {
   enum class From : std::uint8_t {
-    kHighest,   // nothing was refused: a lower bound only
-    kRefusals,  // the driver refused, and something was given back
-    kFailure,   // a failure tells what the driver had left
+    kHighest,   // no refusal: only a lower bound is known
+    kRefusals,  // from refusals after which memory was released
+    kFailure,   // from the free memory reported by a failed allocation
   };
   From from = From::kHighest;
   std::int64_t low = 0;                // it is at least this,
   std::optional<std::int64_t> high{};  // and less than this; of a failure both are the figure
   std::uint64_t refusals = 0;
   std::uint64_t failures = 0;
-  // Whether the model under this limit asks for memory in vain at the same events, told nothing
-  // else.
+  // Whether the model, given only this limit, is refused memory at the same events.
   std::optional<bool> reproduced{};
   std::uint64_t retries = 0;  // of the model under this limit
 };
 const char* LimitSourceName(Limit::From from);  // "refusals"
 
-Limit LimitOf(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
-              const Requests& requests);
+Limit ComputeLimit(const HistoryIndex& index, const Trace& trace, const AllocatorSettings& settings,
+                   const Requests& requests);
 
 }  // namespace memtool::whatif

@@ -1,5 +1,5 @@
-// What a program asked of the allocator, as a sequence that can be sent through a model of it, and
-// what was there before the first request.
+// The allocator requests of a program, as a sequence that can be replayed through a model, and the
+// blocks that were live before the first request.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,8 @@ struct Request {
   [[nodiscard]] PoolKey pool() const { return {stream, owner}; }
 };
 
-// Of what was there before the first event; those of a segment end to end, free ones too.
+// A block that existed before the first event. Blocks of a segment are contiguous and include free
+// ones.
 struct BaseBlock {
   CachingAllocator::Laid laid;
   std::int64_t requested = 0;
@@ -46,7 +47,7 @@ struct BaseSegment {
   std::uint32_t block_count = 0;
 };
 
-// Segments given back one after the other, and why.
+// A run of consecutive segment releases, and its cause.
 struct ReleaseRun {
   enum class Cause : std::uint8_t { kProgram, kRefused };
   enum class By : std::uint8_t {
@@ -61,7 +62,7 @@ struct ReleaseRun {
   By by = By::kStack;
   std::int64_t bytes = 0;
   std::int64_t reserved_before = 0;
-  std::int64_t wanted = 0;  // of the segment that the next request got, or failed to get
+  std::int64_t segment_size = 0;  // of the segment that the next request got, or failed to get
 };
 
 struct Requests {
@@ -78,9 +79,9 @@ struct Requests {
   [[nodiscard]] bool has_base() const { return base_reserved > 0; }
 };
 
-// `settings`: the recording's own, for the sizes of blocks that it does not tell.
-Requests RequestsOf(const HistoryIndex& index, const Trace& trace,
-                    const AllocatorSettings& settings, Rules rules = {});
+// `settings`: the recording's own, for the sizes of blocks that it does not say.
+Requests CollectRequests(const HistoryIndex& index, const Trace& trace,
+                         const AllocatorSettings& settings, Rules rules = {});
 
 // --- the same program, changed ---
 

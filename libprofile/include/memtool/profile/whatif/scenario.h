@@ -1,9 +1,10 @@
-// The same requests under other settings, on another card, or changed: what they would have needed.
+// Simulates the same requests under other allocator settings, on another GPU, or modified, and
+// reports the memory needed.
 //
 // The base, which was there before the first event, is either kept as it lay, although other
 // settings would have laid it otherwise, or requested once more by itself, as if nothing had been
 // freed before. The truth mostly lies between. Addresses of new segments decide ties between equal
-// blocks; both directions show how much of a figure is luck.
+// blocks; running with both directions shows how much of a result depends on placement alone.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@
 
 namespace memtool::whatif {
 
-enum class BaseLayout : std::uint8_t { kKept, kAnew };
+enum class BaseLayout : std::uint8_t { kAsRecorded, kAnew };
 
 struct RunOptions {
   std::int64_t limit = kNoLimit;        // bytes that the process may get
   std::optional<std::int64_t> total{};  // of the card; none: the limit, where there is one
   BaseLayout base = BaseLayout::kAnew;
   Addresses addresses = Addresses::kFalling;
-  bool goes_on = false;                 // after an allocation failed; otherwise the run ends there
-  std::optional<std::int64_t> until{};  // the last event of the trace that is sent
+  bool continues_after_failure = false;  // after an allocation failed; otherwise the run ends there
+  std::optional<std::int64_t> until{};   // the last event of the trace that is sent
 };
 
 // Bytes; events of the trace, -1 = before the first.
@@ -79,7 +80,7 @@ struct Scenario {
   std::optional<std::int64_t> fits;          // the base laid anew
   std::optional<std::uint64_t> fit_retries;  // at that limit
 
-  // One figure tells the peak: nothing was there before, or all runs agree within 1 %.
+  // The peak is certain: nothing was live before, or all runs agree within 1 %.
   [[nodiscard]] bool agrees() const {
     constexpr std::int64_t kHundred = 100;
     return high.reserved_peak - low.reserved_peak <= high.reserved_peak / kHundred;
@@ -89,9 +90,9 @@ struct Scenario {
   [[nodiscard]] bool fails() const { return limited_low && limited_low->failed; }
 };
 
-// The runs behind a scenario, for callers that do them at once: RunOnce for each of RunsOf, and the
-// results in their order to Joined.
-std::vector<RunOptions> RunsOf(const Requests& requests, const ScenarioQuery& query);
+// The runs behind a scenario, for callers that do them at once: RunOnce for each of MakeRuns, and
+// the results in their order to Joined.
+std::vector<RunOptions> MakeRuns(const Requests& requests, const ScenarioQuery& query);
 // Whether a run under a limit would be the one without it, `free`: that never came so far.
 bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
                   const RunOptions& unlimited, const RunResult& free);
@@ -99,7 +100,7 @@ Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results
 void Fit(const Requests& requests, const AllocatorSettings& settings, const ScenarioQuery& query,
          Scenario& scenario);
 
-Scenario ScenarioOf(const Requests& requests, const AllocatorSettings& settings,
-                    const ScenarioQuery& query);
+Scenario MakeScenario(const Requests& requests, const AllocatorSettings& settings,
+                      const ScenarioQuery& query);
 
 }  // namespace memtool::whatif

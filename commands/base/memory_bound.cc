@@ -1,0 +1,91 @@
+#include "base/memory_bound.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+// Sanitizers' own tables are larger than any bound. GCC and clang have different words for them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define MEMTOOL_SANITIZED
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#    define MEMTOOL_SANITIZED
+#  endif
+#endif
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::uint64_t kMinBound = 4ULL << 30U;
+
+std::uint64_t MachineMemory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  auto bytes = pages > 0 && page > 0
+                   ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+                   : 0;
+  // A container's own limit; "max", which is no number, where there is none.
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    std::uint64_t limit = 0;
+    if (file >> limit && limit > 0) {
+      bytes = bytes == 0 ? limit : std::min(bytes, limit);
+    }
+  }
+  return bytes;
+}
+
+// RLIMIT_DATA counts private writable memory: the heap and what malloc maps, but neither mapped
+// inputs nor address space that is only reserved.
+void SetSoftLimit(rlim_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) == 0) {
+    limit.rlim_cur = std::min(bytes, limit.rlim_max);
+    ::setrlimit(RLIMIT_DATA, &limit);
+  }
+}
+
+bool& IsOwnProcess() {
+  static bool is_own = false;
+  return is_own;
+}
+
+}  // namespace
+
+void OwnProcess() {
+  IsOwnProcess() = true;
+}
+
+std::uint64_t DefaultMemoryBound() {
+  return std::max(kMinBound, MachineMemory() / 4 * 3);
+}
+
+void BoundMemory([[maybe_unused]] std::uint64_t bytes) {
+#ifndef MEMTOOL_SANITIZED
+  if (IsOwnProcess()) {
+    SetSoftLimit(bytes);
+  }
+#endif
+}
+
+std::uint64_t MemoryBound() {
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? limit.rlim_cur : 0;
+}
+
+Unbounded::Unbounded() : before_(MemoryBound()) {
+  SetSoftLimit(RLIM_INFINITY);
+}
+
+Unbounded::~Unbounded() {
+  if (before_ != 0) {
+    SetSoftLimit(before_);
+  }
+}
+
+}  // namespace memtool::commands

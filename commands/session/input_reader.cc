@@ -1,0 +1,424 @@
+#include "session/input_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/answerable.h"
+#include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/whatif/recorded.h"
+#include "session/recording_cache.h"
+#include "session/start_work.h"
+#include "words/moments.h"
+#include "words/refusals.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+using Shared = std::shared_ptr<const Recording>;
+using Conf = std::optional<whatif::AllocatorSettings>;
+
+// One input being read, perhaps on another thread.
+struct Reading {
+  std::string name;
+  std::optional<std::string> key;         // to keep it by, for later command lines
+  Shared cache;                           // by an earlier one
+  std::future<Result<Recording>> result;  // not valid for an input that was named before
+};
+
+// Names of one input are read once: a stream gives its bytes only once, and two moments of a file
+// need not be read twice.
+class ReadBefore {
+ public:
+  explicit ReadBefore(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      ++inputs_[GetKey(name)].uses;
+    }
+  }
+  // True for the first name of an input.
+  bool First(const std::string& name) { return !std::exchange(inputs_[GetKey(name)].begun, true); }
+  // Keeps what was read as long as another name of it follows; null when it could not be read.
+  void Keep(const std::string& name, const Shared& recording) {
+    Input& input = inputs_[GetKey(name)];
+    input.recording = --input.uses > 0 ? recording : nullptr;
+  }
+  Shared Take(const std::string& name) {
+    Input& input = inputs_[GetKey(name)];
+    return --input.uses > 0 ? input.recording : std::move(input.recording);
+  }
+
+ private:
+  struct Input {
+    std::size_t uses = 0;  // still to come
+    bool begun = false;
+    Shared recording;
+  };
+  static std::string GetKey(const std::string& name) {
+    return formats::GetStream(name).value_or("file " + name);
+  }
+  std::map<std::string, Input> inputs_;
+};
+
+// Of all inputs together; 0 when the size of one is unknown.
+std::uint64_t SizeOf(const std::vector<std::string>& names) {
+  std::uint64_t sum = 0;
+  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(name, error);
+    if (error || name == "-") {
+      return 0;
+    }
+    sum += size;
+  }
+  return sum;
+}
+
+// What a kept input is found by: none where it is read in a way of its own.
+std::optional<std::string> GetKey(const std::string& name, const formats::OpenOptions& options) {
+  const formats::Limits defaults;
+  const bool usual = std::all_of(formats::LimitList().begin(), formats::LimitList().end(),
+                                 [&](const formats::LimitInfo& limit) {
+                                   return limit.value == &formats::Limits::memory ||
+                                          options.limits.*limit.value == defaults.*limit.value;
+                                 });
+  return usual ? std::optional(RecordingCache::GetKey(name, options.format)) : std::nullopt;
+}
+
+struct HowToRead {
+  const formats::OpenOptions& options;
+  RecordingCache* cache = nullptr;
+  bool ahead = false;
+};
+
+Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how) {
+  Reading reading{name, {}, {}, {}};
+  if (!before.First(name)) {
+    return reading;
+  }
+  if (how.cache != nullptr) {
+    reading.key = GetKey(name, how.options);
+    reading.cache = reading.key ? how.cache->Find(*reading.key) : nullptr;
+  }
+  if (reading.cache == nullptr) {
+    reading.result =
+        StartWork([name, &options = how.options] { return formats::OpenRecording(name, options); },
+                  how.ahead);
+  }
+  return reading;
+}
+
+// The recording under other settings of its allocator.
+Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& recording) {
+  const std::string display = recording->metadata.format_display;
+  if (!recording->history) {
+    return Fail(
+        ErrorCode::kUnsupported,
+        fmt::format("--conf: {} does not record what was requested and when", WithArticle(display)),
+        "PyTorch snapshots with a history do: see memtool help recording");
+  }
+  const HistoryIndex index(recording);
+  auto made = whatif::RecordedUnder(index, conf);
+  if (!made) {
+    made.error().message = "--conf: " + made.error().message;
+    return Fail(std::move(made.error()));
+  }
+  const std::string text = whatif::ConfText(conf);
+  made->metadata.format_display = fmt::format("{}, segments modelled under {}", display,
+                                              text.empty() ? "PyTorch's defaults" : text);
+  return std::make_shared<const Recording>(*std::move(made));
+}
+
+// As it is in the file; kept for later command lines, where there may be any.
+Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
+  if (reading.cache != nullptr) {
+    return reading.cache;
+  }
+  Result<Recording> recording = reading.result.get();
+  MEMTOOL_TRY(recording);
+  auto shared = std::make_shared<const Recording>(*std::move(recording));
+  if (reading.key) {
+    cache->Keep(*reading.key, shared);
+  }
+  return shared;
+}
+
+// What was read; null when it was named before and could not be read then.
+Result<Shared> Finished(Reading& reading, ReadBefore& before, RecordingCache* cache,
+                        const Conf& conf) {
+  if (reading.cache == nullptr && !reading.result.valid()) {
+    return before.Take(reading.name);
+  }
+  Result<Shared> shared = ReadFrom(reading, cache);
+  if (shared && conf) {
+    shared = Under(*conf, *shared);
+  }
+  if (!shared && shared.error().input.empty()) {
+    shared.error().input = reading.name;
+  }
+  before.Keep(reading.name, shared ? *shared : nullptr);
+  return shared;
+}
+
+}  // namespace
+
+bool InputReader::LeavesOut(const Error& error) {
+  if (inputs_.keep_going()) {
+    progress_.Stop();  // a message needs its own line
+    Warn(streams_, "left out: " + ToString(error));
+  }
+  return inputs_.keep_going();
+}
+
+void InputReader::Note(const std::string& name, const Recording& recording) {
+  notes_.push_back(
+      {.path = name == "-" ? "standard input" : name, .format = recording.metadata.format});
+  displays_.push_back(recording.metadata.format_display);
+  for (Diagnostic diagnostic : recording.diagnostics) {
+    const auto known = std::find_if(diagnostics_.begin(), diagnostics_.end(),
+                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
+    if (known == diagnostics_.end()) {
+      diagnostics_.push_back(std::move(diagnostic));
+    } else {
+      known->count += diagnostic.count;
+    }
+  }
+}
+
+Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names,
+                                           const VisitRecording& visit) {
+  formats::OpenOptions options = inputs_.load();
+  options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
+  progress_.Expect(SizeOf(names));
+  ReadBefore before(names);
+  std::deque<Reading> ahead;
+  std::size_t next = 0;
+  std::size_t visited = 0;
+  Error last;
+  const HowToRead how{.options = options,
+                      .cache = streams_.cache,
+                      .ahead = kHasThreads && inputs_.jobs() > 1 && names.size() > 1};
+  const auto start_more = [&] {
+    while (next < names.size() && ahead.size() < inputs_.jobs()) {
+      ahead.push_back(Begun(names[next++], before, how));
+    }
+  };
+  for (start_more(); !ahead.empty(); start_more()) {
+    Reading reading = std::move(ahead.front());
+    ahead.pop_front();
+    auto shared = Finished(reading, before, streams_.cache, inputs_.conf());
+    if (!shared) {
+      last = std::move(shared.error());
+      if (!LeavesOut(last)) {
+        return Fail(std::move(last));
+      }
+      continue;
+    }
+    if (*shared == nullptr) {
+      continue;
+    }
+    Note(reading.name, **shared);
+    ++visited;
+    if (auto done = visit(reading.name, *std::move(shared)); !done) {
+      if (done.error().input.empty()) {
+        done.error().input = reading.name;
+      }
+      return done;
+    }
+  }
+  return visited == 0 ? Result<void>(Fail(std::move(last))) : Result<void>();
+}
+
+Shared InputReader::FindCached(const std::string& name) const {
+  const auto key =
+      streams_.cache == nullptr ? std::nullopt : commands::GetKey(name, inputs_.load());
+  return key ? streams_.cache->Find(*key) : nullptr;
+}
+
+std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording) const {
+  return streams_.cache == nullptr ? std::make_shared<const HistoryIndex>(recording)
+                                   : streams_.cache->IndexOf(recording);
+}
+
+Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
+                                          const MomentSpec& given, const std::string& device,
+                                          std::string_view side) {
+  const MomentSpec moment = view.MakeMoment(*read.recording, given);
+  MEMTOOL_TRY(CheckMoment(*read.recording, moment));
+  MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
+  if (read.index == nullptr && read.recording->history) {
+    read.index = IndexOf(read.recording);
+  }
+  auto selection = Select(std::move(read.recording),
+                          {.name = std::move(read.name),
+                           .moment = moment,
+                           .device = device,
+                           .filter = view.filter(),
+                           .sample_type = view.sample_index(),
+                           .like = choice_},
+                          std::move(read.index));
+  MEMTOOL_TRY(selection);
+  choice_ = choice_ ? choice_ : selection->choice();
+  notes_[read.note].moment = moment.text;
+  for (std::string& line : MomentLines(*selection)) {
+    moment_lines_.push_back(side.empty() ? std::move(line)
+                                         : fmt::format("{} at {}: {}", side, moment.text, line));
+  }
+  NoteUnmatched(selection->view());
+  NoteSums(selection->sums());
+  return selection;
+}
+
+// Rows and totals of several inputs are sums of theirs.
+void InputReader::NoteSums(const StackSums& sums) {
+  bool saturated = sums.saturated || (watches_counts_ && sums.counts_saturated);
+  AddTo(magnitude_, sums.magnitude, saturated);
+  if (saturated) {
+    NoteClamped();
+  }
+}
+
+Result<Selection> InputReader::SelectAt(const std::string& name,
+                                        std::shared_ptr<const Recording> recording,
+                                        const ViewOptions& view, const MomentSpec& moment,
+                                        const std::string& device) {
+  Note(name, *recording);
+  return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
+}
+
+void InputReader::Note(InputNote note, std::string display) {
+  notes_.push_back(std::move(note));
+  displays_.push_back(std::move(display));
+}
+
+Result<void> InputReader::ForEach(const std::vector<std::string>& names, const ViewOptions& view,
+                                  const Visit& visit, std::size_t bases) {
+  if (bases == 0 && names.size() > 1) {
+    return ForEachJoined(names, view, visit);
+  }
+  std::size_t index = 0;
+  return ForEachRecording(
+      names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
+        const bool is_base = index++ < bases;
+        const MomentSpec& moment = is_base ? view.base_moment() : view.moment();
+        const std::string_view side = bases == 0 ? "" : is_base ? "base" : "new";
+        auto selection =
+            SelectRead({std::move(name), std::move(recording), nullptr, notes_.size() - 1}, view,
+                       moment, view.device(), side);
+        MEMTOOL_TRY(selection);
+        return visit(*std::move(selection));
+      });
+}
+
+Result<void> InputReader::ForEachJoined(const std::vector<std::string>& names,
+                                        const ViewOptions& view, const Visit& visit) {
+  std::vector<Read> waiting;
+  joins_ = JoinInputs(names);
+  auto done = ForEachRecording(
+      names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
+        Read read{std::move(name), std::move(recording), nullptr, notes_.size() - 1};
+        if (read.recording->history) {
+          read.index = IndexOf(read.recording);
+        }
+        if (JoinInputs::Waits(*read.recording)) {
+          waiting.push_back(std::move(read));
+          return {};
+        }
+        MEMTOOL_TRY(joins_.Add(read.name, *read.recording, read.index.get(), view));
+        auto selection = SelectRead(std::move(read), view, view.moment(), view.device());
+        MEMTOOL_TRY(selection);
+        return visit(*std::move(selection));
+      });
+  for (auto it = waiting.begin(); done && it != waiting.end(); ++it) {
+    MomentSpec moment = view.moment();
+    auto joined = joins_.LeaveOut(it->name, it->recording, it->index, moment);
+    MEMTOOL_TRY(joined);
+    if (*joined) {
+      moment_lines_.push_back((*joined)->message);
+      diagnostics_.push_back(**std::move(joined));
+    }
+    auto selection = SelectRead(std::move(*it), view, moment, view.device());
+    MEMTOOL_TRY(selection);
+    done = visit(*std::move(selection));
+  }
+  return done;
+}
+
+void InputReader::Finish() {
+  progress_.Stop();
+  for (const std::string& line : unmatched_.Lines()) {
+    Warn(streams_, line);
+  }
+  std::uint64_t damages = 0;
+  std::string first;
+  for (const Diagnostic& diagnostic : diagnostics_) {
+    if (diagnostic.severity != Severity::kNote && diagnostic.code != kClampedSums) {
+      damages += diagnostic.count;
+      first = first.empty() ? diagnostic.message : first;
+    }
+  }
+  if (damages > 0) {
+    Warn(streams_, fmt::format("read around {} fault{}: {} (--format json lists all)", damages,
+                               PluralS(damages), first));
+  }
+  if (HasClampedSums(diagnostics_)) {
+    Warn(streams_, ClampedSums().message);
+  }
+}
+
+ExitCode InputReader::exit_code() const {
+  const bool damaged = std::any_of(
+      diagnostics_.begin(), diagnostics_.end(),
+      [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::kDamage; });
+  return damaged && inputs_.strict() ? ExitCode::kDamage : ExitCode::kOk;
+}
+
+AnswerHead InputReader::Head(std::string_view question) const {
+  AnswerHead head{.question = question, .inputs = notes_, .diagnostics = diagnostics_};
+  if (choice_) {
+    head.sample_type = choice_->name;
+    head.unit = IsBytes(choice_->role) ? "bytes" : choice_->unit;
+  }
+  return head;
+}
+
+Result<ExitCode> OnOneRecording(
+    const InputOptions& input, Streams& streams, std::string_view one,
+    const std::function<Result<void>(InputReader&, std::shared_ptr<const Recording>)>& visit) {
+  auto names = input.Names(streams);
+  MEMTOOL_TRY(names);
+  if (names->size() != 1) {
+    return Fail(ErrorCode::kUsage, std::string(one));
+  }
+  InputReader input_reader(input, streams);
+  MEMTOOL_TRY(input_reader.ForEachRecording(
+      *names, [&](const std::string&, std::shared_ptr<const Recording> recording) {
+        return visit(input_reader, std::move(recording));
+      }));
+  input_reader.Finish();
+  return input_reader.exit_code();
+}
+
+Result<std::vector<Selection>> SelectAll(InputReader& input_reader,
+                                         const std::vector<std::string>& names,
+                                         const ViewOptions& view, std::size_t bases) {
+  std::vector<Selection> all;
+  MEMTOOL_TRY(input_reader.ForEach(
+      names, view,
+      [&all](Selection selection) -> Result<void> {
+        all.push_back(std::move(selection));
+        return {};
+      },
+      bases));
+  return all;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,31 @@
+#include "session/recording_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memtool::commands {
+
+std::shared_ptr<const Recording> RecordingCache::Find(const std::string& key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : found->second.recording;
+}
+
+void RecordingCache::Keep(const std::string& key, std::shared_ptr<const Recording> recording,
+                          std::shared_ptr<const HistoryIndex> index) {
+  entries_[key] = {.recording = std::move(recording), .index = std::move(index)};
+}
+
+std::shared_ptr<const HistoryIndex> RecordingCache::IndexOf(
+    const std::shared_ptr<const Recording>& recording) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry.second.recording == recording;
+  });
+  if (found == entries_.end()) {
+    return std::make_shared<const HistoryIndex>(recording);
+  }
+  auto& index = found->second.index;
+  index = index ? index : std::make_shared<const HistoryIndex>(recording);
+  return index;
+}
+
+}  // namespace memtool::commands

@@ -1,0 +1,38 @@
+// Cache of inputs and replayed histories for processes that run several command lines. The
+// command-line program has none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "memtool/profile/model/recording.h"
+#include "memtool/profile/replay/history_index.h"
+
+namespace memtool::commands {
+
+class RecordingCache {
+ public:
+  // Cache key: the input's name and the format it is read as ("" = detected by content).
+  static std::string GetKey(const std::string& name, const std::string& format) {
+    return name + '\0' + format;
+  }
+  // Null if it is not in the cache.
+  [[nodiscard]] std::shared_ptr<const Recording> Find(const std::string& key) const;
+  // `index`: of its history, where it is known already.
+  void Keep(const std::string& key, std::shared_ptr<const Recording> recording,
+            std::shared_ptr<const HistoryIndex> index = nullptr);
+  // Of a recording with a history; replayed once where the recording is kept.
+  std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
+  // Drops all entries; recordings still in use stay alive.
+  void Forget() { entries_.clear(); }
+
+ private:
+  struct CacheEntry {
+    std::shared_ptr<const Recording> recording;
+    std::shared_ptr<const HistoryIndex> index;
+  };
+  std::map<std::string, CacheEntry> entries_;
+};
+
+}  // namespace memtool::commands

@@ -1,0 +1,123 @@
+// Which row of a file is meant.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "documents/ground_truth/text.h"
+#include "memtool/profile/base/sizes.h"
+
+namespace memtool::formats {
+
+namespace {
+
+using device_report::EqualFolded;
+using device_report::WholeNumber;
+
+constexpr std::size_t kListed = 20;
+
+using Rows = std::vector<const DeviceReading*>;
+
+bool IsGpu(const DeviceReading& reading, const std::string& gpu) {
+  return (reading.gpu && WholeNumber(gpu) == reading.gpu) || EqualFolded(reading.gpu_name, gpu) ||
+         (!reading.pod.empty() && EqualFolded(reading.pod, gpu));
+}
+
+std::string ToList(const Rows& rows) {
+  std::string list;
+  for (std::size_t at = 0; at < rows.size() && at < kListed; ++at) {
+    list += (at == 0 ? "" : "; ") + DescribeDeviceReading(*rows[at]);
+  }
+  return rows.size() > kListed ? list + fmt::format("; and {} more", rows.size() - kListed) : list;
+}
+
+Rows OfScope(const Rows& rows, ReportScope scope) {
+  Rows kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept),
+               [&](const DeviceReading* reading) { return reading->scope == scope; });
+  return kept;
+}
+
+Rows Candidates(const Rows& all, const ReportChoice& choice) {
+  Rows rows;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const DeviceReading* reading) {
+    return (!choice.pid ||
+            (reading->scope == ReportScope::kProcess && reading->pid == choice.pid)) &&
+           (!choice.gpu || IsGpu(*reading, *choice.gpu));
+  });
+  const auto first =
+      OfScope(rows, choice.gpu && !choice.pid ? ReportScope::kDevice : ReportScope::kProcess);
+  return first.empty() ? rows : first;
+}
+
+std::string NothingThere(const DeviceReport& report, const ReportChoice& choice) {
+  std::string wanted = choice.pid ? fmt::format("process {}", *choice.pid) : "";
+  if (choice.gpu) {
+    wanted += fmt::format("{}GPU '{}'", wanted.empty() ? "" : " on ", *choice.gpu);
+  }
+  return fmt::format("{}: there is no {}", report.display, wanted);
+}
+
+}  // namespace
+
+std::string DescribeDeviceReading(const DeviceReading& reading) {
+  std::string text;
+  if (reading.gpu) {
+    text = fmt::format("GPU {}", *reading.gpu);
+  }
+  if (!reading.gpu_name.empty()) {
+    text +=
+        (text.empty() ? "" : " ") + (reading.gpu ? "(" + reading.gpu_name + ")" : reading.gpu_name);
+  }
+  if (!reading.pod.empty()) {
+    text += (text.empty() ? "pod " : ", pod ") + reading.pod;
+  } else if (reading.scope == ReportScope::kProcess) {
+    text += fmt::format("{}pid {}", text.empty() ? "" : ", ",
+                        reading.pid ? fmt::to_string(*reading.pid) : "unknown");
+  }
+  if (!reading.process.empty()) {
+    text += fmt::format(" ({})", reading.process);
+  }
+  text += text.empty() ? "" : ": ";
+  return text + (reading.used                  ? FormatSize(*reading.used)
+                 : reading.unavailable.empty() ? "not given"
+                                               : reading.unavailable);
+}
+
+Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice) {
+  Rows all;
+  for (const auto& reading : report.readings) {
+    all.push_back(&reading);
+  }
+  if (all.empty()) {
+    const bool amd = report.form == "amd-smi-json";
+    return Fail(ErrorCode::kUsage, report.display + ": no process was running",
+                amd ? "take it while the program runs, or use amd-smi metric --mem-usage --json"
+                    : "in a container nvidia-smi sees no processes; take it outside, or use "
+                      "--query-gpu");
+  }
+  const auto rows = Candidates(all, choice);
+  const std::string pids = " (a container has its own pid numbers)";
+  if (rows.empty()) {
+    return Fail(ErrorCode::kUsage, NothingThere(report, choice),
+                "there are: " + ToList(all) + (choice.pid ? pids : ""));
+  }
+  if (rows.size() > 1) {
+    const bool pods = std::all_of(rows.begin(), rows.end(), [](const DeviceReading* reading) {
+      return !reading->pod.empty();
+    });
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{}: {} rows could be meant", report.display, rows.size()),
+                pods ? "choose with --gpu and the name of a pod: " + ToList(rows)
+                     : fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
+                                   ToList(rows), pids));
+  }
+  if (!rows.front()->used) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{}: the memory used is not known: {}", report.display,
+                            DescribeDeviceReading(*rows.front())),
+                "there are: " + ToList(all));
+  }
+  return *rows.front();
+}
+
+}  // namespace memtool::formats
