@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <utility>
 
+#include "common/reading.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/account/join_driver.h"
 #include "memtool/profile/allocator/allocator_state.h"
@@ -21,12 +21,7 @@
 namespace {
 
 using namespace memtool;
-
-void Require(bool holds) {
-  if (!holds) {
-    std::abort();
-  }
-}
+using namespace memtool::fuzz;
 
 // The live blocks at an event sum to the replayed bytes, unless sums stick at the end of the range.
 void CheckLive(const HistoryIndex& index, const Trace& trace) {
@@ -49,7 +44,7 @@ void CheckLive(const HistoryIndex& index, const Trace& trace) {
     const bool odd = summary.double_allocs > 0 || summary.size_changes > 0 || adjusts;
     const bool stuck = live == INT64_MAX || replayed == INT64_MAX || replayed == INT64_MIN ||
                        summary.base_bytes == INT64_MAX || summary.peak_bytes == INT64_MAX;
-    Require(odd || stuck || live == replayed);
+    Require(odd || stuck || live == replayed, "live blocks sum to the replayed bytes");
   }
 }
 
@@ -57,7 +52,7 @@ void CheckStates(const HistoryIndex& index, const Trace& trace) {
   const auto count = static_cast<std::int64_t>(trace.event_count);
   for (const std::int64_t last : {std::int64_t{-1}, (count - 1) / 3, count - 1}) {
     const StateAtMoment at = StateAt(index, trace, last);
-    Require(at.estimated.size() == at.state.segments.size());
+    Require(at.estimated.size() == at.state.segments.size(), "a mark for each segment");
   }
 }
 
@@ -78,7 +73,7 @@ int memtool::fuzz::FuzzHistory(const std::uint8_t* data, std::size_t size) {
     CheckStates(index, trace);
     const View view(index.recording(), filter);
     const auto groups = GroupAllocations(view, *ParseBy("filefunction"));
-    Require(groups.has_value());
+    Require(groups.has_value(), "groups of allocations");
     const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
     const TimelineMaker maker(index.recording(), trace, index.replay(trace), *groups);
     for (const std::size_t points : {std::size_t{0}, std::size_t{7}}) {
@@ -92,6 +87,6 @@ int memtool::fuzz::FuzzHistory(const std::uint8_t* data, std::size_t size) {
   }
   FrameworkSegments segments;
   static_cast<void>(segments.Add("input", index, {}, ""));
-  Require(segments.Join(index).has_value());
+  Require(segments.Join(index).has_value(), "a join with itself");
   return 0;
 }

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // "axis{Category[word word] …}" of a file, or its error.
-std::string ReadKeywords(std::string_view text) {
+std::string DictionaryText(std::string_view text) {
   const auto file = ParseKeywords(text, "k.yaml");
   if (!file) {
     return ToString(file.error());
@@ -42,32 +42,32 @@ std::string ReadKeywords(std::string_view text) {
 }
 
 TEST(Keywords, FullForm) {
-  EXPECT_EQ(
-      ReadKeywords("profile: a.csv\nexpected_sum: 11GB\nkeywords:\n  RNN: [rnn, lstm]\n  Output:\n"
-                   "    - logits\n"),
-      "{RNN[rnn lstm]Output[logits]} profile=a.csv sum=11GB");
-  EXPECT_EQ(ReadKeywords("keywords:\n  layer: {RNN: [rnn]}\n  kind: {W: [weight], G: []}\n"),
+  EXPECT_EQ(DictionaryText(
+                "profile: a.csv\nexpected_sum: 11GB\nkeywords:\n  RNN: [rnn, lstm]\n  Output:\n"
+                "    - logits\n"),
+            "{RNN[rnn lstm]Output[logits]} profile=a.csv sum=11GB");
+  EXPECT_EQ(DictionaryText("keywords:\n  layer: {RNN: [rnn]}\n  kind: {W: [weight], G: []}\n"),
             "layer{RNN[rnn]}kind{W[weight]G[]}");
 }
 
 TEST(Keywords, ShortForm) {
-  EXPECT_EQ(ReadKeywords("RNN: [rnn]\nOutput: [logits]\n"), "{RNN[rnn]Output[logits]}");
-  EXPECT_EQ(ReadKeywords("layer: {RNN: [rnn]}\nkind: {W: [w]}\nprofile: x.log\n"),
+  EXPECT_EQ(DictionaryText("RNN: [rnn]\nOutput: [logits]\n"), "{RNN[rnn]Output[logits]}");
+  EXPECT_EQ(DictionaryText("layer: {RNN: [rnn]}\nkind: {W: [w]}\nprofile: x.log\n"),
             "layer{RNN[rnn]}kind{W[w]} profile=x.log");
   // A category may have the name of a setting; a setting has a scalar.
-  EXPECT_EQ(ReadKeywords("profile: [prof]\nexpected_sum: 5\n"), "{profile[prof]} sum=5");
-  EXPECT_EQ(ReadKeywords("keywords: [kw]\nOther: [o]\n"), "{keywords[kw]Other[o]}");
+  EXPECT_EQ(DictionaryText("profile: [prof]\nexpected_sum: 5\n"), "{profile[prof]} sum=5");
+  EXPECT_EQ(DictionaryText("keywords: [kw]\nOther: [o]\n"), "{keywords[kw]Other[o]}");
 }
 
 TEST(Keywords, JsonIsReadToo) {
-  EXPECT_EQ(
-      ReadKeywords("{\n\t\"profile\": \"a\\/b.csv\",\n\t\"keywords\": {\"R\\u00e9\": [\"r\", \"x: "
-                   "y\"]}\n}\n"),
-      "{Ré[r x: y]} profile=a/b.csv");
+  EXPECT_EQ(DictionaryText(
+                "{\n\t\"profile\": \"a\\/b.csv\",\n\t\"keywords\": {\"R\\u00e9\": [\"r\", \"x: "
+                "y\"]}\n}\n"),
+            "{Ré[r x: y]} profile=a/b.csv");
 }
 
 TEST(Keywords, ScalarsStayText) {
-  EXPECT_EQ(ReadKeywords("no: [yes, 1.0, off, '~', 0x10]\n1.5: ['true']\n"),
+  EXPECT_EQ(DictionaryText("no: [yes, 1.0, off, '~', 0x10]\n1.5: ['true']\n"),
             "{no[yes 1.0 off ~ 0x10]1.5[true]}");
 }
 
@@ -138,10 +138,10 @@ TEST(Keywords, RefusesWithItsPlace) {
       {"A: [x]\nB: [\xc0\xaf]\n", "k.yaml:2:5", "not UTF-8"},
   };
   for (const RefusedText& each : cases) {
-    EXPECT_THAT(ReadKeywords(each.text), AllOf(StartsWith(each.place), HasSubstr(each.message)))
+    EXPECT_THAT(DictionaryText(each.text), AllOf(StartsWith(each.place), HasSubstr(each.message)))
         << each.text;
   }
-  EXPECT_THAT(ReadKeywords(std::string_view("A: [x\0y]\n", 9)),
+  EXPECT_THAT(DictionaryText(std::string_view("A: [x\0y]\n", 9)),
               AllOf(StartsWith("k.yaml:1:6"), HasSubstr("NUL")));
 }
 
@@ -150,15 +150,15 @@ TEST(Keywords, StaysWithinItsLimits) {
   for (int i = 0; i <= 10'000; ++i) {
     many += "w" + std::to_string(i) + ",";
   }
-  EXPECT_THAT(ReadKeywords(many + "]\n"), HasSubstr("more than 10000 words"));
+  EXPECT_THAT(DictionaryText(many + "]\n"), HasSubstr("more than 10000 words"));
   const std::string deep = "A: " + std::string(100'000, '[');
-  EXPECT_THAT(ReadKeywords(deep), HasSubstr("k.yaml"));
+  EXPECT_THAT(DictionaryText(deep), HasSubstr("k.yaml"));
   std::string bomb = "a: &a [x, x]\n";
   for (char c = 'b'; c < 'z'; ++c) {
     bomb += std::string(1, c) + ": &" + c + " [*" + static_cast<char>(c - 1) + ", *" +
             static_cast<char>(c - 1) + "]\n";
   }
-  EXPECT_THAT(ReadKeywords(bomb), HasSubstr("anchor"));
+  EXPECT_THAT(DictionaryText(bomb), HasSubstr("anchor"));
 }
 
 TEST(Keywords, PathsInAFileAreMeantFromTheFile) {
