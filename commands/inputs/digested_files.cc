@@ -43,8 +43,16 @@ Result<std::string> FileOfDigest(const Digest& digest, const std::string& digest
   if (!path) {
     return fail("is not there");
   }
+  // A device or a pipe has no end, and its reading may act. Nothing is read before the size fits.
+  std::error_code error;
+  if (!fs::is_regular_file(*path, error)) {
+    return fail("is no regular file");
+  }
   if (digest.hash.empty()) {
     return *std::move(path);
+  }
+  if (fs::file_size(*path, error) != digest.bytes || error) {
+    return fail("has other bytes now");
   }
   const auto hash = formats::HashFile(*path);
   MEMTOOL_TRY(hash);

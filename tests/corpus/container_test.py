@@ -21,7 +21,9 @@ import tempfile
 from pathlib import Path
 
 SLOWNESS = float(os.environ.get("MEMTOOL_TEST_SLOWNESS", "1"))
-# What cannot be an input: goldens, and what makes or describes the others.
+# Goldens, and what costs more than it weighs.
+LEFT_OUT = {"expected", "hostile"}
+# What cannot be an input: what makes or describes the others.
 NO_INPUTS = {".py", ".md", ".yaml", ".tsv", ".cc", ".memtool"}
 
 LINES = [
@@ -108,7 +110,7 @@ def difference(one, other):
 def inputs(folders, most):
     for folder in folders:
         for path in sorted(Path(folder).rglob("*")):
-            if (path.is_file() and path.suffix not in NO_INPUTS and "expected" not in path.parts
+            if (path.is_file() and path.suffix not in NO_INPUTS and not LEFT_OUT.intersection(path.parts)
                     and path.stat().st_size <= most):
                 yield path.resolve()
 
