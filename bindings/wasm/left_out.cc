@@ -1,8 +1,27 @@
-// Of the C library's functions those that Emscripten declares and does not have.
+// What a page does without: functions of the C library that Emscripten declares and does not have,
+// and what `memtool help` says of columns and schemas, which no page shows.
 #include <sys/xattr.h>
 
 #include <cerrno>
 #include <csignal>
+
+#include "help/declared_answers.h"
+
+namespace memtool::commands {
+
+std::vector<DeclaredAnswer> DeclaredAnswers() {
+  return {};
+}
+
+std::string ColumnsText(std::string_view /*command*/) {
+  return {};
+}
+
+std::string SchemaText(std::string_view /*question*/) {
+  return {};
+}
+
+}  // namespace memtool::commands
 
 extern "C" {
 
