@@ -10,7 +10,7 @@ namespace memtool::commands {
 
 // "other processes"; for a bucket, its name.
 std::string_view StepName(const AccountRow& row);
-// What a step is, or what would tell it; for a bucket, who has the most of it.
+// What a step is, or which input would show it; for a bucket, who has the most of it.
 std::string StepNote(const AccountRow& row, const AccountFacts& facts);
 
 }  // namespace memtool::commands

@@ -137,7 +137,7 @@ class FlameCommand final : public Command {
     }
     if (format_ != FlameFormat::kFolded) {  // which has every stack and byte
       query_.depth = input_.rows().value_or(0);
-      // What has less than half a cell could not be told from what is not there.
+      // What has less than half a cell could not be distinguished from what is not there.
       const double usual = format_ == FlameFormat::kText ? 0.5 / Width(streams) : kUsualShare;
       query_.min_share = has_share_ ? share_ : usual;
     }

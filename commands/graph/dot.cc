@@ -148,7 +148,7 @@ class GraphCommand : public Command {
     try {
       Open(*made, streams);
     } catch (const std::bad_alloc&) {
-      ::unlink(made->c_str());  // nobody has been told of it
+      ::unlink(made->c_str());  // nobody knows of it
       throw;
     }
     return {};

@@ -276,8 +276,8 @@ class LeaksCommand final : public RowsCommand {
           const Recording& recording = *read;
           MEMTOOL_TRY(CheckHistory(recording));
           MEMTOOL_TRY(view().ChooseKeywords(recording));
-          const auto retained = input_reader.IndexOf(read);
-          const HistoryIndex& index = *retained;
+          const auto index_owner = input_reader.IndexOf(read);
+          const HistoryIndex& index = *index_owner;
           const View seen(recording, *view().filter());
           // Events have no device label; a device that does not exist
           // is an error.

@@ -41,7 +41,7 @@ void RemoveAndEnd(int signal) {
   if (const int folder = g_pending.folder.exchange(-1); folder >= 0) {
     ::unlinkat(folder, g_pending.name.data(), 0);
   }
-  // As if there were no handler, so that the exit status tells the signal: it arrives again when
+  // As if there were no handler, so that the exit status names the signal: it arrives again when
   // this one returns.
   ::signal(signal, SIG_DFL);
   ::raise(signal);

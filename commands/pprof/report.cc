@@ -151,7 +151,8 @@ std::vector<std::string> JoinLabels(const Recording& recording) {
   return joined;
 }
 
-// With "minimum": one unit for the whole report, in which the smallest value can be told from 0.
+// With "minimum": one unit for the whole report, in which the smallest value can be distinguished
+// from 0.
 void SelectUnit(PprofReport& report, const PprofGraph& graph) {
   if (report.output_unit != "minimum" || graph.shown.empty()) {
     return;

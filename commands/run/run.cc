@@ -186,7 +186,7 @@ class RunCommand final : public Command {
   }
 
   // AddressSanitizer's shared library insists on coming before all others. The capture library
-  // tells it otherwise, but is not asked where the program has defaults of its own.
+  // turns that check off, but its defaults do not count where the program has defaults of its own.
   static void AllowLinkOrder() {
     constexpr std::string_view kOption = "verify_asan_link_order";
     const char* given = std::getenv("ASAN_OPTIONS");

@@ -98,8 +98,8 @@ class TopCommand final : public RowsCommand {
   // for. 0 = all.
   [[nodiscard]] std::size_t RowsToShow() const {
     constexpr std::size_t kPassing = 3;
-    const bool requested_bytes = input().rows().has_value() || by_cum();
-    if (requested_bytes || answer_.by.kind != By::Kind::kFrame) {
+    const bool chosen = input().rows().has_value() || by_cum();
+    if (chosen || answer_.by.kind != By::Kind::kFrame) {
       return output().limit();
     }
     const auto first =

@@ -57,7 +57,7 @@ EventPacker::EventPacker(const History& history) : history_(history), last_(hist
   ordinals_.reserve(history.events.size());
 }
 
-// What is told as a difference to `other`, the event referred to, if there is one.
+// What is written as a difference to `other`, the event referred to, if there is one.
 void EventPacker::AddContents(std::uint32_t row, std::uint32_t other) {
   const Event& event = history_.events[row];
   const bool refers = other != LastOfKey::kNone;

@@ -31,7 +31,7 @@ struct Row {
 
 class RowTable {
  public:
-  // `lines` tells the position of the row that is added.
+  // `lines` has the position of the row that is added.
   RowTable(const Lines& lines, const Limits& limits) : lines_(lines), limits_(limits) {}
 
   // Throws ReadError when a tag is longer, or has more scopes, than the limits allow. Nothing of
@@ -46,7 +46,7 @@ class RowTable {
 
   // Fills the profile: allocations/count, requested/bytes when `with_requested`, actual/bytes. A
   // sample's stack is its tag's scopes ("a:b:c"), its labels are tag, device, and what else the
-  // form tells. `mebibytes`: values are those of Row::mebibytes, rounded to bytes row by row.
+  // form says. `mebibytes`: values are those of Row::mebibytes, rounded to bytes row by row.
   void Fill(RecordingBuilder& builder, bool with_requested, bool mebibytes) const;
 
  private:

@@ -54,7 +54,7 @@ class Scan {
   std::vector<Open> open_;
   Tables tables_;
   OomLog log_;
-  std::optional<std::int64_t> time_;  // of the last line that told it,
+  std::optional<std::int64_t> time_;  // of the last line that had one,
   std::uint64_t time_line_ = 0;       // and which that was
   bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
   SeenMessage retry_;

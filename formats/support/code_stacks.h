@@ -1,5 +1,5 @@
 // Which code ran around a moment: the spans of one thread nest, and the open ones form a stack.
-// Profilers' traces tell stacks only in this way.
+// Profilers' traces record stacks only in this way.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct CodeFlow {
   std::uint32_t consumer = 0;
 };
 
-// Where code is, as a name tells.
+// Where code is, according to a name.
 struct CodePlace {
   std::string_view function;
   std::string_view file;

@@ -48,7 +48,7 @@ StateDrawer::State StateDrawer::ToState(const TimelinePoint& point,
   state.values.reserve(trace_.counters.size());
   if (reserved_) {
     state.values.push_back(point.reserved);
-    // What was there before may be in segments that nobody told of.
+    // What was there before may be in segments that no event mentions.
     state.values.push_back(
         std::max<std::int64_t>(SaturatingSubtract(point.reserved, point.allocated), 0));
   }

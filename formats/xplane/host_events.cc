@@ -89,7 +89,7 @@ class Collector {
     for (const FlowEnd& consumer : plane_.consumers) {
       const auto& producers = wanted.at({consumer.type, consumer.id});
       const auto after = std::upper_bound(producers.begin(), producers.end(), &consumer, earlier);
-      // What a thread begins for itself is told by its own spans.
+      // What a thread begins for itself is given by its own spans.
       if (after != producers.begin() && (*std::prev(after))->line != consumer.line) {
         begun_by_.emplace(consumer.node, (*std::prev(after))->node);
       }

@@ -1,4 +1,4 @@
-// What a plane of the host tells about memory: allocator events, and the spans around them.
+// What a plane of the host says about memory: allocator events, and the spans around them.
 #pragma once
 
 #include <cstdint>

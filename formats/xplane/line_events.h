@@ -1,4 +1,4 @@
-// The events of a plane's lines, one after the other → what of them tells about memory. A line is a
+// The events of a plane's lines, one after the other → those about memory. A line is a
 // thread: its spans nest, and those that are open around a memory event are that event's stack.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What one plane of a profiler's trace (XSpace, tensorflow/tsl/profiler/protobuf/xplane.proto)
-// tells about memory. Most events of a trace are spans without a memory event inside: nothing of
+// says about memory. Most events of a trace are spans without a memory event inside: nothing of
 // them is kept.
 #pragma once
 

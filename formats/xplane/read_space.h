@@ -1,4 +1,4 @@
-// XSpace → planes: of the host what tells about memory, of devices only the figures.
+// XSpace → planes: of the host what is about memory, of devices only the figures.
 #pragma once
 
 #include "memtool/formats/byte_window.h"

@@ -1,6 +1,6 @@
 // Traces of XLA's and TensorFlow's profiler (XSpace, "<host>.xplane.pb", as jax.profiler.trace and
-// tf.profiler write them) → the history that the allocators' events in them tell. Who allocated is
-// told by the spans around an event on its thread: Python functions, jitted functions, operations.
+// tf.profiler write them) → the history of the allocators' events in them. Who allocated is
+// given by the spans around an event on its thread: Python functions, jitted functions, operations.
 // Rules: memtool-formats(5).
 #pragma once
 

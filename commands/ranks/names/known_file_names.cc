@@ -179,7 +179,7 @@ bool HostAndDate(std::string_view text, KnownFileName& name) {
   }
   name.found.host = host;
   name.found.how = IdentityHow::kPath;
-  std::string sortable = std::to_string(10 + month / 3);  // no year is told
+  std::string sortable = std::to_string(10 + month / 3);  // no year is given
   for (std::size_t at = 5; at < kDate; at += 3) {
     sortable += date.substr(at, 2);
   }

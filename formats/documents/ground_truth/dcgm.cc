@@ -116,7 +116,7 @@ DeviceReading GetDevice(const Sample& sample) {
   return reading;
 }
 
-// With time-sharing the exporter (from 4.8.2 on) tells what each pod uses, while other rows are
+// With time-sharing the exporter (from 4.8.2 on) says what each pod uses, while other rows are
 // about the whole GPU. A row of a pod that has the GPU to itself looks the same: its figure, too,
 // is that of its processes.
 bool IsOfPod(const Sample& sample, DeviceReading& reading) {

@@ -117,7 +117,7 @@ void SetField(DeviceReading& reading, const Column& column, std::string_view fie
   }
 }
 
-// `noheader` tells nothing about the columns; only "pid, amount" is clear enough. No process has
+// `noheader` says nothing about the columns; only "pid, amount" is clear enough. No process has
 // pid 0, so rows that count up from 0 are devices.
 std::vector<Column> GuessHeader(const std::vector<Line>& lines) {
   bool ordinals = true;

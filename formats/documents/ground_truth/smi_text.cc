@@ -1,4 +1,4 @@
-// nvidia-smi -q: blocks are told apart by their indentation. Only FB Memory Usage and Processes
+// nvidia-smi -q: blocks are distinguished by their indentation. Only FB Memory Usage and Processes
 // count; BAR1 Memory Usage has the same keys.
 #include <string>
 #include <utility>

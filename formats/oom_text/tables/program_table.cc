@@ -229,7 +229,7 @@ bool ProgramTable::TakeTotal(std::string_view row) {
     in.TakeSize(table_.heap);
     return true;
   }
-  // "arguments       unknown size" is told, and is no size.
+  // "arguments       unknown size" is printed, and is no size.
   return TakeNamed(row, "reserved", table_.reserved) ||
          TakeNamed(row, "arguments", table_.arguments) || TakeNamed(row, "program", table_.program);
 }

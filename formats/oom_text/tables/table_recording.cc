@@ -29,7 +29,7 @@ class Stacks {
  public:
   explicit Stacks(RecordingBuilder& builder) : builder_(builder) {}
 
-  // `scopes` outermost first; the innermost one lies at `file` and `line`, where they are told.
+  // `scopes` outermost first; the innermost one lies at `file` and `line`, where they are known.
   StackId Of(std::span<const std::string_view> scopes, std::string_view file, std::int64_t line) {
     std::vector<LocationId> locations;
     locations.reserve(scopes.size());

@@ -25,7 +25,7 @@ void AddPart(MemoryBreakdown& breakdown, std::string_view key, const Number& par
   }
 }
 
-// A TPU's program in its own parts, where they are told; else as one.
+// A TPU's program in its own parts, where they are known; else as one.
 void AddProgram(MemoryBreakdown& breakdown, const OomProgram& program) {
   const std::array<std::pair<std::string_view, const Number*>, 4> parts{
       {{"temporaries", &program.temporaries},

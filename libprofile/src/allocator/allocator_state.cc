@@ -180,7 +180,7 @@ class Backward {
   }
 
  private:
-  // What the end tells: sizes of the blocks that live until then, and whether blocks of expandable
+  // What the end shows: sizes of the blocks that live until then, and whether blocks of expandable
   // segments keep small remainders (newer versions split them down to 512 bytes).
   void ReadEnd() {
     for (const auto& [address, range] : segments_.ranges()) {
@@ -246,7 +246,7 @@ class Backward {
 
   // A large block is never smaller than kSmallSize, so a gap this small is the remainder of the
   // block before it. A wider gap may hide such a remainder: how much was free when the block was
-  // allocated tells.
+  // allocated says.
   void GiveRests() {
     std::map<std::uint64_t, Placed*> open;
     std::int64_t first = INT64_MAX;

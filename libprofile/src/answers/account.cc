@@ -134,7 +134,7 @@ std::vector<std::string> GetDevices(const Selection& selection) {
   return sorted;
 }
 
-// MXNet's log tells what NVML saw beyond its rows, TBD's tells the device's total. `kept`: all
+// MXNet's log says what NVML saw beyond its rows, TBD's has the device's total. `kept`: all
 // rows, including those of the host, because the writer's sum includes them.
 AccountFacts GetCounters(const Recording& recording, const std::string* device, std::int64_t kept) {
   std::optional<std::int64_t> beyond;
@@ -306,10 +306,9 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     if (!columns.requested) {
       return part;  // sizes as the pool rounded them
     }
-    auto requested_bytes =
-        Cut(selection, {.device = device, .host = false, .column = *columns.requested});
-    MEMTOOL_TRY(requested_bytes);
-    part.rows = *std::move(requested_bytes);
+    auto rows = Cut(selection, {.device = device, .host = false, .column = *columns.requested});
+    MEMTOOL_TRY(rows);
+    part.rows = *std::move(rows);
   }
   if (!part.facts.requested) {
     part.facts.requested = quantity(part.rows);
@@ -326,7 +325,7 @@ Result<void> AccountMaker::Add(const Selection& selection, const Keywords* keywo
     for (Ladder* ladder : ladders) {
       AccountFacts reported = part->facts;
       if (ladder->facts.reserved && reported.reserved_kind == ReservedKind::kWholeProcess) {
-        reported.reserved_kind = ReservedKind::kFramework;  // another input told what is reserved
+        reported.reserved_kind = ReservedKind::kFramework;  // another input says what is reserved
       }
       Supplement(ladder->facts, reported);
       if (keywords == nullptr) {

@@ -33,7 +33,7 @@ void PutLabels(const View& view, LabelSetId set, std::string& text) {
   }
 }
 
-// Holds the first rows and counts all; for a single block, also tells its story.
+// Holds the first rows and counts all; for a single block, also finds its story.
 void Count(const EventsQuery& query, EventsAnswer& answer) {
   EventSource& source = *answer.source;
   std::optional<StoryBuilder> story_builder;

@@ -1,5 +1,5 @@
-// What a judged series tells: rows that have something in common, and when all rows together reach
-// a capacity.
+// Findings from a judged series: rows that have something in common, and when all rows together
+// reach a capacity.
 #pragma once
 
 #include <cstdint>

@@ -265,7 +265,7 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   for (std::uint32_t i = 0; i < known; ++i) {
     const AllocationGroups::Name& name = groups.names[i];
     unnamed.no_stack = name.name == kNoStack && !name.node.valid() ? i : unnamed.no_stack;
-    // Where a format tells only the sum of what was there before, its reader makes it an allocation
+    // Where a format says only the sum of what was there before, its reader makes it an allocation
     // by a frame with that name.
     const bool of_reader = name.name == kBeforeRecording && name.file.empty();
     unnamed.before = of_reader && !groups.of_stack.empty() ? i : unnamed.before;

@@ -56,7 +56,7 @@ class Cutter {
     trace.first_event = history_.events.size();
     trace.event_count = 0;
     TimeSpan span;
-    // No event's time tells what came before the first entry or after the last.
+    // No event's time says what came before the first entry or after the last.
     span.first = range.first == 0 ? INT64_MIN : span.first;
     span.last = range.last + 1 == static_cast<std::int64_t>(events.size()) ? INT64_MAX : span.last;
     for (std::int64_t i = range.first; i <= range.last; ++i) {

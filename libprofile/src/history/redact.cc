@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDigestBytes = 6;
 
-// ".py" of a source file, ".so" of a library: tells the kind of frame, and nothing more.
+// ".py" of a source file, ".so" of a library: gives the kind of frame, and nothing more.
 std::string_view GetEnding(std::string_view file) {
   constexpr std::array<std::string_view, 12> kEndings{
       ".py", ".pyx", ".pyc", ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp", ".cuh", ".so"};

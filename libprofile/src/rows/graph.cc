@@ -152,7 +152,7 @@ bool IsSignificant(const GraphEdge& edge, const Graph& graph) {
 }
 
 // Removes residual edges whose ends are joined by another path (pprof's rule), lightest first, but
-// none that tells much.
+// none that says much.
 void DropRedundant(std::vector<Flow>& flows, CallGraph& calls, Graph& graph) {
   for (std::uint32_t row = 0; row < calls.edges().size(); ++row) {
     calls.SetRemoved(row, true);

@@ -109,7 +109,7 @@ class GroupsOfRows {
   }
 
   // Allocations are replayed whole. A row that has a part of one, and not the whole, cannot be
-  // told; nor what a row saves that is shown with a part left of what it made.
+  // known; nor what a row saves that is shown with a part left of what it made.
   void NoteParts(const History& history) {
     if (history.breakdowns.empty()) {
       return;

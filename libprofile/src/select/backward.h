@@ -11,7 +11,7 @@ namespace memtool {
 
 // A backward pass goes from an allocation under autograd's engine to the next one that is not. What
 // it allocates and frees again within is its temporary; what outlives it is a gradient. Stacks show
-// the engine where they have native frames; allocations without a stack tell nothing.
+// the engine where they have native frames; allocations without a stack say nothing.
 class BackwardPasses {
  public:
   // All are kept by reference and must outlive this.

@@ -78,7 +78,7 @@ bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const 
 // Operations as PyTorch's profiler names them, without a file.
 struct Operation {
   bool known = false;
-  bool informative = false;  // tells more than that memory was allocated
+  bool informative = false;  // says more than that memory was allocated
 };
 Operation ProfilerOperation(std::string_view function, std::string_view file) {
   if (!file.empty()) {
@@ -244,7 +244,7 @@ struct FrameClassifier::Compiled {
   WordSet native;
   std::unordered_set<std::string> through;
 
-  // Whose frame it is by the words: true for the program's own, none where no word tells.
+  // Whose frame it is by the words: true for the program's own, none where no word says.
   [[nodiscard]] std::optional<bool> Owned(std::string_view function, std::string_view file) const {
     for (const Layer& layer : layers) {
       if (layer.own.Matches(function, file)) {

@@ -233,7 +233,7 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
   if (looks_for(StepSource::kPhase)) {
     const std::vector<PhaseRun> runs = MakeRuns(allocations.phases);
     by_phases = PhaseCutter(runs).Find();
-    // Without a forward that can be told, all steps look like one: loops may know better.
+    // Without a forward that can be recognised, all steps look like one: loops may know better.
     const bool forward = std::any_of(runs.begin(), runs.end(), [](const PhaseRun& run) {
       return run.phase == StepPhase::kForward;
     });

@@ -51,9 +51,9 @@ class TraceWriter {
           Send(*own, i);
         }
       }
-      const bool requested_bytes = next != requests_.rows.end() && next->event == i &&
-                                   next->kind != Request::Kind::kEmptyCache;
-      AddEvent(i, requested_bytes ? &*next : nullptr);
+      const bool is_request = next != requests_.rows.end() && next->event == i &&
+                              next->kind != Request::Kind::kEmptyCache;
+      AddEvent(i, is_request ? &*next : nullptr);
     }
     return ToState(player_.allocator(), owners_, trace_.device);
   }

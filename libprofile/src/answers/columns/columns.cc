@@ -50,7 +50,7 @@ AnswerColumn::Data Typeless(Unit unit) {
 struct ColumnBuilder::Impl {
   AnswerColumn column;
   std::size_t rows = 0;
-  bool typed = false;                                     // some value told what the data are
+  bool typed = false;                                     // some value showed what the data are
   std::unordered_map<std::string, std::int32_t> numbers;  // of words
 
   void AddMissing() {

@@ -112,7 +112,7 @@ void JudgeVllm(const OomFacts& facts, OomVerdict& verdict) {
       std::max<std::int64_t>(SaturatingSubtract(facts.requested_bytes->bytes, verdict.in_all), 0);
 }
 
-// A pool with a limit of its own; what the device had is not told.
+// A pool with a limit of its own; what the device had is not known.
 void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
   const std::int64_t over = SaturatingSubtract(
       SaturatingAdd(facts.live->bytes, facts.requested_bytes->bytes), facts.limit->bytes);

@@ -33,7 +33,7 @@ class RowNames {
   [[nodiscard]] const std::pair<std::string, std::string>& operator[](std::uint32_t id) const {
     return names_[id];
   }
-  // Per id, its place among all names: what is told apart by it does not depend on the order in
+  // Per id, its place among all names: what is distinguished by it does not depend on the order in
   // which inputs came.
   [[nodiscard]] std::vector<std::uint32_t> Places() const {
     std::vector<std::uint32_t> order(names_.size());

@@ -90,7 +90,7 @@ struct ScenarioRun {
   const Device* device = nullptr;
   const AllocatorSettings* settings = nullptr;
   bool own = false;
-  bool recorded = false;  // the file tells what it needs
+  bool recorded = false;  // the file says what it needs
   std::vector<whatif::RunOptions> runs;
   std::vector<whatif::RunResult> results;
   whatif::Scenario fit;

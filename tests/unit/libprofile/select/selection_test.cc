@@ -286,9 +286,9 @@ TEST(Selection, ScaledByMultipliesEveryValue) {
   EXPECT_EQ(selection->scale(), 1.0) << "a selection does not change";
   EXPECT_THAT(Functions(*selection), ElementsAre("train 200", "load 40"));
 
-  const auto requested_bytes = Select(recording, {.scale = 0.5});
-  ASSERT_TRUE(requested_bytes) << ToString(requested_bytes.error());
-  EXPECT_EQ(requested_bytes->sums().total, 120);
+  const auto halved = Select(recording, {.scale = 0.5});
+  ASSERT_TRUE(halved) << ToString(halved.error());
+  EXPECT_EQ(halved->sums().total, 120);
 }
 
 TEST(Selection, ScaledByKeepsTheMoment) {

@@ -4,7 +4,7 @@
 //   capacity = free + used
 //   used     = other processes + this process
 //   process  = below the framework + reserved     (context, libraries, NCCL, other allocators)
-//   below    = recorded + unrecorded              (a log of the driver's calls tells)
+//   below    = recorded + unrecorded              (from a log of the driver's calls)
 //   reserved = cached + allocated
 //   cached   = releasable + private pools + reusable + fragmented    (FreeMemory has the words)
 //   allocated = rounding + unlisted + requested

@@ -1,5 +1,5 @@
 // MXNet writes allocations with unknown tags twice: into its memory log, and with a call stack into
-// another log. Read together, the memory log leaves out what the call stacks tell better, so that
+// another log. Read together, the memory log leaves out what the call stacks show better, so that
 // the sum of both is what the memory log alone holds.
 #pragma once
 

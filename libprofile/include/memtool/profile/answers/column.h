@@ -36,7 +36,7 @@ struct AnswerColumn {
   Unit unit = Unit::kText;
   Data data{};
   // Per row 1 = missing: what `data` has there says nothing. Empty: every row has a value. Words
-  // and values tell for themselves.
+  // and values mark missing rows themselves.
   std::vector<std::uint8_t> missing{};
 };
 

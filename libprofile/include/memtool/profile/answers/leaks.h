@@ -232,8 +232,8 @@ class LeaksMaker {
   explicit LeaksMaker(LeaksQuery query) : query_(std::move(query)) {}
   void Add(const Selection& selection);
   [[nodiscard]] std::size_t size() const { return table_.size(); }
-  // Errors: kUsage for fewer than two inputs, and for an order by time when not all tell one or all
-  // tell the same.
+  // Errors: kUsage for fewer than two inputs, and for an order by time when not all have one or all
+  // have the same.
   Result<LeaksAnswer> Make() &&;
 
  private:

@@ -80,7 +80,7 @@ struct OomAnswer {
   // Of a log.
   std::int64_t messages = 0;
   std::int64_t message = 0;         // the number of the one that is explained, from 1
-  std::optional<OomOrder> order{};  // where its messages are of several ranks and tell times
+  std::optional<OomOrder> order{};  // where its messages are of several ranks and have times
   std::int64_t retries = 0;         // attempts that failed and were repeated; the last of them:
   std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;

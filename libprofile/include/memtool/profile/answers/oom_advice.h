@@ -48,7 +48,7 @@ enum class OomAdviceKind : std::uint8_t {
 
   // Of a snapshot, its requests sent through a model of the allocator (whatif/):
   kTrials,       // `trials`: which settings would have passed
-  kNotReplayed,  // `variable`: why that cannot be told, a code of whatif::Obstacle, "differs" or
+  kNotReplayed,  // `variable`: why that is not known, a code of whatif::Obstacle, "differs" or
                  // "passes" (the model does not fail)
 
   // Memory that alone would have been enough: `bytes`, where `lacking` were lacking.

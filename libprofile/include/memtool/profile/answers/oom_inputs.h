@@ -15,7 +15,7 @@ namespace memtool {
 struct OomInputRow {
   std::string input;  // path
   // The selection's moment of a snapshot, the chosen message of a log (ChooseMessage); none for a
-  // log without a message. Its place has the rank, even where only the input's name tells it.
+  // log without a message. Its place has the rank, even where only the input's name has it.
   std::optional<OomCase> found{};
   std::int64_t failures = 0;  // messages, or out-of-memory events
 };
@@ -24,7 +24,7 @@ struct OomInputsAnswer {
   AnswerHead head{.question = "oom-inputs", .sample_type = "memory", .unit = "bytes"};
   std::vector<OomInputRow> rows;
   std::int64_t failed = 0;
-  // Rows are by time, failures first, where all failures tell one, by one kind of clock; else as
+  // Rows are by time, failures first, where all failures have one, by one kind of clock; else as
   // they were added.
   bool by_time = false;
   std::optional<OomOrder> order{};                             // by time, where ranks are reported

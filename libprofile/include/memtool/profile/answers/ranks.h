@@ -131,7 +131,7 @@ AnswerView MakeView(const RanksAnswer& answer);
 
 struct RanksQuery {
   SetChoice choice{};
-  // Adds what paths tell to `identities`, which are what contents say; parallel to `paths`.
+  // Adds what paths say to `identities`, which are what contents say; parallel to `paths`.
   using Identify = std::function<Result<void>(std::span<const std::string> paths,
                                               std::span<RankIdentity> identities)>;
   Identify identify{};  // none: contents alone

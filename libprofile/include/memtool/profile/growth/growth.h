@@ -139,7 +139,7 @@ struct GrowthSeries {
   Growth whole;                 // of the points' totals; keeps what its rows keep
   std::size_t noisy = 0;        // rows that rise and fall
   // The points are parts of a history in which nothing shows three iterations or more: as far as
-  // anybody can tell, any rise is within one iteration, and evidence is weak at most.
+  // is known, any rise is within one iteration, and evidence is weak at most.
   bool one_iteration = false;
 };
 

@@ -22,7 +22,7 @@ struct Cut {
   std::uint64_t unplaced_blocks = 0;
   std::int64_t unplaced_bytes = 0;
   // Blocks allocated before the range and freed in it: no event of the range and no block at its
-  // end tells who allocated them.
+  // end says who allocated them.
   std::uint64_t forgotten_blocks = 0;
   std::int64_t forgotten_bytes = 0;
 };

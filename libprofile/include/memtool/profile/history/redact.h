@@ -8,7 +8,7 @@
 
 namespace memtool {
 
-// What stands for a name: a letter that tells its kind, '_', and the first 12 hexadecimal digits of
+// What stands for a name: a letter for its kind, '_', and the first 12 hexadecimal digits of
 // the SHA-256 of the salt, a NUL byte and the name. Equal names have equal stand-ins, in every
 // recording that is redacted with the same salt. Without a secret salt, anyone who guesses a name
 // can test the guess.

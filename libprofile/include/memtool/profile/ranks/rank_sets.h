@@ -94,7 +94,7 @@ struct RankSet {
   bool job_is_folder = false;
   std::size_t folders = 1;          // more: the job's ranks lie in so many folders side by side
   std::vector<RankMember> ranks{};  // ascending, each rank once
-  std::vector<std::size_t> without_rank{};  // files of which nothing tells the process
+  std::vector<std::size_t> without_rank{};  // files whose process is unknown
   std::vector<DoubleRank> doubles{};        // ascending
   std::int64_t expected = 0;                // how many ranks there should be; at most 2^31
   ExpectedFrom expected_from = ExpectedFrom::kHighest;
@@ -103,7 +103,7 @@ struct RankSet {
   // Files with equal content under several ranks: copied, or one rank wrote over another's.
   std::vector<std::vector<std::size_t>> same_content{};
   std::vector<WrongDevice> wrong_devices{};  // by rank
-  std::optional<std::int64_t> per_node{};    // GPUs per node, where devices or local ranks tell
+  std::optional<std::int64_t> per_node{};    // GPUs per node, where devices or local ranks say
   std::vector<std::size_t> problems{};       // files with one; they are in the lists above, too
   std::vector<std::size_t> conflicts{};      // files whose sources contradict each other
 };

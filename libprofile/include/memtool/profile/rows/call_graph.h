@@ -62,7 +62,7 @@ class CallGraph {
                          const Weight& weight, const std::vector<char>& kept);
   [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
 
-  // How much a node tells: branching counts, mere pass-through does not (an entropy).
+  // How informative a node is: branching counts, mere pass-through does not (an entropy).
   [[nodiscard]] std::int64_t Score(std::uint32_t node) const;
   // Whether there is another path from the edge's source to its destination; removed edges are not
   // followed.

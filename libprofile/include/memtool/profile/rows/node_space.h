@@ -62,7 +62,7 @@ class NodeSpace {
   StringTable strings_;
   std::vector<Node> nodes_;
   std::unordered_map<Node, NodeId, Hash> index_;
-  // Where each line of a Python function went, so that inputs join however much each tells about
+  // Where each line of a Python function went, so that inputs join however much each says about
   // names.
   std::unordered_map<Node, NodeId, Hash> parts_;
 };

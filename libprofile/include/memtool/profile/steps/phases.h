@@ -1,5 +1,5 @@
-// What a training step was doing when it allocated: forward, backward or the optimizer, told by the
-// names of the functions on the stack.
+// What a training step was doing when it allocated: forward, backward or the optimizer, recognised
+// by the names of the functions on the stack.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ struct DriverModel {
 
   // For one request; empty = the limit alone decides.
   DriverReport report;
-  bool knows = false;  // `told` belongs to the current request
+  bool knows = false;  // `report` belongs to the current request
 
   void SetReport(DriverReport about) {
     report = std::move(about);
@@ -62,8 +62,8 @@ struct DriverModel {
   // Where `bytes` of new address range begin, of which `mapped` are used at once.
   std::uint64_t AddressFor(std::int64_t bytes, std::int64_t mapped);
 
-  // Progress within `told`.
-  std::size_t used = 0;  // of told.segments
+  // Progress within `report`.
+  std::size_t used = 0;  // of report.segments
   std::size_t grants = 0;
   bool was_refused = false;
 };

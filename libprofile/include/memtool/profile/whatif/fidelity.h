@@ -76,7 +76,7 @@ struct Fidelity {
 // folder may be asked about a trace where this finds an obstacle.
 Obstacle FindObstacle(const Recording& recording, const Trace& trace);
 
-// The same run told only addresses, under a limit: the events of the requests that were refused
+// The same run given only addresses, under a limit: the events of the requests that were refused
 // memory, and how many of them made the allocator give everything back.
 struct Refusals {
   std::vector<std::int64_t> events;

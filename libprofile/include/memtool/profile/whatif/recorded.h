@@ -11,7 +11,7 @@
 namespace memtool::whatif {
 
 // Under the recording's own settings it is the recording. Under others the process may get what the
-// recording tells that it could get (limit.h), without limit where it tells nothing. An allocation
+// recording shows that it could get (limit.h), without limit where it shows none. An allocation
 // that fails is an out-of-memory event, and the rest goes on without it. Traces that cannot be
 // replayed stay as they are; a diagnostic ("whatif") says under which settings the others are.
 // Errors: kUnsupported when none can be replayed, with the obstacle's name.
