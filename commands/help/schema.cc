@@ -83,24 +83,24 @@ class TypeParser {
         words.emplace_back(word == "1" ? 1 : 0);
         return;
       }
-      const bool counts = word == "natural";
       if (!rest_.starts_with("[]")) {
-        natural = natural || counts;
+        natural = natural || word == "natural";
         if (word != "any") {
-          types.emplace_back(counts ? "integer" : word);
+          types.emplace_back(word == "natural" ? "integer" : word);
         }
         return;
       }
-      Value::Object item{{"type", counts ? "integer" : word}};
-      if (counts) {
-        item.emplace_back("minimum", 0);
-      }
-      whole = std::move(item);
+      whole = Item(word);
     }
     while (Skip("[]")) {
       whole = Value::Object{{"type", "array"}, {"items", *std::move(whole)}};
     }
     others.push_back(*std::move(whole));
+  }
+
+  static Value Item(std::string_view word) {
+    return word == "natural" ? Value::Object{{"type", "integer"}, {"minimum", 0}}
+                             : Value::Object{{"type", word}};
   }
 
   // After "{", up to and including "}".
@@ -148,14 +148,16 @@ class ObjectSchema {
                              std::move(schema));
       return;
     }
-    const auto known = std::find_if(members_.begin(), members_.end(),
-                                    [key](const auto& member) { return member.first == key; });
-    if (known == members_.end()) {
-      members_.emplace_back(key, std::move(schema));
-    }
+    AddMember(key, std::move(schema));
     if (!perhaps) {
       required_.emplace_back(key);
     }
+  }
+  // Of an array whose items have one of several forms.
+  void AddArray(std::string_view key, const Value::List& forms) {
+    Value items = forms.size() == 1 ? forms.front() : Value(Value::Object{{"anyOf", forms}});
+    AddMember(key, Value::Object{{"type", "array"}, {"items", std::move(items)}});
+    required_.emplace_back(key);
   }
   // Members that are not in every form are not required.
   void RequireOnly(const std::vector<std::string>& keys) { required_ = keys; }
@@ -172,6 +174,14 @@ class ObjectSchema {
   }
 
  private:
+  void AddMember(std::string_view key, Value schema) {
+    const auto known = std::find_if(members_.begin(), members_.end(),
+                                    [key](const auto& member) { return member.first == key; });
+    if (known == members_.end()) {
+      members_.emplace_back(key, std::move(schema));
+    }
+  }
+
   Value::Object members_;
   Value::Object patterns_;
   std::vector<std::string> required_;
@@ -212,22 +222,9 @@ std::string SchemaText(std::string_view question) {
     whole.RequireOnly(always);
   }
   whole.Add("rows_cut", "natural");
-  whole.Add("rows", "any[]");
+  whole.AddArray("rows", rows);
   whole.Add("diagnostics", kDiagnostics);
   auto object = std::get<Value::Object>(whole.Make().data());
-  for (auto& [key, value] : object) {
-    if (key == "properties") {
-      auto members = std::get<Value::Object>(value.data());
-      for (auto& [name, schema] : members) {
-        if (name == "rows") {
-          schema = Value::Object{
-              {"type", "array"},
-              {"items", rows.size() == 1 ? rows.front() : Value(Value::Object{{"anyOf", rows}})}};
-        }
-      }
-      value = std::move(members);
-    }
-  }
   object.insert(object.begin(),
                 {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                  {"title", "the answer memtool." + std::string(question) + "/1 as JSON"}});

@@ -230,12 +230,9 @@ std::uint32_t LineEvents::ToText(const Stat& stat) {
              : space_.texts.Intern(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-void LineEvents::AddSpan(const LineEvent& event, std::span<const KeyedStat> stats) {
-  Item item{.begin = event.offset_ps,
-            .end = SaturatingAdd(event.offset_ps, event.duration_ps),
-            .name = event.name};
+LineEvents::Marks LineEvents::ReadMarks(std::span<const KeyedStat> stats,
+                                        std::optional<std::int64_t>& step) {
   Marks marks;
-  std::optional<std::int64_t> step;
   for (const auto& [key, stat] : stats) {
     const auto figure = IsOfSpans(key) ? MakeFigure(stat) : std::nullopt;
     if (figure) {
@@ -246,12 +243,21 @@ void LineEvents::AddSpan(const LineEvent& event, std::span<const KeyedStat> stat
                                        : marks.consumer_type) = figure;
     }
   }
+  return marks;
+}
+
+void LineEvents::AddSpan(const LineEvent& event, std::span<const KeyedStat> stats) {
+  std::optional<std::int64_t> step;
+  const Marks marks = ReadMarks(stats, step);
   if (event.duration_ps == 0 && !marks.produces) {
     return;
   }
   if (step) {
     AddStep(event, *step);
   }
+  Item item{.begin = event.offset_ps,
+            .end = SaturatingAdd(event.offset_ps, event.duration_ps),
+            .name = event.name};
   if (marks.produces || marks.consumes) {
     item.row = static_cast<std::uint32_t>(marks_.size());
     marks_.push_back(marks);

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxPairLength = 32;
 
 // The lists of a dict that are in the memo, by their place among its values.
 struct PickleMachine::MadeLists {
-  std::array<std::uint8_t, PickleShapes::kMaxKeys> places;
+  std::array<std::uint8_t, PickleShapes::kMaxKeys> places{};
   std::size_t count = 0;
 };
 
@@ -52,14 +52,15 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
     cursor.Pass(key.size);
     room[++at] = key.value;
     Value& value = room[++at];
-    if (!PushNext(cursor, memo_, value)) {
-      bool in_memo = false;
-      if (!ReadShapedList(cursor, first_entry + lists.count, value, in_memo)) {
-        return false;
-      }
-      lists.places[lists.count] = static_cast<std::uint8_t>(at);
-      lists.count += in_memo ? 1 : 0;
+    if (PushNext(cursor, memo_, value)) {
+      continue;
     }
+    bool in_memo = false;
+    if (!ReadShapedList(cursor, first_entry + lists.count, value, in_memo)) {
+      return false;
+    }
+    lists.places[lists.count] = static_cast<std::uint8_t>(at);
+    lists.count += in_memo ? 1 : 0;
   }
   if (cursor.done() || cursor.Peek() != pickle::kSetItems) {
     return false;

@@ -197,19 +197,56 @@ std::int64_t SegmentFor(std::int64_t requested_bytes) {
              : (requested_bytes + kRoundLarge - 1) / kRoundLarge * kRoundLarge;
 }
 
+namespace {
+
+// Whether the request is larger than the device.
+bool IsTooLarge(const OomFacts& facts, OomVerdict& verdict) {
+  if (!facts.requested_bytes || !facts.capacity) {
+    return false;
+  }
+  const std::int64_t over = SaturatingSubtract(facts.requested_bytes->bytes, facts.capacity->bytes);
+  if (over <= SaturatingAdd(facts.requested_bytes->precision, facts.capacity->precision)) {
+    return false;
+  }
+  verdict.why = OomCause::kTooLarge;
+  verdict.short_in_all = over;
+  verdict.short_of_driver = std::max<std::int64_t>(
+      SaturatingSubtract(facts.requested_bytes->bytes, GetBytes(facts.free)), 0);
+  verdict.in_all = facts.capacity->bytes;
+  return true;
+}
+
+// Whether the limit of the process is in the way of a segment of that size. `cached`: what the
+// allocator has free.
+bool IsOverLimit(const OomFacts& facts, const Quantity& segment_size, std::int64_t cached,
+                 OomVerdict& verdict) {
+  if (!facts.limit || !facts.live || !facts.cached) {
+    return false;
+  }
+  const std::int64_t held = SaturatingAdd(
+      SaturatingAdd(GetBytes(facts.live), GetBytes(facts.pending)), GetBytes(facts.cached));
+  const std::int64_t over =
+      SaturatingSubtract(SaturatingAdd(held, segment_size.bytes), facts.limit->bytes);
+  const std::int64_t rounding =
+      SaturatingAdd(SaturatingAdd(facts.limit->precision, segment_size.precision),
+                    SaturatingAdd(GetPrecision(facts.live), GetPrecision(facts.cached)));
+  if (over <= -rounding) {
+    return false;
+  }
+  verdict.why = OomCause::kLimit;
+  verdict.close = over <= rounding;
+  verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
+  verdict.short_in_all =
+      std::max<std::int64_t>(SaturatingSubtract(facts.requested_bytes->bytes, verdict.in_all), 0);
+  return true;
+}
+
+}  // namespace
+
 OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   OomVerdict verdict;
-  if (facts.requested_bytes && facts.capacity) {
-    const std::int64_t over =
-        SaturatingSubtract(facts.requested_bytes->bytes, facts.capacity->bytes);
-    if (over > SaturatingAdd(facts.requested_bytes->precision, facts.capacity->precision)) {
-      verdict.why = OomCause::kTooLarge;
-      verdict.short_in_all = over;
-      verdict.short_of_driver = std::max<std::int64_t>(
-          SaturatingSubtract(facts.requested_bytes->bytes, GetBytes(facts.free)), 0);
-      verdict.in_all = facts.capacity->bytes;
-      return verdict;
-    }
+  if (IsTooLarge(facts, verdict)) {
+    return verdict;
   }
   if (!facts.requested_bytes || !facts.free) {
     return verdict;
@@ -225,23 +262,9 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   verdict.in_all = SaturatingAdd(free, cached);
   verdict.short_in_all =
       std::max<std::int64_t>(SaturatingSubtract(requested_bytes, verdict.in_all), 0);
-  const std::int64_t held = SaturatingAdd(
-      SaturatingAdd(GetBytes(facts.live), GetBytes(facts.pending)), GetBytes(facts.cached));
   // The limit is the cause only where the device had room for the request.
-  if (facts.limit && facts.live && facts.cached && verdict.short_of_driver == 0) {
-    const std::int64_t over =
-        SaturatingSubtract(SaturatingAdd(held, segment_size.bytes), facts.limit->bytes);
-    const std::int64_t rounding =
-        SaturatingAdd(SaturatingAdd(facts.limit->precision, segment_size.precision),
-                      SaturatingAdd(GetPrecision(facts.live), GetPrecision(facts.cached)));
-    if (over > -rounding) {
-      verdict.why = OomCause::kLimit;
-      verdict.close = over <= rounding;
-      verdict.in_all = SaturatingSubtract(facts.limit->bytes, SaturatingSubtract(held, cached));
-      verdict.short_in_all =
-          std::max<std::int64_t>(SaturatingSubtract(requested_bytes, verdict.in_all), 0);
-      return verdict;
-    }
+  if (verdict.short_of_driver == 0 && IsOverLimit(facts, segment_size, cached, verdict)) {
+    return verdict;
   }
   if (state != nullptr && state->usable_largest >= requested_bytes) {
     verdict.why = OomCause::kUnexplained;

@@ -44,8 +44,8 @@ std::vector<Pair> UniqueOnBoth(Keys a, Keys b) {
     note(places[b[i]].b, i);
   }
   std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const Places& of = places[a[i]];
+  for (const std::uint32_t key : a) {
+    const Places& of = places[key];
     if (of.a < kOften && of.b < kOften) {
       pairs.push_back({of.a, of.b});
     }

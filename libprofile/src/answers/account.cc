@@ -306,9 +306,10 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     if (!columns.requested) {
       return part;  // sizes as the pool rounded them
     }
-    auto rows = Cut(selection, {.device = device, .host = false, .column = *columns.requested});
-    MEMTOOL_TRY(rows);
-    part.rows = *std::move(rows);
+    auto requested =
+        Cut(selection, {.device = device, .host = false, .column = *columns.requested});
+    MEMTOOL_TRY(requested);
+    part.rows = *std::move(requested);
   }
   if (!part.facts.requested) {
     part.facts.requested = quantity(part.rows);

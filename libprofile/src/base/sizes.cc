@@ -181,7 +181,7 @@ std::string FormatCount(std::int64_t count, bool sign) {
   const fmt::format_int digits(count);
   std::string_view rest(digits.data(), digits.size());
   rest.remove_prefix(count < 0 ? 1 : 0);
-  std::array<char, 32> text;  // of which 64 bits need 26
+  std::array<char, 32> text{};  // of which 64 bits need 26
   char* const end = text.data() + text.size();
   char* begin = end;
   for (std::size_t i = rest.size(); i > 0; --i) {

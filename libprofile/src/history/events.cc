@@ -74,7 +74,7 @@ Result<BlockId> ParseBlockId(std::string_view text) {
 }
 
 std::string ToString(const BlockId& id) {
-  std::array<char, 48> text;  // of which two numbers of 64 bits need 38
+  std::array<char, 48> text{};  // of which two numbers of 64 bits need 38
   char* const end = fmt::format_to(text.data(), FMT_COMPILE("{}{:x}_{}"), id.segment ? 's' : 'b',
                                    id.address, id.version);
   return {text.data(), end};

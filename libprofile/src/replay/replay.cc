@@ -257,31 +257,35 @@ TraceSummary Replay::Summarize() const {
   // Never less than what the events free: the state may be of a later moment than the last event.
   s.reserved_base_bytes =
       std::max(SaturatingSubtract(s.reserved_end_bytes, net), SaturatingSubtract(0, lowest));
-  std::int64_t live = s.peak_bytes = s.base_bytes;
-  std::int64_t reserved = s.reserved_peak_bytes = s.reserved_base_bytes;
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    live = SaturatingAdd(live, ChangeAt(static_cast<std::uint32_t>(i)));
-    s.start_bytes = i < trace_.listed_before ? live : s.start_bytes;
-    if (live > s.peak_bytes) {
-      s.peak_bytes = live;
-      s.peak_event = static_cast<std::int64_t>(i);
-    }
-    const std::int64_t change = ReservedChange(events_[i]);
-    s.segment_events += change != 0 ? 1 : 0;
-    reserved = SaturatingAdd(reserved, change);
-    if (reserved > s.reserved_peak_bytes) {
-      s.reserved_peak_bytes = reserved;
-      s.reserved_peak_event = static_cast<std::int64_t>(i);
-    }
-    if (events_[i].action == Action::kOom) {
-      s.ooms.push_back(i);
-    }
-  }
-  s.end_bytes = live;
+  AddPeaks(s);
   if (!recording_.state) {
-    s.live_block_bytes = live;  // the input lists no blocks to compare with
+    s.live_block_bytes = s.end_bytes;  // the input lists no blocks to compare with
   }
   return s;
+}
+
+void Replay::AddPeaks(TraceSummary& summary) const {
+  std::int64_t live = summary.peak_bytes = summary.base_bytes;
+  std::int64_t reserved = summary.reserved_peak_bytes = summary.reserved_base_bytes;
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    live = SaturatingAdd(live, ChangeAt(static_cast<std::uint32_t>(i)));
+    summary.start_bytes = i < trace_.listed_before ? live : summary.start_bytes;
+    if (live > summary.peak_bytes) {
+      summary.peak_bytes = live;
+      summary.peak_event = static_cast<std::int64_t>(i);
+    }
+    const std::int64_t change = ReservedChange(events_[i]);
+    summary.segment_events += change != 0 ? 1 : 0;
+    reserved = SaturatingAdd(reserved, change);
+    if (reserved > summary.reserved_peak_bytes) {
+      summary.reserved_peak_bytes = reserved;
+      summary.reserved_peak_event = static_cast<std::int64_t>(i);
+    }
+    if (events_[i].action == Action::kOom) {
+      summary.ooms.push_back(i);
+    }
+  }
+  summary.end_bytes = live;
 }
 
 namespace {

@@ -42,7 +42,8 @@ void CallGraph::Resize(std::size_t count) {
 std::uint32_t CallGraph::AddStack(std::span<const NodeId> stack, std::span<const char> inlined,
                                   const Weight& weight, const std::vector<char>& kept) {
   ++stack_;
-  counted_.clear();
+  counted_.resize(std::max(counted_.size(), stack.size()));
+  counted_count_ = 0;
   std::uint32_t caller = kNone;
   bool residual = false;
   for (std::size_t i = stack.size(); i-- > 0;) {
@@ -54,7 +55,7 @@ std::uint32_t CallGraph::AddStack(std::span<const NodeId> stack, std::span<const
     if (seen_[node] != stack_) {
       seen_[node] = stack_;
       nodes_[node].cum = Sum(nodes_[node].cum, weight);
-      counted_.push_back(node);
+      counted_[counted_count_++] = node;
     }
     if (with_edges_ && caller != kNone && caller != node) {
       AddEdge(caller, node, weight, residual, !inlined.empty() && inlined[i] != 0);

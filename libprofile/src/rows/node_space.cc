@@ -90,22 +90,19 @@ void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes)
     (start > 0 ? key.start_line : key.line) = start > 0 ? start : line.line;
     return key;
   };
-  const auto separable = [&](std::size_t row) {
-    return recording.lines[row].function.valid() && IsPythonFile(File(nodes[row]));
-  };
-  std::map<std::pair<NodeId, std::int64_t>, NodeId> known;  // by name and part
-  for (std::size_t row = 0; row < nodes.size() && !parts_.empty(); ++row) {
-    if (separable(row)) {
-      const auto part = parts_.find(key_of(row));
-      if (part != parts_.end()) {
-        known.try_emplace({nodes[row], parts[row]}, part->second);
-      }
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    if (recording.lines[row].function.valid() && IsPythonFile(File(nodes[row]))) {
+      rows.push_back(row);
     }
   }
-  for (std::size_t row = 0; row < nodes.size(); ++row) {
-    if (!separable(row)) {
-      continue;
+  std::map<std::pair<NodeId, std::int64_t>, NodeId> known;  // by name and part
+  for (const std::size_t row : rows) {
+    if (const auto part = parts_.find(key_of(row)); part != parts_.end()) {
+      known.try_emplace({nodes[row], parts[row]}, part->second);
     }
+  }
+  for (const std::size_t row : rows) {
     const auto [part, added] = parts_.try_emplace(key_of(row));
     if (added) {
       Node node = (*this)[nodes[row]];

@@ -152,6 +152,30 @@ void HistoryComparison::FindSides(KeyLevel level, const StepSearch& search) {
   }
 }
 
+namespace {
+
+// Of steps that all have a number: `base` and `now` are rows of their steps.
+std::vector<std::pair<std::size_t, std::size_t>> PairByNumber(const ProgramSteps& base_steps,
+                                                              const std::vector<std::size_t>& base,
+                                                              const ProgramSteps& now_steps,
+                                                              const std::vector<std::size_t>& now) {
+  std::map<std::int64_t, std::size_t> numbers;
+  for (const std::size_t row : now) {
+    numbers.emplace(*now_steps.steps[row].number, row);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const std::size_t row : base) {
+    const auto found = numbers.find(*base_steps.steps[row].number);
+    if (found != numbers.end()) {
+      pairs.emplace_back(row, found->second);
+      numbers.erase(found);
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
 // By the numbers of their marks where these overlap; else equal shapes in order, and what lies
 // between equal ones in order, too: warm-up with warm-up.
 std::vector<std::pair<std::size_t, std::size_t>> HistoryComparison::PairSteps() const {
@@ -159,17 +183,7 @@ std::vector<std::pair<std::size_t, std::size_t>> HistoryComparison::PairSteps() 
   const std::vector<std::size_t> base = Comparable(base_.steps);
   const std::vector<std::size_t> now = Comparable(now_.steps);
   if (AllNumbered(base_.steps) && AllNumbered(now_.steps)) {
-    std::map<std::int64_t, std::size_t> numbers;
-    for (const std::size_t row : now) {
-      numbers.emplace(*now_.steps.steps[row].number, row);
-    }
-    for (const std::size_t row : base) {
-      const auto found = numbers.find(*base_.steps.steps[row].number);
-      if (found != numbers.end()) {
-        pairs.emplace_back(row, found->second);
-        numbers.erase(found);
-      }
-    }
+    pairs = PairByNumber(base_.steps, base, now_.steps, now);
     if (!pairs.empty()) {
       return pairs;
     }

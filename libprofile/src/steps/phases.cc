@@ -194,27 +194,37 @@ bool IsOptimizerFile(std::string_view file) {
   return HasWord(folders.substr(folders.find_last_of("/\\") + 1), words.optimizer_files.first(1));
 }
 
+namespace {
+
+constexpr std::uint8_t kUnknownKind = 0xff;
+
+// `kinds`: per function, filled in as stacks ask for them.
+StackPhase JudgeStack(const Recording& recording, StackId stack, std::vector<std::uint8_t>& kinds) {
+  StackJudge judge;
+  for (const LocationId location : recording.Stack(stack)) {
+    for (const Line& line : recording.Lines(recording.At(location))) {
+      if (!line.function.valid()) {
+        continue;
+      }
+      std::uint8_t& kind = kinds[line.function.value()];
+      if (kind == kUnknownKind) {
+        kind = GetKind(recording, recording.functions[line.function.value()]);
+      }
+      judge.Take(kind);
+    }
+  }
+  return judge.Judge();
+}
+
+}  // namespace
+
 StackPhases PhasesOfStacks(const Recording& recording) {
-  constexpr std::uint8_t kUnknown = 0xff;
-  std::vector<std::uint8_t> kinds(recording.functions.size(), kUnknown);
+  std::vector<std::uint8_t> kinds(recording.functions.size(), kUnknownKind);
   StackPhases phases{.stacks = {}, .none = {.nothing = true}};
   phases.stacks.reserve(recording.stack_count());
   bool python = false;
   for (std::uint32_t row = 0; row < recording.stack_count(); ++row) {
-    StackJudge judge;
-    for (const LocationId location : recording.Stack(StackId(row))) {
-      for (const Line& line : recording.Lines(recording.At(location))) {
-        if (!line.function.valid()) {
-          continue;
-        }
-        std::uint8_t& kind = kinds[line.function.value()];
-        if (kind == kUnknown) {
-          kind = GetKind(recording, recording.functions[line.function.value()]);
-        }
-        judge.Take(kind);
-      }
-    }
-    phases.stacks.push_back(judge.Judge());
+    phases.stacks.push_back(JudgeStack(recording, StackId(row), kinds));
     python = python || phases.stacks.back().python;
   }
   if (python) {

@@ -127,6 +127,8 @@ class Replay {
       std::span<const std::uint32_t> without_frames) const;
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
                                                              std::uint32_t event) const;
+  // Peaks, end and out-of-memory events, from the bases that `summary` has.
+  void AddPeaks(TraceSummary& summary) const;
 
   const Recording& recording_;
   const Trace& trace_;

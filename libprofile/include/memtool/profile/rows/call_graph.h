@@ -60,7 +60,9 @@ class CallGraph {
   // to: the innermost, or kNone when that is left out or the stack is empty.
   std::uint32_t AddStack(std::span<const NodeId> stack, std::span<const char> inlined,
                          const Weight& weight, const std::vector<char>& kept);
-  [[nodiscard]] const std::vector<std::uint32_t>& counted() const { return counted_; }
+  [[nodiscard]] std::span<const std::uint32_t> counted() const {
+    return std::span(counted_).first(counted_count_);
+  }
 
   // How informative a node is: branching counts, mere pass-through does not (an entropy).
   [[nodiscard]] std::int64_t Score(std::uint32_t node) const;
@@ -92,7 +94,9 @@ class CallGraph {
   std::vector<CallEdge> edges_;
   std::uint32_t stack_ = 0;
   std::vector<std::uint32_t> seen_;  // per node: the last stack that was counted
+  // As long as the longest stack; of the last one, the first counted_count_ are in use.
   std::vector<std::uint32_t> counted_;
+  std::size_t counted_count_ = 0;
   std::vector<std::uint32_t> slots_;  // open addressing: edge + 1, 0 = free; a power of two
 };
 
