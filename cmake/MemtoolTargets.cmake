@@ -32,13 +32,12 @@ function(memtool_add_library name)
   endif()
 endfunction()
 
-# memtool_test_code(<target>): tests wait for the compiler more than for their own code, which is not
-# optimized therefore. Of the sanitizers, addresses are checked in it, too; undefined behaviour is
-# looked for in what is tested.
+# memtool_test_code(<target>): sanitized tests wait for the compiler more than for their own code,
+# which is not optimized therefore. Addresses are checked in it, too; undefined behaviour is looked
+# for in what is tested.
 function(memtool_test_code target)
-  target_compile_options(${target} PRIVATE -O0)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=address,undefined")
-    target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined)
   endif()
 endfunction()
 
