@@ -32,15 +32,6 @@ function(memtool_add_library name)
   endif()
 endfunction()
 
-# memtool_test_code(<target>): sanitized tests wait for the compiler more than for their own code,
-# which is not optimized therefore. Addresses are checked in it, too; undefined behaviour is looked
-# for in what is tested.
-function(memtool_test_code target)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=address,undefined")
-    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined)
-  endif()
-endfunction()
-
 # memtool_add_test(<name> SOURCES ... LINKS ... LABELS ... [SHARDS <n>])
 # A binary of test cases runs as <n> tests of ctest, each a part of the cases in one process, which
 # writes their results for scripts/count_tests.py. An empty file there: to be written by that test.
@@ -48,7 +39,6 @@ function(memtool_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS" "SOURCES;LINKS;LABELS")
   add_executable(${name} ${arg_SOURCES})
   memtool_warnings(${name})
-  memtool_test_code(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
   memtool_unity(${name})
   if(NOT arg_SHARDS)

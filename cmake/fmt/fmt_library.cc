@@ -1,12 +1,14 @@
-// fmt's library from its headers, for programs that carry it (cmake/StaticLibraries.cmake): what
-// the headers of fmt 9 declare extern, made here once.
+// fmt's library from its headers, for programs that carry it (cmake/StaticLibraries.cmake): what the
+// headers of fmt 9 declare extern, made here once.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-template FMT_API auto dragonbox::to_decimal(float value) noexcept -> dragonbox::decimal_fp<float>;
-template FMT_API auto dragonbox::to_decimal(double value) noexcept -> dragonbox::decimal_fp<double>;
+template FMT_API auto dragonbox::to_decimal(float value) noexcept
+    -> dragonbox::decimal_fp<float>;
+template FMT_API auto dragonbox::to_decimal(double value) noexcept
+    -> dragonbox::decimal_fp<double>;
 template FMT_API locale_ref::locale_ref(const std::locale& locale);
 template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API auto thousands_sep_impl(locale_ref locale) -> thousands_sep_result<char>;

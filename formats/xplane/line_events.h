@@ -91,7 +91,7 @@ class LineEvents {
   void ReadStats(ByteCursor cursor, bool of_spans);
   void AddByRole(Role role, const LineEvent& event, std::span<const KeyedStat> stats);
   void AddMemory(const LineEvent& event, std::span<const KeyedStat> stats);
-  // Of a span; the number of its step, if it has one, goes to `step`.
+  // The marks of a span; sets `step` to the number of the step that it is, if it is one.
   static Marks ReadMarks(std::span<const KeyedStat> stats, std::optional<std::int64_t>& step);
   void AddSpan(const LineEvent& event, std::span<const KeyedStat> stats);
   void AddStep(const LineEvent& event, std::int64_t number);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Amounts that cannot be: sums beyond 64 bits, and snapshots that contradict themselves.
 
-usage: amounts_test.py --memtool PATH --wire FOLDER [--part N]
+usage: amounts_test.py --memtool PATH --wire FOLDER
 
 Sums: whatever a command shows of them, it says on stderr that they are clamped, and exits 4 with
 --strict; commands that write refuse. Sums that fit, and columns that nobody asked for, are not
@@ -12,11 +12,13 @@ and whatever numbers a snapshot has, no command shows a negative size.
 """
 import argparse
 import json
+import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MOST = 2**63 - 1
@@ -24,7 +26,6 @@ MIB = 1 << 20
 AT = 0x7F0000000000
 CLAMPED = b"memtool: some sums exceed the 64-bit range and are clamped to its end\n"
 SEEDS = 150
-PARTS = 3
 # Differences, which have a sign.
 SIGNED = re.compile(r"delta|slope|error|precision|offset|nanos|time|device|event|line|rank|gpu|pid|missing|short")
 
@@ -255,25 +256,35 @@ def with_history(seed):
     return snapshot
 
 
-def check_no_negative(runner, seeds):
+def check_seed(seed, memtool, folder):
+    """-> its runner, and how many of the commands answered"""
+    runner, read = Runner(memtool, folder), 0
+    name = f"seed{seed}.json"
+    (runner.folder / name).write_text(json.dumps(with_history(seed)))
+    for command in (["segments"], ["account"], ["oom"], ["info"], ["timeline"],
+                    ["segments", "--at", "peak"], ["account", "--at", "peak"]):
+        def step(command=command):
+            nonlocal read
+            done = runner.run(*command, "--format", "json", name)
+            if done.returncode == 3 and not done.stdout and done.stderr.count(b"\n") == 1:
+                return
+            if done.returncode != 0:
+                raise Failure(f"exit {done.returncode}: {done.stderr!r}")
+            read += 1
+            if found := list(negatives(json.loads(done.stdout))):
+                raise Failure(", ".join(found))
+        runner.check(f"{' '.join(command)} of seed {seed}", step)
+    return runner, read
+
+
+def check_no_negative(runner):
     read = 0
-    for seed in seeds:
-        name = f"seed{seed}.json"
-        (runner.folder / name).write_text(json.dumps(with_history(seed)))
-        for command in (["segments"], ["account"], ["oom"], ["info"], ["timeline"],
-                        ["segments", "--at", "peak"], ["account", "--at", "peak"]):
-            def step(command=command):
-                nonlocal read
-                done = runner.run(*command, "--format", "json", name)
-                if done.returncode == 3 and not done.stdout and done.stderr.count(b"\n") == 1:
-                    return
-                if done.returncode != 0:
-                    raise Failure(f"exit {done.returncode}: {done.stderr!r}")
-                read += 1
-                if found := list(negatives(json.loads(done.stdout))):
-                    raise Failure(", ".join(found))
-            runner.check(f"{' '.join(command)} of seed {seed}", step)
-    if read < len(seeds):
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for own, answered in pool.map(lambda seed: check_seed(seed, runner.memtool, runner.folder), range(SEEDS)):
+            runner.checks += own.checks
+            runner.failed += own.failed
+            read += answered
+    if read < SEEDS:
         runner.check("seeds", lambda: (_ for _ in ()).throw(Failure(f"only {read} answers")))
 
 
@@ -281,17 +292,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memtool", required=True)
     parser.add_argument("--wire", required=True)
-    parser.add_argument("--part", type=int, default=0, help="of PARTS; 0 = all")
     args = parser.parse_args()
     sys.path.insert(0, args.wire)
     import wire
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(args.memtool, folder)
-        if args.part < 2:
-            check_sums(runner, wire)
-            check_contradictions(runner)
-            check_replay(runner)
-        check_no_negative(runner, range(SEEDS) if args.part == 0 else range(args.part - 1, SEEDS, PARTS))
+        check_sums(runner, wire)
+        check_contradictions(runner)
+        check_replay(runner)
+        check_no_negative(runner)
     print(f"{runner.checks} checks, {runner.failed} failed")
     return 1 if runner.failed else 0
 

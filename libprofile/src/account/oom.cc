@@ -199,8 +199,10 @@ std::int64_t SegmentFor(std::int64_t requested_bytes) {
 
 namespace {
 
-// Whether the request is larger than the device.
-bool IsTooLarge(const OomFacts& facts, OomVerdict& verdict) {
+// These two return whether that is the cause, and complete the verdict if it is.
+
+// The request is larger than the device.
+bool JudgeCapacity(const OomFacts& facts, OomVerdict& verdict) {
   if (!facts.requested_bytes || !facts.capacity) {
     return false;
   }
@@ -216,10 +218,10 @@ bool IsTooLarge(const OomFacts& facts, OomVerdict& verdict) {
   return true;
 }
 
-// Whether the limit of the process is in the way of a segment of that size. `cached`: what the
-// allocator has free.
-bool IsOverLimit(const OomFacts& facts, const Quantity& segment_size, std::int64_t cached,
-                 OomVerdict& verdict) {
+// The limit of the process leaves no room for a segment of that size. `cached`: what the allocator
+// has free.
+bool JudgeLimit(const OomFacts& facts, const Quantity& segment_size, std::int64_t cached,
+                OomVerdict& verdict) {
   if (!facts.limit || !facts.live || !facts.cached) {
     return false;
   }
@@ -245,7 +247,7 @@ bool IsOverLimit(const OomFacts& facts, const Quantity& segment_size, std::int64
 
 OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   OomVerdict verdict;
-  if (IsTooLarge(facts, verdict)) {
+  if (JudgeCapacity(facts, verdict)) {
     return verdict;
   }
   if (!facts.requested_bytes || !facts.free) {
@@ -263,7 +265,7 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   verdict.short_in_all =
       std::max<std::int64_t>(SaturatingSubtract(requested_bytes, verdict.in_all), 0);
   // The limit is the cause only where the device had room for the request.
-  if (verdict.short_of_driver == 0 && IsOverLimit(facts, segment_size, cached, verdict)) {
+  if (verdict.short_of_driver == 0 && JudgeLimit(facts, segment_size, cached, verdict)) {
     return verdict;
   }
   if (state != nullptr && state->usable_largest >= requested_bytes) {
