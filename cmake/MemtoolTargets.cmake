@@ -5,6 +5,11 @@ include(MemtoolUnity)
 function(memtool_warnings name)
   target_compile_features(${name} PUBLIC cxx_std_20)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  get_target_property(type ${name} TYPE)
+  if(CMAKE_POSITION_INDEPENDENT_CODE AND type STREQUAL "STATIC_LIBRARY" AND NOT MEMTOOL_SHARED)
+    # No other library replaces what is in it: calls and inlining as in a program.
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+  endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                          -Wold-style-cast -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxEntries = 2'000'000;
 constexpr int kDeepest = 64;
 
-// How names of inputs end; what they hold is given by their bytes.
+// How names of inputs end; which format a file has is decided by its bytes.
 constexpr std::array<std::string_view, 16> kEnds{
     ".pickle", ".pkl", ".prof", ".pb",    ".pb.gz", ".json",    ".json.gz", ".jsonl",
     ".gz",     ".zst", ".html", ".mtcap", ".csv",   ".memtool", ".hlo",     ".sqlite"};

@@ -140,7 +140,7 @@ struct HeapPeak {
 };
 HeapPeak FindPeak(const HloProgram& program, const HeapTrace& trace);
 
-// Buffers of a temporary allocation that are live at the peak of its heap; where no trace says,
+// Buffers of a temporary allocation that are live at the peak of its heap; without a trace,
 // those that do not share their place with a larger one.
 std::vector<LiveBuffer> BuffersAtPeak(const HloProgram& program, std::size_t allocation);
 

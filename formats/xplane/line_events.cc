@@ -235,12 +235,24 @@ LineEvents::Marks LineEvents::ReadMarks(std::span<const KeyedStat> stats,
   Marks marks;
   for (const auto& [key, stat] : stats) {
     const auto figure = IsOfSpans(key) ? MakeFigure(stat) : std::nullopt;
-    if (figure) {
-      (key == StatKey::kStep           ? step
-       : key == StatKey::kProducer     ? marks.produces
-       : key == StatKey::kProducerType ? marks.producer_type
-       : key == StatKey::kConsumer     ? marks.consumes
-                                       : marks.consumer_type) = figure;
+    if (!figure) {
+      continue;
+    }
+    switch (key) {
+      case StatKey::kStep:
+        step = figure;
+        break;
+      case StatKey::kProducer:
+        marks.produces = figure;
+        break;
+      case StatKey::kProducerType:
+        marks.producer_type = figure;
+        break;
+      case StatKey::kConsumer:
+        marks.consumes = figure;
+        break;
+      default:
+        marks.consumer_type = figure;
     }
   }
   return marks;

@@ -183,7 +183,7 @@ class BarPanelDrawing {
     TextStyle total{.size = 6.5, .bold = true, .align = Align::kCenter};
     std::string text = SizeText(ComputeSum(bar), axis_);
     if (single() ? !roomy() : canvas_.Width(text, total) > slot - 2) {
-      text = text.substr(0, text.find(' '));  // the axis has the unit
+      text = text.substr(0, text.find(' '));  // the unit stands at the axis
       total.size = 6;
     }
     canvas_.Text({centre, Y(below) - 2.5}, text, total);

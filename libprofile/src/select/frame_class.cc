@@ -244,7 +244,7 @@ struct FrameClassifier::Compiled {
   WordSet native;
   std::unordered_set<std::string> through;
 
-  // Whose frame it is by the words: true for the program's own, none where no word says.
+  // Whose frame it is by the words: true for the program's own, none where no word decides.
   [[nodiscard]] std::optional<bool> Owned(std::string_view function, std::string_view file) const {
     for (const Layer& layer : layers) {
       if (layer.own.Matches(function, file)) {

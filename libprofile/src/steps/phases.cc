@@ -238,7 +238,7 @@ StackPhases PhasesOfStacks(const Recording& recording) {
 
 std::vector<PhaseRun> MakeRuns(std::span<const StepPhase> phases) {
   std::vector<PhaseRun> runs = RawRuns(phases);
-  // What says nothing between two runs of one phase belongs to them.
+  // What is of no phase between two runs of one phase belongs to them.
   runs = Without(runs, [&runs](std::size_t i) {
     return runs[i].phase == StepPhase::kOther && i > 0 && i + 1 < runs.size() &&
            runs[i - 1].phase == runs[i + 1].phase;

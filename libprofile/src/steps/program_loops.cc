@@ -100,7 +100,7 @@ std::string_view ToName(LoopKind kind) {
 }
 
 // Layers: forward inside a module's call, or backward. Whole passes of the program: forward that is
-// partly outside of any module, more than one phase, or nothing that says.
+// partly outside of any module, more than one phase, or nothing to go by.
 JudgedLoop JudgeLoop(const TraceAllocations& allocations, const Loop& loop) {
   std::array<std::size_t, kPhases> counts{};
   bool in_module = true;
