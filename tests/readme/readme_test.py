@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs every command line of the README and compares what it prints with what the README shows.
 
-usage: readme_test.py --memtool PATH --source FOLDER [--driver FOLDER] [--readme FILE]
+usage: readme_test.py --memtool PATH --source FOLDER [--driver FOLDER] [--readme FILE] [--update]
+
+--update: writes what they print now into the README; lines that are cut ("…") are left to a person.
 
 Command lines are the lines "$ ..." in fenced blocks (where "# ..." is a comment), and indented lines. A
 new one is run without being named here; files that it needs stand in FILES under the names that the
@@ -10,6 +12,7 @@ lines. Blocks of Python are run by tests/python/python_test.py. Each cell of the
 """
 import argparse
 import collections
+import difflib
 import os
 import re
 import shutil
@@ -325,6 +328,33 @@ def check(readme, place, source):
     return wrong + check_table(readme.rows, place), skipped
 
 
+def refreshed(shown, printed):
+    """What is shown, as it is printed now: between "…", the lines most like those that were there."""
+    fresh, run = [], []
+    for line in [*shown, None]:
+        if line is not None and line != "…":
+            run.append(line)
+            continue
+        if "…" not in "".join(run) or set(run) <= set(printed):
+            # Without a cut all that is printed; a "…" may be the program's own.
+            windows = [printed[at:at + len(run)] for at in range(len(printed) - len(run) + 1)] if "…" in shown else [printed]
+            run = max(windows, default=run, key=lambda some: difflib.SequenceMatcher(None, "\n".join(some), "\n".join(run)).ratio())
+        fresh += run + ([line] if line else [])
+        run = []
+    return fresh
+
+
+def update(text, place):
+    """The README with what its command lines print."""
+    lines = text.split("\n")
+    for line in reversed(Readme(text).lines):
+        if line.text.startswith("memtool ") and line.shown and not place.why_not(line.text):
+            printed = [one.rstrip() for one in place.run(line.text, place.fill()).stdout.splitlines()]
+            if not matches(line.shown, "\n".join(printed)):
+                lines[line.at:line.at + len(line.shown)] = refreshed(line.shown, printed)
+    return "\n".join(lines)
+
+
 GOOD = """
 ```
 $ memtool diff memory1.prof memory9.prof
@@ -370,11 +400,16 @@ def main():
     parser.add_argument("--source", required=True, type=Path, help="the repository")
     parser.add_argument("--driver", type=Path, help="folder of the fake libcuda.so.1 of capture/tests")
     parser.add_argument("--readme", type=Path, help="default: README.md of the repository")
+    parser.add_argument("--update", action="store_true", help="write what is printed into it")
     args = parser.parse_args()
     args.source = args.source.resolve()
-    readme = Readme((args.readme or args.source / "README.md").read_text())
+    path = args.readme or args.source / "README.md"
+    readme = Readme(path.read_text())
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, args)
+        if args.update:
+            path.write_text(update(path.read_text(), place))
+            return 0
         wrong = check_itself(place, args.source)
         found, skipped = check(readme, place, args.source)
     elsewhere = [f"not run: {line.text}: {ELSEWHERE[line.text][0]}" for line in readme.lines if line.text in ELSEWHERE]

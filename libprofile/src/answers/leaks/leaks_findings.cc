@@ -1,4 +1,4 @@
-#include "answers/leaks_findings.h"
+#include "answers/leaks/leaks_findings.h"
 
 #include <algorithm>
 #include <array>

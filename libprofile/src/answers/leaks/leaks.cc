@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "answers/leaks_findings.h"
+#include "answers/leaks/leaks_findings.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/at_moment.h"

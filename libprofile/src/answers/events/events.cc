@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "answers/events_story.h"
+#include "answers/events/events_story.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/label_text.h"
 

@@ -1,4 +1,4 @@
-#include "answers/events_story.h"
+#include "answers/events/events_story.h"
 
 #include "memtool/profile/base/arithmetic.h"
 
