@@ -14,11 +14,6 @@ namespace {
 
 std::uint32_t Crc(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2") != 0) {
-    return wire::Crc32cSse(data, bytes.size());
-  }
-#endif
   return wire::Crc32cPortable(data, bytes.size());
 }
 

@@ -101,11 +101,6 @@ void RowTable::AddBatch() {
   }
   keys_.InternBatch(std::span(keys).first(waiting_count_), numbers.data());
   for (std::size_t i = 0; i < waiting_count_; ++i) {
-    if (numbers[i] < current_.size()) {
-      __builtin_prefetch(&sums_[current_[numbers[i]]]);
-    }
-  }
-  for (std::size_t i = 0; i < waiting_count_; ++i) {
     if (numbers[i] == current_.size()) {
       current_.push_back(static_cast<std::uint32_t>(sums_.size()));
       sums_.push_back({.key = waiting_[i].key});
