@@ -12,7 +12,8 @@ A cases file holds blocks; lines that begin with '#' are comments:
                                       stays open and says nothing); default: /dev/null
     env: NAME=VALUE ...               beside a fixed small environment
     exit: 0                           default 0
-    stderr: REGEX                     must match all of stderr; default: stderr is empty
+    stderr: REGEX                     must match all of stderr; default: stderr is empty. "golden": all
+                                      of stderr is IN/expected/top-json.err
     scratch: a.prof b.prof            runs in an empty folder with copies of these, oldest first
     writes: out.txt                   the golden is this file, and stdout must be empty
     then: raw out.pb.gz               a second command whose stdout is the golden
@@ -251,6 +252,20 @@ def scratch_folder(case, home, folder):
     return Path(folder)
 
 
+def compare(golden, out, testdata, update):
+    text = out.decode()  # not UTF-8: a failure of its own
+    if update:
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_bytes(out)
+        return
+    if not golden.exists():
+        raise Failure(f"no golden file {golden.relative_to(testdata)}: look at the output, then --update")
+    if golden.read_bytes() != out:
+        lines = difflib.unified_diff(golden.read_bytes().decode().splitlines(), text.splitlines(),
+                                     "golden", "printed", lineterm="", n=1)
+        raise Failure("\n  ".join(["differs from its golden"] + list(lines)[:40]))
+
+
 def check(case, memtool, testdata, update):
     home = testdata / case["in"]
     golden = home / "expected" / f"{case['name']}.txt"
@@ -263,7 +278,9 @@ def check(case, memtool, testdata, update):
         wanted = int(case.get("exit", "0"))
         if done.returncode != wanted:
             raise Failure(f"exit code {done.returncode}, wanted {wanted}; stderr: {errors}")
-        if not re.fullmatch(case.get("stderr", ""), errors.rstrip("\n"), re.DOTALL):
+        if case.get("stderr") == "golden":
+            compare(golden.with_suffix(".err"), done.stderr, testdata, update)
+        elif not re.fullmatch(case.get("stderr", ""), errors.rstrip("\n"), re.DOTALL):
             raise Failure(f"stderr: {errors!r}\n  wanted: {case.get('stderr', '')!r}")
         out = done.stdout or b""
         if "writes" in case or "then" in case:
@@ -285,18 +302,8 @@ def check(case, memtool, testdata, update):
         raise Failure(f"stdout is not empty: {out[:200]}")
     if mode:
         return
-    text = out.decode()  # not UTF-8: a failure of its own
-    check_form(args, text, memtool)
-    if update:
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_bytes(out)
-        return
-    if not golden.exists():
-        raise Failure(f"no golden file {golden.relative_to(testdata)}: look at the output, then --update")
-    if golden.read_bytes() != out:
-        lines = difflib.unified_diff(golden.read_bytes().decode().splitlines(), text.splitlines(),
-                                     "golden", "printed", lineterm="", n=1)
-        raise Failure("\n  ".join(["differs from its golden"] + list(lines)[:40]))
+    check_form(args, out.decode(), memtool)
+    compare(golden, out, testdata, update)
 
 
 def main():

@@ -19,10 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 import inputs
 
 RECORDS, TIMES = 1500, 3
-MOST = 1.15 * TIMES  # tables that double when they are full
+MAX_RATIO = 1.15 * TIMES  # tables that double when they are full
 SKIPPED = 77
-# The format that a command says, where it is not called as the reader. A container says what is in it.
-SAID = {"bfc-dump": "oom-text", "memtool": "torch_snapshot"}
+# The format that answers name, where it is not called as the reader. A container has that of what is in it.
+SHOWN = {"bfc-dump": "oom-text", "memtool": "torch_snapshot"}
 
 
 def make(memtool, reader, n, folder):
@@ -43,7 +43,7 @@ def counted(memtool, reader, path):
     if done.returncode != 0 or not refs:
         raise RuntimeError(f"exit {done.returncode} of {path.name}: {done.stderr[-300:]}")
     found = json.loads(done.stdout)["inputs"][0]["format"]
-    if found != SAID.get(reader, reader.split(",")[0]):
+    if found != SHOWN.get(reader, reader.split(",")[0]):
         raise RuntimeError(f"{path.name} is read as {found}")
     return int(refs[1].replace(",", ""))
 
@@ -55,7 +55,7 @@ def look(memtool, reader, folder):
     except RuntimeError as error:
         return False, f"{reader}: {error}"
     line = f"{reader}: {few / 1e6:.1f} million instructions, {many / few:.2f} times as many for {TIMES} times the records"
-    return many < MOST * few, line
+    return many < MAX_RATIO * few, line
 
 
 def main():

@@ -155,8 +155,7 @@ def nsys(n, path):
              "memoryOperationType, name, correlationId, streamId, localMemoryPoolAddress",
              [(i * 10 + 5, process, 0, 1, AT + KIB * i, 0, KIB, 2, 0, None, i, None, None) for i in range(n)])]:
         db.execute(f"CREATE TABLE {name} ({columns})")
-        if rows:
-            db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
     db.close()
 
@@ -166,7 +165,7 @@ def capture_log(n):
     for first in range(0, n, per_chunk):
         chunk = MTCAP.Chunk(1000 + 100 * first)
         if first == 0:
-            chunk.define(0x02 - 1, 1, 0x400000, 1 << 40, 0, 0x400000, MTCAP.text("/nonexistent/lib/libx.so"), MTCAP.text(b"\x01"))
+            chunk.define(0x01, 1, 0x400000, 1 << 40, 0, 0x400000, MTCAP.text("/nonexistent/lib/libx.so"), MTCAP.text(b"\x01"))
             chunk.define(0x05, 1, 0, 1, 0, 1)
             chunk.define(0x07, 1, 4711, MTCAP.text("main"))
             chunk.define(0x08, 1, 0, 0, 0, 1, MTCAP.text("device"))
@@ -179,7 +178,8 @@ def capture_log(n):
     yield MTCAP.header(4096 + 65536 * len(chunks), n, 0) + b"".join(chunks)
 
 
-# Reader: the end of its files' names, and what makes one. Text of JSON, what pickle takes, parts of a file, or a writer to a path.
+# Reader: the end of its files' names, and what makes one: an object for JSON and pickle, else the parts of a file;
+# a database is written to its path.
 MAKERS = {
     "pprof": (".pb", pprof),
     "torch_snapshot": (".pickle", snapshot),

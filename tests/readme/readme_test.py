@@ -375,6 +375,9 @@ TABLE = "\n| Input | `top` | `timeline` |\n|---|---|---|\n| pprof | yes | – |\
 
 def check_itself(place, source):
     """This test has to be able to fail."""
+    assert refreshed(["…", "a 1", "b 2", "…"], ["x", "a 9", "b 2", "y"]) == ["…", "a 9", "b 2", "…"]
+    assert refreshed(["a 1", "… 3 more"], ["a 22", "… 3 more"]) == ["a 22", "… 3 more"]
+    assert refreshed(["a 1 …"], ["a 2 b"]) == ["a 1 …"]
     wrong = [f"a good README is refused: {one}" for one in check(Readme(GOOD), place, source)[0]]
     for old, new in BAD:
         assert old in GOOD
