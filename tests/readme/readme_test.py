@@ -335,8 +335,7 @@ def refreshed(shown, printed):
         if line is not None and line != "…":
             run.append(line)
             continue
-        if "…" not in "".join(run) or set(run) <= set(printed):
-            # Without a cut all that is printed; a "…" may be the program's own.
+        if all(one in printed for one in run if "…" in one):  # the program's own "…", else a cut
             windows = [printed[at:at + len(run)] for at in range(len(printed) - len(run) + 1)] if "…" in shown else [printed]
             run = max(windows, default=run, key=lambda some: difflib.SequenceMatcher(None, "\n".join(some), "\n".join(run)).ratio())
         fresh += run + ([line] if line else [])
