@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+
+#include "base/cgroup_limit.h"
 
 // Sanitizers' own tables are larger than any bound. GCC and clang have different words for them.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,19 +25,16 @@ constexpr std::uint64_t kMinBound = 4ULL << 30U;
 std::uint64_t MachineMemory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGESIZE);
-  auto bytes = pages > 0 && page > 0
-                   ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-                   : 0;
-  // A container's own limit; "max", which is no number, where there is none.
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    std::uint64_t limit = 0;
-    if (file >> limit && limit > 0) {
-      bytes = bytes == 0 ? limit : std::min(bytes, limit);
-    }
-  }
-  return bytes;
+  return pages > 0 && page > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+             : 0;
+}
+
+// What setrlimit allows; 0 without a limit.
+std::uint64_t LimitOf(__rlimit_resource resource) {
+  rlimit limit{};
+  const bool known = ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? limit.rlim_cur : 0;
 }
 
 // RLIMIT_DATA counts private writable memory: the heap and what malloc maps, but neither mapped
@@ -61,7 +59,10 @@ void OwnProcess() {
 }
 
 std::uint64_t DefaultMemoryBound() {
-  return std::max(kMinBound, MachineMemory() / 4 * 3);
+  const std::uint64_t bound = std::max(kMinBound, MachineMemory() / 4 * 3);
+  // The kernel kills what goes beyond its group's limit: there is no least bound then.
+  const auto group = CgroupLimit();
+  return group ? std::min(bound, *group / 4 * 3) : bound;
 }
 
 void BoundMemory([[maybe_unused]] std::uint64_t bytes) {
@@ -73,12 +74,12 @@ void BoundMemory([[maybe_unused]] std::uint64_t bytes) {
 }
 
 std::uint64_t MemoryBound() {
-  rlimit limit{};
-  const bool known = ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return known ? limit.rlim_cur : 0;
+  const std::uint64_t data = LimitOf(RLIMIT_DATA);
+  const std::uint64_t space = LimitOf(RLIMIT_AS);  // ulimit -v
+  return data == 0 || space == 0 ? std::max(data, space) : std::min(data, space);
 }
 
-Unbounded::Unbounded() : before_(MemoryBound()) {
+Unbounded::Unbounded() : before_(LimitOf(RLIMIT_DATA)) {
   SetSoftLimit(RLIM_INFINITY);
 }
 

@@ -6,7 +6,8 @@
 
 namespace memtool::commands {
 
-// The larger of 4 GiB and three quarters of what the machine, or the container, has.
+// Three quarters of what the process's control groups allow; where none does, of what the machine
+// has, but at least 4 GiB.
 std::uint64_t DefaultMemoryBound();
 
 // Says that the process is this program's own, to be called by its main(): a process that only runs
@@ -18,7 +19,7 @@ void OwnProcess();
 // larger than any bound.
 void BoundMemory(std::uint64_t bytes);
 
-// The bound in force; 0 when there is none.
+// The bound in force, ulimit -v included; 0 when there is none.
 std::uint64_t MemoryBound();
 
 // Lifts the bound for as long as this lives: for what runs on its own afterwards, such as a

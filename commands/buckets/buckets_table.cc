@@ -61,7 +61,8 @@ struct BucketLine {
 };
 
 std::string EntryText(const BucketEntry& entry) {
-  return entry.file.empty() ? entry.name : NameText(entry.name) + "  " + PlaceText(entry.file, 0);
+  return entry.file.empty() ? entry.name.str()
+                            : NameText(entry.name) + "  " + PlaceText(entry.file, 0);
 }
 
 void AddEntries(const BucketRow& row, std::vector<BucketLine>& lines) {

@@ -45,7 +45,7 @@ std::string Names(const LeaksAnswer& answer, const Finding& finding) {
   for (std::size_t i = 0; i < std::min(kNamed, count); ++i) {
     const FoundRow& row = finding.rows[i];
     const std::string place = PlaceText(row.file, row.line);
-    std::string name = frames ? NameText(row.name) : row.name;
+    std::string name = frames ? NameText(row.name) : row.name.str();
     if (!place.empty()) {
       name.append(" ").append(place);
     }

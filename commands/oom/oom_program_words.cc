@@ -115,7 +115,7 @@ std::string BuffersText(const OomCase& found, const OomRow& row) {
                        FormatSize(count > 0 ? row.bytes / count : 0));
   }
   const std::string place = PlaceText(row.file, row.line);
-  std::string text = "  held by " + row.name + (place.empty() ? "" : "  " + place) +
+  std::string text = "  held by " + row.name.str() + (place.empty() ? "" : "  " + place) +
                      (row.shape.empty() ? "" : "  " + row.shape);
   return count > 1 ? text + "  " + Counted(count, chunks ? "chunk" : "buffer") : text;
 }

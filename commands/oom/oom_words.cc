@@ -266,7 +266,7 @@ std::string PartText(const OomCase& found, const OomRow& part) {
   }};
   const auto* const known = std::find_if(
       texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.name; });
-  std::string text = known == texts.end() ? part.name : known->second;
+  std::string text = known == texts.end() ? part.name.str() : known->second;
   if (part.name == "cached" && found.state && found.state->pieces > 0) {
     text = fmt::format("PyTorch cached: free in {} piece{}, the largest {}",
                        FormatCount(found.state->pieces), PluralS(found.state->pieces),
@@ -402,7 +402,7 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
   }
   const bool frames = answer.by.kind == By::Kind::kFrame;
   const std::string place = PlaceText(row.file, row.line);
-  return "  held by " + (frames ? NameText(row.name) : row.name) +
+  return "  held by " + (frames ? NameText(row.name) : row.name.str()) +
          (place.empty() ? "" : "  " + place) + (row.via.empty() ? "" : "  via " + ViaText(row.via));
 }
 

@@ -48,7 +48,7 @@ std::string HolderText(const SegmentHolder& holder, bool whole = false) {
     return "(stack unknown)";
   }
   const std::string place = PlaceText(holder.file, holder.line);
-  return (whole ? holder.name : NameText(holder.name)) + (place.empty() ? "" : "  " + place);
+  return (whole ? holder.name.str() : NameText(holder.name)) + (place.empty() ? "" : "  " + place);
 }
 
 // The answer's own fields, with the holder's name in words.

@@ -82,7 +82,7 @@ AreaPanel MakePanel(const TimelineAnswer& answer, const TimelineOfTrace& one,
 std::string LayerText(const TimelineAnswer& answer, const TimelineLayer& layer) {
   const bool frame = answer.of_frames && layer.kind == TimelineLayer::Kind::kNamed;
   const std::string place = PlaceText(layer.file, layer.line);
-  return (frame ? NameText(layer.name) : layer.name) + (place.empty() ? "" : " " + place);
+  return (frame ? NameText(layer.name) : layer.name.str()) + (place.empty() ? "" : " " + place);
 }
 
 AreaChart MakeChart(const TimelineAnswer& answer) {

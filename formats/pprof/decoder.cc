@@ -7,6 +7,8 @@ namespace memtool::formats::pprof {
 
 namespace {
 
+constexpr std::size_t kMaxSampleTypes = 1024;
+
 void CheckId(std::uint64_t id, std::uint64_t offset) {
   if (id == 0) {
     ThrowRead(ErrorCode::kMalformed, offset, "id", "is the reserved id 0");
@@ -53,6 +55,10 @@ void Decoder::Field(const wire::Field& field) {
   const ByteCursor message(field.bytes, field.offset);
   switch (field.number) {
     case 1:
+      if (types_.size() == kMaxSampleTypes) {
+        ThrowRead(ErrorCode::kLimit, message.offset(), "sample_type",
+                  fmt::format("more than {} sample types", kMaxSampleTypes));
+      }
       types_.push_back(ValueType(message));
       break;
     case 2:

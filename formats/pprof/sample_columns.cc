@@ -155,6 +155,9 @@ void SampleColumns::AddScattered(ByteCursor message) {
         ErrorCode::kMalformed, start, "value",
         fmt::format("{} values, but the samples before have {}", parts.values, values_.size()));
   }
+  if (parts.values == 0) {  // at once: such a sample takes two bytes in a file, and many more here
+    ThrowRead(ErrorCode::kMalformed, start, "value", "no value");
+  }
   any_ = true;
   Append(parts.locations.bytes(), InternLabels(parts.labels.bytes()));
   if (!parts.locations.in_place()) {

@@ -137,7 +137,7 @@ std::vector<ExportCounter> TraceDrawer::Choose(const AllocationGroups& groups, b
              });
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] != 0) {
-      const std::string name = i < groups.names.size()    ? groups.names[i].name
+      const std::string name = i < groups.names.size()    ? groups.names[i].name.str()
                                : i == groups.names.size() ? std::string(kBeforeRecording)
                                                           : "(the rest)";
       counters.push_back({.name = "category " + name, .category = true});

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kMinHash = 40;
 constexpr std::string_view kCompiled = "(compiled)";
 
-constexpr std::uint32_t kHidden = 0;  // row 0 of the table is the empty text
+constexpr std::uint32_t kHidden = 0;  // frames count from 1
+constexpr std::uint64_t kNoFile = 0;  // files of keys do, too
 
 // Ranks of frames.
 constexpr std::uint8_t kNative = 0;
@@ -28,9 +29,6 @@ bool IsHash(std::string_view name) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
          });
 }
-
-// Between function and file.
-constexpr char kSeparator = '\t';
 
 }  // namespace
 
@@ -52,24 +50,31 @@ std::string ComparableFile(std::string_view file) {
   return IsHash(name.substr(0, name.rfind('.'))) ? std::string(kCompiled) : std::string(name);
 }
 
-StackKeys::Frame StackKeys::GetFrame(const Recording& recording, const Function& function) {
-  const std::string_view name = recording.Text(function.name);
-  const std::string_view file = recording.Text(function.filename);
-  const FrameClass kind =
-      FrameClassifier::Builtin().Classify(name, file, recording.metadata.origin);
-  if (kind.python) {
-    const std::uint32_t id =
-        frames_.Intern(std::string(name) + kSeparator + ComparableFile(file)).value();
-    return {id, kind.app ? kOwn : kind.installed ? kInstalled : kFramework};
-  }
-  if (kind.op || kind.call) {
-    const std::string_view operation = OperationName(name);
-    return {frames_.Intern(operation.empty() ? name : operation).value(), kNative};
-  }
-  return {};
-}
-
 std::vector<StackKeys::Frame> StackKeys::GetFrames(const Recording& recording) {
+  FrameClasses classes(FrameClassifier::Builtin(), recording);
+  OncePerText name_of(
+      [&](StringId name) { return std::uint64_t{texts_.Intern(recording.Text(name)).value()}; });
+  OncePerText file_of([&](StringId file) {
+    return std::uint64_t{texts_.Intern(ComparableFile(recording.Text(file))).value()};
+  });
+  const auto id_of = [this](std::uint64_t name, std::uint64_t file) {
+    return frames_.GetOrPut(name << 32U | file, static_cast<std::uint32_t>(frames_.size()) + 1);
+  };
+  const auto frame_of = [&](const Function& function) -> Frame {
+    const FrameClass kind = classes(function);
+    if (kind.python) {
+      return {id_of(name_of(function.name), file_of(function.filename) + 1), kind.app ? kOwn
+                                                                             : kind.installed
+                                                                                 ? kInstalled
+                                                                                 : kFramework};
+    }
+    if (kind.op || kind.call) {
+      const std::string_view name = recording.Text(function.name);
+      const std::string_view operation = OperationName(name);
+      return {id_of(texts_.Intern(operation.empty() ? name : operation).value(), kNoFile), kNative};
+    }
+    return {};
+  };
   std::vector<Frame> frames;
   frames.reserve(recording.lines.size());
   std::vector<std::optional<Frame>> of_function(recording.functions.size());
@@ -80,7 +85,7 @@ std::vector<StackKeys::Frame> StackKeys::GetFrames(const Recording& recording) {
     }
     std::optional<Frame>& known = of_function[line.function.value()];
     if (!known) {
-      known = GetFrame(recording, recording.functions[line.function.value()]);
+      known = frame_of(recording.functions[line.function.value()]);
     }
     frames.push_back(*known);
   }

@@ -21,16 +21,23 @@ const StackName& StackNames::Of(StackId stack) {
     return name.emplace(none_);
   }
   name.emplace();
-  const Frame leaf = GetFrame(nodes_.nodes.front());
-  name->name = leaf.name;
-  name->file = leaf.file;
-  name->line = leaf.line;
-  name->via = nodes_.via.valid() ? space_.Name(nodes_.via) : std::string_view{};
-  for (std::size_t i = nodes_.nodes.size(); i-- > 0;) {
-    name->stack += std::string(space_.Name(nodes_.nodes[i])) + (i > 0 ? ";" : "");
-  }
+  const NodeId leaf = nodes_.nodes.front();
+  name->name = space_.ShareName(leaf);
+  name->file = space_.Share(space_[leaf].file);
+  name->line = space_[leaf].line;
+  name->via = nodes_.via.valid() ? space_.ShareName(nodes_.via) : SharedText();
   name->frames = nodes_.nodes;
+  name->space = &space_;
   return *name;
+}
+
+std::string StackName::Stack() const {
+  std::string text;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    text += space->Name(frames[i]);
+    text += i > 0 ? ";" : "";
+  }
+  return text;
 }
 
 StackNames::Frame StackNames::GetFrame(NodeId node) const {

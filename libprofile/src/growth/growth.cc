@@ -363,7 +363,7 @@ GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
   }
   GrowthSeries series;
   // Frames by node; rows without one ("(no stack)", labels, sizes) by name.
-  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index;
+  std::map<std::pair<std::uint32_t, SharedText>, std::size_t> index;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     for (Row& row : inputs_[i].rows) {
       const auto [at, added] =

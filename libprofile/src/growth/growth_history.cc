@@ -232,7 +232,7 @@ void FillPlaces(const View& view, const By& by, const StackSums& sums,
       row.line = row.line == 0 ? place.line : row.line;
     }
     if (vias[node.value()].valid()) {
-      row.via = space.Name(vias[node.value()]);
+      row.via = space.ShareName(vias[node.value()]);
     }
   }
 }

@@ -61,8 +61,8 @@ AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) 
     } else {
       const NodeId node = stack.nodes.front();
       groups.of_stack[i] =
-          names.Intern(fmt::format("#{}", node.value()), {.name = std::string(space.Name(node)),
-                                                          .file = std::string(space.File(node)),
+          names.Intern(fmt::format("#{}", node.value()), {.name = space.ShareName(node),
+                                                          .file = space.Share(space[node].file),
                                                           .line = space[node].line,
                                                           .node = node});
     }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
@@ -15,6 +16,8 @@
 namespace memtool {
 
 namespace {
+
+constexpr StringId kEmptyText(0U);
 
 // How allocators and readers write "nobody gave this a name".
 // "<unk>:" alone is the scope of what has none, and says nothing about the name after it.
@@ -55,13 +58,13 @@ void BucketSum::Add(const BucketSum& other) {
   unknown = SaturatingAdd(unknown, other.unknown);
 }
 
-std::uint32_t BucketTable::InternEntry(std::string_view name, std::string_view file) {
-  const auto [it, added] =
-      entry_index_.try_emplace({std::string(name), std::string(file)}, entries_.size());
-  if (added) {
-    entries_.push_back({std::string(name), std::string(file)});
+std::uint32_t BucketTable::InternEntry(StringId name, StringId file) {
+  const std::uint32_t row = entry_index_.GetOrPut(std::uint64_t{name.value()} << 32U | file.value(),
+                                                  static_cast<std::uint32_t>(entries_.size()));
+  if (row == entries_.size()) {
+    entries_.push_back({name, file});
   }
-  return it->second;
+  return row;
 }
 
 std::uint32_t BucketTable::InternWords(std::span<const std::uint32_t> words) {
@@ -119,14 +122,11 @@ void BucketTable::Note(const KeywordMatches& matches, const SampleValue& sample,
   const std::vector<std::uint32_t>& words = word_sets_[key.words];
   constexpr std::uint32_t kNoWord = UINT32_MAX;
   if (words.empty()) {
-    texts_[{key.words, key.entry, kNoWord}][""].Add(sum);
+    texts_[{key.words, key.entry, kNoWord}][kEmptyText].Add(sum);
   }
   for (const std::uint32_t word : words) {
     const std::string_view text = matches.MatchedText(word, sample.stack, sample.labels);
-    auto& texts = texts_[{key.words, key.entry, word}];
-    auto it = texts.find(text);
-    it = it == texts.end() ? texts.emplace(text, BucketSum{}).first : it;
-    it->second.Add(sum);
+    texts_[{key.words, key.entry, word}][space_.InternText(text)].Add(sum);
   }
 }
 
@@ -153,7 +153,7 @@ class BucketTable::InputRows {
     if (const StringId tag = matches_.GetTag(sample.labels); tag.valid()) {
       std::uint32_t entry = of_tag_.Get(tag.value());
       if (entry == RowMap::kNone) {
-        entry = table_.InternEntry(recording_.Text(tag), {});
+        entry = table_.InternEntry(table_.space_.InternText(recording_.Text(tag)), kEmptyText);
         of_tag_.Put(tag.value(), entry);
       }
       return entry;
@@ -161,9 +161,9 @@ class BucketTable::InputRows {
     const NodeId node = nodes_.Of(sample.stack);
     std::uint32_t entry = of_node_.Get(node.value());
     if (entry == RowMap::kNone) {
-      const NodeSpace& space = table_.space_;
-      entry = node.valid() ? table_.InternEntry(space.Name(node), space.File(node))
-                           : table_.InternEntry(kNoStack, {});
+      NodeSpace& space = table_.space_;
+      entry = node.valid() ? table_.InternEntry(space[node].name, space[node].file)
+                           : table_.InternEntry(space.InternText(kNoStack), kEmptyText);
       of_node_.Put(node.value(), entry);
     }
     return entry;
@@ -215,7 +215,8 @@ Result<void> BucketTable::Add(const Input& input) {
     return {};
   }
   for (const auto& [key, sum] : Sorted()) {
-    if (auto fine = RefuseAmbiguous(word_sets_[key.words], entries_[key.entry].name); !fine) {
+    if (auto fine = RefuseAmbiguous(word_sets_[key.words], space_.Text(entries_[key.entry].name));
+        !fine) {
       return fine;
     }
   }
@@ -263,13 +264,11 @@ BucketAxis BucketTable::AxisAt(std::size_t index) const {
   for (std::size_t b = 0; b < entries.size(); ++b) {
     auto& rows = axis.buckets[b].entries;
     for (const auto& [entry, sum] : entries[b]) {
-      rows.push_back({entries_[entry].name, entries_[entry].file, sum});
+      rows.push_back({space_.Share(entries_[entry].name), space_.Share(entries_[entry].file), sum});
     }
     std::sort(rows.begin(), rows.end(), [](const BucketEntry& x, const BucketEntry& y) {
-      return std::tuple(-Magnitude(x.sum.bytes), std::string_view(x.name),
-                        std::string_view(x.file)) < std::tuple(-Magnitude(y.sum.bytes),
-                                                               std::string_view(y.name),
-                                                               std::string_view(y.file));
+      return std::tuple(-Magnitude(x.sum.bytes), x.name, x.file) <
+             std::tuple(-Magnitude(y.sum.bytes), y.name, y.file);
     });
   }
   return axis;
@@ -288,7 +287,7 @@ std::vector<std::int64_t> BucketTable::WordBytes() const {
 std::int64_t BucketTable::UnnamedBytes() const {
   std::int64_t bytes = 0;
   for (const auto& [key, sum] : sums_) {
-    if (IsUnnamed(entries_[key.entry].name)) {
+    if (IsUnnamed(space_.Text(entries_[key.entry].name))) {
       bytes = SaturatingAdd(bytes, sum.bytes);
     }
   }
@@ -322,24 +321,28 @@ std::optional<Explanation> BucketTable::MakeExplanation(std::size_t axis, std::u
 }
 
 std::vector<Explanation> BucketTable::Explain(std::string_view row) const {
+  OncePerText has_row(
+      [&](StringId text) { return space_.Text(text).find(row) != std::string_view::npos; });
   std::vector<Explanation> rows;
-  const auto add = [&](Explanation each) {
-    if (each.bucket == row || each.entry.find(row) != std::string::npos ||
-        each.matched.find(row) != std::string::npos) {
-      rows.push_back(std::move(each));
-    }
-  };
   for (std::size_t axis = 0; axis < keywords_.dictionary().axes.size(); ++axis) {
     const auto begin = static_cast<std::ptrdiff_t>(rows.size());
     for (const auto& [key, texts] : texts_) {
       const auto& [words, entry, word] = key;
-      auto explanation = MakeExplanation(axis, words, word);
-      for (const auto& [text, sum] : texts) {
-        if (explanation) {
-          explanation->entry = entries_[entry].name;
-          explanation->matched = explanation->word.empty() ? std::string() : text;
-          explanation->sum = sum;
-          add(*explanation);
+      const auto explanation = MakeExplanation(axis, words, word);
+      if (!explanation) {
+        continue;
+      }
+      std::vector<std::pair<StringId, BucketSum>> by_text(texts.begin(), texts.end());
+      std::sort(by_text.begin(), by_text.end(), [this](const auto& a, const auto& b) {
+        return space_.Text(a.first) < space_.Text(b.first);
+      });
+      for (const auto& [text, sum] : by_text) {
+        const StringId matched = explanation->word.empty() ? kEmptyText : text;
+        if (explanation->bucket == row || has_row(entries_[entry].name) || has_row(matched)) {
+          Explanation& added = rows.emplace_back(*explanation);
+          added.entry = space_.Share(entries_[entry].name);
+          added.matched = space_.Share(matched);
+          added.sum = sum;
         }
       }
     }

@@ -78,7 +78,7 @@ void AddCallers(std::span<const Input> inputs, bool is_base, Granularity granula
   }
 }
 
-std::string Through(const DiffRow& row, const Callers& callers, const NodeSpace& space) {
+SharedText Through(const DiffRow& row, const Callers& callers, NodeSpace& space) {
   if (callers.direct.size() < 2) {
     return {};
   }
@@ -95,7 +95,7 @@ std::string Through(const DiffRow& row, const Callers& callers, const NodeSpace&
       best_distance = distance;
     }
   }
-  return best.valid() ? std::string(space.Name(best)) : std::string{};
+  return best.valid() ? space.ShareName(best) : SharedText{};
 }
 
 }  // namespace
@@ -131,8 +131,8 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
     const auto size = [sort](const DiffRow& row) {
       return -Magnitude(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
     };
-    return std::tuple(size(a), std::string_view(a.name), std::string_view(a.file), a.line) <
-           std::tuple(size(b), std::string_view(b.name), std::string_view(b.file), b.line);
+    return std::tuple(size(a), a.name, a.file, a.line) <
+           std::tuple(size(b), b.name, b.file, b.line);
   });
   return rows;
 }

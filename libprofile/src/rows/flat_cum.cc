@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/select/operation_name.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
@@ -143,6 +144,8 @@ void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_
   }
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.Key() < b.Key(); });
+  OncePerText file_of(
+      [&](StringId id) { return space_.Share(space_.InternText(recording.Text(id))); });
   for (std::size_t i = 0, end = 0; i < parts.size(); i = end) {
     const Part& part = parts[i];
     std::int64_t sum = 0;
@@ -153,8 +156,7 @@ void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_
     if (sum > best.weight) {
       const Function& function = recording.functions[part.function.value()];
       best.weight = sum;
-      best.place = {std::string(recording.Text(function.filename)),
-                    part.line != 0 ? part.line : function.start_line};
+      best.place = {file_of(function.filename), part.line != 0 ? part.line : function.start_line};
     }
   }
 }

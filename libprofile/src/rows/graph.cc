@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/rows/call_graph.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
@@ -281,6 +282,8 @@ void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options,
   for (const SignedInput& signed_input : inputs) {
     const Recording& recording = signed_input.input.view->recording();
     const std::vector<NodeId> of_line = space.OfLines(recording, options.granularity);
+    OncePerText file_of(
+        [&](StringId id) { return space.Share(space.InternText(recording.Text(id))); });
     for (std::size_t line = 0; line < of_line.size(); ++line) {
       const auto found = wanted.find(of_line[line].value());
       if (found == wanted.end() || !recording.lines[line].function.valid()) {
@@ -289,9 +292,9 @@ void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options,
       Place& place = graph.nodes[found->second].place;
       if (place.file.empty()) {
         const Function& function = recording.functions[recording.lines[line].function.value()];
-        const std::string_view file = space.File(of_line[line]);
-        place.file = file.empty() ? recording.Text(function.filename) : file;
         const Node& node = space[of_line[line]];
+        place.file =
+            space.File(of_line[line]).empty() ? file_of(function.filename) : space.Share(node.file);
         place.line = node.line != 0 ? node.line : node.start_line;
       }
     }

@@ -1,9 +1,11 @@
 #include "memtool/profile/rows/node_space.h"
 
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
 #include "memtool/profile/select/view.h"
@@ -25,6 +27,11 @@ std::string_view FoldedFile(std::string_view file) {
              : file;
 }
 
+std::string UnsymbolizedName(std::string_view binary) {
+  const std::string_view base = BaseName(binary);
+  return base.empty() ? "<unknown>" : "[" + std::string(base) + "]";
+}
+
 }  // namespace
 
 std::size_t NodeSpace::Hash::operator()(const Node& node) const {
@@ -35,6 +42,17 @@ std::size_t NodeSpace::Hash::operator()(const Node& node) const {
     hash ^= hash >> 32U;
   }
   return hash;
+}
+
+const SharedText& NodeSpace::Share(StringId id) {
+  if (shared_.size() <= id.value()) {
+    shared_.resize(strings_.size());
+  }
+  SharedText& text = shared_[id.value()];
+  if (text.empty()) {
+    text = strings_[id];
+  }
+  return text;
 }
 
 NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
@@ -53,29 +71,48 @@ NodeId NodeSpace::OfLabelFrame(const LabelFrame& frame) {
   return Intern(frame.value.empty() ? "(no " + frame.key + ")" : frame.value, frame.key, 0);
 }
 
-NodeId NodeSpace::OfLine(const Recording& recording, const Location& location, const Line& line,
-                         Granularity granularity) {
+// The texts of a recording as the space has them.
+struct NodeSpace::Texts {
+  using Find = OncePerText<std::function<StringId(StringId)>>;
+  Find name;
+  Find file;          // folded
+  Find module;        // of a file
+  Find binary;        // of a mapping, without its folders; empty where it has no name
+  Find unsymbolized;  // what frames without a symbol are called, by the mapping's file
+
+  Texts(const Recording& recording, StringTable& strings)
+      : name([&](StringId id) { return strings.Intern(recording.Text(id)); }),
+        file([&](StringId id) { return strings.Intern(FoldedFile(recording.Text(id))); }),
+        module([&](StringId id) {
+          return strings.Intern(ModuleOfFile(FoldedFile(recording.Text(id))));
+        }),
+        binary([&](StringId id) { return strings.Intern(BaseName(recording.Text(id))); }),
+        unsymbolized(
+            [&](StringId id) { return strings.Intern(UnsymbolizedName(recording.Text(id))); }) {}
+};
+
+NodeId NodeSpace::OfLine(const Recording& recording, Texts& texts, const Location& location,
+                         const Line& line, Granularity granularity) {
+  constexpr StringId kEmpty(0U);
   const Function* function =
       line.function.valid() ? &recording.functions[line.function.value()] : nullptr;
-  const std::string_view file =
-      FoldedFile(function != nullptr ? recording.Text(function->filename) : std::string_view{});
+  const StringId file = function != nullptr ? function->filename : kEmpty;
+  const StringId mapping =
+      location.mapping.valid() ? recording.mappings[location.mapping.value()].filename : kEmpty;
   if (granularity == Granularity::kModule) {
-    const std::string_view binary =
-        location.mapping.valid()
-            ? recording.Text(recording.mappings[location.mapping.value()].filename)
-            : std::string_view{};
-    return Intern(binary.empty() ? ModuleOfFile(file) : BaseName(binary), "", 0);
+    const StringId binary = texts.binary(mapping);
+    return Intern(Node{.name = binary == kEmpty ? texts.module(file) : binary, .file = kEmpty});
   }
   if (granularity == Granularity::kFile) {
-    return file.empty() ? Intern(UnsymbolizedName(recording, location), "", 0)
-                        : Intern("", file, 0);
+    return file == kEmpty ? Intern(Node{.name = texts.unsymbolized(mapping), .file = kEmpty})
+                          : Intern(Node{.name = kEmpty, .file = texts.file(file)});
   }
-  std::string_view name = function != nullptr ? recording.Text(function->name) : std::string_view{};
-  const std::string unsymbolized = name.empty() ? UnsymbolizedName(recording, location) : "";
-  name = name.empty() ? std::string_view(unsymbolized) : name;
+  const bool named = function != nullptr && function->name != kEmpty;
   const bool by_name = granularity == Granularity::kFunction;
   const bool by_line = granularity == Granularity::kLine;
-  return Intern(name, by_name ? std::string_view{} : file, by_line ? line.line : 0);
+  return Intern(Node{.name = named ? texts.name(function->name) : texts.unsymbolized(mapping),
+                     .file = by_name ? kEmpty : texts.file(file),
+                     .line = by_line ? line.line : 0});
 }
 
 // Keeps functions with the same name and file apart. Lines that another recording knows keep their
@@ -90,9 +127,10 @@ void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes)
     (start > 0 ? key.start_line : key.line) = start > 0 ? start : line.line;
     return key;
   };
+  OncePerText python([this](StringId file) { return IsPythonFile(strings_[file]); });
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < nodes.size(); ++row) {
-    if (recording.lines[row].function.valid() && IsPythonFile(File(nodes[row]))) {
+    if (recording.lines[row].function.valid() && python((*this)[nodes[row]].file)) {
       rows.push_back(row);
     }
   }
@@ -119,6 +157,7 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
   const bool by_function =
       granularity == Granularity::kFunction || granularity == Granularity::kFileFunction;
   std::vector<NodeId> of_function(by_function ? recording.functions.size() : 0);
+  Texts texts(recording, strings_);
   for (const Location& location : recording.locations) {
     for (std::uint32_t i = 0; i < location.line_count; ++i) {
       const std::uint32_t row = location.first_line + i;
@@ -130,7 +169,7 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
         nodes[row] = of_function[line.function.value()];
         continue;
       }
-      nodes[row] = OfLine(recording, location, line, granularity);
+      nodes[row] = OfLine(recording, texts, location, line, granularity);
       if (named) {
         of_function[line.function.value()] = nodes[row];
       }
@@ -143,14 +182,10 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
 }
 
 std::string UnsymbolizedName(const Recording& recording, const Location& location) {
-  if (location.mapping.valid()) {
-    const std::string_view binary =
-        BaseName(recording.Text(recording.mappings[location.mapping.value()].filename));
-    if (!binary.empty()) {
-      return "[" + std::string(binary) + "]";
-    }
-  }
-  return "<unknown>";
+  return UnsymbolizedName(
+      location.mapping.valid()
+          ? recording.Text(recording.mappings[location.mapping.value()].filename)
+          : std::string_view{});
 }
 
 std::string_view ModuleOfFile(std::string_view file) {

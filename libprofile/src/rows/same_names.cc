@@ -1,6 +1,7 @@
 #include "rows/same_names.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/select/frame_class.h"
 
@@ -94,6 +96,8 @@ class Names {
   static std::map<std::int64_t, std::int64_t> FirstLines(const OpenName& name);
 
   const Recording& recording_;
+  OncePerText<std::function<bool(StringId)>> python_file_{
+      [this](StringId id) { return IsPythonFile(recording_.Text(id)); }};
   std::vector<Name> all_;
   std::vector<OpenName> open_;
   std::vector<std::uint32_t> of_function_;  // row of all_
@@ -107,7 +111,7 @@ void Names::Collect() {
   RowMap index;  // by name and file
   for (const Function& function : recording_.functions) {
     const std::string_view name = recording_.Text(function.name);
-    if (name == "<module>" || !IsPythonFile(recording_.Text(function.filename))) {
+    if (name == "<module>" || !python_file_(function.filename)) {
       of_function_.push_back(kNoName);
       continue;
     }
@@ -134,7 +138,7 @@ void Names::CollectCallers() {
   for (const Function& function : recording_.functions) {
     const std::string_view name = recording_.Text(function.name);
     const std::string_view file = recording_.Text(function.filename);
-    const bool passes = !IsPythonFile(file) || name == "__call__" ||
+    const bool passes = !python_file_(function.filename) || name == "__call__" ||
                         std::find(through.begin(), through.end(), name) != through.end();
     callers_.push_back(passes                                            ? Caller::kPasses
                        : file.ends_with("torch/nn/modules/container.py") ? Caller::kHides

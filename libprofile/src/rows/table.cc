@@ -32,10 +32,9 @@ bool HoldsNothing(const Row& row, SortBy sort) {
 void SortRows(std::vector<Row>& rows, SortBy sort) {
   const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
   std::sort(rows.begin(), rows.end(), [sort, other](const Row& a, const Row& b) {
-    return std::tuple(-SortKey(a, sort), HoldsNothing(a, sort), -SortKey(a, other),
-                      std::string_view(a.name), std::string_view(a.file), a.line) <
-           std::tuple(-SortKey(b, sort), HoldsNothing(b, sort), -SortKey(b, other),
-                      std::string_view(b.name), std::string_view(b.file), b.line);
+    return std::tuple(-SortKey(a, sort), HoldsNothing(a, sort), -SortKey(a, other), a.name, a.file,
+                      a.line) < std::tuple(-SortKey(b, sort), HoldsNothing(b, sort),
+                                           -SortKey(b, other), b.name, b.file, b.line);
   });
 }
 
@@ -224,11 +223,11 @@ std::vector<Row> Tabulator::FrameRows() const {
     if (Empty(value)) {
       continue;
     }
-    Row row{.name = std::string(space_.Name(node)), .value = value, .node = node};
+    Row row{.name = space_.ShareName(node), .value = value, .node = node};
     const Place place = flat_cum_.GetPlace(node);
     const bool has_place = by_.granularity != Granularity::kModule;
     if (has_place) {
-      row.file = space_.File(node).empty() ? place.file : std::string(space_.File(node));
+      row.file = space_.File(node).empty() ? place.file : space_.Share(space_[node].file);
       row.line = by_.granularity == Granularity::kFile ? 0 : place.line;
       row.line = space_[node].line != 0 ? space_[node].line : row.line;
     }
@@ -236,7 +235,7 @@ std::vector<Row> Tabulator::FrameRows() const {
       row.name = row.file;
     }
     if (vias[i].valid()) {
-      row.via = space_.Name(vias[i]);
+      row.via = space_.ShareName(vias[i]);
     }
     rows.push_back(std::move(row));
   }

@@ -20,6 +20,8 @@ namespace memtool {
 
 namespace {
 
+constexpr std::size_t kMaxLayers = 32;  // bits of FrameClassifier::Words
+
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -66,13 +68,11 @@ bool IsInterpreterFile(std::string_view file) {
 
 // A static C symbol, as PyTorch's snapshots name it: without a file, and without the arguments that
 // C++ has. In conda builds those are the interpreter's.
-bool IsStaticOfSnapshot(std::string_view function, std::string_view file, const Origin& origin) {
-  return file.empty() && origin.framework == Framework::kPyTorch &&
-         origin.kind == RecordingKind::kSnapshot && !function.empty() &&
-         std::all_of(function.begin(), function.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '.';
-         });
+bool IsStaticName(std::string_view function) {
+  return !function.empty() && std::all_of(function.begin(), function.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  });
 }
 
 // Operations as PyTorch's profiler names them, without a file.
@@ -80,10 +80,7 @@ struct Operation {
   bool known = false;
   bool informative = false;  // says more than that memory was allocated
 };
-Operation ProfilerOperation(std::string_view function, std::string_view file) {
-  if (!file.empty()) {
-    return {};
-  }
+Operation ProfilerOperation(std::string_view function) {
   if (function.starts_with("aten::")) {
     return {true, !function.starts_with("aten::empty") && function != "aten::resize_"};
   }
@@ -98,11 +95,13 @@ Operation ProfilerOperation(std::string_view function, std::string_view file) {
 
 // What a profiler's trace says about Python without a file: modules ("nn.Module: Linear_0") and the
 // ranges that a program marks.
-bool IsMarkOfTrace(std::string_view function, std::string_view file, const Origin& origin) {
-  return file.empty() && origin.framework == Framework::kPyTorch &&
-         origin.kind == RecordingKind::kTrace && !function.empty() && !Contains(function, "::") &&
-         !function.starts_with("<built-in ") && !function.starts_with('(') &&
-         !ProfilerOperation(function, file).known;
+bool MayBeMark(std::string_view function) {
+  return !function.empty() && !Contains(function, "::") && !function.starts_with("<built-in ") &&
+         !function.starts_with('(') && !ProfilerOperation(function).known;
+}
+
+bool IsTraceOfPyTorch(const Origin& origin) {
+  return origin.framework == Framework::kPyTorch && origin.kind == RecordingKind::kTrace;
 }
 
 // Words of any number of groups, searched at once.
@@ -134,15 +133,14 @@ class WordSet {
     return set;
   }
 
-  [[nodiscard]] bool Matches(std::string_view function, std::string_view file) const {
-    return Search(function) || Search(file) || HasPackageOf(file);
+  [[nodiscard]] bool MatchesFile(std::string_view file) const {
+    return Search(file) || HasPackageOf(file);
   }
-
- private:
   [[nodiscard]] bool Search(std::string_view text) const {
     return regexes_ && !text.empty() && regexes_->Match({text.data(), text.size()}, nullptr);
   }
 
+ private:
   // Installed, or run from its sources: "src/transformers/…", "vllm/vllm/…", "python/mxnet/…", and
   // as PyTorch's profiler writes it, without what comes before the package.
   [[nodiscard]] bool HasPackageOf(std::string_view file) const {
@@ -225,12 +223,13 @@ bool IsXlaTrace(const Origin& origin) {
          (origin.framework == Framework::kJax || origin.framework == Framework::kUnknown);
 }
 
-// Spans are operations and what the program named itself, between those of the runtime. Below
-// Python only the jitted function is a call.
-FrameClass OfXla(std::string_view span) {
-  const bool jit = IsJitName(span);
-  const bool runtime = !jit && IsXlaRuntimeSpan(span);
-  return {.app = !jit && !runtime, .op = jit, .wrapper = !jit};
+// Whose frame it is by the words: true for the program's own, none where no word decides. The first
+// layer that has a word of either text decides.
+std::optional<bool> Owned(const FrameClassifier::Words& function,
+                          const FrameClassifier::Words& file) {
+  const std::uint32_t own = function.own | file.own;
+  const std::uint32_t any = own | function.not_own | file.not_own;
+  return any == 0 ? std::nullopt : std::optional((own & (any & -any)) != 0);
 }
 
 }  // namespace
@@ -244,57 +243,15 @@ struct FrameClassifier::Compiled {
   WordSet native;
   std::unordered_set<std::string> through;
 
-  // Whose frame it is by the words: true for the program's own, none where no word decides.
-  [[nodiscard]] std::optional<bool> Owned(std::string_view function, std::string_view file) const {
-    for (const Layer& layer : layers) {
-      if (layer.own.Matches(function, file)) {
-        return true;
-      }
-      if (layer.not_own.Matches(function, file)) {
-        return false;
-      }
+  // `matches`: (const WordSet&) → whether a word of it is in the text.
+  template <class Matches>
+  [[nodiscard]] Words GetWords(const Matches& matches) const {
+    Words words;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      words.own |= matches(layers[i].own) ? 1U << i : 0U;
+      words.not_own |= matches(layers[i].not_own) ? 1U << i : 0U;
     }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] FrameClass Python(std::string_view function, std::string_view file,
-                                  const Origin& origin) const {
-    std::optional<bool> owned = Owned(function, file);
-    if (!owned && IsXlaTrace(origin) && IsBareFileOfJax(file)) {
-      owned = false;
-    }
-    const bool library = IsPythonLibrary(file);
-    const bool package = !BelowPackages(file).empty();
-    const bool app = owned.value_or(!library && !package && !IsStartScript(file));
-    return {.app = app,
-            .python = true,
-            .installed = package && !owned,
-            .framework = owned && !*owned,
-            .wrapper = !app && through.count(std::string(function)) > 0};
-  }
-
-  [[nodiscard]] FrameClass Native(std::string_view function, std::string_view file,
-                                  const Origin& origin) const {
-    if (IsXlaTrace(origin) && file.empty()) {
-      return OfXla(function);
-    }
-    const Operation operation = ProfilerOperation(function, file);
-    const std::string_view name = WithoutArguments(function);
-    // "??" is what PyTorch writes for code without symbols: the nearest exported name, which is a
-    // guess.
-    const bool interpreter = (function.empty() && file.empty()) || file == "??" ||
-                             IsInterpreterFile(file) || IsStaticOfSnapshot(function, file, origin);
-    const bool hidden =
-        !Owned(function, file)
-             .value_or(!operation.known && !interpreter && !native.Matches(name, {}));
-    const bool op = operation.informative || IsAutogradNode(function);
-    const bool is_known = !OperationName(function).empty() || (!interpreter && IsRuntimeCall(name));
-    const bool wrapper = hidden && (!is_known || SaysNoMore(function));
-    return {.app = !hidden,
-            .op = op,
-            .call = IsInformativeCall(function),
-            .informative = hidden && !wrapper,
-            .wrapper = wrapper};
+    return words;
   }
 };
 
@@ -305,6 +262,10 @@ FrameClassifier::~FrameClassifier() = default;
 
 Result<FrameClassifier> FrameClassifier::Compile(const FrameRules& rules) {
   auto compiled = std::make_unique<Compiled>();
+  if (rules.layers.size() > kMaxLayers) {
+    return Fail(ErrorCode::kLimit,
+                fmt::format("more than {} sources of rules for frames", kMaxLayers));
+  }
   for (const FrameRules::Layer& layer : rules.layers) {
     auto own = WordSet::Compile(layer.own);
     MEMTOOL_TRY(own);
@@ -326,13 +287,105 @@ const FrameClassifier& FrameClassifier::Builtin() {
   return builtin;
 }
 
-FrameClass FrameClassifier::Classify(std::string_view function, std::string_view raw_file,
-                                     const Origin& origin) const {
-  std::string normal(raw_file);
+FrameClassifier::FileFacts FrameClassifier::LookAtFile(std::string_view raw) const {
+  std::string normal(raw);
   std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
-  const bool python = IsPythonFile(normal) || IsMarkOfTrace(function, normal, origin);
-  return python ? compiled_->Python(function, normal, origin)
-                : compiled_->Native(function, normal, origin);
+  const std::string_view file = normal;
+  // "??" is what PyTorch writes for code without symbols: the nearest exported name, which is a
+  // guess.
+  return {
+      .words = compiled_->GetWords([file](const WordSet& set) { return set.MatchesFile(file); }),
+      .empty = file.empty(),
+      .python = IsPythonFile(file),
+      .library = IsPythonLibrary(file),
+      .package = !BelowPackages(file).empty(),
+      .start_script = IsStartScript(file),
+      .interpreter = file == "??" || IsInterpreterFile(file),
+      .of_jax = IsBareFileOfJax(file)};
+}
+
+FrameClassifier::FunctionFacts FrameClassifier::LookAtFunction(std::string_view function) const {
+  return {
+      .words = compiled_->GetWords([function](const WordSet& set) { return set.Search(function); }),
+      .empty = function.empty(),
+      .through = compiled_->through.count(std::string(function)) > 0,
+      .mark = MayBeMark(function),
+      .operation = ProfilerOperation(function).known};
+}
+
+FrameClassifier::NativeFacts FrameClassifier::LookAtNative(std::string_view function) const {
+  const std::string_view name = WithoutArguments(function);
+  return {.runtime = compiled_->native.Search(name),
+          .static_name = IsStaticName(function),
+          .operation = ProfilerOperation(function).informative,
+          .autograd_node = IsAutogradNode(function),
+          .op_name = !OperationName(function).empty(),
+          .library_call = IsRuntimeCall(name),
+          .informative_call = IsInformativeCall(function),
+          .says_no_more = SaysNoMore(function),
+          .jit = IsJitName(function),
+          .xla_runtime = IsXlaRuntimeSpan(function)};
+}
+
+bool FrameClassifier::IsPython(const FunctionFacts& function, const FileFacts& file,
+                               const Origin& origin) {
+  return file.python || (file.empty && function.mark && IsTraceOfPyTorch(origin));
+}
+
+FrameClass FrameClassifier::ClassifyPython(const FunctionFacts& function, const FileFacts& file,
+                                           const Origin& origin) {
+  std::optional<bool> owned = Owned(function.words, file.words);
+  if (!owned && IsXlaTrace(origin) && file.of_jax) {
+    owned = false;
+  }
+  const bool app = owned.value_or(!file.library && !file.package && !file.start_script);
+  return {.app = app,
+          .python = true,
+          .installed = file.package && !owned,
+          .framework = owned && !*owned,
+          .wrapper = !app && function.through};
+}
+
+FrameClass FrameClassifier::ClassifyNative(const FunctionFacts& function, const NativeFacts& native,
+                                           const FileFacts& file, const Origin& origin) {
+  if (IsXlaTrace(origin) && file.empty) {
+    // Spans are operations and what the program named itself, between those of the runtime. Below
+    // Python only the jitted function is a call.
+    const bool runtime = !native.jit && native.xla_runtime;
+    return {.app = !native.jit && !runtime, .op = native.jit, .wrapper = !native.jit};
+  }
+  const bool static_of_snapshot = file.empty && native.static_name &&
+                                  origin.framework == Framework::kPyTorch &&
+                                  origin.kind == RecordingKind::kSnapshot;
+  const bool interpreter = (function.empty && file.empty) || file.interpreter || static_of_snapshot;
+  const bool operation = file.empty && function.operation;
+  const bool hidden =
+      !Owned(function.words, file.words).value_or(!operation && !interpreter && !native.runtime);
+  const bool op = (file.empty && native.operation) || native.autograd_node;
+  const bool is_known = native.op_name || (!interpreter && native.library_call);
+  const bool wrapper = hidden && (!is_known || native.says_no_more);
+  return {.app = !hidden,
+          .op = op,
+          .call = native.informative_call,
+          .informative = hidden && !wrapper,
+          .wrapper = wrapper};
+}
+
+FrameClass FrameClassifier::Classify(std::string_view function, std::string_view file,
+                                     const Origin& origin) const {
+  const FileFacts of_file = LookAtFile(file);
+  const FunctionFacts of_function = LookAtFunction(function);
+  return IsPython(of_function, of_file, origin)
+             ? ClassifyPython(of_function, of_file, origin)
+             : ClassifyNative(of_function, LookAtNative(function), of_file, origin);
+}
+
+FrameClass FrameClasses::operator()(const Function& function) {
+  const FrameClassifier::FileFacts file = of_file_(function.filename);
+  const FrameClassifier::FunctionFacts name = of_function_(function.name);
+  return FrameClassifier::IsPython(name, file, origin_)
+             ? FrameClassifier::ClassifyPython(name, file, origin_)
+             : FrameClassifier::ClassifyNative(name, of_native_(function.name), file, origin_);
 }
 
 bool IsPythonFile(std::string_view file) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memtool/profile/base/device_name.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/filter.h"
@@ -33,7 +34,7 @@ std::vector<std::string> SplitKeys(std::string_view text) {
 
 }  // namespace
 
-// One regular expression matched once per function and mapping, then asked per frame.
+// One regular expression matched once per text, then asked per frame.
 class View::FrameMatcher {
  public:
   FrameMatcher(const Recording& recording, const std::unique_ptr<RE2>& regex)
@@ -41,12 +42,12 @@ class View::FrameMatcher {
     if (!given_) {
       return;
     }
+    OncePerText matches([&](StringId text) { return Match(regex, recording.Text(text)); });
     for (const Function& function : recording.functions) {
-      functions_.push_back(static_cast<char>(Match(regex, recording.Text(function.name)) ||
-                                             Match(regex, recording.Text(function.filename))));
+      functions_.push_back(static_cast<char>(matches(function.name) || matches(function.filename)));
     }
     for (const Mapping& mapping : recording.mappings) {
-      mappings_.push_back(static_cast<char>(Match(regex, recording.Text(mapping.filename))));
+      mappings_.push_back(static_cast<char>(matches(mapping.filename)));
     }
   }
 

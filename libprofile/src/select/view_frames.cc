@@ -1,4 +1,4 @@
-// Which frames a mode shows: classes once per function, choices once per stack.
+// Which frames a mode shows: classes once per text, choices once per stack.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -55,13 +55,12 @@ void View::ClassifyLines() {
       filter_.classifier ? *filter_.classifier : FrameClassifier::Builtin();
   std::vector<FrameClass> by_function;
   by_function.reserve(recording_.functions.size());
+  FrameClasses classes(classifier, recording_);
   for (const Function& function : recording_.functions) {
-    const std::string_view file = recording_.Text(function.filename);
     // A scope is the user's own word, even when some code has the same name.
-    const bool scope = recording_.metadata.frames_are_scopes && file.empty();
-    by_function.push_back(scope ? FrameClass{}
-                                : classifier.Classify(recording_.Text(function.name), file,
-                                                      recording_.metadata.origin));
+    const bool scope =
+        recording_.metadata.frames_are_scopes && recording_.Text(function.filename).empty();
+    by_function.push_back(scope ? FrameClass{} : classes(function));
   }
   // Next to Python, native code without a name belongs to some runtime.
   has_python_ = std::any_of(by_function.begin(), by_function.end(),

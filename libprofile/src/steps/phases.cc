@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <string>
 
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/select/frame_class.h"
 
 namespace memtool {
@@ -56,25 +58,53 @@ bool HasWord(std::string_view name, std::span<const std::string_view> beginnings
   return false;
 }
 
-std::uint8_t GetKind(const Recording& recording, const Function& function) {
-  const std::string_view name = recording.Text(function.name);
-  const std::string_view file = recording.Text(function.filename);
-  if (!IsPythonFile(file)) {
+// What the frames of functions may be; each text is looked at once.
+class FrameKinds {
+ public:
+  explicit FrameKinds(const Recording& recording)
+      : recording_(recording), kinds_(recording.functions.size(), kUnknown) {}
+
+  std::uint8_t Of(FunctionId function) {
+    std::uint8_t& kind = kinds_[function.value()];
+    if (kind == kUnknown) {
+      const Function& of = recording_.functions[function.value()];
+      kind = python_(of.filename) ? OfPython(of) : native_(of.name);
+    }
+    return kind;
+  }
+
+ private:
+  static constexpr std::uint8_t kUnknown = 0xff;
+
+  std::uint8_t OfPython(const Function& function) {
+    const PhaseWords& words = BuiltinPhaseWords();
+    const std::string_view name = recording_.Text(function.name);
+    unsigned kind = kPython | kNamed;
+    if (IsOneOf(name, words.optimizer_functions) && optimizer_(function.filename)) {
+      kind |= kOptimizerStep;
+    }
+    kind |= IsOneOf(name, words.backward_functions) ? kBackward : 0U;
+    kind |= IsOneOf(name, words.forward_functions) ? kForward : 0U;
+    return static_cast<std::uint8_t>(kind);
+  }
+  [[nodiscard]] std::uint8_t OfNative(StringId id) const {
     const auto parts = BuiltinPhaseWords().backward_native;
-    const bool backward = std::any_of(parts.begin(), parts.end(), [name](std::string_view part) {
-      return name.find(part) != std::string_view::npos;
-    });
+    const bool backward = std::any_of(parts.begin(), parts.end(),
+                                      [name = recording_.Text(id)](std::string_view part) {
+                                        return name.find(part) != std::string_view::npos;
+                                      });
     return kNamed | (backward ? kBackwardNativeFrame : 0);
   }
-  const PhaseWords& words = BuiltinPhaseWords();
-  unsigned kind = kPython | kNamed;
-  if (IsOneOf(name, words.optimizer_functions) && IsOptimizerFile(file)) {
-    kind |= kOptimizerStep;
-  }
-  kind |= IsOneOf(name, words.backward_functions) ? kBackward : 0U;
-  kind |= IsOneOf(name, words.forward_functions) ? kForward : 0U;
-  return static_cast<std::uint8_t>(kind);
-}
+
+  const Recording& recording_;
+  std::vector<std::uint8_t> kinds_;  // per function, as stacks ask for them
+  OncePerText<std::function<bool(StringId)>> python_{
+      [this](StringId id) { return IsPythonFile(recording_.Text(id)); }};
+  OncePerText<std::function<bool(StringId)>> optimizer_{
+      [this](StringId id) { return IsOptimizerFile(recording_.Text(id)); }};
+  OncePerText<std::function<std::uint8_t(StringId)>> native_{
+      [this](StringId id) { return OfNative(id); }};
+};
 
 // Innermost first: a closure that an optimizer's step calls is forward and backward; what backward
 // computes again is backward.
@@ -196,21 +226,13 @@ bool IsOptimizerFile(std::string_view file) {
 
 namespace {
 
-constexpr std::uint8_t kUnknownKind = 0xff;
-
-// `kinds`: per function, filled in as stacks ask for them.
-StackPhase JudgeStack(const Recording& recording, StackId stack, std::vector<std::uint8_t>& kinds) {
+StackPhase JudgeStack(const Recording& recording, StackId stack, FrameKinds& kinds) {
   StackJudge judge;
   for (const LocationId location : recording.Stack(stack)) {
     for (const Line& line : recording.Lines(recording.At(location))) {
-      if (!line.function.valid()) {
-        continue;
+      if (line.function.valid()) {
+        judge.Take(kinds.Of(line.function));
       }
-      std::uint8_t& kind = kinds[line.function.value()];
-      if (kind == kUnknownKind) {
-        kind = GetKind(recording, recording.functions[line.function.value()]);
-      }
-      judge.Take(kind);
     }
   }
   return judge.Judge();
@@ -219,7 +241,7 @@ StackPhase JudgeStack(const Recording& recording, StackId stack, std::vector<std
 }  // namespace
 
 StackPhases PhasesOfStacks(const Recording& recording) {
-  std::vector<std::uint8_t> kinds(recording.functions.size(), kUnknownKind);
+  FrameKinds kinds(recording);
   StackPhases phases{.stacks = {}, .none = {.nothing = true}};
   phases.stacks.reserve(recording.stack_count());
   bool python = false;

@@ -141,11 +141,12 @@ class Finder {
         continue;
       }
       const auto has = [&row](std::string_view word) {
-        return row.name.find(word) != std::string::npos || row.via.find(word) != std::string::npos;
+        return row.name.view().find(word) != std::string::npos ||
+               row.via.view().find(word) != std::string::npos;
       };
       if (has("Backward") || has("backward") || has("AccumulateGrad")) {
         backward = SaturatingAdd(backward, row.growth.delta());
-      } else if (row.file.find("optim") != std::string::npos || has("Optimizer") ||
+      } else if (row.file.view().find("optim") != std::string::npos || has("Optimizer") ||
                  has("optimizer")) {
         optimizer = SaturatingAdd(optimizer, row.growth.delta());
       }

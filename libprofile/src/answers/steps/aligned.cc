@@ -119,7 +119,7 @@ class AlignedRows {
   }
 
   NodeSpace space_;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, AlignedRow> rows_;
+  std::map<std::tuple<SharedText, SharedText, std::int64_t>, AlignedRow> rows_;
 };
 
 std::int64_t ToNumber(const ProgramSteps& steps, std::size_t row) {

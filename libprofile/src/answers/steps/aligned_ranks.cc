@@ -8,7 +8,7 @@ namespace memtool {
 
 namespace {
 
-Value NameOrNull(const std::string& text) {
+Value NameOrNull(std::string_view text) {
   return text.empty() ? Value() : Value(text);
 }
 

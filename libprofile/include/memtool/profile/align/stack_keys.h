@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/recording.h"
 
@@ -41,14 +42,14 @@ class StackKeys {
  private:
   // Of a line. Rank: of Python frames, how much they are the program's own, from 1; 0 = native.
   struct Frame {
-    std::uint32_t id = 0;  // row of frames_; 0 = counts for nothing
+    std::uint32_t id = 0;  // of frames_; 0 = counts for nothing
     std::uint8_t rank = 0;
   };
   std::vector<Frame> GetFrames(const Recording& recording);
-  Frame GetFrame(const Recording& recording, const Function& function);
 
   KeyLevel level_;
-  StringTable frames_;
+  StringTable texts_;
+  RowMap frames_;  // name and file of a frame, rows of texts_
   std::unordered_map<std::string, std::uint32_t> keys_;
 };
 

@@ -11,6 +11,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/selection.h"
 #include "memtool/profile/steps/compare.h"
@@ -25,8 +26,8 @@ struct AlignedQuery {
 // A row at the peaks of the two steps. Bytes; now less base is the sum of the parts, which are
 // negative where there is less.
 struct AlignedRow {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;  // 0 = none
   std::int64_t base = 0;
   std::int64_t now = 0;

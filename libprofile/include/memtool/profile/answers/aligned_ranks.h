@@ -12,6 +12,7 @@
 #include "memtool/profile/answers/aligned.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/shared_text.h"
 
 namespace memtool {
 
@@ -28,8 +29,8 @@ struct AlignedRank {
   double partners = 0;               // share of the allocations that have one
   bool compared = false;
   // The row with the largest difference; without a name nothing differs.
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t by = 0;
   std::string problem;  // why the two are not compared, or nothing
 

@@ -15,6 +15,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/ranks/digest.h"
@@ -74,8 +75,8 @@ std::string_view ToName(CheckWhat what);
 
 // A row that grew.
 struct CheckCause {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::optional<std::int64_t> base;  // none: it was not there, or too small to be in the baseline
   std::int64_t now = 0;
 

@@ -8,6 +8,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/history/churn.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/replay/history_index.h"
@@ -27,8 +28,8 @@ struct ChurnQuery {
 };
 
 struct ChurnRow {
-  std::string name;
-  std::string file;       // empty where it has no place
+  SharedText name;
+  SharedText file;       // empty where it has no place
   std::int64_t line = 0;  // 0 likewise
   Churn churn;
 };

@@ -108,8 +108,7 @@ inline constexpr auto kEventFields = Fields<EventRow>({
      "the call into a framework under which frames are hidden", kPlain, "string|null"},
     {"labels", "", Unit::kText, &EventRow::labels,
      "what the file says about the event, as \"key=value key=value\""},
-    {"stack", "", Unit::kText,
-     [](const EventRow& row) -> std::optional<std::string_view> { return row.who->stack; },
+    {"stack", "", Unit::kText, [](const EventRow& row) { return Value(row.who->Stack()); },
      "all frames, \"root;caller;leaf\"", kPlain, "string?"},
 });
 

@@ -93,7 +93,7 @@ struct Field {
   // Functions that return text return views that stay valid as long as the answer.
   using Getter =
       std::variant<std::monostate, std::int64_t Row::*, std::uint64_t Row::*, std::int32_t Row::*,
-                   double Row::*, bool Row::*, std::string Row::*,
+                   double Row::*, bool Row::*, std::string Row::*, SharedText Row::*,
                    std::optional<std::int64_t> Row::*, std::optional<double> Row::*,
                    std::optional<std::int64_t> (*)(const Row&),
                    std::optional<std::uint64_t> (*)(const Row&),

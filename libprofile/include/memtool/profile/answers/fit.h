@@ -10,6 +10,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/selection.h"
 #include "memtool/profile/whatif/allocator_settings.h"
@@ -55,8 +56,8 @@ struct FitRow {
 
 // A row of the peak at `FitAnswer::rows_at`, by law.
 struct FitLawRow {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;  // 0 = none
   whatif::Law law = whatif::Law::kConstant;
   std::int64_t bytes = 0;

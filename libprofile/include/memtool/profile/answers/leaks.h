@@ -12,6 +12,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/growth/growth.h"
 #include "memtool/profile/growth/growth_history.h"
 #include "memtool/profile/rows/node_space.h"
@@ -56,8 +57,8 @@ enum class GrowthShape : std::uint8_t {
 enum class Doubt : std::uint8_t { kNone, kFewRises, kFewPoints, kChance };
 
 struct FoundRow {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;  // 0 = none
 };
 

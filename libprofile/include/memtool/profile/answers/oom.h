@@ -13,6 +13,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/oom_advice.h"
 #include "memtool/profile/answers/oom_case.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/selection.h"
 
@@ -38,13 +39,13 @@ struct OomRow {
     kOthers,    // `count` holders as one, see FoldHolders
   };
   Kind kind = Kind::kPart;
-  std::string name;
+  SharedText name;
   std::int64_t bytes = 0;
   double share = 0;  // of the whole
   std::int64_t precision = 0;
-  std::string file{};
+  SharedText file{};
   std::int64_t line = 0;  // 0 = none
-  std::string via{};      // the call into a framework, when frames were hidden
+  SharedText via{};      // the call into a framework, when frames were hidden
   std::size_t count = 1;
   std::string shape{};
   bool argument = false;  // kBuffers: passed into the program, so part of its arguments

@@ -13,6 +13,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/selection.h"
@@ -30,8 +31,8 @@ struct SegmentsQuery {
 
 // Who allocated, as rows of top name them. No name: nothing is live; kNoStack: unknown.
 struct SegmentHolder {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;  // 0 = none
 
   friend bool operator==(const SegmentHolder&, const SegmentHolder&) = default;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/view.h"
@@ -15,12 +16,16 @@ namespace memtool {
 
 // A stack without frames, or none, is called kNoStack and has nothing else.
 struct StackName {
-  std::string name;  // of the innermost frame that the view shows
-  std::string file;
+  SharedText name;  // of the innermost frame that the view shows
+  SharedText file;
   std::int64_t line = 0;
-  std::string via;             // the call into a framework, when frames were hidden
-  std::string stack;           // "root;caller;leaf"
-  std::vector<NodeId> frames;  // innermost first
+  SharedText via;                // the call into a framework, when frames were hidden
+  std::vector<NodeId> frames{};  // innermost first, of the space that made it
+  const NodeSpace* space = nullptr;
+
+  // "root;caller;leaf"; empty for a stack without frames. Made anew each time: together such texts
+  // may be far longer than the input.
+  [[nodiscard]] std::string Stack() const;
 };
 
 class StackNames {

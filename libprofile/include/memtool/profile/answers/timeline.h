@@ -11,6 +11,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/history/timeline.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
@@ -34,8 +35,8 @@ struct TimelineQuery {
 struct TimelineLayer {
   enum class Kind : std::uint8_t { kNamed, kBeforeRecording, kRest };
   std::string key;  // of its column: "layer_1", "before_recording", "rest"
-  std::string name;
-  std::string file;       // empty where it has no place
+  SharedText name;
+  SharedText file;       // empty where it has no place
   std::int64_t line = 0;  // 0 likewise
   Kind kind = Kind::kNamed;
 };

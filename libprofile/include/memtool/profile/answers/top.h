@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/selection.h"
 
@@ -23,12 +24,12 @@ struct TopQuery {
 
 // Amounts are in the unit of the answer.
 struct TopRow {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;  // 0 = none
   std::int64_t flat = 0;  // a difference where a base was subtracted
   std::int64_t cum = 0;
-  std::string via;  // the call into a framework, when frames were hidden
+  SharedText via;  // the call into a framework, when frames were hidden
   std::int64_t unknown = 0;
   std::int64_t unknown_cum = 0;
   // How high the whole run's peak would be without what the row itself allocated, and without what

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/rows/table.h"
 
@@ -115,10 +116,10 @@ Growth JudgeGrowth(std::span<const std::int64_t> series,
                    const std::optional<Retained>& retained = {});
 
 struct GrowthRow {
-  std::string name;
-  std::string file;       // empty where a row has no place
+  SharedText name;
+  SharedText file;       // empty where a row has no place
   std::int64_t line = 0;  // 0 likewise
-  std::string via;
+  SharedText via;
   std::vector<std::int64_t> series;   // one value per point
   std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
   Growth growth;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/filter.h"
@@ -16,8 +17,8 @@ namespace memtool {
 // A group number per event's stack, label set or stream; one of the three lists is filled.
 struct AllocationGroups {
   struct Name {
-    std::string name;
-    std::string file;  // empty where a group has no place
+    SharedText name;
+    SharedText file;  // empty where a group has no place
     std::int64_t line = 0;
     NodeId node{};  // of groups of frames
   };

@@ -15,6 +15,7 @@
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/row_map.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/rows/table.h"
@@ -38,8 +39,8 @@ struct BucketSum {
 
 // One row of `top` inside a bucket: a tag, or the innermost visible frame.
 struct BucketEntry {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   BucketSum sum;
 };
 
@@ -61,9 +62,9 @@ struct BucketAxis {
 struct Explanation {
   std::string axis;
   std::string bucket;
-  std::string word;     // as written; empty in Others
-  std::string matched;  // the tag or function that has the word
-  std::string entry;
+  std::string word;    // as written; empty in Others
+  SharedText matched;  // the tag or function that has the word
+  SharedText entry;
   std::string also;  // other categories that match too: "RNN, Output"
   BucketSum sum;
 };
@@ -99,9 +100,9 @@ class BucketTable {
     std::uint32_t entry = 0;  // row of entries_
     friend bool operator==(const Key&, const Key&) = default;
   };
-  struct Entry {
-    std::string name;
-    std::string file;
+  struct Entry {  // texts of space_
+    StringId name;
+    StringId file;
   };
   // What one axis makes of a set of words: categories, ascending, and the first word of each.
   struct Hit {
@@ -120,7 +121,7 @@ class BucketTable {
   class InputRows;
   [[nodiscard]] std::optional<Explanation> MakeExplanation(std::size_t axis, std::uint32_t words,
                                                            std::uint32_t word) const;
-  std::uint32_t InternEntry(std::string_view name, std::string_view file);
+  std::uint32_t InternEntry(StringId name, StringId file);
   std::uint32_t InternWords(std::span<const std::uint32_t> words);
 
   const Keywords& keywords_;
@@ -128,14 +129,13 @@ class BucketTable {
   NodeSpace& space_;
   bool explaining_ = false;
   std::vector<Entry> entries_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> entry_index_;
+  RowMap entry_index_;  // name and file → row of entries_
   std::vector<std::vector<std::uint32_t>> word_sets_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> word_index_;
   std::vector<std::pair<Key, BucketSum>> sums_;
   RowMap row_of_key_;  // key → row of sums_
-  // Per (key, word): the texts in which the word was found.
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>,
-           std::map<std::string, BucketSum, std::less<>>>
+  // Per (key, word): the texts of space_ in which the word was found.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<StringId, BucketSum>>
       texts_;
   BucketSum total_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/table.h"
 
 namespace memtool {
@@ -14,16 +15,16 @@ namespace memtool {
 enum class DiffStatus : std::uint8_t { kUnchanged, kChanged, kNew, kGone };
 
 struct DiffRow {
-  std::string name;
-  std::string file;
+  SharedText name;
+  SharedText file;
   std::int64_t line = 0;
-  std::string via;
+  SharedText via;
   NodeValue base;
   NodeValue now;
   DiffStatus status = DiffStatus::kUnchanged;
   NodeId node;
   // The nearest caller that carries at least 90 % of the delta, where several call the row.
-  std::string through;
+  SharedText through;
 
   [[nodiscard]] std::int64_t delta() const { return SaturatingSubtract(now.flat, base.flat); }
   [[nodiscard]] std::int64_t delta_cum() const { return SaturatingSubtract(now.cum, base.cum); }

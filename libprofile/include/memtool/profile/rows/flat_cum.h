@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/base/row_map.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
@@ -47,7 +48,7 @@ class NodeWalker {
 
 // The place shown for a row that stands for several: the one with the most bytes.
 struct Place {
-  std::string file;
+  SharedText file;
   std::int64_t line = 0;
 };
 

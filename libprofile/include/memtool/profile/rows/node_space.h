@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/filter.h"
@@ -42,11 +43,15 @@ class NodeSpace {
   NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
   // The node of each line of a recording (index = row of Recording::lines).
   std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
+  StringId InternText(std::string_view text) { return strings_.Intern(text); }
   NodeId OfLabelFrame(const LabelFrame& frame);
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id.value()]; }
   [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
+  // The one copy of a text that all rows share.
+  const SharedText& Share(StringId id);
+  const SharedText& ShareName(NodeId id) { return Share((*this)[id].name); }
   [[nodiscard]] std::string_view Name(NodeId id) const { return strings_[nodes_[id.value()].name]; }
   [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
 
@@ -55,11 +60,13 @@ class NodeSpace {
     std::size_t operator()(const Node& node) const;
   };
   NodeId Intern(const Node& node);
-  NodeId OfLine(const Recording& recording, const Location& location, const Line& line,
-                Granularity granularity);
+  struct Texts;
+  NodeId OfLine(const Recording& recording, Texts& texts, const Location& location,
+                const Line& line, Granularity granularity);
   void Separate(const Recording& recording, std::vector<NodeId>& nodes);
 
   StringTable strings_;
+  std::vector<SharedText> shared_;  // by StringId, made when a row asks
   std::vector<Node> nodes_;
   std::unordered_map<Node, NodeId, Hash> index_;
   // Where each line of a Python function went, so that inputs join however much each says about

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/selection.h"
@@ -34,10 +35,10 @@ struct By {
 Result<By> ParseBy(std::string_view text);
 
 struct Row {
-  std::string name;
-  std::string file;       // empty where a row has no place
+  SharedText name;
+  SharedText file;        // empty where a row has no place
   std::int64_t line = 0;  // 0 likewise
-  std::string via;        // the call into a framework, when frames were hidden
+  SharedText via;         // the call into a framework, when frames were hidden
   NodeValue value;
   NodeId node;  // rows of frames
 };
