@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
 #include "memtool/profile/select/view.h"
@@ -26,16 +25,6 @@ std::string_view FoldedFile(std::string_view file) {
 }
 
 }  // namespace
-
-std::size_t NodeSpace::Hash::operator()(const Node& node) const {
-  std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(node.line), static_cast<std::uint64_t>(node.start_line)}) {
-    hash = (hash ^ part) * KeyFactor();
-    hash ^= hash >> 32U;
-  }
-  return hash;
-}
 
 NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
   return Intern(Node{.name = strings_.Intern(name), .file = strings_.Intern(file), .line = line});
