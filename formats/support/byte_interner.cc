@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 256;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kMaxAhead = 4 * kCacheLine;
+constexpr std::size_t kMaxPrefetched = 4 * kCacheLine;
 // The first holds what a small input has; the others are few, and large enough for large pages.
 constexpr std::size_t kFirstBlock = std::size_t{256} << 10U;
 constexpr std::size_t kBlockBytes = std::size_t{8} << 20U;
@@ -102,7 +102,7 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::byte* data = slots_[hashes[i] & mask].data;
-    const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMaxAhead);
+    const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMaxPrefetched);
     for (std::size_t line = 0; line < size; line += kCacheLine) {
       __builtin_prefetch(data + line);
     }
