@@ -1,10 +1,10 @@
 #include "columns.h"
 
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/escape.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::python {
 
@@ -35,7 +35,7 @@ Categories Narrowed(std::vector<std::int32_t> codes, std::vector<std::string> wo
 Categories MakeCategories(AnswerColumn::Words column) {
   std::vector<std::string> words;
   std::vector<std::int32_t> numbers;  // per word of the column
-  std::unordered_map<std::string, std::int32_t> known;
+  KeyMap<std::string, std::int32_t> known;
   for (const std::string& word : column.words) {
     std::string text = ToUtf8(word);
     const auto [found, added] =

@@ -2,12 +2,12 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "events/events_words.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "output/escape.h"
 #include "output/tabulate.h"
 
@@ -39,7 +39,7 @@ class StackLines {
 
  private:
   const StackNames& names_;
-  std::unordered_map<const StackName*, std::string> lines_;
+  KeyMap<const StackName*, std::string> lines_;
 };
 
 // Names with their places; each made once.
@@ -54,7 +54,7 @@ class FrameTexts {
   }
 
  private:
-  std::unordered_map<const StackName*, std::string> texts_;
+  KeyMap<const StackName*, std::string> texts_;
 };
 
 Cell LivedCell(const EventRow& row) {

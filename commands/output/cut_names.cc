@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "output/escape.h"
 
 namespace memtool::commands {
@@ -84,7 +85,7 @@ class Apart {
     return path_ ? ShortenAt(text, width_, 0) : Shorten(text, width_);
   }
 
-  std::unordered_map<std::string, std::string> Take() { return std::move(made_); }
+  KeyMap<std::string, std::string> Take() { return std::move(made_); }
 
  private:
   void AddNumbered(std::string_view text) {
@@ -102,13 +103,13 @@ class Apart {
   std::size_t width_;
   bool path_;
   std::set<std::string> taken_;
-  std::unordered_map<std::string, std::string> made_;
+  KeyMap<std::string, std::string> made_;
 };
 
 }  // namespace
 
-std::unordered_map<std::string, std::string> CutApart(const std::set<std::string>& texts,
-                                                      std::size_t width, bool path) {
+KeyMap<std::string, std::string> CutApart(const std::set<std::string>& texts, std::size_t width,
+                                          bool path) {
   Apart apart(width, path);
   std::map<std::string, Group> groups;  // by the form that they would have
   for (const std::string& text : texts) {

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "output/text_table.h"
 #include "output/writers.h"
 
@@ -79,7 +79,7 @@ class Grid {
   std::vector<std::size_t> hidden_;  // columns that gave way
   // For columns that are cut: what their cells say, and what is printed instead.
   std::vector<std::set<std::string>> names_;
-  std::vector<std::unordered_map<std::string, std::string>> cut_;
+  std::vector<KeyMap<std::string, std::string>> cut_;
   bool empty_ = true;  // there is no row
 };
 

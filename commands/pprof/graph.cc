@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "pprof/measure.h"
 #include "pprof/text/go_text.h"
@@ -200,17 +199,6 @@ class Builder {
 };
 
 }  // namespace
-
-std::size_t NodeRows::Hash::operator()(const NodeInfo& info) const {
-  std::uint64_t hash = (static_cast<std::uint64_t>(info.name.value()) << 32U) | info.file.value();
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(info.line), info.address,
-        static_cast<std::uint64_t>(info.start_line), std::uint64_t{info.binary.value()}}) {
-    hash = (hash ^ part) * KeyFactor();
-    hash ^= hash >> 32U;
-  }
-  return hash;
-}
 
 NodeId NodeRows::Intern(const NodeInfo& info) {
   const auto [it, added] = index_.emplace(info, NodeId(rows_.size()));

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/rows/call_graph.h"
 #include "memtool/profile/rows/node_space.h"
@@ -40,6 +41,9 @@ struct NodeInfo {
   std::int64_t start_line = 0;
   StringId binary{0U};  // the mapping's name
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+  [[nodiscard]] auto KeyFields() const {
+    return std::tuple(name, file, line, address, start_line, binary);
+  }
 };
 
 // Each once, in the order of first need.
@@ -50,11 +54,8 @@ class NodeRows {
   [[nodiscard]] const NodeInfo& operator[](NodeId id) const { return rows_[id.value()]; }
 
  private:
-  struct Hash {
-    std::size_t operator()(const NodeInfo& info) const;
-  };
   std::vector<NodeInfo> rows_;
-  std::unordered_map<NodeInfo, NodeId, Hash> index_;
+  KeyMap<NodeInfo, NodeId> index_;
 };
 
 // The nodes that each location stands for.

@@ -1,8 +1,8 @@
 #include "pprof/profile.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::commands::pprof {
@@ -45,7 +45,7 @@ class RowsByKey {
   }
 
   std::vector<Row>& rows_;
-  std::unordered_map<std::uint32_t, std::size_t> index_;
+  KeyMap<std::uint32_t, std::size_t> index_;
 };
 
 }  // namespace

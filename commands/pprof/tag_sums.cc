@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memtool/profile/base/key_hash.h"
 #include "pprof/graph.h"
 #include "pprof/measure.h"
 
@@ -68,7 +69,7 @@ void StackTags::Add(std::span<const TagTable::Use> uses, std::size_t sample, con
 std::size_t NodeTagSums::Find(std::uint32_t node, std::uint32_t tag) const {
   const std::uint64_t key = std::uint64_t{node} << 32U | tag;
   const std::size_t mask = slots_.size() - 1;
-  std::size_t at = (key * 0x9e3779b97f4a7c15ULL >> 32U) & mask;
+  std::size_t at = static_cast<std::size_t>(HashNumber(key)) & mask;
   while (slots_[at] != 0 &&
          (entries_[slots_[at] - 1].node != node || entries_[slots_[at] - 1].tag != tag)) {
     at = (at + 1) & mask;

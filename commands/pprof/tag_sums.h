@@ -7,9 +7,9 @@
 #include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/rows/call_graph.h"
 #include "pprof/measure.h"
@@ -61,7 +61,7 @@ class TagTable {
 
   std::string unit_;
   std::vector<Name> names_;
-  std::unordered_map<std::string, std::unordered_map<std::string, std::uint32_t>> numbers_;
+  KeyMap<std::string, KeyMap<std::string, std::uint32_t>> numbers_;
   std::vector<Use> uses_;
   std::vector<std::size_t> begin_{0};
 };

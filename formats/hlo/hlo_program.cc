@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "hlo/frame_index.h"
@@ -400,9 +399,9 @@ class Decoder {
   HloProgram program_;
   FrameIndex frames_;
   std::vector<ByteCursor> traces_;
-  KeyMap<std::size_t> by_id_;
-  KeyMap<std::vector<std::size_t>> by_instruction_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
+  KeyMap<std::uint64_t, std::size_t> by_id_;
+  KeyMap<std::uint64_t, std::vector<std::size_t>> by_instruction_;
+  KeyMap<std::string, std::vector<std::size_t>> by_name_;
 };
 
 }  // namespace

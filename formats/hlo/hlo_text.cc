@@ -5,7 +5,6 @@
 #include <cmath>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -376,8 +375,8 @@ class Scanner {
   bool report_;
   TextProgram read_;
   std::size_t current_ = kNone;  // allocation of the header read last
-  KeyMap<std::size_t> allocations_;
-  std::unordered_map<std::string, std::size_t> instructions_;
+  KeyMap<std::uint64_t, std::size_t> allocations_;
+  KeyMap<std::string, std::size_t> instructions_;
   std::vector<std::int64_t> rounding_;  // per buffer of a report
 };
 

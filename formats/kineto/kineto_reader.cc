@@ -7,10 +7,10 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
 
 #include "kineto/trace_events.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
@@ -145,7 +145,7 @@ class HistoryMaker {
   // What was allocated before the trace and is still there at its end is in no event: the totals
   // after an event tell its sum. What the trace frees of earlier memory is known from those frees.
   void SetBase(const std::vector<std::uint32_t>& rows, Trace& trace) {
-    std::unordered_set<std::uint64_t> live;
+    KeySet<std::uint64_t> live;
     std::int64_t changed = 0;  // by the events so far
     std::int64_t freed = 0;    // of earlier memory
     std::optional<std::int64_t> base;

@@ -1,5 +1,6 @@
 #include "memtool_file/event_packer.h"
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool_file/words.h"
 
 namespace memtool::formats::memtool_file {
@@ -13,12 +14,6 @@ bool HasKey(Action action) {
   return action != Action::kOom && action != Action::kAdjust && action != Action::kMark;
 }
 
-std::uint64_t Hash(std::uint64_t key) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
-  const std::uint64_t mixed = (key ^ (key >> 32U)) * kOdd;
-  return mixed ^ (mixed >> 29U);
-}
-
 }  // namespace
 
 LastOfKey::LastOfKey(const RowVector<Event>& events)
@@ -26,7 +21,7 @@ LastOfKey::LastOfKey(const RowVector<Event>& events)
 
 std::size_t LastOfKey::Slot(std::uint64_t key) const {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = Hash(key) & mask;
+  std::size_t slot = static_cast<std::size_t>(HashNumber(key)) & mask;
   while (slots_[slot] != kNone && events_[slots_[slot]].key != key) {
     slot = (slot + 1) & mask;
   }

@@ -1,8 +1,9 @@
 #include "nsys/export.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::nsys {
 
@@ -63,7 +64,7 @@ class ExportReader {
   DatabaseFile& file_;
   const Limits& limits_;
   Export out_;
-  std::unordered_map<std::string, std::uint32_t> name_index_;
+  KeyMap<std::string, std::uint32_t> name_index_;
 };
 
 template <class Visit>
@@ -285,7 +286,7 @@ Result<void> ExportReader::ReadStart() {
 
 // Once, at the end: by now it is known which are used.
 Result<void> ExportReader::ReadStrings() {
-  std::unordered_set<std::int64_t> used;
+  KeySet<std::int64_t> used;
   for (const MemoryRow& row : out_.memory) {
     used.insert(row.call_name);
   }

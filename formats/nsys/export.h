@@ -7,10 +7,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "memtool/formats/limits.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/result.h"
 #include "nsys/database_file.h"
 
@@ -70,10 +70,10 @@ struct Gpu {
 
 struct Export {
   std::vector<MemoryRow> memory;  // by time; of equal ones in the file's order
-  std::unordered_map<std::int64_t, std::vector<ChainFrame>> chains;  // innermost first
-  std::vector<RangeRow> ranges;                                      // by begin
+  KeyMap<std::int64_t, std::vector<ChainFrame>> chains;  // innermost first
+  std::vector<RangeRow> ranges;                          // by begin
   std::uint64_t ranges_left_out = 0;
-  std::unordered_map<std::int64_t, std::string> strings;  // StringIds, as far as used
+  KeyMap<std::int64_t, std::string> strings;  // StringIds, as far as used
   std::vector<std::string> names{""};
   std::map<std::int64_t, Gpu> gpus;               // by CUDA's ordinal
   std::map<std::int64_t, std::string> processes;  // names of those that used memory

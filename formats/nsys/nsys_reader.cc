@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -81,7 +80,7 @@ class OpenRanges {
     std::vector<std::size_t> open;  // outermost first
   };
   const std::vector<RangeRow>& ranges_;
-  std::unordered_map<std::int64_t, Thread> threads_;
+  KeyMap<std::int64_t, Thread> threads_;
 };
 
 // Call chains as stacks, each once.
@@ -156,10 +155,10 @@ class Stacks {
 
   RecordingBuilder& builder_;
   const Export& input_;
-  std::unordered_map<std::int64_t, StackId> of_chain_;
-  std::unordered_map<std::int64_t, StackId> of_call_;
+  KeyMap<std::int64_t, StackId> of_chain_;
+  KeyMap<std::int64_t, StackId> of_call_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::uint64_t>, LocationId> locations_;
-  std::unordered_map<std::int64_t, MappingId> mappings_;
+  KeyMap<std::int64_t, MappingId> mappings_;
 };
 
 // A trace and a domain for each process, device and kind of memory.
@@ -342,7 +341,7 @@ class ExportHistory {
   OpenRanges open_;
   std::map<Place, Rows> rows_;
   std::map<std::pair<std::int64_t, std::uint64_t>, Live> live_;  // by process and address
-  KeyMap<std::uint16_t> streams_{{0, 0}};
+  KeyMap<std::uint64_t, std::uint16_t> streams_{{0, 0}};
   std::uint64_t unknown_frees_ = 0;
   std::uint64_t left_out_ = 0;
   History history_;

@@ -1,12 +1,10 @@
 #include "support/byte_interner.h"
 
-// Inlined: keys are short, and a call costs as much as hashing them.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats {
 
@@ -14,14 +12,10 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 256;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kMaxAhead = 4 * kCacheLine;
+constexpr std::size_t kMaxPrefetched = 4 * kCacheLine;
 // The first holds what a small input has; the others are few, and large enough for large pages.
 constexpr std::size_t kFirstBlock = std::size_t{256} << 10U;
 constexpr std::size_t kBlockBytes = std::size_t{8} << 20U;
-
-std::uint64_t Hash(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
 
 constexpr std::size_t kLargeSize = 0xffff;  // from here on, tags tell no size
 
@@ -93,7 +87,7 @@ std::uint32_t ByteInterner::Lookup(std::span<const std::byte> bytes, std::uint64
 }
 
 std::uint32_t ByteInterner::Intern(std::span<const std::byte> bytes) {
-  return Lookup(bytes, Hash(bytes));
+  return Lookup(bytes, HashBytes(bytes));
 }
 
 void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
@@ -103,12 +97,12 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
   std::array<std::uint64_t, kBatch> hashes{};
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    hashes[i] = Hash(keys[i]);
+    hashes[i] = HashBytes(keys[i]);
     __builtin_prefetch(&slots_[hashes[i] & mask]);
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::byte* data = slots_[hashes[i] & mask].data;
-    const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMaxAhead);
+    const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMaxPrefetched);
     for (std::size_t line = 0; line < size; line += kCacheLine) {
       __builtin_prefetch(data + line);
     }

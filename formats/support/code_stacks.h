@@ -6,9 +6,9 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats {
@@ -84,11 +84,11 @@ class CodeStacks {
   std::uint64_t cut_ = 0;
   std::vector<std::uint32_t> order_;  // rows of spans, by thread, then time
   std::vector<Node> nodes_{Node{}};
-  std::unordered_map<std::uint64_t, std::uint32_t> node_of_;
-  std::unordered_map<std::uint32_t, LocationId> locations_;  // by name
+  KeyMap<std::uint64_t, std::uint32_t> node_of_;
+  KeyMap<std::uint32_t, LocationId> locations_;  // by name
   // Per consumer its producer; per producer its node, once it was met.
-  std::unordered_map<std::uint32_t, std::uint32_t> producer_of_;
-  std::unordered_map<std::uint32_t, std::uint32_t> producer_node_;
+  KeyMap<std::uint32_t, std::uint32_t> producer_of_;
+  KeyMap<std::uint32_t, std::uint32_t> producer_node_;
 };
 
 }  // namespace memtool::formats

@@ -1,8 +1,8 @@
 #include "support/known_runs.h"
 
-#include <xxhash.h>
-
 #include <cstring>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats {
 
@@ -12,7 +12,7 @@ constexpr std::size_t kFirstPrefix = 32;  // shorter runs are quick to follow
 constexpr std::size_t kMaxByteCount = std::size_t{8} << 20U;
 
 std::uint64_t HashPrefix(std::span<const std::byte> bytes, std::size_t prefix) {
-  return XXH3_64bits(bytes.data(), prefix) | 1U;
+  return HashBytes(bytes.first(prefix)) | 1U;
 }
 
 }  // namespace

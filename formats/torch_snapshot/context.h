@@ -7,11 +7,11 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/formats/limits.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/data_value.h"
 #include "torch_snapshot/words.h"
@@ -59,7 +59,7 @@ class NoteLog {
  private:
   std::vector<Diagnostic> notes_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  std::unordered_map<std::uint32_t, std::size_t> keys_;  // string id -> note
+  KeyMap<std::uint32_t, std::size_t> keys_;  // string id -> note
 };
 
 // The handles of streams, by the order in which they occur.
@@ -70,7 +70,7 @@ class StreamTable {
 
  private:
   std::vector<std::uint64_t> handles_{0};
-  std::unordered_map<std::uint64_t, std::uint16_t> index_{{0, 0}};
+  KeyMap<std::uint64_t, std::uint16_t> index_{{0, 0}};
   std::uint64_t last_handle_ = 0;
   std::uint16_t last_ = 0;
 };

@@ -41,14 +41,12 @@ Value FrameTable::Frame(std::span<const Value> pairs, std::uint64_t offset) {
         context_.UnknownKey("a frame", pairs[i], offset);
     }
   }
-  const auto [function, fresh] =
-      functions_.try_emplace(Key{name.value(), filename.value()}, FunctionId());
+  const auto [function, fresh] = functions_.try_emplace(std::pair(name, filename));
   if (fresh) {
     function->second =
         context_.builder.AddFunction({.name = name, .system_name = name, .filename = filename});
   }
-  const auto [location, added] = locations_.try_emplace(
-      Key{function->second.value(), static_cast<std::uint64_t>(line)}, LocationId());
+  const auto [location, added] = locations_.try_emplace(std::pair(function->second, line));
   if (added) {
     const std::array<Line, 1> lines{{{.function = function->second, .line = line}}};
     location->second = context_.builder.AddLocation({}, lines);

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "support/byte_interner.h"
 #include "torch_snapshot/context.h"
 
@@ -21,20 +22,9 @@ class FrameTable {
   Value Stack(const Value& base, std::span<const Value> frames, std::uint64_t offset);
 
  private:
-  struct Key {
-    std::uint32_t first;
-    std::uint64_t second;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return (key.second ^ (std::uint64_t{key.first} << 40U)) * 0x9e3779b97f4a7c15ULL;
-    }
-  };
-
   Context& context_;
-  std::unordered_map<Key, FunctionId, Hash> functions_;  // name, filename
-  std::unordered_map<Key, LocationId, Hash> locations_;  // function, line
+  KeyMap<std::pair<StringId, StringId>, FunctionId> functions_;        // name, filename
+  KeyMap<std::pair<FunctionId, std::int64_t>, LocationId> locations_;  // function, line
   ByteInterner stacks_;  // runs of location ids; its ids are those of the stacks
   std::vector<std::uint32_t> run_;
   std::vector<LocationId> ids_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
 #include <vector>
 
 #include "support/byte_interner.h"

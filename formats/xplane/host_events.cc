@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/select/xla_names.h"
 #include "support/byte_cursor.h"
 
@@ -147,9 +148,9 @@ class Collector {
 
   Plane& plane_;
   HostEvents& host_;
-  std::unordered_map<std::uint32_t, std::uint32_t> name_of_;
-  std::unordered_map<std::uint32_t, std::uint32_t> begun_by_;  // a consumer's node, its producer's
-  std::vector<std::uint32_t> nodes_;                           // those of the plane in the host's
+  KeyMap<std::uint32_t, std::uint32_t> name_of_;
+  KeyMap<std::uint32_t, std::uint32_t> begun_by_;  // a consumer's node, its producer's
+  std::vector<std::uint32_t> nodes_;               // those of the plane in the host's
 };
 
 }  // namespace

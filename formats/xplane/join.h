@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hlo/hlo_program.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "xplane/plane.h"
 
@@ -57,7 +57,7 @@ class Join {
     hlo::HloProgram program;
   };
   std::vector<Named> programs_;
-  std::unordered_map<std::int64_t, std::vector<Place>> by_size_;
+  KeyMap<std::int64_t, std::vector<Place>> by_size_;
   std::size_t unreadable_ = 0;
 };
 

@@ -7,10 +7,10 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "memtool/formats/limits.h"
+#include "memtool/profile/base/key_hash.h"
 #include "support/byte_cursor.h"
 #include "xplane/plane.h"
 #include "xplane/stats.h"
@@ -62,7 +62,7 @@ class LineEvents {
    private:
     static constexpr std::uint32_t kDense = 1U << 20U;
     std::vector<Meaning> dense_;
-    std::unordered_map<std::uint32_t, Meaning> others_;
+    KeyMap<std::uint32_t, Meaning> others_;
   };
 
   // The stats of a span that matter.

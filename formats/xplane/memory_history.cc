@@ -7,10 +7,10 @@
 #include <map>
 #include <string_view>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/numbers.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
@@ -146,7 +146,7 @@ class HistoryMaker {
 
   // What was there before the trace and outlives it is in no event: the totals tell its sum.
   void SetBase(const Rows& rows, Trace& trace) const {
-    std::unordered_set<std::uint64_t> live;
+    KeySet<std::uint64_t> live;
     std::int64_t changed = 0;  // by the events so far
     std::int64_t freed = 0;    // of earlier memory
     std::optional<std::int64_t> base;

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "support/byte_interner.h"
 #include "xplane/span_tree.h"
 #include "xplane/stats.h"
@@ -71,8 +71,8 @@ struct Plane {
   SpanTree spans;                   // likewise; names: keys of event_names
   std::uint64_t late = 0;           // memory events far from their place: without a stack
   std::uint64_t bad_memory = 0;     // those without a size or an address: left out
-  std::unordered_map<std::uint32_t, std::string> event_names;
-  std::unordered_map<std::uint32_t, std::string> stat_names;
+  KeyMap<std::uint32_t, std::string> event_names;
+  KeyMap<std::uint32_t, std::string> stat_names;
   std::vector<Stat> stats;  // of the plane, without texts
   std::vector<Program> programs;
 

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::xplane {
 
@@ -35,7 +36,7 @@ class SpanTree {
 
  private:
   std::vector<Node> nodes_{Node{}};
-  std::unordered_map<std::uint64_t, std::uint32_t> known_;
+  KeyMap<std::uint64_t, std::uint32_t> known_;
 };
 
 }  // namespace memtool::formats::xplane

@@ -2,9 +2,9 @@
 #include <array>
 #include <cstddef>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
+#include "memtool/profile/base/key_hash.h"
 #include "ranks/names/path_words.h"
 #include "ranks/names/rank_names.h"
 
@@ -176,7 +176,7 @@ class Siblings {
 }  // namespace
 
 void GuessRanks(std::span<const std::string> paths, std::span<RankIdentity> identities) {
-  std::unordered_map<std::string, std::size_t> known;
+  KeyMap<std::string, std::size_t> known;
   std::vector<std::vector<std::size_t>> groups;  // of paths with one skeleton
   for (std::size_t row = 0; row < paths.size() && row < identities.size(); ++row) {
     if (NamesProcess(identities[row])) {

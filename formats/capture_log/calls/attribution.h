@@ -37,7 +37,7 @@ class Attribution {
   };
 
   const Definitions& definitions_;
-  KeyMap<PoolRow> pools_;
+  KeyMap<std::uint64_t, PoolRow> pools_;
   DomainRow moved_;
   std::uint64_t unknown_ = 0;
 };

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "capture_log/calls/handle_table.h"
 #include "capture_log/calls/history_builder.h"
 #include "capture_log/calls/pointer_table.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -59,8 +58,8 @@ class CallInterpreter {
   Attribution attribution_;
   PointerTable pointers_;
   HandleTable handles_;
-  std::unordered_set<std::uint64_t> graph_pointers_;       // may be freed outside their graph
-  std::unordered_map<std::uint64_t, LastFree> last_free_;  // by thread
+  KeySet<std::uint64_t> graph_pointers_;       // may be freed outside their graph
+  KeyMap<std::uint64_t, LastFree> last_free_;  // by thread
   CallCounts counts_;
 };
 

@@ -60,8 +60,8 @@ class HandleTable {
 
   HistoryBuilder& history_;
   std::vector<Handle> handles_;
-  KeyMap<std::size_t> index_;  // by value
-  KeyMap<std::uint64_t> uses_;
+  KeyMap<std::uint64_t, std::size_t> index_;  // by value
+  KeyMap<std::uint64_t, std::uint64_t> uses_;
   std::map<std::uint64_t, Mapping> mapped_;  // by address
 };
 

@@ -83,8 +83,8 @@ class HistoryBuilder {
   std::vector<MemoryDomain> domains_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint8_t> domain_index_;  // by trace and name
   std::vector<std::uint64_t> streams_{0};
-  KeyMap<std::uint16_t> stream_index_{{0, 0}};
-  KeyMap<KnownLabels> label_index_;  // by attribute set
+  KeyMap<std::uint64_t, std::uint16_t> stream_index_{{0, 0}};
+  KeyMap<std::uint64_t, KnownLabels> label_index_;  // by attribute set
   std::vector<Mark> marks_;
   std::vector<Range> ranges_;
 };

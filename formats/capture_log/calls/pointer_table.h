@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "capture_log/calls/allocation.h"
 #include "capture_log/calls/call.h"
 #include "capture_log/calls/history_builder.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -41,13 +41,7 @@ class PointerTable {
   void Restore(const Ended& ended);
 
  private:
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const {
-      return static_cast<std::size_t>(
-          (key.second ^ static_cast<std::uint64_t>(key.first) << 56U) * 0x9e3779b97f4a7c15U >> 7U);
-    }
-  };
-  using Table = std::unordered_map<Key, Allocation, KeyHash>;
+  using Table = KeyMap<Key, Allocation>;
 
   Ended End(const Call& call, Table::iterator live);
 

@@ -39,7 +39,7 @@ class IdTable {
 
  private:
   std::vector<T> dense_;
-  KeyMap<T> sparse_;
+  KeyMap<std::uint64_t, T> sparse_;
 };
 
 struct MappingRow {

@@ -36,11 +36,11 @@ class StackMaker {
   RecordingBuilder& builder_;
   const Definitions& definitions_;
   Symbols& symbols_;
-  KeyMap<StackId> stacks_;
+  KeyMap<std::uint64_t, StackId> stacks_;
   std::map<std::vector<LocationId>, StackId> same_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Native> natives_;      // mapping, address
   std::map<std::pair<std::uint64_t, std::uint64_t>, LocationId> pythons_;  // code, position
-  KeyMap<MappingId> mappings_;
+  KeyMap<std::uint64_t, MappingId> mappings_;
 };
 
 }  // namespace memtool::formats::capture_log

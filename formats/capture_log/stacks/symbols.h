@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "capture_log/log/definitions.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::capture_log {
 
@@ -41,7 +41,7 @@ class Symbols {
 
   std::string executable_;
   std::uint64_t without_libdw_ = 0;
-  std::unordered_map<std::string, std::unique_ptr<Module>> modules_;  // by path and build id
+  KeyMap<std::string, std::unique_ptr<Module>> modules_;  // by path and build id
 };
 
 }  // namespace memtool::formats::capture_log

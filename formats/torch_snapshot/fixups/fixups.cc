@@ -5,8 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool::formats::torch_snapshot {
 
@@ -29,7 +30,7 @@ class Annotator {
   }
 
   void Take(const Trace& trace) {
-    std::unordered_map<std::uint64_t, std::uint64_t> live;  // address -> row of its allocation
+    KeyMap<std::uint64_t, std::uint64_t> live;  // address -> row of its allocation
     for (std::uint64_t row = trace.first_event; row < trace.first_event + trace.event_count;
          ++row) {
       const Event& event = history_.events[row];

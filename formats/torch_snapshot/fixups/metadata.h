@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -22,7 +22,7 @@ class MetadataLabels {
  private:
   const std::vector<Label>& MakeLabels(std::uint32_t text, RecordingBuilder& builder);
 
-  std::unordered_map<std::uint32_t, std::vector<Label>> known_;
+  KeyMap<std::uint32_t, std::vector<Label>> known_;
 };
 
 // The text that those labels were made from; empty without any.

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "torch_snapshot/words.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -59,7 +59,7 @@ class PickleWriter {
   std::vector<Level> levels_;
   std::uint32_t next_ = 0;
   std::array<std::uint32_t, kWords.size()> words_{};  // number + 1; 0 = not written yet
-  std::unordered_map<std::string, std::uint32_t> texts_;
+  KeyMap<std::string, std::uint32_t> texts_;
 };
 
 }  // namespace memtool::formats::torch_snapshot

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 
 #include "memtool/profile/allocator/allocator_state.h"
@@ -37,7 +36,7 @@ struct Visible {
 std::vector<Visible> VisibleAt(const HistoryIndex& log, const MomentSpec& moment) {
   const History& history = log.history();
   std::vector<Visible> visible;
-  std::unordered_set<std::uint64_t> live;
+  KeySet<std::uint64_t> live;
   for (const Trace& trace : history.traces) {
     const auto last = ResolveMoment(log, trace, moment);
     if (!IsDriver(log.recording(), trace) || !last) {
@@ -114,7 +113,7 @@ class FrameworkSegments::Match {
   std::int64_t LeaveOut(History& history) const {
     std::int64_t holding = 0;
     for (const Trace& trace : history.traces) {
-      KeyMap<std::int64_t> left;  // by key, of what is live
+      KeyMap<std::uint64_t, std::int64_t> left;  // by key, of what is live
       for (std::uint64_t row = trace.first_event; row < trace.first_event + trace.event_count;
            ++row) {
         Event& event = history.events[row];
@@ -150,7 +149,7 @@ class FrameworkSegments::Match {
     }
   }
 
-  static void Shrink(Event& event, KeyMap<std::int64_t>& left) {
+  static void Shrink(Event& event, KeyMap<std::uint64_t, std::int64_t>& left) {
     if (event.action != Action::kAlloc && event.action != Action::kFreeRequested &&
         event.action != Action::kFreeCompleted) {
       return;
@@ -167,7 +166,7 @@ class FrameworkSegments::Match {
     }
   }
 
-  KeyMap<std::int64_t> taken_;  // by row of the allocation
+  KeyMap<std::uint64_t, std::int64_t> taken_;  // by row of the allocation
   std::int64_t found_ = 0;
   std::int64_t whole_ = 0;  // of that, in allocations that the segments cover
   std::int64_t missing_ = 0;

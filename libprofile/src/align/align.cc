@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -214,7 +215,7 @@ Alignment Align(Keys a, Keys b, std::size_t max_edits) {
 }
 
 std::uint64_t MaxPairs(Keys a, Keys b) {
-  std::unordered_map<std::uint32_t, std::uint64_t> counts;
+  KeyMap<std::uint32_t, std::uint64_t> counts;
   for (const std::uint32_t key : a) {
     ++counts[key];
   }

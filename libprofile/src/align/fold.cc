@@ -1,8 +1,9 @@
 #include "memtool/profile/align/fold.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
+
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -33,7 +34,7 @@ std::vector<Pair> UniqueOnBoth(Keys a, Keys b) {
     std::uint32_t a = kNever;
     std::uint32_t b = kNever;
   };
-  std::unordered_map<std::uint32_t, Places> places;
+  KeyMap<std::uint32_t, Places> places;
   const auto note = [](std::uint32_t& place, std::size_t row) {
     place = place == kNever ? static_cast<std::uint32_t>(row) : kOften;
   };

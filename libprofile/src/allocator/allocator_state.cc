@@ -4,9 +4,9 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -353,7 +353,7 @@ class Backward {
   std::int64_t last_;
   Segments segments_;
   std::map<std::uint64_t, std::uint32_t> at_end_;  // address → row of AllocatorState::blocks
-  std::unordered_set<std::uint64_t> freed_;        // addresses freed after the moment
+  KeySet<std::uint64_t> freed_;                    // addresses freed after the moment
   bool freed_known_ = false;
   bool expandable_keeps_ = false;
   std::map<std::uint64_t, Placed> placed_;

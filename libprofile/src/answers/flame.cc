@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/stack_sums.h"
@@ -84,9 +85,7 @@ class CallTree {
   }
 
   static std::size_t ComputeHash(std::uint32_t parent, NodeId node) {
-    std::uint64_t hash = (std::uint64_t{parent} << 32U | node.value()) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 32U;
-    return static_cast<std::size_t>(hash);
+    return static_cast<std::size_t>(HashNumber(std::uint64_t{parent} << 32U | node.value()));
   }
 
   std::uint32_t Child(std::uint32_t parent, NodeId node) {

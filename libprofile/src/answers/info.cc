@@ -2,10 +2,10 @@
 
 #include <array>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/value_choice.h"
@@ -185,7 +185,7 @@ Value ToValue(const std::vector<Setting>& settings) {
 template <class Items, class Text>
 std::vector<Repeated> Distinct(const Recording& recording, const Items& items, const Text& text) {
   std::vector<Repeated> distinct;
-  std::unordered_map<std::uint32_t, std::size_t> row_of;
+  KeyMap<std::uint32_t, std::size_t> row_of;
   for (const auto& item : items) {
     const StringId id = text(item);
     const auto [row, fresh] = row_of.try_emplace(id.value(), distinct.size());

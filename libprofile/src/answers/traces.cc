@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <compare>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/stack_sums.h"
@@ -58,12 +60,7 @@ std::string TraceRow::Folded() const {
 }
 
 std::size_t TracesMaker::StackHash::operator()(std::uint32_t stack) const {
-  std::uint64_t hash = 0;
-  for (const NodeId node : (*stacks)[stack]) {
-    hash = (hash ^ node.value()) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 32U;
-  }
-  return static_cast<std::size_t>(hash);
+  return static_cast<std::size_t>(HashRows(std::span<const NodeId>((*stacks)[stack])));
 }
 
 TracesMaker::TracesMaker() : stacks_(0, {&texts_->stacks}, {&texts_->stacks}) {}

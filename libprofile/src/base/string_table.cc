@@ -1,6 +1,6 @@
 #include "memtool/profile/base/string_table.h"
 
-#include <xxhash.h>
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -32,7 +32,7 @@ void StringTable::Grow() {
   const std::size_t mask = slots_.size() - 1;
   for (std::uint32_t id = 0; id < size(); ++id) {
     const std::string_view text = (*this)[StringId(id)];
-    std::size_t slot = XXH3_64bits(text.data(), text.size()) & mask;
+    std::size_t slot = HashBytes(text) & mask;
     while (slots_[slot] != 0) {
       slot = (slot + 1) & mask;
     }
@@ -41,7 +41,7 @@ void StringTable::Grow() {
 }
 
 StringId StringTable::Intern(std::string_view text) {
-  const std::uint64_t hash = XXH3_64bits(text.data(), text.size());
+  const std::uint64_t hash = HashBytes(text);
   std::size_t slot = Slot(text, hash);
   if (slots_[slot] != 0) {
     return StringId(slots_[slot] - 1);
@@ -58,7 +58,7 @@ StringId StringTable::Intern(std::string_view text) {
 }
 
 StringId StringTable::Find(std::string_view text) const {
-  const std::size_t slot = Slot(text, XXH3_64bits(text.data(), text.size()));
+  const std::size_t slot = Slot(text, HashBytes(text));
   return slots_[slot] == 0 ? StringId() : StringId(slots_[slot] - 1);
 }
 

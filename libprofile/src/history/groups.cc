@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
@@ -29,7 +29,7 @@ class GroupNames {
   std::vector<AllocationGroups::Name> Take() { return std::move(names_); }
 
  private:
-  std::unordered_map<std::string, std::uint32_t> index_;
+  KeyMap<std::string, std::uint32_t> index_;
   std::vector<AllocationGroups::Name> names_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
@@ -15,16 +16,11 @@ namespace memtool {
 namespace {
 
 std::uint64_t HashLabels(std::span<const Label> labels) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
-  const auto mix = [&hash](std::uint64_t value) {
-    hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 32U;
-  };
+  std::uint64_t hash = HashNumber(labels.size());
   for (const Label& label : labels) {
-    mix(label.key.value());
-    mix(label.text.value());
-    mix(static_cast<std::uint64_t>(label.number));
-    mix(label.unit.value());
+    hash = HashNumber(hash ^ (std::uint64_t{label.key.value()} << 32U | label.text.value()));
+    hash = HashNumber(hash ^ static_cast<std::uint64_t>(label.number));
+    hash = HashNumber(hash ^ label.unit.value());
   }
   return hash;
 }
@@ -171,7 +167,8 @@ std::optional<Error> CheckState(const Recording& recording, const AllocatorState
 RecordingBuilder::RecordingBuilder(Recording recording) : recording_(std::move(recording)) {
   for (std::uint32_t i = 1; i < recording_.label_set_count(); ++i) {
     const LabelSetId id(i);
-    label_index_.emplace(HashLabels(recording_.Labels(id)), id);
+    label_index_.GetOrPut(HashLabels(recording_.Labels(id)), i,
+                          [](std::uint32_t) { return false; });
   }
 }
 
@@ -236,17 +233,12 @@ LabelSetId RecordingBuilder::InternLabels(std::span<const Label> labels) {
   if (labels.empty()) {
     return LabelSetId(std::uint32_t{0});
   }
-  const std::uint64_t hash = HashLabels(labels);
-  const auto [first, last] = label_index_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    const auto known = recording_.Labels(it->second);
-    if (std::equal(known.begin(), known.end(), labels.begin(), labels.end())) {
-      return it->second;
-    }
-  }
-  const LabelSetId id = recording_.label_sets.Add(labels);
-  label_index_.emplace(hash, id);
-  return id;
+  const auto fresh = static_cast<std::uint32_t>(recording_.label_set_count());
+  const std::uint32_t row =
+      label_index_.GetOrPut(HashLabels(labels), fresh, [&](std::uint32_t known) {
+        return std::ranges::equal(recording_.Labels(LabelSetId(known)), labels);
+      });
+  return row == fresh ? recording_.label_sets.Add(labels) : LabelSetId(row);
 }
 
 void RecordingBuilder::StartProfile(std::vector<SampleType> types, StringId default_type) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <unordered_map>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/natural_order.h"
 
 namespace memtool {
@@ -15,8 +15,8 @@ using Files = std::span<const RankFile>;
 using Rows = std::vector<std::size_t>;
 
 // Per file with a rank, that rank.
-std::unordered_map<std::size_t, std::int64_t> RanksOfFiles(const RankSet& set) {
-  std::unordered_map<std::size_t, std::int64_t> ranks;
+KeyMap<std::size_t, std::int64_t> RanksOfFiles(const RankSet& set) {
+  KeyMap<std::size_t, std::int64_t> ranks;
   for (const RankMember& member : set.ranks) {
     ranks.emplace(member.file, member.rank);
   }

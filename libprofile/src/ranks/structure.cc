@@ -1,7 +1,6 @@
 #include "ranks/structure.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 namespace memtool {

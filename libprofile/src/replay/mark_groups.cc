@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/numbers.h"
 
 namespace memtool {
@@ -40,7 +40,7 @@ std::string Text(const MarkGroup& group) {
 
 std::vector<MarkGroup> MakeGroups(std::span<const Mark> marks) {
   std::vector<MarkGroup> groups;
-  std::unordered_map<std::string, std::size_t> rows;
+  KeyMap<std::string, std::size_t> rows;
   for (const Mark& mark : marks) {
     const auto [name, number] = Parted(mark.name);
     // Numbered and plain marks of one name are asked for in different ways.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -73,7 +74,7 @@ std::uint32_t CallGraph::AddStack(std::span<const NodeId> stack, std::span<const
 std::size_t CallGraph::Find(std::uint32_t from, std::uint32_t to) const {
   const std::uint64_t key = static_cast<std::uint64_t>(from) << 32U | to;
   const std::size_t mask = slots_.size() - 1;
-  std::size_t at = (key * 0x9e3779b97f4a7c15ULL >> 32U) & mask;
+  std::size_t at = static_cast<std::size_t>(HashNumber(key)) & mask;
   while (slots_[at] != 0 &&
          (edges_[slots_[at] - 1].from != from || edges_[slots_[at] - 1].to != to)) {
     at = (at + 1) & mask;

@@ -4,10 +4,9 @@
 #include <cstdlib>
 #include <map>
 #include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/select/stack_sums.h"
 
 namespace memtool {
@@ -41,8 +40,8 @@ struct Callers {
     std::int64_t carried = 0;  // Σ delta
     std::size_t distance = 0;  // fewest frames between it and the row
   };
-  std::unordered_map<std::uint32_t, Caller> by_node;
-  std::unordered_set<std::uint32_t> direct;  // callers one frame above
+  KeyMap<std::uint32_t, Caller> by_node;
+  KeySet<std::uint32_t> direct;  // callers one frame above
 
   // `stack`: innermost first, the row's own node in front. Recursion counts once.
   void Add(std::span<const NodeId> stack, std::int64_t delta) {
@@ -62,7 +61,7 @@ struct Callers {
 };
 
 void AddCallers(std::span<const Input> inputs, bool is_base, Granularity granularity,
-                NodeSpace& space, std::unordered_map<std::uint32_t, Callers>& rows) {
+                NodeSpace& space, KeyMap<std::uint32_t, Callers>& rows) {
   for (const Input& input : inputs) {
     NodeWalker walker(*input.view, granularity, space);
     NodeStack stack;
@@ -139,7 +138,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
 
 void FillThrough(std::span<DiffRow> rows, std::span<const Input> base, std::span<const Input> now,
                  Granularity granularity, NodeSpace& space) {
-  std::unordered_map<std::uint32_t, Callers> wanted;
+  KeyMap<std::uint32_t, Callers> wanted;
   for (const DiffRow& row : rows) {
     if (row.node.valid() && row.delta() != 0) {
       wanted.try_emplace(row.node.value());

@@ -6,10 +6,13 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/once_per_text.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/rows/call_graph.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
@@ -197,12 +200,18 @@ void SumTags(const SignedInput& signed_input, std::span<const NodeId> leaves,
   if (recording.label_set_count() < 2) {
     return;
   }
-  std::unordered_map<std::uint64_t, std::int64_t> sums;  // (node index, label set) → value
+  RowMap row_of;  // (node index, label set) → row of sums
+  std::vector<std::pair<std::uint64_t, std::int64_t>> sums;
   ForEachSample(*recording.profile, *input.choice, [&](const SampleValue& sample) {
     const NodeId leaf = leaves[sample.stack.value()];
     if (leaf.valid() && input.view->Keeps(sample.labels)) {
       const std::uint64_t node = index_of[leaf.value()];
-      std::int64_t& sum = sums[node << 32U | sample.labels.value()];
+      const std::uint64_t key = node << 32U | sample.labels.value();
+      const std::uint32_t row = row_of.GetOrPut(key, static_cast<std::uint32_t>(sums.size()));
+      if (row == sums.size()) {
+        sums.emplace_back(key, 0);
+      }
+      std::int64_t& sum = sums[row].second;
       sum = SaturatingAdd(sum, sample.value);
     }
   });
@@ -275,7 +284,7 @@ void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
 // The place of each node: from the first recording that has the function.
 void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options, NodeSpace& space,
                Graph& graph) {
-  std::unordered_map<std::uint32_t, std::size_t> wanted;
+  KeyMap<std::uint32_t, std::size_t> wanted;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     wanted.emplace(graph.nodes[i].id.value(), i);
   }

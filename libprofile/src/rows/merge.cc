@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "rows/merge_types.h"
@@ -182,24 +183,14 @@ class RowMerger {
     return it->second;
   }
 
-  // The row of stack_, by chains of rows with one hash.
+  // The row of stack_.
   std::uint32_t InternStack() {
-    std::uint64_t hash = stack_.size();
-    for (const LocationId location : stack_) {
-      hash = (hash ^ location.value()) * 0x9e3779b97f4a7c15ULL;
-      hash ^= hash >> 29U;
-    }
-    const std::uint32_t head = stack_heads_.Get(hash);
-    for (std::uint32_t row = head; row != kNone; row = stack_next_[row]) {
-      const auto other = builder_.recording().Stack(StackId(row));
-      if (std::equal(stack_.begin(), stack_.end(), other.begin(), other.end())) {
-        return row;
-      }
-    }
-    const std::uint32_t row = builder_.AddStack(stack_).value();
-    stack_next_.push_back(head);
-    stack_heads_.Put(hash, row);
-    return row;
+    const std::uint64_t hash = HashRows(std::span<const LocationId>(stack_));
+    const auto fresh = static_cast<std::uint32_t>(builder_.recording().stack_count());
+    const std::uint32_t row = stacks_.GetOrPut(hash, fresh, [this](std::uint32_t known) {
+      return std::ranges::equal(stack_, builder_.recording().Stack(StackId(known)));
+    });
+    return row == fresh ? builder_.AddStack(stack_).value() : row;
   }
 
   RecordingBuilder& builder_;
@@ -207,8 +198,7 @@ class RowMerger {
   std::map<std::tuple<StringId, StringId, std::uint64_t, std::uint64_t>, MappingId> mappings_;
   std::map<std::tuple<StringId, StringId, StringId, std::int64_t>, FunctionId> functions_;
   std::map<std::vector<std::int64_t>, LocationId> locations_;
-  RowMap stack_heads_;
-  std::vector<std::uint32_t> stack_next_;
+  RowMap stacks_;  // by hash
 
   // For the current input: its rows to ours.
   const Recording* from_ = nullptr;
@@ -285,7 +275,6 @@ class Merger {
   }
 
   std::size_t GetRow(StackId stack, LabelSetId labels, bool unknown) {
-    // Stacks below: they differ more than labels, and the map hashes low bits better.
     const std::uint64_t key = std::uint64_t{labels.value()} << 32U | stack.value();
     RowMap& samples = unknown ? unknown_samples_ : samples_;
     const auto fresh = static_cast<std::uint32_t>(stacks_.size());

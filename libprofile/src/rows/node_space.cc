@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
@@ -33,16 +32,6 @@ std::string UnsymbolizedName(std::string_view binary) {
 }
 
 }  // namespace
-
-std::size_t NodeSpace::Hash::operator()(const Node& node) const {
-  std::uint64_t hash = (static_cast<std::uint64_t>(node.name.value()) << 32U) | node.file.value();
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(node.line), static_cast<std::uint64_t>(node.start_line)}) {
-    hash = (hash ^ part) * KeyFactor();
-    hash ^= hash >> 32U;
-  }
-  return hash;
-}
 
 const SharedText& NodeSpace::Share(StringId id) {
   if (shared_.size() <= id.value()) {

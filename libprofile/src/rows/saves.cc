@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/at_moment.h"
 #include "memtool/profile/select/view.h"
@@ -160,7 +160,7 @@ class GroupsOfRows {
   NodeSpace& space_;
   std::uint32_t count_;
   bool with_callees_;
-  std::unordered_map<std::uint32_t, std::uint32_t> row_of_node_;
+  KeyMap<std::uint32_t, std::uint32_t> row_of_node_;
   std::vector<std::uint32_t> first_{0};
   std::vector<std::uint32_t> members_;
   std::vector<std::uint32_t> before_recording_;

@@ -8,10 +8,10 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
 #include "memtool/profile/select/xla_names.h"
@@ -166,7 +166,7 @@ class WordSet {
     return false;
   }
 
-  std::unordered_set<std::string> packages_;
+  KeySet<std::string> packages_;
   std::unique_ptr<RE2::Set> regexes_;
 };
 
@@ -241,7 +241,7 @@ struct FrameClassifier::Compiled {
   };
   std::vector<Layer> layers;
   WordSet native;
-  std::unordered_set<std::string> through;
+  KeySet<std::string> through;
 
   // `matches`: (const WordSet&) → whether a word of it is in the text.
   template <class Matches>

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 
 #include "memtool/profile/align/fold.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool {
@@ -188,7 +188,7 @@ std::vector<std::pair<std::size_t, std::size_t>> HistoryComparison::PairSteps() 
       return pairs;
     }
   }
-  std::unordered_map<std::uint64_t, std::uint32_t> shapes;
+  KeyMap<std::uint64_t, std::uint32_t> shapes;
   const auto shapes_of = [&shapes](const ProgramSteps& steps,
                                    const std::vector<std::size_t>& rows) {
     std::vector<std::uint32_t> names;

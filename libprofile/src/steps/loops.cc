@@ -6,6 +6,8 @@
 #include <queue>
 #include <tuple>
 
+#include "memtool/profile/base/key_hash.h"
+
 namespace memtool {
 
 namespace {
@@ -29,15 +31,6 @@ constexpr std::size_t kDistances = 12;  // of each window
 // Pieces of runs that are looked at: hostile sequences have many that overlap.
 constexpr std::size_t kMaxPieces = std::size_t{1} << 20U;
 
-// Keys are small consecutive numbers: without mixing, a polynomial hash of neighbouring windows
-// would collide often. (The finalizer of splitmix64.)
-std::uint64_t Mixed(std::uint32_t value) {
-  std::uint64_t x = value + 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
-}
-
 // Where a hash was last seen. Equal hashes of different windows cost a wrong suggestion, no more.
 class LastSeen {
  public:
@@ -50,7 +43,7 @@ class LastSeen {
   }
   // The place before, from 1; 0 = none.
   std::uint32_t Put(std::uint64_t hash, std::uint32_t place) {
-    std::size_t at = hash & (slots_.size() - 1);
+    std::size_t at = static_cast<std::size_t>(HashNumber(hash)) & (slots_.size() - 1);
     while (slots_[at].place != 0 && slots_[at].hash != hash) {
       at = (at + 1) & (slots_.size() - 1);
     }
@@ -72,6 +65,8 @@ void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& pe
   if (sequence.size() < 2 * window) {
     return;
   }
+  // A polynomial of keyed hashes: the keys are small consecutive numbers, of which those of
+  // neighbouring windows would collide often.
   constexpr std::uint64_t kFactor = 0x100000001b3ULL;
   std::uint64_t leaving = 1;  // kFactor to the power of `window`
   for (std::size_t i = 0; i < window; ++i) {
@@ -81,13 +76,13 @@ void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& pe
   LastSeen seen(sequence.size());
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < sequence.size(); ++i) {
-    hash = hash * kFactor + Mixed(sequence[i]);
+    hash = hash * kFactor + HashNumber(sequence[i]);
     if (i >= window) {
-      hash -= leaving * Mixed(sequence[i - window]);
+      hash -= leaving * HashNumber(sequence[i - window]);
     }
     if (i + 1 >= window) {
       const auto place = static_cast<std::uint32_t>(i + 1);
-      const std::uint32_t before = seen.Put(hash ^ (hash >> 32U), place);
+      const std::uint32_t before = seen.Put(hash, place);
       if (before != 0) {
         ++counts[place - before];
       }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool {
@@ -142,7 +142,7 @@ std::vector<ProgramLoop> FindProgramLoops(const HistoryIndex& index, const Trace
     finder.Find(0, allocations.size(), {});
     return finder.Take();
   }
-  std::unordered_map<std::uint64_t, std::size_t> shapes;
+  KeyMap<std::uint64_t, std::size_t> shapes;
   for (const ProgramStep& step : steps.steps) {
     ++shapes[step.shape];
   }

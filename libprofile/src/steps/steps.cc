@@ -1,10 +1,10 @@
 #include "memtool/profile/steps/steps.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/steps/step_marks.h"
@@ -201,18 +201,9 @@ class LoopKeys {
   }
 
   const StackFacts& facts_;
-  std::unordered_map<std::int64_t, std::uint32_t> of_lines_;
-  std::unordered_map<std::int64_t, std::uint32_t> of_sizes_;
+  KeyMap<std::int64_t, std::uint32_t> of_lines_;
+  KeyMap<std::int64_t, std::uint32_t> of_sizes_;
 };
-
-std::uint64_t GetShape(std::span<const std::uint32_t> keys) {
-  std::uint64_t hash = keys.size() + 1;
-  for (const std::uint32_t key : keys) {
-    hash = (hash ^ key) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 29U;
-  }
-  return hash;
-}
 
 ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
                          const TraceAllocations& allocations, const StepSearch& search) {
@@ -321,7 +312,8 @@ void MeasureSteps(const HistoryIndex& index, const Trace& trace,
     for (std::size_t row = step.first; row < step.first + step.count; ++row) {
       step.allocated = SaturatingAdd(step.allocated, events[allocations.events[row]].size);
     }
-    step.shape = GetShape(std::span(allocations.keys).subspan(step.first, step.count));
+    step.shape =
+        HashRows<std::uint32_t>(std::span(allocations.keys).subspan(step.first, step.count));
   }
 }
 

@@ -36,7 +36,8 @@ class Base {
         freed_tags_(freed_tags),
         sizes_(settings, {}, {}) {}
 
-  void Lay(const KeyMap<std::uint32_t>& tags, const FindOwner& owner_of, Requests& requests) {
+  void Lay(const KeyMap<std::uint64_t, std::uint32_t>& tags, const FindOwner& owner_of,
+           Requests& requests) {
     at_ = StateAt(index_, trace_, -1);
     for (const Segment& segment : at_.state.segments) {
       runs_.push_back({segment, owner_of(segment.pool_owner, segment.pool_id)});
@@ -150,8 +151,8 @@ class Base {
   }
 
   void FindRests(Requests& requests) const {
-    std::map<std::uint64_t, Gap> open;  // by where the gap begins
-    KeyMap<std::uint64_t> before;       // address of its block → that
+    std::map<std::uint64_t, Gap> open;            // by where the gap begins
+    KeyMap<std::uint64_t, std::uint64_t> before;  // address of its block → that
     for (const BaseSegment& segment : requests.segments) {
       std::uint64_t address = segment.place.address;
       for (std::uint32_t i = 0; i < segment.block_count; ++i) {
@@ -179,8 +180,8 @@ class Base {
     DropEmpty(requests);
   }
 
-  void AskEvents(std::map<std::uint64_t, Gap>& open, const KeyMap<std::uint64_t>& before,
-                 Requests& requests) const {
+  void AskEvents(std::map<std::uint64_t, Gap>& open,
+                 const KeyMap<std::uint64_t, std::uint64_t>& before, Requests& requests) const {
     for (const Event& event : GetEvents(index_.recording(), trace_)) {
       if (open.empty()) {
         return;
@@ -254,7 +255,8 @@ class Base {
                : block.size;
   }
 
-  void AddRun(const Run& run, const KeyMap<std::uint32_t>& tags, Requests& requests) {
+  void AddRun(const Run& run, const KeyMap<std::uint64_t, std::uint32_t>& tags,
+              Requests& requests) {
     const Segment& segment = run.segment;
     requests.segments.push_back(
         {.place = {.pool = {segment.stream, run.owner},

@@ -12,8 +12,8 @@
 namespace memtool::whatif {
 
 struct BaseTags {
-  KeyMap<std::uint32_t> of;  // by address
-  std::uint32_t freed = 0;   // those below are of what is freed in the trace; the others live on
+  KeyMap<std::uint64_t, std::uint32_t> of;  // by address
+  std::uint32_t freed = 0;  // those below are of what is freed in the trace; the others live on
 };
 // Number of a private pool, by its two numbers.
 using FindOwner = std::function<std::uint32_t(std::uint64_t owner, std::uint64_t id)>;

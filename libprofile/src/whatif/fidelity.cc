@@ -204,7 +204,7 @@ class Comparison {
 
   // The blocks that the file ends with: in use, at an address, of a size.
   void CompareEnd() {
-    KeyMap<std::pair<std::int64_t, bool>> got;
+    KeyMap<std::uint64_t, std::pair<std::int64_t, bool>> got;
     for (const CachingAllocator::View& block : player_.allocator().Blocks()) {
       got[block.address] = {block.size, block.used};
     }

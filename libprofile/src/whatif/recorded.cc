@@ -199,8 +199,8 @@ class TraceWriter {
   const RunOptions& options_;
   bool expandable_;
   Player player_;
-  std::vector<std::uint64_t> addresses_;  // by tag
-  KeyMap<std::uint32_t> live_;            // recorded address → tag
+  std::vector<std::uint64_t> addresses_;       // by tag
+  KeyMap<std::uint64_t, std::uint32_t> live_;  // recorded address → tag
   Owners owners_;
   History* history_ = nullptr;
 };

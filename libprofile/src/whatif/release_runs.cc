@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool::whatif {
@@ -134,7 +134,7 @@ class Finder {
   const TraceSummary& summary_;
   std::int64_t highest_ = 0;
   std::vector<ReleaseRun> runs_;
-  std::unordered_map<std::uint32_t, bool> calls_;
+  KeyMap<std::uint32_t, bool> calls_;
 };
 
 }  // namespace

@@ -5,8 +5,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -83,7 +81,7 @@ class Pools {
   const Trace& trace_;
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint32_t>> ranges_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> numbers_;
-  std::unordered_map<std::uint32_t, std::uint32_t> labelled_;
+  KeyMap<std::uint32_t, std::uint32_t> labelled_;
 };
 
 class Collector {
@@ -227,9 +225,9 @@ class Collector {
   Pools pools_;
   Requests requests_;
   BaseTags base_;
-  std::unordered_set<std::uint64_t> delayed_;
-  KeyMap<std::uint32_t> open_;  // of delayed_, address → tag
-  std::unordered_set<std::uint32_t> freed_base_;
+  KeySet<std::uint64_t> delayed_;
+  KeyMap<std::uint64_t, std::uint32_t> open_;  // of delayed_, address → tag
+  KeySet<std::uint32_t> freed_base_;
   std::vector<std::uint32_t> tags_;  // per event that allocates, or frees what was there before
   std::vector<std::uint32_t> free_tags_;
   std::uint32_t next_tag_ = 0;

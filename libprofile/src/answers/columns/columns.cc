@@ -1,12 +1,12 @@
 #include <charconv>
 #include <limits>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/column.h"
 #include "memtool/profile/answers/events.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -50,8 +50,8 @@ AnswerColumn::Data Typeless(Unit unit) {
 struct ColumnBuilder::Impl {
   AnswerColumn column;
   std::size_t rows = 0;
-  bool typed = false;                                     // some value showed what the data are
-  std::unordered_map<std::string, std::int32_t> numbers;  // of words
+  bool typed = false;                         // some value showed what the data are
+  KeyMap<std::string, std::int32_t> numbers;  // of words
 
   void AddMissing() {
     std::visit(

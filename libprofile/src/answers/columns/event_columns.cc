@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/answers/events.h"
+#include "memtool/profile/base/key_hash.h"
 
 namespace memtool {
 
@@ -110,7 +110,7 @@ class Texts final : public Filler {
   Get get_;
   std::vector<std::int32_t> codes_;
   std::vector<std::string> words_;
-  std::unordered_map<std::string, std::int32_t> numbers_;
+  KeyMap<std::string, std::int32_t> numbers_;
   std::vector<Known> known_;  // per number of a stack's name
   std::int32_t last_ = -1;
 };
@@ -179,7 +179,7 @@ AnswerColumns EventColumns(EventSource& source, std::span<const FieldInfo> field
     }
   }
   AnswerColumns made;
-  std::unordered_map<const StackName*, std::size_t> names;
+  KeyMap<const StackName*, std::size_t> names;
   const auto next = source.Rows();
   for (const EventRow* row = nullptr; (!limit || made.rows < *limit) && (row = next()) != nullptr;
        ++made.rows) {

@@ -8,11 +8,11 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "answers/ranks/ranks_oom.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/natural_order.h"
 
 namespace memtool {
@@ -51,7 +51,7 @@ class RowNames {
 
  private:
   std::vector<std::pair<std::string, std::string>> names_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
+  KeyMap<std::string, std::uint32_t> ids_;
 };
 
 }  // namespace

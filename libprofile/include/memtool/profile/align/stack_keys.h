@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/recording.h"
@@ -50,7 +50,7 @@ class StackKeys {
   KeyLevel level_;
   StringTable texts_;
   RowMap frames_;  // name and file of a frame, rows of texts_
-  std::unordered_map<std::string, std::uint32_t> keys_;
+  KeyMap<std::string, std::uint32_t> keys_;
 };
 
 }  // namespace memtool

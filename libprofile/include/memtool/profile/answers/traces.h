@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/rows/node_space.h"
@@ -89,7 +89,7 @@ class TracesMaker {
 
   AnswerHead head_{.question = "traces"};
   std::shared_ptr<TraceTexts> texts_ = std::make_shared<TraceTexts>();
-  std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
+  KeySet<std::uint32_t, StackHash, StackEqual> stacks_;
   RowMap row_of_;  // (stack, labels) → row
   std::vector<TraceRow> rows_;
 };

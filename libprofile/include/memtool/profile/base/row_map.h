@@ -39,6 +39,16 @@ class RowMap {
     }
     return slot.row;
   }
+  // Of rows whose keys are more than a number: the one of this hash that `is_equal`, else `fresh`,
+  // which is kept. What shares a hash, hardly ever anything, is under the numbers that follow.
+  template <class IsEqual>
+  std::uint32_t GetOrPut(std::uint64_t hash, std::uint32_t fresh, IsEqual is_equal) {
+    std::uint32_t row = GetOrPut(hash, fresh);
+    while (row != fresh && !is_equal(row)) {
+      row = GetOrPut(++hash, fresh);
+    }
+    return row;
+  }
   [[nodiscard]] std::uint32_t Get(std::uint64_t key) const { return slots_[Find(key)].row; }
   // Forgets a key; returns the row that it had, or kNone.
   std::uint32_t Take(std::uint64_t key) {
@@ -70,7 +80,7 @@ class RowMap {
   };
 
   [[nodiscard]] std::size_t Home(std::uint64_t key) const {
-    return static_cast<std::size_t>(key * factor_ >> 32U) & (slots_.size() - 1);
+    return static_cast<std::size_t>(HashNumber(key)) & (slots_.size() - 1);
   }
   [[nodiscard]] std::size_t Find(std::uint64_t key) const {
     std::size_t at = Home(key);
@@ -91,7 +101,6 @@ class RowMap {
   }
 
   RowVector<Slot> slots_;
-  std::uint64_t factor_ = KeyFactor();  // see key_hash.h
   std::size_t used_ = 0;
 };
 

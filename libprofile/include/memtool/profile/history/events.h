@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording.h"
@@ -132,7 +132,7 @@ class EventCursor {
   std::int64_t live_ = 0;
   std::span<const Event> events_;
   std::optional<Replay> replay_;
-  std::unordered_map<std::int64_t, std::int64_t> others_;  // partners that a replay does not match
+  KeyMap<std::int64_t, std::int64_t> others_;  // partners that a replay does not match
   RowMap block_versions_;
   RowMap segment_versions_;
 };

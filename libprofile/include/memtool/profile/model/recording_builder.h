@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool {
@@ -85,7 +85,7 @@ class RecordingBuilder {
 
  private:
   Recording recording_;
-  std::unordered_multimap<std::uint64_t, LabelSetId> label_index_;
+  RowMap label_index_;  // by hash
 };
 
 // The role that a sample type's name and unit imply ("space/bytes", "inuse_objects/count").

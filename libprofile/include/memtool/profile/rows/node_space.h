@@ -7,10 +7,11 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/recording.h"
@@ -36,6 +37,7 @@ struct Node {
   std::int64_t line = 0;        // 0 when not part of the key
   std::int64_t start_line = 0;  // of functions that share name and file
   friend bool operator==(const Node&, const Node&) = default;
+  [[nodiscard]] auto KeyFields() const { return std::tuple(name, file, line, start_line); }
 };
 
 class NodeSpace {
@@ -56,9 +58,6 @@ class NodeSpace {
   [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Node& node) const;
-  };
   NodeId Intern(const Node& node);
   struct Texts;
   NodeId OfLine(const Recording& recording, Texts& texts, const Location& location,
@@ -68,10 +67,10 @@ class NodeSpace {
   StringTable strings_;
   std::vector<SharedText> shared_;  // by StringId, made when a row asks
   std::vector<Node> nodes_;
-  std::unordered_map<Node, NodeId, Hash> index_;
+  KeyMap<Node, NodeId> index_;
   // Where each line of a Python function went, so that inputs join however much each says about
   // names.
-  std::unordered_map<Node, NodeId, Hash> parts_;
+  KeyMap<Node, NodeId> parts_;
 };
 
 // What a frame without a symbol is called: "[libfoo.so]", or "<unknown>".
